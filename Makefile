@@ -1,0 +1,95 @@
+# Everything the project does, in one place. `make help` lists it.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PAGES := $(wildcard book/*.ipynb)
+LIBRARY := $(shell find cfrlib -name '*.py')
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--fork-strategy fewest --only-binary :all: --no-emit-index-url --no-emit-find-links \
+	--no-emit-build-options --custom-compile-command "make lock"
+# Matplotlib's font cache is made once at installation: a notebook would report making it.
+export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
+# Notebooks find the kernel and the commands of this environment, whatever else is installed.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help book test lab bench notebooks lock clean lint types test-library test-notebooks \
+	test-book
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# ---- environment ---------------------------------------------------------------------------
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+		{ echo "Python 3.11, 3.12 or 3.13 is needed; try: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.book: requirements.txt pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(BIN)/python -c 'import matplotlib.font_manager'
+	@touch $@
+
+$(VENV)/.test: requirements-test.txt $(VENV)/.book
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	@touch $@
+
+# ---- book ----------------------------------------------------------------------------------
+
+# Sphinx repeats no warning of an unchanged page, so -W needs the pages built anew. That is
+# cheap: executed notebooks stay in the cache, until the library or a pin changes.
+book: $(VENV)/.book _build/.executed-with ## run the notebooks, build the HTML book
+	@rm -rf _build/html _build/.doctrees
+	$(BIN)/jupyter-book build . --quiet -W --keep-going
+	@echo "The book is ready: file://$(CURDIR)/_build/html/index.html"
+
+_build/.executed-with: $(LIBRARY) requirements.txt
+	@rm -rf _build/.jupyter_cache && mkdir -p _build && touch $@
+
+lab: $(VENV)/.book ## open the notebooks in JupyterLab
+	$(BIN)/jupyter lab --notebook-dir=book
+
+notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal form
+	$(BIN)/python tools/notebooks.py --execute $(PAGES)
+
+# ---- tests ---------------------------------------------------------------------------------
+
+# Two jobs at a time, every failure reported, the output of each job in one piece.
+test: $(VENV)/.test ## everything: lint, types, library, notebooks, book
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 \
+		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
+		book lint types test-library test-notebooks test-book
+	@echo "All tests passed."
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+test-library: $(VENV)/.test
+	$(BIN)/pytest tests --ignore=tests/book
+
+test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the code prints
+	$(BIN)/python tools/notebooks.py --check $(PAGES)
+	$(BIN)/pytest --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg \
+		-n 2 --dist loadfile $(PAGES)
+
+test-book: book $(VENV)/.test
+	$(BIN)/pytest tests/book
+
+bench: $(VENV)/.test ## time cfrlib beside its peers
+	$(BIN)/python benchmarks/run.py
+
+# ---- housekeeping --------------------------------------------------------------------------
+
+lock: $(VENV)/.test ## compile the ranges of pyproject.toml into the pinned requirements
+	$(LOCK) --upgrade --extra book -o requirements.txt
+	$(LOCK) --upgrade --extra test --constraint requirements.txt -o requirements-test.txt
+
+clean: ## remove the built book, the caches and the environment
+	rm -rf _build $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,290 @@
+"""How good is a strategy: expected payoff, best response, exploitability, and the exact LP.
+
+NashConv(σ) = Σ_i ( max_{σ'_i} u_i(σ'_i, σ_-i) − u_i(σ) ): what all players together could gain
+by deviating alone. Exploitability = NashConv / number of players. Both are 0 exactly at a
+Nash equilibrium. With two players and zero sum a small value is a guarantee against every
+opponent; otherwise it only says that nobody gains by deviating alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import bmat, csr_array
+
+from cfrlib.game import Action, Game
+from cfrlib.sequence import SequenceForm, behaviour, sequence_form
+from cfrlib.sequence import best_response as _best_response_kernel
+from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
+from cfrlib.tree import Floats
+
+
+class BestResponse(NamedTuple):
+    """The best that one player can do against fixed opponents.
+
+    Attributes
+    ----------
+    player : int
+        Who responds.
+    value : float
+        The responder's expected payoff.
+    gain : float
+        By how much that beats the payoff under the given strategy; never negative but for
+        rounding.
+    strategy : Strategy
+        The given profile with the responder's part replaced by a pure best response.
+    """
+
+    player: int
+    value: float
+    gain: float
+    strategy: Strategy
+
+
+class Reach(NamedTuple):
+    """How likely a history is, factor by factor: π(h) = π_c(h) Π_i π_i(h)."""
+
+    chance: float
+    players: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """π(h): the probability that the history is played."""
+        return float(self.chance * np.prod(self.players))
+
+    def others(self, player: int) -> float:
+        """π_-i(h): the product of everybody's part but `player`'s, chance included."""
+        mine = [p for i, p in enumerate(self.players) if i != player]
+        return float(self.chance * np.prod(mine))
+
+
+def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Reach:
+    """Return the reach probabilities of one history.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> r = cfr.reach(game, cfr.Strategy.uniform(game), (("K", "Q"), "check", "bet"))
+    >>> round(r.total * 24, 9), round(r.others(0) * 12, 9)
+    (1.0, 1.0)
+    """
+    form = sequence_form(game)
+    k = form.tree.find(tuple(history))
+    x = form.plans(strategy_vector(form, strategy))
+    own = tuple(float(x[q]) for q in form.tree.sequence[k])
+    return Reach(float(form.tree.chance_reach[k]), own)
+
+
+def expected_utility(game: Game, strategy: StrategyLike) -> Floats:
+    """Return u_i(σ) of every player, shape (players,), in units of the game.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> cfr.expected_utility(game, cfr.Strategy.uniform(game))
+    array([ 0.125, -0.125])
+    """
+    form = sequence_form(game)
+    return utilities(form, form.plans(strategy_vector(form, strategy)))
+
+
+def utilities(form: SequenceForm, x: Floats) -> Floats:
+    """Return u_i at the realization plans `x`, shape (players,)."""
+    products = x * form.gradients(x)
+    return np.add.reduceat(products, form.treeplexes.player_sequences[:-1])
+
+
+def best_response_values(form: SequenceForm, x: Floats) -> tuple[Floats, Floats]:
+    """Return max u_i(·, x_-i) of every player, and the pure choices that reach it."""
+    g = form.gradients(x)
+    choice = np.ones(form.num_sequences)
+    for i in range(form.num_players):
+        _best_response_kernel(form.treeplexes, i, g, choice)
+    return g[form.treeplexes.player_sequences[:-1]], choice
+
+
+def best_response(game: Game, strategy: StrategyLike, player: int) -> BestResponse:
+    """Return a pure best response of `player` against the others' part of `strategy`.
+
+    Raises
+    ------
+    ValueError
+        If the game has no such player, or the strategy belongs to another game.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.RockPaperScissors()
+    >>> uniform = cfr.Strategy.uniform(game)
+    >>> biased = uniform.replace({"player 1": {"rock": .4, "paper": .3, "scissors": .3}})
+    >>> response = cfr.best_response(game, biased, player=0)
+    >>> round(response.value, 9), response.strategy["player 0"]
+    (0.1, {'rock': 0.0, 'paper': 1.0, 'scissors': 0.0})
+    """
+    form = sequence_form(game)
+    if player not in range(form.num_players):
+        raise ValueError(
+            f"{game!r} has no player {player!r}; its players are 0 to {form.num_players - 1}"
+        )
+    sigma = strategy_vector(form, strategy)
+    x = form.plans(sigma)
+    values, choice = best_response_values(form, x)
+    first, last = form.treeplexes.player_sequences[player : player + 2]
+    answer = sigma.copy()
+    answer[first:last] = choice[first:last]
+    value = float(values[player])
+    gain = value - float(utilities(form, x)[player])
+    return BestResponse(player, value, gain, Strategy.from_vector(form, answer))
+
+
+def nash_conv(game: Game, strategy: StrategyLike) -> float:
+    """Return Σ_i (best-response value − own value), in units of the game; 0 at equilibrium.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> round(12 * cfr.nash_conv(game, cfr.Strategy.uniform(game)), 9)
+    11.0
+    """
+    form = sequence_form(game)
+    return nash_conv_of_plans(form, form.plans(strategy_vector(form, strategy)))
+
+
+def nash_conv_of_plans(form: SequenceForm, x: Floats) -> float:
+    """Return NashConv at the realization plans `x`."""
+    values, _ = best_response_values(form, x)
+    return float(np.sum(values - utilities(form, x)))
+
+
+def exploitability(game: Game, strategy: StrategyLike) -> float:
+    """Return NashConv divided by the number of players, in units of the game.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> round(24 * cfr.exploitability(game, cfr.Strategy.uniform(game)), 9)
+    11.0
+    """
+    return nash_conv(game, strategy) / sequence_form(game).num_players
+
+
+class LPSolution(NamedTuple):
+    """An exact equilibrium of a two-player zero-sum game.
+
+    Attributes
+    ----------
+    value : float
+        What player 0 wins on average, and player 1 loses.
+    strategy : Strategy
+        One equilibrium; there may be others.
+    """
+
+    value: float
+    strategy: Strategy
+
+
+def solve_lp(game: Game) -> LPSolution:
+    """Solve a two-player zero-sum game exactly by its sequence-form linear program.
+
+    Each player i maximizes the least that a best-responding opponent leaves:
+    max v_∅ over plans x ≥ 0 with E_i x = e, subject to E_jᵀ v ≤ A_iᵀ x, where A_i[q, q'] is
+    the payoff of i and row I of E says that a plan's weight at I equals what arrives there.
+
+    Returns
+    -------
+    LPSolution
+
+    Raises
+    ------
+    ValueError
+        If the game is not a two-player zero-sum game.
+
+    Notes
+    -----
+    Source: Koller, Megiddo & von Stengel (1996). Solved by SciPy's HiGHS. The two players'
+    programs are each other's duals; their values are compared before anything is returned.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> round(18 * cfr.solve_lp(cfr.games.KuhnPoker()).value, 9)
+    -1.0
+    """
+    form = sequence_form(game)
+    if form.num_players != 2 or not form.tree.zero_sum:
+        raise ValueError(
+            f"the linear program solves two-player zero-sum games; {form.tree!r}. "
+            "Use cfrlib.solve, which runs on any game (without this guarantee)"
+        )
+    flows = [_flow_matrix(form, i) for i in (0, 1)]
+    values, plan = [], np.empty(form.num_sequences)
+    for i in (0, 1):
+        value, x = _maximin(form, i, flows[i], flows[1 - i])
+        first, last = form.treeplexes.player_sequences[i : i + 2]
+        plan[first:last] = np.maximum(x, 0.0)
+        values.append(value)
+    if abs(values[0] + values[1]) > 1e-6 * (1 + abs(values[0])):
+        raise RuntimeError(f"primal {values[0]} and dual {-values[1]} disagree for {game!r}")
+    sigma = np.empty(form.num_sequences)
+    behaviour(form.treeplexes, plan, sigma)
+    return LPSolution(values[0], Strategy.from_vector(form, sigma))
+
+
+def _flow_matrix(form: SequenceForm, player: int) -> csr_array:
+    """Return E: row 0 says x[∅] = 1; row I says Σ_a x[I,a] − x[parent(I)] = 0."""
+    t = form.treeplexes
+    first, last = t.player_sequences[player : player + 2]
+    infosets = range(t.player_infosets[player], t.player_infosets[player + 1])
+    rows, columns, signs = [0], [0], [1.0]
+    for row, I in enumerate(infosets, start=1):
+        own = range(t.infoset_start[I] - first, t.infoset_stop[I] - first)
+        columns += [t.infoset_parent[I] - first, *own]
+        signs += [-1.0] + [1.0] * len(own)
+        rows += [row] * (1 + len(own))
+    return csr_array((signs, (rows, columns)), shape=(len(infosets) + 1, last - first))
+
+
+def _payoff_matrix(form: SequenceForm, player: int) -> csr_array:
+    """Return A: payoff to `player`, a row per own sequence, a column per opponent's."""
+    t = form.treeplexes
+    first, last = t.player_sequences[player : player + 2]
+    other_first, other_last = t.player_sequences[1 - player : 3 - player]
+    begin, end = t.leaf_start[first], t.leaf_start[last]
+    return csr_array(
+        (
+            t.leaf_payoff[begin:end],
+            t.leaf_others[begin:end, 0] - other_first,
+            t.leaf_start[first : last + 1] - begin,
+        ),
+        shape=(last - first, other_last - other_first),
+    )
+
+
+def _maximin(
+    form: SequenceForm, player: int, own_flow: csr_array, other_flow: csr_array
+) -> tuple[float, Floats]:
+    """Return the value that `player` can guarantee, and the plan that does so."""
+    payoff = _payoff_matrix(form, player)
+    n, m = payoff.shape[0], other_flow.shape[0]
+    arrive = np.zeros(own_flow.shape[0])
+    arrive[0] = 1.0
+    objective = np.zeros(n + m)
+    objective[n] = -1.0  # linprog minimizes; v_∅ is the first of the m values
+    result = linprog(
+        objective,
+        A_ub=bmat([[-payoff.T, other_flow.T]], format="csr"),
+        b_ub=np.zeros(payoff.shape[1]),
+        A_eq=bmat([[own_flow, csr_array((own_flow.shape[0], m))]], format="csr"),
+        b_eq=arrive,
+        bounds=[(0, None)] * n + [(None, None)] * m,
+        method="highs",
+    )
+    if not result.success:
+        raise RuntimeError(f"the linear program of {form.tree.game!r} failed: {result.message}")
+    return -float(result.fun), np.asarray(result.x[:n])

@@ -1,0 +1,285 @@
+"""Regret matching, the one idea everything else is built from.
+
+Play each action in proportion to how much you regret not having played it, counting only
+regrets above zero (Hart & Mas-Colell, 2000). Here are the rule itself, the variants of it
+that the CFR family uses at every infoset, and its use on matrix games.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from cfrlib.games.matrix import MatrixGame
+from cfrlib.tree import Floats
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A member of the CFR family as three numbers and a flag.
+
+    After iteration t, positive cumulative regrets are multiplied by t^α / (t^α + 1) and
+    negative ones by t^β / (t^β + 1); the average strategy weighs iteration t by t^γ.
+    An exponent of ∞ multiplies by 1, of −∞ by 0. Source: Brown & Sandholm (2019).
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    alpha, beta : float
+        Exponents of the discounts of positive and of negative regrets.
+    gamma : float
+        Exponent of the averaging weight, at least 0.
+    predictive : bool
+        Whether the next strategy also counts the last regret a second time, as a guess of
+        the next one (Farina, Kroer & Sandholm, 2021).
+
+    Examples
+    --------
+    >>> Variant("my own", alpha=2, beta=-1, gamma=3)
+    Variant(name='my own', alpha=2, beta=-1, gamma=3, predictive=False)
+    """
+
+    name: str
+    alpha: float = math.inf
+    beta: float = math.inf
+    gamma: float = 0.0
+    predictive: bool = False
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.alpha) or math.isnan(self.beta) or not 0 <= self.gamma < math.inf:
+            raise ValueError(f"α and β must be numbers or ±∞, γ finite and at least 0: {self!r}")
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant("cfr", math.inf, math.inf, 0.0),
+        Variant("cfr+", math.inf, -math.inf, 1.0),
+        Variant("linear", 1.0, 1.0, 1.0),
+        Variant("dcfr", 1.5, 0.0, 2.0),
+        Variant("pcfr+", math.inf, -math.inf, 2.0, predictive=True),
+    )
+}
+
+
+def find_variant(variant: str | Variant) -> Variant:
+    """Return the variant of that name, or the one given.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists the known names.
+    """
+    if isinstance(variant, Variant):
+        return variant
+    if variant not in VARIANTS:
+        known = ", ".join(repr(name) for name in VARIANTS)
+        raise ValueError(
+            f"unknown variant {variant!r}; choose one of {known}, or pass a cfrlib.Variant"
+        )
+    return VARIANTS[variant]
+
+
+@njit(cache=True)
+def discount(t: int, exponent: float) -> float:
+    """Return t^e / (t^e + 1), with its limits 1 at e = ∞ and 0 at e = −∞."""
+    if exponent == math.inf:
+        return 1.0
+    if exponent == -math.inf:
+        return 0.0
+    power = float(t) ** exponent
+    return power / (power + 1.0)
+
+
+@njit(cache=True)
+def match(regret: Floats, sigma: Floats, start: int, stop: int) -> None:
+    """σ(a) = max(R(a), 0) / Σ_b max(R(b), 0), or uniform if no regret is positive."""
+    total = 0.0
+    for q in range(start, stop):
+        sigma[q] = max(regret[q], 0.0)
+        total += sigma[q]
+    for q in range(start, stop):
+        sigma[q] = sigma[q] / total if total > 0.0 else 1.0 / (stop - start)
+
+
+@njit(cache=True)
+def add_regret(
+    regret: Floats, values: Floats, value: float, positive: float, negative: float,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """R(a) ← (R(a) + v(a) − v) · discount, chosen by the sign of the sum."""
+    for q in range(start, stop):
+        total = regret[q] + values[q] - value
+        regret[q] = total * (positive if total > 0.0 else negative)
+
+
+@njit(cache=True)
+def add_prediction(
+    regret: Floats, values: Floats, value: float, guess: Floats, start: int, stop: int
+) -> None:
+    """guess(a) = R(a) + v(a) − v: the next regret, were the next round like this one."""
+    for q in range(start, stop):
+        guess[q] = regret[q] + values[q] - value
+
+
+def regret_matching(regrets: npt.ArrayLike) -> Floats:
+    """Return the strategy that regret matching plays at these cumulative regrets.
+
+    Parameters
+    ----------
+    regrets : array-like, shape (actions,)
+        Cumulative regrets in units of the game; negative ones count as 0.
+
+    Returns
+    -------
+    float array, shape (actions,)
+        Probabilities. Uniform if no regret is positive.
+
+    Raises
+    ------
+    ValueError
+        If `regrets` is empty, not a vector, or not finite.
+
+    Notes
+    -----
+    Source: Hart & Mas-Colell (2000).
+
+    Examples
+    --------
+    >>> regret_matching([2, 0, 1])
+    array([0.66666667, 0.        , 0.33333333])
+    """
+    regret = np.array(regrets, np.float64)
+    if regret.ndim != 1 or regret.size == 0 or not np.isfinite(regret).all():
+        raise ValueError(f"expected a vector of finite regrets, one per action, got {regrets!r}")
+    sigma = np.empty(len(regret))
+    match(regret, sigma, 0, len(regret))
+    return sigma
+
+
+class Path(NamedTuple):
+    """What two players did over T rounds of regret matching. Row t is about round t + 1.
+
+    Attributes
+    ----------
+    current : pair of float arrays, shapes (T, m) and (T, n)
+        The strategy played in each round.
+    average : pair of float arrays, the same shapes
+        The mean of the strategies played up to and including each round.
+    regret : pair of float arrays, the same shapes
+        Cumulative regrets after each round.
+    """
+
+    current: tuple[Floats, Floats]
+    average: tuple[Floats, Floats]
+    regret: tuple[Floats, Floats]
+
+
+def play(
+    game: MatrixGame,
+    rounds: int,
+    *,
+    opponent: npt.ArrayLike | None = None,
+    seed: int | None = None,
+    start: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+) -> Path:
+    """Let regret matching play a matrix game against itself, or against a fixed opponent.
+
+    Parameters
+    ----------
+    game : MatrixGame
+        The game; player 0 picks rows.
+    rounds : int
+        How often to play, at least 1.
+    opponent : array-like, shape (n,), optional
+        Probabilities that player 1 plays throughout, in place of regret matching.
+    seed : int, optional
+        With a seed, both draw an action in each round and regret what they saw. Without,
+        they regret on average over the opponent's probabilities, and nothing is random.
+    start : pair of array-likes, optional
+        Cumulative regrets to begin with; zero if left out.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        If `rounds` is below 1 or `opponent` is not a distribution over player 1's actions.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> path = cfr.play(cfr.games.RockPaperScissors(), 1_000, opponent=(.4, .3, .3), seed=0)
+    >>> path.average[0][-1].argmax()  # paper
+    np.int64(1)
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds must be at least 1, got {rounds}")
+    m, n = game.row_payoffs.shape
+    fixed = None
+    if opponent is not None:
+        fixed = np.array(opponent, np.float64)
+        if fixed.shape != (n,) or (fixed < 0).any() or abs(fixed.sum() - 1) > 1e-9:
+            raise ValueError(
+                f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
+            )
+    regret = [np.zeros(m), np.zeros(n)]
+    for i, given in enumerate(start or ()):
+        regret[i][:] = given
+    draws = None if seed is None else np.random.default_rng(seed).random((rounds, 2))
+    current = (np.empty((rounds, m)), np.empty((rounds, n)))
+    history = (np.empty((rounds, m)), np.empty((rounds, n)))
+    _play(
+        np.ascontiguousarray(game.row_payoffs), np.ascontiguousarray(game.column_payoffs.T),
+        np.empty(0) if fixed is None else fixed, np.empty((0, 2)) if draws is None else draws,
+        regret[0], regret[1], *current, *history,
+    )  # fmt: skip
+    counts = np.arange(1, rounds + 1)[:, None]
+    average = (np.cumsum(current[0], axis=0) / counts, np.cumsum(current[1], axis=0) / counts)
+    return Path(current, average, history)
+
+
+@njit(cache=True)
+def _draw(probabilities: Floats, u: float) -> int:
+    """Return the action on which the point u of [0, 1) falls."""
+    last = 0
+    for a in range(len(probabilities)):
+        if probabilities[a] > 0.0:
+            last = a
+            if u < probabilities[a]:
+                break
+        u -= probabilities[a]
+    return last
+
+
+@njit(cache=True)
+def _play(
+    payoff0: Floats, payoff1: Floats, fixed: Floats, draws: Floats,
+    regret0: Floats, regret1: Floats,
+    current0: Floats, current1: Floats, history0: Floats, history1: Floats,
+) -> None:  # fmt: skip
+    """Play the rounds; payoffs have a row for each own action of the player they belong to."""
+    for t in range(len(current0)):
+        sigma0, sigma1 = current0[t], current1[t]
+        match(regret0, sigma0, 0, len(sigma0))
+        if len(fixed):
+            sigma1[:] = fixed
+        else:
+            match(regret1, sigma1, 0, len(sigma1))
+        played0, played1 = sigma0.copy(), sigma1.copy()
+        if len(draws):
+            played0[:], played1[:] = 0.0, 0.0
+            played0[_draw(sigma0, draws[t, 0])] = 1.0
+            played1[_draw(sigma1, draws[t, 1])] = 1.0
+        values0, values1 = payoff0 @ played1, payoff1 @ played0
+        regret0 += values0 - played0 @ values0
+        regret1 += values1 - played1 @ values1
+        history0[t], history1[t] = regret0, regret1

@@ -1,0 +1,200 @@
+"""The core: a leaf table and one treeplex per player, both indexed by sequences.
+
+Under perfect recall a pair (infoset, action) *is* a sequence of its player. Strategies,
+regrets, averages and gradients are therefore vectors over sequences, and three kernels do
+everything that a solver needs:
+
+    realize    x[I,a] = x[parent(I)] · σ[I,a]                                    top-down
+    gradient   g[q]   = Σ_{z: seq_i(z)=q} π_c(z) u_i(z) Π_{j≠i} x_j[seq_j(z)]    over the leaves
+    backup     v(I)   = Σ_a σ[I,a] (g[I,a] + Σ_{I' below (I,a)} v(I'))           bottom-up
+
+After `backup`, g[I,a] is the counterfactual value of a at I, and g[∅] the expected payoff.
+Sequence form after von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from cfrlib.game import Game
+from cfrlib.tree import TERMINAL, Floats, Ints, Tree, compile
+
+
+class Treeplexes(NamedTuple):
+    """Everything the kernels read. All players share one numbering of sequences.
+
+    Attributes
+    ----------
+    player_infosets, player_sequences : int arrays, shape (players + 1,)
+        Where each player's infosets and sequences begin.
+    infoset_start, infoset_stop : int arrays, shape (infosets,)
+        Sequences of infoset I are ``infoset_start[I]`` … ``infoset_stop[I] - 1``.
+    infoset_parent : int array, shape (infosets,)
+        The sequence by which the owner arrives at I.
+    leaf_start : int array, shape (sequences + 1,)
+        Leaf rows of sequence q are ``leaf_start[q]`` … ``leaf_start[q+1] - 1``.
+    leaf_payoff : float array, shape (rows,)
+        π_c(z) u_i(z), summed over the ends z with the same joint sequence.
+    leaf_others : int array, shape (rows, players - 1)
+        The sequences of the other players at these ends.
+    """
+
+    player_infosets: Ints
+    player_sequences: Ints
+    infoset_start: Ints
+    infoset_stop: Ints
+    infoset_parent: Ints
+    leaf_start: Ints
+    leaf_payoff: Floats
+    leaf_others: Ints
+
+
+@njit(cache=True)
+def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
+    """Write the realization plan of `player` into `x`: x[q] = π_i of the sequence q."""
+    x[form.player_sequences[player]] = 1.0
+    for I in range(form.player_infosets[player], form.player_infosets[player + 1]):
+        reach = x[form.infoset_parent[I]]
+        for q in range(form.infoset_start[I], form.infoset_stop[I]):
+            x[q] = reach * sigma[q]
+
+
+@njit(cache=True)
+def gradient(form: Treeplexes, player: int, x: Floats, g: Floats) -> None:
+    """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`."""
+    for q in range(form.player_sequences[player], form.player_sequences[player + 1]):
+        total = 0.0
+        for z in range(form.leaf_start[q], form.leaf_start[q + 1]):
+            payoff = form.leaf_payoff[z]
+            for j in range(form.leaf_others.shape[1]):
+                payoff *= x[form.leaf_others[z, j]]
+            total += payoff
+        g[q] = total
+
+
+@njit(cache=True)
+def backup(form: Treeplexes, player: int, sigma: Floats, g: Floats) -> None:
+    """Turn a gradient into counterfactual values, in place, bottom-up."""
+    for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
+        value = 0.0
+        for q in range(form.infoset_start[I], form.infoset_stop[I]):
+            value += sigma[q] * g[q]
+        g[form.infoset_parent[I]] += value
+
+
+@njit(cache=True)
+def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> None:
+    """Like `backup`, with the best action in place of the mean; writes it into `sigma`."""
+    for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
+        best = form.infoset_start[I]
+        for q in range(form.infoset_start[I], form.infoset_stop[I]):
+            sigma[q] = 0.0
+            if g[q] > g[best]:
+                best = q
+        sigma[best] = 1.0
+        g[form.infoset_parent[I]] += g[best]
+
+
+@njit(cache=True)
+def behaviour(form: Treeplexes, plan: Floats, sigma: Floats) -> None:
+    """Turn a realization plan, or a sum of such plans, back into probabilities.
+
+    σ[I,a] = x[I,a] / Σ_b x[I,b]; uniform where the plan never arrives.
+    """
+    sigma[form.player_sequences[:-1]] = 1.0
+    for I in range(len(form.infoset_parent)):
+        start, stop = form.infoset_start[I], form.infoset_stop[I]
+        total = 0.0
+        for q in range(start, stop):
+            total += plan[q]
+        for q in range(start, stop):
+            sigma[q] = plan[q] / total if total > 0.0 else 1.0 / (stop - start)
+
+
+class SequenceForm:
+    """A compiled game in sequence form; made by :func:`sequence_form`.
+
+    Attributes
+    ----------
+    tree : Tree
+        The history tree it was built from.
+    treeplexes : Treeplexes
+        The arrays that the kernels read.
+    num_players, num_sequences : int
+        Sizes; sequences of all players together, the empty ones included.
+    """
+
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.num_players = tree.num_players
+        self.num_sequences = int(tree.player_sequences[-1])
+        stop = tree.infoset_start + np.array([len(a) for a in tree.infoset_actions], np.int32)
+        self.treeplexes = Treeplexes(
+            tree.player_infosets,
+            tree.player_sequences,
+            tree.infoset_start,
+            stop.astype(np.int32),
+            tree.infoset_parent,
+            *_leaf_table(tree, self.num_sequences),
+        )
+
+    def uniform(self) -> Floats:
+        """Return the uniform strategy, shape (sequences,)."""
+        sigma = np.empty(self.num_sequences)
+        behaviour(self.treeplexes, np.zeros(self.num_sequences), sigma)
+        return sigma
+
+    def plans(self, sigma: Floats) -> Floats:
+        """Return everybody's realization plan under `sigma`, shape (sequences,)."""
+        x = np.empty(self.num_sequences)
+        for i in range(self.num_players):
+            realize(self.treeplexes, i, sigma, x)
+        return x
+
+    def gradients(self, x: Floats) -> Floats:
+        """Return every player's gradient at the plans `x`, shape (sequences,)."""
+        g = np.empty(self.num_sequences)
+        for i in range(self.num_players):
+            gradient(self.treeplexes, i, x, g)
+        return g
+
+    def __repr__(self) -> str:
+        rows = len(self.treeplexes.leaf_payoff)
+        return f"SequenceForm({self.tree!r}; {self.num_sequences:,} sequences, {rows:,} leaf rows)"
+
+
+def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Ints, Floats, Ints]:
+    """Collect the ends of the game by the sequence of each player, merging equal ones."""
+    ends = np.flatnonzero(tree.player == TERMINAL)
+    joint, group = np.unique(tree.sequence[ends], axis=0, return_inverse=True)
+    rows: list[Any] = []
+    for i in range(tree.num_players):
+        weight = tree.chance_reach[ends] * tree.utility[ends, i]
+        payoff = np.bincount(group.ravel(), weight, minlength=len(joint))
+        paid = np.flatnonzero(payoff)  # an end that pays nothing changes no gradient
+        order = paid[np.argsort(joint[paid, i], kind="stable")]
+        rows.append((joint[order, i], payoff[order], np.delete(joint[order], i, axis=1)))
+    own = np.concatenate([r[0] for r in rows])  # sorted: players own ascending ranges
+    start = np.searchsorted(own, np.arange(num_sequences + 1)).astype(np.int32)
+    payoff = np.concatenate([r[1] for r in rows])
+    others = np.concatenate([r[2] for r in rows]).astype(np.int32)
+    return start, payoff, np.ascontiguousarray(others)
+
+
+def sequence_form(game: Game) -> SequenceForm:
+    """Compile `game` (once) and return its sequence form.
+
+    Raises
+    ------
+    GameError
+        If the rules are unsound, or the game exceeds the limits of :func:`cfrlib.compile`.
+    """
+    tree = compile(game)
+    form: SequenceForm | None = getattr(game, "_sequence_form", None)
+    if form is None:
+        form = SequenceForm(tree)
+        object.__setattr__(game, "_sequence_form", form)
+    return form

@@ -1,0 +1,251 @@
+"""Strategies: for every infoset, a probability for every action.
+
+A :class:`Strategy` reads like a dictionary of dictionaries,
+``strategy["Q check-bet"]["call"]``, and stands for a whole profile: all players' choices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import TypeAlias
+
+import numpy as np
+
+from cfrlib.game import Action, Game, action_label
+from cfrlib.sequence import SequenceForm, sequence_form
+from cfrlib.tree import Floats
+
+ROWS_SHOWN = 24
+
+
+class InfosetTable(Mapping[str, dict[Action, float]]):
+    """One number for every action at every infoset, addressed by readable labels.
+
+    Parameters
+    ----------
+    form : SequenceForm
+        The game the infosets belong to.
+    values : float array, shape (sequences,)
+        One number for each sequence; a copy is kept.
+    """
+
+    def __init__(self, form: SequenceForm, values: Floats):
+        self._form = form
+        self._values = np.array(values, np.float64)
+        self._values.setflags(write=False)
+
+    @property
+    def values_by_sequence(self) -> Floats:
+        """The numbers as a read-only vector over sequences, as the solvers hold them."""
+        return self._values
+
+    @property
+    def _number(self) -> dict[str, int]:
+        return {label: I for I, label in enumerate(self._form.tree.infoset_label)}
+
+    def player(self, infoset: str) -> int:
+        """Return which player acts at `infoset`."""
+        return int(self._form.tree.infoset_player[self._find(infoset)])
+
+    def _find(self, infoset: str) -> int:
+        labels = self._form.tree.infoset_label
+        try:
+            return labels.index(infoset)
+        except ValueError:
+            raise KeyError(
+                f"no infoset {infoset!r}; {self._form.tree.game!r} has {_some(labels)}"
+            ) from None
+
+    def _row(self, I: int) -> dict[Action, float]:
+        start = self._form.tree.infoset_start[I]
+        actions = self._form.tree.infoset_actions[I]
+        return {a: float(self._values[start + n]) for n, a in enumerate(actions)}
+
+    def __getitem__(self, infoset: str) -> dict[Action, float]:
+        return self._row(self._find(infoset))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._form.tree.infoset_label)
+
+    def __len__(self) -> int:
+        return self._form.tree.num_infosets
+
+    def _shown(self) -> tuple[list[tuple[str, str, list[str]]], int]:
+        """Return the rows to show as words, and how many are left out."""
+        tree = self._form.tree
+        rows = [
+            (
+                str(tree.infoset_player[I]),
+                tree.infoset_label[I],
+                [f"{action_label(a)} {_number(p)}" for a, p in self._row(I).items()],
+            )
+            for I in range(min(len(self), ROWS_SHOWN))
+        ]
+        return rows, len(self) - len(rows)
+
+    def __repr__(self) -> str:
+        rows, hidden = self._shown()
+        width = max([len(label) for _, label, _ in rows], default=0)
+        lines = [f"{type(self).__name__} of {self._form.tree.game!r}"]
+        lines += [f"  {p}  {label:<{width}}  {'  '.join(cells)}" for p, label, cells in rows]
+        if hidden:
+            lines.append(f"  … and {hidden:,} more infosets")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows, hidden = self._shown()
+        body = "".join(
+            f"<tr><td>{p}</td><td>{escape(label)}</td>"
+            + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+            + "</tr>"
+            for p, label, cells in rows
+        )
+        more = f"<p>… and {hidden:,} more infosets</p>" if hidden else ""
+        return (
+            '<table class="cfr-table"><thead><tr><th scope="col">player</th>'
+            '<th scope="col">infoset</th><th scope="col" colspan="9">'
+            f"{type(self).__name__.lower()}</th></tr></thead><tbody>{body}</tbody></table>{more}"
+        )
+
+
+class Strategy(InfosetTable):
+    """A behavioural strategy for every player: the profile σ.
+
+    Parameters
+    ----------
+    game : Game
+        The game it is for.
+    probabilities : mapping from infoset to mapping from action to float
+        Every infoset of every player. Actions left out have probability 0.
+
+    Raises
+    ------
+    ValueError
+        If an infoset is missing or unknown, an action is unknown, or the numbers at an
+        infoset are not probabilities. The message says which.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.RockPaperScissors()
+    >>> s = cfr.Strategy(game, {"player 0": {"rock": 1},
+    ...                         "player 1": {"paper": 0.5, "scissors": 0.5}})
+    >>> s["player 1"]
+    {'rock': 0.0, 'paper': 0.5, 'scissors': 0.5}
+    """
+
+    def __init__(self, game: Game, probabilities: Mapping[str, Mapping[Action, float]]):
+        form = sequence_form(game)
+        super().__init__(form, _read(form, probabilities))
+
+    @classmethod
+    def from_vector(cls, form: SequenceForm, sigma: Floats) -> Strategy:
+        """Wrap probabilities that a solver holds, shape (sequences,)."""
+        self = cls.__new__(cls)
+        InfosetTable.__init__(self, form, sigma)
+        return self
+
+    @classmethod
+    def uniform(cls, game: Game) -> Strategy:
+        """Return the profile in which everybody picks each action equally often."""
+        form = sequence_form(game)
+        return cls.from_vector(form, form.uniform())
+
+    def replace(self, changes: Mapping[str, Mapping[Action, float]]) -> Strategy:
+        """Return a copy in which the given infosets play differently.
+
+        Examples
+        --------
+        >>> import cfrlib as cfr
+        >>> uniform = cfr.Strategy.uniform(cfr.games.KuhnPoker())
+        >>> uniform.replace({"K bet": {"call": 1}})["K bet"]
+        {'fold': 0.0, 'call': 1.0}
+        """
+        unknown = [label for label in changes if label not in self]
+        if unknown:
+            raise ValueError(
+                f"no infoset {_some(unknown)} in {self._form.tree.game!r}; "
+                f"it has {_some(list(self))}"
+            )
+        return Strategy.from_vector(self._form, _read(self._form, {**self, **changes}))
+
+    def max_difference(self, other: StrategyLike) -> float:
+        """Return the largest difference in any probability, a number from 0 to 1."""
+        sigma = strategy_vector(self._form, other)
+        return float(np.max(np.abs(self._values - sigma), initial=0.0))
+
+
+StrategyLike: TypeAlias = Strategy | Mapping[str, Mapping[Action, float]]
+
+
+def strategy_vector(form: SequenceForm, strategy: StrategyLike) -> Floats:
+    """Return the probabilities of `strategy`, shape (sequences,), if it is one for this game.
+
+    Raises
+    ------
+    ValueError
+        If it belongs to a game with other infosets or actions.
+    """
+    if isinstance(strategy, Strategy):
+        mine, theirs = form.tree, strategy._form.tree
+        if mine is not theirs and (
+            mine.infoset_label != theirs.infoset_label
+            or mine.infoset_actions != theirs.infoset_actions
+        ):
+            raise ValueError(
+                f"this is a strategy of {theirs.game!r} with {_some(theirs.infoset_label)}; "
+                f"{mine.game!r} has {_some(mine.infoset_label)}. "
+                "Solve the game you evaluate, or evaluate the game you solved"
+            )
+        return strategy.values_by_sequence
+    if not isinstance(strategy, Mapping):
+        raise ValueError(
+            f"expected a Strategy or a dict of infosets, got {type(strategy).__name__}; "
+            "a solution holds its strategy as solution.strategy"
+        )
+    return _read(form, strategy)
+
+
+def _read(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) -> Floats:
+    """Check a dictionary of probabilities and lay it out over the sequences."""
+    tree = form.tree
+    known = set(tree.infoset_label)
+    wrong = [label for label in given if label not in known]
+    missing = [label for label in tree.infoset_label if label not in given]
+    if wrong:
+        raise ValueError(
+            f"{tree.game!r} has no infoset {_some(wrong)}; its infosets are "
+            f"{_some(tree.infoset_label)}"
+        )
+    if missing:
+        raise ValueError(
+            f"the strategy says nothing about {_some(missing)}; give every infoset, or start "
+            "from Strategy.uniform(game).replace({...})"
+        )
+    sigma = np.ones(form.num_sequences)
+    for I, label in enumerate(tree.infoset_label):
+        start, actions = tree.infoset_start[I], tree.infoset_actions[I]
+        unknown = [a for a in given[label] if a not in actions]
+        if unknown:
+            raise ValueError(f"infoset {label!r} has no action {unknown[0]!r}, only {actions!r}")
+        row = np.array([given[label].get(a, 0.0) for a in actions], np.float64)
+        if not (np.all(row >= 0) and abs(row.sum() - 1) <= 1e-9):
+            raise ValueError(
+                f"the numbers at infoset {label!r} are not probabilities: "
+                f"{dict(zip(actions, row.tolist(), strict=True))!r}; "
+                "each must be at least 0, and they must sum to 1"
+            )
+        sigma[start : start + len(actions)] = row
+    return sigma
+
+
+def _some(labels: list[str], limit: int = 6) -> str:
+    """Name the first few labels of a list."""
+    head = ", ".join(repr(label) for label in labels[:limit])
+    return head if len(labels) <= limit else f"{head}, … ({len(labels):,} in all)"
+
+
+def _number(p: float) -> str:
+    """Write a number at a fixed width that keeps small ones visible."""
+    return f"{p:.4f}" if p == 0 or abs(p) >= 5e-5 else f"{p:.0e}"

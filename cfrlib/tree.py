@@ -1,0 +1,430 @@
+"""From rules to arrays: walk a game once, check that it is sound, keep flat arrays.
+
+:func:`compile` visits every history breadth first, so that the children of a history are
+contiguous, parents come before children, and one level of the tree is one slice.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.game import (
+    Action,
+    Chance,
+    Decision,
+    Game,
+    GameError,
+    History,
+    Node,
+    Terminal,
+    history_label,
+)
+
+CHANCE = -1
+TERMINAL = -2
+
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+
+class Tree:
+    """The history tree of a game as flat arrays; made by :func:`compile`.
+
+    Histories are numbered 0 … N-1 breadth first; number 0 is the empty history.
+    Infosets are numbered player by player, each player's in order of discovery, so that an
+    infoset comes after every infoset its player passed before. A *sequence* of player i is
+    either the empty one or a pair (infoset, action); sequences are numbered likewise:
+    player 0's empty sequence, then the pairs of player 0, then player 1's empty sequence, …
+
+    Attributes
+    ----------
+    game : Game
+        Where it came from.
+    player : int array, shape (N,)
+        Who acts: 0, 1, …, or ``CHANCE``, or ``TERMINAL``.
+    infoset : int array, shape (N,)
+        Number of the infoset at decisions, -1 elsewhere.
+    parent, first_child, num_children : int arrays, shape (N,)
+        The tree. ``parent[0]`` is -1.
+    action : list of N actions
+        The action that leads into each history (None for the empty one).
+    chance_reach : float array, shape (N,)
+        π_c(h): the probability that chance plays its part of h.
+    probability : float array, shape (N,)
+        The probability of the last step where chance took it, else 1.
+    utility : float array, shape (N, players)
+        Payoffs at terminal histories, 0 elsewhere.
+    sequence : int array, shape (N, players)
+        The last sequence of each player on the way to h.
+    level_start : int array
+        Histories of depth d are ``level_start[d]`` … ``level_start[d+1] - 1``.
+    infoset_label, infoset_actions : list
+        Names of infosets and of their actions.
+    infoset_player, infoset_start, infoset_parent : int arrays
+        Owner of an infoset, its first sequence, and the sequence its player arrives by.
+    player_infosets, player_sequences : int arrays, shape (players + 1,)
+        Player i owns infosets ``player_infosets[i]:player_infosets[i+1]``, and so for sequences.
+    """
+
+    game: Game
+    num_players: int
+    player: npt.NDArray[np.int8]
+    infoset: Ints
+    parent: Ints
+    first_child: Ints
+    num_children: Ints
+    action: list[Action]
+    chance_reach: Floats
+    probability: Floats
+    utility: Floats
+    sequence: Ints
+    level_start: Ints
+    infoset_label: list[str]
+    infoset_actions: list[tuple[Action, ...]]
+    infoset_player: Ints
+    infoset_start: Ints
+    infoset_parent: Ints
+    player_infosets: Ints
+    player_sequences: Ints
+
+    @property
+    def num_histories(self) -> int:
+        """Histories, the empty one and the terminal ones included."""
+        return len(self.player)
+
+    @property
+    def num_terminals(self) -> int:
+        """Terminal histories."""
+        return int(np.count_nonzero(self.player == TERMINAL))
+
+    @property
+    def num_infosets(self) -> int:
+        """Infosets of all players."""
+        return len(self.infoset_label)
+
+    @property
+    def zero_sum(self) -> bool:
+        """Whether the payoffs of all players add up to zero at every end."""
+        return bool(np.all(np.abs(self.utility.sum(axis=1)) <= 1e-9))
+
+    def history(self, k: int) -> tuple[Action, ...]:
+        """Return history number `k` as a tuple of actions."""
+        actions: list[Action] = []
+        while k > 0:
+            actions.append(self.action[k])
+            k = int(self.parent[k])
+        return tuple(reversed(actions))
+
+    def find(self, h: tuple[Action, ...]) -> int:
+        """Return the number of the history `h`, given as a tuple of actions.
+
+        Raises
+        ------
+        ValueError
+            If the game has no such history; the message lists the legal actions.
+        """
+        k = 0
+        for depth, a in enumerate(h):
+            children = range(self.first_child[k], self.first_child[k] + self.num_children[k])
+            actions = [self.action[c] for c in children]
+            if a not in actions:
+                legal = ", ".join(map(repr, actions)) or "none, the game is over"
+                raise ValueError(
+                    f"{self.game!r} has no history {h!r}: after {h[:depth]!r} "
+                    f"the legal actions are {legal}"
+                )
+            k = children[actions.index(a)]
+        return k
+
+    def __repr__(self) -> str:
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        return (
+            f"{self.game!r}: {self.num_players} players, {kind}, "
+            f"{self.num_histories:,} histories ({self.num_terminals:,} terminal), "
+            f"{self.num_infosets:,} infosets"
+        )
+
+
+def compile(game: Game, *, max_histories: int = 2_000_000, max_depth: int = 1_000) -> Tree:
+    """Walk all histories of `game`, check the rules, and return flat arrays.
+
+    The result is remembered on the game object; solvers call this for you. Call it yourself
+    to see the size of a game, to check one you wrote, or to raise a limit.
+
+    Parameters
+    ----------
+    game : Game
+        The rules.
+    max_histories, max_depth : int
+        Stop with an error beyond this many histories or actions in a row.
+
+    Returns
+    -------
+    Tree
+
+    Raises
+    ------
+    GameError
+        If the rules are unsound; the message names the history and says what to do.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> cfr.compile(cfr.games.KuhnPoker())
+    KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
+    """
+    if not isinstance(game, Game):
+        raise ValueError(
+            f"expected a Game, got {type(game).__name__}: subclass cfrlib.Game, or use one of "
+            "cfrlib.games, e.g. cfrlib.games.KuhnPoker()"
+        )
+    tree: Tree | None = getattr(game, "_tree", None)
+    if tree is None:
+        tree = _Walk(game, max_histories, max_depth).tree()
+        object.__setattr__(game, "_tree", tree)
+    return tree
+
+
+class _Walk:
+    """One breadth-first walk: append to lists, then turn the lists into a Tree."""
+
+    def __init__(self, game: Game, max_histories: int, max_depth: int):
+        self.game = game
+        self.max_histories = max_histories
+        self.max_depth = max_depth
+        self.player: list[int] = []
+        self.infoset: list[int] = []
+        self.first_child: list[int] = []
+        self.parent: list[int] = [-1]
+        self.action: list[Action] = [None]
+        self.probability: list[float] = [1.0]
+        self.terminals: list[int] = []
+        self.payoffs: list[Any] = []
+        self.infoset_of_label: dict[str, int] = {}
+        self.infosets: list[tuple[int, tuple[Action, ...], int]] = []  # player, actions, first h
+        self.level_start = [0]
+        self.walk()
+
+    def walk(self) -> None:
+        """Visit every history, level by level."""
+        level: list[History] = [self.game.root()]
+        node, step = self.game.node, self.game.step
+        plain_tuples = type(self.game).step is Game.step
+        k = 0
+        while level:
+            deeper: list[History] = []
+            for h in level:
+                actions = self.visit(k, node(h))
+                if plain_tuples:
+                    deeper.extend([(*h, a) for a in actions])
+                else:
+                    deeper.extend([step(h, a) for a in actions])
+                k += 1
+                if k + len(deeper) > self.max_histories:
+                    self.too_large()
+            self.level_start.append(k)
+            if len(self.level_start) > self.max_depth + 1 and deeper:
+                self.fail(k, f"the game is deeper than max_depth={self.max_depth} actions; if it "
+                          "surely ends, raise the limit: cfrlib.compile(game, max_depth=...)")
+            level = deeper
+
+    def visit(self, k: int, node: Node) -> tuple[Action, ...]:
+        """Record history `k` and return the actions that lead on."""
+        self.first_child.append(len(self.parent))
+        actions: tuple[Action, ...]
+        if isinstance(node, Terminal):
+            self.player.append(TERMINAL)
+            self.infoset.append(-1)
+            self.terminals.append(k)
+            self.payoffs.append(node.utilities)
+            return ()
+        if isinstance(node, Decision):
+            self.player.append(node.player)
+            self.infoset.append(self.infoset_number(k, node))
+            actions = self.infosets[self.infoset[k]][1]
+            self.probability.extend([1.0] * len(actions))
+        elif isinstance(node, Chance):
+            self.player.append(CHANCE)
+            self.infoset.append(-1)
+            actions = tuple(node.probabilities)
+            self.check_chance(k, list(node.probabilities.values()))
+            self.probability.extend(node.probabilities.values())
+        else:
+            self.fail(k, f"node() returned {node!r}; return a Chance, Decision or Terminal")
+        self.parent.extend([k] * len(actions))
+        self.action.extend(actions)
+        return actions
+
+    def infoset_number(self, k: int, node: Decision) -> int:
+        """Look up the infoset of a decision, or enter a new one."""
+        number = self.infoset_of_label.get(node.infoset)
+        if number is None:
+            return self.new_infoset(k, node)
+        player, actions, first = self.infosets[number]
+        if node.player != player:
+            self.fail(k, f"infoset {node.infoset!r} belongs to player {player} at history "
+                      f"{self.name(first)} but to player {node.player} here; give each player "
+                      "labels of their own, e.g. by putting the player into the label")
+        if tuple(node.actions) != actions:
+            self.fail(k, f"infoset {node.infoset!r} offers {tuple(node.actions)!r} here but "
+                      f"{actions!r} at history {self.name(first)}; a player who cannot tell two "
+                      "histories apart must have the same actions, in the same order, at both: "
+                      "put what differs into the label, or mend the actions")
+        return number
+
+    def new_infoset(self, k: int, node: Decision) -> int:
+        """Check a decision whose infoset was not met before, and number it."""
+        actions = tuple(node.actions)
+        if not isinstance(node.infoset, str):
+            self.fail(k, f"the infoset label {node.infoset!r} is a {type(node.infoset).__name__}; "
+                      "labels are readable strings: use str(...) or an f-string")
+        if node.player not in range(self.game.num_players):
+            self.fail(k, f"player {node.player!r} acts, but the players are "
+                      f"0 to {self.game.num_players - 1}; mend the Decision, or set num_players")
+        if not actions:
+            self.fail(k, f"infoset {node.infoset!r} has no actions; return a Terminal if the game "
+                      "is over, or give at least one action")
+        if len(set(actions)) < len(actions):
+            self.fail(k, f"infoset {node.infoset!r} repeats an action: {actions!r}; "
+                      "every action must appear once")
+        number = len(self.infosets)
+        self.infoset_of_label[node.infoset] = number
+        self.infosets.append((node.player, actions, k))
+        return number
+
+    def check_chance(self, k: int, probabilities: list[float]) -> None:
+        """Check that a chance event is a probability distribution."""
+        if not probabilities:
+            self.fail(k, "a Chance node has no outcomes; give at least one action")
+        if not all(math.isfinite(p) and p >= 0 for p in probabilities):
+            self.fail(k, f"chance has a negative or non-finite probability in {probabilities!r}; "
+                      "probabilities lie between 0 and 1")
+        total = math.fsum(probabilities)
+        if abs(total - 1) > 1e-9:
+            self.fail(k, f"chance probabilities sum to {total:.10g}, not 1; divide each by their "
+                      "sum, or add the missing outcome")
+
+    def tree(self) -> Tree:
+        """Turn the lists into arrays and check what can only be seen as a whole."""
+        t = Tree()
+        t.game, t.num_players = self.game, self.game.num_players
+        t.player = np.array(self.player, np.int8)
+        t.parent = np.array(self.parent, np.int32)
+        t.first_child = np.array(self.first_child, np.int32)
+        t.num_children = np.diff(t.first_child, append=np.int32(len(self.parent)))
+        t.action = self.action
+        t.probability = np.array(self.probability, np.float64)
+        t.level_start = np.array(self.level_start, np.int32)
+        t.utility = self.utilities()
+        self.number_infosets(t)
+        self.follow_paths(t)
+        return t
+
+    def utilities(self) -> Floats:
+        """Return payoffs as an array, checking that each end pays every player a number."""
+        utility = np.zeros((len(self.player), self.game.num_players))
+        for k, payoff in zip(self.terminals, self.payoffs, strict=True):
+            try:
+                utility[k] = payoff
+                right = len(payoff) == self.game.num_players
+            except (TypeError, ValueError):
+                right = False
+            if not right:
+                self.fail(k, f"Terminal({payoff!r}) does not hold {self.game.num_players} numbers; "
+                          "give one utility for each player, or set num_players")
+        for k in np.flatnonzero(~np.isfinite(utility).all(axis=1)):
+            self.fail(int(k), f"a utility is not finite: {utility[k].tolist()}; CFR averages "
+                      "payoffs, so each must be an ordinary number")
+        return utility
+
+    def number_infosets(self, t: Tree) -> None:
+        """Number infosets and sequences player by player, in order of discovery."""
+        players = np.array([player for player, _, _ in self.infosets], np.int32)
+        order = np.argsort(players, kind="stable")
+        number = np.empty(len(order), np.int32)
+        number[order] = np.arange(len(order))
+        labels = list(self.infoset_of_label)
+        t.infoset_label = [labels[n] for n in order]
+        t.infoset_actions = [self.infosets[n][1] for n in order]
+        t.infoset_player = players[order]
+        found = np.array(self.infoset, np.int32)
+        t.infoset = np.where(found >= 0, number[found], -1).astype(np.int32) if len(order) else found
+
+        count = [len(actions) for actions in t.infoset_actions]
+        before = np.concatenate(([0], np.cumsum(count, dtype=np.int64)))
+        # each player up to and including the owner of an infoset adds one empty sequence
+        t.infoset_start = (before[:-1] + t.infoset_player + 1).astype(np.int32)
+        t.player_infosets = np.searchsorted(
+            t.infoset_player, np.arange(t.num_players + 1)
+        ).astype(np.int32)
+        t.player_sequences = (
+            before[t.player_infosets] + np.arange(t.num_players + 1)
+        ).astype(np.int32)
+
+    def follow_paths(self, t: Tree) -> None:
+        """Find chance reach and everybody's last sequence at each history; check recall."""
+        n = t.num_histories
+        t.chance_reach = np.ones(n)
+        t.sequence = np.empty((n, t.num_players), np.int32)
+        t.sequence[0] = t.player_sequences[:-1]
+        position = np.arange(n, dtype=np.int32) - t.first_child[t.parent]  # among its siblings
+        for start, stop in zip(t.level_start[1:-1], t.level_start[2:], strict=True):
+            h = np.arange(start, stop)
+            up = t.parent[start:stop]
+            t.chance_reach[h] = t.chance_reach[up] * t.probability[h]
+            t.sequence[h] = t.sequence[up]
+            mover = t.player[up]
+            moved = mover >= 0
+            t.sequence[h[moved], mover[moved]] = (
+                t.infoset_start[t.infoset[up[moved]]] + position[h[moved]]
+            )
+        decisions = np.flatnonzero(t.player >= 0)
+        infoset = t.infoset[decisions]
+        arrived_by = t.sequence[decisions, t.player[decisions]]
+        t.infoset_parent = np.full(t.num_infosets, -1, np.int32)
+        t.infoset_parent[infoset[::-1]] = arrived_by[::-1]  # the first history wins
+        for k in decisions[arrived_by != t.infoset_parent[infoset]]:
+            self.imperfect_recall(t, int(k))
+
+    def imperfect_recall(self, t: Tree, k: int) -> NoReturn:
+        """Explain which two histories a player has to forget to confuse."""
+        infoset, player = int(t.infoset[k]), int(t.player[k])
+        first = int(np.flatnonzero(t.infoset == infoset)[0])
+
+        def memory(h: int) -> str:
+            q = int(t.sequence[h, player])
+            if q == t.player_sequences[player]:
+                return "nothing done before"
+            owner = int(np.searchsorted(t.infoset_start, q, side="right")) - 1
+            action = t.infoset_actions[owner][q - t.infoset_start[owner]]
+            return f"{action!r} at {t.infoset_label[owner]!r}"
+
+        self.fail(k, f"imperfect recall: infoset {t.infoset_label[infoset]!r} joins this history "
+                  f"(player {player}'s last act: {memory(k)}) with {self.name(first)} "
+                  f"({memory(first)}), so the player forgets; put the player's own past actions "
+                  "and observations into the label")
+
+    def name(self, k: int) -> str:
+        """Write history `k` for an error message: as a reader would say it, and as Python."""
+        actions: list[Action] = []
+        while k > 0:
+            actions.append(self.action[k])
+            k = self.parent[k]
+        path = tuple(reversed(actions))
+        return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
+
+    def fail(self, k: int, why: str) -> NoReturn:
+        """Raise the error that names history `k`."""
+        raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
+
+    def too_large(self) -> NoReturn:
+        """Say how large the game is at least, and what can be done."""
+        raise GameError(
+            f"{self.game!r} has more than max_histories={self.max_histories:,} histories; raise "
+            "the limit if memory allows (about 0.3 kB each): "
+            "cfrlib.compile(game, max_histories=...), then solve; or make the game smaller"
+        )
