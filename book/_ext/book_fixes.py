@@ -26,5 +26,6 @@ def drop_repeated_scripts(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the repairs with Sphinx."""
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

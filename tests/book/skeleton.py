@@ -1,0 +1,144 @@
+"""The smallest chapter that satisfies every rule of its anatomy."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+from typing import Any
+
+import nbformat
+from nbformat import v4
+
+CELLS: list[tuple[str, str, list[str]]] = [
+    (
+        "markdown",
+        """
+        (regret-matching)=
+        # Regret matching
+
+        After this chapter you can turn regret into a strategy with ten lines of Python.
+
+        | | |
+        |---|---|
+        | **You will be able to** | compute a regret, match it, average a strategy |
+        | **You need** | Python, first-year probability |
+        | **Time** | 25 minutes to read, 5 seconds to run |
+        """,
+        [],
+    ),
+    (
+        "code",
+        """
+        try:
+            import cfrlib as cfr
+        except ImportError:  # a hosted notebook
+            %pip install --quiet cfrlib
+            import cfrlib as cfr
+        from cfrlib.plot import show
+        """,
+        ["colab-setup"],
+    ),
+    (
+        "markdown",
+        """
+        ## A question
+
+        You played paper and lost 1. [Regret]{.regret} for rock is 2, says {cite:t}`hart2000`,
+        so the shares are 2/3 and ⅓, about 0.667 and $\\color{#B8440A}{0.333}$.
+
+        ```{prf:algorithm} Regret matching
+        :label: algorithm-regret-matching
+
+        1. Keep the positive part of every regret.
+        2. Divide by their sum; if it is 0, play every action with 1/|A|.
+        ```
+        """,
+        [],
+    ),
+    ("code", "regrets = [2, 0, 1]\n[regret / sum(regrets) for regret in regrets]", []),
+    (
+        "code",
+        """
+        show(None, alt="Three bars of different height.", caption="Look at the first bar.")
+        """,
+        ["nbval-ignore-output"],
+    ),
+    (
+        "markdown",
+        """
+        The first bar is the tallest.
+
+        ## What goes wrong
+
+        A cumulative regret is not a strategy.
+
+        ```{admonition} Note on the sources
+        The post {cite}`xingzhe2021` divides by the number of rounds.
+        ```
+
+        ## Summary
+
+        - Regret is what you missed.
+
+        ## Exercises
+
+        ```{exercise} Warm-up
+        :label: ex-warm-up
+        Start from the regrets (0.125, 0).
+        ```
+
+        ```{solution} ex-warm-up
+        :class: dropdown
+        The first action, always.
+        ```
+
+        ```{exercise} Next
+        :label: ex-next
+        And if every regret is negative?
+        ```
+
+        ```{solution} ex-next
+        :class: dropdown
+        Uniform.
+        ```
+
+        ```{exercise} Open
+        :label: ex-open
+        Does the last strategy converge?
+        ```
+
+        ```{solution} ex-open
+        :class: dropdown
+        It need not.
+        ```
+
+        ## Further reading
+
+        - {cite:t}`hart2000` prove it, and their proof is short.
+        """,
+        [],
+    ),
+]
+
+
+def chapter(words: int = 1_200) -> Any:
+    """Return the skeleton, filled with prose up to a number of words."""
+    cells, count = [], 0
+    for kind, text, tags in CELLS:
+        source = dedent(text).strip()
+        if kind == "code":
+            count += 1
+            cell = v4.new_code_cell(source, execution_count=count)
+        else:
+            cell = v4.new_markdown_cell(source)
+        if tags:
+            cell.metadata["tags"] = tags
+        cells.append(cell)
+    cells[3].outputs = [
+        v4.new_output(
+            "execute_result",
+            {"text/plain": "[0.6666666666666666, 0.0, 0.3333333333333333]"},
+            execution_count=2,
+        )
+    ]
+    cells.insert(3, v4.new_markdown_cell(("Regret looks back at what you did. " * (words // 7))))
+    return nbformat.from_dict(v4.new_notebook(cells=cells))

@@ -1,0 +1,164 @@
+"""Keep the committed notebooks in one normal form.
+
+    python tools/notebooks.py book/*.ipynb                      write the normal form
+    python tools/notebooks.py --execute book/*.ipynb            run first, then write
+    python tools/notebooks.py --check [--execute] book/*.ipynb  write nothing, say what differs
+
+The normal form keeps sources and what a diff can show: text, streams and short HTML. It drops
+pictures, widgets and times, so that running an unchanged notebook again changes no byte. The
+book's build executes the notebooks anyway and has all pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+CURE = "run `make notebooks`"
+TIMEOUT = 600  # seconds a cell may run
+LONGEST_HTML = 20_000
+TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+KEPT = ("mystnb", "tags")  # the cell metadata that means something
+ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
+
+
+def keeps(mime: str, content: str) -> bool:
+    """Say whether a piece of output can be read in a diff."""
+    if mime == "text/html":
+        picture = "<svg" in content or "<script" in content or "<img" in content
+        return len(content) <= LONGEST_HTML and not picture
+    return mime in TEXT
+
+
+def normal_outputs(cell: Any, count: int | None) -> list[dict[str, Any]]:
+    """Return the outputs of a code cell in normal form."""
+    if "timing" in cell.metadata.get("tags", []):
+        return []  # never twice the same
+    outputs: list[dict[str, Any]] = []
+    for output in cell.outputs:
+        kind = output.output_type
+        if kind == "stream":
+            last = outputs[-1] if outputs else {}
+            if last.get("name") == output.name:  # how a stream was cut up is an accident
+                last["text"] += output.text
+            else:
+                outputs.append({"output_type": kind, "name": output.name, "text": output.text})
+        elif kind == "error":  # a traceback names files of this machine
+            trace = [f"{output.ename}: {output.evalue}"]
+            new = {"ename": output.ename, "evalue": output.evalue, "traceback": trace}
+            outputs.append({"output_type": kind, **new})
+        else:
+            data = {m: content for m, content in output.data.items() if keeps(m, content)}
+            new = {"output_type": kind, "data": data, "metadata": {}}
+            if kind == "execute_result":
+                new["execution_count"] = count
+            outputs.append(new)
+    return outputs
+
+
+def normal_form(nb: Any) -> Any:
+    """Return a normalised copy of a notebook."""
+    cells, ids, count = [], set(), 0
+    for cell in nb.cells:
+        name = str(cell.get("id", ""))
+        if name in ids or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+            name = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+            while name in ids:
+                name += "-"
+        ids.add(name)
+        metadata = {
+            key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata
+        }
+        new: dict[str, Any] = {"cell_type": cell.cell_type, "id": name, "metadata": metadata}
+        new["source"] = cell.source
+        if cell.cell_type == "code":
+            number = None
+            if cell.execution_count is not None:
+                count += 1
+                number = count
+            new |= {"execution_count": number, "outputs": normal_outputs(cell, number)}
+        cells.append(new)
+    plain = {"cells": cells, "metadata": {"kernelspec": KERNEL}, "nbformat": 4}
+    return nbformat.from_dict(plain | {"nbformat_minor": 5})
+
+
+def faults(nb: Any) -> list[str]:
+    """Return what normalising does not cure."""
+    found = []
+    for cell in nb.cells:
+        first = cell.source.strip().partition("\n")[0]
+        if "attachments" in cell:
+            found.append(f"a picture is attached to the cell {first!r}: put it into a file")
+        if cell.cell_type != "code" or not cell.source.strip():
+            continue
+        if cell.execution_count is None:
+            found.append(f"the cell {first!r} was never run, so nothing compares it")
+        if ADDRESS.search(nbformat.writes(nbformat.from_dict({**nb, "cells": [cell]}))):
+            found.append(f"the cell {first!r} shows a memory address: end it otherwise")
+    return found
+
+
+def execute(nb: Any, folder: Path) -> None:
+    """Run a notebook in place."""
+    where = {"metadata": {"path": str(folder)}}
+    client = NotebookClient(
+        nb, timeout=TIMEOUT, kernel_name="python3", resources=where, record_timing=False
+    )
+    client.execute()
+
+
+def process(path: Path, *, run: bool, check: bool) -> list[str]:
+    """Bring one file into normal form, or check that it is; return the complaints."""
+    before = path.read_text(encoding="utf-8")
+    nb = nbformat.reads(before, as_version=4)
+    complaints = [f"{path}: {fault}; {CURE}" for fault in faults(nb)] if check else []
+    if run:
+        try:
+            execute(nb, path.parent)
+        except CellExecutionError as error:
+            return [*complaints, f"{path}: a cell failed\n{error}"]
+    nb = normal_form(nb)
+    after = nbformat.writes(nb) + "\n"
+    if check and after != before:
+        state = "stale or not in normal form" if run else "not in normal form"
+        complaints.append(f"{path}: {state}; {CURE}")
+    if not check:
+        complaints += [f"{path}: {fault}" for fault in faults(nb)]
+        if after != before:
+            path.write_text(after, encoding="utf-8")
+    return complaints
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--execute", action="store_true", help="run the notebooks first")
+    parser.add_argument("--check", action="store_true", help="write nothing, complain instead")
+    parser.add_argument("notebooks", nargs="*", type=Path)
+    options = parser.parse_args(arguments)
+    work = partial(process, run=options.execute, check=options.check)
+    if options.execute and len(options.notebooks) > 1:
+        with ProcessPoolExecutor(max_workers=2) as pool:
+            results = list(pool.map(work, options.notebooks))
+    else:
+        results = [work(path) for path in options.notebooks]
+    complaints = [complaint for result in results for complaint in result]
+    print(*complaints, sep="\n", file=sys.stderr, end="\n" if complaints else "")
+    return int(bool(complaints))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
