@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -67,21 +68,29 @@ def normal_outputs(cell: Any, count: int | None) -> list[dict[str, Any]]:
     return outputs
 
 
+def read(text: str) -> Any:
+    """Parse a notebook; a cell without a valid id of its own gets one made of its content."""
+    raw = json.loads(text)
+    names: set[str] = set()
+    for cell in raw["cells"]:
+        name = str(cell.get("id", ""))
+        if name in names or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+            content = cell["cell_type"] + "".join(cell["source"])
+            name = hashlib.sha256(content.encode()).hexdigest()[:8]
+            while name in names:
+                name += "-"
+        names.add(name)
+        cell["id"] = name
+    raw["nbformat_minor"] = 5  # the first with ids
+    return nbformat.reads(json.dumps(raw), as_version=4)
+
+
 def normal_form(nb: Any) -> Any:
     """Return a normalised copy of a notebook."""
-    cells, ids, count = [], set(), 0
+    cells, count = [], 0
     for cell in nb.cells:
-        name = str(cell.get("id", ""))
-        if name in ids or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-            name = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
-            while name in ids:
-                name += "-"
-        ids.add(name)
-        metadata = {
-            key: cell.metadata[key] for key in ("mystnb", "tags") if key in cell.metadata
-        }
-        new: dict[str, Any] = {"cell_type": cell.cell_type, "id": name, "metadata": metadata}
-        new["source"] = cell.source
+        new: dict[str, Any] = {key: cell[key] for key in ("cell_type", "id", "source")}
+        new["metadata"] = {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
         if cell.cell_type == "code":
             number = None
             if cell.execution_count is not None:
@@ -121,7 +130,7 @@ def execute(nb: Any, folder: Path) -> None:
 def process(path: Path, *, run: bool, check: bool) -> list[str]:
     """Bring one file into normal form, or check that it is; return the complaints."""
     before = path.read_text(encoding="utf-8")
-    nb = nbformat.reads(before, as_version=4)
+    nb = read(before)
     complaints = [f"{path}: {fault}; {CURE}" for fault in faults(nb)] if check else []
     if run:
         try:

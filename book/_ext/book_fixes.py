@@ -8,12 +8,16 @@ from sphinx.application import Sphinx
 
 
 def drop_repeated_scripts(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: object,
 ) -> None:
     """Emit every inline script once.
 
-    sphinx-thebe adds ``const THEBE_JS_URL = ...`` twice, and a browser reports the second
-    declaration as an error on every page.
+    sphinx-thebe adds ``const THEBE_JS_URL = ...`` twice, and a browser
+    reports the second declaration as an error on every page.
     """
     seen: set[str] = set()
     kept = []

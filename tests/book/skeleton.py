@@ -58,7 +58,11 @@ CELLS: list[tuple[str, str, list[str]]] = [
     (
         "code",
         """
-        show(None, alt="Three bars of different height.", caption="Look at the first bar.")
+        show(
+            None,
+            alt="Three bars of different height.",
+            caption="Look at the first bar.",
+        )
         """,
         ["nbval-ignore-output"],
     ),
@@ -140,5 +144,5 @@ def chapter(words: int = 1_200) -> Any:
             execution_count=2,
         )
     ]
-    cells.insert(3, v4.new_markdown_cell(("Regret looks back at what you did. " * (words // 7))))
+    cells.insert(3, v4.new_markdown_cell("Regret looks back at what you did. " * (words // 7)))
     return nbformat.from_dict(v4.new_notebook(cells=cells))

@@ -1,0 +1,269 @@
+"""What every chapter of the book has, as rules that read a notebook.
+
+`problems(nb, name, folder, keys)` returns one line per offence, "rule: what is wrong". What
+counts as prose is decided in `prose.py`, what proves a number in `numerals.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numerals
+from prose import directives, strip_fences, visible_text
+
+ALGORITHM = ("01_regret_matching", "04_vanilla_cfr")  # chapters that teach one
+FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?(?:show|animate\w*)")  # of cfrlib.plot
+SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
+WORDS = ("alt", "caption")  # what a picture says besides itself
+LONGEST_CELL, WIDEST_LINE = 25, 78
+FEWEST_WORDS, MOST_WORDS = 1_200, 3_500
+UNCOMPARED = "nbval-ignore-output"
+MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|opt)/\w|[A-Z]:\\\w")
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A notebook and what the rules need to know around it."""
+
+    nb: Any
+    name: str  # "01_regret_matching"
+    folder: Path  # where the page's links start
+    keys: frozenset[str]  # of the bibliography
+
+    @cached_property
+    def markdown(self) -> list[str]:
+        return [cell.source for cell in self.nb.cells if cell.cell_type == "markdown"]
+
+    @cached_property
+    def text(self) -> str:
+        return "\n\n".join(self.markdown)
+
+    @cached_property
+    def code(self) -> list[Any]:
+        return [cell for cell in self.nb.cells if cell.cell_type == "code"]
+
+    @cached_property
+    def headings(self) -> list[tuple[int, str]]:
+        found = re.findall(r"^(#{1,6}) +(.+)$", strip_fences(self.text), re.MULTILINE)
+        return [(len(marks), title.strip()) for marks, title in found]
+
+
+def without_magics(source: str) -> str:
+    """Replace IPython's % and ! lines, which are not Python."""
+    return re.sub(r"^(\s*)[%!].*$", r"\1pass", source, flags=re.MULTILINE)
+
+
+def tree(cell: Any) -> ast.Module:
+    return ast.parse(without_magics(cell.source))
+
+
+def tags(cell: Any) -> list[str]:
+    return list(cell.metadata.get("tags", []))
+
+
+def short(cell: Any) -> str:
+    return repr(cell.source.strip().partition("\n")[0])
+
+
+def figure_calls(cell: Any) -> list[ast.Call]:
+    """Return the calls of `show`, `plot.show`, `cfr.plot.animate_simplex` and their like."""
+    calls = [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Call)]
+    return [call for call in calls if FIGURE.fullmatch(ast.unparse(call.func))]
+
+
+# ---- the rules; each yields what is wrong ---------------------------------------------------
+
+
+def head(chapter: Chapter) -> Iterator[str]:
+    """Title, one sentence of promise, a table of three lines, all in the first cell."""
+    first = chapter.nb.cells[0]
+    titles = [title for level, title in chapter.headings if level == 1]
+    if len(titles) != 1:
+        yield f"a chapter has one H1 title, this one {len(titles)}"
+    lines = re.sub(r"^\([\w-]+\)=\s*", "", first.source.strip())
+    if first.cell_type != "markdown" or not lines.startswith("# "):
+        yield "the first cell starts with the title, `# ...`"
+        return
+    blocks = re.split(r"\n\s*\n", lines)
+    promise = " ".join(blocks[1].split()) if len(blocks) > 1 else ""
+    if not re.fullmatch(r"[^|`:#].*[.!?]", promise) or re.search(r"[.!?]\s+[A-Z]", promise):
+        yield f"below the title stands one sentence of promise, not {promise[:60]!r}"
+    table = "\n".join(blocks[2:])
+    if not re.search(r"^\s*\||\{list-table\}", table, re.MULTILINE):
+        yield "below the promise stands a small table"
+    for label in ("You will be able to", "You need", "Time"):
+        if label not in table:
+            yield f"the table at the head lacks {label!r}"
+
+
+def imports(chapter: Chapter) -> Iterator[str]:
+    """The first code cell imports, and nothing else."""
+    if not chapter.code:
+        yield "there is no code cell"
+        return
+    for node in tree(chapter.code[0]).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.Try | ast.If):
+            yield f"the first code cell only imports, but has {ast.unparse(node)[:60]!r}"
+
+
+def sections(chapter: Chapter) -> Iterator[str]:
+    for name in SECTIONS:
+        if not any(level == 2 and title.startswith(name) for level, title in chapter.headings):
+            yield f"the section `## {name}` is missing"
+    titles = [title for _, title in chapter.headings]
+    titles += [block.title for block in directives(chapter.text)]
+    if not any("note on the sources" in title.lower() for title in titles):
+        yield "no heading or admonition is called `Note on the sources`"
+    if chapter.name in ALGORITHM and "{prf:algorithm}" not in chapter.text:
+        yield "the algorithm taught here needs its pseudocode, a `{prf:algorithm}`"
+
+
+def exercises(chapter: Chapter) -> Iterator[str]:
+    """Three to six exercises, each with a hidden solution right after it."""
+    kinds = ("exercise", "exercise-start", "solution", "solution-start")
+    blocks = [block for block in directives(chapter.text) if block.kind in kinds]
+    asked = [block for block in blocks if block.kind.startswith("exercise")]
+    if not 3 <= len(asked) <= 6:
+        yield f"there are {len(asked)} `{{exercise}}`s, and should be 3 to 6"
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        label = block.options.get("label", "")
+        if block.kind.startswith("exercise"):
+            solved = after and after.kind.startswith("solution") and after.title == label
+            if not label or not solved:
+                yield f"exercise {label or block.title!r} is not followed by its `{{solution}}`"
+        elif "dropdown" not in block.options.get("class", ""):
+            yield f"the solution of {block.title!r} is not hidden by `:class: dropdown`"
+
+
+def cells(chapter: Chapter) -> Iterator[str]:
+    for cell in chapter.code:
+        lines = cell.source.split("\n")
+        if len(lines) > LONGEST_CELL:
+            yield f"{len(lines)} lines in the cell {short(cell)}: at most {LONGEST_CELL}"
+        for line in lines:
+            if len(line) > WIDEST_LINE:
+                yield f"{len(line)} columns in {line.strip()!r}: at most {WIDEST_LINE}"
+
+
+def length(chapter: Chapter) -> Iterator[str]:
+    words = len(re.findall(r"[^\W\d_][\w'’-]*", visible_text(chapter.text, math=False)))
+    if not FEWEST_WORDS <= words <= MOST_WORDS:
+        yield f"{words} words of prose: between {FEWEST_WORDS} and {MOST_WORDS}"
+
+
+def figures(chapter: Chapter) -> Iterator[str]:
+    """Every figure has words beside it."""
+    for cell in chapter.code:
+        if re.search(r"\bplt\.show\(", cell.source):
+            yield f"{short(cell)} uses plt.show(); cfrlib.plot.show(fig, alt=, caption=)"
+        for call in figure_calls(cell):
+            given = {word.arg: word.value for word in call.keywords}
+            for word in WORDS:
+                value = given.get(word)
+                if value is None or (isinstance(value, ast.Constant) and not value.value):
+                    yield f"a figure in the cell {short(cell)} lacks {word}="
+    for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", strip_fences(chapter.text)):
+        if not alt.strip():
+            yield f"the picture {target} has no alternative text"
+    for block in directives(chapter.text):
+        if block.kind in ("image", "figure") and not block.options.get("alt"):
+            yield f"the {block.kind} {block.title} has no `:alt:`"
+
+
+def comparison(chapter: Chapter) -> Iterator[str]:
+    """Outputs that vary escape the comparison, and no others."""
+    for cell in chapter.code:
+        varies = bool(figure_calls(cell)) or {"timing", "widget"} & set(tags(cell))
+        if varies and UNCOMPARED not in tags(cell):
+            yield f"the cell {short(cell)} needs the tag {UNCOMPARED}"
+        if UNCOMPARED in tags(cell) and not varies:
+            yield (
+                f"the cell {short(cell)} shows no figure: without {UNCOMPARED}, its output is "
+                "compared (or tag it `timing` or `widget` as well)"
+            )
+
+
+def citations(chapter: Chapter) -> Iterator[str]:
+    for keys in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", chapter.text):
+        for key in keys.split(","):
+            if key.strip() not in chapter.keys:
+                yield f"{key.strip()!r} is not in references.bib"
+
+
+def links(chapter: Chapter) -> Iterator[str]:
+    text = strip_fences(chapter.text)
+    for role in re.findall(r"\{doc\}`([^`]+)`", text):
+        target = re.sub(r".*<(.*)>", r"\1", role)
+        if not any((chapter.folder / f"{target}{end}").is_file() for end in (".md", ".ipynb")):
+            yield f"{{doc}}`{role}` leads nowhere"
+    for target in re.findall(r"\]\(<?([^)#>\s]+)", text):
+        if not re.match(r"\w+:", target) and not (chapter.folder / target).exists():
+            yield f"the link ({target}) leads nowhere"
+
+
+def outputs(chapter: Chapter) -> Iterator[str]:
+    """Committed outputs are text, and name no file of the machine they were made on."""
+    if "widgets" in chapter.nb.metadata:
+        yield "the notebook carries widget state; run `make notebooks`"
+    for cell in chapter.code:
+        for output in cell.outputs:
+            data = output.get("data", {})
+            heavy = [mime for mime in data if mime.startswith(("image/", "application/"))]
+            if heavy or any("<svg" in str(content) for content in data.values()):
+                yield f"the cell {short(cell)} carries a picture; run `make notebooks`"
+            if MACHINE_PATH.search(str(output)):
+                yield f"the output of the cell {short(cell)} names a path of one machine"
+    for cell in chapter.nb.cells:
+        if MACHINE_PATH.search(cell.source):
+            yield f"the cell {short(cell)} names a path of one machine"
+
+
+def numbers(chapter: Chapter) -> Iterator[str]:
+    """No number in prose without a cell that computes or asserts it."""
+    pool = numerals.Pool()
+    texts = [chapter.text]
+    for cell in chapter.code:
+        pool.add_code(tree(cell))
+        if UNCOMPARED not in tags(cell):  # neither a caption nor a timing proves anything
+            pool.add_outputs(cell)
+        for call in figure_calls(cell):
+            texts += [literal(word.value) for word in call.keywords if word.arg in WORDS]
+    for number in numerals.unproved("\n\n".join(texts), pool):
+        yield (
+            f"{number.context!r}: no cell of this page computes or asserts {number.text}. "
+            f"Compute it, or say why not: <!-- not-computed: {number.text} the reason -->"
+        )
+
+
+def literal(node: ast.expr) -> str:
+    """Return the text of a string as it is written, without what an f-string fills in."""
+    parts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+    return " … ".join(part for part in parts if isinstance(part, str))
+
+
+RULES = (
+    head,
+    imports,
+    sections,
+    exercises,
+    cells,
+    length,
+    figures,
+    comparison,
+    citations,
+    links,
+    outputs,
+    numbers,
+)
+
+
+def problems(nb: Any, name: str, folder: Path, keys: frozenset[str]) -> list[str]:
+    """Return everything that is wrong with a chapter, one line each."""
+    chapter = Chapter(nb, name, folder, keys)
+    return [f"{rule.__name__}: {offence}" for rule in RULES for offence in rule(chapter)]

@@ -1,0 +1,200 @@
+"""The built pages can be read by everybody, and ask no other host for anything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import urldefrag, urlparse
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / "_build" / "html"
+# what a browser fetches by itself; <a href> waits for a click
+FETCHED = {
+    "script": ("src",),
+    "link": ("href",),
+    "img": ("src", "srcset"),
+    "source": ("src", "srcset"),
+    "iframe": ("src",),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "object": ("data",),
+    "embed": ("src",),
+    "use": ("href", "xlink:href"),
+    "image": ("href", "xlink:href"),
+}
+ABROAD = re.compile(r"^\s*(?:[a-z]+:)?//", re.IGNORECASE)
+CSS_ABROAD = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)'\"]+", re.IGNORECASE)
+
+Pages = dict[Path, BeautifulSoup]
+
+
+@pytest.fixture(scope="session")
+def pages() -> Pages:
+    """Return the pages of the built book; `make test` has built them."""
+    if not (HTML / "index.html").exists():
+        calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        subprocess.run(["make", "book"], cwd=ROOT, env=calm, check=True)
+    paths = [path for path in HTML.rglob("*.html") if "_static" not in path.parts]
+    assert paths
+    return {path: BeautifulSoup(path.read_text("utf-8"), "html.parser") for path in paths}
+
+
+# ---- the rules: each takes a page and returns what offends -----------------------------------
+
+
+def unlabelled(page: BeautifulSoup) -> list[str]:
+    """Pictures without words: <img> without alt, <svg> without role and name."""
+    images = page.find_all("img")
+    found = [str(img)[:200] for img in images if not str(img.get("alt", "")).strip()]
+    for svg in page.find_all("svg"):
+        named = str(svg.get("aria-label", "")).strip() or svg.find("title")
+        inside = svg.find_parent("svg") or svg.find_parent(attrs={"aria-hidden": "true"})
+        hidden = svg.get("aria-hidden") == "true" or inside
+        if not hidden and (svg.get("role") != "img" or not named):
+            found.append(str(svg)[:200])
+    return found
+
+
+def foreign(page: BeautifulSoup) -> list[str]:
+    """What the page would fetch from another host."""
+    found = []
+    for name, attributes in FETCHED.items():
+        for tag in page.find_all(name):
+            if name == "link" and tag.get("rel") == ["canonical"]:  # says where, fetches not
+                continue
+            values = [str(tag.get(attribute, "")) for attribute in attributes]
+            found += [f"{name}: {value}" for value in values if ABROAD.match(value)]
+    styles = [style.get_text() for style in page.find_all("style")]
+    styles += [str(tag["style"]) for tag in page.find_all(style=True)]
+    return found + [match for style in styles for match in CSS_ABROAD.findall(style)]
+
+
+def repeated(page: BeautifulSoup) -> list[str]:
+    """Inline scripts that a page runs twice; a second `const` is an error in the browser."""
+    scripts = [tag.get_text() for tag in page.find_all("script") if "const " in tag.get_text()]
+    return sorted({script[:200] for script in scripts if scripts.count(script) > 1})
+
+
+def dead(page: BeautifulSoup, path: Path) -> list[str]:
+    """Links and files of the book that are not there."""
+    found = []
+    for tag in page.find_all(["a", "img", "script", "link"]):
+        assert isinstance(tag, Tag)
+        target, anchor = urldefrag(str(tag.get("href") or tag.get("src") or ""))
+        parts = urlparse(target)
+        if parts.scheme or parts.netloc or (not target and not anchor):
+            continue
+        place = (path.parent / parts.path).resolve() if parts.path else path
+        if not place.exists():
+            found.append(f"{tag.name}: {target}")
+        elif place == path and anchor and not page.find(id=anchor):
+            found.append(f"{tag.name}: #{anchor}")
+    return found
+
+
+# ---- the book --------------------------------------------------------------------------------
+
+
+def collect(found: dict[Path, list[str]]) -> str:
+    lines = [(path.relative_to(HTML), what) for path, all_ in found.items() for what in all_]
+    return "\n".join(f"{path}: {what}" for path, what in lines)
+
+
+def test_every_picture_has_words(pages: Pages) -> None:
+    assert not collect({path: unlabelled(page) for path, page in pages.items()})
+
+
+def test_no_page_asks_another_host(pages: Pages) -> None:
+    assert not collect({path: foreign(page) for path, page in pages.items()})
+
+
+def test_no_stylesheet_asks_another_host(pages: Pages) -> None:
+    used = {
+        (path.parent / urlparse(str(link["href"])).path).resolve()
+        for path, page in pages.items()
+        for link in page.find_all("link", rel="stylesheet")
+    }
+    assert used
+    sheets = {path: CSS_ABROAD.findall(path.read_text("utf-8")) for path in used}
+    assert not collect(sheets)
+
+
+def test_mathjax_and_its_parts_are_the_books_own(pages: Pages) -> None:
+    scripts = {
+        (path.parent / urlparse(str(tag["src"])).path).resolve()
+        for path, page in pages.items()
+        for tag in page.find_all("script", src=re.compile("tex-chtml"))
+    }
+    assert scripts == {(HTML / "_static/mathjax/tex-chtml.js").resolve()}
+    home = HTML / "_static" / "mathjax"
+    assert (home / "input/tex/extensions/colorv2.js").is_file()  # \color
+    assert list((home / "output/chtml/fonts/woff-v2").glob("*.woff"))
+
+
+def test_no_script_runs_twice(pages: Pages) -> None:
+    assert not collect({path: repeated(page) for path, page in pages.items()})
+
+
+def test_no_link_is_dead(pages: Pages) -> None:
+    assert not collect({path: dead(page, path) for path, page in pages.items()})
+
+
+def test_pages_show_no_error_of_the_parser(pages: Pages) -> None:
+    marks = {path: page.select(".system-message, .problematic") for path, page in pages.items()}
+    assert not collect({path: [str(tag)[:200] for tag in tags] for path, tags in marks.items()})
+
+
+# ---- the rules can fail ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("html", "count"),
+    [
+        ('<img src="a.png" alt="A tree">', 0),
+        ('<img src="a.png">', 1),
+        ('<img src="a.png" alt=" ">', 1),
+        ('<svg role="img" aria-label="A tree"><svg></svg></svg>', 0),
+        ('<svg role="img"><title>A tree</title></svg>', 0),
+        ('<svg aria-hidden="true"></svg>', 0),
+        ('<svg role="img"></svg>', 1),
+        ('<svg aria-label="A tree"></svg>', 1),
+    ],
+)
+def test_unlabelled(html: str, count: int) -> None:
+    assert len(unlabelled(BeautifulSoup(html, "html.parser"))) == count
+
+
+@pytest.mark.parametrize(
+    ("html", "count"),
+    [
+        ('<a href="https://example.org">there</a><img src="data:image/png;base64,">', 0),
+        ('<link rel="canonical" href="https://example.org/">', 0),
+        ('<script src="https://example.org/x.js"></script>', 1),
+        ('<script src="//example.org/x.js"></script>', 1),
+        ('<link rel="stylesheet" href="https://example.org/x.css">', 1),
+        ('<link rel="preconnect" href="https://example.org">', 1),
+        ('<img src="https://example.org/x.png">', 1),
+        ("<style>@font-face { src: url(https://example.org/x.woff) }</style>", 1),
+        ("<p style=\"background: url('//example.org/x.png')\"></p>", 1),
+    ],
+)
+def test_foreign(html: str, count: int) -> None:
+    assert len(foreign(BeautifulSoup(html, "html.parser"))) == count
+
+
+def test_repeated() -> None:
+    script = "<script>const THEBE_JS_URL = 1</script>"
+    assert not repeated(BeautifulSoup(script, "html.parser"))
+    assert len(repeated(BeautifulSoup(script * 2, "html.parser"))) == 1
+
+
+def test_dead(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.touch()
+    html = '<a href="a.html#x">1</a><a href="b.html">2</a><a href="#y">3</a><i id="x"></i>'
+    assert dead(BeautifulSoup(html, "html.parser"), path) == ["a: b.html", "a: #y"]

@@ -1,0 +1,261 @@
+"""tools/notebooks.py keeps one normal form, and the comparison of outputs can fail."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
+
+import nbformat
+import notebooks
+import pytest
+from nbformat import v4
+
+ROOT = Path(__file__).parents[2]
+PNG = "iVBORw0KGgo="
+
+
+class Done(NamedTuple):
+    code: int
+    said: str
+
+
+def tool(*arguments: object) -> Done:
+    """Run tools/notebooks.py, in this process."""
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        code = notebooks.main([str(argument) for argument in arguments])
+    return Done(code, said.getvalue())
+
+
+def nbval(folder: Path) -> dict[str, int]:
+    """Run the comparison as `make test` does; return how many cells of each file failed."""
+    report, paths = folder / "report.xml", sorted(folder.glob("*.ipynb"))
+    sanitize = ["--nbval", "--nbval-sanitize-with", ROOT / "tests" / "nbval_sanitize.cfg"]
+    options = ["-p", "no:cacheprovider", "--rootdir", folder, "--junitxml", report]
+    command = [sys.executable, "-m", "pytest", *sanitize, *options, *paths]
+    subprocess.run([str(word) for word in command], cwd=folder, capture_output=True)
+    failed = {path.stem: 0 for path in paths}
+    for cell in ElementTree.parse(report).iter("testcase"):
+        (name,) = (name for name in failed if f"{name}.ipynb" in cell.attrib["classname"])
+        failed[name] += cell.find("failure") is not None
+    return failed
+
+
+def write(path: Path, *cells: Any) -> Path:
+    path.write_text(nbformat.writes(v4.new_notebook(cells=list(cells))), "utf-8")
+    return path
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a small notebook, run and in normal form."""
+    path = tmp_path_factory.mktemp("notebooks") / "page.ipynb"
+    timing = v4.new_code_cell("import time\nprint(time.perf_counter())")
+    timing.metadata["tags"] = ["nbval-ignore-output", "timing"]
+    write(
+        path,
+        v4.new_markdown_cell("# Ünïcode — σ"),
+        v4.new_code_cell("print('value', -1 / 18)"),
+        v4.new_code_cell("print('one', flush=True)\nprint('two')\n1 / 3"),
+        timing,
+    )
+    assert tool("--execute", path).code == 0
+    return path.read_text("utf-8")
+
+
+@pytest.fixture
+def page(executed: str, tmp_path: Path) -> Path:
+    path = tmp_path / "page.ipynb"
+    path.write_text(executed, "utf-8")
+    return path
+
+
+# ---- the normal form -------------------------------------------------------------------------
+
+
+def test_the_normal_form_is_kept(page: Path) -> None:
+    before = page.read_bytes()
+    for options in ([], ["--check"], ["--execute"], ["--execute", "--check"]):
+        done = tool(*options, page)
+        assert done.code == 0, done.said
+        assert page.read_bytes() == before
+
+
+def test_the_normal_form_reads_as_a_diff(page: Path) -> None:
+    text = page.read_text("utf-8")
+    assert "# Ünïcode — σ" in text
+    assert text.endswith("}\n")
+    assert "\n    \"print('one', flush=True)\\n\",\n" in text
+    nb = read(page)
+    assert [cell.get("execution_count") for cell in nb.cells] == [None, 1, 2, 3]
+    assert nb.cells[2].outputs[0].text == "one\ntwo\n"
+    assert nb.cells[3].outputs == []  # a timing is never twice the same
+    assert list(nb.metadata) == ["kernelspec"]
+
+
+def test_what_cannot_be_read_is_dropped(tmp_path: Path) -> None:
+    figure = {"text/plain": "<Picture: bars>", "text/html": "<figure><svg></svg></figure>"}
+    data = [
+        {"text/plain": "<Figure size 1x1>", "image/png": PNG},
+        {"text/plain": "Slider", "application/vnd.jupyter.widget-view+json": {"model_id": "x"}},
+        figure,
+        {"text/plain": "long", "text/html": "<p>" + "x" * 20_001},
+        {"text/plain": "table", "text/html": "<table></table>"},
+    ]
+    cell = v4.new_code_cell("show()", execution_count=17)
+    cell.outputs = [v4.new_output("display_data", bundle) for bundle in data]
+    cell.outputs.append(
+        v4.new_output("error", ename="E", evalue="no", traceback=["File /home/me/x.py"])
+    )
+    cell.metadata = {"tags": ["a"], "execution": {"started": "today"}, "collapsed": True}
+    nb = v4.new_notebook(cells=[cell])
+    nb.metadata = {"widgets": {"state": {}}, "language_info": {"version": "3.11.7"}}
+    path = tmp_path / "page.ipynb"
+    path.write_text(nbformat.writes(nb), "utf-8")
+    assert tool("--check", path).code == 1
+    assert tool(path).code == 0
+    clean = read(path).cells[0]
+    assert [list(output.get("data", {})) for output in clean.outputs] == [
+        ["text/plain"],
+        ["text/plain"],
+        ["text/plain"],
+        ["text/plain"],
+        ["text/html", "text/plain"],
+        [],
+    ]
+    assert clean.outputs[-1].traceback == ["E: no"]
+    assert clean.metadata == {"tags": ["a"]}
+    assert clean.execution_count == 1
+    assert list(read(path).metadata) == ["kernelspec"]
+
+
+def test_cell_ids_are_kept_or_made_of_the_content(tmp_path: Path) -> None:
+    nb = v4.new_notebook(cells=[v4.new_markdown_cell(text) for text in ("one", "two", "two")])
+    raw = json.loads(nbformat.writes(nb))
+    for cell, name in zip(raw["cells"], ["kept", "not valid", ""], strict=True):
+        cell["id"] = name
+    del raw["cells"][2]["id"]
+    paths = [tmp_path / "a.ipynb", tmp_path / "b.ipynb"]
+    for path in paths:
+        path.write_text(json.dumps(raw), "utf-8")
+    assert tool(*paths).code == 0
+    first, second = ([cell.id for cell in read(path).cells] for path in paths)
+    assert first == second
+    assert first[0] == "kept"
+    assert len(set(first)) == 3
+
+
+# ---- what the check refuses ------------------------------------------------------------------
+
+
+def change(path: Path, edit: Callable[[Any], None]) -> None:
+    nb = read(path)
+    edit(nb)
+    path.write_text(nbformat.writes(nb) + "\n", "utf-8")
+
+
+def forget(nb: Any) -> None:
+    """Do to a notebook what `Clear all outputs` does."""
+    for cell in nb.cells[1:]:
+        cell.outputs, cell.execution_count = [], None
+
+
+def show_address(nb: Any) -> None:
+    nb.cells[1].outputs[0].text = "<object object at 0x7f3a5c0d1e20>\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "complaint"),
+    [
+        (forget, "never run"),
+        (show_address, "memory address"),
+        (lambda nb: nb.cells[1].metadata.update(collapsed=True), "not in normal form"),
+        (lambda nb: nb.metadata.update(widgets={}), "not in normal form"),
+        (lambda nb: nb.cells[1].update(execution_count=7), "not in normal form"),
+    ],
+)
+def test_the_check_refuses(page: Path, edit: Callable[[Any], None], complaint: str) -> None:
+    change(page, edit)
+    before = page.read_bytes()
+    done = tool("--check", page)
+    assert done.code == 1
+    assert complaint in done.said
+    assert "page.ipynb" in done.said
+    assert "make notebooks" in done.said
+    assert page.read_bytes() == before, "a check writes nothing"
+
+
+def test_a_stale_output_is_found_by_running(page: Path) -> None:
+    change(page, lambda nb: nb.cells[1].outputs[0].update(text="value -0.0556\n"))
+    assert tool("--check", page).code == 0
+    done = tool("--check", "--execute", page)
+    assert done.code == 1
+    assert "stale" in done.said
+
+
+def test_a_failing_cell_is_reported_and_nothing_written(page: Path) -> None:
+    change(page, lambda nb: nb.cells[1].update(source="1 / 0"))
+    before = page.read_bytes()
+    done = tool("--execute", page)
+    assert done.code == 1
+    assert "ZeroDivisionError" in done.said
+    assert page.read_bytes() == before
+
+
+# ---- the comparison bites --------------------------------------------------------------------
+
+
+def hurry(nb: Any) -> None:
+    """Change a source and clear what it printed."""
+    forget(nb)
+    nb.cells[1].source = "print('value', 99)"
+
+
+# what is done to a right notebook, and how many of its cells then fail
+EDITS: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "right": (lambda nb: None, 0),
+    "digit": (lambda nb: nb.cells[1].outputs[0].update(text="value -0.055555555555556\n"), 1),
+    "space": (
+        lambda nb: nb.cells[1].outputs[0].update(text="value  -0.05555555555555555\n"),
+        1,
+    ),
+    "result": (lambda nb: nb.cells[2].outputs[1].data.update({"text/plain": "0.3334"}), 1),
+    "result_gone": (lambda nb: nb.cells[2].outputs.pop(), 1),
+    "all_gone": (lambda nb: nb.cells[1].update(outputs=[]), 1),
+    "source": (lambda nb: nb.cells[1].update(source="print('value', 99)"), 1),
+    "timing": (lambda nb: nb.cells[3].update(source="print(7)"), 0),
+    "hurried": (hurry, 0),
+}
+
+
+@pytest.fixture(scope="module")
+def edited(executed: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("edited")
+    for name, (edit, _) in EDITS.items():
+        (folder / f"{name}.ipynb").write_text(executed, "utf-8")
+        change(folder / f"{name}.ipynb", edit)
+    return folder
+
+
+def test_nbval_finds_what_is_wrong(edited: Path) -> None:
+    assert nbval(edited) == {name: failures for name, (_, failures) in EDITS.items()}
+
+
+def test_nbval_is_blind_where_the_check_is_not(edited: Path) -> None:
+    """Without execution counts nbval compares nothing, which is why there is a check."""
+    done = tool("--check", edited / "hurried.ipynb")
+    assert done.code == 1
+    assert "never run" in done.said
+    # and neither replaces the other
+    assert tool("--check", edited / "digit.ipynb").code == 0
