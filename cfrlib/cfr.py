@@ -14,6 +14,7 @@ import json
 import os
 import time
 import zipfile
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +33,14 @@ from cfrlib.regret import (
     find_variant,
     match,
 )
-from cfrlib.sequence import SequenceForm, Treeplexes, behaviour, gradient, realize, sequence_form
+from cfrlib.sequence import (
+    SequenceForm,
+    Treeplexes,
+    behaviour,
+    gradient,
+    realize,
+    sequence_form,
+)
 from cfrlib.strategy import InfosetTable, Strategy
 from cfrlib.tree import Floats
 
@@ -284,20 +292,32 @@ class CFR:
             If `iterations` is not a positive whole number.
         """
         if not isinstance(iterations, (int, np.integer)) or iterations < 1:
-            raise ValueError(f"iterations must be a whole number, at least 1, got {iterations!r}")
+            raise ValueError(
+                f"iterations must be a whole number, at least 1, got {iterations!r}"
+            )
         end, chunk = self.iterations + int(iterations), 1
         delay = 0.0 if progress else BAR_DELAY
         with tqdm(
-            total=int(iterations), disable=progress is False, delay=delay, unit="it", leave=False
+            total=int(iterations),
+            disable=progress is False,
+            delay=delay,
+            unit="it",
+            leave=False,
         ) as bar:
             while self.iterations < end:
-                step = min(chunk, end - self.iterations, _next_checkpoint(self.iterations) - self.iterations)
+                step = min(
+                    chunk,
+                    end - self.iterations,
+                    _next_checkpoint(self.iterations) - self.iterations,
+                )
                 took = self._advance(step)
                 chunk = chunk * 2 if took < 0.05 else chunk
                 bar.update(step)
                 if self.iterations == _next_checkpoint(self.iterations - 1):
                     self._rows.append(self._measure())
-                    bar.set_postfix_str(f"exploitability {self._rows[-1][3]:.2e}", refresh=False)
+                    bar.set_postfix_str(
+                        f"exploitability {self._rows[-1][3]:.2e}", refresh=False
+                    )
         return self
 
     def _advance(self, count: int) -> float:
@@ -370,10 +390,14 @@ class CFR:
         """
         target = Path(path)
         header = {
-            "format": FILE_FORMAT, "game": repr(self.game), "fingerprint": _fingerprint(self._form),
-            "variant": [getattr(self.variant, f) for f in _VARIANT_FIELDS],
-            "update": self.update, "iterations": self.iterations, "seconds": self.seconds,
-        }  # fmt: skip
+            "format": FILE_FORMAT,
+            "game": repr(self.game),
+            "fingerprint": _fingerprint(self._form),
+            "variant": asdict(self.variant),
+            "update": self.update,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+        }
         scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
         try:
             with scratch.open("wb") as file:
@@ -397,8 +421,7 @@ class CFR:
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         header, arrays = _read(Path(path))
-        name, *numbers, predictive = header["variant"]
-        self = cls(game, Variant(name, *numbers, predictive), update=header["update"])
+        self = cls(game, Variant(**header["variant"]), update=header["update"])
         if header["fingerprint"] != _fingerprint(self._form):
             raise ValueError(
                 f"{path} holds a run of {header['game']}, not of {game!r} (or the rules have "
@@ -416,9 +439,6 @@ class CFR:
             f"CFR({self.game!r}, {self.variant.name!r}, update={self.update!r}) "
             f"after {self.iterations:,} iterations"
         )
-
-
-_VARIANT_FIELDS = ("name", "alpha", "beta", "gamma", "predictive")
 
 
 class Regrets(InfosetTable):

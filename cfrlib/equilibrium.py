@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import bmat, csr_array
+from scipy.sparse import csr_array, hstack
 
 from cfrlib.game import Action, Game
 from cfrlib.sequence import SequenceForm, behaviour, sequence_form
@@ -278,13 +278,13 @@ def _maximin(
     objective[n] = -1.0  # linprog minimizes; v_∅ is the first of the m values
     result = linprog(
         objective,
-        A_ub=bmat([[-payoff.T, other_flow.T]], format="csr"),
+        A_ub=hstack([-payoff.T, other_flow.T], format="csr"),
         b_ub=np.zeros(payoff.shape[1]),
-        A_eq=bmat([[own_flow, csr_array((own_flow.shape[0], m))]], format="csr"),
+        A_eq=hstack([own_flow, csr_array((own_flow.shape[0], m))], format="csr"),
         b_eq=arrive,
         bounds=[(0, None)] * n + [(None, None)] * m,
         method="highs",
     )
-    if not result.success:
+    if not result.success or result.x is None or result.fun is None:
         raise RuntimeError(f"the linear program of {form.tree.game!r} failed: {result.message}")
     return -float(result.fun), np.asarray(result.x[:n])

@@ -18,6 +18,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -38,7 +39,7 @@ PAPER = "#FDFEFD"  # stands for the colour of the page
 SERIES = ("strategy", "regret", "value", "reach")
 DASHES = ("-", "--", "-.", ":")
 
-STYLE = {
+STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cfrlib",
     "font.family": "sans-serif",
@@ -53,24 +54,22 @@ STYLE = {
     "ytick.color": INK,
     "legend.frameon": False,
     "lines.linewidth": 1.8,
-    "axes.prop_cycle": mpl.cycler(
-        color=[COLORS[name] for name in SERIES], linestyle=list(DASHES)
-    ),
+    "axes.prop_cycle": cycler(color=[COLORS[name] for name in SERIES], linestyle=list(DASHES)),
 }
 
 
 class Picture:
     """A figure for the page: inline SVG, a caption, and words for those who do not see it."""
 
-    def __init__(self, svg: str, alt: str, caption: str, controls: str = ""):
-        self.svg, self.alt, self.caption, self.controls = svg, alt, caption, controls
+    def __init__(self, svg: str, alt: str, caption: str):
+        self.svg, self.alt, self.caption = svg, alt, caption
 
     def __repr__(self) -> str:
         return f"<Picture: {self.alt}>"
 
     def _repr_html_(self) -> str:
         return (
-            f'<figure class="cfr-figure">{self.controls}{self.svg}'
+            f'<figure class="cfr-figure">{self.svg}'
             f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
 
@@ -93,7 +92,9 @@ def show(figure: Figure, *, alt: str, caption: str) -> Picture:
         If either text is empty.
     """
     if not alt.strip() or not caption.strip():
-        raise ValueError("every figure needs an alt text and a caption; say what there is to see")
+        raise ValueError(
+            "every figure needs an alt text and a caption; say what there is to see"
+        )
     buffer = io.StringIO()
     with mpl.rc_context(STYLE):
         figure.savefig(
@@ -114,7 +115,9 @@ def _themed(svg: str, alt: str) -> str:
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
     label = f'<svg role="img" aria-label="{escape(alt)}" style="width:{width * 1.25:.0f}px" '
     svg = svg.replace("<svg ", label, 1)
-    return re.sub("|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE)
+    return re.sub(
+        "|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE
+    )
 
 
 def _theme_color(found: re.Match[str]) -> str:
@@ -171,7 +174,9 @@ def lines(
     return figure
 
 
-def convergence(traces: Mapping[str, Trace], *, x: str = "iterations", bound: bool = False) -> Figure:
+def convergence(
+    traces: Mapping[str, Trace], *, x: str = "iterations", bound: bool = False
+) -> Figure:
     """Draw exploitability against iterations, nodes or seconds, both axes logarithmic.
 
     Parameters
@@ -188,9 +193,7 @@ def convergence(traces: Mapping[str, Trace], *, x: str = "iterations", bound: bo
         first = next(iter(traces.values()))
         start = first.exploitability[0] * np.sqrt(first.iterations[0])
         curves["falls like 1/√T"] = (getattr(first, x), start / np.sqrt(first.iterations))
-    return lines(
-        curves, xlabel=x, ylabel="exploitability", xscale="log", yscale="log"
-    )
+    return lines(curves, xlabel=x, ylabel="exploitability", xscale="log", yscale="log")
 
 
 def strategy_bars(
@@ -264,9 +267,12 @@ def simplex(
         for name, point in (points or {}).items():
             xy = to_simplex(point)
             axes.plot(*xy, marker="x", markersize=9, markeredgewidth=2, color=INK)
-            axes.annotate(name, xy, xytext=(8, -4), textcoords="offset points")
+            axes.annotate(name, (xy[0], xy[1]), xytext=(8, -4), textcoords="offset points")
         for name, corner, (ha, va) in zip(
-            corners, CORNERS, (("right", "top"), ("left", "top"), ("center", "bottom")), strict=True
+            corners,
+            CORNERS,
+            (("right", "top"), ("left", "top"), ("center", "bottom")),
+            strict=True,
         ):
             axes.annotate(name, corner, ha=ha, va=va, xytext=(0, 4 if va == "bottom" else -4),
                           textcoords="offset points")  # fmt: skip
@@ -301,50 +307,68 @@ def animate_simplex(
     frames : int
         How many of the T rounds to show, evenly spread, the last included.
     """
-    size, margin = 320.0, 40.0
-
-    def place(path: npt.ArrayLike) -> Floats:
-        xy = to_simplex(path)
-        return np.stack([margin + size * xy[..., 0], margin + size * (0.87 - xy[..., 1])], -1)
-
-    points = {name: place(path) for name, path in paths.items()}
-    length = len(next(iter(points.values())))
-    keep = np.unique(np.linspace(0, length - 1, frames).round().astype(int))
-    key = "s" + hashlib.sha256(repr([p[keep].tolist() for p in points.values()]).encode()).hexdigest()[:8]
-    style, body = [], []
-    for n, (name, xy) in enumerate(points.items()):
+    places = {name: _place(path) for name, path in paths.items()}
+    rounds = len(next(iter(places.values())))
+    keep = np.unique(np.linspace(0, rounds - 1, frames).round().astype(int))
+    key = "s" + hashlib.sha256(repr(list(places.items())).encode()).hexdigest()[:8]
+    rules, marks = [], [_triangle(corners)]
+    for n, (name, place) in enumerate(places.items()):
         color = ("regret", "strategy", "value")[n % 3]
-        css = f"var(--cfr-{color}, {COLORS[color]})"
-        steps = "".join(
-            f"{100 * k / (len(keep) - 1):.4g}%{{transform:translate({x:.1f}px,{y:.1f}px)}}"
-            for k, (x, y) in enumerate(xy[keep])
+        rules.append(_motion(f"{key}-{n}", place[keep], seconds))
+        marks.append(
+            _mover(f"{key}-{n}", name, place[keep], f"var(--cfr-{color}, {COLORS[color]})", n)
         )
-        style.append(f"@keyframes {key}{n}{{{steps}}}.{key} .d{n}{{animation:{key}{n} {seconds:g}s linear infinite alternate}}")
-        trail = " ".join(f"{x:.1f},{y:.1f}" for x, y in xy[keep])
-        x, y = xy[-1]
-        body.append(
-            f'<polyline points="{trail}" fill="none" style="stroke:{css}" stroke-opacity="0.45" stroke-width="1"/>'
-            f'<circle class="d{n}" r="{5 + 2 * n}" style="fill:{css};transform:translate({x:.1f}px,{y:.1f}px)"/>'
-            f'<text x="{margin + 0.72 * size:.0f}" y="{30 + 20 * n}" style="fill:{css}">● {escape(name)}</text>'
-        )
-    triangle = " ".join(f"{x:.1f},{y:.1f}" for x, y in place(np.eye(3)))
-    labels = "".join(
-        f'<text x="{x:.0f}" y="{y + dy:.0f}" text-anchor="middle" fill="currentColor">{escape(name)}</text>'
-        for name, (x, y), dy in zip(corners, place(np.eye(3)), (22, 22, -10), strict=True)
-    )
-    rules = (
-        "".join(style)
-        + f".{key}:has(input:checked) circle{{animation-play-state:paused}}"
-        + f"@media (prefers-reduced-motion:reduce){{.{key} circle{{animation:none!important}}}}"
+    rules.append(f".{key}:has(input:checked) circle{{animation-play-state:paused}}")
+    rules.append(
+        f"@media (prefers-reduced-motion:reduce){{.{key} circle{{animation:none!important}}}}"
     )
     svg = (
-        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 {size + 2 * margin + 60:.0f} '
-        f'{0.87 * size + 2 * margin:.0f}" style="width:520px" font-family="sans-serif" font-size="13">'
-        f'<polygon points="{triangle}" fill="none" stroke="currentColor"/>{labels}{"".join(body)}</svg>'
+        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 460 360" style="width:520px" '
+        f'font-family="sans-serif" font-size="13">{"".join(marks)}</svg>'
     )
-    controls = f"<style>{rules}</style>"
     pause = '<label class="cfr-pause"><input type="checkbox"> pause</label>'
-    return Picture(f'<div class="{key}">{pause}{svg}</div>', alt, caption, controls)
+    style = f"<style>{''.join(rules)}</style>"
+    return Picture(f'{style}<div class="{key}">{svg}<div>{pause}</div></div>', alt, caption)
+
+
+def _place(path: npt.ArrayLike) -> Floats:
+    """Return where distributions over three actions lie in a moving picture, in pixels."""
+    xy = to_simplex(path)
+    return np.stack([40 + 320 * xy[..., 0], 40 + 320 * (np.sqrt(0.75) - xy[..., 1])], axis=-1)
+
+
+def _triangle(corners: Sequence[str]) -> str:
+    """Draw the simplex and name its corners."""
+    places = _place(np.eye(3))
+    names = "".join(
+        f'<text x="{x:.0f}" y="{y + dy:.0f}" text-anchor="middle" fill="currentColor">'
+        f"{escape(name)}</text>"
+        for name, (x, y), dy in zip(corners, places, (22, 22, -10), strict=True)
+    )
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return f'<polygon points="{points}" fill="none" stroke="currentColor"/>{names}'
+
+
+def _motion(key: str, places: Floats, seconds: float) -> str:
+    """Return the CSS that moves a dot through `places` at equal steps, and back."""
+    steps = "".join(
+        f"{100 * k / max(len(places) - 1, 1):.4g}%{{transform:translate({x:.1f}px,{y:.1f}px)}}"
+        for k, (x, y) in enumerate(places)
+    )
+    move = f"animation:{key} {seconds:g}s linear infinite alternate"
+    return f"@keyframes {key}{{{steps}}}.{key}{{{move}}}"
+
+
+def _mover(key: str, name: str, places: Floats, color: str, n: int) -> str:
+    """Draw the trail, the dot (resting at its end) and its name."""
+    trail = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    x, y = places[-1]
+    return (
+        f'<polyline points="{trail}" fill="none" style="stroke:{color}" stroke-opacity="0.45"/>'
+        f'<circle class="{key}" r="{5 + 2 * n}" '
+        f'style="fill:{color};transform:translate({x:.1f}px,{y:.1f}px)"/>'
+        f'<text x="290" y="{30 + 20 * n}" style="fill:{color}">● {escape(name)}</text>'
+    )
 
 
 def tree(
@@ -430,7 +454,9 @@ def _label(tree: Tree, k: int) -> str | None:
 
 
 def _branch(axes: Axes, a: tuple[float, float], b: tuple[float, float], text: str) -> None:
-    axes.plot(*zip(a, b, strict=True), color=COLORS["muted"], linewidth=1, linestyle="-", zorder=1)
+    axes.plot(
+        *zip(a, b, strict=True), color=COLORS["muted"], linewidth=1, linestyle="-", zorder=1
+    )
     if text:
         x, y = 0.42 * a[0] + 0.58 * b[0], 0.42 * a[1] + 0.58 * b[1]
         axes.annotate(text, (x, y), xytext=(0, 3), textcoords="offset points", ha="center",
@@ -448,7 +474,12 @@ def _mark(axes: Axes, tree: Tree, k: int, xy: tuple[float, float], labels: bool)
                           color=COLORS["value"])  # fmt: skip
         return
     if player == CHANCE:
-        axes.plot(*xy, marker="D", markersize=big * 0.8, **{**marker, "markerfacecolor": COLORS["muted"]})
+        axes.plot(
+            *xy,
+            marker="D",
+            markersize=big * 0.8,
+            **{**marker, "markerfacecolor": COLORS["muted"]},
+        )
         return
     face = INK if player == 0 else PAPER
     axes.plot(*xy, marker="o", markersize=big, **{**marker, "markerfacecolor": face})

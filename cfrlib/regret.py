@@ -53,7 +53,9 @@ class Variant:
 
     def __post_init__(self) -> None:
         if math.isnan(self.alpha) or math.isnan(self.beta) or not 0 <= self.gamma < math.inf:
-            raise ValueError(f"α and β must be numbers or ±∞, γ finite and at least 0: {self!r}")
+            raise ValueError(
+                f"α and β must be numbers or ±∞, γ finite and at least 0: {self!r}"
+            )
 
 
 VARIANTS = {
@@ -93,7 +95,7 @@ def discount(t: int, exponent: float) -> float:
         return 1.0
     if exponent == -math.inf:
         return 0.0
-    power = float(t) ** exponent
+    power: float = float(t) ** exponent
     return power / (power + 1.0)
 
 
@@ -157,7 +159,9 @@ def regret_matching(regrets: npt.ArrayLike) -> Floats:
     """
     regret = np.array(regrets, np.float64)
     if regret.ndim != 1 or regret.size == 0 or not np.isfinite(regret).all():
-        raise ValueError(f"expected a vector of finite regrets, one per action, got {regrets!r}")
+        raise ValueError(
+            f"expected a vector of finite regrets, one per action, got {regrets!r}"
+        )
     sigma = np.empty(len(regret))
     match(regret, sigma, 0, len(regret))
     return sigma

@@ -163,7 +163,9 @@ class SequenceForm:
 
     def __repr__(self) -> str:
         rows = len(self.treeplexes.leaf_payoff)
-        return f"SequenceForm({self.tree!r}; {self.num_sequences:,} sequences, {rows:,} leaf rows)"
+        return (
+            f"SequenceForm({self.tree!r}; {self.num_sequences:,} sequences, {rows:,} leaf rows)"
+        )
 
 
 def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Ints, Floats, Ints]:
@@ -173,14 +175,14 @@ def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Ints, Floats, Ints]:
     rows: list[Any] = []
     for i in range(tree.num_players):
         weight = tree.chance_reach[ends] * tree.utility[ends, i]
-        payoff = np.bincount(group.ravel(), weight, minlength=len(joint))
-        paid = np.flatnonzero(payoff)  # an end that pays nothing changes no gradient
+        expected = np.bincount(group.ravel(), weight, minlength=len(joint))
+        paid = np.flatnonzero(expected)  # an end that pays nothing changes no gradient
         order = paid[np.argsort(joint[paid, i], kind="stable")]
-        rows.append((joint[order, i], payoff[order], np.delete(joint[order], i, axis=1)))
+        rows.append((joint[order, i], expected[order], np.delete(joint[order], i, axis=1)))
     own = np.concatenate([r[0] for r in rows])  # sorted: players own ascending ranges
-    start = np.searchsorted(own, np.arange(num_sequences + 1)).astype(np.int32)
-    payoff = np.concatenate([r[1] for r in rows])
-    others = np.concatenate([r[2] for r in rows]).astype(np.int32)
+    start: Ints = np.searchsorted(own, np.arange(num_sequences + 1)).astype(np.int32)
+    payoff: Floats = np.concatenate([r[1] for r in rows])
+    others: Ints = np.concatenate([r[2] for r in rows]).astype(np.int32)
     return start, payoff, np.ascontiguousarray(others)
 
 

@@ -40,10 +40,6 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         """The numbers as a read-only vector over sequences, as the solvers hold them."""
         return self._values
 
-    @property
-    def _number(self) -> dict[str, int]:
-        return {label: I for I, label in enumerate(self._form.tree.infoset_label)}
-
     def player(self, infoset: str) -> int:
         """Return which player acts at `infoset`."""
         return int(self._form.tree.infoset_player[self._find(infoset)])
@@ -228,7 +224,9 @@ def _read(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) -> Fl
         start, actions = tree.infoset_start[I], tree.infoset_actions[I]
         unknown = [a for a in given[label] if a not in actions]
         if unknown:
-            raise ValueError(f"infoset {label!r} has no action {unknown[0]!r}, only {actions!r}")
+            raise ValueError(
+                f"infoset {label!r} has no action {unknown[0]!r}, only {actions!r}"
+            )
         row = np.array([given[label].get(a, 0.0) for a in actions], np.float64)
         if not (np.all(row >= 0) and abs(row.sum() - 1) <= 1e-9):
             raise ValueError(

@@ -67,7 +67,7 @@ class Tree:
     infoset_player, infoset_start, infoset_parent : int arrays
         Owner of an infoset, its first sequence, and the sequence its player arrives by.
     player_infosets, player_sequences : int arrays, shape (players + 1,)
-        Player i owns infosets ``player_infosets[i]:player_infosets[i+1]``, and so for sequences.
+        Player i owns infosets ``player_infosets[i]:player_infosets[i+1]``; likewise sequences.
     """
 
     game: Game
@@ -205,7 +205,9 @@ class _Walk:
         self.terminals: list[int] = []
         self.payoffs: list[Any] = []
         self.infoset_of_label: dict[str, int] = {}
-        self.infosets: list[tuple[int, tuple[Action, ...], int]] = []  # player, actions, first h
+        self.infosets: list[
+            tuple[int, tuple[Action, ...], int]
+        ] = []  # player, actions, first h
         self.level_start = [0]
         self.walk()
 
@@ -228,8 +230,11 @@ class _Walk:
                     self.too_large()
             self.level_start.append(k)
             if len(self.level_start) > self.max_depth + 1 and deeper:
-                self.fail(k, f"the game is deeper than max_depth={self.max_depth} actions; if it "
-                          "surely ends, raise the limit: cfrlib.compile(game, max_depth=...)")
+                self.fail(
+                    k,
+                    f"the game is deeper than max_depth={self.max_depth} actions; if it "
+                    "surely ends, raise the limit: cfrlib.compile(game, max_depth=...)",
+                )
             level = deeper
 
     def visit(self, k: int, node: Node) -> tuple[Action, ...]:
@@ -266,31 +271,49 @@ class _Walk:
             return self.new_infoset(k, node)
         player, actions, first = self.infosets[number]
         if node.player != player:
-            self.fail(k, f"infoset {node.infoset!r} belongs to player {player} at history "
-                      f"{self.name(first)} but to player {node.player} here; give each player "
-                      "labels of their own, e.g. by putting the player into the label")
+            self.fail(
+                k,
+                f"infoset {node.infoset!r} belongs to player {player} at history "
+                f"{self.name(first)} but to player {node.player} here; give each player "
+                "labels of their own, e.g. by putting the player into the label",
+            )
         if tuple(node.actions) != actions:
-            self.fail(k, f"infoset {node.infoset!r} offers {tuple(node.actions)!r} here but "
-                      f"{actions!r} at history {self.name(first)}; a player who cannot tell two "
-                      "histories apart must have the same actions, in the same order, at both: "
-                      "put what differs into the label, or mend the actions")
+            self.fail(
+                k,
+                f"infoset {node.infoset!r} offers {tuple(node.actions)!r} here but "
+                f"{actions!r} at history {self.name(first)}; a player who cannot tell two "
+                "histories apart must have the same actions, in the same order, at both: "
+                "put what differs into the label, or mend the actions",
+            )
         return number
 
     def new_infoset(self, k: int, node: Decision) -> int:
         """Check a decision whose infoset was not met before, and number it."""
         actions = tuple(node.actions)
         if not isinstance(node.infoset, str):
-            self.fail(k, f"the infoset label {node.infoset!r} is a {type(node.infoset).__name__}; "
-                      "labels are readable strings: use str(...) or an f-string")
+            self.fail(
+                k,
+                f"the infoset label {node.infoset!r} is a {type(node.infoset).__name__}; "
+                "labels are readable strings: use str(...) or an f-string",
+            )
         if node.player not in range(self.game.num_players):
-            self.fail(k, f"player {node.player!r} acts, but the players are "
-                      f"0 to {self.game.num_players - 1}; mend the Decision, or set num_players")
+            self.fail(
+                k,
+                f"player {node.player!r} acts, but the players are "
+                f"0 to {self.game.num_players - 1}; mend the Decision, or set num_players",
+            )
         if not actions:
-            self.fail(k, f"infoset {node.infoset!r} has no actions; return a Terminal if the game "
-                      "is over, or give at least one action")
+            self.fail(
+                k,
+                f"infoset {node.infoset!r} has no actions; return a Terminal if the game "
+                "is over, or give at least one action",
+            )
         if len(set(actions)) < len(actions):
-            self.fail(k, f"infoset {node.infoset!r} repeats an action: {actions!r}; "
-                      "every action must appear once")
+            self.fail(
+                k,
+                f"infoset {node.infoset!r} repeats an action: {actions!r}; "
+                "every action must appear once",
+            )
         number = len(self.infosets)
         self.infoset_of_label[node.infoset] = number
         self.infosets.append((node.player, actions, k))
@@ -301,12 +324,18 @@ class _Walk:
         if not probabilities:
             self.fail(k, "a Chance node has no outcomes; give at least one action")
         if not all(math.isfinite(p) and p >= 0 for p in probabilities):
-            self.fail(k, f"chance has a negative or non-finite probability in {probabilities!r}; "
-                      "probabilities lie between 0 and 1")
+            self.fail(
+                k,
+                f"chance has a negative or non-finite probability in {probabilities!r}; "
+                "probabilities lie between 0 and 1",
+            )
         total = math.fsum(probabilities)
         if abs(total - 1) > 1e-9:
-            self.fail(k, f"chance probabilities sum to {total:.10g}, not 1; divide each by their "
-                      "sum, or add the missing outcome")
+            self.fail(
+                k,
+                f"chance probabilities sum to {total:.10g}, not 1; divide each by their "
+                "sum, or add the missing outcome",
+            )
 
     def tree(self) -> Tree:
         """Turn the lists into arrays and check what can only be seen as a whole."""
@@ -334,15 +363,21 @@ class _Walk:
             except (TypeError, ValueError):
                 right = False
             if not right:
-                self.fail(k, f"Terminal({payoff!r}) does not hold {self.game.num_players} numbers; "
-                          "give one utility for each player, or set num_players")
-        for k in np.flatnonzero(~np.isfinite(utility).all(axis=1)):
-            self.fail(int(k), f"a utility is not finite: {utility[k].tolist()}; CFR averages "
-                      "payoffs, so each must be an ordinary number")
+                self.fail(
+                    k,
+                    f"Terminal({payoff!r}) does not hold {self.game.num_players} numbers; "
+                    "give one utility for each player, or set num_players",
+                )
+        for bad in np.flatnonzero(~np.isfinite(utility).all(axis=1)):
+            self.fail(
+                int(bad),
+                f"a utility is not finite: {utility[bad].tolist()}; CFR averages "
+                "payoffs, so each must be an ordinary number",
+            )
         return utility
 
     def number_infosets(self, t: Tree) -> None:
-        """Number infosets and sequences player by player, in order of discovery."""
+        """Order infosets and sequences by player, then by discovery."""
         players = np.array([player for player, _, _ in self.infosets], np.int32)
         order = np.argsort(players, kind="stable")
         number = np.empty(len(order), np.int32)
@@ -352,7 +387,9 @@ class _Walk:
         t.infoset_actions = [self.infosets[n][1] for n in order]
         t.infoset_player = players[order]
         found = np.array(self.infoset, np.int32)
-        t.infoset = np.where(found >= 0, number[found], -1).astype(np.int32) if len(order) else found
+        t.infoset = (
+            np.where(found >= 0, number[found], -1).astype(np.int32) if len(order) else found
+        )
 
         count = [len(actions) for actions in t.infoset_actions]
         before = np.concatenate(([0], np.cumsum(count, dtype=np.int64)))
@@ -361,9 +398,9 @@ class _Walk:
         t.player_infosets = np.searchsorted(
             t.infoset_player, np.arange(t.num_players + 1)
         ).astype(np.int32)
-        t.player_sequences = (
-            before[t.player_infosets] + np.arange(t.num_players + 1)
-        ).astype(np.int32)
+        t.player_sequences = (before[t.player_infosets] + np.arange(t.num_players + 1)).astype(
+            np.int32
+        )
 
     def follow_paths(self, t: Tree) -> None:
         """Find chance reach and everybody's last sequence at each history; check recall."""
@@ -403,10 +440,13 @@ class _Walk:
             action = t.infoset_actions[owner][q - t.infoset_start[owner]]
             return f"{action!r} at {t.infoset_label[owner]!r}"
 
-        self.fail(k, f"imperfect recall: infoset {t.infoset_label[infoset]!r} joins this history "
-                  f"(player {player}'s last act: {memory(k)}) with {self.name(first)} "
-                  f"({memory(first)}), so the player forgets; put the player's own past actions "
-                  "and observations into the label")
+        self.fail(
+            k,
+            f"imperfect recall: infoset {t.infoset_label[infoset]!r} joins this history "
+            f"(player {player}'s last act: {memory(k)}) with {self.name(first)} "
+            f"({memory(first)}), so the player forgets; put the player's own past actions "
+            "and observations into the label",
+        )
 
     def name(self, k: int) -> str:
         """Write history `k` for an error message: as a reader would say it, and as Python."""
@@ -424,7 +464,7 @@ class _Walk:
     def too_large(self) -> NoReturn:
         """Say how large the game is at least, and what can be done."""
         raise GameError(
-            f"{self.game!r} has more than max_histories={self.max_histories:,} histories; raise "
-            "the limit if memory allows (about 0.3 kB each): "
+            f"{self.game!r} has more than max_histories={self.max_histories:,} histories; "
+            "raise the limit if memory allows (about 0.3 kB each): "
             "cfrlib.compile(game, max_histories=...), then solve; or make the game smaller"
         )

@@ -49,11 +49,13 @@ class KuhnPoker(Game):
         cards = players + 1 if cards is None else cards
         if cards < max(3, players):
             raise ValueError(
-                f"{players} players need a deck of at least {max(3, players)} cards, got {cards}"
+                f"{players} players need at least {max(3, players)} cards, got {cards}"
             )
         self.num_players = players
         self.deck = (
-            tuple(RANKS[-cards:]) if cards <= len(RANKS) else tuple(map(str, range(1, cards + 1)))
+            tuple(RANKS[-cards:])
+            if cards <= len(RANKS)
+            else tuple(map(str, range(1, cards + 1)))
         )
         self._strength = {card: k for k, card in enumerate(self.deck)}
 
@@ -76,7 +78,11 @@ class KuhnPoker(Game):
         return self._decision(deal, order[len(answers)], moves, ("fold", "call"))
 
     def _decision(
-        self, deal: tuple[str, ...], player: int, moves: tuple[str, ...], actions: tuple[str, str]
+        self,
+        deal: tuple[str, ...],
+        player: int,
+        moves: tuple[str, ...],
+        actions: tuple[str, str],
     ) -> Decision:
         """Return the decision of a player who sees the own card and what was done."""
         label = f"{deal[player]} {'-'.join(moves)}" if moves else deal[player]
