@@ -297,6 +297,9 @@ class CFR:
             )
         end, chunk = self.iterations + int(iterations), 1
         delay = 0.0 if progress else BAR_DELAY
+        if not self.iterations:  # compile before the clock and the bar start
+            self._advance(0)
+            self._measure()
         with tqdm(
             total=int(iterations),
             disable=progress is False,
@@ -305,15 +308,12 @@ class CFR:
             leave=False,
         ) as bar:
             while self.iterations < end:
-                step = min(
-                    chunk,
-                    end - self.iterations,
-                    _next_checkpoint(self.iterations) - self.iterations,
-                )
-                took = self._advance(step)
-                chunk = chunk * 2 if took < 0.05 else chunk
+                checkpoint = _next_checkpoint(self.iterations)
+                step = min(chunk, min(end, checkpoint) - self.iterations)
+                if self._advance(step) < 0.05:
+                    chunk *= 2
                 bar.update(step)
-                if self.iterations == _next_checkpoint(self.iterations - 1):
+                if self.iterations == checkpoint:
                     self._rows.append(self._measure())
                     bar.set_postfix_str(
                         f"exploitability {self._rows[-1][3]:.2e}", refresh=False

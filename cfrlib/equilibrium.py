@@ -8,17 +8,20 @@ opponent; otherwise it only says that nobody gains by deviating alone.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, hstack
 
 from cfrlib.game import Action, Game
 from cfrlib.sequence import SequenceForm, behaviour, sequence_form
 from cfrlib.sequence import best_response as _best_response_kernel
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
 from cfrlib.tree import Floats
+
+# Only the linear program needs SciPy, which takes longer to import than all of cfrlib:
+# the functions that use it import it.
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 
 class BestResponse(NamedTuple):
@@ -238,6 +241,8 @@ def solve_lp(game: Game) -> LPSolution:
 
 def _flow_matrix(form: SequenceForm, player: int) -> csr_array:
     """Return E: row 0 says x[∅] = 1; row I says Σ_a x[I,a] − x[parent(I)] = 0."""
+    from scipy.sparse import csr_array
+
     t = form.treeplexes
     first, last = t.player_sequences[player : player + 2]
     infosets = range(t.player_infosets[player], t.player_infosets[player + 1])
@@ -252,6 +257,8 @@ def _flow_matrix(form: SequenceForm, player: int) -> csr_array:
 
 def _payoff_matrix(form: SequenceForm, player: int) -> csr_array:
     """Return A: payoff to `player`, a row per own sequence, a column per opponent's."""
+    from scipy.sparse import csr_array
+
     t = form.treeplexes
     first, last = t.player_sequences[player : player + 2]
     other_first, other_last = t.player_sequences[1 - player : 3 - player]
@@ -270,6 +277,9 @@ def _maximin(
     form: SequenceForm, player: int, own_flow: csr_array, other_flow: csr_array
 ) -> tuple[float, Floats]:
     """Return the value that `player` can guarantee, and the plan that does so."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, hstack
+
     payoff = _payoff_matrix(form, player)
     n, m = payoff.shape[0], other_flow.shape[0]
     arrive = np.zeros(own_flow.shape[0])
