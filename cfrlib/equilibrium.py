@@ -297,4 +297,4 @@ def _maximin(
     )
     if not result.success or result.x is None or result.fun is None:
         raise RuntimeError(f"the linear program of {form.tree.game!r} failed: {result.message}")
-    return -float(result.fun), np.asarray(result.x[:n])
+    return 0.0 - float(result.fun), np.asarray(result.x[:n])  # and never -0.0

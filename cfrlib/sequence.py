@@ -125,12 +125,15 @@ class SequenceForm:
         The arrays that the kernels read.
     num_players, num_sequences : int
         Sizes; sequences of all players together, the empty ones included.
+    infoset_number : dict from label to int
+        Where an infoset stands in these arrays.
     """
 
     def __init__(self, tree: Tree):
         self.tree = tree
         self.num_players = tree.num_players
         self.num_sequences = int(tree.player_sequences[-1])
+        self.infoset_number = {label: I for I, label in enumerate(tree.infoset_label)}
         stop = tree.infoset_start + np.array([len(a) for a in tree.infoset_actions], np.int32)
         self.treeplexes = Treeplexes(
             tree.player_infosets,

@@ -45,13 +45,12 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         return int(self._form.tree.infoset_player[self._find(infoset)])
 
     def _find(self, infoset: str) -> int:
-        labels = self._form.tree.infoset_label
-        try:
-            return labels.index(infoset)
-        except ValueError:
+        number = self._form.infoset_number.get(infoset)
+        if number is None:
             raise KeyError(
-                f"no infoset {infoset!r}; {self._form.tree.game!r} has {_some(labels)}"
-            ) from None
+                f"no infoset {infoset!r}; {self._form.tree.game!r} has {_some(list(self))}"
+            )
+        return number
 
     def _row(self, I: int) -> dict[Action, float]:
         start = self._form.tree.infoset_start[I]
@@ -206,8 +205,7 @@ def strategy_vector(form: SequenceForm, strategy: StrategyLike) -> Floats:
 def _read(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) -> Floats:
     """Check a dictionary of probabilities and lay it out over the sequences."""
     tree = form.tree
-    known = set(tree.infoset_label)
-    wrong = [label for label in given if label not in known]
+    wrong = [label for label in given if label not in form.infoset_number]
     missing = [label for label in tree.infoset_label if label not in given]
     if wrong:
         raise ValueError(

@@ -1,0 +1,161 @@
+"""Games that only the tests play: a game given as a table, Leduc poker, random games."""
+
+import itertools
+import random
+
+from cfrlib import Chance, Decision, Game, Terminal
+
+
+class TableGame(Game):
+    """A game given as a dictionary from history to node."""
+
+    def __init__(self, nodes, num_players=2, name="TableGame()"):
+        self.nodes, self.num_players, self.name = nodes, num_players, name
+
+    def node(self, h):
+        return self.nodes[h]
+
+    def __repr__(self):
+        return self.name
+
+
+class Leduc(Game):
+    """Leduc poker by OpenSpiel's rules (Southey et al., 2005).
+
+    Six cards, two of each rank. Ante 1, one private card each, a round of bets; then a public
+    card and a second round. Raises are 2, then 4; at most two a round; player 0 opens both
+    rounds; one may fold only to a raise. A pair with the public card wins, then the higher
+    rank; equal ranks share.
+    """
+
+    CARDS = ("Ja", "Jb", "Qa", "Qb", "Ka", "Kb")
+    RAISE = (2, 4)
+
+    def node(self, h):
+        if not h:
+            deals = list(itertools.permutations(self.CARDS, 2))
+            return Chance(dict.fromkeys(deals, 1 / len(deals)))
+        deal, public, moves = h[0], None, ""
+        stake, raises, turn = [1, 1], 0, 0  # what each has paid; of this round
+        words = [""]  # the moves of each round
+        for move in h[1:]:
+            if move in self.CARDS:
+                public, raises, turn, moves = move, 0, 0, ""
+                words.append("")
+                continue
+            words[-1] += move[0]
+            moves += move[0]
+            if move == "fold":
+                return self._pay(stake, 1 - turn)
+            stake[turn] = max(stake)
+            if move == "raise":
+                stake[turn] += self.RAISE[len(words) - 1]
+                raises += 1
+            turn = 1 - turn
+        if moves.endswith("c") and len(moves) > 1:  # the round is over
+            if public is None:
+                rest = [card for card in self.CARDS if card not in deal]
+                return Chance(dict.fromkeys(rest, 1 / len(rest)))
+            return self._showdown(deal, public, stake)
+        actions = ["fold"] if stake[turn] < max(stake) else []
+        actions += ["call"] + (["raise"] if raises < 2 else [])
+        label = f"{turn}: {deal[turn]} {words[0]}"
+        return Decision(turn, label + (f" {public} {words[1]}" if public else ""), actions)
+
+    def _showdown(self, deal, public, stake):
+        score = [(card[0] == public[0], "JQK".index(card[0])) for card in deal]
+        if score[0] == score[1]:
+            return Terminal((0, 0))
+        return self._pay(stake, int(score[1] > score[0]))
+
+    def _pay(self, stake, winner):
+        won = stake[1 - winner]
+        return Terminal((won, -won) if winner == 0 else (-won, won))
+
+
+class Renamed(Game):
+    """The same game under other names; with `reverse`, its actions in the opposite order."""
+
+    def __init__(self, game, reverse=False):
+        self.game, self.num_players, self.order = game, game.num_players, -1 if reverse else 1
+
+    def root(self):
+        return self.game.root()
+
+    def step(self, h, a):
+        return self.game.step(h, a[1])
+
+    def node(self, h):
+        node = self.game.node(h)
+        if isinstance(node, Chance):
+            outcomes = list(node.probabilities.items())[:: self.order]
+            return Chance({("new", a): p for a, p in outcomes})
+        if isinstance(node, Decision):
+            actions = [("new", a) for a in node.actions][:: self.order]
+            return Decision(node.player, f"new {node.infoset}", actions)
+        return node
+
+
+class Scaled(Game):
+    """The same game with every payoff multiplied by `factor`."""
+
+    def __init__(self, game, factor):
+        self.game, self.num_players, self.factor = game, game.num_players, factor
+
+    def root(self):
+        return self.game.root()
+
+    def step(self, h, a):
+        return self.game.step(h, a)
+
+    def node(self, h):
+        node = self.game.node(h)
+        if isinstance(node, Terminal):
+            return Terminal([self.factor * u for u in node.utilities])
+        return node
+
+
+def random_game(seed, players=2, depth=5, zero_sum=True, whole=False):
+    """Grow a random sound game.
+
+    A player's label is everything the player did before, and what was seen since: after each
+    step of the game every player may get a symbol, or nothing. So histories share an infoset,
+    even at different depths, yet nobody forgets. Chance is uneven and may rule an outcome out;
+    infosets have one to three actions; some players may never act. Payoffs are real numbers
+    without ties, or small `whole` ones with many.
+    """
+    rng = random.Random(seed)
+    nodes, width = {}, {}
+
+    def payoffs():
+        draw = (lambda: rng.randint(-2, 2)) if whole else (lambda: rng.uniform(-3, 3))
+        u = [draw() for _ in range(players)]
+        if zero_sum:
+            u[-1] = -sum(u[:-1])
+        return tuple(u)
+
+    def grow(h, memory):
+        stop = 0.0 if len(h) < 2 else 0.25
+        if len(h) == depth or len(nodes) > 150 or rng.random() < stop:
+            nodes[h] = Terminal(payoffs())
+            return
+        if rng.random() < 0.25:
+            mover = None
+            weights = [rng.choice((0, 1, 2, 5)) for _ in range(rng.randint(1, 3))]
+            weights[-1] += not any(weights)
+            outcomes = {f"c{k}": w / sum(weights) for k, w in enumerate(weights)}
+            nodes[h], actions = Chance(outcomes), tuple(outcomes)
+        else:
+            mover = rng.randrange(players)
+            label = memory[mover]
+            count = width.setdefault(label, rng.choice((1, 2, 2, 2, 3)))
+            actions = tuple(f"a{k}" for k in range(count))
+            nodes[h] = Decision(mover, label, actions)
+        for a in actions:
+            seen = [m + rng.choice(("", "", "·", "o")) for m in memory]
+            if mover is not None:
+                seen[mover] = f"{memory[mover]}>{a}"
+            grow((*h, a), seen)
+
+    grow((), [f"{i}:" for i in range(players)])
+    return TableGame(nodes, players, f"random_game({seed}, {players}, {depth}, {zero_sum})")

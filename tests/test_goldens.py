@@ -1,0 +1,171 @@
+"""Every solver gives the pinned numbers (tests/goldens.json)."""
+
+import json
+
+import numpy as np
+import pytest
+from goldens import GOLDENS, RUNS, misses, number, row
+
+import cfrlib as cfr
+from cfrlib.games import KuhnPoker, RockPaperScissors, kuhn_equilibrium
+
+
+def exploitability_at(game, name, wanted):
+    variant, update = RUNS[name]
+    run, found = cfr.CFR(game, variant, update=update), {}
+    for t in sorted(wanted):
+        run.run(t - run.iterations)
+        found[t] = cfr.exploitability(game, run.average)
+    return found
+
+
+def test_all_rows_of_the_goldens_are_run():
+    for game in ("kuhn", "leduc"):
+        assert set(GOLDENS["exploitability"][game]) == set(RUNS)
+        assert all(set(row(game, name)) == {2, 5, 10, 100} for name in RUNS)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_kuhn(kuhn, name):
+    wanted = row("kuhn", name)
+    assert misses(exploitability_at(kuhn, name, wanted), wanted) == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_leduc(leduc, name):
+    wanted = row("leduc", name)
+    assert misses(exploitability_at(leduc, name, wanted), wanted) == []
+
+
+def test_the_comparison_bites():
+    wanted = row("kuhn", "cfr")
+    assert misses({**wanted, 10: wanted[10] + 2e-9}, wanted) == [10]
+    assert misses({**wanted, 5: float("nan")}, wanted) == [5]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_solution_and_trace_report_the_same_number(kuhn, name):
+    variant, update = RUNS[name]
+    solution = cfr.solve(kuhn, variant, 100, update=update)
+    assert solution.exploitability == pytest.approx(row("kuhn", name)[100], abs=1e-9)
+    assert solution.nash_conv == pytest.approx(2 * solution.exploitability, abs=1e-15)
+    trace = dict(zip(solution.trace.iterations, solution.trace.exploitability, strict=True))
+    assert misses({t: trace[t] for t in (2, 10, 100)}, row_of(name, 2, 10, 100)) == []
+
+
+def row_of(name, *iterations):
+    return {t: row("kuhn", name)[t] for t in iterations}
+
+
+def uniform_games():
+    for name in GOLDENS["uniform_nash_conv"]:
+        if name.startswith("kuhn"):
+            option, n = name.split()[1].split("=")
+            yield pytest.param(KuhnPoker(**{option: int(n)}), name, id=name)
+    yield pytest.param(RockPaperScissors(3), "biased_rps", id="biased_rps")
+
+
+@pytest.mark.parametrize(("game", "name"), uniform_games())
+def test_nash_conv_of_uniform(game, name):
+    wanted = number(GOLDENS["uniform_nash_conv"][name])
+    uniform = cfr.Strategy.uniform(game)
+    assert cfr.nash_conv(game, uniform) == pytest.approx(wanted, abs=1e-12)
+    assert cfr.exploitability(game, uniform) == pytest.approx(
+        wanted / game.num_players, abs=1e-12
+    )
+
+
+def test_nash_conv_of_uniform_leduc(leduc):
+    wanted = GOLDENS["uniform_nash_conv"]["leduc"]
+    assert cfr.nash_conv(leduc, cfr.Strategy.uniform(leduc)) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("cards", [3, 4, 5, 6, 10, 13])
+def test_lp_value_of_kuhn(cards):
+    game = KuhnPoker(cards)
+    solution = cfr.solve_lp(game)
+    wanted = number(GOLDENS["game_value_player_0"][f"kuhn cards={cards}"])
+    assert solution.value == pytest.approx(wanted, abs=1e-9)
+    assert cfr.exploitability(game, solution.strategy) == pytest.approx(0, abs=1e-9)
+    assert cfr.expected_utility(game, solution.strategy) == pytest.approx(
+        [wanted, -wanted], abs=1e-9
+    )
+
+
+def test_lp_value_of_leduc(leduc):
+    solution = cfr.solve_lp(leduc)
+    wanted = GOLDENS["game_value_player_0"]["leduc"]
+    assert solution.value == pytest.approx(wanted, abs=1e-9)
+    assert cfr.exploitability(leduc, solution.strategy) == pytest.approx(0, abs=1e-9)
+
+
+def test_biased_rock_paper_scissors():
+    game = RockPaperScissors(3)
+    solution = cfr.solve_lp(game)
+    equilibrium = GOLDENS["equilibria"]["biased_rps"]
+    assert solution.value == pytest.approx(GOLDENS["game_value_player_0"]["biased_rps"], abs=1e-12)
+    for player in (0, 1):
+        found = solution.strategy[f"player {player}"]
+        for a, p in found.items():
+            assert p == pytest.approx(equilibrium[a[0].upper()], abs=1e-12)
+    assert cfr.solve(game, "cfr+", 10_000).strategy.max_difference(solution.strategy) < 1e-3
+
+
+def test_sizes_of_kuhn(kuhn):
+    tree = cfr.compile(kuhn)
+    assert GOLDENS["sizes"]["kuhn"] == {
+        "histories": tree.num_histories,
+        "terminals": tree.num_terminals,
+        "infosets": tree.num_infosets,
+    }
+
+
+def test_sizes_of_three_player_kuhn():
+    tree = cfr.compile(KuhnPoker(players=3))
+    # The golden counts OpenSpiel's deal, one card at a time. Ours is one step, so the 4 + 12
+    # histories in which some but not all hold a card do not exist.
+    assert tree.num_histories == GOLDENS["sizes"]["kuhn players=3"]["histories"] - (4 + 12) == 601
+    assert tree.num_infosets == GOLDENS["sizes"]["kuhn players=3"]["infosets"]
+
+
+def test_sizes_of_leduc(leduc):
+    tree = cfr.compile(leduc)
+    sizes = GOLDENS["sizes"]["leduc"]
+    assert tree.num_terminals == sizes["terminals"]
+    assert tree.num_infosets == sizes["infosets"]
+    assert tree.player_sequences[-1] - tree.num_players == sizes["sequences_nonempty"]
+
+
+def test_table_of_the_blog_after_a_million_iterations(kuhn):
+    wanted = GOLDENS["morikatron_table"]
+    solution = cfr.solve(kuhn, "cfr", wanted["iterations"], update="simultaneous")
+    found = {
+        "alpha": solution.strategy["J"]["bet"],
+        "J bets after check": solution.strategy["J check"]["bet"],
+        "Q calls a bet": solution.strategy["Q bet"]["call"],
+        "Q calls after check-bet": solution.strategy["Q check-bet"]["call"],
+        "K bets first": solution.strategy["K"]["bet"],
+    }
+    for name, p in found.items():
+        assert p == pytest.approx(wanted[name], abs=5e-9), name
+    assert solution.exploitability == pytest.approx(wanted["exploitability"], abs=5e-9)
+    assert solution.value == pytest.approx(wanted["value"], abs=5e-9)
+
+
+@pytest.mark.parametrize("alpha", np.linspace(0, 1 / 3, 7))
+def test_closed_form_of_kuhn_is_an_equilibrium(kuhn, alpha):
+    strategy = kuhn_equilibrium(kuhn, alpha)
+    assert cfr.exploitability(kuhn, strategy) == pytest.approx(0, abs=1e-15)
+    assert cfr.expected_utility(kuhn, strategy) == pytest.approx([-1 / 18, 1 / 18], abs=1e-15)
+    assert strategy["J"]["bet"] == alpha
+
+
+@pytest.mark.parametrize("alpha", [0.34, 0.4])
+def test_beyond_a_third_the_closed_form_is_none(kuhn, alpha):
+    strategy = kuhn_equilibrium(kuhn, 1 / 3).replace({"J": {"bet": alpha, "check": 1 - alpha}})
+    assert cfr.exploitability(kuhn, strategy) > 1e-3
+
+
+def test_the_file_is_whole():
+    assert json.dumps(GOLDENS).count("e") > 100
+    assert set(GOLDENS) >= {"exploitability", "sizes", "equilibria", "morikatron_table"}

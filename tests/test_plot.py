@@ -1,0 +1,100 @@
+"""Figures: what the page needs of them, and what they show."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib import plot
+
+GAME = cfr.games.KuhnPoker()
+
+
+def picture(figure):
+    return plot.show(figure, alt="what <is> there", caption="what to see & why")
+
+
+@pytest.fixture(scope="module")
+def figures():
+    path = cfr.play(cfr.games.RockPaperScissors(3), 200, seed=1)
+    solution = cfr.solve(GAME, "cfr", 100)
+    names = ("rock", "paper", "scissors")
+    return {
+        "lines": plot.lines({"a": ([1, 2], [3, 4])}, xlabel="x", ylabel="y", levels={"l": 3.5}),
+        "convergence": plot.convergence({"cfr": solution.trace}, bound=True),
+        "bars": plot.strategy_bars({"cfr": solution.strategy}, {"J": "bet"}, xlabel="p"),
+        "simplex": plot.simplex({"now": path.current[0]}, names, points={"x": (0.2, 0.6, 0.2)}),
+        "tree": plot.tree(GAME, (("J", "Q"),)),
+    }
+
+
+def test_svg_is_labelled_and_follows_the_theme(figures):
+    for name, figure in figures.items():
+        html = picture(figure)._repr_html_()
+        svg = ET.fromstring(html[html.index("<svg") : html.rindex("</svg>") + 6])
+        assert svg.get("role") == "img" and svg.get("aria-label") == "what <is> there", name
+        assert "width" not in svg.attrib and "viewBox" in svg.attrib, name
+        assert "what to see &amp; why</figcaption>" in html, name
+        lower = html.lower()
+        assert "currentcolor" in lower, name
+        assert plot.INK.lower() not in lower and plot.PAPER.lower() not in lower, name
+        for color in plot.COLORS.values():  # every palette colour is a variable with fallback
+            assert not re.search(rf"(?<!, ){color.lower()}", lower), (name, color)
+
+
+def test_ids_do_not_clash_on_a_page(figures):
+    ids = [set(re.findall(r'\bid="([^"]+)"', picture(f).svg)) for f in figures.values()]
+    assert sum(map(len, ids)) == len(set().union(*ids))
+    for figure in figures.values():
+        svg = picture(figure).svg
+        assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= set(
+            re.findall(r'\bid="([^"]+)"', svg)
+        )
+
+
+def test_same_figure_gives_the_same_bytes():
+    first, second = (picture(plot.tree(GAME, (("J", "Q"),))).svg for _ in range(2))
+    assert first == second
+
+
+def test_tree_shows_every_action_payoff_and_infoset(figures):
+    svg = picture(figures["tree"]).svg
+    shown = re.findall(r">([^<>\s][^<>]*)</text>", svg)
+    assert sorted(t for t in shown if t[0] in "+-") == ["+1", "-1", "-1", "-2", "-2"]
+    assert {"J", "Q check", "Q bet", "J check-bet"} <= set(shown)
+    assert shown.count("check") == 2 and shown.count("fold") == 2
+
+
+def test_overview_draws_all_histories():
+    figure = plot.tree(GAME, labels=False, highlight=["Q check-bet"])
+    (axes,) = figure.axes
+    single = [line for line in axes.lines if len(line.get_xdata()) == 1]
+    assert len(single) == 55
+    with pytest.raises(ValueError, match="too many to draw"):
+        plot.tree(cfr.games.KuhnPoker(cards=9))
+
+
+def test_text_is_not_optional(figures):
+    for alt, caption in (("", "c"), ("a", " ")):
+        with pytest.raises(ValueError, match="alt text and a caption"):
+            plot.show(figures["tree"], alt=alt, caption=caption)
+
+
+def test_simplex_coordinates():
+    corners = plot.to_simplex(np.eye(3))
+    assert np.allclose(np.linalg.norm(corners - np.roll(corners, 1, 0), axis=1), 1)
+    assert np.allclose(plot.to_simplex([1 / 3] * 3), corners.mean(axis=0))
+
+
+def test_moving_picture_moves_and_can_stand_still():
+    path = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
+    moving = plot.animate_simplex(
+        {"now": path}, ("a", "b", "c"), alt="dot", caption="dot", frames=3
+    )
+    html = moving._repr_html_()
+    steps = re.findall(r"translate\(([\d.]+)px,([\d.]+)px\)", html[: html.index("</style>")])
+    assert [tuple(map(float, s)) for s in steps] == [(40, 317.1), (360, 317.1), (200, 40)]
+    assert "prefers-reduced-motion" in html and 'type="checkbox"' in html
+    assert 'aria-label="dot"' in html and "<script" not in html
