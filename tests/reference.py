@@ -53,10 +53,10 @@ class Reference:
             range(q, q + len(a)) for q, a in zip(starts, tree.infoset_actions, strict=True)
         ]
         self.owner = tree.infoset_player.tolist()
-        self.first = {}  # any history of an infoset: own reach is the same at all
+        self.members = [[] for _ in starts]  # the histories of each infoset
         for k, I in enumerate(self.infoset):
             if I >= 0:
-                self.first.setdefault(I, k)
+                self.members[I].append(k)
         size = int(tree.player_sequences[-1])
         self.regret, self.total, self.sigma = [0.0] * size, [0.0] * size, [1.0] * size
         for pairs in self.pairs:
@@ -82,12 +82,11 @@ class Reference:
         if bug == "weight (t/(t+1))^gamma":
             weight = (self.t / (self.t + 1)) ** v.gamma
         for I in (I for I, p in enumerate(self.owner) if p == i):
-            h = self.first[I]
-            reach = own[h]
+            reach = own[self.members[I][0]]  # the same at any history of the infoset
             if bug == "average without own reach":
                 reach = 1.0
             elif bug == "average by opponents' reach":
-                reach = sum(others[k] for k, J in enumerate(self.infoset) if J == I)
+                reach = sum(others[h] for h in self.members[I])
             before = [self.sigma[q] for q in self.pairs[I]]
             self.match(I, instant, following)
             for q, p in zip(self.pairs[I], before, strict=True):

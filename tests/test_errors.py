@@ -1,0 +1,408 @@
+"""Bad games and bad calls get an error that says where and what to do."""
+
+import json
+import math
+import zipfile
+
+import numpy as np
+import pytest
+from games import TableGame
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Game, GameError, Terminal
+from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors, kuhn_equilibrium
+
+END = Terminal((1, -1))
+LEFT_RIGHT = ("left", "right")
+COIN = Chance({"heads": 0.5, "tails": 0.5})
+
+
+def after_coin(heads, tails, **more):
+    """Return a game in which a coin decides which of two nodes is met, then left or right."""
+    nodes = {(): COIN, ("heads",): heads, ("tails",): tails}
+    nodes |= {(c, a): END for c in ("heads", "tails") for a in (*LEFT_RIGHT, "up")}
+    return TableGame(nodes | {tuple(k.split("-")): v for k, v in more.items()})
+
+
+def choice(player=0, infoset="x", actions=LEFT_RIGHT):
+    return Decision(player, infoset, actions)
+
+
+def forgetful():
+    """Return a game whose player 0 forgets the first choice."""
+    nodes = {(): choice()}
+    nodes |= {(a,): choice(infoset="later") for a in LEFT_RIGHT}
+    nodes |= {(a, b): END for a in LEFT_RIGHT for b in LEFT_RIGHT}
+    return TableGame(nodes)
+
+
+def absent_minded():
+    """Return a game whose player 0 cannot tell whether this is the first move or the second."""
+    nodes = {(): choice(), ("left",): choice(), ("right",): END}
+    return TableGame(nodes | {("left", a): END for a in LEFT_RIGHT})
+
+
+def ends_with(utilities, players=2):
+    return TableGame({(): choice(), ("left",): Terminal(utilities), ("right",): END}, players)
+
+
+# what is wrong -> (game, the history to be named, words of the diagnosis, words of the cure)
+BAD_GAMES = {
+    "chance sums to 0.9": (
+        after_coin(Chance({"a": 0.5, "b": 0.4}), END),
+        ("heads",), "sum to 0.9, not 1", "divide each by their sum",
+    ),
+    "negative probability": (
+        after_coin(END, Chance({"a": 1.5, "b": -0.5})),
+        ("tails",), "negative", "between 0 and 1",
+    ),
+    "probability not a number": (
+        after_coin(END, Chance({"a": math.nan, "b": 1.0})),
+        ("tails",), "non-finite", "between 0 and 1",
+    ),
+    "chance without outcomes": (
+        after_coin(Chance({}), END), ("heads",), "no outcomes", "at least one",
+    ),
+    "no actions": (
+        after_coin(choice(actions=()), END), ("heads",), "no actions", "return a Terminal",
+    ),
+    "repeated action": (
+        after_coin(END, choice(actions=("left", "right", "left"))),
+        ("tails",), "repeats an action", "appear once",
+    ),
+    "other actions in the same infoset": (
+        after_coin(choice(), choice(actions=("left", "up"))),
+        ("tails",), "'up'", "put what differs into the label",
+    ),
+    "fewer actions in the same infoset": (
+        after_coin(choice(), choice(actions=("left",))),
+        ("tails",), "('left',)", "same actions, in the same order",
+    ),
+    "other order of actions": (
+        after_coin(choice(), choice(actions=("right", "left"))),
+        ("tails",), "('right', 'left')", "in the same order",
+    ),
+    "infoset of two players": (
+        after_coin(choice(0), choice(1)),
+        ("tails",), "belongs to player 0", "labels of their own",
+    ),
+    "imperfect recall": (
+        forgetful(), ("right",), "imperfect recall", "into the label",
+    ),
+    "absent-mindedness": (
+        absent_minded(), ("left",), "nothing done before", "into the label",
+    ),
+    "too few utilities": (ends_with((1,)), ("left",), "(1,)", "one utility for each player"),
+    "too many utilities": (ends_with((1, 0, -1)), ("left",), "2 numbers", "set num_players"),
+    "utilities no sequence": (ends_with(1.0), ("left",), "1.0", "one utility for each player"),
+    "utilities no numbers": (ends_with("ab"), ("left",), "'ab'", "one utility for each player"),
+    "infinite utility": (ends_with((math.inf, 0)), ("left",), "inf", "ordinary number"),
+    "utility not a number": (ends_with((0, math.nan)), ("left",), "nan", "ordinary number"),
+    "node returns None": (
+        after_coin(None, END), ("heads",), "node() returned None", "return a Chance, Decision",
+    ),
+    "node returns a class": (
+        after_coin(END, Terminal), ("tails",), "node() returned", "return a Chance, Decision",
+    ),
+    "label no string": (
+        after_coin(choice(infoset=7), END), ("heads",), "7 is a int", "str(...)",
+    ),
+    "label a list": (
+        after_coin(choice(infoset=["Q"]), END), ("heads",), "is a list", "str(...)",
+    ),
+    "player out of range": (
+        after_coin(choice(player=2), END), ("heads",), "player 2 acts", "0 to 1",
+    ),
+    "player negative": (
+        after_coin(choice(player=-1), END), ("heads",), "player -1 acts", "set num_players",
+    ),
+    "player a word": (
+        after_coin(choice(player="chance"), END), ("heads",), "'chance' acts", "0 to 1",
+    ),
+    "action not hashable": (
+        after_coin(choice(actions=(["left"], ["right"])), END),
+        ("heads",), "['left']", "hashable",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("game", "history", "why", "cure"), BAD_GAMES.values(), ids=BAD_GAMES)
+def test_bad_games(game, history, why, cure):
+    with pytest.raises(GameError) as error:
+        cfr.compile(game)
+    message = str(error.value)
+    assert f"history {history!r}:" in message
+    assert why in message
+    assert cure in message
+
+
+@pytest.mark.parametrize("call", [cfr.solve, cfr.CFR, cfr.solve_lp, cfr.Strategy.uniform])
+def test_every_entrance_checks_the_game(call):
+    with pytest.raises(GameError, match="imperfect recall"):
+        call(forgetful())
+
+
+def test_imperfect_recall_names_both_histories_and_what_was_forgotten():
+    with pytest.raises(GameError) as error:
+        cfr.compile(forgetful())
+    for word in ("'later'", "('left',)", "('right',)", "'left' at 'x'", "'right' at 'x'"):
+        assert word in str(error.value)
+
+
+class Endless(Game):
+    """One coin after another."""
+
+    def node(self, h):
+        return Decision(0, f"{len(h)}", ("on",))
+
+
+def test_too_deep():
+    with pytest.raises(GameError, match=r"max_depth=1000 .* cfrlib\.compile\(game, max_depth="):
+        cfr.compile(Endless())
+    with pytest.raises(GameError, match=r"history \('on', 'on', 'on', 'on'\): .*max_depth=3"):
+        cfr.compile(Endless(), max_depth=3)
+
+
+def test_limits_are_exact_and_can_be_raised(kuhn):
+    with pytest.raises(GameError, match="max_depth=3"):
+        cfr.compile(kuhn, max_depth=3)
+    with pytest.raises(GameError, match=r"max_histories=54 .*compile\(game, max_histories="):
+        cfr.compile(kuhn, max_histories=54)
+    assert cfr.compile(kuhn, max_depth=4, max_histories=55).num_histories == 55
+
+
+def test_a_wide_game_stops_early():
+    class Wide(Game):
+        def node(self, h):
+            return Chance({k: 1 / 64 for k in range(64)})
+
+    with pytest.raises(GameError, match="max_histories=1,000"):
+        cfr.compile(Wide(), max_histories=1_000)
+
+
+def bad_call(match, call):
+    return pytest.param(call, match, id=match)
+
+
+KUHN = KuhnPoker()
+UNIFORM = {label: dict(row) for label, row in cfr.Strategy.uniform(KUHN).items()}
+KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        bad_call(f"'lcfr'; choose one of {KNOWN}", lambda: cfr.solve(KUHN, "lcfr")),
+        bad_call(f"None; choose one of {KNOWN}", lambda: cfr.CFR(KUHN, None)),
+        bad_call(rf"\['cfr'\]; choose one of {KNOWN}", lambda: cfr.CFR(KUHN, ["cfr"])),
+        bad_call("at least 1, got 0", lambda: cfr.solve(KUHN, iterations=0)),
+        bad_call("at least 1, got -1", lambda: cfr.solve(KUHN, iterations=-1)),
+        bad_call("whole number, at least 1, got 2.5", lambda: cfr.solve(KUHN, iterations=2.5)),
+        bad_call("whole number, at least 1, got '9'", lambda: cfr.CFR(KUHN).run("9")),
+        bad_call("'both'; choose one of .*alternating", lambda: cfr.CFR(KUHN, update="both")),
+        bad_call("expected a Game, got str", lambda: cfr.solve("kuhn")),
+        bad_call("expected a Game, got type", lambda: cfr.solve(KuhnPoker)),
+        bad_call("strategy of KuhnPoker.cards=4.*'A'|evaluate the game you solved", lambda: (
+            cfr.exploitability(KUHN, cfr.Strategy.uniform(KuhnPoker(4))))),
+        bad_call("got NoneType", lambda: cfr.exploitability(KUHN, None)),
+        bad_call("got Solution.* solution.strategy", lambda: (
+            cfr.exploitability(KUHN, cfr.solve(KUHN, iterations=1)))),
+        bad_call("says nothing about 'Q', 'K'", lambda: cfr.nash_conv(KUHN, {"J": UNIFORM["J"]})),
+        bad_call("no infoset 'A'; its infosets are 'J'", lambda: (
+            cfr.Strategy(KUHN, {**UNIFORM, "A": {"bet": 1}}))),
+        bad_call("'J' has no action 'raise', only", lambda: (
+            cfr.Strategy(KUHN, {**UNIFORM, "J": {"raise": 1}}))),
+        bad_call("'J' are not probabilities.* sum to 1", lambda: (
+            cfr.Strategy(KUHN, {**UNIFORM, "J": {"bet": 0.9}}))),
+        bad_call("at least 0, and they must", lambda: (
+            cfr.Strategy(KUHN, {**UNIFORM, "J": {"bet": 1.5, "check": -0.5}}))),
+        bad_call("'bet': nan", lambda: cfr.Strategy(KUHN, {**UNIFORM, "J": {"bet": math.nan}})),
+        bad_call("no infoset 'X'", lambda: cfr.Strategy.uniform(KUHN).replace({"X": {}})),
+        bad_call("alpha must lie between 0 and 1/3, got 0.34", lambda: (
+            kuhn_equilibrium(KUHN, 0.34))),
+        bad_call("alpha .* got -0.01", lambda: kuhn_equilibrium(KUHN, -0.01)),
+        bad_call("alpha .* got nan", lambda: kuhn_equilibrium(KUHN, math.nan)),
+        bad_call("3 cards, not KuhnPoker.cards=4", lambda: kuhn_equilibrium(KuhnPoker(4), 0.2)),
+        bad_call("3 cards, not RockPaper", lambda: kuhn_equilibrium(RockPaperScissors(), 0.2)),
+        bad_call("at least 3 cards, got 2", lambda: KuhnPoker(2)),
+        bad_call("at least 4 cards, got 3", lambda: KuhnPoker(3, players=4)),
+        bad_call("at least 2 players, got 1", lambda: KuhnPoker(players=1)),
+        bad_call("two-player zero-sum games; .*3 players", lambda: (
+            cfr.solve_lp(KuhnPoker(players=3)))),
+        bad_call("two-player zero-sum games; .*general-sum", lambda: (
+            cfr.solve_lp(MatrixGame(np.eye(2), np.eye(2))))),
+        bad_call("no player 5; its players are 0 to 1", lambda: (
+            cfr.best_response(KUHN, UNIFORM, 5))),
+        bad_call("no player -1", lambda: cfr.best_response(KUHN, UNIFORM, -1)),
+        bad_call(r"no history .*legal actions are 'check', 'bet'", lambda: (
+            cfr.reach(KUHN, UNIFORM, (("J", "Q"), "raise")))),
+        bad_call("none, the game is over", lambda: (
+            cfr.reach(KUHN, UNIFORM, (("J", "Q"), "bet", "call", "bet")))),
+        bad_call(r"got shapes \(2, 2\) and \(2, 3\)", lambda: (
+            MatrixGame(np.eye(2), np.ones((2, 3))))),
+        bad_call(r"got shapes \(3,\)", lambda: MatrixGame([1, 2, 3])),
+        bad_call(r"got shapes \(2, 0\)", lambda: MatrixGame([[], []])),
+        bad_call("finite", lambda: MatrixGame([[0, math.inf]])),
+        bad_call("2 × 2 game needs 2 different names", lambda: (
+            MatrixGame(np.eye(2), actions=("a", "b", "c")))),
+        bad_call("different names", lambda: MatrixGame(np.eye(2), actions=("a", "a"))),
+        bad_call("vector of finite regrets", lambda: cfr.regret_matching([[1.0, 2.0]])),
+        bad_call("got \\[\\]", lambda: cfr.regret_matching([])),
+        bad_call("finite regrets.* nan", lambda: cfr.regret_matching([1.0, math.nan])),
+        bad_call("rounds must be", lambda: cfr.play(RockPaperScissors(), 0)),
+        bad_call("opponent must hold 3 probabilities", lambda: (
+            cfr.play(RockPaperScissors(), 1, opponent=(0.5, 0.5)))),
+        bad_call("sum to 1, got", lambda: cfr.play(RockPaperScissors(), 1, opponent=(1, 1, 1))),
+        bad_call("got .nan, 0.5, 0.5", lambda: (
+            cfr.play(RockPaperScissors(), 1, opponent=(math.nan, 0.5, 0.5)))),
+        bad_call("γ finite and at least 0", lambda: cfr.Variant("mine", gamma=-1)),
+        bad_call("must be numbers", lambda: cfr.Variant("mine", alpha=math.nan)),
+    ],
+)  # fmt: skip
+def test_bad_calls(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
+
+
+def test_strategies_fit_a_game_with_the_same_rules(kuhn):
+    """Another object of the same game is not another game."""
+    assert cfr.nash_conv(kuhn, cfr.solve(KUHN, "cfr+", 100).strategy) < 0.01
+
+
+def test_unknown_infoset_is_a_key_error(kuhn):
+    for table in (cfr.Strategy.uniform(kuhn), cfr.CFR(kuhn).regrets):
+        with pytest.raises(KeyError, match="no infoset 'Q bett'.* 'J', 'Q', 'K'.*12 in all"):
+            table["Q bett"]
+        assert "Q bett" not in table
+        assert table.get("Q bett") is None
+
+
+# ---- save files ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path, kuhn):
+    path = tmp_path / "kuhn.npz"
+    cfr.CFR(kuhn, "dcfr").run(20).save(path)
+    return path
+
+
+NOT_OURS = "is not a complete file written by CFR.save"
+
+
+def test_truncated_files(saved, kuhn):
+    whole = saved.read_bytes()
+    for length in {0, 1, 4, 100, *range(0, len(whole), 97), len(whole) - 1}:
+        saved.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=NOT_OURS):
+            cfr.CFR.load(saved, kuhn)
+
+
+def test_flipped_bits_are_harmless_or_reported(saved, kuhn):
+    whole, rng = saved.read_bytes(), np.random.default_rng(0)
+    original, reported = cfr.CFR.load(saved, kuhn).average, 0
+    for at in rng.permutation(len(whole))[:600]:
+        saved.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << rng.integers(8)]) + whole[at + 1 :])
+        try:
+            run = cfr.CFR.load(saved, kuhn)
+        except ValueError as error:
+            assert NOT_OURS in str(error)
+            reported += 1
+        else:  # zip keeps some things twice, and dates nobody reads
+            assert run.average.max_difference(original) == 0
+            assert run.iterations == 20
+    assert reported > 300
+
+
+def test_random_bytes(saved, kuhn):
+    rng = np.random.default_rng(0)
+    for prefix in (b"", b"PK\x03\x04", b"\x93NUMPY", b"{}"):
+        saved.write_bytes(prefix + rng.bytes(1000))
+        with pytest.raises(ValueError, match=NOT_OURS):
+            cfr.CFR.load(saved, kuhn)
+
+
+def other_npz(path):
+    np.savez(path, a=np.arange(3))
+
+
+def plain_npy(path):
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
+
+
+def pickled(path):
+    np.savez(path, header=np.array({"format": "cfrlib.CFR 1"}, object))
+
+
+def other_zip(path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.npy", "hello")
+
+
+def other_json(path):
+    np.savez(path, header=np.array("[1, 2]"), trace=1, regret=1, sigma=1, total=1)
+
+
+def other_format(path):
+    np.savez(
+        path, header=np.array('{"format": "cfrlib.CFR 99"}'), trace=1, regret=1, sigma=1, total=1
+    )
+
+
+def directory(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "write", [other_npz, plain_npy, pickled, other_zip, other_json, other_format, directory]
+)
+def test_files_of_something_else(saved, kuhn, write):
+    write(saved)
+    with pytest.raises(ValueError, match=NOT_OURS):
+        cfr.CFR.load(saved, kuhn)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda header, arrays: header.pop("variant"),
+        lambda header, arrays: header.pop("fingerprint"),
+        lambda header, arrays: header.update(variant=["cfr"]),
+        lambda header, arrays: header.update(iterations="many"),
+        lambda header, arrays: header.update(update="both"),
+        lambda header, arrays: arrays.update(regret=np.zeros(3)),
+        lambda header, arrays: arrays.update(regret=np.zeros(1)),
+        lambda header, arrays: arrays.update(sigma=np.full(26, "x")),
+        lambda header, arrays: arrays.update(trace=np.zeros((2, 3))),
+    ],
+)
+def test_files_that_only_look_right(saved, kuhn, change):
+    with np.load(saved) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header")))
+    change(header, arrays)
+    np.savez(saved, header=np.array(json.dumps(header)), **arrays)
+    with pytest.raises(ValueError, match=NOT_OURS):
+        cfr.CFR.load(saved, kuhn)
+
+
+@pytest.mark.parametrize("game", [KuhnPoker(4), KuhnPoker(players=3), RockPaperScissors()])
+def test_file_of_another_game(saved, game):
+    with pytest.raises(ValueError, match=r"a run of KuhnPoker\(\), not of .* load it with"):
+        cfr.CFR.load(saved, game)
+
+
+def test_file_of_the_same_game_with_other_payoffs(tmp_path):
+    path = tmp_path / "rps.npz"
+    cfr.CFR(RockPaperScissors(3)).run(10).save(path)
+    with pytest.raises(ValueError, match="rules have changed"):
+        cfr.CFR.load(path, RockPaperScissors())
+
+
+def test_missing_file_stays_a_file_not_found_error(tmp_path, kuhn):
+    with pytest.raises(FileNotFoundError):
+        cfr.CFR.load(tmp_path / "none.npz", kuhn)
+    with pytest.raises(FileNotFoundError):
+        cfr.CFR(kuhn).save(tmp_path / "nowhere" / "kuhn.npz")

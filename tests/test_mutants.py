@@ -1,0 +1,88 @@
+"""The suite notices the bugs found in published code.
+
+The reference follows the papers history by history. Without a bug it must equal cfrlib and
+the goldens; with any of the bugs it must miss the goldens, by the comparison that
+test_goldens.py uses.
+"""
+
+import numpy as np
+import pytest
+from goldens import RUNS, misses, row
+from reference import BUGS, Reference
+
+import cfrlib as cfr
+
+
+def largest_difference(run, reference):
+    """Compare regrets, current and average strategy of a cfrlib run with the reference."""
+    pairs = [
+        (run.regrets.values_by_sequence, reference.regret),
+        (run.current.values_by_sequence, reference.sigma),
+    ]
+    average = cfr.Strategy(run.game, reference.average())
+    pairs.append((run.average.values_by_sequence, average.values_by_sequence))
+    starts = cfr.compile(run.game).player_sequences[:-1]  # empty sequences hold no regret
+    return max(
+        float(np.max(np.abs(np.delete(mine, starts) - np.delete(np.array(theirs), starts))))
+        for mine, theirs in pairs
+    )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_kuhn_iterates_equal_the_reference(kuhn, name):
+    variant, update = RUNS[name]
+    run, reference = cfr.CFR(kuhn, variant, update=update), Reference(kuhn, variant, update)
+    for t in range(1, 21):
+        run.run(1)
+        reference.iterate()
+        assert largest_difference(run, reference) < 1e-12, f"iteration {t}"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_leduc_iterates_equal_the_reference(leduc, name):
+    variant, update = RUNS[name]
+    run, reference = cfr.CFR(leduc, variant, update=update), Reference(leduc, variant, update)
+    for t in range(1, 6):
+        run.run(1)
+        reference.iterate()
+        assert largest_difference(run, reference) < 1e-10, f"iteration {t}"
+
+
+@pytest.mark.parametrize("players", [3, 4])
+def test_kuhn_of_many_players_equals_the_reference(players):
+    # six cards: with five, four players start with a tie, which rounding would decide
+    game = cfr.games.KuhnPoker(cards=6, players=players)
+    run, reference = cfr.CFR(game), Reference(game)
+    run.run(4)
+    for _ in range(4):
+        reference.iterate()
+    assert largest_difference(run, reference) < 1e-11
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_without_a_bug_the_reference_meets_the_goldens(leduc, name):
+    wanted = row("leduc", name, up_to=10)
+    found = Reference(leduc, *RUNS[name]).exploitability_at(leduc, wanted)
+    assert misses(found, wanted) == []
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_every_bug_misses_the_goldens_on_leduc(leduc, bug):
+    variant, update = RUNS[BUGS[bug]]
+    wanted = row("leduc", BUGS[bug], up_to=10)
+    found = Reference(leduc, variant, update, bug=bug).exploitability_at(leduc, wanted)
+    assert 10 in misses(found, wanted)
+    assert abs(found[10] / wanted[10] - 1) > 1e-3  # by far, not by rounding
+
+
+def test_discount_per_history_shows_with_linear_too(leduc):
+    wanted = row("leduc", "lcfr", up_to=5)
+    reference = Reference(leduc, "linear", bug="discount per history")
+    assert 5 in misses(reference.exploitability_at(leduc, wanted), wanted)
+
+
+def test_literal_algorithm_1_stays_far_from_equilibrium(kuhn):
+    """Issue: 'the sign bug shown (exploitability .333)'."""
+    bug = "value returned at player 1's nodes not negated"
+    found = Reference(kuhn, "cfr", "simultaneous", bug=bug).exploitability_at(kuhn, [1000])
+    assert found[1000] == pytest.approx(1 / 3, abs=2e-3)

@@ -1,0 +1,251 @@
+"""Theorems, checked on random games: what must hold whatever the rules are."""
+
+import itertools
+
+import numpy as np
+import pytest
+from games import Renamed, Scaled, random_game
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from reference import Reference
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Terminal
+from cfrlib.sequence import backup, gradient, realize, sequence_form
+
+VARIANTS = sorted(cfr.VARIANTS)
+
+
+@st.composite
+def games(draw, players=st.integers(1, 4), depth=st.integers(2, 6), **options):
+    """Draw a sound game; its shape shrinks, its contents follow from a seed."""
+    seed = draw(st.integers(0, 2**32))
+    zero_sum = options.pop("zero_sum", draw(st.booleans()))
+    whole = options.pop("whole", draw(st.booleans()))
+    return random_game(seed, draw(players), draw(depth), zero_sum=zero_sum, whole=whole)
+
+
+zero_sum_games = games(players=st.just(2), zero_sum=True)
+seeds = st.integers(0, 2**32)
+
+
+def random_strategy(game, seed):
+    """Draw a strategy; it may play an action never."""
+    rng = np.random.default_rng(seed)
+    strategy = {}
+    for label, row in cfr.Strategy.uniform(game).items():
+        p = rng.random(len(row)) * (rng.random(len(row)) < 0.8)
+        p = p / p.sum() if p.sum() > 0 else np.full(len(row), 1 / len(row))
+        strategy[label] = dict(zip(row, p, strict=True))
+    return cfr.Strategy(game, strategy)
+
+
+def walk_utility(game, strategy, h=None):
+    """Return everybody's expected payoff by walking the rules: the definition."""
+    h = game.root() if h is None else h
+    node = game.node(h)
+    if isinstance(node, Terminal):
+        return np.array(node.utilities, float)
+    odds = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
+    return sum(p * walk_utility(game, strategy, game.step(h, a)) for a, p in odds.items())
+
+
+def pure_strategies(game, player, limit=200):
+    """List all pure strategies of a player as changes to a profile."""
+    uniform = cfr.Strategy.uniform(game)
+    mine = [label for label in uniform if uniform.player(label) == player]
+    choices = [list(uniform[label]) for label in mine]
+    assume(np.prod([float(len(c)) for c in choices]) <= limit)
+    for chosen in itertools.product(*choices):
+        yield {label: {a: 1.0} for label, a in zip(mine, chosen, strict=True)}
+
+
+def test_random_games_have_what_the_issue_asks_for():
+    """Uneven chance, one-action infosets, infosets of one and of several histories, …"""
+    seen = set()
+    for seed in range(60):
+        game = random_game(seed, players=1 + seed % 4)
+        tree = cfr.compile(game)
+        nodes = [game.node(tree.history(k)) for k in range(tree.num_histories)]
+        odds = [list(n.probabilities.values()) for n in nodes if isinstance(n, Chance)]
+        seen |= {"uneven chance" for p in odds if len(set(p)) > 1}
+        seen |= {"impossible outcome" for p in odds if 0 in p}
+        seen |= {"one action" for a in tree.infoset_actions if len(a) == 1}
+        sizes = np.bincount(tree.infoset[tree.infoset >= 0], minlength=tree.num_infosets)
+        seen |= {"one history" if n == 1 else "many histories" for n in sizes}
+        depths = {}
+        for k, n in enumerate(nodes):
+            if isinstance(n, Decision):
+                depths.setdefault(n.infoset, set()).add(len(tree.history(k)))
+        seen |= {"several depths" for d in depths.values() if len(d) > 1}
+        owners = set(tree.infoset_player.tolist())
+        seen |= {"idle player"} if len(owners) < tree.num_players else set()
+        seen |= {f"{tree.num_players} players"}
+    assert seen == {
+        "uneven chance", "impossible outcome", "one action", "one history", "many histories",
+        "several depths", "idle player", "1 players", "2 players", "3 players", "4 players",
+    }  # fmt: skip
+
+
+@given(games(), seeds)
+def test_expected_utility_is_the_sum_over_ends_of_reach_times_payoff(game, seed):
+    strategy = random_strategy(game, seed)
+    tree, u = cfr.compile(game), cfr.expected_utility(game, strategy)
+    ends = [tree.history(k) for k in np.flatnonzero(tree.num_children == 0)]
+    reach = [cfr.reach(game, strategy, h) for h in ends]
+    payoff = np.array([game.node(h).utilities for h in ends])
+    assert sum(r.total for r in reach) == pytest.approx(1)
+    assert u == pytest.approx(np.array([r.total for r in reach]) @ payoff, abs=1e-12)
+    assert u == pytest.approx(walk_utility(game, strategy), abs=1e-12)
+    for r in reach:
+        for i in range(game.num_players):
+            assert r.others(i) * r.players[i] == pytest.approx(r.total, abs=1e-15)
+
+
+@settings(max_examples=40)
+@given(games(depth=st.integers(2, 4)), seeds)
+def test_best_response_is_the_best_of_all_pure_strategies(game, seed):
+    strategy = random_strategy(game, seed)
+    conv = 0.0
+    for i in range(game.num_players):
+        values = [
+            walk_utility(game, {**strategy, **pure})[i] for pure in pure_strategies(game, i)
+        ]
+        response = cfr.best_response(game, strategy, i)
+        own = walk_utility(game, strategy)[i]
+        assert response.player == i
+        assert response.value == pytest.approx(max(values), abs=1e-12)
+        assert response.gain == pytest.approx(max(values) - own, abs=1e-12)
+        assert walk_utility(game, response.strategy)[i] == pytest.approx(max(values), abs=1e-12)
+        for label in strategy:  # only the responder's part is replaced
+            if strategy.player(label) != i:
+                assert response.strategy[label] == strategy[label]
+        conv += max(values) - own
+    assert cfr.nash_conv(game, strategy) == pytest.approx(conv, abs=1e-11)
+    assert cfr.exploitability(game, strategy) == pytest.approx(conv / game.num_players, abs=1e-11)
+
+
+@given(games(), seeds)
+def test_nash_conv_is_never_negative(game, seed):
+    assert cfr.nash_conv(game, random_strategy(game, seed)) >= -1e-12
+
+
+@given(games(), seeds)
+def test_realize_and_backup_are_dual(game, seed):
+    """⟨x, g⟩ summed over sequences is the value that backup brings to the empty one."""
+    form = sequence_form(game)
+    sigma = random_strategy(game, seed).values_by_sequence
+    x, g = form.plans(sigma), np.empty(form.num_sequences)
+    for i in range(form.num_players):
+        own = np.empty_like(x)
+        realize(form.treeplexes, i, sigma, own)
+        gradient(form.treeplexes, i, x, g)
+        first, last = form.treeplexes.player_sequences[i : i + 2]
+        inner = own[first:last] @ g[first:last]
+        backup(form.treeplexes, i, sigma, g)
+        assert g[first] == pytest.approx(inner, abs=1e-12)
+
+
+@settings(max_examples=40)
+@given(zero_sum_games, st.integers(1, 40))
+def test_regrets_add_up_to_the_nash_conv_of_the_average(game, iterations):
+    """R₁ + R₂ = T · NashConv(average), for vanilla CFR with simultaneous updates."""
+    run, form = cfr.CFR(game, "cfr", update="simultaneous"), sequence_form(game)
+    gradients, earned = np.zeros(form.num_sequences), np.zeros(2)
+    for _ in range(iterations):
+        x = form.plans(run.current.values_by_sequence)
+        gradients += form.gradients(x)  # linear: what any fixed plan would have earned
+        earned += cfr.expected_utility(game, run.current)
+        run.run(1)
+    regret = np.zeros(2)
+    for i in (0, 1):
+        first, last = form.treeplexes.player_sequences[i : i + 2]
+        regret[i] = best_total(form, i, gradients) - earned[i]
+    conv = cfr.nash_conv(game, run.average)
+    assert regret.sum() == pytest.approx(iterations * conv, abs=1e-10)
+    # Theorem 3 of Zinkevich et al.: regret is at most the positive counterfactual regrets
+    counterfactual = np.maximum(run.regrets.values_by_sequence, 0)
+    tree = form.tree
+    for i in (0, 1):
+        bound = sum(
+            counterfactual[start : start + len(actions)].max()
+            for start, actions, owner in zip(
+                tree.infoset_start, tree.infoset_actions, tree.infoset_player, strict=True
+            )
+            if owner == i
+        )
+        assert regret[i] <= bound + 1e-10
+
+
+def best_total(form, player, gradients):
+    """Return max over fixed plans x of ⟨x, Σ_t g_t⟩, in plain Python."""
+    t, g = form.treeplexes, gradients.copy()
+    first, last = t.player_infosets[player : player + 2]
+    for I in range(last - 1, first - 1, -1):
+        g[t.infoset_parent[I]] += g[t.infoset_start[I] : t.infoset_stop[I]].max()
+    return g[t.player_sequences[player]]
+
+
+@settings(max_examples=40)
+@given(zero_sum_games)
+def test_lp_and_cfr_agree_on_zero_sum_games(game):
+    lp = cfr.solve_lp(game)
+    assert cfr.nash_conv(game, lp.strategy) == pytest.approx(0, abs=1e-7)
+    assert cfr.expected_utility(game, lp.strategy)[0] == pytest.approx(lp.value, abs=1e-7)
+    for variant in ("cfr", "cfr+", "dcfr"):
+        solution = cfr.solve(game, variant, 2_000)
+        assert solution.nash_conv < 0.05
+        assert abs(solution.value - lp.value) <= solution.nash_conv + 1e-9
+
+
+@settings(max_examples=25)
+@given(games(whole=False, depth=st.integers(2, 5)), st.sampled_from(VARIANTS), st.booleans())
+def test_iterates_equal_the_plain_python_reference(game, variant, alternating):
+    update = "alternating" if alternating else "simultaneous"
+    run, reference = cfr.CFR(game, variant, update=update), Reference(game, variant, update)
+    for _ in range(4):
+        run.run(1)
+        reference.iterate()
+        assert run.average.max_difference(reference.average()) < 1e-9
+    empty = cfr.compile(game).player_sequences[:-1]
+    mine = np.delete(run.regrets.values_by_sequence, empty)
+    assert mine == pytest.approx(np.delete(np.array(reference.regret), empty), abs=1e-9)
+
+
+@given(games(), st.sampled_from(VARIANTS))
+def test_names_do_not_matter(game, variant):
+    plain, renamed = cfr.CFR(game, variant).run(10), cfr.CFR(Renamed(game), variant).run(10)
+    assert {
+        f"new {label}": {("new", a): p for a, p in row.items()}
+        for label, row in plain.average.items()
+    } == dict(renamed.average)
+    assert list(plain.trace.exploitability) == list(renamed.trace.exploitability)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_order_of_actions_does_not_matter_in_kuhn(kuhn, variant):
+    plain = cfr.CFR(kuhn, variant).run(100).average
+    reversed_ = cfr.CFR(Renamed(kuhn, reverse=True), variant).run(100).average
+    for label, row in plain.items():
+        for a, p in row.items():
+            assert reversed_[f"new {label}"]["new", a] == pytest.approx(p, abs=1e-9)
+
+
+@given(games(), st.sampled_from(VARIANTS), st.sampled_from([0.25, 8.0]))
+def test_the_unit_of_payoffs_does_not_matter(game, variant, factor):
+    """A power of two changes no digit, so the iterates are equal to the last bit."""
+    plain, scaled = cfr.CFR(game, variant).run(20), cfr.CFR(Scaled(game, factor), variant).run(20)
+    assert plain.current.max_difference(scaled.current) == 0
+    assert plain.average.max_difference(scaled.average) == 0
+    assert (
+        scaled.regrets.values_by_sequence == factor * plain.regrets.values_by_sequence
+    ).all()
+    assert scaled.solution().value == factor * plain.solution().value
+
+
+@given(games(), seeds)
+def test_a_strategy_survives_the_trip_through_a_dictionary(game, seed):
+    strategy = random_strategy(game, seed)
+    copy = cfr.Strategy(game, {label: dict(row) for label, row in strategy.items()})
+    assert copy.max_difference(strategy) == 0
+    assert strategy.max_difference(cfr.Strategy.uniform(game)) <= 1
