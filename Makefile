@@ -13,8 +13,8 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab bench notebooks lock clean lint types test-library test-notebooks \
-	test-book
+.PHONY: help book test lab bench notebooks format lock clean lint types test-library \
+	test-notebooks test-book
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,10 @@ test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the
 
 test-book: book $(VENV)/.test
 	$(BIN)/pytest tests/book
+
+format: $(VENV)/.test ## let the formatter set the code and the cells
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 bench: $(VENV)/.test ## time cfrlib beside its peers
 	$(BIN)/python benchmarks/run.py

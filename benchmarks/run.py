@@ -24,6 +24,7 @@ except ImportError:
     pyspiel = None
 
 REPETITIONS = 5
+ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("results.json")
 NO_OPENSPIEL = f"not installed; try: {sys.executable} -m pip install open-spiel"
 GAME = cfr.games.KuhnPoker()
@@ -72,7 +73,12 @@ def child(code):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     began = perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=env,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
     )
     return done.stdout, perf_counter() - began
 
@@ -95,8 +101,8 @@ def check_plain_python(iterations=2_000):
 
 def check_open_spiel(iterations=100):
     """Both average strategies are equally exploitable."""
-    theirs = open_spiel(iterations).average_policy()
-    conv = pyspiel.nash_conv(pyspiel.load_game("kuhn_poker"), theirs)
+    solver = open_spiel(iterations)  # keep it: its policy points into it
+    conv = pyspiel.nash_conv(pyspiel.load_game("kuhn_poker"), solver.average_policy())
     gap = abs(cfrlib_alternating(iterations).solution().nash_conv - conv)
     assert gap < 1e-9, f"exploitabilities differ by {gap / 2}"
     return gap / 2
@@ -190,6 +196,9 @@ def machine():
 
 
 def main():
+    measured = Path(cfr.__file__).resolve().parents[1]
+    if measured != ROOT:
+        sys.exit(f"this Python imports cfrlib from {measured}, not from {ROOT}; reinstall it")
     where = machine()
     checks = {"plain_python: largest difference of probabilities": check_plain_python()}
     if pyspiel:

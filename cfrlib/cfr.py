@@ -13,13 +13,13 @@ import hashlib
 import json
 import os
 import time
-import zipfile
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 from tqdm.auto import tqdm
 
@@ -57,6 +57,7 @@ class Tables(NamedTuple):
     plan: Floats  # its realization plan
     total: Floats  # Σ_t weight_t · plan_t: the average, unnormalised
     values: Floats  # scratch: gradient, then counterfactual values
+    done: npt.NDArray[np.int64]  # iterations; counted in the kernel, for interrupts' sake
 
 
 @njit(cache=True)
@@ -99,6 +100,7 @@ def iterate(
         if not alternating:
             for i in range(players):
                 realize(form, i, tables.sigma, tables.plan)
+        tables.done[0] = t
 
 
 class Trace:
@@ -268,9 +270,9 @@ class CFR:
         self._form = form = sequence_form(game)
         sigma, zeros = form.uniform(), np.zeros(form.num_sequences)
         self._tables = Tables(
-            zeros.copy(), sigma, form.plans(sigma), zeros.copy(), zeros.copy()
-        )
-        self.iterations = 0
+            zeros.copy(), sigma, form.plans(sigma), zeros.copy(), zeros.copy(),
+            np.zeros(1, np.int64),
+        )  # fmt: skip
         self.seconds = 0.0
         self._rows: list[list[float]] = []
 
@@ -328,9 +330,13 @@ class CFR:
             v.alpha, v.beta, v.gamma, v.predictive, self.update == "alternating",
         )  # fmt: skip
         took = time.perf_counter() - began
-        self.iterations += count
         self.seconds += took
         return took
+
+    @property
+    def iterations(self) -> int:
+        """Iterations done so far."""
+        return int(self._tables.done[0])
 
     @property
     def nodes(self) -> int:
@@ -428,9 +434,11 @@ class CFR:
                 "changed since); load it with the game it was saved from"
             )
         for field in ("regret", "sigma", "total"):
+            if arrays[field].shape != (self._form.num_sequences,):
+                raise _damaged(Path(path), ValueError(f"{field} has another size"))
             getattr(self._tables, field)[:] = arrays[field]
         self._tables.plan[:] = self._form.plans(self._tables.sigma)
-        self.iterations, self.seconds = header["iterations"], header["seconds"]
+        self._tables.done[0], self.seconds = header["iterations"], header["seconds"]
         self._rows = arrays["trace"].tolist()
         return self
 
@@ -509,11 +517,17 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Floats]]:
             arrays = {name: file[name] for name in ("trace", "regret", "sigma", "total")}
         if header["format"] != FILE_FORMAT:
             raise ValueError(f"format {header['format']!r}")
-    except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise _damaged(path, error) from error
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        Variant(**header["variant"])
+        counted = isinstance(header["iterations"], int) and isinstance(header["seconds"], float)
+        if not counted or header["update"] not in UPDATES or not header["fingerprint"]:
+            raise ValueError(f"header {header!r}")
+        if any(array.dtype != np.float64 for array in arrays.values()):
+            raise ValueError("not numbers")
+        if arrays["trace"].shape[1:] != (len(Trace.COLUMNS),):
+            raise ValueError("a trace of other columns")
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # what NumPy and zipfile raise on damage is no closed list
         raise _damaged(path, error) from error
     return header, arrays
 

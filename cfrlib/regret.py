@@ -80,7 +80,7 @@ def find_variant(variant: str | Variant) -> Variant:
     """
     if isinstance(variant, Variant):
         return variant
-    if variant not in VARIANTS:
+    if not isinstance(variant, str) or variant not in VARIANTS:
         known = ", ".join(repr(name) for name in VARIANTS)
         raise ValueError(
             f"unknown variant {variant!r}; choose one of {known}, or pass a cfrlib.Variant"
@@ -231,7 +231,7 @@ def play(
     fixed = None
     if opponent is not None:
         fixed = np.array(opponent, np.float64)
-        if fixed.shape != (n,) or (fixed < 0).any() or abs(fixed.sum() - 1) > 1e-9:
+        if fixed.shape != (n,) or not ((fixed >= 0).all() and abs(fixed.sum() - 1) <= 1e-9):
             raise ValueError(
                 f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
             )

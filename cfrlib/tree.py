@@ -7,6 +7,7 @@ contiguous, parents come before children, and one level of the tree is one slice
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -266,6 +267,12 @@ class _Walk:
 
     def infoset_number(self, k: int, node: Decision) -> int:
         """Look up the infoset of a decision, or enter a new one."""
+        if not isinstance(node.infoset, str):
+            self.fail(
+                k,
+                f"the infoset label {node.infoset!r} is a {type(node.infoset).__name__}; "
+                "labels are readable strings: use str(...) or an f-string",
+            )
         number = self.infoset_of_label.get(node.infoset)
         if number is None:
             return self.new_infoset(k, node)
@@ -290,12 +297,6 @@ class _Walk:
     def new_infoset(self, k: int, node: Decision) -> int:
         """Check a decision whose infoset was not met before, and number it."""
         actions = tuple(node.actions)
-        if not isinstance(node.infoset, str):
-            self.fail(
-                k,
-                f"the infoset label {node.infoset!r} is a {type(node.infoset).__name__}; "
-                "labels are readable strings: use str(...) or an f-string",
-            )
         if node.player not in range(self.game.num_players):
             self.fail(
                 k,
@@ -307,6 +308,12 @@ class _Walk:
                 k,
                 f"infoset {node.infoset!r} has no actions; return a Terminal if the game "
                 "is over, or give at least one action",
+            )
+        if not all(isinstance(a, Hashable) for a in actions):
+            self.fail(
+                k,
+                f"infoset {node.infoset!r} has an action that is not hashable: {actions!r}; "
+                "make actions words, numbers or tuples of them",
             )
         if len(set(actions)) < len(actions):
             self.fail(

@@ -107,7 +107,9 @@ def test_biased_rock_paper_scissors():
     game = RockPaperScissors(3)
     solution = cfr.solve_lp(game)
     equilibrium = GOLDENS["equilibria"]["biased_rps"]
-    assert solution.value == pytest.approx(GOLDENS["game_value_player_0"]["biased_rps"], abs=1e-12)
+    assert solution.value == pytest.approx(
+        GOLDENS["game_value_player_0"]["biased_rps"], abs=1e-12
+    )
     for player in (0, 1):
         found = solution.strategy[f"player {player}"]
         for a, p in found.items():
@@ -128,7 +130,9 @@ def test_sizes_of_three_player_kuhn():
     tree = cfr.compile(KuhnPoker(players=3))
     # The golden counts OpenSpiel's deal, one card at a time. Ours is one step, so the 4 + 12
     # histories in which some but not all hold a card do not exist.
-    assert tree.num_histories == GOLDENS["sizes"]["kuhn players=3"]["histories"] - (4 + 12) == 601
+    assert (
+        tree.num_histories == GOLDENS["sizes"]["kuhn players=3"]["histories"] - (4 + 12) == 601
+    )
     assert tree.num_infosets == GOLDENS["sizes"]["kuhn players=3"]["infosets"]
 
 

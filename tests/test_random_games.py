@@ -122,7 +122,9 @@ def test_best_response_is_the_best_of_all_pure_strategies(game, seed):
                 assert response.strategy[label] == strategy[label]
         conv += max(values) - own
     assert cfr.nash_conv(game, strategy) == pytest.approx(conv, abs=1e-11)
-    assert cfr.exploitability(game, strategy) == pytest.approx(conv / game.num_players, abs=1e-11)
+    assert cfr.exploitability(game, strategy) == pytest.approx(
+        conv / game.num_players, abs=1e-11
+    )
 
 
 @given(games(), seeds)
@@ -234,7 +236,10 @@ def test_the_order_of_actions_does_not_matter_in_kuhn(kuhn, variant):
 @given(games(), st.sampled_from(VARIANTS), st.sampled_from([0.25, 8.0]))
 def test_the_unit_of_payoffs_does_not_matter(game, variant, factor):
     """A power of two changes no digit, so the iterates are equal to the last bit."""
-    plain, scaled = cfr.CFR(game, variant).run(20), cfr.CFR(Scaled(game, factor), variant).run(20)
+    plain, scaled = (
+        cfr.CFR(game, variant).run(20),
+        cfr.CFR(Scaled(game, factor), variant).run(20),
+    )
     assert plain.current.max_difference(scaled.current) == 0
     assert plain.average.max_difference(scaled.average) == 0
     assert (

@@ -1,0 +1,343 @@
+"""A run can be split, stopped, saved, continued and shown."""
+
+import re
+import signal
+
+import numpy as np
+import pytest
+from games import TableGame
+
+import cfrlib as cfr
+import cfrlib.cfr as module
+from cfrlib import Decision, Terminal
+from cfrlib.games import KuhnPoker
+
+RUNS = [(variant, update) for variant in cfr.VARIANTS for update in module.UPDATES]
+ARRAYS = ("regret", "sigma", "plan", "total")
+
+
+def assert_identical(a, b):
+    """Check that two runs are in the same state to the last bit."""
+    assert (a.iterations, a.nodes, a.variant, a.update) == (
+        b.iterations,
+        b.nodes,
+        b.variant,
+        b.update,
+    )
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(a._tables, name), getattr(b._tables, name), name)
+    seconds = a.trace.COLUMNS.index("seconds")
+    np.testing.assert_array_equal(
+        np.delete(a.trace.rows, seconds, axis=1), np.delete(b.trace.rows, seconds, axis=1)
+    )
+
+
+# ---- split, save, load ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("variant", "update"), RUNS)
+def test_a_run_in_two_parts_is_one_run(kuhn, variant, update):
+    whole = cfr.CFR(kuhn, variant, update=update).run(100)
+    assert_identical(cfr.CFR(kuhn, variant, update=update).run(50).run(50), whole)
+
+
+@pytest.mark.parametrize(("variant", "update"), RUNS)
+def test_a_resumed_run_is_an_uninterrupted_run(tmp_path, kuhn, variant, update):
+    path = tmp_path / "kuhn.npz"
+    cfr.CFR(kuhn, variant, update=update).run(37).save(path)
+    resumed = cfr.CFR.load(path, KuhnPoker())
+    assert resumed.iterations == 37
+    assert_identical(resumed.run(63), cfr.CFR(kuhn, variant, update=update).run(100))
+
+
+def test_a_resumed_run_of_three_players(tmp_path):
+    game, path = KuhnPoker(players=3), str(tmp_path / "kuhn3")  # a str, without a suffix
+    run = cfr.CFR(game, cfr.Variant("mine", alpha=2, beta=-1.5, gamma=3)).run(10)
+    run.save(path)
+    assert_identical(cfr.CFR.load(path, game).run(10), run.run(10))
+
+
+def test_saving_changes_nothing_and_loading_gives_all(tmp_path, kuhn):
+    path = tmp_path / "kuhn.npz"
+    run = cfr.CFR(kuhn, "pcfr+").run(30)
+    run.save(path)
+    loaded = cfr.CFR.load(path, kuhn)
+    assert_identical(loaded, run)
+    assert loaded.seconds == run.seconds > 0
+    assert repr(loaded) == repr(run)
+    assert [p.name for p in tmp_path.iterdir()] == ["kuhn.npz"]
+    with np.load(path, allow_pickle=False) as file:
+        assert all(file[name].dtype != object for name in file.files)
+
+
+def test_a_run_that_never_ran_can_be_saved(tmp_path, kuhn):
+    path = tmp_path / "kuhn.npz"
+    cfr.CFR(kuhn).save(path)
+    assert_identical(cfr.CFR.load(path, kuhn).run(5), cfr.CFR(kuhn).run(5))
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path, kuhn, monkeypatch):
+    path = tmp_path / "kuhn.npz"
+    run = cfr.CFR(kuhn).run(10)
+    run.save(path)
+    old = path.read_bytes()
+
+    def full_disk(file, **arrays):
+        file.write(b"half a fi")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        run.run(10).save(path)
+    assert path.read_bytes() == old
+    assert [p.name for p in tmp_path.iterdir()] == ["kuhn.npz"]
+
+
+# ---- solutions are not live ----------------------------------------------------------------
+
+
+def test_a_solution_does_not_change_when_the_run_goes_on(kuhn):
+    run = cfr.CFR(kuhn).run(10)
+    solution, average, regrets, trace = run.solution(), run.average, run.regrets, run.trace
+    before = repr((solution, average, dict(regrets), trace, solution._repr_html_()))
+    run.run(1_000)
+    assert repr((solution, average, dict(regrets), trace, solution._repr_html_())) == before
+    assert run.average.max_difference(average) > 0.01
+
+
+def test_tables_cannot_be_written_to(kuhn):
+    run = cfr.CFR(kuhn).run(10)
+    for table in (run.average, run.current, run.regrets, cfr.Strategy.uniform(kuhn)):
+        with pytest.raises(ValueError, match="read-only"):
+            table.values_by_sequence[0] = 2
+    run.average["J"]["bet"] = 99  # a row is a copy
+    assert run.average["J"]["bet"] < 1
+
+
+def test_solve_equals_a_run(kuhn):
+    solution, run = cfr.solve(kuhn, "dcfr", 200), cfr.CFR(kuhn, "dcfr").run(200)
+    assert solution.strategy.max_difference(run.average) == 0
+    assert solution.current.max_difference(run.current) == 0
+    assert solution.iterations == 200
+    assert solution.nash_conv == cfr.nash_conv(kuhn, run.average)
+    assert solution.exploitability == cfr.exploitability(kuhn, run.average)
+    assert solution.value == cfr.expected_utility(kuhn, run.average)[0]
+
+
+def test_before_the_first_iteration_everything_is_uniform(kuhn):
+    run, uniform = cfr.CFR(kuhn), cfr.Strategy.uniform(kuhn)
+    assert run.average.max_difference(uniform) == run.current.max_difference(uniform) == 0
+    assert len(run.trace) == run.iterations == run.nodes == 0
+    assert run.solution().nash_conv == pytest.approx(11 / 12)
+
+
+def test_the_average_is_not_the_current_strategy(kuhn):
+    solution = cfr.solve(kuhn, "cfr", 10_000)
+    assert cfr.exploitability(kuhn, solution.current) > 10 * solution.exploitability
+
+
+def test_nodes_count_a_traversal_per_update(kuhn):
+    assert cfr.solve(kuhn, iterations=10).nodes == 10 * 2 * 55
+    assert cfr.solve(kuhn, iterations=10, update="simultaneous").nodes == 10 * 55
+    assert cfr.solve(KuhnPoker(players=3), iterations=10).nodes == 10 * 3 * 601
+
+
+def test_games_without_decisions_and_of_one_player():
+    end = cfr.solve(TableGame({(): Terminal((3, -3))}), iterations=5)
+    assert (end.value, end.exploitability, len(end.strategy)) == (3, 0, 0)
+    nodes = {(): Decision(0, "x", "ab"), ("a",): Terminal([1]), ("b",): Terminal([2])}
+    alone = cfr.solve(TableGame(nodes, num_players=1), "cfr+", 1_000)
+    assert alone.strategy["x"]["b"] > 0.99
+    assert alone.nash_conv == pytest.approx(2 - alone.value, abs=1e-12)
+
+
+# ---- interrupts ----------------------------------------------------------------------------
+
+
+def test_an_interrupt_during_an_iteration_leaves_a_sound_run(kuhn):
+    """Ctrl-C arrives while compiled code runs, and is raised as soon as it returns."""
+
+    def ctrl_c(*_):
+        raise KeyboardInterrupt
+
+    run = cfr.CFR(kuhn).run(1)
+    previous = signal.signal(signal.SIGALRM, ctrl_c)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            run.run(10**9)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert 1 < run.iterations < 10**9
+    same = cfr.CFR(kuhn).run(run.iterations)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(run._tables, name), getattr(same._tables, name))
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
+    tmp_path, kuhn, monkeypatch, moment
+):
+    run, path = cfr.CFR(kuhn, "dcfr"), tmp_path / "kuhn.npz"
+    original = module.iterate
+
+    def interrupted(form, tables, first, count, *options):
+        if first > 40 and moment == "before":
+            raise KeyboardInterrupt
+        original(form, tables, first, count, *options)
+        if first > 40:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "iterate", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.run(100)
+    assert 40 <= run.iterations < 100
+    run.save(path)
+    rest = 100 - run.iterations
+    whole = cfr.CFR(kuhn, "dcfr").run(100)
+    for again in (cfr.CFR.load(path, kuhn).run(rest), run.run(rest)):
+        assert again.iterations == 100
+        for name in ARRAYS:
+            np.testing.assert_array_equal(
+                getattr(again._tables, name), getattr(whole._tables, name)
+            )
+
+
+# ---- trace and progress --------------------------------------------------------------------
+
+
+def test_checkpoints_are_eight_in_every_tenfold(kuhn):
+    trace = cfr.CFR(kuhn).run(1_000).trace
+    decade = [100, 133, 178, 237, 316, 422, 562, 750, 1000]
+    assert trace.iterations.tolist() == [
+        1, 2, 3, 4, 6, 7, 10, 13, 18, 24, 32, 42, 56, 75, *decade,
+    ]  # fmt: skip
+    assert len(trace) == len(trace.rows) == 23
+    assert (np.diff(trace.seconds) >= 0).all()
+    assert (trace.nodes == 110 * trace.iterations).all()
+
+
+def test_the_trace_ends_with_the_present(kuhn):
+    run = cfr.CFR(kuhn).run(11)
+    assert run.trace.iterations.tolist() == [1, 2, 3, 4, 6, 7, 10, 11]
+    assert run.run(2).trace.iterations.tolist() == [1, 2, 3, 4, 6, 7, 10, 13]
+
+
+def test_every_row_of_the_trace_is_what_a_run_of_that_length_reaches(kuhn):
+    trace = cfr.CFR(kuhn, "linear").run(100).trace
+    for t, e, v in zip(trace.iterations, trace.exploitability, trace.value, strict=True):
+        solution = cfr.solve(kuhn, "linear", int(t))
+        assert (solution.exploitability, solution.value) == (e, v)
+
+
+def test_progress_bar(kuhn, capsys):
+    cfr.solve(kuhn, iterations=1_000, progress=True)
+    shown = capsys.readouterr().err
+    assert re.search(r"1000/1000 .*exploitability|0/1000", shown)
+    cfr.solve(kuhn, iterations=1_000)  # too short for one
+    cfr.solve(kuhn, iterations=1_000, progress=False)
+    captured = capsys.readouterr()
+    assert captured.err == captured.out == ""
+
+
+def test_a_long_run_shows_a_bar_by_itself_unless_told_not_to(kuhn, capsys, monkeypatch):
+    monkeypatch.setattr(module, "BAR_DELAY", 0.05)
+    run = cfr.CFR(kuhn).run(1)
+    capsys.readouterr()
+    run.run(500_000)
+    assert "/500000" in capsys.readouterr().err
+    run.run(500_000, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+# ---- how things look -----------------------------------------------------------------------
+
+
+def test_repr_of_a_solution(kuhn):
+    solution = cfr.solve(kuhn, "cfr+", 1_000, update="simultaneous")
+    text = repr(solution)
+    assert text.startswith("Solution of KuhnPoker()")
+    assert "cfr+, simultaneous updates" in text
+    assert "1,000 (55,000 nodes" in text
+    assert f"{solution.value:+.9f}" in text
+    assert f"{solution.exploitability:.3e} (NashConv {solution.nash_conv:.3e})" in text
+    assert "two-player zero-sum: exploitability goes to 0" in text
+    html = solution._repr_html_()
+    assert f"{solution.exploitability:.3e}" in html
+    assert f"bet {solution.strategy['K']['bet']:.4f}" in html
+
+
+@pytest.mark.parametrize(
+    ("game", "promise"),
+    [
+        (KuhnPoker(players=3), "3 players, zero-sum: no guarantee of a Nash equilibrium"),
+        (
+            cfr.games.MatrixGame(np.eye(2), np.eye(2)),
+            "2 players, general-sum: no guarantee of a Nash equilibrium",
+        ),
+    ],
+)
+def test_a_solution_promises_only_what_theory_does(game, promise):
+    assert promise in repr(cfr.solve(game, iterations=2))
+    assert promise in cfr.solve(game, iterations=2)._repr_html_()
+
+
+def test_repr_of_tables(kuhn):
+    run = cfr.CFR(kuhn, "linear").run(10)
+    assert repr(run) == "CFR(KuhnPoker(), 'linear', update='alternating') after 10 iterations"
+    lines = repr(run.average).splitlines()
+    assert lines[0] == "Strategy of KuhnPoker()"
+    assert len(lines) == 13
+    row = run.average["Q check-bet"]
+    wanted = f"0 Q check-bet fold {row['fold']:.4f} call {row['call']:.4f}"
+    assert wanted in [" ".join(line.split()) for line in lines]
+    assert repr(run.regrets).startswith("Regrets of KuhnPoker()")
+    assert f"fold {run.regrets['J bet']['fold']:.4f}" in repr(run.regrets)
+    assert "… and 24 more infosets" in repr(cfr.Strategy.uniform(KuhnPoker(players=3)))
+    assert "… and 24 more infosets" in cfr.Strategy.uniform(KuhnPoker(players=3))._repr_html_()
+
+
+def test_repr_of_a_trace(kuhn):
+    trace = cfr.CFR(kuhn).run(1_000).trace
+    head, *_, last = repr(trace).splitlines()
+    assert head.split() == ["iterations", "nodes", "seconds", "exploitability", "value"]
+    cells = last.split()
+    assert cells[0] == "1,000"
+    assert cells[1] == "110,000"
+    assert cells[3:] == [f"{trace.exploitability[-1]:.3e}", f"{trace.value[-1]:+.6f}"]
+    assert f"<td>{trace.exploitability[-1]:.3e}</td>" in trace._repr_html_()
+
+
+def test_html_is_escaped():
+    nodes = {
+        (): Decision(0, "<b>I & you</b>", ("<i>", "&")),
+        ("<i>",): Terminal((1, -1)),
+        ("&",): Terminal((0, 0)),
+    }
+    game = TableGame(nodes, name="<script>")
+    html = cfr.solve(game, iterations=3)._repr_html_()
+    assert "&lt;b&gt;I &amp; you&lt;/b&gt;" in html
+    assert "&lt;i&gt;" in html
+    assert "Solution of &lt;script&gt;" in html
+    assert not re.search(r"<(b|i|script)>", html)
+
+
+def test_small_probabilities_stay_visible(kuhn):
+    strategy = cfr.Strategy.uniform(kuhn).replace({"J": {"bet": 1e-7, "check": 1 - 1e-7}})
+    assert "bet 1e-07" in repr(strategy)
+
+
+def test_strategies_are_mappings(kuhn):
+    strategy = cfr.Strategy.uniform(kuhn)
+    assert len(strategy) == 12
+    assert list(strategy)[:6] == ["J", "Q", "K", "J check-bet", "Q check-bet", "K check-bet"]
+    assert {strategy.player(label) for label in list(strategy)[:6]} == {0}
+    assert {strategy.player(label) for label in list(strategy)[6:]} == {1}
+    assert strategy["J"] == {"check": 0.5, "bet": 0.5}
+    assert strategy == cfr.Strategy.uniform(KuhnPoker())
+    changed = strategy.replace({"J": {"bet": 1}})
+    assert changed["J"] == {"check": 0, "bet": 1}
+    assert strategy["J"] == {"check": 0.5, "bet": 0.5}
+    assert changed.max_difference(strategy) == 0.5

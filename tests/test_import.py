@@ -1,0 +1,84 @@
+"""Modules import downwards only, and `import cfrlib` loads nothing it does not need."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cfrlib
+
+ROOT = Path(cfrlib.__file__).parent
+# design.md, section 3: a module imports only from the levels before its own
+LEVELS = [
+    {"game"},
+    {"tree"},
+    {"sequence"},
+    {"strategy"},
+    {"games"},  # game, tree, sequence and strategy; nothing that solves
+    {"equilibrium"},
+    {"regret"},
+    {"cfr"},
+    {"plot"},
+]
+LEVEL = {name: n for n, level in enumerate(LEVELS) for name in level}
+MODULES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
+
+
+def level_of(path):
+    return LEVEL[path.relative_to(ROOT).with_suffix("").parts[0]]
+
+
+def imported(path):
+    """Return the parts of cfrlib that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            if node.module == "cfrlib":
+                yield from (alias.name for alias in node.names)
+            elif node.module.startswith("cfrlib."):
+                yield node.module.split(".")[1]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "cfrlib":
+                    yield (alias.name.split(".") + [""])[1]
+
+
+def test_every_module_has_a_level():
+    assert {p.relative_to(ROOT).with_suffix("").parts[0] for p in MODULES} == set(LEVEL)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down(path):
+    for name in imported(path):
+        assert name in LEVEL, f"{path.name} imports {name}"
+        same_package = name == "games" and path.parent.name == "games"
+        assert LEVEL[name] < level_of(path) or same_package, f"{path.name} imports {name}"
+
+
+def test_the_scan_sees_imports():
+    assert {"game", "sequence", "tree", "strategy"} <= set(imported(ROOT / "equilibrium.py"))
+
+
+HEAVY = ["jax", "flax", "optax", "matplotlib", "ipywidgets", "IPython", "pyspiel", "pandas"]
+
+
+def test_import_is_light():
+    program = f"""
+import sys
+import cfrlib
+run = cfrlib.solve(cfrlib.games.KuhnPoker(), iterations=2)
+print([name for name in {HEAVY} if name in sys.modules], "numba" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[] True"
+
+
+def test_the_public_names_are_there_and_documented():
+    assert sorted(cfrlib.__all__) == sorted(set(cfrlib.__all__))
+    for name in cfrlib.__all__:
+        thing = getattr(cfrlib, name)
+        assert name == "VARIANTS" or thing.__doc__, name

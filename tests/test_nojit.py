@@ -1,0 +1,42 @@
+"""Compiled and interpreted, the kernels compute the same numbers."""
+
+import json
+import os
+import subprocess
+import sys
+
+PROGRAM = """
+import json, numba
+import cfrlib as cfr
+found = {"jit": not numba.config.DISABLE_JIT}
+for game in (cfr.games.KuhnPoker(), cfr.games.KuhnPoker(players=3)):
+    for variant in cfr.VARIANTS:
+        for update in ("alternating", "simultaneous"):
+            run = cfr.CFR(game, variant, update=update).run(20)
+            s = run.solution()
+            numbers = [s.value, s.nash_conv, *run.regrets.values_by_sequence,
+                       *s.strategy.values_by_sequence, *s.current.values_by_sequence]
+            found[f"{game!r} {variant} {update}"] = [float(n).hex() for n in numbers]
+rps = cfr.play(cfr.games.RockPaperScissors(3), 30, seed=1)
+found["play"] = [float(n).hex() for table in (*rps.average, *rps.regret) for n in table.ravel()]
+print(json.dumps(found))
+"""
+
+
+def numbers(disable_jit):
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": disable_jit}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_same_to_the_last_bits():
+    compiled, interpreted = numbers("0"), numbers("1")
+    assert compiled.pop("jit") is True
+    assert interpreted.pop("jit") is False
+    assert compiled.keys() == interpreted.keys()
+    assert len(compiled) == 2 * 5 * 2 + 1
+    for name, row in compiled.items():
+        assert len(row) == len(interpreted[name]) > 50
+        for a, b in zip(row, interpreted[name], strict=True):
+            assert abs(float.fromhex(a) - float.fromhex(b)) <= 1e-15, name
