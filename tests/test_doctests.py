@@ -24,6 +24,6 @@ def test_the_examples_are_found():
         name: sum(len(t.examples) for t in finder.find(importlib.import_module(name)))
         for name in MODULES
     }
-    assert sum(counts.values()) > 60
+    assert sum(counts.values()) >= 50
     for name in ("game", "tree", "strategy", "equilibrium", "regret", "cfr", "games.kuhn"):
         assert counts[f"cfrlib.{name}"] > 0

@@ -207,7 +207,8 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("got NoneType", lambda: cfr.exploitability(KUHN, None)),
         bad_call("got Solution.* solution.strategy", lambda: (
             cfr.exploitability(KUHN, cfr.solve(KUHN, iterations=1)))),
-        bad_call("says nothing about 'Q', 'K'", lambda: cfr.nash_conv(KUHN, {"J": UNIFORM["J"]})),
+        bad_call("says nothing about 'Q', 'K'", lambda: (
+            cfr.nash_conv(KUHN, {"J": UNIFORM["J"]}))),
         bad_call("no infoset 'A'; its infosets are 'J'", lambda: (
             cfr.Strategy(KUHN, {**UNIFORM, "A": {"bet": 1}}))),
         bad_call("'J' has no action 'raise', only", lambda: (
@@ -271,7 +272,7 @@ def test_strategies_fit_a_game_with_the_same_rules(kuhn):
 
 def test_unknown_infoset_is_a_key_error(kuhn):
     for table in (cfr.Strategy.uniform(kuhn), cfr.CFR(kuhn).regrets):
-        with pytest.raises(KeyError, match="no infoset 'Q bett'.* 'J', 'Q', 'K'.*12 in all"):
+        with pytest.raises(KeyError, match=r"no infoset 'Q bett'.* 'J', 'Q', 'K'.*12 in all"):
             table["Q bett"]
         assert "Q bett" not in table
         assert table.get("Q bett") is None
@@ -302,9 +303,9 @@ def test_flipped_bits_are_harmless_or_reported(saved, kuhn):
     whole, rng = saved.read_bytes(), np.random.default_rng(0)
     original, reported = cfr.CFR.load(saved, kuhn).average, 0
     for at in rng.permutation(len(whole))[:600]:
-        saved.write_bytes(
-            whole[:at] + bytes([whole[at] ^ 1 << rng.integers(8)]) + whole[at + 1 :]
-        )
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << rng.integers(8)
+        saved.write_bytes(damaged)
         try:
             run = cfr.CFR.load(saved, kuhn)
         except ValueError as error:
@@ -347,14 +348,8 @@ def other_json(path):
 
 
 def other_format(path):
-    np.savez(
-        path,
-        header=np.array('{"format": "cfrlib.CFR 99"}'),
-        trace=1,
-        regret=1,
-        sigma=1,
-        total=1,
-    )
+    header = np.array('{"format": "cfrlib.CFR 99"}')
+    np.savez(path, header=header, trace=1, regret=1, sigma=1, total=1)
 
 
 def directory(path):

@@ -107,9 +107,8 @@ def test_biased_rock_paper_scissors():
     game = RockPaperScissors(3)
     solution = cfr.solve_lp(game)
     equilibrium = GOLDENS["equilibria"]["biased_rps"]
-    assert solution.value == pytest.approx(
-        GOLDENS["game_value_player_0"]["biased_rps"], abs=1e-12
-    )
+    value = GOLDENS["game_value_player_0"]["biased_rps"]
+    assert solution.value == pytest.approx(value, abs=1e-12)
     for player in (0, 1):
         found = solution.strategy[f"player {player}"]
         for a, p in found.items():
@@ -128,17 +127,17 @@ def test_sizes_of_kuhn(kuhn):
 
 def test_sizes_of_three_player_kuhn():
     tree = cfr.compile(KuhnPoker(players=3))
+    sizes = GOLDENS["sizes"]["kuhn players=3"]
     # The golden counts OpenSpiel's deal, one card at a time. Ours is one step, so the 4 + 12
     # histories in which some but not all hold a card do not exist.
-    assert (
-        tree.num_histories == GOLDENS["sizes"]["kuhn players=3"]["histories"] - (4 + 12) == 601
-    )
-    assert tree.num_infosets == GOLDENS["sizes"]["kuhn players=3"]["infosets"]
+    assert tree.num_histories == 601 == sizes["histories"] - (4 + 12)
+    assert tree.num_infosets == sizes["infosets"]
 
 
 def test_sizes_of_leduc(leduc):
     tree = cfr.compile(leduc)
     sizes = GOLDENS["sizes"]["leduc"]
+    assert tree.num_histories == 9451 == sizes["histories"] - 6  # one deal, as above
     assert tree.num_terminals == sizes["terminals"]
     assert tree.num_infosets == sizes["infosets"]
     assert tree.player_sequences[-1] - tree.num_players == sizes["sequences_nonempty"]

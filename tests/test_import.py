@@ -42,7 +42,7 @@ def imported(path):
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name.split(".")[0] == "cfrlib":
-                    yield (alias.name.split(".") + [""])[1]
+                    yield [*alias.name.split("."), ""][1]
 
 
 def test_every_module_has_a_level():

@@ -44,8 +44,8 @@ PAIRS = [
 ]
 
 
-def their_solution(game, iterations, simultaneous=False):
-    """Run OpenSpiel's CFR; alternating, its default, in C++."""
+def their_solver(game, iterations, simultaneous=False):
+    """Run OpenSpiel's CFR; alternating, its default, in C++. Its policies live within it."""
     if simultaneous:
         solver = their_cfr._CFRSolver(
             game, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
@@ -54,7 +54,7 @@ def their_solution(game, iterations, simultaneous=False):
         solver = pyspiel.CFRSolver(game)
     for _ in range(iterations):
         solver.evaluate_and_update_policy()
-    return solver.average_policy()
+    return solver
 
 
 @pytest.mark.parametrize(("name", "ours", "infosets"), PAIRS)
@@ -77,7 +77,8 @@ def test_nash_conv_of_uniform(name, ours, infosets):
 @pytest.mark.parametrize(("name", "ours", "infosets"), PAIRS)
 def test_cfr_after_50_iterations(name, ours, infosets):
     theirs = FromOpenSpiel(name)
-    wanted = pyspiel.nash_conv(theirs.theirs, their_solution(theirs.theirs, 50))
+    solver = their_solver(theirs.theirs, 50)
+    wanted = pyspiel.nash_conv(theirs.theirs, solver.average_policy())
     for game in (ours, theirs):
         assert cfr.solve(game, "cfr", 50).nash_conv == pytest.approx(wanted, abs=1e-9)
 
@@ -85,8 +86,8 @@ def test_cfr_after_50_iterations(name, ours, infosets):
 @pytest.mark.parametrize("iterations", [1, 2, 50])
 def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
     theirs = pyspiel.load_game("kuhn_poker")
-    policy = their_solution(theirs, iterations, simultaneous=True)
-    wanted = their_exploitability.nash_conv(theirs, policy)
+    solver = their_solver(theirs, iterations, simultaneous=True)
+    wanted = their_exploitability.nash_conv(theirs, solver.average_policy())
     solution = cfr.solve(kuhn, "cfr", iterations, update="simultaneous")
     assert solution.nash_conv == pytest.approx(wanted, abs=1e-9)
 
@@ -94,7 +95,8 @@ def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
 def test_strategies_are_equal_at_every_infoset_of_kuhn(kuhn):
     """Not only as good: the same probabilities, matched by what the labels say."""
     game = FromOpenSpiel("kuhn_poker")
-    theirs = their_solution(game.theirs, 50)
+    solver = their_solver(game.theirs, 50)
+    theirs = solver.average_policy()
     ours = cfr.solve(kuhn, "cfr", 50).strategy
     moves = {"": "", "p": " check", "b": " bet", "pb": " check-bet"}
     tree, seen = cfr.compile(game), set()

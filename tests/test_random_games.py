@@ -16,17 +16,22 @@ from cfrlib.sequence import backup, gradient, realize, sequence_form
 VARIANTS = sorted(cfr.VARIANTS)
 
 
-@st.composite
-def games(draw, players=st.integers(1, 4), depth=st.integers(2, 6), **options):
-    """Draw a sound game; its shape shrinks, its contents follow from a seed."""
-    seed = draw(st.integers(0, 2**32))
-    zero_sum = options.pop("zero_sum", draw(st.booleans()))
-    whole = options.pop("whole", draw(st.booleans()))
-    return random_game(seed, draw(players), draw(depth), zero_sum=zero_sum, whole=whole)
-
-
-zero_sum_games = games(players=st.just(2), zero_sum=True)
 seeds = st.integers(0, 2**32)
+
+
+def games(players=(1, 4), depth=(2, 6), **options):
+    """Draw sound games: their shape shrinks, their contents follow from a seed."""
+    options = {name: st.just(value) for name, value in options.items()}
+    return st.builds(
+        random_game,
+        seeds,
+        players=st.integers(*players),
+        depth=st.integers(*depth),
+        **{"zero_sum": st.booleans(), "whole": st.booleans(), **options},
+    )
+
+
+zero_sum_games = games(players=(2, 2), zero_sum=True)
 
 
 def random_strategy(game, seed):
@@ -103,7 +108,7 @@ def test_expected_utility_is_the_sum_over_ends_of_reach_times_payoff(game, seed)
 
 
 @settings(max_examples=40)
-@given(games(depth=st.integers(2, 4)), seeds)
+@given(games(depth=(2, 4)), seeds)
 def test_best_response_is_the_best_of_all_pure_strategies(game, seed):
     strategy = random_strategy(game, seed)
     conv = 0.0
@@ -161,7 +166,6 @@ def test_regrets_add_up_to_the_nash_conv_of_the_average(game, iterations):
         run.run(1)
     regret = np.zeros(2)
     for i in (0, 1):
-        first, last = form.treeplexes.player_sequences[i : i + 2]
         regret[i] = best_total(form, i, gradients) - earned[i]
     conv = cfr.nash_conv(game, run.average)
     assert regret.sum() == pytest.approx(iterations * conv, abs=1e-10)
@@ -201,7 +205,7 @@ def test_lp_and_cfr_agree_on_zero_sum_games(game):
 
 
 @settings(max_examples=25)
-@given(games(whole=False, depth=st.integers(2, 5)), st.sampled_from(VARIANTS), st.booleans())
+@given(games(whole=False, depth=(2, 5)), st.sampled_from(VARIANTS), st.booleans())
 def test_iterates_equal_the_plain_python_reference(game, variant, alternating):
     update = "alternating" if alternating else "simultaneous"
     run, reference = cfr.CFR(game, variant, update=update), Reference(game, variant, update)
@@ -236,10 +240,8 @@ def test_the_order_of_actions_does_not_matter_in_kuhn(kuhn, variant):
 @given(games(), st.sampled_from(VARIANTS), st.sampled_from([0.25, 8.0]))
 def test_the_unit_of_payoffs_does_not_matter(game, variant, factor):
     """A power of two changes no digit, so the iterates are equal to the last bit."""
-    plain, scaled = (
-        cfr.CFR(game, variant).run(20),
-        cfr.CFR(Scaled(game, factor), variant).run(20),
-    )
+    plain = cfr.CFR(game, variant).run(20)
+    scaled = cfr.CFR(Scaled(game, factor), variant).run(20)
     assert plain.current.max_difference(scaled.current) == 0
     assert plain.average.max_difference(scaled.average) == 0
     assert (
