@@ -20,24 +20,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from tqdm.auto import tqdm
 
 from cfrlib.equilibrium import nash_conv_of_plans, utilities
 from cfrlib.game import Game
 from cfrlib.regret import (
     Variant,
-    add_prediction,
-    add_regret,
     discount,
     find_variant,
-    match,
 )
 from cfrlib.sequence import (
     SequenceForm,
     Treeplexes,
     behaviour,
     gradient,
+    kernel,
     realize,
     sequence_form,
 )
@@ -60,12 +57,17 @@ class Tables(NamedTuple):
     done: npt.NDArray[np.int64]  # iterations; counted in the kernel, for interrupts' sake
 
 
-@njit(cache=True)
+@kernel
 def update(
     form: Treeplexes, tables: Tables, player: int, positive: float, negative: float,
     predictive: bool,
 ) -> None:  # fmt: skip
-    """Add the regrets of `player` bottom-up and match the next strategy to them."""
+    """Add the regrets of `player` bottom-up and match the next strategy to them.
+
+    At each infoset: r(a) = v(a) − v, R(a) ← (R(a) + r(a)) · discount by the sign of the sum,
+    then σ ∝ max(R, 0). A predictive player matches R(a) + r(a) instead: the next regret, were
+    the next iteration like this one. Written out, because it runs almost twice as fast so.
+    """
     regret, sigma, values = tables.regret, tables.sigma, tables.values
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         start, stop = form.infoset_start[I], form.infoset_stop[I]
@@ -73,15 +75,19 @@ def update(
         for q in range(start, stop):
             value += sigma[q] * values[q]
         values[form.infoset_parent[I]] += value
-        add_regret(regret, values, value, positive, negative, start, stop)
-        if predictive:
-            add_prediction(regret, values, value, sigma, start, stop)
-            match(sigma, sigma, start, stop)
-        else:
-            match(regret, sigma, start, stop)
+        total = 0.0
+        for q in range(start, stop):
+            r = values[q] - value
+            R = regret[q] + r
+            R *= positive if R > 0.0 else negative
+            regret[q] = R
+            sigma[q] = max(R + r if predictive else R, 0.0)
+            total += sigma[q]
+        for q in range(start, stop):
+            sigma[q] = sigma[q] / total if total > 0.0 else 1.0 / (stop - start)
 
 
-@njit(cache=True)
+@kernel
 def iterate(
     form: Treeplexes, tables: Tables, first: int, count: int,
     alpha: float, beta: float, gamma: float, predictive: bool, alternating: bool,
@@ -504,8 +510,8 @@ def _next_checkpoint(t: int) -> int:
 def _fingerprint(form: SequenceForm) -> str:
     """Return a digest of all that a run depends on: infosets, actions, payoffs, chance."""
     digest = hashlib.sha256(repr((form.tree.infoset_label, form.tree.infoset_actions)).encode())
-    for array in form.treeplexes:
-        digest.update(array.tobytes())
+    for arrays in form.treeplexes:
+        digest.update(np.ascontiguousarray(arrays).tobytes())
     return digest.hexdigest()
 
 

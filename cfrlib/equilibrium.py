@@ -266,7 +266,7 @@ def _payoff_matrix(form: SequenceForm, player: int) -> csr_array:
     return csr_array(
         (
             t.leaf_payoff[begin:end],
-            t.leaf_others[begin:end, 0] - other_first,
+            t.leaf_others[0][begin:end] - other_first,
             t.leaf_start[first : last + 1] - begin,
         ),
         shape=(last - first, other_last - other_first),

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from cfrlib.games.matrix import MatrixGame
+from cfrlib.sequence import kernel
 from cfrlib.tree import Floats
 
 
@@ -88,7 +88,7 @@ def find_variant(variant: str | Variant) -> Variant:
     return VARIANTS[variant]
 
 
-@njit(cache=True)
+@kernel
 def discount(t: int, exponent: float) -> float:
     """Return t^e / (t^e + 1), with its limits 1 at e = ∞ and 0 at e = −∞."""
     if exponent == math.inf:
@@ -99,7 +99,7 @@ def discount(t: int, exponent: float) -> float:
     return power / (power + 1.0)
 
 
-@njit(cache=True)
+@kernel
 def match(regret: Floats, sigma: Floats, start: int, stop: int) -> None:
     """σ(a) = max(R(a), 0) / Σ_b max(R(b), 0), or uniform if no regret is positive."""
     total = 0.0
@@ -108,26 +108,6 @@ def match(regret: Floats, sigma: Floats, start: int, stop: int) -> None:
         total += sigma[q]
     for q in range(start, stop):
         sigma[q] = sigma[q] / total if total > 0.0 else 1.0 / (stop - start)
-
-
-@njit(cache=True)
-def add_regret(
-    regret: Floats, values: Floats, value: float, positive: float, negative: float,
-    start: int, stop: int,
-) -> None:  # fmt: skip
-    """R(a) ← (R(a) + v(a) − v) · discount, chosen by the sign of the sum."""
-    for q in range(start, stop):
-        total = regret[q] + values[q] - value
-        regret[q] = total * (positive if total > 0.0 else negative)
-
-
-@njit(cache=True)
-def add_prediction(
-    regret: Floats, values: Floats, value: float, guess: Floats, start: int, stop: int
-) -> None:
-    """guess(a) = R(a) + v(a) − v: the next regret, were the next round like this one."""
-    for q in range(start, stop):
-        guess[q] = regret[q] + values[q] - value
 
 
 def regret_matching(regrets: npt.ArrayLike) -> Floats:
@@ -251,7 +231,7 @@ def play(
     return Path(current, average, history)
 
 
-@njit(cache=True)
+@kernel
 def _draw(probabilities: Floats, u: float) -> int:
     """Return the action on which the point u of [0, 1) falls."""
     last = 0
@@ -264,7 +244,7 @@ def _draw(probabilities: Floats, u: float) -> int:
     return last
 
 
-@njit(cache=True)
+@kernel
 def _play(
     payoff0: Floats, payoff1: Floats, fixed: Floats, draws: Floats,
     regret0: Floats, regret1: Floats,

@@ -14,13 +14,20 @@ Sequence form after von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from cfrlib.game import Game
-from cfrlib.tree import TERMINAL, Floats, Ints, Tree, compile
+from cfrlib.tree import TERMINAL, Floats, Tree, compile
+
+# How kernels are compiled: once per machine, and without a test for zero at each division.
+kernel = njit(cache=True, error_model="numpy")
+
+# Numba need not ask whether an unsigned index counts from the end of an array.
+Indices: TypeAlias = npt.NDArray[np.uint32]
 
 
 class Treeplexes(NamedTuple):
@@ -29,7 +36,7 @@ class Treeplexes(NamedTuple):
     Attributes
     ----------
     player_infosets, player_sequences : int arrays, shape (players + 1,)
-        Where each player's infosets and sequences begin.
+        Where each player's infosets and sequences begin; the former signed, to count down.
     infoset_start, infoset_stop : int arrays, shape (infosets,)
         Sequences of infoset I are ``infoset_start[I]`` … ``infoset_stop[I] - 1``.
     infoset_parent : int array, shape (infosets,)
@@ -38,21 +45,21 @@ class Treeplexes(NamedTuple):
         Leaf rows of sequence q are ``leaf_start[q]`` … ``leaf_start[q+1] - 1``.
     leaf_payoff : float array, shape (rows,)
         π_c(z) u_i(z), summed over the ends z with the same joint sequence.
-    leaf_others : int array, shape (rows, players - 1)
-        The sequences of the other players at these ends.
+    leaf_others : tuple of int arrays, shape (rows,)
+        The sequences of the others at these ends: one array for each other player.
     """
 
-    player_infosets: Ints
-    player_sequences: Ints
-    infoset_start: Ints
-    infoset_stop: Ints
-    infoset_parent: Ints
-    leaf_start: Ints
+    player_infosets: npt.NDArray[np.int64]
+    player_sequences: Indices
+    infoset_start: Indices
+    infoset_stop: Indices
+    infoset_parent: Indices
+    leaf_start: Indices
     leaf_payoff: Floats
-    leaf_others: Ints
+    leaf_others: tuple[Indices, ...]
 
 
-@njit(cache=True)
+@kernel
 def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
     """Write the realization plan of `player` into `x`: x[q] = π_i of the sequence q."""
     x[form.player_sequences[player]] = 1.0
@@ -62,20 +69,20 @@ def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
             x[q] = reach * sigma[q]
 
 
-@njit(cache=True)
+@kernel
 def gradient(form: Treeplexes, player: int, x: Floats, g: Floats) -> None:
     """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`."""
     for q in range(form.player_sequences[player], form.player_sequences[player + 1]):
         total = 0.0
         for z in range(form.leaf_start[q], form.leaf_start[q + 1]):
             payoff = form.leaf_payoff[z]
-            for j in range(form.leaf_others.shape[1]):
-                payoff *= x[form.leaf_others[z, j]]
+            for other in form.leaf_others:
+                payoff *= x[other[z]]
             total += payoff
         g[q] = total
 
 
-@njit(cache=True)
+@kernel
 def backup(form: Treeplexes, player: int, sigma: Floats, g: Floats) -> None:
     """Turn a gradient into counterfactual values, in place, bottom-up."""
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
@@ -85,7 +92,7 @@ def backup(form: Treeplexes, player: int, sigma: Floats, g: Floats) -> None:
         g[form.infoset_parent[I]] += value
 
 
-@njit(cache=True)
+@kernel
 def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> None:
     """Like `backup`, with the best action in place of the mean; writes it into `sigma`."""
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
@@ -98,7 +105,7 @@ def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> No
         g[form.infoset_parent[I]] += g[best]
 
 
-@njit(cache=True)
+@kernel
 def behaviour(form: Treeplexes, plan: Floats, sigma: Floats) -> None:
     """Turn a realization plan, or a sum of such plans, back into probabilities.
 
@@ -136,11 +143,11 @@ class SequenceForm:
         self.infoset_number = {label: I for I, label in enumerate(tree.infoset_label)}
         stop = tree.infoset_start + np.array([len(a) for a in tree.infoset_actions], np.int32)
         self.treeplexes = Treeplexes(
-            tree.player_infosets,
-            tree.player_sequences,
-            tree.infoset_start,
-            stop.astype(np.int32),
-            tree.infoset_parent,
+            tree.player_infosets.astype(np.int64),
+            tree.player_sequences.astype(np.uint32),
+            tree.infoset_start.astype(np.uint32),
+            stop.astype(np.uint32),
+            tree.infoset_parent.astype(np.uint32),
             *_leaf_table(tree, self.num_sequences),
         )
 
@@ -171,7 +178,7 @@ class SequenceForm:
         )
 
 
-def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Ints, Floats, Ints]:
+def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Indices, Floats, tuple[Indices, ...]]:
     """Collect the ends of the game by the sequence of each player, merging equal ones."""
     ends = np.flatnonzero(tree.player == TERMINAL)
     joint, group = np.unique(tree.sequence[ends], axis=0, return_inverse=True)
@@ -183,10 +190,12 @@ def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Ints, Floats, Ints]:
         order = paid[np.argsort(joint[paid, i], kind="stable")]
         rows.append((joint[order, i], expected[order], np.delete(joint[order], i, axis=1)))
     own = np.concatenate([r[0] for r in rows])  # sorted: players own ascending ranges
-    start: Ints = np.searchsorted(own, np.arange(num_sequences + 1)).astype(np.int32)
-    payoff: Floats = np.concatenate([r[1] for r in rows])
-    others: Ints = np.concatenate([r[2] for r in rows]).astype(np.int32)
-    return start, payoff, np.ascontiguousarray(others)
+    start = np.searchsorted(own, np.arange(num_sequences + 1)).astype(np.uint32)
+    payoffs = np.concatenate([r[1] for r in rows])
+    others = np.concatenate([r[2] for r in rows]).astype(np.uint32)
+    if tree.num_players == 1:  # nobody else: multiply by the own empty sequence, which is 1
+        others = np.zeros((len(others), 1), np.uint32)
+    return start, payoffs, tuple(np.ascontiguousarray(column) for column in others.T)
 
 
 def sequence_form(game: Game) -> SequenceForm:
