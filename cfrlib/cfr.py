@@ -16,7 +16,7 @@ import time
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -231,6 +231,31 @@ class Solution(NamedTuple):
         )
 
 
+class _Bar:
+    """A progress bar that is made once it is wanted: in a notebook each bar is a widget."""
+
+    def __init__(self, total: int, wanted: bool | None):
+        self.total, self.wanted = total, wanted
+        self.began = time.perf_counter()
+        self.bar: tqdm[NoReturn] | None = None
+
+    def show(self, done: int, rows: list[list[float]]) -> None:
+        """Say how far the run is, and the exploitability at the last checkpoint."""
+        if self.wanted is None and time.perf_counter() - self.began > BAR_DELAY:
+            self.wanted = True
+        if not self.wanted:
+            return
+        if self.bar is None:
+            self.bar = tqdm(total=self.total, unit="it", leave=False)
+        self.bar.set_postfix_str(f"exploitability {rows[-1][3]:.2e}", refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Take the bar away, if there is one."""
+        if self.bar is not None:
+            self.bar.close()
+
+
 class CFR:
     """A run of counterfactual regret minimization that can be continued, saved and inspected.
 
@@ -304,28 +329,21 @@ class CFR:
                 f"iterations must be a whole number, at least 1, got {iterations!r}"
             )
         end, chunk = self.iterations + int(iterations), 1
-        delay = 0.0 if progress else BAR_DELAY
         if not self.iterations:  # compile before the clock and the bar start
             self._advance(0)
             self._measure()
-        with tqdm(
-            total=int(iterations),
-            disable=progress is False,
-            delay=delay,
-            unit="it",
-            leave=False,
-        ) as bar:
+        bar = _Bar(int(iterations), progress)
+        try:
             while self.iterations < end:
                 checkpoint = _next_checkpoint(self.iterations)
                 step = min(chunk, min(end, checkpoint) - self.iterations)
                 if self._advance(step) < 0.05:
                     chunk *= 2
-                bar.update(step)
                 if self.iterations == checkpoint:
                     self._rows.append(self._measure())
-                    bar.set_postfix_str(
-                        f"exploitability {self._rows[-1][3]:.2e}", refresh=False
-                    )
+                bar.show(int(iterations) - (end - self.iterations), self._rows)
+        finally:
+            bar.close()
         return self
 
     def _advance(self, count: int) -> float:
