@@ -171,7 +171,6 @@ def play(
     *,
     opponent: npt.ArrayLike | None = None,
     seed: int | None = None,
-    start: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
 ) -> Path:
     """Let regret matching play a matrix game against itself, or against a fixed opponent.
 
@@ -186,8 +185,6 @@ def play(
     seed : int, optional
         With a seed, both draw an action in each round and regret what they saw. Without,
         they regret on average over the opponent's probabilities, and nothing is random.
-    start : pair of array-likes, optional
-        Cumulative regrets to begin with; zero if left out.
 
     Returns
     -------
@@ -205,8 +202,8 @@ def play(
     >>> path.average[0][-1].argmax()  # paper
     np.int64(1)
     """
-    if rounds < 1:
-        raise ValueError(f"rounds must be at least 1, got {rounds}")
+    if not isinstance(rounds, (int, np.integer)) or rounds < 1:
+        raise ValueError(f"rounds must be a whole number, at least 1, got {rounds!r}")
     m, n = game.row_payoffs.shape
     fixed = None
     if opponent is not None:
@@ -216,8 +213,6 @@ def play(
                 f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
             )
     regret = [np.zeros(m), np.zeros(n)]
-    for i, given in enumerate(start or ()):
-        regret[i][:] = given
     draws = None if seed is None else np.random.default_rng(seed).random((rounds, 2))
     current = (np.empty((rounds, m)), np.empty((rounds, n)))
     history = (np.empty((rounds, m)), np.empty((rounds, n)))

@@ -7,7 +7,8 @@ contiguous, parents come before children, and one level of the tree is one slice
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
@@ -178,6 +179,10 @@ def compile(game: Game, *, max_histories: int = 2_000_000, max_depth: int = 1_00
     >>> cfr.compile(cfr.games.KuhnPoker())
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
+    if isinstance(game, type) and issubclass(game, Game):
+        raise ValueError(
+            f"{game.__name__} is a class of games; make one of them: {game.__name__}()"
+        )
     if not isinstance(game, Game):
         raise ValueError(
             f"expected a Game, got {type(game).__name__}: subclass cfrlib.Game, or use one of "
@@ -256,8 +261,8 @@ class _Walk:
         elif isinstance(node, Chance):
             self.player.append(CHANCE)
             self.infoset.append(-1)
+            self.check_chance(k, node.probabilities)
             actions = tuple(node.probabilities)
-            self.check_chance(k, list(node.probabilities.values()))
             self.probability.extend(node.probabilities.values())
         else:
             self.fail(k, f"node() returned {node!r}; return a Chance, Decision or Terminal")
@@ -326,8 +331,15 @@ class _Walk:
         self.infosets.append((node.player, actions, k))
         return number
 
-    def check_chance(self, k: int, probabilities: list[float]) -> None:
+    def check_chance(self, k: int, outcomes: Mapping[Action, float]) -> None:
         """Check that a chance event is a probability distribution."""
+        if not isinstance(outcomes, Mapping) or any(
+            not isinstance(p, Real) for p in outcomes.values()
+        ):
+            self.fail(
+                k, f"Chance({outcomes!r}) is no dict from action to probability; give one"
+            )
+        probabilities = list(outcomes.values())
         if not probabilities:
             self.fail(k, "a Chance node has no outcomes; give at least one action")
         if not all(math.isfinite(p) and p >= 0 for p in probabilities):

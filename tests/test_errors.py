@@ -63,6 +63,12 @@ BAD_GAMES = {
     "chance without outcomes": (
         after_coin(Chance({}), END), ("heads",), "no outcomes", "at least one",
     ),
+    "chance is a list of pairs": (
+        after_coin(Chance([("a", 1.0)]), END), ("heads",), "no dict", "give one",
+    ),
+    "probability is a string": (
+        after_coin(Chance({"a": "1"}), END), ("heads",), "no dict", "give one",
+    ),
     "no actions": (
         after_coin(choice(actions=()), END), ("heads",), "no actions", "return a Terminal",
     ),
@@ -251,6 +257,8 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("got \\[\\]", lambda: cfr.regret_matching([])),
         bad_call("finite regrets.* nan", lambda: cfr.regret_matching([1.0, math.nan])),
         bad_call("rounds must be", lambda: cfr.play(RockPaperScissors(), 0)),
+        bad_call("whole number.*2.5", lambda: cfr.play(RockPaperScissors(), 2.5)),
+        bad_call(r"make one of them: KuhnPoker\(\)", lambda: cfr.solve(KuhnPoker)),
         bad_call("opponent must hold 3 probabilities", lambda: (
             cfr.play(RockPaperScissors(), 1, opponent=(0.5, 0.5)))),
         bad_call("sum to 1, got", lambda: cfr.play(RockPaperScissors(), 1, opponent=(1, 1, 1))),
