@@ -14,7 +14,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help book test lab bench notebooks format lock clean lint types test-library \
-	test-notebooks test-book
+	test-notebooks test-book test-browser pdf
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ book: $(VENV)/.book _build/.executed-with ## run the notebooks, build the HTML b
 _build/.executed-with: $(LIBRARY) requirements.txt
 	@rm -rf _build/.jupyter_cache && mkdir -p _build && touch $@
 
+pdf: book $(VENV)/.test ## print the built pages into one PDF
+	$(BIN)/python tools/pdf.py
+
 lab: $(VENV)/.book ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=book
 
@@ -60,7 +63,7 @@ notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal fo
 test: $(VENV)/.test ## everything: lint, types, library, notebooks, book
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 \
 		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		book lint types test-library test-notebooks test-book
+		book lint types test-library test-notebooks test-book test-browser
 	@echo "All tests passed."
 
 lint: $(VENV)/.test
@@ -71,7 +74,7 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 test-library: $(VENV)/.test
-	$(BIN)/pytest tests --ignore=tests/book
+	$(BIN)/pytest tests --ignore=tests/book --ignore=tests/browser
 
 test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the code prints
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
@@ -80,6 +83,9 @@ test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the
 
 test-book: book $(VENV)/.test
 	$(BIN)/pytest tests/book
+
+test-browser: book $(VENV)/.test # the built pages, and the notebooks in JupyterLab, in Chromium
+	$(BIN)/pytest tests/browser
 
 format: $(VENV)/.test ## let the formatter set the code and the cells
 	$(BIN)/ruff check --fix .
