@@ -2,9 +2,40 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+
+# The theme knows its mode only at the second visit. At the first it shows the light theme until
+# its last script has run, and reports an error; so its two marks are set before it looks.
+FIRST_VISIT = """
+    <script>
+      (function () {
+        var mode = localStorage.getItem("mode") || "auto";
+        var dark = matchMedia("(prefers-color-scheme: dark)").matches;
+        localStorage.setItem("mode", mode);
+        if (mode === "auto") localStorage.setItem("theme", dark ? "dark" : "light");
+      })();
+    </script>
+"""
+
+# The search page fetches every page it finds, to quote it. A book read from a folder may not.
+FROM_A_FOLDER = """
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+"""
+
+# What the theme and the extensions write, and what stands there in its place
+REWRITTEN = {
+    # A script of 1.5 MB that draws the icons which the theme's style sheet draws as well
+    r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
+    # A control is named by the words that it shows: a voice user says what is to be seen.
+    r'<summary aria-label="Toggle hidden content">': "<summary>",
+    r'(<button class="btn search-button-field [^>]*) aria-label="Search"': r"\1",
+    # The bibliography is a list, so its entries are items.
+    r'role="doc-biblioentry"': 'role="listitem"',
+}
 
 
 def drop_repeated_scripts(
@@ -29,7 +60,34 @@ def drop_repeated_scripts(
     context["script_files"] = kept
 
 
+def greet_first_visitors(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: object,
+) -> None:
+    """Choose light or dark before the theme's own script asks."""
+    context["metatags"] = context.get("metatags", "") + FIRST_VISIT
+
+
+def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Replace in the written pages what no hook of Sphinx can reach."""
+    if exception or app.builder.format != "html":
+        return
+    for path in Path(app.outdir).rglob("*.html"):
+        if "_static" not in path.parts:
+            text = before = path.read_text("utf-8")
+            for old, new in REWRITTEN.items():
+                text = re.sub(old, new, text)
+            if text != before:
+                path.write_text(text, "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
+    app.add_js_file(None, body=FROM_A_FOLDER.strip())
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
+    app.connect("html-page-context", greet_first_visitors)
+    app.connect("build-finished", rewrite_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

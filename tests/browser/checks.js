@@ -1,0 +1,187 @@
+// What a test asks of a page: each function returns what offends, as lines of text.
+(() => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const known = new Map();
+
+  // Any CSS colour as [red, green, blue, alpha], 0 to 255 and 0 to 1
+  function rgba(css) {
+    if (!known.has(css)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = css;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+      known.set(css, [r, g, b, a / 255]);
+    }
+    return known.get(css);
+  }
+
+  const over = (top, below) =>
+    [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);
+
+  const fade = ([r, g, b, a], opacity) => [r, g, b, a * opacity];
+
+  function luminance(colour) {
+    const [r, g, b] = colour.slice(0, 3).map((value) => {
+      const v = value / 255;
+      return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  }
+
+  function ratio(one, other) {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  }
+
+  function opacity(element, upto) {
+    let product = 1;
+    for (let at = element; at && at !== upto; at = at.parentElement) {
+      product *= Number(getComputedStyle(at).opacity);
+    }
+    return product;
+  }
+
+  // The ground that an HTML element stands on
+  function ground(element) {
+    const layers = [];
+    for (let at = element; at; at = at.parentElement) {
+      const colour = rgba(getComputedStyle(at).backgroundColor);
+      if (colour[3] > 0) layers.push(colour);
+      if (colour[3] === 1) break;
+    }
+    return layers.reduceRight((below, top) => over(top, below), [255, 255, 255, 1]);
+  }
+
+  // The shapes of a drawing that lie under the middle of a text, painted in their order
+  function drawnGround(text) {
+    const svg = [...document.querySelectorAll("svg")].find(
+      (root) => root.contains(text) && !root.parentElement.closest("svg"),
+    );
+    const box = text.getBoundingClientRect();
+    const middle = new DOMPoint((box.left + box.right) / 2, (box.top + box.bottom) / 2);
+    let colour = ground(svg);
+    for (const shape of svg.querySelectorAll("path, rect, circle, ellipse, polygon")) {
+      const later = text.compareDocumentPosition(shape) & Node.DOCUMENT_POSITION_FOLLOWING;
+      const style = getComputedStyle(shape);
+      if (later || style.fill === "none" || shape.closest("defs, clipPath, mask")) continue;
+      const matrix = shape.getScreenCTM();
+      if (!matrix || !shape.isPointInFill(middle.matrixTransform(matrix.inverse()))) continue;
+      const fill = style.fill.startsWith("url(") ? [0, 0, 0, 0] : rgba(style.fill);
+      const strength = Number(style.fillOpacity) * opacity(shape, svg);
+      colour = over(fade(fill, strength), colour);
+    }
+    return colour;
+  }
+
+  // MathJax repeats a formula for screen readers, in words that it clips away.
+  const shown = (element) =>
+    element.checkVisibility({ opacityProperty: true, visibilityProperty: true }) &&
+    !element.closest("mjx-assistive-mml") &&
+    [...element.getClientRects()].some((box) => box.width > 1 && box.height > 1);
+
+  // Elements with words of their own: text, typed or to be typed words, formulas' letters
+  function* texts() {
+    for (const element of document.body.querySelectorAll("*")) {
+      const own = [...element.childNodes].some(
+        (node) => node.nodeType === Node.TEXT_NODE && node.data.trim(),
+      );
+      const field = element.matches("select, textarea, input[type=text], input[type=search]");
+      if ((own || field || element.localName === "mjx-c") && shown(element)) yield element;
+    }
+  }
+
+  function lowContrast(least) {
+    const lines = new Set();
+    for (const element of texts()) {
+      if (element.matches("option, script, style, title") || element.closest(":disabled")) continue;
+      const drawn = element.ownerSVGElement;
+      const style = getComputedStyle(element);
+      const below = drawn ? drawnGround(element) : ground(element);
+      const inks = drawn
+        ? [fade(rgba(style.fill), Number(style.fillOpacity))]
+        : [rgba(style.color)];
+      if (element.placeholder) inks.push(rgba(getComputedStyle(element, "::placeholder").color));
+      for (const ink of inks) {
+        const found = ratio(over(fade(ink, opacity(element)), below), below);
+        if (found < least) {
+          const words = (element.textContent || element.placeholder || "").trim().slice(0, 40);
+          const name = element.closest("[id]")?.id;
+          lines.add(
+            `${found.toFixed(2)}:1 ${element.localName}.${element.getAttribute("class")} ` +
+              `in #${name} “${words}” ${ink} on ${below.map(Math.round)}`,
+          );
+        }
+      }
+    }
+    return [...lines];
+  }
+
+  // What leaves the screen, or scrolls within itself, though it is no code, table or formula
+  function sideways() {
+    const lines = [];
+    const allowed = "pre, mjx-container, .math, :has(> table), :has(> pre)";
+    const width = document.documentElement.clientWidth;
+    const page = document.scrollingElement.scrollWidth;
+    if (page > width) lines.push(`the page is ${page} px wide`);
+    for (const element of document.querySelectorAll("main *")) {
+      if (element.closest("svg svg, svg *, mjx-container *") || !shown(element)) continue;
+      const scrolls = ["auto", "scroll", "hidden"].includes(getComputedStyle(element).overflowX);
+      const wide = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 1;
+      const tag = `${element.localName}.${element.getAttribute("class")} in #${element.closest("[id]").id}`;
+      if (scrolls && wide && !element.matches(allowed) && !element.querySelector("table.cfr-table, table.dataframe")) {
+        lines.push(`${tag} scrolls: ${element.scrollWidth} of ${element.clientWidth} px`);
+      }
+      const box = element.getBoundingClientRect();
+      if (box.right > width + 1 && !element.closest(`:is(${allowed}), .text_html:has(table)`)) {
+        lines.push(`${tag} ends at ${Math.round(box.right)} px`);
+      }
+    }
+    return lines;
+  }
+
+  // Let every movement that has an end come to it.
+  function settle() {
+    for (const animation of document.getAnimations()) {
+      if (animation.effect.getComputedTiming().endTime < Infinity) animation.finish();
+    }
+  }
+
+  // Lay open what a click would show.
+  function unfold() {
+    document.querySelectorAll("details").forEach((details) => (details.open = true));
+    document.querySelectorAll(".toggle-hidden .toggle-button").forEach((button) => button.click());
+    settle();
+  }
+
+  const ring = (element) => {
+    const { outlineStyle, outlineWidth, outlineColor, boxShadow } = getComputedStyle(element);
+    return outlineStyle === "none" ? boxShadow : outlineWidth + outlineColor + boxShadow;
+  };
+  let rings;
+
+  // Remember how everything looks that has no focus, and go back to the top.
+  function rest() {
+    document.activeElement.blur();
+    scrollTo(0, 0);
+    rings = new Map([...document.querySelectorAll("body *")].map((at) => [at, ring(at)]));
+  }
+
+  // The element that has the focus, and whether one can see that: on it, or around it
+  function focus() {
+    settle();
+    const element = document.activeElement;
+    if (element === document.body) return null;
+    const around = [];
+    for (let at = element; at && around.length < 4; at = at.parentElement) around.push(at);
+    const box = element.getBoundingClientRect();
+    const inside = box.width > 1 && box.bottom > 0 && box.top < innerHeight;
+    const name = element.getAttribute("aria-label") || element.textContent.trim().slice(0, 40);
+    return {
+      name,
+      element: `${element.localName}.${element.className} “${name}”`,
+      seen: inside && around.some((at) => ring(at) !== rings.get(at)),
+    };
+  }
+
+  window.checks = { lowContrast, sideways, unfold, rest, focus };
+})();

@@ -1,0 +1,102 @@
+"""A reader of the built book: opens a page in Chromium and notes whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
+
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / "_build" / "html"
+DESKTOP, PHONE = (1280, 900), (360, 740)
+# No host is found but this machine, as if the network were gone.
+OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
+
+
+def built() -> Path:
+    """Return the folder of the built book; `make test` has built it."""
+    if not (HTML / "index.html").exists():
+        calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        subprocess.run(["make", "book"], cwd=ROOT, env=calm, check=True)
+    return HTML
+
+
+def pages() -> list[str]:
+    """Name every page of the built book; index.html only forwards to the book's first."""
+    site = built()
+    paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
+    return [str(path) for path in paths if path.parts[0] not in ("_static", "index.html")]
+
+
+@dataclass
+class Visit:
+    """A page, and everything about it that nobody should ever see."""
+
+    page: Page
+    home: Path
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
+        self.page.on("request", self._request)
+        self.page.on("requestfailed", self._failed)
+        self.page.on("response", self._response)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.problems.append(f"console: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        url = urlparse(request.url)
+        mine = url.scheme in ("data", "blob", "about") or url.hostname == "127.0.0.1"
+        if url.scheme == "file":
+            mine = Path(unquote(url.path)).resolve().is_relative_to(self.home)
+        if not mine:
+            self.problems.append(f"foreign: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        self.problems.append(f"failed: {request.url} ({request.failure})")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.problems.append(f"{response.status}: {response.url}")
+
+    def settle(self) -> None:
+        """Wait until formulas and fonts stand where they will stay."""
+        self.page.evaluate(
+            "async () => { await window.MathJax?.startup?.promise; await document.fonts.ready }"
+        )
+
+
+@contextmanager
+def reading(
+    browser: Browser,
+    name: str,
+    *,
+    dark: bool = False,
+    size: tuple[int, int] = DESKTOP,
+    still: bool = True,
+    scripts: bool = True,
+    home: Path = HTML,
+) -> Iterator[Visit]:
+    """Open a page from its folder, as somebody who was never there before."""
+    context = browser.new_context(
+        viewport={"width": size[0], "height": size[1]},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce" if still else "no-preference",
+        java_script_enabled=scripts,
+    )
+    context.set_default_timeout(15_000)
+    visit = Visit(context.new_page(), home.resolve())
+    visit.page.goto((home / name).as_uri())
+    if scripts:
+        visit.settle()
+    yield visit
+    context.close()

@@ -1,0 +1,109 @@
+"""Every page of the built book, as its readers meet it: offline, from a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Browser
+from reader import PHONE, ROOT, Visit, reading
+
+CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
+# axe-core's own fetching of style sheets fails in a folder; it reads them from the page.
+AXE = "(options) => axe.run(document, {preload: false, resultTypes: ['violations'], ...options})"
+
+
+# A page is loaded three times for all its tests, which run one after the other.
+@pytest.fixture(scope="module")
+def light(chromium: Browser, name: str) -> Iterator[Visit]:
+    with reading(chromium, name) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def dark(chromium: Browser, name: str) -> Iterator[Visit]:
+    with reading(chromium, name, dark=True) as visit:
+        yield visit
+
+
+@pytest.fixture(scope="module")
+def phone(chromium: Browser, name: str) -> Iterator[Visit]:
+    with reading(chromium, name, size=PHONE) as visit:
+        yield visit
+
+
+def check(visit: Visit, what: str) -> list[str]:
+    """Ask one question of checks.js about a page that lies open."""
+    visit.page.evaluate(f"{CHECKS} checks.unfold()")
+    return visit.page.evaluate(f"checks.{what}")
+
+
+def violations(visit: Visit, axe: str, options: dict[str, object]) -> list[str]:
+    """Return what axe-core calls serious or critical on a page whose folds are open."""
+    check(visit, "unfold()")
+    visit.page.evaluate(axe)
+    found = visit.page.evaluate(AXE, options)["violations"]
+    return [
+        f"{rule['id']} ({rule['impact']}): {node['target']} {node['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
+# ---- nothing fails, nobody else is asked -----------------------------------------------------
+
+
+def test_a_first_visit_meets_no_error(light: Visit) -> None:
+    assert not light.problems
+    assert light.page.evaluate("document.documentElement.dataset.theme") == "light"
+
+
+def test_a_dark_visit_meets_no_error(dark: Visit) -> None:
+    assert not dark.problems
+    assert dark.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_a_phone_meets_no_error(phone: Visit) -> None:
+    assert not phone.problems
+
+
+# ---- everybody can read it -------------------------------------------------------------------
+
+
+def test_light_text_stands_out(light: Visit) -> None:
+    assert not check(light, "lowContrast(4.5)")
+
+
+def test_dark_text_stands_out(dark: Visit) -> None:
+    assert not check(dark, "lowContrast(4.5)")
+
+
+def test_axe_finds_nothing_serious(light: Visit, axe: str) -> None:
+    assert not violations(light, axe, {})
+
+
+def test_axe_finds_nothing_serious_in_the_dark(dark: Visit, axe: str) -> None:
+    # only the rules about colour can answer otherwise than in the light
+    assert not violations(dark, axe, {"runOnly": ["color-contrast", "link-in-text-block"]})
+
+
+def test_nothing_leaves_a_phone(phone: Visit) -> None:
+    assert not check(phone, "sideways()")
+
+
+def test_the_keyboard_leads_through_the_page(light: Visit) -> None:
+    check(light, "rest()")
+    stops: list[dict[str, object]] = []
+    while len(stops) < 1_000:
+        light.page.keyboard.press("Tab")
+        stop = light.page.evaluate("checks.focus()")
+        if stop is None or (stops and stop == stops[0]):
+            break
+        stops.append(stop)
+    assert stops[0]["name"] == "Skip to main content"
+    assert not [stop["element"] for stop in stops if not stop["seen"]]
+    controls = light.page.locator("main a[href]:visible, main button:visible").count()
+    assert len(stops) > controls > 0
