@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -31,5 +32,8 @@ def drop_repeated_scripts(
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
+    os.environ["CFRLIB_PAGE"] = (
+        "1"  # kernels started from here draw explorables for a page
+    )
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
