@@ -9,6 +9,7 @@ already holds the player's own reach probability.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
@@ -412,6 +413,13 @@ class CFR:
         e = nash_conv_of_plans(self._form, x) / self._form.num_players
         value = utilities(self._form, x)[0]
         return [float(self.iterations), float(self.nodes), self.seconds, e, float(value)]
+
+    def copy(self) -> CFR:
+        """Return a run that stands where this one does and goes its own way from here."""
+        other = copy.copy(self)
+        other._tables = Tables._make(table.copy() for table in self._tables)
+        other._rows = [list(row) for row in self._rows]
+        return other
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).

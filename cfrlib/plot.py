@@ -3,7 +3,8 @@
 Every function returns a Matplotlib figure; :func:`show` turns it into an inline SVG with a
 caption and an alternative text, whose ink follows the page's light or dark theme. Colours
 have a meaning: regret, strategy, value and reach each keep theirs throughout the book, and
-no picture relies on colour alone.
+no picture relies on colour alone. Figures are also redrawn while a slider moves, so their
+axes have few ticks and fixed margins: what costs Matplotlib time is ticks and layout.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 import numpy as np
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from cfrlib.cfr import Trace
 from cfrlib.game import Action, Game, action_label
@@ -37,6 +39,7 @@ COLORS = {
 INK = "#010203"  # stands for the colour of the text around the figure
 PAPER = "#FDFEFD"  # stands for the colour of the page
 SERIES = ("strategy", "regret", "value", "reach")
+RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
 
 STYLE: dict[Any, Any] = {
@@ -74,6 +77,29 @@ class Picture:
         )
 
 
+def inline_svg(figure: Figure, attributes: str, *, key: str = "", crop: bool = True) -> str:
+    """Return `figure` as SVG to stand in a page, its ink in the colours of the page's theme.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        What to draw.
+    attributes : str
+        Further attributes of the ``<svg>`` element.
+    key : str
+        Put before every id. By default a digest, so that ids differ from figure to figure.
+    crop : bool
+        Whether to cut off empty margins. Without, figures of one size stay of one size.
+    """
+    buffer = io.StringIO()
+    box = "tight" if crop else None
+    with mpl.rc_context(STYLE):
+        figure.savefig(
+            buffer, format="svg", transparent=True, bbox_inches=box, metadata={"Date": None}
+        )
+    return _themed(buffer.getvalue(), attributes, key)
+
+
 def show(figure: Figure, *, alt: str, caption: str) -> Picture:
     """Return `figure` as a picture for the page.
 
@@ -95,26 +121,22 @@ def show(figure: Figure, *, alt: str, caption: str) -> Picture:
         raise ValueError(
             "every figure needs an alt text and a caption; say what there is to see"
         )
-    buffer = io.StringIO()
-    with mpl.rc_context(STYLE):
-        figure.savefig(
-            buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
-        )
-    return Picture(_themed(buffer.getvalue(), alt), alt, caption)
+    label = f'role="img" aria-label="{escape(alt)}"'
+    return Picture(inline_svg(figure, label), alt, caption)
 
 
-def _themed(svg: str, alt: str) -> str:
+def _themed(svg: str, attributes: str, key: str) -> str:
     """Make Matplotlib's SVG part of a page: ids of its own, the theme's colours, a label."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="\w+">', "<g>", svg)  # groups are never referred to
-    key = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), svg)
+    key = key or hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{key}-", svg)
     svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))  # type: ignore[union-attr]
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
-    label = f'<svg role="img" aria-label="{escape(alt)}" style="width:{width * 1.25:.0f}px" '
-    svg = svg.replace("<svg ", label, 1)
+    svg = svg.replace("<svg ", f'<svg {attributes} style="width:{width * 1.25:.0f}px" ', 1)
     return re.sub(
         "|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE
     )
@@ -130,11 +152,17 @@ def _theme_color(found: re.Match[str]) -> str:
     return f"var(--cfr-{name}, {found[0]})"
 
 
-def _new(width: float, height: float, panels: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return an empty figure in the book's style, in inches."""
+def _new(
+    width: float, height: float, margins: tuple[float, float, float, float]
+) -> tuple[Figure, Axes]:
+    """Return an empty figure in the book's style; sizes and margins (W, E, S, N) in inches."""
+    west, east, south, north = margins
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height), layout="constrained")
-        axes = [figure.add_subplot(1, panels, k + 1) for k in range(panels)]
+        figure = Figure(figsize=(width, height))
+        axes = figure.add_axes((
+            west / width, south / height,
+            1 - (west + east) / width, 1 - (south + north) / height,
+        ))  # fmt: skip
     return figure, axes
 
 
@@ -145,33 +173,65 @@ def lines(
     ylabel: str,
     xscale: str = "linear",
     yscale: str = "linear",
+    xlim: tuple[float, float] | None = None,
+    ylim: tuple[float, float] | None = None,
     levels: Mapping[str, float] | None = None,
+    mark: float | None = None,
+    legend: str = "best",
+    size: tuple[float, float] = (6.0, 3.3),
 ) -> Figure:
-    """Draw named curves, each with its name at its end.
+    """Draw named curves.
 
     Parameters
     ----------
     curves : mapping from name to (x, y)
         What to draw.
-    xlabel, ylabel, xscale, yscale : str
+    xlabel, ylabel, xscale, yscale, xlim, ylim : str or pair
         As in Matplotlib.
     levels : mapping from name to y, optional
         Horizontal lines to compare with.
+    mark : float, optional
+        An x at which to draw a vertical line, and a dot on every curve.
+    legend : str
+        Where the names stand, as in Matplotlib. Name a corner where figures are redrawn.
+    size : (width, height) in inches
     """
-    figure, (axes,) = _new(6.0, 3.3)
+    figure, axes = _new(*size, margins=(0.72, 0.2, 0.5, 0.3))
     with mpl.rc_context(STYLE):
         for name, (x, y) in curves.items():
-            axes.plot(np.asarray(x), np.asarray(y), label=name)
-        for name, y in (levels or {}).items():
-            axes.axhline(y, color=COLORS["muted"], linewidth=1, linestyle=(0, (4, 3)))
+            (line,) = axes.plot(np.asarray(x), np.asarray(y), label=name)
+            if mark is not None:
+                axes.plot(
+                    mark,
+                    np.interp(mark, np.asarray(x), np.asarray(y)),
+                    "o",
+                    color=line.get_color(),
+                )
+        if mark is not None:
+            axes.axvline(mark, color=INK, linewidth=0.8, linestyle="-")
+        for name, level in (levels or {}).items():
+            axes.axhline(level, color=COLORS["muted"], linewidth=1, linestyle=(0, (4, 3)))
             axes.annotate(
-                name, (0.01, y), xycoords=("axes fraction", "data"), va="bottom",
+                name, (0.01, level), xycoords=("axes fraction", "data"), va="bottom",
                 color=COLORS["muted"], fontsize=9,
             )  # fmt: skip
-        axes.set(xlabel=xlabel, ylabel=ylabel, xscale=xscale, yscale=yscale)
+        axes.set(xlabel=xlabel, xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
+        axes.set_title(ylabel, loc="left", x=-0.06, y=1.02)  # a fixed place costs no layout
+        for axis, scale in ((axes.xaxis, xscale), (axes.yaxis, yscale)):
+            if scale == "log":
+                axis.set_major_locator(LogLocator(numticks=7))
+                axis.set_major_formatter(FuncFormatter(_power_of_ten))
+                axis.set_minor_locator(NullLocator())
         if len(curves) > 1:
-            axes.legend(loc="best", handlelength=3)
+            axes.legend(loc=cast(Any, legend), handlelength=3)
     return figure
+
+
+def _power_of_ten(x: float, _: int) -> str:
+    """Write 1,000 and 0.01 in digits, 10⁵ and 10⁻⁵ as powers."""
+    if 1e-3 <= x < 1e4:
+        return f"{x:,.0f}" if x >= 1 else f"{x:g}"
+    return "10" + f"{np.log10(x):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def convergence(
@@ -210,25 +270,27 @@ def strategy_bars(
     xlabel : str
         What the bars measure.
     """
-    figure, (axes,) = _new(6.0, 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.8)
-    height = 0.8 / len(strategies)
+    names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
+    height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.8
+    west = 0.25 + 0.075 * max(map(len, names))
+    figure, axes = _new(6.0, height, margins=(west, 0.2, 0.5, 0.3))
+    thick = 0.8 / len(strategies)
     with mpl.rc_context(STYLE):
         for n, (name, strategy) in enumerate(strategies.items()):
-            y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * height
+            y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * thick
             width = [strategy[infoset][action] for infoset, action in action_of.items()]
             axes.barh(
-                y, width, height * 0.92, label=name, color=COLORS[SERIES[n % 4]],
+                y, width, thick * 0.92, label=name, color=COLORS[SERIES[n % 4]],
                 alpha=1 - 0.45 * (n % 2),
             )  # fmt: skip
-        names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
         axes.set_yticks(np.arange(len(action_of)), names)
-        axes.invert_yaxis()
-        axes.set(xlabel=xlabel, xlim=(0, 1.02))
+        axes.set(xlabel=xlabel, xlim=(0, 1.02), ylim=(len(action_of) - 0.5, -0.5))
         if len(strategies) > 1:
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
     return figure
 
 
+PIECE = 50  # points
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
 
@@ -254,16 +316,22 @@ def simplex(
     points : mapping from name to array-like, shape (3,), optional
         Single strategies to mark with a cross.
     """
-    figure, (axes,) = _new(4.4, 4.0)
+    figure, axes = _new(4.6, 3.9, margins=(0.5, 0.5, 0.3, 0.3))
     with mpl.rc_context(STYLE):
         axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1)
         for n, (name, path) in enumerate(paths.items()):
             xy = to_simplex(path)
             color = COLORS[("regret", "strategy", "value")[n % 3]]
-            axes.plot(
-                *xy.T, color=color, linestyle="-", linewidth=0.8 if n == 0 else 2.4, label=name
-            )
-            axes.plot(*xy[-1], marker="os^"[n % 3], markersize=7, color=color)
+            style: dict[str, Any] = {
+                "color": color,
+                "linestyle": "-",
+                "linewidth": 0.8 if n == 0 else 2.4,
+            }
+            # in pieces: when the path grows, the pieces before the last one stay as they are
+            for start in range(0, len(xy), PIECE):
+                axes.plot(*xy[start : start + PIECE + 1].T, **style)
+            end: dict[str, Any] = {"marker": "os^"[n % 3], "markersize": 7}
+            axes.plot(*xy[-1], **end, **style, label=name)
         for name, point in (points or {}).items():
             xy = to_simplex(point)
             axes.plot(*xy, marker="x", markersize=9, markeredgewidth=2, color=INK)
@@ -282,101 +350,12 @@ def simplex(
     return figure
 
 
-def animate_simplex(
-    paths: Mapping[str, npt.ArrayLike],
-    corners: Sequence[str],
-    *,
-    alt: str,
-    caption: str,
-    seconds: float = 20.0,
-    frames: int = 120,
-) -> Picture:
-    """Return a moving picture of strategies over three actions, drawn by the browser alone.
-
-    The dots move through rounds at equal steps. It can be paused, works without scripts and
-    without a kernel, and stands still for readers who asked their system for less motion.
-
-    Parameters
-    ----------
-    paths : mapping from name to array-like, shape (T, 3)
-        All of one length.
-    corners, alt, caption
-        As in `simplex` and `show`.
-    seconds : float
-        How long one passage takes.
-    frames : int
-        How many of the T rounds to show, evenly spread, the last included.
-    """
-    places = {name: _place(path) for name, path in paths.items()}
-    rounds = len(next(iter(places.values())))
-    keep = np.unique(np.linspace(0, rounds - 1, frames).round().astype(int))
-    key = "s" + hashlib.sha256(repr(list(places.items())).encode()).hexdigest()[:8]
-    rules, marks = [], [_triangle(corners)]
-    for n, (name, place) in enumerate(places.items()):
-        color = ("regret", "strategy", "value")[n % 3]
-        rules.append(_motion(f"{key}-{n}", place[keep], seconds))
-        marks.append(
-            _mover(f"{key}-{n}", name, place[keep], f"var(--cfr-{color}, {COLORS[color]})", n)
-        )
-    rules.append(f".{key}:has(input:checked) circle{{animation-play-state:paused}}")
-    rules.append(
-        f"@media (prefers-reduced-motion:reduce){{.{key} circle{{animation:none!important}}}}"
-    )
-    svg = (
-        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 460 360" style="width:520px" '
-        f'font-family="sans-serif" font-size="13">{"".join(marks)}</svg>'
-    )
-    pause = '<label class="cfr-pause"><input type="checkbox"> pause</label>'
-    style = f"<style>{''.join(rules)}</style>"
-    return Picture(f'{style}<div class="{key}">{svg}<div>{pause}</div></div>', alt, caption)
-
-
-def _place(path: npt.ArrayLike) -> Floats:
-    """Return where distributions over three actions lie in a moving picture, in pixels."""
-    xy = to_simplex(path)
-    return np.stack([40 + 320 * xy[..., 0], 40 + 320 * (np.sqrt(0.75) - xy[..., 1])], axis=-1)
-
-
-def _triangle(corners: Sequence[str]) -> str:
-    """Draw the simplex and name its corners."""
-    places = _place(np.eye(3))
-    names = "".join(
-        f'<text x="{x:.0f}" y="{y + dy:.0f}" text-anchor="middle" fill="currentColor">'
-        f"{escape(name)}</text>"
-        for name, (x, y), dy in zip(corners, places, (22, 22, -10), strict=True)
-    )
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    return f'<polygon points="{points}" fill="none" stroke="currentColor"/>{names}'
-
-
-def _motion(key: str, places: Floats, seconds: float) -> str:
-    """Return the CSS that moves a dot through `places` at equal steps, and back."""
-    steps = "".join(
-        f"{100 * k / max(len(places) - 1, 1):.4g}%{{transform:translate({x:.1f}px,{y:.1f}px)}}"
-        for k, (x, y) in enumerate(places)
-    )
-    move = f"animation:{key} {seconds:g}s linear infinite alternate"
-    return f"@keyframes {key}{{{steps}}}.{key}{{{move}}}"
-
-
-def _mover(key: str, name: str, places: Floats, color: str, n: int) -> str:
-    """Draw the trail, the dot (resting at its end) and its name."""
-    trail = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    x, y = places[-1]
-    return (
-        f'<polyline points="{trail}" fill="none" style="stroke:{color}" stroke-opacity="0.45"/>'
-        f'<circle class="{key}" r="{5 + 2 * n}" '
-        f'style="fill:{color};transform:translate({x:.1f}px,{y:.1f}px)"/>'
-        f'<text x="290" y="{30 + 20 * n}" style="fill:{color}">● {escape(name)}</text>'
-    )
-
-
 def tree(
     game: Game,
     root: tuple[Action, ...] = (),
     *,
     labels: bool = True,
-    highlight: Iterable[str] = (),
+    highlight: Sequence[str | Iterable[tuple[Action, ...]]] = (),
     size: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw the histories that follow `root`, left to right.
@@ -392,8 +371,8 @@ def tree(
         Draw only what follows this history.
     labels : bool
         Whether to write actions on the branches and payoffs at the ends.
-    highlight : infoset labels
-        Histories of these infosets are ringed and joined by a line.
+    highlight : sequence of infosets or of lists of histories
+        The histories of each are ringed in a colour of their own and joined by a line.
     size : (width, height) in inches, optional
 
     Raises
@@ -411,17 +390,17 @@ def tree(
         )
     ends = sum(compiled.player[k] == TERMINAL for k in place)
     depth = max(x for x, _ in place.values())
-    figure, (axes,) = _new(*(size or (1.5 * depth + 1.2, max(1.6, 0.3 * ends))))
+    width, height = size or (1.5 * depth + 1.2, max(1.6, 0.3 * ends))
+    figure, axes = _new(width, height, margins=(0.2, 0.4, 0.15, 0.15))
     with mpl.rc_context(STYLE):
-        for k, (x, y) in place.items():
-            if k != start:
-                _branch(axes, place[int(compiled.parent[k])], (x, y),
-                        action_label(compiled.action[k]) if labels else "")  # fmt: skip
-            _mark(axes, compiled, k, (x, y), labels)
-        for label in highlight:
-            _join(axes, [place[k] for k in place if _label(compiled, k) == label], label)
-        axes.axis("off")
-        axes.margins(0.06, 0.04)
+        for n, group in enumerate(highlight):
+            _join(axes, [place[k] for k in _members(compiled, group) if k in place], n)
+        _branches(axes, compiled, place, start)
+        _marks(axes, compiled, place, 11 if labels else 6)
+        if labels:
+            _words(axes, compiled, place, start)
+        axes.set_axis_off()
+        axes.set(xlim=(-0.03 * depth, depth * 1.03), ylim=(0.6 - ends, 0.4))
     return figure
 
 
@@ -453,48 +432,66 @@ def _label(tree: Tree, k: int) -> str | None:
     return tree.infoset_label[I] if I >= 0 else None
 
 
-def _branch(axes: Axes, a: tuple[float, float], b: tuple[float, float], text: str) -> None:
-    axes.plot(
-        *zip(a, b, strict=True), color=COLORS["muted"], linewidth=1, linestyle="-", zorder=1
-    )
-    if text:
-        x, y = 0.42 * a[0] + 0.58 * b[0], 0.42 * a[1] + 0.58 * b[1]
-        axes.annotate(text, (x, y), xytext=(0, 3), textcoords="offset points", ha="center",
-                      fontsize=9)  # fmt: skip
+def _branches(
+    axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], start: int
+) -> None:
+    """Draw all branches as one line, lifted between them."""
+    gap = (np.nan, np.nan)
+    points = [
+        p for k in place if k != start for p in (place[int(tree.parent[k])], place[k], gap)
+    ]
+    if points:
+        axes.plot(*np.transpose(points), color=COLORS["muted"], linewidth=1, linestyle="-")
 
 
-def _mark(axes: Axes, tree: Tree, k: int, xy: tuple[float, float], labels: bool) -> None:
-    player, big = int(tree.player[k]), 11 if labels else 6
-    marker: dict[str, Any] = {"markeredgecolor": INK, "markerfacecolor": "none"}
-    if player == TERMINAL:
-        axes.plot(*xy, marker="s", markersize=big / 2.5, **{**marker, "markerfacecolor": INK})
-        if labels:
-            payoff = f"{tree.utility[k, 0]:+g}"
-            axes.annotate(payoff, xy, xytext=(9, 0), textcoords="offset points", va="center",
+def _marks(axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], big: int) -> None:
+    """Draw the histories, all of one kind at once."""
+    owner = {k: min(int(tree.player[k]), 1) for k in place}  # 1: player 1 and all others
+    for player, marker, size, face in (
+        (CHANCE, "D", 0.8 * big, COLORS["muted"]),
+        (TERMINAL, "s", 0.4 * big, INK),
+        (0, "o", big, INK),
+        (1, "o", big, PAPER),
+    ):
+        mine = [place[k] for k in place if owner[k] == player]
+        if mine:
+            axes.plot(
+                *np.transpose(mine), linestyle="none", marker=marker,
+                markersize=size, markeredgecolor=INK, markerfacecolor=face,
+            )  # fmt: skip
+
+
+def _words(
+    axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], start: int
+) -> None:
+    """Write actions on the branches, infosets over the decisions, payoffs at the ends."""
+    write: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    for k, (x, y) in place.items():
+        if k != start:
+            x0, y0 = place[int(tree.parent[k])]
+            middle = 0.42 * x0 + 0.58 * x, 0.42 * y0 + 0.58 * y
+            axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **write)
+        player = int(tree.player[k])
+        if player == TERMINAL:
+            axes.annotate(f"{tree.utility[k, 0]:+g}", (x, y), (9, 0), va="center", **write,
                           color=COLORS["value"])  # fmt: skip
-        return
-    if player == CHANCE:
-        axes.plot(
-            *xy,
-            marker="D",
-            markersize=big * 0.8,
-            **{**marker, "markerfacecolor": COLORS["muted"]},
-        )
-        return
-    face = INK if player == 0 else PAPER
-    axes.plot(*xy, marker="o", markersize=big, **{**marker, "markerfacecolor": face})
-    if labels and player > 1:
-        axes.annotate(str(player), xy, ha="center", va="center", fontsize=7, color=INK)
-    if labels:
-        axes.annotate(_label(tree, k) or "", xy, xytext=(0, 10), textcoords="offset points",
-                      ha="center", fontsize=9, color=COLORS["reach"])  # fmt: skip
+        elif player != CHANCE:
+            axes.annotate(_label(tree, k) or "", (x, y), (0, 10), ha="center", **write,
+                          color=COLORS["reach"])  # fmt: skip
+        if player > 1:
+            axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=7)
 
 
-def _join(axes: Axes, points: list[tuple[float, float]], label: str) -> None:
-    """Ring the histories of one infoset and connect them."""
-    if not points:
-        return
-    x, y = zip(*points, strict=True)
-    axes.plot(x, y, color=COLORS["reach"], linewidth=2, linestyle=(0, (2, 2)), zorder=0)
-    axes.plot(x, y, linestyle="none", marker="o", markersize=13, markerfacecolor="none",
-              markeredgecolor=COLORS["reach"], markeredgewidth=2)  # fmt: skip
+def _members(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:
+    """Return the histories of an infoset, or those listed."""
+    if isinstance(group, str):
+        return [k for k in range(tree.num_histories) if _label(tree, k) == group]
+    return [tree.find(tuple(h)) for h in group]
+
+
+def _join(axes: Axes, points: list[tuple[float, float]], n: int) -> None:
+    """Ring histories and connect them; each group has larger rings than the one before."""
+    if points:
+        axes.plot(*np.transpose(points), color=COLORS[RINGS[n % 4]], linewidth=2,
+                  linestyle=(0, (2, 2 + n)), marker="o", markersize=15 + 6 * n,
+                  markerfacecolor="none", markeredgewidth=2)  # fmt: skip

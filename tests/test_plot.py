@@ -70,8 +70,10 @@ def test_tree_shows_every_action_payoff_and_infoset(figures):
 def test_overview_draws_all_histories():
     figure = plot.tree(GAME, labels=False, highlight=["Q check-bet"])
     (axes,) = figure.axes
-    single = [line for line in axes.lines if len(line.get_xdata()) == 1]
-    assert len(single) == 55
+    marks = [line for line in axes.lines if line.get_marker() in "Dso"]
+    ring, *kinds = marks
+    assert [len(line.get_xdata()) for line in kinds] == [1, 30, 12, 12]
+    assert len(ring.get_xdata()) == 2
     with pytest.raises(ValueError, match="too many to draw"):
         plot.tree(cfr.games.KuhnPoker(cards=9))
 
@@ -86,15 +88,3 @@ def test_simplex_coordinates():
     corners = plot.to_simplex(np.eye(3))
     assert np.allclose(np.linalg.norm(corners - np.roll(corners, 1, 0), axis=1), 1)
     assert np.allclose(plot.to_simplex([1 / 3] * 3), corners.mean(axis=0))
-
-
-def test_moving_picture_moves_and_can_stand_still():
-    path = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
-    moving = plot.animate_simplex(
-        {"now": path}, ("a", "b", "c"), alt="dot", caption="dot", frames=3
-    )
-    html = moving._repr_html_()
-    steps = re.findall(r"translate\(([\d.]+)px,([\d.]+)px\)", html[: html.index("</style>")])
-    assert [tuple(map(float, s)) for s in steps] == [(40, 317.1), (360, 317.1), (200, 40)]
-    assert "prefers-reduced-motion" in html and 'type="checkbox"' in html
-    assert 'aria-label="dot"' in html and "<script" not in html

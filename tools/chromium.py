@@ -29,7 +29,9 @@ def present() -> str | None:
     for name in NAMES:
         if found := shutil.which(name):
             return found
-    cache = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache/ms-playwright"))
+    cache = Path(
+        os.environ.get("PLAYWRIGHT_BROWSERS_PATH", Path.home() / ".cache/ms-playwright")
+    )
     return next((str(path) for path in sorted(cache.glob("chromium-*/chrome-*/chrome"))), None)
 
 

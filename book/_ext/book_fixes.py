@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
-# The theme knows its mode only at the second visit. At the first it shows the light theme until
-# its last script has run, and reports an error; so its two marks are set before it looks.
+# On a first visit the theme does not know its mode: it reports an error, and
+# shows its light face until its last script has run. So choose before it looks.
 FIRST_VISIT = """
     <script>
       (function () {
-        var mode = localStorage.getItem("mode") || "auto";
-        var dark = matchMedia("(prefers-color-scheme: dark)").matches;
+        const mode = localStorage.getItem("mode") || "auto";
+        const dark = matchMedia("(prefers-color-scheme: dark)").matches;
         localStorage.setItem("mode", mode);
-        if (mode === "auto") localStorage.setItem("theme", dark ? "dark" : "light");
+        if (mode === "auto")
+          localStorage.setItem("theme", dark ? "dark" : "light");
       })();
     </script>
 """
 
-# The search page fetches every page it finds, to quote it. A book read from a folder may not.
-FROM_A_FOLDER = """
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-"""
+# The search page fetches every page it finds, to quote from it, which a browser
+# refuses to a book that is read from a folder.
+NO_QUOTES_FROM_A_FOLDER = (
+    'if (location.protocol === "file:") '
+    "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
+)
 
 # What the theme and the extensions write, and what stands there in its place
 REWRITTEN = {
-    # A script of 1.5 MB that draws the icons which the theme's style sheet draws as well
+    # 1.5 MB that draw the icons which the theme's style sheet draws as well
     r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
-    # A control is named by the words that it shows: a voice user says what is to be seen.
+    # A control is named by the words it shows: they are what one would say.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
-    r'(<button class="btn search-button-field [^>]*) aria-label="Search"': r"\1",
+    r'(<button class="btn search-button-field [^>]*) aria-label="[^"]*"': r"\1",
     # The bibliography is a list, so its entries are items.
     r'role="doc-biblioentry"': 'role="listitem"',
 }
@@ -86,7 +90,10 @@ def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
-    app.add_js_file(None, body=FROM_A_FOLDER.strip())
+    os.environ["CFRLIB_PAGE"] = (
+        "1"  # kernels started from here draw explorables for a page
+    )
+    app.add_js_file(None, body=NO_QUOTES_FROM_A_FOLDER)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("html-page-context", greet_first_visitors)
     app.connect("build-finished", rewrite_pages)

@@ -14,7 +14,7 @@ from reader import OFFLINE, ROOT, built, pages
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-import chromium as tool  # noqa: E402
+import chromium as tool
 
 NPM = ROOT / "_build" / "npm"
 

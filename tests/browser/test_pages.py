@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from playwright.sync_api import Browser
-from reader import PHONE, ROOT, Visit, reading
+from reader import HTML, PHONE, ROOT, Visit, reading
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
-# axe-core's own fetching of style sheets fails in a folder; it reads them from the page.
-AXE = "(options) => axe.run(document, {preload: false, resultTypes: ['violations'], ...options})"
+# `preload` would fetch the style sheets, which a folder does not give; axe-core needs it only to
+# tell whether a page insists on one orientation.
+AXE = "options => axe.run(document, {preload: false, resultTypes: ['violations'], ...options})"
 
 
 # A page is loaded three times for all its tests, which run one after the other.
@@ -107,3 +108,58 @@ def test_the_keyboard_leads_through_the_page(light: Visit) -> None:
     assert not [stop["element"] for stop in stops if not stop["seen"]]
     controls = light.page.locator("main a[href]:visible, main button:visible").count()
     assert len(stops) > controls > 0
+
+
+# ---- finding the way -------------------------------------------------------------------------
+
+
+def order() -> list[str]:
+    """Return the pages from the first to the last, as the table of contents has them."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    files = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [f"{file}.html" for file in (toc["root"], *files)]
+
+
+def test_a_page_leads_to_the_page_before_and_after(light: Visit, name: str) -> None:
+    pages = order()
+    k = pages.index(name) if name in pages else None
+    expected = {
+        "left-prev": pages[k - 1] if k else None,
+        "right-next": pages[k + 1] if k is not None and k + 1 < len(pages) else None,
+    }
+    for kind, target in expected.items():
+        links = light.page.locator(f"a.{kind}").evaluate_all("links => links.map(a => a.href)")
+        assert links == ([(HTML / target).as_uri()] if target else [])
+
+
+def test_search_finds_a_chapter_from_a_folder(chromium: Browser) -> None:
+    with reading(chromium, "book/index.html") as visit:
+        page = visit.page
+        page.keyboard.press("Control+k")
+        page.keyboard.type("alternating updates")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=alternating*")
+        page.get_by_role("link", name="Counterfactual regret minimization").first.wait_for()
+        page.locator(".search-summary", has_text="Search finished").wait_for()
+        page.locator("#search-results a").first.click()
+        page.wait_for_url("**/book/*.html*")
+        assert not visit.problems
+
+
+def test_the_theme_button_changes_the_theme_and_pages_remember(chromium: Browser) -> None:
+    theme = "document.documentElement.dataset.theme"
+    with reading(chromium, "book/index.html") as visit:
+        for _ in range(3):  # auto, then light and dark in one order or the other
+            if visit.page.evaluate(theme) == "dark":
+                break
+            visit.page.locator(".theme-switch-button:visible").click()
+        assert visit.page.evaluate(theme) == "dark"
+        visit.page.locator("a.right-next").click()
+        visit.page.wait_for_url("**/01_*.html")
+        assert visit.page.evaluate(theme) == "dark"
+        assert not visit.problems
+
+
+def test_the_folder_opens_at_the_books_first_page(chromium: Browser) -> None:
+    with reading(chromium, "index.html") as visit:
+        visit.page.wait_for_url("**/book/index.html")

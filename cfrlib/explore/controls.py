@@ -1,0 +1,492 @@
+"""What a reader may change: numbers, choices, distributions, and the way through a game.
+
+A control knows its two faces: a list of `positions` for the page, and an ipywidgets widget for
+the kernel, which allows any value in range.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cfrlib.game import Action, Game, action_label
+from cfrlib.tree import compile
+
+if TYPE_CHECKING:
+    import ipywidgets
+
+Changed = Callable[[], None]
+STYLE = {"description_width": "initial"}
+WIDE = {"width": "28rem", "max_width": "100%"}
+
+
+class Control(ABC):
+    """One parameter of a drawing.
+
+    Attributes
+    ----------
+    positions : list
+        The values on a page, in order.
+    start : int
+        Which of them is shown first.
+    label : str
+        What the control is called; the name of the parameter, unless it says otherwise.
+    """
+
+    positions: list[Any]
+    start: int
+    label: str
+    plays = False  # whether a play button makes sense
+
+    def _lay_out(self, positions: list[Any], start: Any, label: str) -> None:
+        """Keep the positions, and find the one to start with."""
+        if start not in positions:
+            raise ValueError(
+                f"start={start!r} is none of the {len(positions)} positions on the page: "
+                f"{', '.join(map(self.text, positions[:12]))}{', …' * (len(positions) > 12)}"
+            )
+        self.positions, self.start, self.label = positions, positions.index(start), label
+
+    @abstractmethod
+    def text(self, value: Any) -> str:
+        """Return a value as it is shown beside the control."""
+
+    @abstractmethod
+    def check(self, value: Any) -> Any:
+        """Return the value if it is one; otherwise raise a ValueError that says what is."""
+
+    @abstractmethod
+    def inputs(self) -> str:
+        """Return native inputs for a page, as HTML; the page's script gives them life."""
+
+    @abstractmethod
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], Any]]:
+        """Return a widget that calls `changed`, and a function that reads its value."""
+
+    def set(self, widget: ipywidgets.Widget, value: Any) -> None:
+        """Move the widget to a value."""
+        widget.value = value
+
+    def page_data(self) -> dict[str, Any]:
+        """Return what the page's script must know."""
+        return {"kind": "range", "texts": [self.text(value) for value in self.positions]}
+
+
+class _Range(Control):
+    """A control that is one slider."""
+
+    plays = True
+
+    def inputs(self) -> str:
+        texts = [self.text(value) for value in self.positions]
+        return _slider(self.label, len(texts) - 1, self.start, texts[self.start], texts)
+
+
+def _slider(label: str, last: int, value: int, text: str, texts: Sequence[str]) -> str:
+    """Return one range input with its name and its value in words."""
+    room = max(map(len, texts))
+    return (
+        f'<label class="cfr-slider"><span>{escape(label)}</span>'
+        f'<input type="range" min="0" max="{last}" step="1" value="{value}" '
+        f'aria-label="{escape(label)}" aria-valuetext="{escape(text)}" autocomplete="off">'
+        f'<output style="min-width:{room}ch">{escape(text)}</output></label>'
+    )
+
+
+class Linear(_Range):
+    """A number on an even scale.
+
+    Parameters
+    ----------
+    low, high : float
+        Its range.
+    step : float
+        Distance of the positions on a page. Under a kernel any value in the range will do.
+    start : float, optional
+        Shown first; by default `low`.
+    label : str, optional
+        By default the name of the parameter.
+    """
+
+    def __init__(
+        self, low: float, high: float, step: float, start: float | None = None, label: str = ""
+    ):
+        count = round((high - low) / step)
+        if not (step > 0 and count >= 1 and abs(low + count * step - high) < 1e-9):
+            raise ValueError(
+                f"a step of {step!r} does not lead from {low!r} to {high!r} in whole steps"
+            )
+        self.low, self.high, self.step = low, high, step
+        self._digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+        positions = [round(low + k * step, 12) + 0.0 for k in range(count + 1)]
+        self._lay_out(positions, round(low if start is None else start, 12) + 0.0, label)
+
+    def text(self, value: float) -> str:
+        """Return the number with as many digits as the step has, or more if it needs them."""
+        short = f"{value:.{self._digits}f}"
+        return short if abs(float(short) - value) < 1e-9 else f"{value:g}"
+
+    def check(self, value: Any) -> float:
+        """Return the value as a float."""
+        if not self.low <= value <= self.high:
+            raise ValueError(f"{self.label} lies between {self.low} and {self.high}")
+        return float(value)
+
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], float]]:
+        """Return a slider ten times as fine as the page's."""
+        import ipywidgets
+
+        slider = ipywidgets.FloatSlider(
+            value=self.positions[self.start], min=self.low, max=self.high,
+            step=self.step / 10, readout_format=f".{self._digits + 1}f",
+            description=self.label, style=STYLE, layout=WIDE,
+        )  # fmt: skip
+        slider.observe(lambda _: changed(), "value")
+        return slider, lambda: float(slider.value)
+
+
+class Log(_Range):
+    """A whole number on a logarithmic scale, such as iterations.
+
+    Parameters
+    ----------
+    low, high : int
+        Its range, from 1 on.
+    per_decade : int
+        How many positions on a page lie between a number and ten times as much.
+    start : int, optional
+        Shown first; by default `low`. It must be one of the positions.
+    label : str, optional
+        By default the name of the parameter.
+
+    Examples
+    --------
+    >>> Log(1, 100, per_decade=4).positions
+    [1, 2, 3, 6, 10, 18, 32, 56, 100]
+    """
+
+    def __init__(
+        self,
+        low: int,
+        high: int,
+        per_decade: int = 4,
+        start: int | None = None,
+        label: str = "",
+    ):
+        if not (1 <= low < high and per_decade >= 1):
+            raise ValueError(f"expected 1 ≤ low < high, got {low!r} and {high!r}")
+        self.low, self.high = low, high
+        decades = np.log10(high / low)
+        steps = np.arange(0, round(decades * per_decade) + 1) / per_decade
+        grid = {round(low * 10**step) for step in steps} | {high}
+        positions = sorted(t for t in grid if t <= high)
+        self._lay_out(positions, low if start is None else start, label)
+
+    def text(self, value: int) -> str:
+        """Return the number with commas."""
+        return f"{value:,}"
+
+    def check(self, value: Any) -> int:
+        """Return the value as an int."""
+        if not self.low <= value <= self.high or value != round(value):
+            raise ValueError(
+                f"{self.label} is a whole number from {self.low:,} to {self.high:,}"
+            )
+        return int(value)
+
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], int]]:
+        """Return a logarithmic slider, whose number can be typed, too."""
+        import ipywidgets
+
+        slider = ipywidgets.FloatLogSlider(
+            value=self.positions[self.start], base=10, min=np.log10(self.low),
+            max=np.log10(self.high), step=0.02, readout_format=",.0f",
+            description=self.label, style=STYLE, layout=WIDE,
+        )  # fmt: skip
+        slider.observe(lambda _: changed(), "value")
+        return slider, lambda: min(max(round(slider.value), self.low), self.high)
+
+
+class Seed(_Range):
+    """The seed of what is random: a few on a page, any under a kernel.
+
+    Parameters
+    ----------
+    count : int
+        How many on a page: 0, 1, …, count - 1.
+    label : str
+        What it is called.
+    """
+
+    plays = False
+
+    def __init__(self, count: int = 5, label: str = "seed"):
+        self._lay_out(list(range(count)), 0, label)
+
+    def text(self, value: int) -> str:
+        """Return the number."""
+        return str(value)
+
+    def check(self, value: Any) -> int:
+        """Return the value as an int."""
+        if value != int(value) or value < 0:
+            raise ValueError(f"{self.label} is a whole number, at least 0")
+        return int(value)
+
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], int]]:
+        """Return a field for a whole number."""
+        import ipywidgets
+
+        field = ipywidgets.BoundedIntText(
+            value=0, min=0, max=2**31 - 1, description=self.label, style=STYLE,
+            layout={"width": "12rem"},
+        )  # fmt: skip
+        field.observe(lambda _: changed(), "value")
+        return field, lambda: int(field.value)
+
+
+class Choice(Control):
+    """One of a few words.
+
+    Parameters
+    ----------
+    *options : str
+        What there is; the first is shown first.
+    label : str
+        By default the name of the parameter.
+    """
+
+    def __init__(self, *options: str, label: str = ""):
+        if len(options) < 2:
+            raise ValueError("a choice needs at least two options")
+        self._lay_out(list(options), options[0], label)
+
+    def text(self, value: str) -> str:
+        """Return the word."""
+        return value
+
+    def check(self, value: Any) -> str:
+        """Return the value."""
+        if value not in self.positions:
+            raise ValueError(f"{self.label} is one of {', '.join(self.positions)}")
+        return str(value)
+
+    def inputs(self) -> str:
+        """Return a drop-down list."""
+        options = "".join(f"<option>{escape(option)}</option>" for option in self.positions)
+        return (
+            f'<label class="cfr-choice"><span>{escape(self.label)}</span>'
+            f'<select autocomplete="off">{options}</select></label>'
+        )
+
+    def page_data(self) -> dict[str, Any]:
+        """Return what the page's script must know."""
+        return {"kind": "choice", "texts": self.positions}
+
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], str]]:
+        """Return a drop-down list."""
+        import ipywidgets
+
+        menu = ipywidgets.Dropdown(
+            options=self.positions, description=self.label, style=STYLE,
+            layout={"width": "max-content"},
+        )  # fmt: skip
+        menu.observe(lambda _: changed(), "value")
+        return menu, lambda: str(menu.value)
+
+
+class Mix(Control):
+    """Probabilities of a few actions: sliders that move one another and sum to 1.
+
+    Parameters
+    ----------
+    *names : str
+        The actions.
+    parts : int
+        On a page every probability is a multiple of 1/parts.
+    start : tuple of float, optional
+        Shown first; by default the first action for sure.
+    label : str
+        By default the name of the parameter.
+    """
+
+    def __init__(
+        self,
+        *names: str,
+        parts: int = 10,
+        start: Sequence[float] | None = None,
+        label: str = "",
+    ):
+        self.names, self.parts = names, parts
+        self._counts = list(_compositions(parts, len(names)))
+        first = self._counts[-1] if start is None else tuple(round(p * parts) for p in start)
+        positions = [tuple(k / parts for k in counts) for counts in self._counts]
+        self._lay_out(positions, tuple(k / parts for k in first), label)
+
+    def text(self, value: Sequence[float]) -> str:
+        """Return the probabilities in brackets."""
+        return f"({', '.join(f'{p:.3g}' for p in value)})"
+
+    def check(self, value: Any) -> tuple[float, ...]:
+        """Return the value as a tuple of floats."""
+        p = np.array(value, np.float64)
+        if p.shape != (len(self.names),) or (p < 0).any() or abs(p.sum() - 1) > 1e-9:
+            raise ValueError(f"{self.label} holds {len(self.names)} numbers that sum to 1")
+        return tuple(p.tolist())
+
+    def inputs(self) -> str:
+        """Return a slider for each action."""
+        texts = [f"{k / self.parts:g}" for k in range(self.parts + 1)]
+        sliders = "".join(
+            _slider(name, self.parts, k, texts[k], texts)
+            for name, k in zip(self.names, self._counts[self.start], strict=True)
+        )
+        label = escape(self.label)
+        return f'<fieldset class="cfr-mix"><legend>{label}</legend>{sliders}</fieldset>'
+
+    def page_data(self) -> dict[str, Any]:
+        """Return what the page's script must know."""
+        return {"kind": "mix", "counts": self._counts, "parts": self.parts}
+
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], Any]]:
+        """Return sliders of which each takes from or gives to the others."""
+        import ipywidgets
+
+        start = self.positions[self.start]
+        sliders = [
+            ipywidgets.FloatSlider(
+                value=p, min=0, max=1, step=0.01, description=name, style=STYLE, layout=WIDE
+            )
+            for name, p in zip(self.names, start, strict=True)
+        ]
+        state: dict[str, Any] = {"value": start, "busy": False}
+
+        def go(value: tuple[float, ...]) -> None:
+            state["value"], state["busy"] = value, True
+            for slider, p in zip(sliders, value, strict=True):
+                slider.value = p
+            state["busy"] = False
+            changed()
+
+        def moved(n: int, p: float) -> None:
+            if not state["busy"]:
+                go(share(state["value"], n, p))
+
+        for n, slider in enumerate(sliders):
+            slider.observe(lambda change, n=n: moved(n, change["new"]), "value")
+        box = ipywidgets.VBox([ipywidgets.Label(self.label), *sliders])
+        box.go = go
+        return box, lambda: state["value"]
+
+    def set(self, widget: ipywidgets.Widget, value: Any) -> None:
+        """Move all sliders at once."""
+        widget.go(self.check(value))
+
+
+def share(mix: Sequence[float], n: int, p: float) -> tuple[float, ...]:
+    """Return `mix` with its n-th part set to p and the others in their old proportion.
+
+    Examples
+    --------
+    >>> share((0.2, 0.4, 0.4), 0, 0.5)
+    (0.5, 0.25, 0.25)
+    """
+    rest = np.array([q for k, q in enumerate(mix) if k != n])
+    rest = np.full(len(rest), 1.0) if rest.sum() <= 0 else rest
+    rest = (1 - p) * rest / rest.sum()
+    values = [float(q) for q in rest]
+    return (*values[:n], float(p), *values[n:])
+
+
+def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
+    """Return all ways to write `total` as an ordered sum of `parts` numbers."""
+    if parts == 1:
+        return [(total,)]
+    return [
+        (k, *rest) for k in range(total + 1) for rest in _compositions(total - k, parts - 1)
+    ]
+
+
+class Walk(Control):
+    """A way through the histories of a game, action by action.
+
+    Parameters
+    ----------
+    game : Game
+        A small game; every history is a position on the page.
+    start : tuple of actions
+        The history shown first.
+    label : str
+        What the way is called.
+    """
+
+    def __init__(self, game: Game, start: tuple[Action, ...] = (), label: str = "so far"):
+        self._tree = compile(game)
+        histories = [self._tree.history(k) for k in range(self._tree.num_histories)]
+        self._lay_out(histories, tuple(start), label)
+
+    def text(self, value: tuple[Action, ...]) -> str:
+        """Return the actions with arrows between them."""
+        return " → ".join(map(action_label, value)) or "nothing yet"
+
+    def check(self, value: Any) -> tuple[Action, ...]:
+        """Return the value as a tuple."""
+        self._tree.find(tuple(value))
+        return tuple(value)
+
+    def _next(self, k: int) -> list[tuple[str, int]]:
+        """Return the actions at history number k, each with where it leads."""
+        first, count = int(self._tree.first_child[k]), int(self._tree.num_children[k])
+        return [(action_label(self._tree.action[c]), c) for c in range(first, first + count)]
+
+    def inputs(self) -> str:
+        """Return the frame that the page's script fills with buttons."""
+        text = self.text(self.positions[self.start])
+        return (
+            f'<div class="cfr-walk" role="group" aria-label="{escape(self.label)}">'
+            f"<p>{escape(self.label)}: <output>{escape(text)}</output></p><div></div></div>"
+        )
+
+    def page_data(self) -> dict[str, Any]:
+        """Return what the page's script must know."""
+        return {
+            "kind": "walk",
+            "texts": [self.text(value) for value in self.positions],
+            "next": [self._next(k) for k in range(len(self.positions))],
+            "parent": [max(int(k), 0) for k in self._tree.parent],
+        }
+
+    def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], Any]]:
+        """Return a button for each action, one to go back, and one to start over."""
+        import ipywidgets
+
+        heading, buttons = ipywidgets.HTML(), ipywidgets.HBox()
+        box = ipywidgets.VBox([heading, buttons])
+        state = {"k": self.start}
+
+        def go(k: int) -> None:
+            state["k"] = k
+            heading.value = escape(f"{self.label}: {self.text(self.positions[k])}")
+            ways = [("start over", 0), ("back", max(int(self._tree.parent[k]), 0))]
+            row = []
+            for name, target in (ways if k else []) + self._next(k):
+                button = ipywidgets.Button(description=name)
+                button.on_click(lambda _, target=target: pressed(target))
+                row.append(button)
+            buttons.children = row
+
+        def pressed(k: int) -> None:
+            go(k)
+            changed()
+
+        go(self.start)
+        box.go = pressed
+        return box, lambda: self.positions[state["k"]]
+
+    def set(self, widget: ipywidgets.Widget, value: Any) -> None:
+        """Go to a history."""
+        widget.go(self.positions.index(tuple(value)))
