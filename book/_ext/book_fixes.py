@@ -10,7 +10,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 # On a first visit the theme does not know its mode: it reports an error, and
-# shows its light face until its last script has run. So choose before it looks.
+# shows its light face until its last script has run. So choose beforehand.
 FIRST_VISIT = """
     <script>
       (function () {
@@ -23,8 +23,8 @@ FIRST_VISIT = """
     </script>
 """
 
-# The search page fetches every page it finds, to quote from it, which a browser
-# refuses to a book that is read from a folder.
+# The search page fetches every page it finds, to quote it, which browsers
+# refuse to a book that is read from a folder.
 NO_QUOTES_FROM_A_FOLDER = (
     'if (location.protocol === "file:") '
     "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
@@ -36,7 +36,7 @@ REWRITTEN = {
     r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
     # A control is named by the words it shows: they are what one would say.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
-    r'(<button class="btn search-button-field [^>]*) aria-label="[^"]*"': r"\1",
+    r'(<button class="btn search-button-field [^>]*) aria-label="\w*"': r"\1",
     # The bibliography is a list, so its entries are items.
     r'role="doc-biblioentry"': 'role="listitem"',
 }
