@@ -136,7 +136,9 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))  # type: ignore[union-attr]
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
-    svg = svg.replace("<svg ", f'<svg {attributes} style="width:{width * 1.25:.0f}px" ', 1)
+    svg = svg.replace(
+        "<svg ", f'<svg {attributes} style="--w:{width * 1.25:.0f}px;width:var(--w)" ', 1
+    )
     return re.sub(
         "|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE
     )
@@ -257,7 +259,11 @@ def convergence(
 
 
 def strategy_bars(
-    strategies: Mapping[str, Strategy], action_of: Mapping[str, Action], *, xlabel: str
+    strategies: Mapping[str, Strategy],
+    action_of: Mapping[str, Action],
+    *,
+    xlabel: str,
+    width: float = 6.0,
 ) -> Figure:
     """Compare strategies infoset by infoset: one group of bars each.
 
@@ -269,18 +275,20 @@ def strategy_bars(
         Which probability to draw at which infoset.
     xlabel : str
         What the bars measure.
+    width : float
+        In inches.
     """
     names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
     height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.8
     west = 0.25 + 0.075 * max(map(len, names))
-    figure, axes = _new(6.0, height, margins=(west, 0.2, 0.5, 0.3))
+    figure, axes = _new(width, height, margins=(west, 0.2, 0.5, 0.3))
     thick = 0.8 / len(strategies)
     with mpl.rc_context(STYLE):
         for n, (name, strategy) in enumerate(strategies.items()):
             y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * thick
-            width = [strategy[infoset][action] for infoset, action in action_of.items()]
+            p = [strategy[infoset][action] for infoset, action in action_of.items()]
             axes.barh(
-                y, width, thick * 0.92, label=name, color=COLORS[SERIES[n % 4]],
+                y, p, thick * 0.92, label=name, color=COLORS[SERIES[n % 4]],
                 alpha=1 - 0.45 * (n % 2),
             )  # fmt: skip
         axes.set_yticks(np.arange(len(action_of)), names)
@@ -333,9 +341,8 @@ def simplex(
             end: dict[str, Any] = {"marker": "os^"[n % 3], "markersize": 7}
             axes.plot(*xy[-1], **end, **style, label=name)
         for name, point in (points or {}).items():
-            xy = to_simplex(point)
-            axes.plot(*xy, marker="x", markersize=9, markeredgewidth=2, color=INK)
-            axes.annotate(name, (xy[0], xy[1]), xytext=(8, -4), textcoords="offset points")
+            axes.plot(*to_simplex(point), "x", markersize=9, markeredgewidth=2, color=INK,
+                      label=name)  # fmt: skip
         for name, corner, (ha, va) in zip(
             corners,
             CORNERS,

@@ -36,7 +36,7 @@ class Frame:
         Stand side by side, or below one another on a narrow screen.
     alt : str
         What there is to see at these parameters, for readers who do not see it.
-    numbers : mapping from name to number or text
+    numbers : mapping from name to number, distribution or text
         Shown below the pictures: iterations, exploitability, value.
 
     Raises
@@ -45,7 +45,7 @@ class Frame:
         If there is no figure, alt text or number.
     """
 
-    def __init__(self, *figures: Figure, alt: str, numbers: Mapping[str, float | int | str]):
+    def __init__(self, *figures: Figure, alt: str, numbers: Mapping[str, Any]):
         if not figures or not alt.strip() or not numbers:
             raise ValueError(
                 "a frame needs at least one figure, an alt text that says what there is to "
@@ -69,16 +69,20 @@ class Frame:
         )
 
 
-def number_text(value: float | int | str) -> str:
-    """Write a number with four decimals, small ones as powers of ten.
+def number_text(value: Any) -> str:
+    """Write a number with four decimals, small ones as powers of ten, several in brackets.
 
     Examples
     --------
     >>> number_text(1_000), number_text(1 / 3), number_text(0.000217), number_text(1e-17)
     ('1,000', '0.3333', '2.17 × 10⁻⁴', '0')
+    >>> number_text((0.25, 0.75))
+    '(0.250, 0.750)'
     """
     if isinstance(value, str):
         return value
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return f"({', '.join(f'{v:.3f}' for v in value)})"
     if isinstance(value, (int, np.integer)):
         return f"{value:,}"
     if abs(value) < 1e-12:
