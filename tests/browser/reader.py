@@ -84,9 +84,13 @@ def reading(
     size: tuple[int, int] = DESKTOP,
     still: bool = True,
     scripts: bool = True,
+    clock: bool = False,
     home: Path = HTML,
 ) -> Iterator[Visit]:
-    """Open a page from its folder, as somebody who was never there before."""
+    """Open a page from its folder, as somebody who was never there before.
+
+    A page with a `clock` stands still in time once it is there, until the test lets some pass.
+    """
     context = browser.new_context(
         viewport={"width": size[0], "height": size[1]},
         color_scheme="dark" if dark else "light",
@@ -95,8 +99,12 @@ def reading(
     )
     context.set_default_timeout(15_000)
     visit = Visit(context.new_page(), home.resolve())
+    if clock:
+        visit.page.clock.install()
     visit.page.goto((home / name).as_uri())
     if scripts:
         visit.settle()
+    if clock:
+        visit.page.clock.pause_at(visit.page.evaluate("Date.now() + 1000"))
     yield visit
     context.close()

@@ -1,0 +1,287 @@
+"""Every explorable of every page: moved by keyboard and mouse, and held to cfrlib's values."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from explorables import explorables
+from playwright.sync_api import Browser, Locator, Page
+from reader import DESKTOP, HTML, PHONE, ROOT, Visit, pages, reading
+
+from cfrlib.explore import Choice, Explorable, Mix, Walk
+
+FIGURE = "figure.cfr-explore"
+WITH_EXPLORABLES = [name for name in pages() if FIGURE[7:] in (HTML / name).read_text("utf-8")]
+
+
+@functools.cache
+def made(name: str) -> list[Explorable]:
+    """Return the explorables of a page as its own code makes them."""
+    source = (ROOT / name).with_suffix(".ipynb")
+    return explorables(source if source.exists() else source.with_suffix(".md"))
+
+
+@pytest.fixture(scope="module", params=WITH_EXPLORABLES)
+def visit(chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    with reading(chromium, request.param) as visit:
+        yield visit
+
+
+@pytest.fixture
+def pairs(visit: Visit) -> list[tuple[Locator, Explorable]]:
+    """Return the figures of the page, each with the object it was made from."""
+    return match(visit.page, called(visit))
+
+
+def called(visit: Visit) -> str:
+    return visit.page.url.removeprefix(HTML.as_uri() + "/")
+
+
+def match(page: Page, name: str) -> list[tuple[Locator, Explorable]]:
+    return list(zip(page.locator(FIGURE).all(), made(name), strict=True))
+
+
+# ---- reading a figure ------------------------------------------------------------------------
+
+
+def values(figure: Locator, explorable: Explorable) -> dict[str, Any]:
+    """Return the parameters that the controls say they are at."""
+    found = {}
+    boxes = figure.locator(".cfr-control").all()
+    for (name, control), box in zip(explorable.controls.items(), boxes, strict=True):
+        if isinstance(control, Mix):
+            said = [float(text) for text in box.locator("output").all_text_contents()]
+            assert abs(sum(said) - 1) < 1e-9
+            found[name] = min(
+                control.positions,
+                key=lambda p: sum(abs(a - b) for a, b in zip(p, said, strict=True)),
+            )
+        else:
+            said = box.locator("select").input_value() if isinstance(control, Choice) else ""
+            said = said or box.locator("output").text_content()
+            found[name] = next(p for p in control.positions if control.text(p) == said)
+    return found
+
+
+SAME = """(stage, html) => {
+  const expected = document.createElement("div");
+  expected.innerHTML = html;
+  return stage.innerHTML === expected.innerHTML;
+}"""
+
+
+def agrees(figure: Locator, explorable: Explorable) -> str:
+    """Return how picture, words and numbers differ from cfrlib's at what the controls say."""
+    at = values(figure, explorable)
+    stage = figure.locator(".cfr-stage")
+    if stage.evaluate(SAME, explorable.frame_html(**at)):
+        return ""
+    return f"{explorable!r} at {at}: the page shows {stage.inner_text()!r}"
+
+
+def ranges(figure: Locator) -> list[Locator]:
+    return figure.locator("input[type=range]").all()
+
+
+def index(slider: Locator) -> int:
+    return int(slider.input_value())
+
+
+def said(slider: Locator) -> tuple[str | None, str | None]:
+    """Return the value as a screen reader says it and as it is printed."""
+    output = slider.locator("xpath=following-sibling::output")
+    return slider.get_attribute("aria-valuetext"), output.text_content()
+
+
+# ---- moving ----------------------------------------------------------------------------------
+
+
+def test_a_figure_starts_as_its_python_object(pairs: list[tuple[Locator, Explorable]]) -> None:
+    for figure, explorable in pairs:
+        assert figure.locator(".cfr-controls").is_visible()
+        assert values(figure, explorable) == explorable.start
+        assert not agrees(figure, explorable)
+        assert figure.locator(".cfr-panels").get_attribute("aria-label")
+
+
+def test_the_keyboard_moves_every_slider(pairs: list[tuple[Locator, Explorable]]) -> None:
+    for figure, explorable in pairs:
+        for slider in ranges(figure):
+            last = int(slider.get_attribute("max") or 0)
+            slider.focus()
+            shown = set()
+            for key, expected in (("Home", 0), ("End", last), ("ArrowLeft", last - 1)):
+                slider.press(key)
+                assert index(slider) == expected
+                assert said(slider)[0] == said(slider)[1]
+                assert not agrees(figure, explorable)
+                shown.add(figure.locator(".cfr-stage").inner_html())
+            assert len(shown) > 1, f"{explorable!r} shows the same at every position"
+
+
+def test_the_mouse_drags_every_slider(pairs: list[tuple[Locator, Explorable]]) -> None:
+    for figure, explorable in pairs:
+        for slider in ranges(figure):
+            last = int(slider.get_attribute("max") or 0)
+            slider.press("Home")
+            before = figure.locator(".cfr-stage").inner_html()
+            drag(slider, last // 2, last)
+            assert abs(index(slider) - last // 2) <= 1 + last // 50
+            assert said(slider)[0] == said(slider)[1]
+            assert figure.locator(".cfr-stage").inner_html() != before
+            assert not agrees(figure, explorable)
+
+
+def drag(slider: Locator, to: int, last: int) -> None:
+    """Take the handle where it is and pull it with the mouse."""
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box
+    handle, y = 16, box["y"] + box["height"] / 2
+    at = [
+        box["x"] + handle / 2 + (box["width"] - handle) * k / last for k in (index(slider), to)
+    ]
+    mouse = slider.page.mouse
+    mouse.move(at[0], y)
+    mouse.down()
+    mouse.move(at[1], y, steps=8)
+    mouse.up()
+
+
+def test_a_choice_is_made_by_keyboard_and_by_mouse(
+    pairs: list[tuple[Locator, Explorable]],
+) -> None:
+    for figure, explorable in pairs:
+        for select in figure.locator("select").all():
+            before = figure.locator(".cfr-stage").inner_html()
+            select.focus()
+            select.press("ArrowDown")
+            assert figure.locator(".cfr-stage").inner_html() != before
+            assert not agrees(figure, explorable)
+            for option in select.locator("option").all_text_contents()[:3]:
+                select.select_option(option)  # Chromium draws the list outside of the page
+                assert not agrees(figure, explorable)
+
+
+def test_a_walk_goes_by_keyboard_and_by_mouse(pairs: list[tuple[Locator, Explorable]]) -> None:
+    for figure, explorable in pairs:
+        names = [name for name, c in explorable.controls.items() if isinstance(c, Walk)]
+        for name in names:
+            walk = figure.locator(".cfr-walk")
+            back, start = (walk.get_by_role("button", name=n) for n in ("back", "start over"))
+            while start.is_enabled():  # an explorable may open within the game
+                start.click()
+            for _ in range(3):  # two steps by keyboard, one by mouse
+                way = walk.locator("button:not(:disabled)").last
+                before = figure.locator(".cfr-stage").inner_html()
+                if values(figure, explorable)[name]:
+                    way.press("Enter")
+                else:
+                    way.click()
+                assert figure.locator(".cfr-stage").inner_html() != before
+                assert walk.locator("button:focus").count() == 1, "the focus was lost"
+                assert not agrees(figure, explorable)
+            length = len(values(figure, explorable)[name])
+            back.press("Space")
+            assert len(values(figure, explorable)[name]) == length - 1
+            assert not agrees(figure, explorable)
+
+
+# ---- in time ---------------------------------------------------------------------------------
+
+STEP, CALM_STEP, REST = 150, 1_000, 500  # milliseconds, as in cfrlib/explore/page.js
+
+
+@pytest.mark.parametrize("still", [False, True], ids=["moving", "calm"])
+def test_play_starts_advances_and_pauses(chromium: Browser, visit: Visit, still: bool) -> None:
+    step = CALM_STEP if still else STEP
+    with reading(chromium, called(visit), still=still, clock=True) as other:
+        time = other.page.clock
+        for figure, explorable in match(other.page, called(visit)):
+            if explorable.play is None:
+                continue
+            button = figure.locator(".cfr-play")
+            k = list(explorable.controls).index(explorable.play)
+            slider = figure.locator(".cfr-control").nth(k).locator("input")
+            slider.press("Home")
+            button.press("Space")
+            assert button.get_attribute("aria-pressed") == "true"
+            time.run_for(step - 10)
+            assert index(slider) == 0
+            time.run_for(step)
+            assert index(slider) == 1
+            button.click()
+            assert button.get_attribute("aria-pressed") == "false"
+            time.run_for(3 * step)
+            assert index(slider) == 1, "it moves on though it was paused"
+            button.click()
+            last = int(slider.get_attribute("max") or 0)
+            time.run_for(step * last)
+            assert index(slider) == last
+            assert button.get_attribute("aria-pressed") == "false", "it stops at the end"
+            assert not agrees(figure, explorable)
+        assert not other.problems
+
+
+def test_words_are_announced_once_the_reader_rests(chromium: Browser) -> None:
+    with reading(chromium, "book/index.html", clock=True) as visit:
+        figure = visit.page.locator(FIGURE).first
+        words = figure.locator(".cfr-announce")
+        assert words.get_attribute("aria-live") == "polite"
+        for key in ("Home", "End"):
+            figure.locator("input").first.press(key)
+            visit.page.clock.run_for(REST - 10)
+            assert not words.text_content(), "nobody wants to hear what is passed over"
+        visit.page.clock.run_for(20)
+        heard = words.text_content() or ""
+        assert heard.startswith(
+            figure.locator(".cfr-panels").get_attribute("aria-label") or "?"
+        )
+        assert figure.locator("dd").last.inner_text() in heard
+
+
+# ---- what stands around ----------------------------------------------------------------------
+
+# Move every slider through a dozen positions; return the places of what stands below.
+SWEEP = """figure => {
+  const below = figure.querySelector("figcaption"), places = [];
+  const place = () => places.push(Math.round(below.getBoundingClientRect().top + scrollY));
+  for (const input of figure.querySelectorAll("input[type=range]")) {
+    for (let k = 0; k <= 12; k++) {
+      input.value = Math.round((k * input.max) / 12);
+      input.dispatchEvent(new Event("input"));
+      place();
+    }
+  }
+  for (const select of figure.querySelectorAll("select")) {
+    [...select.options].forEach((_, k) => {
+      select.selectedIndex = k;
+      select.dispatchEvent(new Event("change"));
+      place();
+    });
+  }
+  return [...new Set(places)];
+}"""
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_below_jumps(visit: Visit, size: tuple[int, int]) -> None:
+    visit.page.set_viewport_size({"width": size[0], "height": size[1]})
+    for figure in visit.page.locator(FIGURE).all():
+        places = figure.evaluate(SWEEP)
+        assert len(places) <= 1, figure.locator("figcaption").inner_text()[:60]
+
+
+def test_without_scripts_the_first_frame_stands(chromium: Browser, visit: Visit) -> None:
+    with reading(chromium, called(visit), scripts=False) as bare:
+        for figure in bare.page.locator(FIGURE).all():
+            assert figure.locator(".cfr-panels svg").first.is_visible()
+            assert figure.locator(".cfr-numbers dd").first.is_visible()
+            assert not figure.locator("input, select, button").filter(visible=True).count()
+
+
+def test_no_error_came_up_on_the_way(visit: Visit) -> None:
+    assert not visit.problems

@@ -1,0 +1,91 @@
+"""What a reader's connection carries the first time a page is opened."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import threading
+from collections.abc import Iterator
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+from playwright.sync_api import Browser
+from reader import HTML
+
+PAGE, FRAMES = 1_500_000, 400_000  # bytes
+TEXT = re.compile(r"\.(html|css|js|svg|json|txt)$")
+DATA = re.compile(r'<script type="application/json">.*?</script>', re.DOTALL)
+
+
+@cache
+def packed(path: str) -> bytes:
+    """Return a file as the servers of books send it: text in gzip, fonts as they are."""
+    return gzip.compress(Path(path).read_bytes(), 6)
+
+
+class Handler(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def send_head(self) -> BytesIO | BinaryIO | None:
+        path = self.translate_path(self.path)
+        if not TEXT.search(path) or not Path(path).is_file():
+            return super().send_head()
+        body = packed(path)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return BytesIO(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=HTML)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def transferred(browser: Browser, url: str) -> dict[str, int]:
+    """Return the bytes, heads and bodies, of everything that a first visit fetches."""
+    context = browser.new_context()
+    page = context.new_page()
+    names: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+
+    def asked(event: dict[str, Any]) -> None:
+        names[event["requestId"]] = event["request"]["url"]
+
+    def came(event: dict[str, Any]) -> None:
+        sizes[event["requestId"]] = int(event["encodedDataLength"])
+
+    network = context.new_cdp_session(page)
+    network.on("Network.requestWillBeSent", asked)
+    network.on("Network.loadingFinished", came)
+    network.send("Network.enable")
+    page.goto(url, wait_until="networkidle")
+    context.close()
+    return {names[request]: size for request, size in sizes.items()}
+
+
+def test_a_page_is_light(chromium: Browser, server: str, name: str) -> None:
+    sizes = transferred(chromium, server + name)
+    assert server + name in sizes
+    heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
+    print(f"{name}: {sum(sizes.values()):,} bytes in {len(sizes)} files, {heaviest}")
+    assert sum(sizes.values()) <= PAGE, heaviest
+
+
+def test_frames_are_light(name: str) -> None:
+    html = (HTML / name).read_text("utf-8")
+    whole, rest = (len(gzip.compress(text.encode())) for text in (html, DATA.sub("", html)))
+    print(f"{name}: {whole - rest:,} bytes are frames")
+    assert whole - rest <= FRAMES
