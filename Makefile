@@ -91,8 +91,9 @@ format: $(VENV)/.test ## let the formatter set the code and the cells
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test ## time cfrlib beside its peers
+bench: $(VENV)/.test ## time cfrlib beside its peers, and the sliders
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/latency.py
 
 # ---- housekeeping --------------------------------------------------------------------------
 

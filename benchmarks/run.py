@@ -165,8 +165,10 @@ def rows_of(samples):
     ]
 
 
-def show(rows):
-    head = ("Kuhn poker, vanilla CFR", "cfrlib", "peer", "ratio", "reach", "reached")
+HEAD = ("Kuhn poker, vanilla CFR", "cfrlib", "peer", "ratio", "reach", "reached")
+
+
+def show(rows, head=HEAD):
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     for row in (head, tuple("-" * w for w in widths), *rows):
         cells = [

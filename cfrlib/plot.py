@@ -22,7 +22,8 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.lines import TICKDOWN, TICKLEFT
+from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
 from cfrlib.cfr import Trace
 from cfrlib.game import Action, Game, action_label
@@ -217,23 +218,56 @@ def lines(
                 name, (0.01, level), xycoords=("axes fraction", "data"), va="bottom",
                 color=COLORS["muted"], fontsize=9,
             )  # fmt: skip
-        axes.set(xlabel=xlabel, xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
-        axes.set_title(ylabel, loc="left", x=-0.06, y=1.02)  # a fixed place costs no layout
-        for axis, scale in ((axes.xaxis, xscale), (axes.yaxis, yscale)):
-            if scale == "log":
-                axis.set_major_locator(LogLocator(numticks=7))
-                axis.set_major_formatter(FuncFormatter(_power_of_ten))
-                axis.set_minor_locator(NullLocator())
+        axes.set(xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
+        _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
+        _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
         if len(curves) > 1:
             axes.legend(loc=cast(Any, legend), handlelength=3)
     return figure
 
 
-def _power_of_ten(x: float, _: int) -> str:
+def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, str]:
+    """Return about five places for ticks within the limits, and how each reads."""
+    low, high = sorted(limits)
+    if scale == "log":
+        powers = [float(x) for x in LogLocator(numticks=6).tick_values(low, high)]
+        return {x: _power_of_ten(x) for x in powers if low <= x <= high}
+    places = [float(x) for x in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)]
+    write = ScalarFormatter()
+    write.create_dummy_axis()
+    words = write.format_ticks(places)
+    return {x: w for x, w in zip(places, words, strict=True) if low <= x <= high}
+
+
+def _power_of_ten(x: float) -> str:
     """Write 1,000 and 0.01 in digits, 10⁵ and 10⁻⁵ as powers."""
     if 1e-3 <= x < 1e4:
         return f"{x:,.0f}" if x >= 1 else f"{x:g}"
     return "10" + f"{np.log10(x):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:
+    """Draw ticks and words of one axis; Matplotlib's own take twice as long.
+
+    The x label stands below the axis, the y label above its upper end, where it can be read.
+    """
+    across = which == "x"
+    getattr(axes, f"{which}axis").set_visible(False)
+    frame = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
+    places = [(t, 0.0) if across else (0.0, t) for t in ticks]
+    axes.plot(
+        *np.transpose(places), linestyle="none", marker=TICKDOWN if across else TICKLEFT,
+        color=INK, transform=frame, clip_on=False, scalex=False, scaley=False,
+    )  # fmt: skip
+    write: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
+    write |= {"ha": "center", "va": "top"} if across else {"ha": "right", "va": "center"}
+    for place, words in zip(places, ticks.values(), strict=True):
+        axes.annotate(words, place, (0, -7) if across else (-7, 0), xycoords=frame, **write)
+    if across:
+        axes.annotate(label, (0.5, 0), (0, -23), xycoords="axes fraction", **write)
+    elif label:
+        axes.annotate(label, (0, 1), (-25, 8), xycoords="axes fraction",
+                      textcoords="offset points")  # fmt: skip
 
 
 def convergence(
@@ -291,8 +325,9 @@ def strategy_bars(
                 y, p, thick * 0.92, label=name, color=COLORS[SERIES[n % 4]],
                 alpha=1 - 0.45 * (n % 2),
             )  # fmt: skip
-        axes.set_yticks(np.arange(len(action_of)), names)
-        axes.set(xlabel=xlabel, xlim=(0, 1.02), ylim=(len(action_of) - 0.5, -0.5))
+        axes.set(xlim=(0, 1.02), ylim=(len(action_of) - 0.5, -0.5))
+        _draw_axis(axes, "x", _ticks((0, 1)), xlabel)
+        _draw_axis(axes, "y", dict(enumerate(names)), "")
         if len(strategies) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
     return figure

@@ -100,6 +100,7 @@
     let rest = 0;
 
     function draw(quietly) {
+      stage.style.minHeight = `${stage.offsetHeight}px`; // what follows moves down once, if ever
       stage.innerHTML = data.frames[frameNumber(sizes, at)].map((n) => data.pieces[n]).join("");
       clearTimeout(rest);
       if (quietly) return;
@@ -138,6 +139,7 @@
         if (at[k] >= last) stop();
       }, calm ? CALM_MS : PLAY_MS);
     }
+    window.addEventListener("resize", () => { stage.style.minHeight = ""; });
     if (button) button.addEventListener("click", () => (timer ? stop() : play()));
     figure.querySelector(".cfr-controls").hidden = false;
   }

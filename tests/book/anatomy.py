@@ -18,7 +18,7 @@ import numerals
 from prose import directives, strip_fences, visible_text
 
 ALGORITHM = ("01_regret_matching", "04_vanilla_cfr")  # chapters that teach one
-FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?(?:show|animate\w*)")  # of cfrlib.plot
+FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
 WORDS = ("alt", "caption")  # what a picture says besides itself
 LONGEST_CELL, WIDEST_LINE = 25, 78
@@ -73,9 +73,17 @@ def short(cell: Any) -> str:
 
 
 def figure_calls(cell: Any) -> list[ast.Call]:
-    """Return the calls of `show`, `plot.show`, `cfr.plot.animate_simplex` and their like."""
-    calls = [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Call)]
-    return [call for call in calls if FIGURE.fullmatch(ast.unparse(call.func))]
+    """Return the calls of `show`, `plot.show` and their like."""
+    return [call for call in calls(cell) if FIGURE.fullmatch(ast.unparse(call.func))]
+
+
+def calls(cell: Any) -> list[ast.Call]:
+    return [node for node in ast.walk(tree(cell)) if isinstance(node, ast.Call)]
+
+
+def explorable_calls(cell: Any) -> list[ast.Call]:
+    """Return the calls of `explore.Explorable`."""
+    return [call for call in calls(cell) if ast.unparse(call.func).endswith("Explorable")]
 
 
 # ---- the rules; each yields what is wrong ---------------------------------------------------
@@ -178,6 +186,12 @@ def figures(chapter: Chapter) -> Iterator[str]:
             yield f"the {block.kind} {block.title} has no `:alt:`"
 
 
+def explorables(chapter: Chapter) -> Iterator[str]:
+    """At least one; each checks its own words when it is made, and its repr is compared."""
+    if not any(explorable_calls(cell) for cell in chapter.code):
+        yield "no cell makes an `explore.Explorable(...)`"
+
+
 def comparison(chapter: Chapter) -> Iterator[str]:
     """Outputs that vary escape the comparison, and no others."""
     for cell in chapter.code:
@@ -234,7 +248,7 @@ def numbers(chapter: Chapter) -> Iterator[str]:
         pool.add_code(tree(cell))
         if UNCOMPARED not in tags(cell):  # neither a caption nor a timing proves anything
             pool.add_outputs(cell)
-        for call in figure_calls(cell):
+        for call in figure_calls(cell) + explorable_calls(cell):
             texts += [literal(word.value) for word in call.keywords if word.arg in WORDS]
     for number in numerals.unproved("\n\n".join(texts), pool):
         yield (
@@ -257,6 +271,7 @@ RULES = (
     cells,
     length,
     figures,
+    explorables,
     comparison,
     citations,
     links,

@@ -1,6 +1,7 @@
-"""Let the tests import the project's tools."""
+"""Let the tests import the project's tools, and what finds explorables."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+for folder in ("tools", "tests"):
+    sys.path.insert(0, str(Path(__file__).parents[2] / folder))

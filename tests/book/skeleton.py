@@ -69,7 +69,21 @@ CELLS: list[tuple[str, str, list[str]]] = [
     (
         "markdown",
         """
-        The first bar is the tallest.
+        The first bar is the tallest. Move it:
+        """,
+        [],
+    ),
+    (
+        "code",
+        """
+        explore.Explorable(draw, caption="Bars that move.", rounds=explore.Log(1, 10))
+        """,
+        ["hide-input"],
+    ),
+    (
+        "markdown",
+        """
+        And the others follow.
 
         ## What goes wrong
 

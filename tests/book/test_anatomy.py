@@ -28,7 +28,15 @@ def test_chapter(path: Path) -> None:
 
 # ---- each rule has an example that it catches ------------------------------------------------
 
-IMPORTS, FIRST, FILL, CODE, FIGURE, LAST = 1, 2, 3, 4, 5, 6  # cells of the skeleton
+IMPORTS, FIRST, FILL, CODE, FIGURE, EXPLORABLE, LAST = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+)  # cells of the skeleton
 
 
 def swap(cell: int, old: str, new: str) -> Callable[[Any], None]:
@@ -88,10 +96,12 @@ BAD = [
     ("length", append(FILL, "word " * 2_400)),
     ("figures", swap(FIGURE, 'alt="Three bars of different height.",', "")),
     ("figures", swap(FIGURE, "Look at the first bar.", "")),
-    ("figures", swap(FIGURE, "show(", "show(None)\ncfr.plot.animate_simplex(")),
+    ("figures", swap(FIGURE, "show(", "show(None)\ncfr.plot.show(")),
     ("figures", append(CODE, "\nplt.show()")),
     ("figures", append(LAST, "\n\n![](references.md)")),
     ("figures", append(LAST, "\n\n```{image} tree.svg\n```")),
+    ("explorables", swap(EXPLORABLE, "explore.Explorable", "print")),
+    ("cells", append(EXPLORABLE, "\n" * 50)),
     ("comparison", tag(FIGURE)),
     ("comparison", tag(IMPORTS, "nbval-ignore-output")),
     ("comparison", tag(CODE, "timing")),

@@ -76,7 +76,8 @@ def foreign(page: BeautifulSoup) -> list[str]:
 
 def repeated(page: BeautifulSoup) -> list[str]:
     """Inline scripts that a page runs twice; a second `const` is an error in the browser."""
-    scripts = [tag.get_text() for tag in page.find_all("script") if "const " in tag.get_text()]
+    texts = [tag.get_text() for tag in page.find_all("script")]
+    scripts = [text for text in texts if re.search(r"^\s{0,1}const ", text, re.MULTILINE)]
     return sorted({script[:200] for script in scripts if scripts.count(script) > 1})
 
 
