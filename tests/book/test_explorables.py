@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+import symtable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from explorables import PAGES, decode, explorables
+from explorables import PAGES, cells, decode, explorables
+from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,3 +40,60 @@ def test_page_and_kernel_show_the_same(page: Path) -> None:
                 control.set(live.parts[name], control.positions[k])
             shown = f'<div class="cfr-stage">{stage(*at)}</div>'
             assert live.stage.value == shown, f"{each} at {at}"
+
+
+# ---- a reader runs all cells, then moves -----------------------------------------------------
+
+
+def overwritten(sources: list[str]) -> list[str]:
+    """Names that an explorable's functions look up and a later cell gives another meaning."""
+    tables = [symtable.symtable(plain(source), "cell", "exec") for source in sources]
+    uses = {
+        function.get_name(): set(looked_up(function))
+        for table in tables
+        for function in table.get_children()
+        if function.get_type() == "function"
+    }
+    found = []
+    for n, (source, table) in enumerate(zip(sources, tables, strict=True)):
+        if "Explorable(" not in source:
+            continue
+        needed = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
+        for _ in uses:  # what they call, and what that calls
+            needed |= {name for known in needed & uses.keys() for name in uses[known]}
+        for later, other in enumerate(tables[n + 1 :], n + 1):
+            assigned = {s.get_name() for s in other.get_symbols() if s.is_assigned()}
+            found += [f"{name}: cell {n}, then {later}" for name in sorted(needed & assigned)]
+    return found
+
+
+def looked_up(function: symtable.SymbolTable) -> Iterator[str]:
+    yield from (symbol.get_name() for symbol in function.get_symbols() if symbol.is_global())
+    for inner in function.get_children():
+        yield from looked_up(inner)
+
+
+def plain(source: str) -> str:
+    return TransformerManager().transform_cell(source)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_later_cell_breaks_an_explorable(page: Path) -> None:
+    assert not overwritten(cells(page))
+
+
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        ("b = 2", ["b: cell 1, then 2"]),
+        ("for b in range(3):\n    pass", ["b: cell 1, then 2"]),
+        ("c = 2", ["c: cell 1, then 2"]),
+        ("def help():\n    pass", ["help: cell 1, then 2"]),
+        ("d = [b for b in 'xy']", []),
+        ("def other(b):\n    c = b", []),
+    ],
+)
+def test_overwritten(later: str, found: list[str]) -> None:
+    first = "c = 1\ndef help():\n    return [c for _ in 'xy']"
+    explorable = "b = 1\ndef draw(d):\n    return b + d + help()\nexplore.Explorable(draw)"
+    assert overwritten([first, explorable, later]) == found
