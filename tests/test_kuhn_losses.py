@@ -81,3 +81,31 @@ def test_the_table_holds_the_whole_family(page: dict[str, Any]) -> None:
         assert cfr.exploitability(page["game"], sheet) < 1e-15
         assert member["strategy"] == dict(sheet)
         assert member["value"] == pytest.approx([-1 / 18, 1 / 18], abs=1e-15)
+
+
+# ---- what the page says of these losses ----
+
+
+def mistakes(member: dict[str, Any]) -> set[tuple[str, str]]:
+    pairs = {(I, a): x for I, row in member["loss"].items() for a, x in row.items()}
+    return {pair for pair, x in pairs.items() if x > 1e-9}
+
+
+def test_no_alpha_punishes_what_one_fifth_does_not(page: dict[str, Any]) -> None:
+    members = page["table"]["members"]
+    assert len(mistakes(members[12])) == 7
+    for member in members:
+        assert mistakes(member) <= mistakes(members[12])
+
+
+def test_no_alpha_punishes_who_never_bluffs_or_calls_with_every_queen(
+    page: dict[str, Any],
+) -> None:
+    spared = {("J", "check"), ("J check", "check"), ("Q bet", "call"), ("Q check-bet", "call")}
+    for member in page["table"]["members"]:
+        assert not mistakes(member) & spared
+
+
+def test_who_never_bets_first_punishes_no_answer_to_a_bet(page: dict[str, Any]) -> None:
+    names = {infoset for infoset, _ in mistakes(page["table"]["members"][0])}
+    assert not names & {"J bet", "Q bet", "K bet"}

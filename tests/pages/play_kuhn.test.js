@@ -172,6 +172,7 @@ test("who makes no mistake is told of none", () => {
 test("a hand is told as it went", () => {
   const hand = { cards: ["Q", "K"], seat: 0, moves: ["check", "bet", "call"] };
   assert.deepEqual(kuhn.narrate(hand, 0), ["You check.", "The equilibrium bets.", "You call."]);
+  assert.deepEqual(kuhn.narrate(hand, 1), ["The equilibrium bets.", "You call."]);
   assert.equal(kuhn.outcome(hand), "Your queen loses to the king: you lose 2 chips.");
   assert.equal(kuhn.outcome({ ...hand, moves: ["bet", "fold"] }), "You win 1 chip.");
   assert.equal(kuhn.outcome({ ...hand, seat: 1, moves: ["bet", "fold"] }), "You lose 1 chip.");
