@@ -14,7 +14,7 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, cast
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import TICKDOWN, TICKLEFT
+from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
 from cfrlib.cfr import Trace
@@ -180,7 +180,6 @@ def lines(
     ylim: tuple[float, float] | None = None,
     levels: Mapping[str, float] | None = None,
     mark: float | None = None,
-    legend: str = "best",
     size: tuple[float, float] = (6.0, 3.3),
 ) -> Figure:
     """Draw named curves.
@@ -195,8 +194,6 @@ def lines(
         Horizontal lines to compare with.
     mark : float, optional
         An x at which to draw a vertical line, and a dot on every curve.
-    legend : str
-        Where the names stand, as in Matplotlib. Name a corner where figures are redrawn.
     size : (width, height) in inches
     """
     figure, axes = _new(*size, margins=(0.72, 0.2, 0.5, 0.3))
@@ -222,7 +219,7 @@ def lines(
         _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
         _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
         if len(curves) > 1:
-            axes.legend(loc=cast(Any, legend), handlelength=3)
+            _name(axes, "right")
     return figure
 
 
@@ -244,6 +241,15 @@ def _power_of_ten(x: float) -> str:
     if 1e-3 <= x < 1e4:
         return f"{x:,.0f}" if x >= 1 else f"{x:g}"
     return "10" + f"{np.log10(x):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _name(axes: Axes, side: Literal["left", "right"]) -> None:
+    """Name what is drawn, in a row above the axes, where it covers nothing."""
+    axes.legend(
+        loc="lower right" if side == "right" else "lower left",
+        bbox_to_anchor=(float(side == "right"), 1.0), ncols=4,
+        borderaxespad=0, handlelength=2.2, handletextpad=0.5, columnspacing=1.1,
+    )  # fmt: skip
 
 
 def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:
@@ -329,7 +335,7 @@ def strategy_bars(
         _draw_axis(axes, "x", _ticks((0, 1)), xlabel)
         _draw_axis(axes, "y", dict(enumerate(names)), "")
         if len(strategies) > 1:
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+            _name(axes, "left")
     return figure
 
 
@@ -432,7 +438,7 @@ def tree(
         )
     ends = sum(compiled.player[k] == TERMINAL for k in place)
     depth = max(x for x, _ in place.values())
-    width, height = size or (1.5 * depth + 1.2, max(1.6, 0.3 * ends))
+    width, height = size or (1.5 * depth + 1.2, max(1.6, 0.42 * ends))
     figure, axes = _new(width, height, margins=(0.2, 0.4, 0.15, 0.15))
     with mpl.rc_context(STYLE):
         for n, group in enumerate(highlight):

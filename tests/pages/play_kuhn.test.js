@@ -1,0 +1,188 @@
+// Tests of book/_static/play_kuhn.js. What is right comes from cfrlib and NumPy: pytest
+// (tests/browser/test_play_kuhn.py) writes it into the file that KUHN_FIXTURE names.
+"use strict";
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const test = require("node:test");
+
+const kuhn = require(path.join(__dirname, "../../book/_static/play_kuhn.js"));
+const right = JSON.parse(fs.readFileSync(process.env.KUHN_FIXTURE, "utf8"));
+const { members } = right.table;
+
+// mulberry32: a small generator with a seed
+function seeded(seed) {
+  let s = seed;
+  return () => {
+    s = (s + 0x6d2b79f5) | 0;
+    let t = Math.imul(s ^ (s >>> 15), 1 | s);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+function close(found, wanted, why) {
+  assert.ok(Math.abs(found - wanted) <= 1e-12, `${why}: ${found}, not ${wanted}`);
+}
+
+// within five standard errors
+function frequent(n, times, p, why) {
+  const gap = Math.abs(n - times * p), error = Math.sqrt(times * p * (1 - p));
+  assert.ok(gap <= 5 * error, `${why}: ${n} of ${times}, expected ${p}`);
+}
+
+// Play `n` hands as somebody who picks every action equally often.
+function session(n, strategy, random) {
+  return Array.from({ length: n }, (_, k) => {
+    let hand = kuhn.start(k % 2, strategy, random);
+    while (!kuhn.over(hand)) {
+      const { player, actions } = kuhn.turn(hand.moves);
+      assert.equal(player, hand.seat, "the script stops only where the reader decides");
+      hand = kuhn.act(hand, actions[Math.floor(random() * 2)], strategy, random);
+    }
+    return hand;
+  });
+}
+
+// ---- the rules ----
+
+test("every end of the game pays what cfrlib says", () => {
+  assert.equal(right.ends.length, 30);
+  for (const { cards, moves, utilities } of right.ends) {
+    assert.equal(kuhn.turn(moves), null);
+    assert.equal(kuhn.payoff(cards, moves), utilities[0]);
+    for (const seat of [0, 1]) assert.equal(kuhn.result({ cards, seat, moves }), utilities[seat]);
+  }
+});
+
+test("every decision is the one cfrlib describes", () => {
+  assert.equal(right.decisions.length, 24);
+  for (const { cards, moves, player, infoset, actions } of right.decisions) {
+    assert.deepEqual(kuhn.turn(moves), { player, actions });
+    assert.equal(kuhn.infoset(cards[player], moves), infoset);
+  }
+});
+
+// ---- chance ----
+
+test("the six deals are equally likely", () => {
+  const random = seeded(1), times = 60000, seen = {};
+  for (let k = 0; k < times; k++) {
+    const cards = kuhn.deal(random).join("");
+    seen[cards] = (seen[cards] || 0) + 1;
+  }
+  assert.deepEqual(Object.keys(seen).sort(), ["JK", "JQ", "KJ", "KQ", "QJ", "QK"]);
+  for (const [cards, n] of Object.entries(seen)) frequent(n, times, 1 / 6, cards);
+});
+
+test("deals stay in range at the ends of [0, 1)", () => {
+  assert.deepEqual(kuhn.deal(() => 0), ["J", "Q"]);
+  assert.deepEqual(kuhn.deal(() => 1 - 2 ** -53), ["K", "Q"]);
+});
+
+test("an action of probability 0 is never drawn, not even for want of rounding", () => {
+  for (const u of [0, 0.3, 1 - 2 ** -53]) {
+    assert.equal(kuhn.sample({ fold: 0, call: 1 }, () => u), "call");
+    assert.equal(kuhn.sample({ fold: 1, call: 0 }, () => u), "fold");
+    assert.equal(kuhn.sample({ fold: 0.2, call: 0.1, raise: 0 }, () => u === 0 ? 0 : 0.999), u ? "call" : "fold");
+  }
+});
+
+test("the opponent plays the table", () => {
+  for (const k of [0, 12, 20]) {
+    const { strategy } = members[k];
+    const hands = session(40000, strategy, seeded(k));
+    const theirs = kuhn.count(hands.map((hand) => ({ ...hand, seat: 1 - hand.seat })), strategy);
+    for (const [infoset, row] of Object.entries(theirs)) {
+      const times = row.check + row.bet || row.fold + row.call || 0;
+      for (const [action, n] of Object.entries(row)) {
+        frequent(n, times, strategy[infoset][action], `member ${k}, ${infoset}, ${action}`);
+      }
+    }
+  }
+});
+
+// ---- the score ----
+
+test("mean, spread and band are NumPy's", () => {
+  assert.ok(right.scores.length);
+  for (const { results, ...wanted } of right.scores) {
+    const found = kuhn.score(results);
+    for (const [name, value] of Object.entries(wanted)) close(found[name], value, name);
+  }
+});
+
+test("a band needs two hands", () => {
+  assert.deepEqual({ ...kuhn.score([]), sd: 0, half: 0 }, { hands: 0, total: 0, mean: 0, sd: 0, half: 0 });
+  assert.ok(Number.isNaN(kuhn.score([1]).half));
+});
+
+test("a leak shows when the band is as narrow as it is", () => {
+  const n = kuhn.handsToSee(1.2, 0.05);
+  assert.ok((1.96 * 1.2) / Math.sqrt(n) <= 0.05);
+  assert.ok((1.96 * 1.2) / Math.sqrt(n - 1) > 0.05);
+});
+
+test("the chart is as wide as it is told, whatever happened", () => {
+  for (const results of [[], [1], [1, 1], [-2, 1, 1, 2], Array(300).fill(2)]) {
+    const svg = kuhn.chart(results, 300);
+    assert.match(svg, /viewBox="0 0 300 \d+" role="img" aria-label="[^"]+"/);
+    assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
+  }
+});
+
+// ---- the reader's strategy ----
+
+test("the reader's actions are counted, and nobody else's", () => {
+  for (const { hands, counts } of right.leaks) {
+    assert.deepEqual(kuhn.count(hands, members[0].loss), counts);
+  }
+});
+
+test("estimates are frequencies, and null where there are none", () => {
+  const counts = { "K bet": { fold: 1, call: 3 }, "J": { check: 0, bet: 0 } };
+  assert.deepEqual(kuhn.estimate(counts), { "K bet": { fold: 0.25, call: 0.75 }, "J": null });
+});
+
+test("the leak is what cfrlib's best response gains", () => {
+  assert.ok(right.leaks.length);
+  for (const { member, counts, leak } of right.leaks) {
+    const found = kuhn.leak(counts, members[member].loss);
+    close(found.total, leak, `member ${member}`);
+    close(found.rows.reduce((sum, row) => sum + row.cost, 0), leak, "sum of the rows");
+  }
+});
+
+test("who only folds kings is told so", () => {
+  const { loss } = members[12], counts = kuhn.count([], loss);
+  counts["K bet"] = { fold: 3, call: 0 };
+  const { worst, total } = kuhn.leak(counts, loss);
+  assert.deepEqual([worst.name, worst.mistake], ["K bet", "fold"]);
+  close(total, 0.5 * loss["K bet"].fold, "half of the hands");
+});
+
+test("who makes no mistake is told of none", () => {
+  const counts = kuhn.count([], members[12].loss);
+  counts["K bet"].call = counts["J"].check = counts["J"].bet = 5;
+  assert.equal(kuhn.leak(counts, members[12].loss).worst, null);
+});
+
+// ---- words ----
+
+test("a hand is told as it went", () => {
+  const hand = { cards: ["Q", "K"], seat: 0, moves: ["check", "bet", "call"] };
+  assert.deepEqual(kuhn.narrate(hand, 0), ["You check.", "The equilibrium bets.", "You call."]);
+  assert.deepEqual(kuhn.narrate(hand, 1), ["The equilibrium bets.", "You call."]);
+  assert.equal(kuhn.outcome(hand), "Your queen loses to the king: you lose 2 chips.");
+  assert.equal(kuhn.outcome({ ...hand, moves: ["bet", "fold"] }), "You win 1 chip.");
+  assert.equal(kuhn.outcome({ ...hand, seat: 1, moves: ["bet", "fold"] }), "You lose 1 chip.");
+  assert.equal(kuhn.outcome({ ...hand, moves: ["bet", "fold"] }, true), "You win 1 chip. They held the king.");
+});
+
+test("numbers are written as people write them", () => {
+  assert.deepEqual([0, 1, -2].map((x) => kuhn.signed(x)), ["0", "+1", "−2"]);
+  assert.deepEqual([-0.004, 0.126].map((x) => kuhn.signed(x, 2)), ["0.00", "+0.13"]);
+  assert.deepEqual([0, 1, 12, 20].map(kuhn.alphaText), ["0", "1/60 ≈ 0.017", "1/5 = 0.20", "1/3 ≈ 0.333"]);
+  assert.equal(kuhn.range(members, "Q check-bet"), "0.33–0.67");
+  assert.equal(kuhn.range(members, "K bet"), "1.00");
+});
