@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from kuhn_page import leak, namespace
-from playwright.sync_api import Browser, Locator, Page, Route, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, Route
 
 import cfrlib as cfr
 
@@ -34,10 +33,6 @@ SEEDED = """(() => {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
 })();"""
-
-sys.path.insert(0, str(ROOT / "tools"))
-
-import chromium  # noqa: E402
 
 Choose = Callable[[list[str]], str]
 
@@ -140,17 +135,6 @@ def test_script_under_node(tmp_path: Path) -> None:
 # ---- the built page --------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def kuhn_browser() -> Iterator[Browser]:
-    if not BUILT.exists():
-        pytest.fail("the book is not built; run `make book`", pytrace=False)
-    with sync_playwright() as playwright:
-        path = chromium.executable()
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @dataclass
 class Table:
     """The game in a browser, and what was seen of it."""
@@ -235,8 +219,6 @@ def sit_down(browser: Browser, seed: int = 1, **options: Any) -> Table:
     table.page.on("pageerror", lambda error: table.faults.append(str(error)))
     table.page.on("console", lambda m: m.type == "error" and table.faults.append(m.text))
     table.page.add_init_script(SEEDED % seed)
-    # the theme complains when no mode is stored yet
-    table.page.add_init_script("localStorage.mode = localStorage.theme = 'light'")
     table.page.goto(BUILT.as_uri())
     return table
 
@@ -252,9 +234,9 @@ def folds_kings(actions: list[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def played(kuhn_browser: Browser) -> Iterator[Table]:
+def played(chromium: Browser) -> Iterator[Table]:
     """Return a table after sixty hands, half of them clicked, half typed."""
-    table = sit_down(kuhn_browser)
+    table = sit_down(chromium)
     table.play(30, at_random(1))
     table.play(30, at_random(2), keys=True)
     yield table
@@ -262,8 +244,8 @@ def played(kuhn_browser: Browser) -> Iterator[Table]:
 
 
 @pytest.fixture
-def fresh(kuhn_browser: Browser) -> Iterator[Table]:
-    table = sit_down(kuhn_browser)
+def fresh(chromium: Browser) -> Iterator[Table]:
+    table = sit_down(chromium)
     yield table
     table.page.context.close()
 
@@ -369,8 +351,8 @@ def test_a_key_held_down_plays_once(fresh: Table) -> None:
     assert len(fresh.find("log li").all()) <= 4
 
 
-def test_the_page_fits_a_phone(kuhn_browser: Browser) -> None:
-    table = sit_down(kuhn_browser, viewport={"width": 360, "height": 740})
+def test_the_page_fits_a_phone(chromium: Browser) -> None:
+    table = sit_down(chromium, viewport={"width": 360, "height": 740})
     table.play(52, at_random(7))
     assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
     rows = table.find("scroll").evaluate("box => [box.scrollWidth, box.clientWidth]")
@@ -378,8 +360,8 @@ def test_the_page_fits_a_phone(kuhn_browser: Browser) -> None:
     table.page.context.close()
 
 
-def test_without_scripts_the_strategy_can_be_read(kuhn_browser: Browser) -> None:
-    table = sit_down(kuhn_browser, java_script_enabled=False)
+def test_without_scripts_the_strategy_can_be_read(chromium: Browser) -> None:
+    table = sit_down(chromium, java_script_enabled=False)
     assert "scripts" in table.text("plain")
     assert table.find("plain tbody tr").count() == 12
     assert table.find("game").count() == 0
