@@ -33,7 +33,7 @@ from cfrlib.regret import (
 from cfrlib.sequence import (
     SequenceForm,
     Treeplexes,
-    behaviour,
+    behavior,
     gradient,
     kernel,
     realize,
@@ -53,7 +53,7 @@ class Tables(NamedTuple):
     regret: Floats  # cumulative counterfactual regret R(I, a)
     sigma: Floats  # current strategy σ(a | I)
     plan: Floats  # its realization plan
-    total: Floats  # Σ_t weight_t · plan_t: the average, unnormalised
+    total: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
     values: Floats  # scratch: gradient, then counterfactual values
     done: npt.NDArray[np.int64]  # iterations; counted in the kernel, for interrupts' sake
 
@@ -404,7 +404,7 @@ class CFR:
 
     def _average(self) -> Floats:
         sigma = np.empty(self._form.num_sequences)
-        behaviour(self._form.treeplexes, self._tables.total, sigma)
+        behavior(self._form.treeplexes, self._tables.total, sigma)
         return sigma
 
     def _measure(self) -> list[float]:

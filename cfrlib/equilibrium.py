@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cfrlib.game import Action, Game
-from cfrlib.sequence import SequenceForm, behaviour, sequence_form
+from cfrlib.sequence import SequenceForm, behavior, sequence_form
 from cfrlib.sequence import best_response as _best_response_kernel
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
 from cfrlib.tree import Floats
@@ -235,7 +235,7 @@ def solve_lp(game: Game) -> LPSolution:
     if abs(values[0] + values[1]) > 1e-6 * (1 + abs(values[0])):
         raise RuntimeError(f"primal {values[0]} and dual {-values[1]} disagree for {game!r}")
     sigma = np.empty(form.num_sequences)
-    behaviour(form.treeplexes, plan, sigma)
+    behavior(form.treeplexes, plan, sigma)
     return LPSolution(values[0], Strategy.from_vector(form, sigma))
 
 

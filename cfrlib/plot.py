@@ -1,9 +1,9 @@
 """Figures of the book: convergence, paths on the simplex, game trees, strategy bars.
 
 Every function returns a Matplotlib figure; :func:`show` turns it into an inline SVG with a
-caption and an alternative text, whose ink follows the page's light or dark theme. Colours
+caption and an alternative text, whose ink follows the page's light or dark theme. Colors
 have a meaning: regret, strategy, value and reach each keep theirs throughout the book, and
-no picture relies on colour alone. Figures are also redrawn while a slider moves, so their
+no picture relies on color alone. Figures are also redrawn while a slider moves, so their
 axes have few ticks and fixed margins: what costs Matplotlib time is ticks and layout.
 """
 
@@ -37,8 +37,8 @@ COLORS = {
     "reach": "#9C4F84",
     "muted": "#767676",
 }
-INK = "#010203"  # stands for the colour of the text around the figure
-PAPER = "#FDFEFD"  # stands for the colour of the page
+INK = "#010203"  # stands for the color of the text around the figure
+PAPER = "#FDFEFD"  # stands for the color of the page
 SERIES = ("strategy", "regret", "value", "reach")
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
@@ -79,7 +79,7 @@ class Picture:
 
 
 def inline_svg(figure: Figure, attributes: str, *, key: str = "", crop: bool = True) -> str:
-    """Return `figure` as SVG to stand in a page, its ink in the colours of the page's theme.
+    """Return `figure` as SVG to stand in a page, its ink in the colors of the page's theme.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def show(figure: Figure, *, alt: str, caption: str) -> Picture:
 
 
 def _themed(svg: str, attributes: str, key: str) -> str:
-    """Make Matplotlib's SVG part of a page: ids of its own, the theme's colours, a label."""
+    """Make Matplotlib's SVG part of a page: ids of its own, the theme's colors, a label."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'<g id="\w+">', "<g>", svg)  # groups are never referred to
@@ -146,7 +146,7 @@ def _themed(svg: str, attributes: str, key: str) -> str:
 
 
 def _theme_color(found: re.Match[str]) -> str:
-    """Return the CSS colour that stands for a colour of the palette."""
+    """Return the CSS color that stands for a color of the palette."""
     if found[0].upper() == INK:
         return "currentColor"
     if found[0].upper() == PAPER:  # the book's variable, then JupyterLab's
@@ -328,8 +328,8 @@ def strategy_bars(
             y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * thick
             p = [strategy[infoset][action] for infoset, action in action_of.items()]
             axes.barh(
-                y, p, thick * 0.92, label=name, color=COLORS[SERIES[n % 4]],
-                alpha=1 - 0.45 * (n % 2),
+                y, p, thick * 0.92, label=name,
+                color=COLORS[("strategy", "muted", "value", "reach")[n % 4]],
             )  # fmt: skip
         axes.set(xlim=(0, 1.02), ylim=(len(action_of) - 0.5, -0.5))
         _draw_axis(axes, "x", _ticks((0, 1)), xlabel)
@@ -370,7 +370,7 @@ def simplex(
         axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1)
         for n, (name, path) in enumerate(paths.items()):
             xy = to_simplex(path)
-            color = COLORS[("regret", "strategy", "value")[n % 3]]
+            color = COLORS[("muted", "strategy", "value")[n % 3]]
             style: dict[str, Any] = {
                 "color": color,
                 "linestyle": "-",
@@ -420,7 +420,7 @@ def tree(
     labels : bool
         Whether to write actions on the branches and payoffs at the ends.
     highlight : sequence of infosets or of lists of histories
-        The histories of each are ringed in a colour of their own and joined by a line.
+        The histories of each are ringed in a color of their own and joined by a line.
     size : (width, height) in inches, optional
 
     Raises

@@ -106,7 +106,7 @@ def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> No
 
 
 @kernel
-def behaviour(form: Treeplexes, plan: Floats, sigma: Floats) -> None:
+def behavior(form: Treeplexes, plan: Floats, sigma: Floats) -> None:
     """Turn a realization plan, or a sum of such plans, back into probabilities.
 
     σ[I,a] = x[I,a] / Σ_b x[I,b]; uniform where the plan never arrives.
@@ -154,7 +154,7 @@ class SequenceForm:
     def uniform(self) -> Floats:
         """Return the uniform strategy, shape (sequences,)."""
         sigma = np.empty(self.num_sequences)
-        behaviour(self.treeplexes, np.zeros(self.num_sequences), sigma)
+        behavior(self.treeplexes, np.zeros(self.num_sequences), sigma)
         return sigma
 
     def plans(self, sigma: Floats) -> Floats:

@@ -105,7 +105,7 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
 
 
 class Strategy(InfosetTable):
-    """A behavioural strategy for every player: the profile σ.
+    """A behavioral strategy for every player: the profile σ.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ def test_svg_is_labelled_and_follows_the_theme(figures):
         lower = html.lower()
         assert "currentcolor" in lower, name
         assert plot.INK.lower() not in lower and plot.PAPER.lower() not in lower, name
-        for color in plot.COLORS.values():  # every palette colour is a variable with fallback
+        for color in plot.COLORS.values():  # every palette color is a variable with fallback
             assert not re.search(rf"(?<!, ){color.lower()}", lower), (name, color)
 
 

@@ -113,7 +113,7 @@ def hosted_first(nb: Any) -> Any:
 
 
 def normal_form(nb: Any) -> Any:
-    """Return a normalised copy of a notebook."""
+    """Return a normalized copy of a notebook."""
     cells, count = [], 0
     for cell in nb.cells:
         new: dict[str, Any] = {key: cell[key] for key in ("cell_type", "id", "source")}
@@ -130,7 +130,7 @@ def normal_form(nb: Any) -> Any:
 
 
 def faults(nb: Any) -> list[str]:
-    """Return what normalising does not cure."""
+    """Return what normalizing does not cure."""
     found = []
     for cell in nb.cells:
         first = cell.source.strip().partition("\n")[0]

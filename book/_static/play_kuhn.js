@@ -466,7 +466,7 @@
       if (left > 0) {
         put(find("leak"), `<p>After ${ENOUGH} hands your own strategy appears here, with what it ` +
           `leaks: ${left} more to play.</p><progress max="${ENOUGH}" value="${now.hands}" ` +
-          'aria-label="Hands towards your strategy"></progress>');
+          'aria-label="Hands toward your strategy"></progress>');
         return;
       }
       const counts = count(hands, loss), found = leak(counts, loss);
