@@ -7,6 +7,9 @@
 The normal form keeps sources and what a diff can show: text, streams and short HTML. It drops
 pictures, widgets and times, so that running an unchanged notebook again changes no byte. The
 book's build executes the notebooks anyway and has all pictures.
+
+It also begins every chapter with the cell that installs the package on Colab, so that no author
+types it.
 """
 
 from __future__ import annotations
@@ -31,6 +34,22 @@ LONGEST_HTML = 20_000
 TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 KEPT = ("mystnb", "tags")  # the cell metadata that means something
+CHAPTER = re.compile(r"\d\d_")
+# A notebook that Colab opened from GitHub can ask where it is from, so a fork installs itself.
+HOSTED = """\
+import sys
+
+if "google.colab" in sys.modules:  # install the book this page is from
+    from urllib.parse import unquote
+
+    import requests
+
+    sessions = requests.get("http://172.28.0.12:9000/api/sessions").json()
+    page = unquote(sessions[0]["path"]).removeprefix("fileId=")
+    assert "/blob/" in page, "open this page from its repository on GitHub"
+    home, _, place = page.partition("/blob/")
+    branch = place.partition("/book/")[0]
+    %pip install -q git+{home}@{branch}"""
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
@@ -85,6 +104,14 @@ def read(text: str) -> Any:
     return nbformat.reads(json.dumps(raw), as_version=4)
 
 
+def hosted_first(nb: Any) -> Any:
+    """Put the cell for hosted notebooks below the title, in place of an older one."""
+    cells = [cell for cell in nb.cells if cell.id != "colab"]
+    first = nbformat.v4.new_code_cell(HOSTED, id="colab", execution_count=1)
+    first.metadata["tags"] = ["remove-cell"]
+    return nbformat.from_dict({**nb, "cells": [cells[0], first, *cells[1:]]})
+
+
 def normal_form(nb: Any) -> Any:
     """Return a normalised copy of a notebook."""
     cells, count = [], 0
@@ -131,6 +158,8 @@ def process(path: Path, *, run: bool, check: bool) -> list[str]:
     """Bring one file into normal form, or check that it is; return the complaints."""
     before = path.read_text(encoding="utf-8")
     nb = read(before)
+    if CHAPTER.match(path.name):
+        nb = hosted_first(nb)
     complaints = [f"{path}: {fault}; {CURE}" for fault in faults(nb)] if check else []
     if run:
         try:

@@ -90,9 +90,8 @@ def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
-    os.environ["CFRLIB_PAGE"] = (
-        "1"  # kernels started from here draw explorables for a page
-    )
+    # kernels that Sphinx starts draw explorables for a page
+    os.environ["CFRLIB_PAGE"] = "1"
     app.add_js_file(None, body=NO_QUOTES_FROM_A_FOLDER)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("html-page-context", greet_first_visitors)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import ipywidgets
 
 Changed = Callable[[], None]
-STYLE = {"description_width": "initial"}
+STYLE = {"description_width": "9rem"}
 WIDE = {"width": "28rem", "max_width": "100%"}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import nbformat
 from nbformat import v4
+from notebooks import HOSTED
 
 CELLS: list[tuple[str, str, list[str]]] = [
     (
@@ -28,14 +29,10 @@ CELLS: list[tuple[str, str, list[str]]] = [
     (
         "code",
         """
-        try:
-            import cfrlib as cfr
-        except ImportError:  # a hosted notebook
-            %pip install --quiet cfrlib
-            import cfrlib as cfr
+        import cfrlib as cfr
         from cfrlib.plot import show
         """,
-        ["colab-setup"],
+        [],
     ),
     (
         "markdown",
@@ -141,7 +138,8 @@ CELLS: list[tuple[str, str, list[str]]] = [
 def chapter(words: int = 1_200) -> Any:
     """Return the skeleton, filled with prose up to a number of words."""
     cells, count = [], 0
-    for kind, text, tags in CELLS:
+    every = [CELLS[0], ("code", HOSTED, ["remove-cell"]), *CELLS[1:]]
+    for kind, text, tags in every:
         source = dedent(text).strip()
         if kind == "code":
             count += 1
@@ -151,12 +149,12 @@ def chapter(words: int = 1_200) -> Any:
         if tags:
             cell.metadata["tags"] = tags
         cells.append(cell)
-    cells[3].outputs = [
+    cells[4].outputs = [
         v4.new_output(
             "execute_result",
             {"text/plain": "[0.6666666666666666, 0.0, 0.3333333333333333]"},
             execution_count=2,
         )
     ]
-    cells.insert(3, v4.new_markdown_cell("Regret looks back at what you did. " * (words // 7)))
+    cells.insert(4, v4.new_markdown_cell("Regret looks back at what you did. " * (words // 7)))
     return nbformat.from_dict(v4.new_notebook(cells=cells))

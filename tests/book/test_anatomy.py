@@ -28,15 +28,8 @@ def test_chapter(path: Path) -> None:
 
 # ---- each rule has an example that it catches ------------------------------------------------
 
-IMPORTS, FIRST, FILL, CODE, FIGURE, EXPLORABLE, LAST = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    7,
-    8,
-)  # cells of the skeleton
+# cells of the skeleton
+HOSTED, IMPORTS, FIRST, FILL, CODE, FIGURE, EXPLORABLE, LAST = 1, 2, 3, 4, 5, 6, 8, 9
 
 
 def swap(cell: int, old: str, new: str) -> Callable[[Any], None]:
@@ -80,6 +73,7 @@ BAD = [
     ("head", swap(0, "|", "")),
     ("head", swap(0, "You need", "Prerequisites")),
     ("imports", append(IMPORTS, "\nrounds = 3")),
+    ("imports", swap(HOSTED, "git+", "")),
     ("sections", swap(LAST, "## What goes wrong", "## Traps")),
     ("sections", swap(LAST, "Note on the sources", "Note")),
     ("sections", swap(LAST, "## Summary", "### Summary")),

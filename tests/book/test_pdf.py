@@ -1,0 +1,74 @@
+"""The book on paper: every chapter is there, the outline leads to it, no link leads astray."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+import pdf
+import pytest
+from pypdf import PdfReader
+from test_build import HTML
+
+Entry = tuple[int, str, int]  # depth, title, leaf
+
+
+@pytest.fixture(scope="module")
+def book() -> PdfReader:
+    assert (HTML / "index.html").exists(), "`make book` first"
+    pdf.main()
+    return PdfReader(pdf.OUT)
+
+
+def entries(book: PdfReader, outline: Any = None, depth: int = 0) -> list[Entry]:
+    found: list[Entry] = []
+    for item in book.outline if outline is None else outline:
+        if isinstance(item, list):
+            found += entries(book, item, depth + 1)
+        else:
+            leaf = book.get_destination_page_number(item)
+            assert leaf is not None
+            found.append((depth, str(item.title), leaf))
+    return found
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))  # ﬁ is fi
+
+
+def test_outline_follows_the_book(book: PdfReader) -> None:
+    found = entries(book)
+    leaves = [leaf for _, _, leaf in found]
+    assert leaves == sorted(leaves) and leaves[0] == 1  # behind the cover
+    assert [depth for depth, _, _ in found].count(0) == len(pdf.pages())
+    assert sum(depth == 1 for depth, _, _ in found) > 30
+    assert len(book.pages) > 40
+
+
+def test_every_title_is_on_its_leaf(book: PdfReader) -> None:
+    for _, title, leaf in entries(book):
+        assert squeezed(title) in squeezed(book.pages[leaf].extract_text()), (title, leaf)
+
+
+def test_leaves_are_numbered(book: PdfReader) -> None:
+    for n in (2, 10, len(book.pages)):
+        assert book.pages[n - 1].extract_text().rstrip().endswith(str(n))
+
+
+def test_links_stay_in_the_book_or_leave_the_machine_alone(book: PdfReader) -> None:
+    inside, outside = 0, 0
+    for leaf in book.pages:
+        for reference in leaf.get("/Annots", []):  # type: ignore[attr-defined]
+            link = reference.get_object()
+            uri = str(link.get("/A", {}).get("/URI", ""))
+            assert not uri.startswith("file:"), uri
+            inside += "/Dest" in link
+            outside += bool(uri)
+    assert inside > 40 and outside
+
+
+def test_solutions_are_printed_and_controls_are_not(book: PdfReader) -> None:
+    text = " ".join(leaf.extract_text() for leaf in book.pages)
+    assert "Rock would have earned −1, paper 0, scissors 1" in text.replace("\n", " ")
+    assert "▶ play" not in text and "Show code cell" not in text

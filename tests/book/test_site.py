@@ -1,0 +1,174 @@
+"""The site around the pages: launch buttons, hosted notebooks, downloads, descriptions."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from IPython.core.inputtransformer2 import TransformerManager
+from notebooks import HOSTED
+
+ROOT = Path(__file__).parents[2]
+HTML = ROOT / "_build" / "html"
+CHAPTERS = sorted((ROOT / "book").glob("[0-9][0-9]_*.ipynb"))
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+
+import repository  # noqa: E402
+import social  # noqa: E402
+
+# ---- launch buttons --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://github.com/some-one/a.book",
+        "https://github.com/some-one/a.book.git",
+        "https://user:secret@github.com/some-one/a.book.git",
+        "git@github.com:some-one/a.book.git",
+        "ssh://git@github.com/some-one/a.book",
+        "ssh://git@github.com:22/some-one/a.book.git",
+        " https://github.com/some-one/a.book/\n",
+    ],
+)
+def test_addresses_of_one_repository(address: str) -> None:
+    assert repository.github(address) == "https://github.com/some-one/a.book"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "/srv/git/book.git", "https://example.org/o/r", "https://github.com/o",
+     "https://notgithub.com/o/r", "https://example.org/github.com/o/r"],
+)  # fmt: skip
+def test_addresses_elsewhere(address: str) -> None:
+    assert repository.github(address) is None
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a repository with a remote, and an environment that says nothing."""
+    for name in ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH"):
+        monkeypatch.delenv(name, raising=False)
+    repository.git(tmp_path, "init", "--initial-branch", "spring")
+    repository.git(tmp_path, "remote", "add", "origin", "git@github.com:fork/book.git")
+    return tmp_path
+
+
+def test_a_fork_is_right_without_editing(clone: Path) -> None:
+    found = repository.options(clone)
+    assert found["repository_url"] == "https://github.com/fork/book"
+    assert found["repository_branch"] == "spring"
+    assert found["launch_buttons"]["notebook_interface"] == "jupyterlab"
+
+
+def test_the_environment_comes_first(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFR_BOOK_REPOSITORY", "https://github.com/main/book")
+    monkeypatch.setenv("CFR_BOOK_BRANCH", "v1")
+    found = repository.options(clone)
+    assert found["repository_url"] == "https://github.com/main/book"
+    assert found["repository_branch"] == "v1"
+
+
+def test_without_an_address_there_are_no_buttons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CFR_BOOK_REPOSITORY", raising=False)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    said: list[str] = []
+    monkeypatch.setattr(repository.log, "info", lambda text, *a: said.append(text % a))
+    assert repository.options(tmp_path) == {}
+    assert said == [
+        "No launch buttons: there is no address. Set CFR_BOOK_REPOSITORY to have them."
+    ]
+    monkeypatch.setenv("CFR_BOOK_REPOSITORY", "https://example.org/o/r")
+    assert repository.options(tmp_path) == {}
+    assert len(said) == 2 and "not on github.com" in said[1]
+
+
+# ---- hosted notebooks ------------------------------------------------------------------------
+
+
+def run_hosted(monkeypatch: pytest.MonkeyPatch, path: str | None) -> list[str]:
+    """Run the first cell where Colab would, or would not, be; return what %pip was told."""
+    told: list[str] = []
+    names: dict[str, Any] = {}
+
+    def magic(name: str, line: str) -> None:  # IPython fills in what stands in braces
+        told.append(f"{name} {re.sub(r'{(.*?)}', lambda m: str(eval(m[1], names)), line)}")
+
+    if path is not None:
+        answer = types.SimpleNamespace(json=lambda: [{"path": path}])
+        asked = types.SimpleNamespace(get=lambda address: answer)
+        monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
+        monkeypatch.setitem(sys.modules, "requests", asked)
+    names["get_ipython"] = lambda: types.SimpleNamespace(run_line_magic=magic)
+    exec(TransformerManager().transform_cell(HOSTED), names)
+    return told
+
+
+def test_first_cell_does_nothing_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run_hosted(monkeypatch, None) == []
+
+
+@pytest.mark.parametrize("branch", ["main", "fix/typo"])
+def test_first_cell_installs_on_colab(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:
+    place = f"github.com/fork/book/blob/{branch}/book/01_regret_matching.ipynb".replace(
+        "/", "%2F"
+    )
+    told = run_hosted(monkeypatch, f"fileId=https%3A%2F%2F{place}")
+    assert told == [f"pip install -q git+https://github.com/fork/book@{branch}"]
+
+
+def test_first_cell_says_what_to_do_with_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError, match="open this page from its repository"):
+        run_hosted(monkeypatch, "fileId=1aBcD")
+
+
+# ---- built pages -----------------------------------------------------------------------------
+
+
+def page(name: str) -> BeautifulSoup:
+    return BeautifulSoup((HTML / "book" / f"{name}.html").read_text("utf-8"), "html.parser")
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_can_be_downloaded(path: Path) -> None:
+    """The download is the committed notebook, which the notebook tests run."""
+    links = page(path.stem).select('a[href$=".ipynb"]')
+    assert links
+    for link in links:
+        target = (HTML / "book" / str(link["href"])).resolve()
+        assert target.read_bytes() == path.read_bytes()
+
+
+def test_pages_say_what_they_are_about() -> None:
+    for path in CHAPTERS:
+        head = page(path.stem).head
+        assert isinstance(head, Tag)
+        found = {
+            str(m.get("property") or m.get("name")): m.get("content") for m in head("meta")
+        }
+        assert found["og:title"] and found["og:description"] == found["description"]
+        assert 40 < len(str(found["description"])) <= social.LONGEST + 2
+        assert "og:image" not in found, "a picture needs the address of the site"
+
+
+def test_a_picture_has_an_absolute_address() -> None:
+    words = social.tags('A "title"', "About", "book/index", "https://example.org/cfr/")
+    assert 'property="og:image" content="https://example.org/cfr/_static/cover.png"' in words
+    assert 'content="A &quot;title&quot;"' in words and "summary_large_image" in words
+    assert (HTML / "_static" / "cover.png").stat().st_size < 150_000
+
+
+def test_the_index_tells_the_time_of_each_chapter() -> None:
+    """The chapters' own tables are the source."""
+    rows = {row.find("a")["href"]: row for row in page("index").select("tr:has(a)")}  # type: ignore[index]
+    for path in CHAPTERS:
+        own = re.search(r"\*\*Time\*\* \| (\d+) minutes to read", path.read_text("utf-8"))
+        assert own, f"{path.name} has no row `Time`"
+        assert f"{own[1]} min" in rows[f"{path.stem}.html"].get_text(" ")

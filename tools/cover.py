@@ -1,0 +1,90 @@
+"""Draw the cover: book/_static/cover.svg, and cover.png for links that are shared.
+
+    python tools/cover.py
+
+The path is the average strategy of regret matching on biased rock–paper–scissors, as chapter 1
+computes it, from the first round to the 3,000th.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import chromium
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+import cfrlib as cfr
+from cfrlib.plot import COLORS, to_simplex
+
+WIDTH, HEIGHT = 1200, 630
+STATIC = Path(__file__).parents[1] / "book" / "_static"
+PAPER, INK, FAINT = "#fbfaf7", "#1f2933", "#c9ccd1"
+TITLE = ("Counterfactual", "Regret", "Minimization")
+SUBTITLE = "from Rock–Paper–Scissors to Koi-Koi"
+
+
+def place(strategies: np.ndarray) -> np.ndarray:
+    """Return where distributions over rock, paper and scissors lie on the cover."""
+    xy = to_simplex(strategies)
+    return np.stack([655 + 470 * xy[..., 0], 115 + 470 * (np.sqrt(0.75) - xy[..., 1])], axis=-1)
+
+
+def points(places: np.ndarray) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+def svg() -> str:
+    """Return the cover."""
+    run = cfr.play(cfr.games.RockPaperScissors(3), 3_000, seed=0)
+    corners, end = place(np.eye(3)), place(np.array([0.2, 0.6, 0.2]))
+    current, average = place(run.current[0][:400]), place(run.average[0])
+    rays = "".join(
+        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"/>'
+        for x, y in corners
+    )
+    title = "".join(
+        f'<text x="80" y="{195 + 72 * n}" font-size="60" font-weight="700">{line}</text>'
+        for n, line in enumerate(TITLE)
+    )
+    names = "".join(
+        f'<text x="{x:.0f}" y="{y + dy:.0f}" text-anchor="middle" font-size="24">{name}</text>'
+        for name, (x, y), dy in zip(
+            ("rock", "paper", "scissors"), corners, (38, 38, -18), strict=True
+        )
+    )
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"
+ font-family="Georgia, 'DejaVu Serif', serif" role="img"
+ aria-label="Cover: {" ".join(TITLE)}, {SUBTITLE}; a path ends at a point inside a triangle">
+<rect width="{WIDTH}" height="{HEIGHT}" fill="{PAPER}"/>
+<g stroke="{FAINT}" stroke-width="1.5" stroke-dasharray="3 7">{rays}</g>
+<g fill="none" stroke-linejoin="round">
+<polyline points="{points(current)}" stroke="{COLORS["regret"]}" stroke-opacity="0.35"
+ stroke-width="1.5"/>
+<polyline points="{points(average)}" stroke="{COLORS["strategy"]}" stroke-width="5"/>
+<polygon points="{points(corners)}" stroke="{INK}" stroke-width="3"/></g>
+<circle cx="{end[0]:.1f}" cy="{end[1]:.1f}" r="10" fill="{COLORS["value"]}"
+ stroke="{PAPER}" stroke-width="3"/>
+<g fill="{INK}">{names}{title}
+<text x="80" y="400" font-size="27" fill="#4b5560">{SUBTITLE}</text></g>
+<rect x="80" y="436" width="120" height="5" fill="{COLORS["strategy"]}"/>
+<text x="80" y="490" font-size="22" fill="#4b5560">a book you can run</text>
+</svg>
+"""
+
+
+def main() -> None:
+    """Write both files."""
+    (STATIC / "cover.svg").write_text(svg(), encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.executable(), args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page.set_content(f"<style>body{{margin:0}}</style>{svg()}")
+        page.screenshot(path=STATIC / "cover.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

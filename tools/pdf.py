@@ -1,0 +1,174 @@
+"""Print the built pages into one PDF with an outline: `make pdf`.
+
+Chromium prints each page, as the style sheet says for paper; pypdf binds them, numbers the
+leaves, and makes of the links between pages links inside the file.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlparse
+
+import chromium
+import yaml
+from playwright.sync_api import Page, sync_playwright
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, Fit, FloatObject, NameObject
+
+ROOT = Path(__file__).parents[1]
+HTML = ROOT / "_build" / "html"
+OUT = ROOT / "_build" / "cfr-book.pdf"
+INFO = {
+    "/Title": "Counterfactual Regret Minimization, from Rock–Paper–Scissors to Koi-Koi",
+    "/Author": "The CFR book contributors",
+}
+MARGIN = {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}
+READY = "document.fonts.ready.then(() => window.MathJax?.startup?.promise)"
+HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h =>
+  [+h.tagName[1], h.id || h.closest("section").id, [...h.childNodes].filter(
+    n => !n.classList?.contains("headerlink")).map(n => n.textContent).join("").trim()])"""
+# Chromium keeps the place of an anchor only if some link leads there.
+ANCHORS = """anchors => anchors.forEach(id => {
+  const link = document.createElement("a");
+  link.href = "#" + id;
+  link.style = "position: absolute; top: 0; text-decoration: none";
+  link.textContent = "\u00a0";
+  document.body.append(link);
+})"""
+LEAF = "html{font:9px sans-serif;color:#666}body{margin:0}p{margin:0;height:297mm;"
+LEAF += "break-after:page;text-align:center;display:grid;align-items:end;padding-bottom:9mm;"
+LEAF += "box-sizing:border-box}"
+
+
+@dataclass
+class Part:
+    """One page of the book, printed."""
+
+    path: Path
+    pdf: PdfReader
+    headings: list[tuple[int, str, str]]  # level, anchor, text
+    first: int = 0  # its first leaf in the book
+
+    def place(self, anchor: str) -> tuple[int, float]:
+        """Return the leaf of the book on which an anchor lies, and how high."""
+        found = self.pdf.named_destinations.get(f"/{anchor}")
+        if found is None:
+            return self.first, float(self.pdf.pages[0].mediabox.top)
+        number = self.pdf.get_destination_page_number(found)
+        return self.first + (number or 0), float(found.top or 0)
+
+
+def pages() -> list[Path]:
+    """Return the built pages in the order of the table of contents."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))
+    names = [toc["root"]]
+    for part in toc["parts"]:
+        names += [chapter["file"] for chapter in part["chapters"]]
+    return [HTML / f"{name}.html" for name in names]
+
+
+def printed(page: Page, path: Path) -> Part:
+    """Print one page; every heading becomes an anchor that the PDF knows."""
+    page.goto(path.as_uri())
+    page.evaluate(READY)
+    headings = [tuple(h) for h in page.evaluate(HEADINGS)]
+    page.evaluate(ANCHORS, [anchor for _, anchor, _ in headings])
+    data = page.pdf(format="A4", margin=MARGIN, print_background=True)
+    return Part(path, PdfReader(io.BytesIO(data)), headings)
+
+
+def drawn(page: Page, html: str) -> PdfReader:
+    """Return HTML of our own on A4 without margins."""
+    page.set_content(f"<style>@page{{size:A4;margin:0}}</style>{html}")
+    return PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True, print_background=True)))
+
+
+def bind(parts: list[Part], cover: PdfReader) -> PdfWriter:
+    """Put the parts behind the cover, with an outline and links that stay inside."""
+    book = PdfWriter()
+    book.append(cover, import_outline=False)
+    for part in parts:
+        part.first = len(book.pages)
+        book.append(part.pdf, import_outline=False)
+    for part in parts:
+        outline(book, part)
+        for leaf in book.pages[part.first : part.first + len(part.pdf.pages)]:
+            relink(book, leaf, part, {p.path: p for p in parts})
+    book.add_metadata(INFO)
+    book.page_mode = "/UseOutlines"
+    return book
+
+
+def outline(book: PdfWriter, part: Part) -> None:
+    """Add a part and its sections to the outline."""
+    parent: Any = None
+    for level, anchor, text in part.headings:
+        leaf, top = part.place(anchor)
+        fit = Fit.xyz(left=0, top=top)
+        if level == 1:
+            parent = book.add_outline_item(title=text, page_number=leaf, fit=fit)
+        else:
+            book.add_outline_item(title=text, page_number=leaf, parent=parent, fit=fit)
+
+
+def relink(book: PdfWriter, leaf: Any, here: Part, parts: dict[Path, Part]) -> None:
+    """Make links to pages of the book lead there inside the PDF; drop other local ones."""
+    kept = ArrayObject()
+    for reference in leaf.get("/Annots", []):
+        link: DictionaryObject = reference.get_object()
+        uri = str(link.get("/A", {}).get("/URI", ""))
+        goal: tuple[Part, str] | None = None
+        if "/Dest" in link:  # to an anchor of the same page
+            goal = here, str(link["/Dest"]).lstrip("/")
+        elif uri.startswith("file:"):
+            address, anchor = urldefrag(uri)
+            path = Path(unquote(urlparse(address).path))
+            if path not in parts:
+                continue
+            goal = parts[path], anchor
+        if goal:
+            number, top = goal[0].place(goal[1])
+            link.pop("/A", None)
+            target = book.pages[number].indirect_reference
+            link[NameObject("/Dest")] = ArrayObject(
+                [target, NameObject("/XYZ"), FloatObject(0), FloatObject(top), FloatObject(0)]
+            )
+        kept.append(reference)
+    if "/Annots" in leaf:
+        leaf[NameObject("/Annots")] = kept
+
+
+def number(book: PdfWriter, page: Page) -> None:
+    """Print its number at the foot of every leaf but the cover."""
+    leaves = "".join(f"<p>{n}</p>" for n in range(2, len(book.pages) + 1))
+    stamps = drawn(page, f"<style>{LEAF}</style>{leaves}")
+    for leaf, stamp in zip(book.pages[1:], stamps.pages, strict=False):
+        leaf.merge_page(stamp)
+
+
+def main() -> None:
+    """Print, bind, number and write the book; say where it is."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.executable(), args=["--no-sandbox"]
+        )
+        context = browser.new_context(color_scheme="light")
+        page = context.new_page()
+        svg = (ROOT / "book" / "_static" / "cover.svg").read_text("utf-8")
+        cover = drawn(page, f'<div style="padding:60mm 10mm">{svg}</div>')
+        page.add_init_script("localStorage.mode = localStorage.theme = 'light'")
+        book = bind([printed(page, path) for path in pages()], cover)
+        page.close()
+        number(book, context.new_page())
+        browser.close()
+    book.compress_identical_objects(remove_unreferenced=True)
+    book.write(OUT)
+    size = OUT.stat().st_size / 1e6
+    print(f"The PDF is ready: {OUT.as_uri()} ({len(book.pages)} pages, {size:.1f} MB)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Compile what the chapters use, so that Numba's cache is warm: `python tools/warm.py`.
+
+Binder runs it once, when it builds the image; readers then wait for no compiler.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.font_manager  # its cache of fonts, too
+
+import cfrlib as cfr
+
+
+def main() -> None:
+    """Call every compiled function once, with the types that the chapters call it with."""
+    assert matplotlib.font_manager
+    rps, kuhn = cfr.games.RockPaperScissors(), cfr.games.KuhnPoker()
+    cfr.regret_matching([2, 0, 1])
+    cfr.play(rps, 10)
+    cfr.play(rps, 10, opponent=(0.4, 0.3, 0.3), seed=0)
+    for game in (rps, kuhn):
+        strategy = cfr.solve_lp(game).strategy
+        cfr.best_response(game, strategy, 0)
+        cfr.exploitability(game, strategy)
+        for update in ("simultaneous", "alternating"):
+            cfr.solve(game, "cfr", 10, update=update)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.npz"
+        cfr.CFR(kuhn).run(10).save(path)
+        cfr.CFR.load(path, kuhn).run(10)
+
+
+if __name__ == "__main__":
+    main()
