@@ -85,7 +85,7 @@ test-book: book $(VENV)/.test
 	$(BIN)/pytest tests/book
 
 test-browser: book $(VENV)/.test # the built pages, and the notebooks in JupyterLab, in Chromium
-	$(BIN)/pytest tests/browser
+	$(BIN)/pytest -n 2 --dist loadfile tests/browser
 
 format: $(VENV)/.test ## let the formatter set the code and the cells
 	$(BIN)/ruff check --fix .

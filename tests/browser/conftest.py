@@ -38,7 +38,7 @@ def chromium() -> Iterator[Browser]:
     except RuntimeError as error:
         pytest.fail(str(error), pytrace=False)
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", OFFLINE]
+        arguments = ["--no-sandbox", "--disable-gpu", OFFLINE]
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
         browser.close()

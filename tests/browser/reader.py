@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, Response
 
 ROOT = Path(__file__).parents[2]
 HTML = ROOT / "_build" / "html"
@@ -43,11 +44,25 @@ class Visit:
     problems: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.problems.append(f"page error: {error}"))
-        self.page.on("request", self._request)
-        self.page.on("requestfailed", self._failed)
-        self.page.on("response", self._response)
+        self._listeners = {
+            "console": self._console,
+            "pageerror": self._error,
+            "request": self._request,
+            "requestfailed": self._failed,
+            "response": self._response,
+        }
+        for event, listener in self._listeners.items():
+            self.page.on(event, listener)
+
+    def leave(self) -> None:
+        """Leave the tab as if nobody had been there."""
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.evaluate("localStorage.clear()")
+        self.page.goto("about:blank")
+
+    def _error(self, error: Error) -> None:
+        self.problems.append(f"page error: {error}")
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -75,6 +90,10 @@ class Visit:
         )
 
 
+# A tab costs as much as a page, so a later visit takes the tab that an earlier one has left.
+_tabs: defaultdict[tuple[object, ...], list[Page]] = defaultdict(list)
+
+
 @contextmanager
 def reading(
     browser: Browser,
@@ -91,20 +110,28 @@ def reading(
 
     A page with a `clock` stands still in time once it is there, until the test lets some pass.
     """
-    context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]},
-        color_scheme="dark" if dark else "light",
-        reduced_motion="reduce" if still else "no-preference",
-        java_script_enabled=scripts,
-    )
-    context.set_default_timeout(15_000)
-    visit = Visit(context.new_page(), home.resolve())
+    key = (browser, dark, size, still, scripts)
+    page = _tabs[key].pop() if _tabs[key] and not clock else None
+    if page is None:
+        context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce" if still else "no-preference",
+            java_script_enabled=scripts,
+        )
+        context.set_default_timeout(15_000)
+        page = context.new_page()
     if clock:
-        visit.page.clock.install()
-    visit.page.goto((home / name).as_uri())
+        page.clock.install()
+    visit = Visit(page, home.resolve())
+    page.goto((home / name).as_uri())
     if scripts:
         visit.settle()
     if clock:
-        visit.page.clock.pause_at(visit.page.evaluate("Date.now() + 1000"))
+        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
     yield visit
-    context.close()
+    if clock:
+        page.context.close()
+    else:
+        visit.leave()
+        _tabs[key].append(page)

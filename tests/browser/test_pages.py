@@ -164,3 +164,58 @@ def test_the_folder_opens_at_the_books_first_page(chromium: Browser) -> None:
     with reading(chromium, "search.html") as visit:
         visit.page.goto((HTML / "index.html").as_uri())
         visit.page.wait_for_url("**/book/index.html")
+
+
+# ---- the rules can fail ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("html", "question", "count"),
+    [
+        ('<p style="color: #767676">grey</p>', "lowContrast(4.5)", 0),
+        ('<p style="color: #777">a little too pale</p>', "lowContrast(4.5)", 1),
+        ('<p style="opacity: .5">half there</p>', "lowContrast(4.5)", 1),
+        ('<div style="background: #333"><b>dark on dark</b></div>', "lowContrast(4.5)", 1),
+        (
+            '<svg><rect width="90" height="30"/><text y="20">hi</text></svg>',
+            "lowContrast(4.5)",
+            1,
+        ),
+        (
+            '<svg><text y="20">hi</text><rect width="0" height="0"/></svg>',
+            "lowContrast(4.5)",
+            0,
+        ),
+        ("<details><p style='color: #999'>folded</p></details>", "lowContrast(4.5)", 1),
+        (
+            "<pre style='overflow: auto'><i style='padding: 0 500px'>x</i></pre>",
+            "sideways()",
+            0,
+        ),
+        ("<p style='overflow: auto'><i style='padding: 0 500px'>x</i></p>", "sideways()", 2),
+        ("<p style='width: 50rem'>x</p>", "sideways()", 2),
+    ],
+)
+def test_checks(
+    chromium: Browser, tmp_path: Path, html: str, question: str, count: int
+) -> None:
+    body = f"<main id='main'><div>{html}</div></main>"
+    (tmp_path / "a.html").write_text(f"<!doctype html><title>a</title>{body}", "utf-8")
+    with reading(chromium, "a.html", size=PHONE, home=tmp_path) as visit:
+        assert len(check(visit, question)) == count
+
+
+def test_a_visit_notes_what_goes_wrong(chromium: Browser, tmp_path: Path) -> None:
+    html = """<!doctype html><script src="gone.js"></script><img src="https://example.org/a.png">
+      <script>console.error("one"); throw Error("two")</script>"""
+    (tmp_path / "a.html").write_text(html, "utf-8")
+    with reading(chromium, "a.html", home=tmp_path) as visit:
+        visit.page.wait_for_load_state("networkidle")
+        found = " ".join(visit.problems)
+    assert all(what in found for what in ("one", "two", "failed: file", "foreign: https"))
+
+
+def test_axe_can_find_something(chromium: Browser, tmp_path: Path, axe: str) -> None:
+    (tmp_path / "a.html").write_text("<html lang=en><title>a</title><input>", "utf-8")
+    with reading(chromium, "a.html", home=tmp_path) as visit:
+        assert [line for line in violations(visit, axe, {}) if line.startswith("label ")]
