@@ -15,18 +15,17 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.util import logging
 
 ADDRESS = re.compile(
-    r"(?:https?://(?:[^/@]*@)?|ssh://git@|git@)github\.com(?::\d+)?[/:]"
-    r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
+    r"(?:(?:https?|ssh|git)://)?(?:[^/@]*@)?(?:www\.)?github\.com(?::\d+)?[/:]"
+    r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?",
+    re.IGNORECASE,
 )
 LAUNCH = {
     "notebook_interface": "jupyterlab",
     "binderhub_url": "https://mybinder.org",
     "colab_url": "https://colab.research.google.com",
 }
-log = logging.getLogger(__name__)
 
 
 def github(address: str) -> str | None:
@@ -56,9 +55,11 @@ def git(folder: Path, *arguments: str) -> str:
 
 def options(folder: Path) -> dict[str, Any]:
     """Return the theme's options about the repository, if it is known."""
-    address = os.environ.get("CFR_BOOK_REPOSITORY") or git(
-        folder, "remote", "get-url", "origin"
+    inside_another = git(folder, "rev-parse", "--show-prefix")
+    remote = (
+        "" if inside_another else git(folder, "remote", "get-url", "origin")
     )
+    address = os.environ.get("CFR_BOOK_REPOSITORY") or remote
     url = github(address)
     if url is None:
         why = "it is not on github.com" if address else "there is no address"

@@ -30,6 +30,7 @@ import social  # noqa: E402
         "https://github.com/some-one/a.book",
         "https://github.com/some-one/a.book.git",
         "https://user:secret@github.com/some-one/a.book.git",
+        "https://token:s%40cret@GitHub.com:443/some-one/a.book",
         "git@github.com:some-one/a.book.git",
         "ssh://git@github.com/some-one/a.book",
         "ssh://git@github.com:22/some-one/a.book.git",
@@ -43,7 +44,9 @@ def test_addresses_of_one_repository(address: str) -> None:
 @pytest.mark.parametrize(
     "address",
     ["", "/srv/git/book.git", "https://example.org/o/r", "https://github.com/o",
-     "https://notgithub.com/o/r", "https://example.org/github.com/o/r"],
+     "https://notgithub.com/o/r", "https://example.org/github.com/o/r",
+     "https://github.com@example.org/o/r", "https://example.org/me@github.com/o/r",
+     "https://github.com.example.org/o/r", "https://github.com/o/r/tree/main"],
 )  # fmt: skip
 def test_addresses_elsewhere(address: str) -> None:
     assert repository.github(address) is None
@@ -75,19 +78,21 @@ def test_the_environment_comes_first(clone: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_an_address_there_are_no_buttons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delenv("CFR_BOOK_REPOSITORY", raising=False)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    said: list[str] = []
-    monkeypatch.setattr(repository.log, "info", lambda text, *a: said.append(text % a))
-    assert repository.options(tmp_path) == {}
-    assert said == [
-        "No launch buttons: there is no address. Set CFR_BOOK_REPOSITORY to have them."
-    ]
+    repository.git(clone, "remote", "remove", "origin")
+    assert repository.options(clone) == {}
+    line = "No launch buttons: there is no address. Set CFR_BOOK_REPOSITORY to have them.\n"
+    assert capsys.readouterr().out == line
     monkeypatch.setenv("CFR_BOOK_REPOSITORY", "https://example.org/o/r")
-    assert repository.options(tmp_path) == {}
-    assert len(said) == 2 and "not on github.com" in said[1]
+    assert repository.options(clone) == {}
+    assert "not on github.com" in capsys.readouterr().out
+
+
+def test_a_copy_inside_another_repository_is_not_that_repository(clone: Path) -> None:
+    copy = clone / "lecture" / "book"
+    copy.mkdir(parents=True)
+    assert repository.options(copy) == {}
 
 
 # ---- hosted notebooks ------------------------------------------------------------------------
