@@ -63,9 +63,9 @@ def options(folder: Path) -> dict[str, Any]:
     url = github(address)
     if url is None:
         why = "it is not on github.com" if address else "there is no address"
-        log.info(
-            "No launch buttons: %s. Set CFR_BOOK_REPOSITORY to have them.",
-            why,
+        # seen in quiet builds, too, and no warning
+        print(
+            f"No launch buttons: {why}. Set CFR_BOOK_REPOSITORY to have them."
         )
         return {}
     branch = os.environ.get("CFR_BOOK_BRANCH") or git(
