@@ -138,7 +138,7 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))  # type: ignore[union-attr]
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
     svg = svg.replace(
-        "<svg ", f'<svg {attributes} style="--w:{width * 1.25:.0f}px;width:var(--w)" ', 1
+        "<svg ", f'<svg {attributes} style="--w:{width * 1.4:.0f}px;width:var(--w)" ', 1
     )
     return re.sub(
         "|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE
@@ -180,7 +180,7 @@ def lines(
     ylim: tuple[float, float] | None = None,
     levels: Mapping[str, float] | None = None,
     mark: float | None = None,
-    size: tuple[float, float] = (6.0, 3.3),
+    size: tuple[float, float] = (5.0, 3.0),
 ) -> Figure:
     """Draw named curves.
 
@@ -248,7 +248,7 @@ def _name(axes: Axes, side: Literal["left", "right"]) -> None:
     axes.legend(
         loc="lower right" if side == "right" else "lower left",
         bbox_to_anchor=(float(side == "right"), 1.0), ncols=4,
-        borderaxespad=0, handlelength=2.2, handletextpad=0.5, columnspacing=1.1,
+        borderaxespad=0, handlelength=2, handletextpad=0.4, columnspacing=0.9,
     )  # fmt: skip
 
 
@@ -303,7 +303,7 @@ def strategy_bars(
     action_of: Mapping[str, Action],
     *,
     xlabel: str,
-    width: float = 6.0,
+    width: float = 5.0,
 ) -> Figure:
     """Compare strategies infoset by infoset: one group of bars each.
 
@@ -365,7 +365,7 @@ def simplex(
     points : mapping from name to array-like, shape (3,), optional
         Single strategies to mark with a cross.
     """
-    figure, axes = _new(4.6, 3.9, margins=(0.5, 0.5, 0.3, 0.3))
+    figure, axes = _new(4.2, 3.5, margins=(0.5, 0.5, 0.3, 0.3))
     with mpl.rc_context(STYLE):
         axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1)
         for n, (name, path) in enumerate(paths.items()):
@@ -438,7 +438,7 @@ def tree(
         )
     ends = sum(compiled.player[k] == TERMINAL for k in place)
     depth = max(x for x, _ in place.values())
-    width, height = size or (1.5 * depth + 1.2, max(1.6, 0.42 * ends))
+    width, height = size or (1.25 * depth + 0.9, max(1.6, 0.42 * ends))
     figure, axes = _new(width, height, margins=(0.2, 0.4, 0.15, 0.15))
     with mpl.rc_context(STYLE):
         for n, group in enumerate(highlight):
