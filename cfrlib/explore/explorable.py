@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MOST_AXES, MOST_FRAMES = 3, 400
 PAGE = "CFRLIB_PAGE"  # environment variable, set while the book is built
-HINT = "Run this cell to move the controls."
 
 
 class Frame:
@@ -195,9 +194,8 @@ class Explorable:
         """Return the page's face while a book is built, else the kernel's."""
         if os.environ.get(PAGE):
             return {"text/plain": repr(self), "text/html": self.page()}
-        still = self._figure(HINT, self.frame_html(), "")
         live: dict[str, Any] = self.widget()._repr_mimebundle_()
-        return {"text/html": still, **live, "text/plain": repr(self)}
+        return {**live, "text/plain": repr(self)}
 
     # ---- the page's face --------------------------------------------------------------------
 
