@@ -49,7 +49,8 @@ def executable() -> str:
             apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
             calm = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
             subprocess.run([*apt, "update"], env=calm, check=False, stdout=sys.stderr)
-            install = [*apt, "install", "-y", "--no-install-recommends", "chromium"]
+            wanted = ["chromium", "fonts-dejavu-core"]  # a bare machine has no letters
+            install = [*apt, "install", "-y", "--no-install-recommends", *wanted]
             subprocess.run(install, env=calm, check=False, stdout=sys.stderr)
         found = present()
     if found is None:
