@@ -240,7 +240,12 @@ def _power_of_ten(x: float) -> str:
     """Write 1,000 and 0.01 in digits, 10⁵ and 10⁻⁵ as powers."""
     if 1e-3 <= x < 1e4:
         return f"{x:,.0f}" if x >= 1 else f"{x:g}"
-    return "10" + f"{np.log10(x):.0f}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return ten_to(round(np.log10(x)))
+
+
+def ten_to(exponent: int) -> str:
+    """Write a power of ten, such as 10⁻⁵."""
+    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _name(axes: Axes, side: Literal["left", "right"]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from cfrlib.explore.controls import Control
-from cfrlib.plot import inline_svg
+from cfrlib.plot import inline_svg, ten_to
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -88,9 +88,8 @@ def number_text(value: Any) -> str:
         return "0"
     if abs(value) >= 1e-3:
         return f"{value:.4f}".replace("-", "−")
-    digits, exponent = f"{value:.2e}".replace("-", "−").split("e")
-    power = exponent.replace("−0", "−").translate(str.maketrans("−0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{digits} × 10{power}"
+    digits, exponent = f"{value:.2e}".split("e")
+    return f"{digits.replace('-', '−')} × {ten_to(int(exponent))}"
 
 
 class Explorable:
@@ -221,10 +220,13 @@ class Explorable:
         }
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
         script = f'<script type="application/json">{text}</script>'
-        first = frames[grid.index(self.start)]
         return (
-            self._figure(self._inputs(), first, script)
-            + f"<script>{_asset('page.js')}</script>"
+            f"<style>{_asset('page.css')}</style>"
+            f'<figure class="cfr-figure cfr-explore">{self._inputs()}'
+            f"{_stage(frames[grid.index(self.start)])}"
+            '<p class="cfr-announce" aria-live="polite"></p>'
+            f"<figcaption>{escape(self.caption)}</figcaption>{script}</figure>"
+            f"<script>{_asset('page.js')}</script>"
         )
 
     def _inputs(self) -> str:
@@ -238,29 +240,19 @@ class Explorable:
         group = 'class="cfr-controls" role="group" aria-label="Controls" hidden'
         return f"<div {group}>{inputs}</div>"
 
-    def _figure(self, controls: str, frame: str, script: str) -> str:
-        """Put the parts of an explorable together."""
-        return (
-            f"<style>{_asset('page.css')}</style>"
-            f'<figure class="cfr-figure cfr-explore">{controls}'
-            f'<div class="cfr-stage">{frame}</div>'
-            '<p class="cfr-announce" aria-live="polite"></p>'
-            f"<figcaption>{escape(self.caption)}</figcaption>{script}</figure>"
-        )
-
     # ---- the kernel's face ------------------------------------------------------------------
 
     def widget(self) -> ipywidgets.Widget:
         """Return the explorable as a new ipywidgets widget; any movement draws anew."""
         import ipywidgets
 
-        stage = ipywidgets.HTML(f'<div class="cfr-stage">{self.frame_html()}</div>')
+        stage = ipywidgets.HTML(_stage(self.frame_html()))
         parts: dict[str, tuple[ipywidgets.Widget, Callable[[], Any]]] = {}
 
         def redraw() -> None:
             values = {name: read() for name, (_, read) in parts.items()}
             try:
-                stage.value = f'<div class="cfr-stage">{self.frame_html(**values)}</div>'
+                stage.value = _stage(self.frame_html(**values))
             except Exception as error:  # in a callback it would vanish unseen
                 stage.value = f"<pre>{escape(f'{type(error).__name__}: {error}')}</pre>"
 
@@ -324,6 +316,11 @@ def shared_pieces(frames: list[list[str]]) -> tuple[list[str], list[list[int]]]:
         [number.setdefault(piece, len(number)) for piece in runs(lines)] for lines in frames
     ]
     return list(number), rows
+
+
+def _stage(frame: str) -> str:
+    """Return the place in which frames succeed one another, with one in it."""
+    return f'<div class="cfr-stage">{frame}</div>'
 
 
 def _asset(name: str) -> str:
