@@ -1,6 +1,18 @@
 """Games to learn from."""
 
+from cfrlib.games.goofspiel import Goofspiel
 from cfrlib.games.kuhn import KuhnPoker, kuhn_equilibrium
-from cfrlib.games.matrix import MatrixGame, RockPaperScissors
+from cfrlib.games.leduc import LeducPoker
+from cfrlib.games.liars_dice import LiarsDice
+from cfrlib.games.matrix import ColonelBlotto, MatrixGame, RockPaperScissors
 
-__all__ = ["KuhnPoker", "MatrixGame", "RockPaperScissors", "kuhn_equilibrium"]
+__all__ = [
+    "ColonelBlotto",
+    "Goofspiel",
+    "KuhnPoker",
+    "LeducPoker",
+    "LiarsDice",
+    "MatrixGame",
+    "RockPaperScissors",
+    "kuhn_equilibrium",
+]

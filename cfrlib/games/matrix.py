@@ -1,8 +1,9 @@
-"""Games of one simultaneous move: rock–paper–scissors and any bimatrix game."""
+"""Games of one simultaneous move: rock–paper–scissors, Blotto, and any bimatrix game."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -116,3 +117,48 @@ class RockPaperScissors(MatrixGame):
         if self.rock_beats_scissors == 1:
             return "RockPaperScissors()"
         return f"RockPaperScissors(rock_beats_scissors={self.rock_beats_scissors:g})"
+
+
+class ColonelBlotto(MatrixGame):
+    """Colonel Blotto: two colonels spread their soldiers over battlefields.
+
+    More soldiers win a battlefield, equal numbers win it for nobody. Whoever wins more
+    battlefields wins 1. An action is a division such as ``"3-1-1"``.
+
+    Parameters
+    ----------
+    soldiers, fields : int
+        How many soldiers each colonel has, and how many battlefields there are; at least 1.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+
+    Notes
+    -----
+    Source: Borel (1921). With 5 soldiers on 3 fields, the exercise of Neller & Lanctot (2013).
+
+    Examples
+    --------
+    >>> game = ColonelBlotto()
+    >>> len(game.actions[0]), game.node(("3-1-1", "5-0-0"))
+    (21, Terminal((1.0, -1.0)))
+    """
+
+    def __init__(self, soldiers: int = 5, fields: int = 3):
+        if soldiers < 1 or fields < 1:
+            raise ValueError(
+                "Colonel Blotto needs at least 1 soldier and 1 field, got "
+                f"soldiers={soldiers!r}, fields={fields!r}"
+            )
+        self.soldiers, self.fields = soldiers, fields
+        divisions = [
+            d for d in product(range(soldiers, -1, -1), repeat=fields) if sum(d) == soldiers
+        ]
+        table = np.array(divisions)
+        ahead = np.sign(table[:, None, :] - table[None, :, :]).sum(axis=2)
+        super().__init__(np.sign(ahead), actions=["-".join(map(str, d)) for d in divisions])
+
+    def __repr__(self) -> str:
+        return f"ColonelBlotto(soldiers={self.soldiers}, fields={self.fields})"
