@@ -10,20 +10,21 @@ already holds the player's own reach probability.
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
-import os
+import math
+import sys
 import time
+import warnings
 from dataclasses import asdict
 from html import escape
-from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from tqdm.auto import tqdm
 
-from cfrlib.equilibrium import nash_conv_of_plans, utilities
+from cfrlib import files
+from cfrlib.equilibrium import evaluate
+from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import (
     Variant,
@@ -31,20 +32,28 @@ from cfrlib.regret import (
     find_variant,
 )
 from cfrlib.sequence import (
-    SequenceForm,
     Treeplexes,
     behavior,
+    best_response,
     gradient,
     kernel,
     realize,
     sequence_form,
 )
-from cfrlib.strategy import InfosetTable, Strategy
+from cfrlib.strategy import InfosetTable, Strategy, check_probabilities
 from cfrlib.tree import Floats
 
-UPDATES = ("alternating", "simultaneous")
-FILE_FORMAT = "cfrlib.CFR 1"
+UPDATES = ("alternating", "simultaneous", "best response")
 BAR_DELAY = 2.0  # seconds before a progress bar shows
+PATIENCE = 1_000_000  # iterations after which `until` alone gives up
+RUN_FILE = Kind(
+    "cfrlib.CFR 2", "run", "CFR.save",
+    vectors=("regret", "sigma", "total", "best"), tables=("trace",),
+)  # fmt: skip
+SOLUTION_FILE = Kind(
+    "cfrlib.Solution 1", "solution", "Solution.save",
+    vectors=("strategy", "current", "best"), tables=("trace",),
+)  # fmt: skip
 
 
 class Tables(NamedTuple):
@@ -54,6 +63,7 @@ class Tables(NamedTuple):
     sigma: Floats  # current strategy σ(a | I)
     plan: Floats  # its realization plan
     total: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
+    reply: Floats  # plans of best responses, if the updates ask for them
     values: Floats  # scratch: gradient, then counterfactual values
     done: npt.NDArray[np.int64]  # iterations; counted in the kernel, for interrupts' sake
 
@@ -89,18 +99,32 @@ def update(
 
 
 @kernel
+def respond(form: Treeplexes, tables: Tables) -> None:
+    """Write everybody's best response to the current profile into `tables.reply`, as plans."""
+    for i in range(len(form.player_infosets) - 1):
+        gradient(form, i, tables.plan, tables.values)
+        best_response(form, i, tables.values, tables.reply)
+        realize(form, i, tables.reply, tables.reply)
+
+
+@kernel
 def iterate(
     form: Treeplexes, tables: Tables, first: int, count: int,
-    alpha: float, beta: float, gamma: float, predictive: bool, alternating: bool,
+    alpha: float, beta: float, gamma: float, predictive: bool, delay: int,
+    alternating: bool, against_best: bool,
 ) -> None:  # fmt: skip
     """Run iterations first, first + 1, …, first + count - 1."""
     players = len(form.player_infosets) - 1
+    opponents = tables.reply if against_best else tables.plan
     for t in range(first, first + count):
-        positive, negative, weight = discount(t, alpha), discount(t, beta), float(t) ** gamma
+        positive, negative = discount(t, alpha), discount(t, beta)
+        weight = float(t - delay) ** gamma if t > delay else 0.0
+        if against_best:
+            respond(form, tables)
         for i in range(players):
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
                 tables.total[q] += weight * tables.plan[q]
-            gradient(form, i, tables.plan, tables.values)
+            gradient(form, i, opponents, tables.values)
             update(form, tables, i, positive, negative, predictive)
             if alternating:
                 realize(form, i, tables.sigma, tables.plan)
@@ -123,29 +147,34 @@ class Trace:
         Of the average strategy, NashConv / players, in units of the game.
     value : float array
         Expected payoff of player 0 under the average strategy.
+    current : float array
+        Exploitability of the current strategy, the last iterate.
+    best : float array
+        The least exploitability of any average or current strategy up to here.
     """
 
-    COLUMNS = ("iterations", "nodes", "seconds", "exploitability", "value")
+    COLUMNS = ("iterations", "nodes", "seconds", "exploitability", "value", "current")
 
     def __init__(self, rows: Floats):
         self.rows = rows
         self.iterations = rows[:, 0].astype(np.int64)
         self.nodes = rows[:, 1].astype(np.int64)
         self.seconds, self.exploitability, self.value = rows[:, 2], rows[:, 3], rows[:, 4]
+        self.current = rows[:, 5]
+        self.best = np.minimum.accumulate(np.minimum(self.exploitability, self.current))
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def _cells(self) -> list[list[str]]:
         return [
-            [f"{int(t):,}", f"{int(nodes):,}", f"{s:.3f}", f"{e:.3e}", f"{v:+.6f}"]
-            for t, nodes, s, e, v in self.rows
+            [f"{int(t):,}", f"{int(nodes):,}", f"{s:.3f}", f"{e:.3e}", f"{v:+.6f}", f"{c:.3e}"]
+            for t, nodes, s, e, v, c in self.rows
         ]
 
     def __repr__(self) -> str:
-        lines = ["{:>12}{:>16}{:>10}{:>16}{:>12}".format(*self.COLUMNS)]
-        lines += ["{:>12}{:>16}{:>10}{:>16}{:>12}".format(*cells) for cells in self._cells()]
-        return "\n".join(lines)
+        line = "{:>12}{:>16}{:>10}{:>16}{:>12}{:>12}"
+        return "\n".join(line.format(*cells) for cells in [self.COLUMNS, *self._cells()])
 
     def _repr_html_(self) -> str:
         head = "".join(f'<th scope="col">{name}</th>' for name in self.COLUMNS)
@@ -169,18 +198,23 @@ class Solution(NamedTuple):
     strategy : Strategy
         The average strategy: the one that converges.
     current : Strategy
-        The strategy of the last iteration; with vanilla CFR it need not converge.
+        The last iterate; with vanilla CFR it need not converge.
+    best : Strategy
+        The least exploitable of all average and current strategies seen at checkpoints.
     value : float
         Expected payoff of player 0 under `strategy`, in units of the game.
     exploitability, nash_conv : float
         How far `strategy` is from equilibrium (exploitability = NashConv / players).
+    current_exploitability, best_exploitability : float
+        The same of `current` and of `best`.
     iterations, nodes : int
         Work done.
     seconds : float
         Time spent iterating.
     variant : Variant
     update : str
-        ``"alternating"`` or ``"simultaneous"``.
+    delay : int
+        As given to :class:`CFR`.
     trace : Trace
         How exploitability fell.
     """
@@ -188,14 +222,18 @@ class Solution(NamedTuple):
     game: Game
     strategy: Strategy
     current: Strategy
+    best: Strategy
     value: float
     exploitability: float
     nash_conv: float
+    current_exploitability: float
+    best_exploitability: float
     iterations: int
     nodes: int
     seconds: float
     variant: Variant
     update: str
+    delay: int
     trace: Trace
 
     @property
@@ -209,10 +247,12 @@ class Solution(NamedTuple):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("method", f"{self.variant.name}, {self.update} updates"),
+            ("method", f"{self.variant.name}, {_updates(self.update, self.delay)}"),
             ("iterations", f"{self.iterations:,} ({self.nodes:,} nodes, {self.seconds:.2g} s)"),
             ("value of player 0", f"{self.value:+.9f}"),
             ("exploitability", f"{self.exploitability:.3e} (NashConv {self.nash_conv:.3e})"),
+            ("  of last iterate", f"{self.current_exploitability:.3e}"),
+            ("  of best so far", f"{self.best_exploitability:.3e}"),
             ("guarantee", self.guarantee),
         ]
 
@@ -231,30 +271,133 @@ class Solution(NamedTuple):
             f"<tbody>{rows}</tbody></table>{self.strategy._repr_html_()}"
         )
 
+    def save(self, path: PathLike) -> None:
+        """Write the solution to `path` (npz: plain arrays and a JSON header, no pickle).
+
+        The arrays ``strategy``, ``current`` and ``best`` hold a probability for each sequence,
+        ``trace`` the rows of the trace; :mod:`cfrlib.files` describes the rest.
+        """
+        header = {name: getattr(self, name) for name in _SCALARS}
+        vectors = (self.strategy, self.current, self.best)
+        arrays = {
+            name: s.values_by_sequence
+            for name, s in zip(SOLUTION_FILE.vectors, vectors, strict=True)
+        }
+        files.write(
+            path, SOLUTION_FILE, sequence_form(self.game),
+            header | {"variant": asdict(self.variant)}, arrays | {"trace": self.trace.rows},
+        )  # fmt: skip
+
+    @classmethod
+    def load(cls, path: PathLike, game: Game) -> Solution:
+        """Read a solution of `game` from `path`.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        form = sequence_form(game)
+
+        def check(header: Header, arrays: Arrays) -> None:
+            _check_run(header, arrays)
+            for name in SOLUTION_FILE.vectors:
+                check_probabilities(form, arrays[name])
+            if not all(isinstance(header[name], (int, float, str)) for name in _SCALARS):
+                raise ValueError(f"header {header!r}")
+
+        header, arrays = files.read(path, SOLUTION_FILE, form, check)
+        found = {name: header[name] for name in _SCALARS}
+        for name in SOLUTION_FILE.vectors:
+            found[name] = Strategy.from_vector(form, arrays[name])
+        return cls(
+            game=game,
+            variant=Variant(**header["variant"]),
+            trace=Trace(arrays["trace"]),
+            **found,
+        )
+
+
+# what a file of a solution says in its header, beside the variant
+_SCALARS = (
+    "value", "exploitability", "nash_conv", "current_exploitability", "best_exploitability",
+    "iterations", "nodes", "seconds", "update", "delay",
+)  # fmt: skip
+
+
+def _check_run(header: Header, arrays: Arrays) -> None:
+    """Raise an error if what a run and a solution have in common breaks a rule."""
+    Variant(**header["variant"])
+    counts = isinstance(header["iterations"], int) and isinstance(header["delay"], int)
+    if not (counts and isinstance(header["seconds"], float) and header["update"] in UPDATES):
+        raise ValueError(f"header {header!r}")
+    if arrays["trace"].shape[1:] != (len(Trace.COLUMNS),):
+        raise ValueError("a trace of other columns")
+
+
+def _updates(update: str, delay: int) -> str:
+    """Say in words how a run updates and averages."""
+    words = "best-response updates" if update == "best response" else f"{update} updates"
+    return f"{words}, averaged after {delay:,}" if delay else words
+
 
 class _Bar:
     """A progress bar that is made once it is wanted: in a notebook each bar is a widget."""
 
-    def __init__(self, total: int, wanted: bool | None):
-        self.total, self.wanted = total, wanted
+    def __init__(self, goal: _Goal, wanted: bool | None):
+        self.goal, self.wanted = goal, wanted
         self.began = time.perf_counter()
         self.bar: tqdm[NoReturn] | None = None
 
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        limit = self.goal.seconds
+        return limit is not None and time.perf_counter() - self.began >= limit
+
     def show(self, done: int, rows: list[list[float]]) -> None:
-        """Say how far the run is, and the exploitability at the last checkpoint."""
-        if self.wanted is None and time.perf_counter() - self.began > BAR_DELAY:
+        """Say how far the run is: iterations, exploitability, time, and what they aim at."""
+        elapsed = time.perf_counter() - self.began
+        if self.wanted is None and elapsed > BAR_DELAY:
             self.wanted = True
         if not self.wanted:
             return
         if self.bar is None:
-            self.bar = tqdm(total=self.total, unit="it", leave=False)
-        self.bar.set_postfix_str(f"exploitability {rows[-1][3]:.2e}", refresh=False)
+            self.bar = tqdm(total=self.goal.iterations, unit="it", leave=False)
+        until, seconds = self.goal.until, self.goal.seconds
+        text = f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")
+        text += f", {elapsed:.0f} of {seconds:g} s" if seconds else ""
+        self.bar.set_postfix_str(text, refresh=False)
         self.bar.update(done - self.bar.n)
 
     def close(self) -> None:
         """Take the bar away, if there is one."""
         if self.bar is not None:
             self.bar.close()
+
+
+class _Goal(NamedTuple):
+    """When a run is over: at whatever comes first."""
+
+    iterations: int | None
+    until: float | None
+    seconds: float | None
+
+    @classmethod
+    def of(cls, iterations: int | None, until: float | None, seconds: float | None) -> _Goal:
+        """Check what the caller wants."""
+        if iterations is not None and not (
+            isinstance(iterations, (int, np.integer)) and iterations >= 1
+        ):
+            raise ValueError(
+                f"iterations must be a whole number, at least 1, got {iterations!r}"
+            )
+        for name, limit in (("until", until), ("seconds", seconds)):
+            if limit is not None and not 0 < limit < math.inf:
+                raise ValueError(f"{name} must be a number above 0, got {limit!r}")
+        if iterations is None and seconds is None:
+            iterations = 1_000 if until is None else PATIENCE
+        return cls(iterations if iterations is None else int(iterations), until, seconds)
 
 
 class CFR:
@@ -270,6 +413,10 @@ class CFR:
     update : str
         ``"alternating"``: player 1 answers player 0's new strategy within the iteration.
         ``"simultaneous"``: all answer the same profile, as in the original paper.
+        ``"best response"``: each answers the others' best responses to it (CFR-BR).
+    delay : int
+        The average leaves out so many iterations at the start and weighs iteration t by
+        (t − delay)^γ. Until then it is uniform.
 
     Raises
     ------
@@ -280,7 +427,8 @@ class CFR:
 
     Notes
     -----
-    Sources: Zinkevich et al. (2007); the discounts are those of Brown & Sandholm (2019).
+    Sources: Zinkevich et al. (2007); the discounts are those of Brown & Sandholm (2019), the
+    delay that of Tammelin (2014), CFR-BR that of Johanson et al. (2012).
 
     Examples
     --------
@@ -293,58 +441,92 @@ class CFR:
     """
 
     def __init__(
-        self, game: Game, variant: str | Variant = "cfr", *, update: str = "alternating"
+        self,
+        game: Game,
+        variant: str | Variant = "cfr",
+        *,
+        update: str = "alternating",
+        delay: int = 0,
     ):
         self.variant = find_variant(variant)
         if update not in UPDATES:
             raise ValueError(f"unknown update {update!r}; choose one of {UPDATES}")
-        self.game, self.update = game, update
+        if not isinstance(delay, (int, np.integer)) or delay < 0:
+            raise ValueError(f"delay must be a whole number, at least 0, got {delay!r}")
+        self.game, self.update, self.delay = game, update, int(delay)
         self._form = form = sequence_form(game)
         sigma, zeros = form.uniform(), np.zeros(form.num_sequences)
         self._tables = Tables(
-            zeros.copy(), sigma, form.plans(sigma), zeros.copy(), zeros.copy(),
+            zeros.copy(), sigma, form.plans(sigma), zeros.copy(), zeros.copy(), zeros.copy(),
             np.zeros(1, np.int64),
         )  # fmt: skip
         self.seconds = 0.0
         self._rows: list[list[float]] = []
+        self._best = _Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
 
-    def run(self, iterations: int, *, progress: bool | None = None) -> CFR:
-        """Run that many more iterations and return the run itself.
+    def run(
+        self,
+        iterations: int | None = None,
+        *,
+        until: float | None = None,
+        seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> CFR:
+        """Run more iterations, until the first of the given limits, and return the run itself.
 
         An interrupt (Ctrl-C) leaves a sound run that can be saved or continued.
 
         Parameters
         ----------
-        iterations : int
-            How many more, at least 1.
+        iterations : int, optional
+            How many more, at least 1. Left out: 1,000 if nothing else is given, a million
+            with `until` alone, no limit with `seconds`.
+        until : float, optional
+            Stop once the average strategy's exploitability is at most this, in units of the
+            game. It is looked at after every twentieth more iterations.
+        seconds : float, optional
+            Stop after about so much time.
         progress : bool, optional
             Whether to show a progress bar. By default it appears after two seconds.
 
         Raises
         ------
         ValueError
-            If `iterations` is not a positive whole number.
+            If a limit is not a positive number.
+
+        Warns
+        -----
+        RuntimeWarning
+            If `until` was not reached.
         """
-        if not isinstance(iterations, (int, np.integer)) or iterations < 1:
-            raise ValueError(
-                f"iterations must be a whole number, at least 1, got {iterations!r}"
-            )
-        end, chunk = self.iterations + int(iterations), 1
-        if not self.iterations:  # compile before the clock and the bar start
+        goal = _Goal.of(iterations, until, seconds)
+        first, chunk, bar = self.iterations, 1, _Bar(goal, progress)
+        if not first:  # compile before the clock and the bar start
             self._advance(0)
-            self._measure()
-        bar = _Bar(int(iterations), progress)
+            self._measure(self._average())
+        end, reached = first + (goal.iterations or sys.maxsize - first), False
+        look = end if until is None else first + 1
         try:
-            while self.iterations < end:
+            while self.iterations < end and not (reached or bar.late):
                 checkpoint = _next_checkpoint(self.iterations)
-                step = min(chunk, min(end, checkpoint) - self.iterations)
+                step = min(chunk, min(end, checkpoint, look) - self.iterations)
                 if self._advance(step) < 0.05:
                     chunk *= 2
                 if self.iterations == checkpoint:
-                    self._rows.append(self._measure())
-                bar.show(int(iterations) - (end - self.iterations), self._rows)
+                    self._checkpoint()
+                if until is not None and self.iterations in (look, end):
+                    look = self.iterations + self.iterations // 20 + 1
+                    reached = self._measure(self._average()).exploitability <= until
+                bar.show(self.iterations - first, self._rows)
         finally:
             bar.close()
+        if until is not None and not reached:
+            warnings.warn(
+                f"until={until:g} was not reached in {self.iterations:,} iterations; give more "
+                'iterations or seconds, or try another variant, such as "pcfr+"',
+                RuntimeWarning,
+                stacklevel=2,
+            )
         return self
 
     def _advance(self, count: int) -> float:
@@ -352,7 +534,8 @@ class CFR:
         began, v = time.perf_counter(), self.variant
         iterate(
             self._form.treeplexes, self._tables, self.iterations + 1, count,
-            v.alpha, v.beta, v.gamma, v.predictive, self.update == "alternating",
+            v.alpha, v.beta, v.gamma, v.predictive, self.delay,
+            self.update == "alternating", self.update == "best response",
         )  # fmt: skip
         took = time.perf_counter() - began
         self.seconds += took
@@ -365,13 +548,14 @@ class CFR:
 
     @property
     def nodes(self) -> int:
-        """Histories visited so far, had each update been a traversal of the tree."""
-        per_iteration = self._form.num_players if self.update == "alternating" else 1
-        return self.iterations * per_iteration * self._form.tree.num_histories
+        """Histories visited so far, had each update and response been a traversal."""
+        players = self._form.num_players
+        traversals = {"simultaneous": 1, "alternating": players, "best response": 2 * players}
+        return self.iterations * traversals[self.update] * self._form.tree.num_histories
 
     @property
     def average(self) -> Strategy:
-        """The average strategy up to now (uniform before the first iteration)."""
+        """The average strategy up to now (uniform before it begins)."""
         return Strategy.from_vector(self._form, self._average())
 
     @property
@@ -389,17 +573,26 @@ class CFR:
         """The checkpoints so far, and the present."""
         rows = list(self._rows)
         if self.iterations and (not rows or rows[-1][0] != self.iterations):
-            rows.append(self._measure())
+            pair = self._measure(self._average()), self._measure(self._tables.sigma)
+            rows.append(self._row(*pair))
         return Trace(np.array(rows, np.float64).reshape(-1, len(Trace.COLUMNS)))
 
     def solution(self) -> Solution:
         """Return the present state as a `Solution`, which later iterations do not change."""
-        x = self._form.plans(self._average())
-        conv = nash_conv_of_plans(self._form, x)
+        average = self._measure(self._average())
+        current = self._measure(self._tables.sigma)
+        least = min(self._best, average, current, key=lambda seen: seen.exploitability)
+        strategy, last, best = (
+            Strategy.from_vector(self._form, seen.sigma) for seen in (average, current, least)
+        )
         return Solution(
-            self.game, self.average, self.current, float(utilities(self._form, x)[0]),
-            conv / self._form.num_players, conv, self.iterations, self.nodes, self.seconds,
-            self.variant, self.update, self.trace,
+            self.game, strategy, last, best, value=average.value,
+            exploitability=average.exploitability,
+            nash_conv=average.exploitability * self._form.num_players,
+            current_exploitability=current.exploitability,
+            best_exploitability=least.exploitability,
+            iterations=self.iterations, nodes=self.nodes, seconds=self.seconds,
+            variant=self.variant, update=self.update, delay=self.delay, trace=self.trace,
         )  # fmt: skip
 
     def _average(self) -> Floats:
@@ -407,12 +600,24 @@ class CFR:
         behavior(self._form.treeplexes, self._tables.total, sigma)
         return sigma
 
-    def _measure(self) -> list[float]:
+    def _measure(self, sigma: Floats) -> _Measured:
+        """Return a strategy with its exploitability and the value to player 0."""
+        own, gain, _ = evaluate(self._form, self._form.plans(sigma))
+        return _Measured(float(gain.sum()) / self._form.num_players, float(own[0]), sigma)
+
+    def _checkpoint(self) -> None:
+        """Add the present to the trace; remember the least exploitable strategy."""
+        average = self._measure(self._average())
+        current = self._measure(self._tables.sigma.copy())
+        self._rows.append(self._row(average, current))
+        self._best = min(self._best, average, current, key=lambda seen: seen.exploitability)
+
+    def _row(self, average: _Measured, current: _Measured) -> list[float]:
         """Return the present as one row of the trace."""
-        x = self._form.plans(self._average())
-        e = nash_conv_of_plans(self._form, x) / self._form.num_players
-        value = utilities(self._form, x)[0]
-        return [float(self.iterations), float(self.nodes), self.seconds, e, float(value)]
+        return [
+            float(self.iterations), float(self.nodes), self.seconds,
+            average.exploitability, average.value, current.exploitability,
+        ]  # fmt: skip
 
     def copy(self) -> CFR:
         """Return a run that stands where this one does and goes its own way from here."""
@@ -421,36 +626,33 @@ class CFR:
         other._rows = [list(row) for row in self._rows]
         return other
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: PathLike) -> None:
         """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
 
-        A file that is already there is replaced only once the new one is complete.
+        The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``best`` the
+        least exploitable strategy so far, ``trace`` the rows of the trace;
+        :mod:`cfrlib.files` describes the rest. A file that is already there is replaced only
+        once the new one is complete.
         """
-        target = Path(path)
         header = {
-            "format": FILE_FORMAT,
-            "game": repr(self.game),
-            "fingerprint": _fingerprint(self._form),
             "variant": asdict(self.variant),
             "update": self.update,
+            "delay": self.delay,
             "iterations": self.iterations,
             "seconds": self.seconds,
+            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
         }
-        scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
-        try:
-            with scratch.open("wb") as file:
-                np.savez(
-                    file, header=np.array(json.dumps(header)),
-                    trace=np.array(self._rows).reshape(-1, len(Trace.COLUMNS)),
-                    regret=self._tables.regret, sigma=self._tables.sigma,
-                    total=self._tables.total,
-                )  # fmt: skip
-            scratch.replace(target)
-        finally:
-            scratch.unlink(missing_ok=True)
+        arrays = {
+            "regret": self._tables.regret,
+            "sigma": self._tables.sigma,
+            "total": self._tables.total,
+            "best": self._best.sigma,
+            "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
+        }
+        files.write(path, RUN_FILE, self._form, header, arrays)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], game: Game) -> CFR:
+    def load(cls, path: PathLike, game: Game) -> CFR:
         """Read a run from `path` and return it, ready to continue exactly where it stopped.
 
         Raises
@@ -458,27 +660,42 @@ class CFR:
         ValueError
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
-        header, arrays = _read(Path(path))
-        self = cls(game, Variant(**header["variant"]), update=header["update"])
-        if header["fingerprint"] != _fingerprint(self._form):
-            raise ValueError(
-                f"{path} holds a run of {header['game']}, not of {game!r} (or the rules have "
-                "changed since); load it with the game it was saved from"
-            )
+        form = sequence_form(game)
+
+        def check(header: Header, arrays: Arrays) -> None:
+            _check_run(header, arrays)
+            check_probabilities(form, arrays["sigma"])
+            _Measured(**header["best"], sigma=arrays["best"])
+
+        header, arrays = files.read(path, RUN_FILE, form, check)
+        self = cls(
+            game,
+            Variant(**header["variant"]),
+            update=header["update"],
+            delay=header["delay"],
+        )
         for field in ("regret", "sigma", "total"):
-            if arrays[field].shape != (self._form.num_sequences,):
-                raise _damaged(Path(path), ValueError(f"{field} has another size"))
             getattr(self._tables, field)[:] = arrays[field]
-        self._tables.plan[:] = self._form.plans(self._tables.sigma)
+        self._tables.plan[:] = form.plans(self._tables.sigma)
         self._tables.done[0], self.seconds = header["iterations"], header["seconds"]
         self._rows = arrays["trace"].tolist()
+        self._best = _Measured(**header["best"], sigma=arrays["best"])
         return self
 
     def __repr__(self) -> str:
+        delay = f", delay={self.delay}" if self.delay else ""
         return (
-            f"CFR({self.game!r}, {self.variant.name!r}, update={self.update!r}) "
+            f"CFR({self.game!r}, {self.variant.name!r}, update={self.update!r}{delay}) "
             f"after {self.iterations:,} iterations"
         )
+
+
+class _Measured(NamedTuple):
+    """A strategy and what it is worth."""
+
+    exploitability: float
+    value: float  # to player 0
+    sigma: Floats
 
 
 class Regrets(InfosetTable):
@@ -488,21 +705,23 @@ class Regrets(InfosetTable):
 def solve(
     game: Game,
     variant: str | Variant = "cfr",
-    iterations: int = 1_000,
+    iterations: int | None = None,
     *,
+    until: float | None = None,
+    seconds: float | None = None,
     update: str = "alternating",
+    delay: int = 0,
     progress: bool | None = None,
 ) -> Solution:
     """Run CFR on `game` and return the average strategy with its exploitability.
 
     Parameters
     ----------
-    game, variant, update
+    game, variant, update, delay
         As in :class:`CFR`.
-    iterations : int
-        How many, at least 1.
-    progress : bool, optional
-        Whether to show a progress bar. By default it appears after two seconds.
+    iterations, until, seconds, progress
+        As in :meth:`CFR.run`: the run ends at the first of the limits given, or after 1,000
+        iterations if there is none.
 
     Returns
     -------
@@ -515,14 +734,22 @@ def solve(
     ValueError
         If an argument is not accepted; the message says what is.
 
+    Warns
+    -----
+    RuntimeWarning
+        If `until` was not reached.
+
     Examples
     --------
     >>> import cfrlib as cfr
     >>> solution = cfr.solve(cfr.games.KuhnPoker(), "cfr", iterations=1_000)
     >>> round(solution.exploitability, 6)
     0.000938
+    >>> cfr.solve(cfr.games.KuhnPoker(), "pcfr+", until=1e-6).exploitability <= 1e-6
+    True
     """
-    return CFR(game, variant, update=update).run(iterations, progress=progress).solution()
+    run = CFR(game, variant, update=update, delay=delay)
+    return run.run(iterations, until=until, seconds=seconds, progress=progress).solution()
 
 
 def _next_checkpoint(t: int) -> int:
@@ -531,40 +758,3 @@ def _next_checkpoint(t: int) -> int:
     while round(10 ** (k / 8)) <= t:
         k += 1
     return round(10 ** (k / 8))
-
-
-def _fingerprint(form: SequenceForm) -> str:
-    """Return a digest of all that a run depends on: infosets, actions, payoffs, chance."""
-    digest = hashlib.sha256(repr((form.tree.infoset_label, form.tree.infoset_actions)).encode())
-    for arrays in form.treeplexes:
-        digest.update(np.ascontiguousarray(arrays).tobytes())
-    return digest.hexdigest()
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Floats]]:
-    """Read and check a saved run."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            header = json.loads(str(file["header"]))
-            arrays = {name: file[name] for name in ("trace", "regret", "sigma", "total")}
-        if header["format"] != FILE_FORMAT:
-            raise ValueError(f"format {header['format']!r}")
-        Variant(**header["variant"])
-        counted = isinstance(header["iterations"], int) and isinstance(header["seconds"], float)
-        if not counted or header["update"] not in UPDATES or not header["fingerprint"]:
-            raise ValueError(f"header {header!r}")
-        if any(array.dtype != np.float64 for array in arrays.values()):
-            raise ValueError("not numbers")
-        if arrays["trace"].shape[1:] != (len(Trace.COLUMNS),):
-            raise ValueError("a trace of other columns")
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # what NumPy and zipfile raise on damage is no closed list
-        raise _damaged(path, error) from error
-    return header, arrays
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    return ValueError(
-        f"{path} is not a complete file written by CFR.save ({error}); save the run again"
-    )

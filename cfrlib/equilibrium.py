@@ -97,17 +97,25 @@ def expected_utility(game: Game, strategy: StrategyLike) -> Floats:
 
 def utilities(form: SequenceForm, x: Floats) -> Floats:
     """Return u_i at the realization plans `x`, shape (players,)."""
-    products = x * form.gradients(x)
-    return np.add.reduceat(products, form.treeplexes.player_sequences[:-1])
+    return _add_up(form, x * form.gradients(x))
 
 
-def best_response_values(form: SequenceForm, x: Floats) -> tuple[Floats, Floats]:
-    """Return max u_i(·, x_-i) of every player, and the pure choices that reach it."""
+def evaluate(form: SequenceForm, x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return u_i at the plans `x`, what a best response of each player gains, and its choices.
+
+    Shapes (players,), (players,) and (sequences,); the choices are pure strategies.
+    """
     g = form.gradients(x)
+    own = _add_up(form, x * g)
     choice = np.ones(form.num_sequences)
     for i in range(form.num_players):
         _best_response_kernel(form.treeplexes, i, g, choice)
-    return g[form.treeplexes.player_sequences[:-1]], choice
+    return own, g[form.treeplexes.player_sequences[:-1]] - own, choice
+
+
+def _add_up(form: SequenceForm, terms: Floats) -> Floats:
+    """Add up one number per sequence by player."""
+    return np.add.reduceat(terms, form.treeplexes.player_sequences[:-1])
 
 
 def best_response(game: Game, strategy: StrategyLike, player: int) -> BestResponse:
@@ -134,14 +142,16 @@ def best_response(game: Game, strategy: StrategyLike, player: int) -> BestRespon
             f"{game!r} has no player {player!r}; its players are 0 to {form.num_players - 1}"
         )
     sigma = strategy_vector(form, strategy)
-    x = form.plans(sigma)
-    values, choice = best_response_values(form, x)
+    own, gain, choice = evaluate(form, form.plans(sigma))
     first, last = form.treeplexes.player_sequences[player : player + 2]
     answer = sigma.copy()
     answer[first:last] = choice[first:last]
-    value = float(values[player])
-    gain = value - float(utilities(form, x)[player])
-    return BestResponse(player, value, gain, Strategy.from_vector(form, answer))
+    return BestResponse(
+        player,
+        float(own[player] + gain[player]),
+        float(gain[player]),
+        Strategy.from_vector(form, answer),
+    )
 
 
 def nash_conv(game: Game, strategy: StrategyLike) -> float:
@@ -160,8 +170,7 @@ def nash_conv(game: Game, strategy: StrategyLike) -> float:
 
 def nash_conv_of_plans(form: SequenceForm, x: Floats) -> float:
     """Return NashConv at the realization plans `x`."""
-    values, _ = best_response_values(form, x)
-    return float(np.sum(values - utilities(form, x)))
+    return float(np.sum(evaluate(form, x)[1]))
 
 
 def exploitability(game: Game, strategy: StrategyLike) -> float:

@@ -12,11 +12,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from cfrlib import files
+from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game, action_label
 from cfrlib.sequence import SequenceForm, sequence_form
 from cfrlib.tree import Floats
 
 ROWS_SHOWN = 24
+STRATEGY_FILE = Kind("cfrlib.Strategy 1", "strategy", "Strategy.save", ("strategy",))
 
 
 class InfosetTable(Mapping[str, dict[Action, float]]):
@@ -169,6 +172,40 @@ class Strategy(InfosetTable):
         """Return the largest difference in any probability, a number from 0 to 1."""
         sigma = strategy_vector(self._form, other)
         return float(np.max(np.abs(self._values - sigma), initial=0.0))
+
+    def save(self, path: PathLike) -> None:
+        """Write the strategy to `path` (npz: one array and a JSON header, no pickle).
+
+        The array ``strategy`` holds a probability for each sequence; :mod:`cfrlib.files` says
+        in which order, and the header names the infosets and actions. A file that is already
+        there is replaced only once the new one is complete.
+        """
+        files.write(path, STRATEGY_FILE, self._form, {}, {"strategy": self._values})
+
+    @classmethod
+    def load(cls, path: PathLike, game: Game) -> Strategy:
+        """Read a strategy of `game` from `path`.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        form = sequence_form(game)
+
+        def check(header: Header, arrays: Arrays) -> None:
+            check_probabilities(form, arrays["strategy"])
+
+        _, arrays = files.read(path, STRATEGY_FILE, form, check)
+        return cls.from_vector(form, arrays["strategy"])
+
+
+def check_probabilities(form: SequenceForm, sigma: Floats) -> None:
+    """Raise a ValueError unless `sigma`, which was read from a file, is a strategy."""
+    before = np.concatenate(([0.0], np.cumsum(sigma)))
+    sums = before[form.treeplexes.infoset_stop] - before[form.treeplexes.infoset_start]
+    if not ((sigma >= 0).all() and (np.abs(sums - 1) <= 1e-9).all()):
+        raise ValueError("not probabilities")
 
 
 StrategyLike: TypeAlias = Strategy | Mapping[str, Mapping[Action, float]]

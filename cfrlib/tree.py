@@ -7,6 +7,7 @@ contiguous, parents come before children, and one level of the tree is one slice
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from typing import Any, NoReturn
@@ -28,6 +29,9 @@ from cfrlib.game import (
 
 CHANCE = -1
 TERMINAL = -2
+
+ESTIMATES, WIDTH = 10, 100  # a game too large is sampled so often, so wide at every history
+BYTES_PER_HISTORY = 300  # while compiling and solving, measured on liar's dice and Kuhn poker
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -481,9 +485,41 @@ class _Walk:
         raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
 
     def too_large(self) -> NoReturn:
-        """Say how large the game is at least, and what can be done."""
+        """Say how large the game is, and what can be done."""
+        size = sum(self.estimate(seed) for seed in range(ESTIMATES)) / ESTIMATES
+        gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
         raise GameError(
-            f"{self.game!r} has more than max_histories={self.max_histories:,} histories; "
-            "raise the limit if memory allows (about 0.3 kB each): "
-            "cfrlib.compile(game, max_histories=...), then solve; or make the game smaller"
+            f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
+            f"about {size:.1e} by sampling. A solver of the whole tree needs about "
+            f"{gigabytes:,.1f} GB for them: if that fits, raise the limit, "
+            f"cfrlib.compile(game, max_histories={int(float(f'{2 * size:.0e}')):_}), and solve "
+            "then. If not, make the game smaller, or use a solver that samples histories and "
+            "needs no tree (Monte Carlo CFR)"
         )
+
+    def estimate(self, seed: int) -> float:
+        """Estimate the number of histories by heuristic sampling (Chen, 1992).
+
+        Of all histories of one depth with as many actions only one is followed, chosen at
+        random, and counts for all of them.
+        """
+        rng, total = random.Random(seed), 0.0
+        level: dict[int, tuple[float, History]] = {0: (1.0, self.game.root())}
+        for _ in range(self.max_depth + 1):
+            deeper: dict[int, tuple[float, History]] = {}
+            for weight, h in level.values():
+                total += weight
+                node = self.game.node(h)
+                actions = () if isinstance(node, Terminal) else tuple(node.actions)
+                tried = rng.sample(actions, min(len(actions), WIDTH))
+                weight *= len(actions) / max(len(tried), 1)
+                for a in tried:
+                    child = self.game.step(h, a)
+                    after = self.game.node(child)
+                    kind = 0 if isinstance(after, Terminal) else len(after.actions)
+                    before, kept = deeper.get(kind, (0.0, child))
+                    if rng.random() * (before + weight) < weight:
+                        kept = child
+                    deeper[kind] = (before + weight, kept)
+            level = deeper
+        return total

@@ -302,11 +302,15 @@ def test_repr_of_tables(kuhn):
 def test_repr_of_a_trace(kuhn):
     trace = cfr.CFR(kuhn).run(1_000).trace
     head, *_, last = repr(trace).splitlines()
-    assert head.split() == ["iterations", "nodes", "seconds", "exploitability", "value"]
+    assert head.split() == list(cfr.Trace.COLUMNS)
     cells = last.split()
     assert cells[0] == "1,000"
     assert cells[1] == "110,000"
-    assert cells[3:] == [f"{trace.exploitability[-1]:.3e}", f"{trace.value[-1]:+.6f}"]
+    assert cells[3:] == [
+        f"{trace.exploitability[-1]:.3e}",
+        f"{trace.value[-1]:+.6f}",
+        f"{trace.current[-1]:.3e}",
+    ]
     assert f"<td>{trace.exploitability[-1]:.3e}</td>" in trace._repr_html_()
 
 

@@ -15,6 +15,7 @@ LEVELS = [
     {"game"},
     {"tree"},
     {"sequence"},
+    {"files"},
     {"strategy"},
     {"games"},  # game, tree, sequence and strategy; nothing that solves
     {"equilibrium"},
