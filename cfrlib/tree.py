@@ -488,13 +488,19 @@ class _Walk:
         """Say how large the game is, and what can be done."""
         size = sum(self.estimate(seed) for seed in range(ESTIMATES)) / ESTIMATES
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
+        if gigabytes > 1_000:
+            cure = "Far too many for a solver of the whole tree: make"
+        else:
+            limit = int(float(f"{2 * size:.0e}"))
+            cure = (
+                f"A solver of the whole tree needs about {gigabytes:,.1f} GB for them: if that "
+                f"fits, raise the limit, cfrlib.compile(game, max_histories={limit:_}), and "
+                "solve then. If not, make"
+            )
         raise GameError(
             f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
-            f"about {size:.1e} by sampling. A solver of the whole tree needs about "
-            f"{gigabytes:,.1f} GB for them: if that fits, raise the limit, "
-            f"cfrlib.compile(game, max_histories={int(float(f'{2 * size:.0e}')):_}), and solve "
-            "then. If not, make the game smaller, or use a solver that samples histories and "
-            "needs no tree (Monte Carlo CFR)"
+            f"about {size:.1e} by sampling. {cure} the game smaller, or use a solver that "
+            "samples histories and needs no tree (Monte Carlo CFR)"
         )
 
     def estimate(self, seed: int) -> float:
