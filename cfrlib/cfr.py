@@ -363,7 +363,8 @@ class _Bar:
         if not self.wanted:
             return
         if self.bar is None:
-            self.bar = tqdm(total=self.goal.iterations, unit="it", leave=False)
+            known = None if self.goal.until else self.goal.iterations
+            self.bar = tqdm(total=known, unit="it", leave=False)
         until, seconds = self.goal.until, self.goal.seconds
         text = f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")
         text += f", {elapsed:.0f} of {seconds:g} s" if seconds else ""
