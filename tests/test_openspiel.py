@@ -75,7 +75,10 @@ GAMES = {
         "oh_hell(players=3,num_suits=1,num_cards_per_suit=4,num_tricks_fixed=1)"  # 2,069
     ),
 }
-EVERY_GAME = pytest.mark.parametrize("name", [pytest.param(GAMES[id], id=id) for id in GAMES])
+LARGE = {"liar's dice": [pytest.mark.slow]}
+EVERY_GAME = pytest.mark.parametrize(
+    "name", [pytest.param(GAMES[id], id=id, marks=LARGE.get(id, ())) for id in GAMES]
+)
 
 # OpenSpiel's name, our game, infosets
 PAIRS = [
@@ -208,16 +211,9 @@ def test_strategies_are_equal_at_every_infoset_of_kuhn(kuhn):
     assert seen == set(ours)
 
 
-SOME_GAMES = pytest.mark.parametrize(
-    "name",
-    [
-        GAMES[id]
-        for id in (
-            "kuhn", "kuhn 3 players", "leduc", "liar's dice, 3 sides", "oh hell, 3 players",
-            "goofspiel, 4 cards, simultaneous", "auction, general-sum", "dark hex",
-        )  # fmt: skip
-    ],
-)
+SOME = ["kuhn", "kuhn 3 players", "leduc", "liar's dice, 3 sides", "oh hell, 3 players"]
+SOME += ["goofspiel, 4 cards, simultaneous", "auction, general-sum", "dark hex"]
+SOME_GAMES = pytest.mark.parametrize("name", [pytest.param(GAMES[id], id=id) for id in SOME])
 
 
 @SOME_GAMES
@@ -239,19 +235,18 @@ def test_strategies_come_back_to_the_last_bit(name):
     assert cfr.from_open_spiel_policy(game, policy).max_difference(strategy) == 0
     table = policy.policy_table()
     assert cfr.from_open_spiel_policy(game, table).max_difference(strategy) == 0
-    assert cfr.from_open_spiel_policy(load("kuhn_poker"), {  # rows may be dicts, too
-        text: dict(row)
-        for text, row in cfr.to_open_spiel(
-            cfr.Strategy.uniform(load("kuhn_poker"))
-        ).policy_table().items()
-    })["0: 0"] == {"Pass": 0.5, "Bet": 0.5}  # fmt: skip
+    rows = {text: dict(row) for text, row in table.items()}
+    assert cfr.from_open_spiel_policy(game, rows).max_difference(strategy) == 0
 
 
 def test_python_policies_come_in():
     game = load("leduc_poker")
     theirs = game.pyspiel_game
     uniform = cfr.Strategy.uniform(game)
-    for policy in (their_policy.UniformRandomPolicy(theirs), their_policy.TabularPolicy(theirs)):
+    for policy in (
+        their_policy.UniformRandomPolicy(theirs),
+        their_policy.TabularPolicy(theirs),
+    ):
         assert cfr.from_open_spiel_policy(game, policy).max_difference(uniform) == 0
     solver = their_cfr.CFRSolver(pyspiel.load_game("kuhn_poker"))
     for _ in range(20):
@@ -285,15 +280,25 @@ def test_labels_and_actions_read_well():
     assert repr(cfr.from_open_spiel(theirs)) == "OpenSpielGame('kuhn_poker')"
 
 
-def test_a_game_read_from_a_file_of_theirs_comes_in():
+def their_file(*names):
+    """Return a game in Gambit's format: a biased coin, then a choice between two names."""
     text = 'EFG 2 R "coin" { "A" "B" }\nc "" 1 "" { "up" 0.25 "down" 0.75 } 0\n'
     for side in (1, 2):
-        text += f'p "" 1 {side} "saw {side}" {{ "x" "x" }} 0\n'
+        text += f'p "" 1 {side} "saw {side}" {{ "{names[0]}" "{names[1]}" }} 0\n'
         text += "".join(f't "" {2 * side + n} "" {{ {n} -{n} }}\n' for n in (0, 1))
-    game = cfr.from_open_spiel(pyspiel.load_efg_game(text))
+    return pyspiel.load_efg_game(text)
+
+
+def test_a_game_that_they_read_from_a_file_comes_in():
+    game = cfr.from_open_spiel(their_file("stop", "go"))
     strategy = cfr.Strategy.uniform(game)
-    assert [list(row) for row in strategy.values()] == [["x", "x (2)"]] * 2
+    assert [list(row) for row in strategy.values()] == [["stop", "go"]] * 2
     assert cfr.expected_utility(game, strategy)[0] == 0.5
+
+
+def test_two_actions_that_they_take_for_one_are_refused():
+    with refused(cfr.GameError, "two actions for one", "different names"):
+        cfr.compile(cfr.from_open_spiel(their_file("go", "go")))
 
 
 class FakeState:
@@ -328,8 +333,8 @@ def test_no_two_infosets_share_a_label():
 class Holder:
     """A history of the player 0 at the information state string `text`."""
 
-    def __init__(self, text):
-        self.state = FakeState(["x"], text)
+    def __init__(self, text, words=("x",)):
+        self.state = FakeState(words, text)
         self.state.current_player = lambda: 0
 
 
@@ -388,14 +393,11 @@ def test_a_game_that_forgets_does_not_compile(name):
         cfr.compile(cfr.from_open_spiel(name))
 
 
-def test_a_game_whose_infoset_has_two_sets_of_actions_does_not_compile():
+def test_an_infoset_with_two_sets_of_actions_keeps_both_for_compile_to_refuse():
     game = cfr.from_open_spiel("kuhn_poker")
-    game._infosets[0, "1"] = cfr.from_open_spiel("kuhn_poker").infoset("0: 1")._replace(
-        legal=[0]
-    )
-    with refused(cfr.GameError, "infoset"):
-        game.node(game.root())
-        raise cfr.GameError("infoset")
+    one, two = (game.node(Holder("text", words)) for words in (["x"], ["x", "y"]))
+    assert (one.infoset, one.actions) == ("0: text", ("x",))
+    assert (two.infoset, two.actions) == ("0: text", ("x", "y"))
 
 
 def test_strategies_of_other_games_stay_here(kuhn):
@@ -419,9 +421,7 @@ def test_policies_that_do_not_fit_are_refused():
     game = load("kuhn_poker")
     leduc = load("leduc_poker").pyspiel_game
     whole = cfr.to_open_spiel(cfr.Strategy.uniform(game)).policy_table()
-    for policy in (
-        {}, pyspiel.TabularPolicy({}), their_policy.TabularPolicy(leduc),
-    ):  # fmt: skip
+    for policy in ({}, pyspiel.TabularPolicy({}), their_policy.TabularPolicy(leduc)):
         with refused(ValueError, "says nothing about '[01]'", "made for this game"):
             cfr.from_open_spiel_policy(game, policy)
     with refused(ValueError, "action 7 at '0pb'", "Pass"):

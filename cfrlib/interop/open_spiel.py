@@ -11,7 +11,7 @@ OpenSpiel: Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -383,11 +383,22 @@ def _sequential(game: Any, name: str) -> Any:
     raise GameError(f"OpenSpiel's {name!r} {why}; choose another game")
 
 
-def _words(state: Any, player: int, legal: Iterable[int]) -> list[str]:
+def _words(state: Any, player: int, legal: Sequence[int]) -> list[str]:
     """Return a word for each legal action, no two the same; its number if there is none.
 
     A repeated word is numbered: ``"pass"``, ``"pass (2)"``.
+
+    Raises
+    ------
+    GameError
+        If OpenSpiel itself gives two actions the same number; its reader of EFG files does,
+        if two actions of an infoset have the same name.
     """
+    if len(set(legal)) < len(legal):
+        raise GameError(
+            f"OpenSpiel lists the legal actions {list(legal)!r} after {state.history()!r}: it "
+            "takes two actions for one; give the actions different names in the game's file"
+        )
     words: dict[str, None] = {}
     for action in legal:
         plain = " ".join(state.action_to_string(player, action).split()) or str(action)
