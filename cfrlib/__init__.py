@@ -21,6 +21,7 @@ from cfrlib.equilibrium import (
     solve_lp,
 )
 from cfrlib.game import Chance, Decision, Game, GameError, Terminal
+from cfrlib.interop import from_open_spiel, from_open_spiel_policy, to_open_spiel
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
 from cfrlib.strategy import Strategy
 from cfrlib.tree import compile
@@ -43,6 +44,8 @@ __all__ = [
     "compile",
     "expected_utility",
     "exploitability",
+    "from_open_spiel",
+    "from_open_spiel_policy",
     "games",
     "nash_conv",
     "play",
@@ -50,4 +53,5 @@ __all__ = [
     "regret_matching",
     "solve",
     "solve_lp",
+    "to_open_spiel",
 ]

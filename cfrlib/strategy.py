@@ -39,6 +39,11 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         self._values.setflags(write=False)
 
     @property
+    def game(self) -> Game:
+        """The game it is for."""
+        return self._form.tree.game
+
+    @property
     def values_by_sequence(self) -> Floats:
         """The numbers as a read-only vector over sequences, as the solvers hold them."""
         return self._values

@@ -18,6 +18,7 @@ LEVELS = [
     {"files"},
     {"strategy"},
     {"games"},  # game, tree, sequence and strategy; nothing that solves
+    {"interop"},  # likewise
     {"equilibrium"},
     {"regret"},
     {"cfr"},
