@@ -1,7 +1,6 @@
 """What all library tests share: the hypothesis profile and the two reference games."""
 
 import pytest
-from games import Leduc
 from hypothesis import settings
 
 import cfrlib as cfr
@@ -18,4 +17,4 @@ def kuhn():
 @pytest.fixture(scope="session")
 def leduc():
     """Leduc poker, compiled once: a game is fixed, so tests may share it."""
-    return Leduc()
+    return cfr.games.LeducPoker()

@@ -1,6 +1,5 @@
-"""Games that only the tests play: a game given as a table, Leduc poker, random games."""
+"""Games that only the tests play: a game given as a table, a game renamed, random games."""
 
-import itertools
 import random
 
 from cfrlib import Chance, Decision, Game, Terminal
@@ -17,60 +16,6 @@ class TableGame(Game):
 
     def __repr__(self):
         return self.name
-
-
-class Leduc(Game):
-    """Leduc poker by OpenSpiel's rules (Southey et al., 2005).
-
-    Six cards, two of each rank. Ante 1, one private card each, a round of bets; then a public
-    card and a second round. Raises are 2, then 4; at most two a round; player 0 opens both
-    rounds; one may fold only to a raise. A pair with the public card wins, then the higher
-    rank; equal ranks share.
-    """
-
-    CARDS = ("Ja", "Jb", "Qa", "Qb", "Ka", "Kb")
-    RAISE = (2, 4)
-
-    def node(self, h):
-        if not h:
-            deals = list(itertools.permutations(self.CARDS, 2))
-            return Chance(dict.fromkeys(deals, 1 / len(deals)))
-        deal, public, moves = h[0], None, ""
-        stake, raises, turn = [1, 1], 0, 0  # what each has paid; of this round
-        words = [""]  # the moves of each round
-        for move in h[1:]:
-            if move in self.CARDS:
-                public, raises, turn, moves = move, 0, 0, ""
-                words.append("")
-                continue
-            words[-1] += move[0]
-            moves += move[0]
-            if move == "fold":
-                return self._pay(stake, 1 - turn)
-            stake[turn] = max(stake)
-            if move == "raise":
-                stake[turn] += self.RAISE[len(words) - 1]
-                raises += 1
-            turn = 1 - turn
-        if moves.endswith("c") and len(moves) > 1:  # the round is over
-            if public is None:
-                rest = [card for card in self.CARDS if card not in deal]
-                return Chance(dict.fromkeys(rest, 1 / len(rest)))
-            return self._showdown(deal, public, stake)
-        actions = ["fold"] if stake[turn] < max(stake) else []
-        actions += ["call"] + (["raise"] if raises < 2 else [])
-        label = f"{turn}: {deal[turn]} {words[0]}"
-        return Decision(turn, label + (f" {public} {words[1]}" if public else ""), actions)
-
-    def _showdown(self, deal, public, stake):
-        score = [(card[0] == public[0], "JQK".index(card[0])) for card in deal]
-        if score[0] == score[1]:
-            return Terminal((0, 0))
-        return self._pay(stake, int(score[1] > score[0]))
-
-    def _pay(self, stake, winner):
-        won = stake[1 - winner]
-        return Terminal((won, -won) if winner == 0 else (-won, won))
 
 
 class Renamed(Game):

@@ -4,7 +4,7 @@ import sys
 from functools import cache
 
 import pytest
-from games import Leduc
+from games import Scaled
 
 import cfrlib as cfr
 from cfrlib.interop.open_spiel import _words
@@ -80,11 +80,24 @@ EVERY_GAME = pytest.mark.parametrize(
     "name", [pytest.param(GAMES[id], id=id, marks=LARGE.get(id, ())) for id in GAMES]
 )
 
+HALF = "goofspiel(returns_type=point_difference,"  # it pays half the difference of points
 # OpenSpiel's name, our game, infosets
 PAIRS = [
-    pytest.param("kuhn_poker", cfr.games.KuhnPoker(), 12, id="kuhn"),
-    pytest.param("kuhn_poker(players=3)", cfr.games.KuhnPoker(players=3), 48, id="kuhn3"),
-    pytest.param("leduc_poker", Leduc(), 936, id="leduc"),
+    ("kuhn_poker", cfr.games.KuhnPoker(), 12),
+    ("kuhn_poker(players=3)", cfr.games.KuhnPoker(players=3), 48),
+    ("leduc_poker", cfr.games.LeducPoker(), 936),
+    ("leduc_poker(suit_isomorphism=True)", cfr.games.LeducPoker(merge_suits=True), 288),
+    ("liars_dice(dice_sides=3)", cfr.games.LiarsDice(faces=3), 192),
+    ("liars_dice(dice_sides=2,numdice=2)", cfr.games.LiarsDice(faces=2, dice=2), 768),
+    (f"{HALF}imp_info=True,num_cards=3)", Scaled(cfr.games.Goofspiel(3), 0.5), 90),
+    (f"{HALF}imp_info=False,num_cards=3)", Scaled(cfr.games.Goofspiel(3, False), 0.5), 114),
+    (
+        f"{HALF}imp_info=True,num_cards=4,points_order=descending)",
+        Scaled(cfr.games.Goofspiel(4, prizes="descending"), 0.5),
+        162,
+    ),
+    ("blotto(coins=5,fields=3)", cfr.games.ColonelBlotto(), 2),
+    ("blotto(coins=4,fields=2)", cfr.games.ColonelBlotto(soldiers=4, fields=2), 2),
 ]
 
 
@@ -175,7 +188,8 @@ def test_one_player():
 def test_our_games_are_theirs(name, ours, infosets):
     theirs = load(name)
     assert cfr.compile(theirs).num_infosets == cfr.compile(ours).num_infosets == infosets
-    assert cfr.compile(theirs).num_terminals == cfr.compile(ours).num_terminals
+    if name != "liars_dice(dice_sides=2,numdice=2)":  # where we do not tell 12 from 21
+        assert cfr.compile(theirs).num_terminals == cfr.compile(ours).num_terminals
     wanted, found = (cfr.nash_conv(g, cfr.Strategy.uniform(g)) for g in (theirs, ours))
     assert found == pytest.approx(wanted, abs=1e-10)
     wanted, found = (cfr.solve(g, "cfr", 50).nash_conv for g in (theirs, ours))
