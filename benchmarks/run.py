@@ -1,4 +1,4 @@
-"""Time cfrlib beside a plain Python traversal and OpenSpiel's C++ solver: `make bench`.
+"""Time cfrlib beside its peers: `make bench`.
 
 Prints a table and writes benchmarks/results.json. README.md says what is compared.
 """
@@ -14,9 +14,12 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+import numpy as np
 from plain_python import PlainCFR
 
 import cfrlib as cfr
+from cfrlib.equilibrium import _payoff_matrix
+from cfrlib.sequence import sequence_form
 
 try:
     import pyspiel
@@ -26,8 +29,15 @@ except ImportError:
 REPETITIONS = 5
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("results.json")
-NO_OPENSPIEL = f"not installed; try: {sys.executable} -m pip install open-spiel"
-GAME = cfr.games.KuhnPoker()
+LITE_EFG = Path(sys.prefix, "liteefg", "bin", "python")
+GAMES = {  # OpenSpiel's name, and cfrlib's game
+    "kuhn_poker": cfr.games.KuhnPoker(),
+    "leduc_poker": cfr.games.LeducPoker(),
+    "liars_dice": cfr.games.LiarsDice(),
+}
+SOLVERS = {"cfr": "CFRSolver", "cfr+": "CFRPlusSolver"}  # of pyspiel
+OURS = {"kuhn_poker": 500_000, "leduc_poker": 10_000, "liars_dice": 500}  # iterations a sample
+THEIRS = {"kuhn_poker": 10_000, "leduc_poker": 50, "liars_dice": 3}
 
 IMPORT = """
 import numpy, numba, time
@@ -35,37 +45,179 @@ began = time.perf_counter()
 import cfrlib
 print(time.perf_counter() - began)
 """
-FIRST_SOLVE = "import cfrlib as cfr; cfr.solve(cfr.games.KuhnPoker(), 'cfr', 1000)"
+FIRST = "import cfrlib as cfr; cfr.solve(cfr.games.KuhnPoker(), 'cfr', 1000)"
+LEDUC = """
+import math
+import cfrlib as cfr
+late = cfr.Variant("pcfr+ that forgets", alpha=math.inf, beta=-math.inf, gamma=5, predictive=True)
+solution = cfr.solve(cfr.games.LeducPoker(), late, until=1e-9, progress=False)
+assert cfr.exploitability(solution.game, solution.strategy) <= 1e-9
+"""
+MEMORY = """
+import cfrlib as cfr
+cfr.solve(cfr.games.LiarsDice(), "cfr+", until=1e-3, progress=False)
+with open("/proc/self/status") as file:  # not ru_maxrss, which begins with the parent's
+    print(*(int(line.split()[1]) / 1000 for line in file if line.startswith("VmHWM")))
+"""
+GROWTH = """
+import time
+import cfrlib as cfr
+from cfrlib.sequence import sequence_form
+game, iterations = cfr.games.{game}, {iterations}
+began = time.perf_counter()
+tree = cfr.compile(game, max_histories=20_000_000)
+compiled = time.perf_counter() - began
+leaves, rows = tree.num_terminals, len(sequence_form(game).treeplexes.leaf_payoff)
+run = cfr.CFR(game).run(1)
+times = []
+for _ in range(5):
+    before = run.seconds
+    run.run(iterations, progress=False)
+    times.append((run.seconds - before) / iterations * 1e6)
+print(leaves, rows, compiled, *times)
+"""
 
 
-# ---- what is timed ---------------------------------------------------------------------------
+# ---- one iteration of a solver ---------------------------------------------------------------
 
 
-def cfrlib_simultaneous(iterations):
-    return cfr.CFR(GAME, update="simultaneous").run(iterations, progress=False)
+class Ours:
+    """A run of cfrlib; `sample` returns microseconds per iteration."""
+
+    def __init__(self, game, variant, update="alternating"):
+        self.iterations = OURS[game]
+        self.run = cfr.CFR(GAMES[game], variant, update=update).run(self.iterations)
+
+    def sample(self):
+        began = perf_counter()
+        self.run.run(self.iterations, progress=False)
+        return (perf_counter() - began) / self.iterations * 1e6
 
 
-def cfrlib_alternating(iterations):
-    return cfr.CFR(GAME, update="alternating").run(iterations, progress=False)
+class Plain:
+    """The plain Python of plain_python.py."""
+
+    def __init__(self, game):
+        self.game = GAMES[game]
+
+    def sample(self, iterations=2_000):
+        began = perf_counter()
+        PlainCFR(self.game).run(iterations)
+        return (perf_counter() - began) / iterations * 1e6
 
 
-def plain_python(iterations):
-    return PlainCFR(GAME).run(iterations)
+class OpenSpiel:
+    """OpenSpiel's C++ solver, which updates alternately."""
+
+    def __init__(self, game, variant):
+        self.solver = getattr(pyspiel, SOLVERS[variant])(pyspiel.load_game(game))
+        self.solver.evaluate_and_update_policy()
+        self.iterations = THEIRS[game]
+
+    def sample(self):
+        began = perf_counter()
+        for _ in range(self.iterations):
+            self.solver.evaluate_and_update_policy()
+        return (perf_counter() - began) / self.iterations * 1e6
 
 
-def open_spiel(iterations):
-    solver = pyspiel.CFRSolver(pyspiel.load_game("kuhn_poker"))
-    for _ in range(iterations):
-        solver.evaluate_and_update_policy()
-    return solver
+class LiteEFG:
+    """LiteEFG in a Python of its own: CFR updates simultaneously, CFR+ alternately."""
+
+    process = None
+
+    def __init__(self, game, variant):
+        if LiteEFG.process is None:
+            LiteEFG.process = subprocess.Popen(
+                [LITE_EFG, Path(__file__).with_name("lite_efg.py")],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                text=True, bufsize=1,
+            )  # fmt: skip
+        self.game, self.variant, self.iterations = game, variant, THEIRS[game]
+        self.ask(1)
+
+    def ask(self, iterations):
+        """Run more iterations; return the seconds they took, and NashConv of the average."""
+        print(self.game, self.variant, iterations, file=self.process.stdin, flush=True)
+        return map(float, self.process.stdout.readline().split())
+
+    def sample(self):
+        seconds, _ = self.ask(self.iterations)
+        return seconds / self.iterations * 1e6
 
 
-ROUND = {  # one repetition: what runs, and how many iterations
-    cfrlib_simultaneous: 1_000_000,
-    plain_python: 2_000,
-    cfrlib_alternating: 1_000_000,
-    open_spiel: 20_000,
-}
+class Products:
+    """The least that an iteration must do: A y and Aᵀ x with SciPy's sparse matrices."""
+
+    def __init__(self, game):
+        self.A = _payoff_matrix(sequence_form(GAMES[game]), 0)
+        self.A.indices, self.A.indptr = (
+            part.astype(np.int32) for part in (self.A.indices, self.A.indptr)
+        )
+        self.AT = self.A.T
+        self.x, self.y = (np.full(n, 0.5) for n in self.A.shape)
+        self.iterations = OURS[game] // 2
+
+    def sample(self):
+        began = perf_counter()
+        for _ in range(self.iterations):
+            self.A @ self.y
+            self.AT @ self.x
+        return (perf_counter() - began) / self.iterations * 1e6
+
+
+def pairs():
+    """Return what is timed side by side: what, game, ours, the peer, the ratio to reach."""
+    yield "plain Python", "kuhn_poker", Ours("kuhn_poker", "cfr", "simultaneous"), \
+        Plain("kuhn_poker"), 200  # fmt: skip
+    for game, reach in (("kuhn_poker", 60), ("leduc_poker", 250), ("liars_dice", 300)):
+        for variant in ("cfr", "cfr+") if pyspiel else ():
+            ours, theirs = Ours(game, variant), OpenSpiel(game, variant)
+            yield f"OpenSpiel, {SOLVERS[variant]}", game, ours, theirs, reach
+    for game, reach in (("kuhn_poker", 12), ("leduc_poker", 50), ("liars_dice", 150)):
+        for variant in ("cfr", "cfr+") if LITE_EFG.exists() else ():
+            ours = Ours(game, variant, "simultaneous" if variant == "cfr" else "alternating")
+            yield f"LiteEFG, {variant}", game, ours, LiteEFG(game, variant), reach
+    for game in ("leduc_poker", "liars_dice"):  # here the peer is to be the faster one
+        yield "SciPy, A y and Aᵀ x alone", game, Ours(game, "cfr"), Products(game), 0.5
+
+
+# ---- do they compute the same? ---------------------------------------------------------------
+
+
+def checks():
+    """Return the largest difference to each peer; stop if it is not rounding."""
+    found = {}
+    ours = cfr.CFR(GAMES["kuhn_poker"], update="simultaneous").run(2_000).average
+    theirs = PlainCFR(GAMES["kuhn_poker"]).run(2_000).average
+    found["plain Python: probabilities after 2,000 iterations"] = max(
+        abs(ours[infoset][action] - p)
+        for table in theirs.values()
+        for infoset, row in table.items()
+        for action, p in row.items()
+    )
+    for game, variant in ((g, v) for g in GAMES for v in ("cfr", "cfr+")):
+        n = 10 if game == "liars_dice" else 50
+        if pyspiel:
+            loaded = pyspiel.load_game(game)
+            solver = getattr(pyspiel, SOLVERS[variant])(loaded)
+            for _ in range(n):
+                solver.evaluate_and_update_policy()
+            conv = pyspiel.nash_conv(loaded, solver.average_policy())
+            mine = cfr.solve(GAMES[game], variant, n).nash_conv
+            found[f"OpenSpiel: NashConv, {game}, {variant}, {n} iterations"] = abs(conv - mine)
+        if LITE_EFG.exists():
+            _, conv = LiteEFG(game, variant).ask(n - 1)
+            # LiteEFG averages the strategy after each update, not the one before it
+            update = "simultaneous" if variant == "cfr" else "alternating"
+            mine = cfr.solve(GAMES[game], variant, n + 1, update=update, delay=1).nash_conv
+            found[f"LiteEFG: NashConv, {game}, {variant}, {n} iterations"] = abs(conv - mine)
+    wrong = {what: gap for what, gap in found.items() if not gap < 1e-9}
+    assert not wrong, f"cfrlib and a peer differ: {wrong}"
+    return found
+
+
+# ---- the run ---------------------------------------------------------------------------------
 
 
 def child(code):
@@ -83,92 +235,108 @@ def child(code):
     return done.stdout, perf_counter() - began
 
 
-# ---- do they compute the same? ---------------------------------------------------------------
+def compile_rate(game):
+    """Return histories per second of compiling a game that nothing is known of yet."""
+    fresh = type(game)()
+    began = perf_counter()
+    return cfr.compile(fresh).num_histories / (perf_counter() - began)
 
 
-def check_plain_python(iterations=2_000):
-    """Both reach the same average strategy."""
-    ours, theirs = cfrlib_simultaneous(iterations).average, plain_python(iterations).average
-    gap = max(
-        abs(ours[infoset][action] - p)
-        for table in theirs.values()
-        for infoset, row in table.items()
-        for action, p in row.items()
-    )
-    assert gap < 1e-9, f"average strategies differ by {gap}"
-    return gap
+LIMITS = {  # what: how to measure it, unit, reach, whether at most or at least
+    "import, beyond NumPy and Numba": (lambda: float(child(IMPORT)[0]), "s", 0.5, "<="),
+    "first solve of Kuhn, from starting Python": (lambda: child(FIRST)[1], "s", 3, "<="),
+    "Leduc to 1e-9, from starting Python": (lambda: child(LEDUC)[1], "s", 6, "<="),
+    "memory to solve Liar's Dice 6": (lambda: float(child(MEMORY)[0]), "MB", 600, "<="),
+    "compile Leduc": (
+        lambda: compile_rate(GAMES["leduc_poker"]), "histories/s", 150_000, ">=",
+    ),
+    "compile Liar's Dice 6": (
+        lambda: compile_rate(GAMES["liars_dice"]), "histories/s", 150_000, ">=",
+    ),
+}  # fmt: skip
 
 
-def check_open_spiel(iterations=100):
-    """Both average strategies are equally exploitable."""
-    solver = open_spiel(iterations)  # keep it: its policy points into it
-    conv = pyspiel.nash_conv(pyspiel.load_game("kuhn_poker"), solver.average_policy())
-    gap = abs(cfrlib_alternating(iterations).solution().nash_conv - conv)
-    assert gap < 1e-9, f"exploitabilities differ by {gap / 2}"
-    return gap / 2
-
-
-# ---- the run ---------------------------------------------------------------------------------
-
-
-def measure():
-    """Return all samples: microseconds per iteration, and seconds of fresh processes."""
-    rounds = {f: n for f, n in ROUND.items() if f is not open_spiel or pyspiel}
-    samples = {f.__name__: [] for f in rounds} | {"import": [], "first_solve": []}
-    for f, n in rounds.items():
-        f(n // 10)  # warm-up: compile
-    child(FIRST_SOLVE)  # warm-up: fill the caches
+def measure(rows):
+    """Return the samples of each pair and of each limit, all interleaved."""
+    samples = {(what, game): ([], []) for what, game, *_ in rows}
+    limits = {what: [] for what in LIMITS}
+    for code in (FIRST, LEDUC):
+        child(code)  # warm-up: fill the caches
     for k in range(REPETITIONS):
         print(f"\rrepetition {k + 1} of {REPETITIONS} ", end="", flush=True)
-        for f, n in rounds.items():
-            began = perf_counter()
-            f(n)
-            samples[f.__name__].append((perf_counter() - began) / n * 1e6)
-        samples["import"].append(float(child(IMPORT)[0]))
-        samples["first_solve"].append(child(FIRST_SOLVE)[1])
+        for what, game, ours, theirs, _ in rows:
+            samples[what, game][0].append(ours.sample())
+            samples[what, game][1].append(theirs.sample())
+        for what, (sample, *_) in LIMITS.items():
+            limits[what].append(sample())
     print()
-    return samples
+    return samples, limits
 
 
-def ratio(samples, peer, ours):
-    """Return the median of the ratios taken within a repetition."""
-    return median(a / b for a, b in zip(samples[peer], samples[ours], strict=True))
+def growth():
+    """Return how an iteration's time grows with the leaves of two families of games."""
+    points = []
+    for family, games in (
+        (
+            "Kuhn poker, 3 to 1,000 cards",
+            [f"KuhnPoker({n})" for n in (3, 10, 30, 100, 300, 1000)],
+        ),
+        ("Liar's dice, 3 to 6 faces", [f"LiarsDice(faces={n})" for n in (3, 4, 5, 6)]),
+    ):
+        for game in games:
+            print(f"\r{game:24}", end="", flush=True)
+            iterations = 10 if "1000" in game else 100
+            leaves, rows, compiled, *times = map(
+                float, child(GROWTH.format(game=game, iterations=iterations))[0].split()
+            )
+            points.append({
+                "family": family, "game": game, "leaves": int(leaves), "leaf_rows": int(rows),
+                "compile_seconds": compiled, "microseconds": times,
+            })  # fmt: skip
+    print("\r" + " " * 24 + "\r", end="")
+    return points
 
 
-def rows_of(samples):
-    """Return the table: what, cfrlib, peer, ratio or seconds, reach, whether reached."""
-    times = {name: median(values) for name, values in samples.items()}
+def pair_record(what, game, reach, ours, theirs):
+    """Return one row: the ratio is the median of the ratios within a repetition."""
+    r = median(b / a for a, b in zip(ours, theirs, strict=True))
+    return {
+        "what": what, "game": game, "ratio": r, "reach": reach, "reached": r >= reach,
+        "ours_us": ours, "peer_us": theirs,
+    }  # fmt: skip
 
-    def versus(what, ours, peer, reach):
-        if peer not in samples:
-            return (what, f"{times[ours]:.3f} µs", NO_OPENSPIEL, "", f">= {reach}x", "?")
-        r = ratio(samples, peer, ours)
-        ours, peer = f"{times[ours]:.3f} µs", f"{times[peer]:.1f} µs"
-        return (what, ours, peer, f"{r:.0f}x", f">= {reach}x", "yes" if r >= reach else "NO")
 
-    def limit(what, name, reach):
-        took = times[name]
-        return (
-            what,
-            f"{took:.2f} s",
-            "",
-            "",
-            f"<= {reach} s",
-            "yes" if took <= reach else "NO",
+def limit_record(what, values):
+    """Return one row of a figure that stands for itself."""
+    _, unit, reach, sign = LIMITS[what]
+    value = median(values)
+    reached = value <= reach if sign == "<=" else value >= reach
+    return {
+        "what": what, "value": value, "unit": unit, "reach": f"{sign} {reach:,}",
+        "reached": reached, "samples": values,
+    }  # fmt: skip
+
+
+def tables(result):
+    """Return what is printed: a head and rows of words for each of two tables."""
+    yield ("per iteration", "game", "cfrlib", "peer", "ratio", "reach", "reached"), [
+        (
+            row["what"], row["game"], f"{median(row['ours_us']):.2f} µs",
+            f"{median(row['peer_us']):,.1f} µs", f"{row['ratio']:.3g}x",
+            f">= {row['reach']}x", "yes" if row["reached"] else "NO",
         )
+        for row in result["pairs"]
+    ]  # fmt: skip
+    yield ("figure", "measured", "reach", "reached"), [
+        (
+            row["what"], f"{row['value']:,.3g} {row['unit']}", row["reach"],
+            "yes" if row["reached"] else "NO",
+        )
+        for row in result["limits"]
+    ]  # fmt: skip
 
-    return [
-        versus("plain Python, simultaneous", "cfrlib_simultaneous", "plain_python", 200),
-        versus("OpenSpiel C++, alternating", "cfrlib_alternating", "open_spiel", 40),
-        limit("import, beyond NumPy and Numba", "import", 0.5),
-        limit("first solve, from starting Python", "first_solve", 3),
-    ]
 
-
-HEAD = ("Kuhn poker, vanilla CFR", "cfrlib", "peer", "ratio", "reach", "reached")
-
-
-def show(rows, head=HEAD):
+def show(rows, head):
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     for row in (head, tuple("-" * w for w in widths), *rows):
         cells = [
@@ -176,6 +344,7 @@ def show(rows, head=HEAD):
             for k, (c, w) in enumerate(zip(row, widths, strict=True))
         ]
         print("  ".join(cells).rstrip())
+    print()
 
 
 def machine():
@@ -183,7 +352,7 @@ def machine():
     lines = cpus.read_text().splitlines() if cpus.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     versions = {"python": platform.python_version()}
-    for package in ("numpy", "numba", "open_spiel"):
+    for package in ("numpy", "scipy", "numba", "open_spiel"):
         try:
             versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
@@ -201,17 +370,24 @@ def main():
     measured = Path(cfr.__file__).resolve().parents[1]
     if measured != ROOT:
         sys.exit(f"this Python imports cfrlib from {measured}, not from {ROOT}; reinstall it")
-    where = machine()
-    checks = {"plain_python: largest difference of probabilities": check_plain_python()}
-    if pyspiel:
-        checks["open_spiel: difference of exploitability"] = check_open_spiel()
-    samples = measure()
-    rows = rows_of(samples)
-    show(rows)
-    print("\n" + ", ".join(f"{name} {value}" for name, value in where.items()))
+    where, checked, rows = machine(), checks(), list(pairs())
+    if LITE_EFG.exists():
+        ask = "from importlib.metadata import version; print(version('LiteEFG'))"
+        done = subprocess.run([LITE_EFG, "-c", ask], capture_output=True, text=True, check=True)
+        where["LiteEFG"] = done.stdout.strip()
+    samples, limits = measure(rows)
+    result = {
+        "machine": where,
+        "checks": checked,
+        "pairs": [pair_record(w, g, reach, *samples[w, g]) for w, g, _, _, reach in rows],
+        "limits": [limit_record(what, values) for what, values in limits.items()],
+        "growth": growth(),
+    }
+    for head, words in tables(result):
+        show(words, head)
+    print(", ".join(f"{name} {value}" for name, value in where.items()))
     if (where["load_before"] or 0) > 0.5:
         print("The machine was busy: times are too long, ratios uncertain.")
-    result = {"machine": where, "checks": checks, "samples": samples, "table": rows}
     RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

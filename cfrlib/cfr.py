@@ -82,6 +82,9 @@ def update(
     regret, sigma, values = tables.regret, tables.sigma, tables.values
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         start, stop = form.infoset_start[I], form.infoset_stop[I]
+        if stop - start == 1:  # nothing to choose, nothing to regret
+            values[form.infoset_parent[I]] += values[start]
+            continue
         value = 0.0
         for q in range(start, stop):
             value += sigma[q] * values[q]
