@@ -21,6 +21,7 @@ from cfrlib.equilibrium import (
     solve_lp,
 )
 from cfrlib.game import Chance, Decision, Game, GameError, Terminal
+from cfrlib.interop import read_efg, write_efg
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
 from cfrlib.strategy import Strategy
 from cfrlib.tree import compile
@@ -47,7 +48,9 @@ __all__ = [
     "nash_conv",
     "play",
     "reach",
+    "read_efg",
     "regret_matching",
     "solve",
     "solve_lp",
+    "write_efg",
 ]

@@ -17,6 +17,7 @@ LEVELS = [
     {"sequence"},
     {"strategy"},
     {"games"},  # game, tree, sequence and strategy; nothing that solves
+    {"interop"},  # game, tree and strategy; nothing that solves
     {"equilibrium"},
     {"regret"},
     {"cfr"},
