@@ -43,7 +43,7 @@ from cfrlib.game import (
 from cfrlib.tree import CHANCE, TERMINAL, Tree, compile
 
 MAX_PLAYERS = 127  # a compiled tree numbers players in eight bits
-MAX_EXPONENT = 9_999  # beyond the range of floats, yet cheap as an exact number
+MAX_EXPONENT = 999  # well beyond the range of floats, yet cheap as an exact number
 SMALL = 10**6  # denominators up to here count as a ratio that somebody meant
 KINDS = ("c", "p", "t")  # chance, personal, terminal
 TOLERANCE = 1e-9  # of the sum of probabilities, as in compile
@@ -243,7 +243,7 @@ class _Reader:
         self.stop = found.end()
         self.at = found.start(found.lastgroup) - (self.kind == "text")
         if self.kind == "open":
-            self.fail('expected a closing " for the string that opens here, found the end')
+            self.fail('expected a closing " for this string, found the end of the file')
 
     def found(self) -> str:
         """Describe the token at hand, for an error message."""
@@ -375,24 +375,16 @@ class _Reader:
         infoset = None if kind == "t" else self.infoset(chance=kind == "c")
         outcome_at = self.at
         payoffs = self.outcome()
-        if payoffs is not None:
-            total = self.add(total, payoffs, outcome_at)
-        if infoset is not None:
-            self.nodes.append(infoset)
-            return _Waiting(number, at, infoset.actions, total)
-        self.nodes.append(Terminal(tuple(map(float, total))))
-        return None
-
-    def add(self, total: Payoffs, payoffs: Payoffs, at: int) -> Payoffs:
-        """Add payoffs, exactly while denominators stay small: they may multiply on a path."""
-        sums = tuple(map(operator.add, total, payoffs))
         try:
-            rounded = tuple(map(Fraction, map(float, sums)))
+            if payoffs is not None:
+                total = _add(total, payoffs)
+            if infoset is None:
+                self.nodes.append(Terminal(tuple(map(float, total))))
+                return None
         except OverflowError:
-            self.fail("the payoffs up to this node add up to more than a float can hold", at)
-        return tuple(
-            s if s.denominator < 2**64 else r for s, r in zip(sums, rounded, strict=True)
-        )
+            self.fail("the payoffs on the way add up to more than a float can hold", outcome_at)
+        self.nodes.append(infoset)
+        return _Waiting(number, at, infoset.actions, total)
 
     # ---- infosets ----
 
@@ -513,6 +505,12 @@ def _some(words: Iterable[str]) -> str:
     """Quote the first few of some words."""
     listed = [repr(word) for word in words]
     return ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")
+
+
+def _add(total: Payoffs, payoffs: Payoffs) -> Payoffs:
+    """Add payoffs, exactly while denominators stay small: on a long path they may multiply."""
+    sums = map(operator.add, total, payoffs)
+    return tuple(s if s.denominator < 2**64 else Fraction(float(s)) for s in sums)
 
 
 def _unique(given: Sequence[str], defaults: Sequence[str]) -> list[str]:
@@ -734,13 +732,14 @@ def _repaired(probabilities: Sequence[float]) -> list[Fraction]:
     """
     exact = [Fraction(p) for p in probabilities]
     missing = 1 - sum(exact)
+    # a change below half the way to the next float is rounded away; downwards is the nearer
+    hidden = [Fraction(p - math.nextafter(p, 0)) * Fraction(7, 16) for p in probabilities]
     largest_first = sorted(range(len(exact)), key=lambda n: -exact[n])
+    if abs(missing) > sum(hidden):
+        exact[largest_first[0]] += missing
+        return exact
     for n in largest_first:
-        p = probabilities[n]
-        # a change below half the way to the next float rounds back; downwards is the nearer
-        hidden = Fraction(p - math.nextafter(p, 0)) * Fraction(7, 16)
-        change = max(-hidden, min(hidden, missing))
+        change = max(-hidden[n], min(hidden[n], missing))
         exact[n] += change
         missing -= change
-    exact[largest_first[0]] += missing
     return exact
