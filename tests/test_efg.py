@@ -387,7 +387,7 @@ ERRORS = [
                           "so its name and actions must follow the number; found '0'"),
     (HEADER + 'p "" 1 1 "I" 0', "2, column 14: expected '{' and the actions after the name of "
                                 "the infoset, found '0'"),
-    (HEADER + 'p "" 1 1 { "l" }', "2, column 10: the infoset 1 appears here for the first "
+    (HEADER + 'p "" 1 1 { "l" }', "2, column 8: the infoset 1 appears here for the first "
                                   "time, so its name and actions must follow the number; "
                                   "found '{'"),
     (HEADER + 'p "" 1 1 "I" { } 0', "2, column 16: expected an action in quotes, found '}'"),
@@ -550,8 +550,8 @@ def test_payoffs_read_back_to_the_last_bit(payoffs):
 @pytest.mark.parametrize(
     ("payoff", "word"),
     [(2.0, "2"), (-0.5, "-1/2"), (1 / 3, "1/3"), (0.1, "1/10"),
-     (0.1 + 0.2, "0.30000000000000004"), (1e22, "1e+22"), (1e-7, "1e-07"), (0.12345678912, "0.12345678912"),
-     (1 / 1716, "1/1716")],
+     (0.1 + 0.2, "0.30000000000000004"), (1e22, "1e+22"), (1e-7, "1e-07"),
+     (0.12345678912, "0.12345678912"), (1 / 1716, "1/1716")],
 )  # fmt: skip
 def test_payoffs_are_written_as_a_reader_would(payoff, word):
     game = TableGame({(): Terminal((payoff,))}, num_players=1)
@@ -570,19 +570,45 @@ def lottery(probabilities):
     return TableGame({(): Chance(outcomes)} | {(a,): Terminal((1,)) for a in outcomes}, 1)
 
 
-@given(st.lists(st.floats(0, 1) | st.integers(0, 9).map(float), min_size=1, max_size=8))
+def distribution(weights):
+    """Return probabilities in proportion to weights, as a program would."""
+    return [w / sum(weights) for w in weights]
+
+
+weights = st.lists(st.floats(0, 1) | st.integers(0, 9).map(float), min_size=1, max_size=8)
+weights = weights.filter(lambda w: sum(w) > 0)
+
+
+@given(weights)
 @example([1e-300, 1.0, 1.0])
 @example([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
-@example([0.1, 0.9])
-@example([0.3, 0.3, 0.4])
+@example([1.0, 9.0])
+@example([3.0, 3.0, 4.0])
+@example([0.75, 0.1475113855776571])  # nothing that sums to one rounds to these two
 def test_probabilities_sum_to_one_exactly_and_read_back_to_the_last_bit(weights):
-    total = sum(weights) or 1.0
-    probabilities = [w / total for w in weights] if sum(weights) else [1.0]
-    text = write_efg(lottery(probabilities))
-    exact = fractions_in(text)
+    probabilities = distribution(weights)
+    exact = fractions_in(write_efg(lottery(probabilities)))
     assert sum(exact) == 1
-    assert list(map(float, exact)) == probabilities
-    assert_same(lottery(probabilities), read_efg(text))
+    half_steps = sum(Fraction(p - np.nextafter(p, 0)) / 2 for p in probabilities)
+    if abs(1 - sum(map(Fraction, probabilities))) < half_steps * Fraction(99, 100):
+        assert list(map(float, exact)) == probabilities
+    moved = [n for n, p in enumerate(probabilities) if float(exact[n]) != p]
+    assert moved in ([], [probabilities.index(max(probabilities))])
+    assert list(map(float, exact)) == pytest.approx(probabilities, abs=1e-15)
+
+
+def test_most_distributions_read_back_to_the_last_bit():
+    rng = np.random.default_rng(1)
+    same = 0
+    for _ in range(300):
+        probabilities = distribution(rng.random(rng.integers(3, 9)).tolist())
+        same += list(ends_odds(probabilities)) == probabilities
+    assert same >= 290
+
+
+def ends_odds(probabilities):
+    """Return probabilities as they come back from a file."""
+    return read_efg(write_efg(lottery(probabilities))).node(0).probabilities.values()
 
 
 def test_probabilities_that_miss_one_are_repaired_where_it_shows_least():
@@ -681,37 +707,42 @@ def test_random_games_survive_gambit(gambit, seed, players, depth):
     assert_same(game, read_efg(their_game(gambit, game).to_efg()))
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=6).filter(any))
+@given(weights)
 def test_gambit_takes_our_probabilities(gambit, weights):
-    game = lottery([w / sum(weights) for w in weights])
-    assert_same(game, read_efg(gambit.read_efg(io.StringIO(write_efg(game))).to_efg()))
+    text = write_efg(lottery(distribution(weights)))  # Gambit insists on a sum of one
+    assert_same(read_efg(text), read_efg(gambit.read_efg(io.StringIO(text)).to_efg()))
 
 
 @pytest.mark.parametrize("name", ["kuhn", "biased_rps.efg", "rps", "one action"])
 def test_gambit_finds_the_value_that_we_find(gambit, name):
     theirs, value = their_game(gambit, GAMES[name]), cfr.solve_lp(GAMES[name]).value
-    solvers = [gambit.nash.lp_solve, gambit.nash.lcp_solve]
-    for solve in solvers:
+    for solve in (gambit.nash.lp_solve, gambit.nash.lcp_solve):
         payoffs = list(dict(solve(theirs).equilibrium.payoffs).values())
         assert [float(u) for u in payoffs] == pytest.approx([value, -value], abs=1e-9)
-    if name == "kuhn":
-        assert payoffs[0] == Fraction(-1, 18)
+        assert name != "kuhn" or payoffs == [Fraction(-1, 18), Fraction(1, 18)]
 
 
 def test_gambit_finds_the_only_equilibrium_of_the_biased_game(gambit):
-    theirs = gambit.read_efg(str(BIASED))
-    equilibrium = gambit.nash.lp_solve(theirs).equilibrium
-    text = str(equilibrium)
-    assert text.count("Rational(1, 5)") == 4 and text.count("Rational(3, 5)") == 2
+    equilibria = gambit.nash.enummixed_solve(gambit.read_efg(str(BIASED))).equilibria
+    assert len(equilibria) == 1
+    for player in ("Row", "Column"):
+        odds = [Fraction(1, 5), Fraction(3, 5), Fraction(1, 5)]
+        assert list(dict(equilibria[0][player]).values()) == odds
 
 
-@settings(max_examples=25)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.booleans())
 def test_gambit_finds_the_value_of_random_games(gambit, seed, whole):
     game = random_game(seed, depth=4, whole=whole)
     theirs = gambit.read_efg(io.StringIO(write_efg(game)))
-    payoffs = dict(gambit.nash.lp_solve(theirs, rational=False).equilibrium.payoffs)
-    assert float(payoffs["player 0"]) == pytest.approx(cfr.solve_lp(game).value, abs=1e-7)
+    value = cfr.solve_lp(game).value
+    # lp_solve on the tree (17.0.0b2) may leave a forced move unplayed, so it gets the matrix
+    for result in (
+        gambit.nash.lcp_solve(theirs),
+        gambit.nash.lp_solve(theirs, use_strategic=True),
+    ):
+        payoffs = dict(result.equilibrium.payoffs)
+        assert float(payoffs["player 0"]) == pytest.approx(value, abs=1e-7)
 
 
 # ---- whatever comes in -------------------------------------------------------------------
@@ -792,7 +823,7 @@ def test_shuffled_tokens_are_read_or_explained(folder, data, seed, duplicate):
 
 @pytest.mark.parametrize("data", VALID, ids=range(len(VALID)))
 def test_a_file_cut_off_anywhere_is_explained(folder, data):
-    complete = len(data.rstrip())
-    for stop in range(0, complete, 1 + complete // 150):
+    last = data.rindex(b"\n", 0, -1)  # the last line may be complete before it ends
+    for stop in [*range(0, last, 1 + last // 150), last]:
         assert not reads_or_explains(data[:stop], folder)
-    assert reads_or_explains(data[:complete], folder)
+    assert reads_or_explains(data[:-1], folder)

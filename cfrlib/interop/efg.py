@@ -553,9 +553,10 @@ def write_efg(
     Every number is written so that it reads back as the same float: as a ratio with a
     denominator up to a million if one rounds to it (1/3 for 0.333…), else as the shortest
     decimal. Gambit wants the probabilities at a chance node to sum to one exactly. Where these
-    do not, they are written as the exact values of the floats, the largest moved by less than
-    what rounding hides, or several of them if one is not enough. Only if the floats are off by
-    more than that (a game may miss 1 by 1e-9) does the largest change, by what is missing.
+    do not, the exact values of the floats are written, the largest of them moved by so little
+    that rounding hides it. Some floats cannot be the roundings of numbers that sum to one;
+    then the largest takes up all that is missing (commonly the last digit; at most 1e-9, by
+    which a game may miss 1), and only it reads back as another float.
 
     Parameters
     ----------
@@ -731,15 +732,15 @@ def _repaired(probabilities: Sequence[float]) -> list[Fraction]:
     (Fraction(36028797018963969, 36028797018963968), Fraction(1, 1))
     """
     exact = [Fraction(p) for p in probabilities]
-    missing = 1 - sum(exact)
+    missing = Fraction(1) - sum(exact)
     # a change below half the way to the next float is rounded away; downwards is the nearer
-    hidden = [Fraction(p - math.nextafter(p, 0)) * Fraction(7, 16) for p in probabilities]
-    largest_first = sorted(range(len(exact)), key=lambda n: -exact[n])
-    if abs(missing) > sum(hidden):
+    room = [Fraction(p - math.nextafter(p, 0)) * Fraction(511, 1024) for p in probabilities]
+    largest_first = sorted(range(len(exact)), key=exact.__getitem__, reverse=True)
+    if abs(missing) > sum(room):
         exact[largest_first[0]] += missing
         return exact
     for n in largest_first:
-        change = max(-hidden[n], min(hidden[n], missing))
+        change = max(-room[n], min(room[n], missing))
         exact[n] += change
         missing -= change
     return exact
