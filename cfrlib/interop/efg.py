@@ -327,6 +327,7 @@ class _Reader:
         self.mark("{", "'{' and the names of the players after the title")
         given = self.list_of_names()
         self.players = _unique(given, [f"player {i}" for i in range(len(given))])
+        self.nothing: Payoffs = (Fraction(0),) * len(given)
         comment = self.string("a comment") if self.kind == "text" else ""
         self.tree()
         if self.kind != "end":
@@ -361,16 +362,15 @@ class _Reader:
 
     def one_node(self, above: _Waiting | None) -> _Waiting | None:
         """Read one node; return it if it has children."""
-        number, at, what = len(self.nodes), self.at, "a node: 'c', 'p' or 't'"
-        total: Payoffs = (Fraction(0),) * len(self.players)
+        number, at, total = len(self.nodes), self.at, self.nothing
+        if self.kind != "word" or self.value not in KINDS:
+            self.no_node(above)
+        kind = self.value
+        self.advance()
         if above is not None:
-            total, action = above.total, above.actions[above.seen]
-            if self.kind != "word" or self.value not in KINDS:
-                line = self.text.count("\n", 0, above.at) + 1
-                what += f" (what follows {action!r} at the node of line {line})"
-            self.children[above.number, action] = number
+            total = above.total
+            self.children[above.number, above.actions[above.seen]] = number
             above.seen += 1
-        kind = self.word(KINDS, what)
         self.string("the name of the node in quotes (it may be empty)")
         infoset = None if kind == "t" else self.infoset(chance=kind == "c")
         outcome_at = self.at
@@ -385,6 +385,14 @@ class _Reader:
             self.fail("the payoffs on the way add up to more than a float can hold", outcome_at)
         self.nodes.append(infoset)
         return _Waiting(number, at, infoset.actions, total)
+
+    def no_node(self, above: _Waiting | None) -> NoReturn:
+        """Raise the error that says which node is missing."""
+        what = "a node: 'c', 'p' or 't'"
+        if above is not None:
+            line = self.text.count("\n", 0, above.at) + 1
+            what += f" (what follows {above.actions[above.seen]!r} at the node of line {line})"
+        self.expected(what)
 
     # ---- infosets ----
 
