@@ -221,6 +221,11 @@ def test_quotes(written, meant):
     assert read_efg(write_efg(game)).title == meant
 
 
+def test_probabilities_may_miss_one_by_what_every_game_may():
+    text = HEADER + 'c "" 1 "" { "a" 0.3333333333 "b" 0.6666666666 } 0 t "" 0 t "" 0'
+    assert cfr.compile(read_efg(text)).probability.tolist() == [1, 0.3333333333, 0.6666666666]
+
+
 def test_the_old_letter_D_is_read():
     assert_same(read_efg(one_choice().replace("2 R", "2 D")), read_efg(one_choice()))
 
@@ -403,12 +408,16 @@ ERRORS = [
                                        "'a', found '\"b\"'"),
     (HEADER + 'c "" 1 "" { "a" 1/2, "b" 1/2 }', "2, column 20: expected an action in quotes "
                                                 "or '}', found ','"),
-    (HEADER + 'c "" 1 "" {\n"a" 3/2\n"b" -1/2 }', "4, column 5: the probability of 'b' is "
-                                                  "negative"),
+    (HEADER + 'c "" 1 "" {\n"a" 3/2\n"b" -1/2 }', "3, column 5: the probability of 'a' is "
+                                                  "not between 0 and 1"),
+    (HEADER + 'c "" 1 "" {"a" 1 "b" -1/2 }', "2, column 22: the probability of 'b' is not "
+                                             "between 0 and 1"),
+    (HEADER + 'c "" 1 "" {"a" 1e308 "b" 1e308 }', "2, column 16: the probability of 'a' is not "
+                                                  "between 0 and 1"),
     (HEADER + 'c "" 1 "" { "a" 1/2 "b" 1/3 } 0', "2, column 11: the probabilities sum to "
                                                  "0.8333333333, expected 1"),
-    (HEADER + 'c "" 1 "" { "a" 1.5 } 0', "2, column 11: the probabilities sum to 1.5, "
-                                         "expected 1"),
+    (HEADER + 'c "" 1 "" { "a" .999999 } 0', "2, column 11: the probabilities sum to "
+                                             "0.999999, expected 1"),
     (HEADER + 'c "" 1 "" { "a" 1 "b" 0 } 0\nc "" 1 "" { "a" 0 "b" 1 } 0',
      "3, column 6: the chance event 1 was described differently before"),
     # outcomes and payoffs
@@ -465,7 +474,7 @@ def test_an_error_names_line_and_column_and_what_was_expected(text, message, tmp
         read_efg(path)
     said = str(error.value)
     assert said.startswith(f"poker.efg, line {message}")
-    if message.endswith(("'", "file", "expected 1", "players", "negative", "exactly", "hold")):
+    if message.endswith(("'", "file", "expected 1", "players", "0 and 1", "exactly", "hold")):
         assert said == f"poker.efg, line {message}"
     assert isinstance(error.value, GameError)
     with pytest.raises(EfgError) as error:

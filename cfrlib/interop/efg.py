@@ -319,8 +319,6 @@ class _Reader:
     def game(self) -> GambitGame:
         """Read the whole file."""
         self.word(("EFG",), "'EFG', the first word of an extensive game file")
-        if self.value != "2":
-            self.expected("version 2 of the format")
         self.word(("2",), "version 2 of the format")
         self.word(("R", "D"), "'R' (or the older 'D') after the version")
         title = self.string("the title of the game in quotes")
@@ -438,13 +436,13 @@ class _Reader:
             if player == CHANCE:
                 at = self.at
                 p = self.number(f"a number, the probability of {labels[-1]!r}")
-                if p < 0:
-                    self.fail(f"the probability of {labels[-1]!r} is negative", at)
+                if not 0 <= p <= 1:
+                    self.fail(f"the probability of {labels[-1]!r} is not between 0 and 1", at)
                 probabilities.append(p)
         self.advance()
         if player == CHANCE:
             total = math.fsum(map(float, probabilities))
-            if not abs(total - 1) <= TOLERANCE:
+            if abs(total - 1) > TOLERANCE:
                 self.fail(f"the probabilities sum to {total:.10g}, expected 1", brace)
         return _Infoset(player, number, name, labels, probabilities)
 
