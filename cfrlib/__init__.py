@@ -21,7 +21,13 @@ from cfrlib.equilibrium import (
     solve_lp,
 )
 from cfrlib.game import Chance, Decision, Game, GameError, Terminal
-from cfrlib.interop import from_open_spiel, from_open_spiel_policy, to_open_spiel
+from cfrlib.interop import (
+    from_open_spiel,
+    from_open_spiel_policy,
+    read_efg,
+    to_open_spiel,
+    write_efg,
+)
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
 from cfrlib.strategy import Strategy
 from cfrlib.tree import compile
@@ -50,8 +56,13 @@ __all__ = [
     "nash_conv",
     "play",
     "reach",
+    "read_efg",
     "regret_matching",
     "solve",
     "solve_lp",
+<<<<<<< HEAD
     "to_open_spiel",
+=======
+    "write_efg",
+>>>>>>> efg
 ]

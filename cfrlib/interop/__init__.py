@@ -1,5 +1,13 @@
 """Games and strategies in and out: what other programs read and write."""
 
+from cfrlib.interop.efg import EfgError, read_efg, write_efg
 from cfrlib.interop.open_spiel import from_open_spiel, from_open_spiel_policy, to_open_spiel
 
-__all__ = ["from_open_spiel", "from_open_spiel_policy", "to_open_spiel"]
+__all__ = [
+    "EfgError",
+    "from_open_spiel",
+    "from_open_spiel_policy",
+    "read_efg",
+    "to_open_spiel",
+    "write_efg",
+]

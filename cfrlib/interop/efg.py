@@ -1,0 +1,752 @@
+"""Read and write Gambit's extensive game files (.efg).
+
+A file is a header and the nodes of the tree in prefix order: a node, then everything below
+its first action, then everything below its second. A small one::
+
+    EFG 2 R "matching pennies" { "Alice" "Bob" }
+    p "" 1 1 "hide" { "heads" "tails" } 0
+    p "" 2 1 "guess" { "heads" "tails" } 0
+    t "" 1 "found" { -1, 1 }
+    t "" 2 "not found" { 1, -1 }
+    p "" 2 1 0
+    t "" 2
+    t "" 1
+
+Format: The Gambit Project, *The extensive game (.efg) file format*, Gambit manual.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import NoReturn, TypeAlias, overload
+
+from cfrlib.game import (
+    Action,
+    Chance,
+    Decision,
+    Game,
+    GameError,
+    History,
+    Node,
+    Terminal,
+    action_label,
+)
+from cfrlib.tree import CHANCE, TERMINAL, Tree, compile
+
+MAX_PLAYERS = 127  # a compiled tree numbers players in eight bits
+MAX_EXPONENT = 999  # well beyond the range of floats, yet cheap as an exact number
+SMALL = 10**6  # denominators up to here count as a ratio that somebody meant
+KINDS = ("c", "p", "t")  # chance, personal, terminal
+TOLERANCE = 1e-9  # of the sum of probabilities, as in compile
+
+TOKEN = re.compile(
+    r"""
+    \s*+ (?: "(?P<text> [^"\\]*+ (?: \\. [^"\\]*+ )*+ )"
+           | (?P<mark> [{},])
+           | (?P<word> [^\s{},"]++)
+           | (?P<end> \Z)
+           | (?P<open> ") )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+NUMBER = re.compile(
+    r"[+-]?([0-9]+/[0-9]+|([0-9]+\.?[0-9]*|\.[0-9]+)([eE](?P<exponent>[+-]?[0-9]+))?)"
+)
+WHOLE = re.compile(r"[0-9]{1,18}")
+
+Payoffs: TypeAlias = tuple[Fraction, ...]
+
+
+class EfgError(GameError):
+    """A file is not in Gambit's .efg format; the message names line and column."""
+
+
+class GambitGame(Game):
+    """A game read from a file; made by :func:`read_efg`.
+
+    Actions are the words of the file. A history is the number of a node in the order of the
+    file; `root` and `step` lead from node to node.
+
+    Attributes
+    ----------
+    title, comment : str
+        What the header says.
+    player_names : tuple of str
+        In the order of the file, made unique.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        comment: str,
+        player_names: Sequence[str],
+        nodes: Sequence[Node],
+        children: dict[tuple[int, Action], int],
+    ):
+        self.title, self.comment = title, comment
+        self.player_names = tuple(player_names)
+        self.num_players = len(self.player_names)
+        self._nodes, self._children = nodes, children
+
+    def root(self) -> History:
+        """Return the number of the first node."""
+        return 0
+
+    def step(self, h: History, a: Action) -> History:
+        """Return the number of the node that the action `a` leads to."""
+        child = self._children.get((h, a))
+        if child is None:
+            node = self.node(h)
+            legal = () if isinstance(node, Terminal) else node.actions
+            raise ValueError(
+                f"{self!r} has no action {a!r} at node {h}; the legal actions are "
+                + (", ".join(map(repr, legal)) or "none, the game is over")
+            )
+        return child
+
+    def node(self, h: History) -> Node:
+        """Say what node number `h` is."""
+        return self._nodes[h]
+
+    def __repr__(self) -> str:
+        return f"GambitGame({self.title!r})"
+
+
+def read_efg(source: str | os.PathLike[str]) -> GambitGame:
+    """Read a game from a file in Gambit's extensive form.
+
+    Payoffs along a path add up, as in Gambit. All numbers are exact until the last step, so a
+    payoff is the float nearest to what the file says. Labels become unique: a repeated action
+    is called ``"a (2)"``, an unnamed one by its position; an infoset goes by its own name,
+    or by ``"player: name"`` or ``"player: number"`` if several share the name or it has none.
+
+    Parameters
+    ----------
+    source : str or path
+        A path, or the text itself: a string that starts with ``EFG`` or has several lines.
+
+    Returns
+    -------
+    GambitGame
+
+    Raises
+    ------
+    EfgError
+        If the text is not in the format; the message names line and column, counted from 1,
+        and says what was expected there.
+    OSError
+        If there is no such file.
+
+    Notes
+    -----
+    Format: Gambit manual, *The extensive game (.efg) file format*. As it demands, an infoset
+    or an outcome that is described again must be described in the same way. Unlike Gambit,
+    which ignores what follows the tree, this is an error; and probabilities may miss 1 by
+    1e-9, as in every game here.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.read_efg('''
+    ... EFG 2 R "matching pennies" { "Alice" "Bob" }
+    ... p "" 1 1 "hide" { "heads" "tails" } 0
+    ... p "" 2 1 "guess" { "heads" "tails" } 0
+    ... t "" 1 "found" { -1, 1 }
+    ... t "" 2 "not found" { 1, -1 }
+    ... p "" 2 1 0
+    ... t "" 2
+    ... t "" 1
+    ... ''')
+    >>> cfr.compile(game)
+    GambitGame('matching pennies'): 2 players, zero-sum, 7 histories (4 terminal), 2 infosets
+    >>> cfr.solve_lp(game).strategy["guess"]
+    {'heads': 0.5, 'tails': 0.5}
+    """
+    if isinstance(source, str) and re.match(r"\ufeff?\s*EFG(\s|\Z)|.*\n", source):
+        return _Reader(source, "text").game()
+    path = Path(source)
+    return _Reader(_decode(path.read_bytes(), path.name), path.name).game()
+
+
+def _decode(raw: bytes, name: str) -> str:
+    """Return the text of a file, or say where it stops being text."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode("utf-8")
+        raise EfgError(
+            f"{_place(name, before, len(before))}: byte {raw[error.start]:#04x} is not UTF-8; "
+            "save the file as UTF-8"
+        ) from None
+
+
+def _place(name: str, text: str, at: int) -> str:
+    """Name the place of a character: file, line and column."""
+    line = text.count("\n", 0, at) + 1
+    return f"{name}, line {line}, column {at - text.rfind(chr(10), 0, at)}"
+
+
+@dataclass(slots=True)
+class _Infoset:
+    """What the file says about an infoset, or about a chance event."""
+
+    player: int  # or CHANCE
+    number: int
+    name: str
+    labels: list[str]
+    probabilities: list[Fraction]  # none unless chance moves
+    actions: list[str] = field(init=False, compare=False)  # the labels, made unique
+
+    def __post_init__(self) -> None:
+        self.actions = _unique(self.labels, [str(n + 1) for n in range(len(self.labels))])
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A node whose children are being read."""
+
+    number: int
+    at: int  # where it stands in the text
+    actions: list[str]
+    total: Payoffs  # of the path up to here
+    seen: int = 0  # children read, or being read
+
+
+class _Reader:
+    """One pass over the text: a token of lookahead, and a stack of nodes to be completed."""
+
+    def __init__(self, text: str, name: str):
+        self.text, self.name = text.removeprefix("\ufeff"), name
+        self.infosets: dict[tuple[int, int], _Infoset] = {}
+        self.outcomes: dict[int, tuple[str, Payoffs]] = {}
+        self.nodes: list[_Infoset | Terminal] = []
+        self.children: dict[tuple[int, Action], int] = {}
+        self.stop = 0
+        self.advance()
+
+    # ---- tokens ----
+
+    def advance(self) -> None:
+        """Look at the next token: its kind, its content, and where it starts and stops."""
+        found = TOKEN.match(self.text, self.stop)
+        assert found is not None and found.lastgroup is not None  # any character fits
+        self.kind, self.value = found.lastgroup, found[found.lastgroup]
+        self.stop = found.end()
+        self.at = found.start(found.lastgroup) - (self.kind == "text")
+        if self.kind == "open":
+            self.fail('expected a closing " for this string, found the end of the file')
+
+    def found(self) -> str:
+        """Describe the token at hand, for an error message."""
+        if self.kind == "end":
+            return "the end of the file"
+        token = self.text[self.at : self.stop]
+        return repr(token if len(token) <= 40 else token[:40] + "…")
+
+    def expected(self, what: str) -> NoReturn:
+        """Raise the error that names what should stand at the token at hand."""
+        self.fail(f"expected {what}, found {self.found()}")
+
+    def fail(self, why: str, at: int | None = None) -> NoReturn:
+        """Raise the error that names a place in the file."""
+        where = _place(self.name, self.text, self.at if at is None else at)
+        raise EfgError(f"{where}: {why}")
+
+    def word(self, words: Iterable[str], what: str) -> str:
+        """Read one of some unquoted words."""
+        if self.kind != "word" or self.value not in words:
+            self.expected(what)
+        value = self.value
+        self.advance()
+        return value
+
+    def string(self, what: str) -> str:
+        """Read a quoted string; a backslash protects a quote or a backslash."""
+        if self.kind != "text":
+            self.expected(what)
+        value = self.value
+        self.advance()
+        return re.sub(r'\\(["\\])', r"\1", value) if "\\" in value else value
+
+    def mark(self, mark: str, what: str) -> int:
+        """Read a brace and return where it stands."""
+        if self.kind != "mark" or self.value != mark:
+            self.expected(what)
+        at = self.at
+        self.advance()
+        return at
+
+    def at_mark(self, mark: str) -> bool:
+        """Whether the token at hand is this brace or comma."""
+        return self.kind == "mark" and self.value == mark
+
+    def whole(self, what: str) -> int:
+        """Read a whole number, not negative."""
+        if self.kind != "word" or not WHOLE.fullmatch(self.value):
+            self.expected(what)
+        value = int(self.value)
+        self.advance()
+        return value
+
+    def number(self, what: str) -> Fraction:
+        """Read a number as it stands: whole, ratio, decimal or scientific."""
+        match = NUMBER.fullmatch(self.value) if self.kind == "word" else None
+        if match is None:
+            self.expected(what)
+        try:
+            if abs(int(match["exponent"] or 0)) > MAX_EXPONENT:
+                raise OverflowError
+            value = Fraction(self.value)
+            float(value)
+        except ZeroDivisionError:
+            self.fail(f"{self.found()} divides by zero")
+        except (OverflowError, ValueError):  # a ValueError: more digits than Python reads
+            self.fail(f"the number {self.found()} is out of range; a float must hold it")
+        self.advance()
+        return value
+
+    # ---- header ----
+
+    def game(self) -> GambitGame:
+        """Read the whole file."""
+        self.word(("EFG",), "'EFG', the first word of an extensive game file")
+        self.word(("2",), "version 2 of the format")
+        self.word(("R", "D"), "'R' (or the older 'D') after the version")
+        title = self.string("the title of the game in quotes")
+        self.mark("{", "'{' and the names of the players after the title")
+        given = self.list_of_names()
+        self.players = _unique(given, [f"player {i}" for i in range(len(given))])
+        self.nothing: Payoffs = (Fraction(0),) * len(given)
+        comment = self.string("a comment") if self.kind == "text" else ""
+        self.tree()
+        if self.kind != "end":
+            self.expected("the end of the file after the last node of the tree")
+        made = self.infoset_nodes()
+        nodes = [n if isinstance(n, Terminal) else made[n.player, n.number] for n in self.nodes]
+        return GambitGame(title, comment, self.players, nodes, self.children)
+
+    def list_of_names(self) -> list[str]:
+        """Read the names of the players, after the brace."""
+        names = [self.string("the name of the first player in quotes")]
+        while not self.at_mark("}"):
+            names.append(self.string("another player's name in quotes or '}'"))
+            if len(names) > MAX_PLAYERS:
+                self.fail(f"cfrlib takes games of at most {MAX_PLAYERS} players")
+        self.advance()
+        return names
+
+    # ---- nodes ----
+
+    def tree(self) -> None:
+        """Read all nodes; the stack holds those that wait for children, deepest last."""
+        waiting: list[_Waiting] = []
+        while True:
+            here = self.one_node(waiting[-1] if waiting else None)
+            if here is not None:
+                waiting.append(here)
+            while waiting and waiting[-1].seen == len(waiting[-1].actions):
+                waiting.pop()
+            if not waiting:
+                return
+
+    def one_node(self, above: _Waiting | None) -> _Waiting | None:
+        """Read one node; return it if it has children."""
+        number, at, total = len(self.nodes), self.at, self.nothing
+        if self.kind != "word" or self.value not in KINDS:
+            self.no_node(above)
+        kind = self.value
+        self.advance()
+        if above is not None:
+            total = above.total
+            self.children[above.number, above.actions[above.seen]] = number
+            above.seen += 1
+        self.string("the name of the node in quotes (it may be empty)")
+        infoset = None if kind == "t" else self.infoset(chance=kind == "c")
+        outcome_at = self.at
+        payoffs = self.outcome()
+        try:
+            if payoffs is not None:
+                total = _add(total, payoffs)
+            if infoset is None:
+                self.nodes.append(Terminal(tuple(map(float, total))))
+                return None
+        except OverflowError:
+            self.fail("the payoffs on the way add up to more than a float can hold", outcome_at)
+        self.nodes.append(infoset)
+        return _Waiting(number, at, infoset.actions, total)
+
+    def no_node(self, above: _Waiting | None) -> NoReturn:
+        """Raise the error that says which node is missing."""
+        what = "a node: 'c', 'p' or 't'"
+        if above is not None:
+            line = self.text.count("\n", 0, above.at) + 1
+            what += f" (what follows {above.actions[above.seen]!r} at the node of line {line})"
+        self.expected(what)
+
+    # ---- infosets ----
+
+    def infoset(self, chance: bool) -> _Infoset:
+        """Read the infoset or chance event of a node, and its description if given."""
+        player, whose = CHANCE, "the chance event"
+        if not chance:
+            at, whose = self.at, "the infoset"
+            player = self.whole("the number of the player who moves (1, 2, …)") - 1
+            if player not in range(len(self.players)):
+                self.fail(f"there is no player {player + 1}, only 1 to {len(self.players)}", at)
+        at = self.at
+        number = self.whole(f"the number of {whose}")
+        known = self.infosets.get((player, number))
+        if self.kind == "text":
+            described = self.description(player, number, whose)
+            if known is None:
+                known = self.infosets[player, number] = described
+            elif described != known:
+                self.fail(
+                    f"{whose} {number} was described differently before, with name "
+                    f"{known.name!r} and actions {_some(known.labels)}; leave the "
+                    "description out or repeat it exactly",
+                    at,
+                )
+        elif known is None:
+            self.fail(
+                f"{whose} {number} appears here for the first time, so its name and actions "
+                f"must follow the number; found {self.found()}",
+                at,
+            )
+        return known
+
+    def description(self, player: int, number: int, whose: str) -> _Infoset:
+        """Read the name and the actions of an infoset, with probabilities if chance moves."""
+        name = self.string(f"the name of {whose}")
+        brace = self.mark("{", f"'{{' and the actions after the name of {whose}")
+        labels: list[str] = []
+        probabilities: list[Fraction] = []
+        while not labels or not self.at_mark("}"):
+            more = " or '}'" if labels else ""
+            labels.append(self.string(f"an action in quotes{more}"))
+            if player == CHANCE:
+                at = self.at
+                p = self.number(f"a number, the probability of {labels[-1]!r}")
+                if not 0 <= p <= 1:
+                    self.fail(f"the probability of {labels[-1]!r} is not between 0 and 1", at)
+                probabilities.append(p)
+        self.advance()
+        if player == CHANCE:
+            total = math.fsum(map(float, probabilities))
+            if abs(total - 1) > TOLERANCE:
+                self.fail(f"the probabilities sum to {total:.10g}, expected 1", brace)
+        return _Infoset(player, number, name, labels, probabilities)
+
+    def infoset_nodes(self) -> dict[tuple[int, int], Node]:
+        """Make one node for each infoset, under a label of its own."""
+        infosets = list(self.infosets.values())
+        personal = [I for I in infosets if I.player != CHANCE]
+        count = Counter(I.name for I in personal)
+        labels = _unique(
+            [I.name if count[I.name] == 1 else "" for I in personal],
+            [f"{self.players[I.player]}: {I.name or I.number}" for I in personal],
+        )
+        nodes: dict[tuple[int, int], Node] = {
+            (I.player, I.number): Decision(I.player, label, tuple(I.actions))
+            for I, label in zip(personal, labels, strict=True)
+        }
+        for I in infosets:
+            if I.player == CHANCE:
+                odds = map(float, I.probabilities)
+                nodes[I.player, I.number] = Chance(dict(zip(I.actions, odds, strict=True)))
+        return nodes
+
+    # ---- outcomes ----
+
+    def outcome(self) -> Payoffs | None:
+        """Read the number of an outcome, and its description if given; 0 pays nothing."""
+        at = self.at
+        number = self.whole("the number of the outcome (0 for none)")
+        known = self.outcomes.get(number)
+        if self.kind == "text":
+            if number == 0:
+                self.fail("outcome 0 is the empty one and has no name or payoffs", at)
+            described = self.string("the name of the outcome"), self.payoffs()
+            if known is None:
+                known = self.outcomes[number] = described
+            elif described != known:
+                self.fail(
+                    f"outcome {number} was described differently before, with name "
+                    f"{known[0]!r} and payoffs {_some(map(str, known[1]))}; leave the "
+                    "description out or repeat it exactly",
+                    at,
+                )
+        elif number == 0:
+            return None
+        elif known is None:
+            self.fail(
+                f"outcome {number} appears here for the first time, so its name and payoffs "
+                f"must follow the number; found {self.found()}",
+                at,
+            )
+        return known[1]
+
+    def payoffs(self) -> Payoffs:
+        """Read one number for each player, with or without commas between them."""
+        self.mark("{", "'{' and the payoffs after the name of the outcome")
+        payoffs = []
+        for player in self.players:
+            payoffs.append(self.number(f"a number, the payoff of {player!r}"))
+            if self.at_mark(","):
+                self.advance()
+        self.mark("}", f"'}}' after {len(payoffs)} payoffs, one for each player")
+        return tuple(payoffs)
+
+
+def _some(words: Iterable[str]) -> str:
+    """Quote the first few of some words."""
+    listed = [repr(word) for word in words]
+    return ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")
+
+
+def _add(total: Payoffs, payoffs: Payoffs) -> Payoffs:
+    """Add payoffs, exactly while denominators stay small: on a long path they may multiply."""
+    sums = map(operator.add, total, payoffs)
+    return tuple(s if s.denominator < 2**64 else Fraction(float(s)) for s in sums)
+
+
+def _unique(given: Sequence[str], defaults: Sequence[str]) -> list[str]:
+    """Make words unique and nonempty: whoever bears a word first keeps it.
+
+    Examples
+    --------
+    >>> _unique(["a", "a", "", "a (2)"], ["1", "2", "3", "4"])
+    ['a', 'a (3)', '3', 'a (2)']
+    """
+    taken, kept, last = set(given), set[str](), Counter[str]()
+    words = []
+    for word, default in zip(given, defaults, strict=True):
+        if word == "" or word in kept:
+            word = base = word or default
+            while word in taken:
+                last[base] = max(last[base], 1) + 1
+                word = f"{base} ({last[base]})"
+            taken.add(word)
+        kept.add(word)
+        words.append(word)
+    return words
+
+
+@overload
+def write_efg(game: Game, path: None = None, *, title: str | None = None) -> str: ...
+
+
+@overload
+def write_efg(
+    game: Game, path: str | os.PathLike[str], *, title: str | None = None
+) -> None: ...
+
+
+def write_efg(
+    game: Game, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+) -> str | None:
+    """Write a game in Gambit's extensive form.
+
+    Every number is written so that it reads back as the same float: as a ratio with a
+    denominator up to a million if one rounds to it (1/3 for 0.333…), else as the shortest
+    decimal. Gambit wants the probabilities at a chance node to sum to one exactly. Where these
+    do not, the exact values of the floats are written, the largest of them moved by so little
+    that rounding hides it. Some floats cannot be the roundings of numbers that sum to one;
+    then the largest takes up all that is missing (commonly the last digit; at most 1e-9, by
+    which a game may miss 1), and only it reads back as another float.
+
+    Parameters
+    ----------
+    game : Game
+        Any game; it is compiled first.
+    path : str or path, optional
+        Where to write. A file that is already there is replaced only once the new one is
+        complete. If left out, the text is returned.
+    title : str, optional
+        Title in the header; that of the file if the game was read from one, else its repr.
+
+    Returns
+    -------
+    str or None
+        The text, or None if it was written to `path`.
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound, or the game is too large to compile.
+
+    Notes
+    -----
+    Format: Gambit manual, *The extensive game (.efg) file format*. :func:`read_efg` brings
+    the game back with equal infosets, actions (as words), payoffs (−0 as 0) and probabilities,
+    if no label is empty and no infoset has two actions that read the same. Gambit 17 itself
+    accepts fewer labels: none with spaces at an end or two in a row, with line breaks, or
+    with a backslash at the end.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> print(cfr.write_efg(cfr.games.MatrixGame([[1 / 3, 0]]), title="choose"))
+    EFG 2 R "choose" { "player 0" "player 1" }
+    p "" 1 1 "player 0" { "row 0" } 0
+    p "" 2 1 "player 1" { "column 0" "column 1" } 0
+    t "" 1 "" { 1/3, -1/3 }
+    t "" 0
+    <BLANKLINE>
+    """
+    text = _Writer(compile(game)).text(title)
+    if path is None:
+        return text
+    target = Path(path)
+    scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
+    try:
+        scratch.write_text(text, encoding="utf-8", newline="\n")
+        scratch.replace(target)
+    finally:
+        scratch.unlink(missing_ok=True)
+    return None
+
+
+class _Writer:
+    """One walk over a compiled game, in prefix order."""
+
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.events = 0  # chance nodes so far
+        self.outcomes: dict[tuple[float, ...], int] = {}
+        self.infosets = [self.infoset(I) for I in range(tree.num_infosets)]
+
+    def text(self, title: str | None) -> str:
+        """Return the whole file."""
+        game = self.tree.game
+        names: Sequence[str] = [f"player {i}" for i in range(game.num_players)]
+        comment = ""
+        if isinstance(game, GambitGame):
+            names, comment = game.player_names, game.comment
+        given = game.title if isinstance(game, GambitGame) else repr(game)
+        players = " ".join(map(_quote, names))
+        lines = [f"EFG 2 R {_quote(given if title is None else title)} {{ {players} }}"]
+        if comment:
+            lines.append(_quote(comment))
+        todo = [0]
+        while todo:
+            k = todo.pop()
+            children = self.children(k)
+            lines.append(self.node(k, children))
+            todo.extend(reversed(children))
+        return "\n".join([*lines, ""])
+
+    def children(self, k: int) -> range:
+        """Return the histories that follow history `k`."""
+        first = int(self.tree.first_child[k])
+        return range(first, first + int(self.tree.num_children[k]))
+
+    def node(self, k: int, children: range) -> str:
+        """Write history `k`, always in full: some readers know no references."""
+        player = int(self.tree.player[k])
+        if player == TERMINAL:
+            return self.terminal(tuple(self.tree.utility[k].tolist()))
+        if player != CHANCE:
+            return self.infosets[int(self.tree.infoset[k])]
+        self.events += 1
+        words = _probability_words(tuple(self.tree.probability[list(children)].tolist()))
+        actions = [_quote(action_label(self.tree.action[c])) for c in children]
+        odds = " ".join(f"{a} {p}" for a, p in zip(actions, words, strict=True))
+        return f'c "" {self.events} "" {{ {odds} }} 0'
+
+    def infoset(self, I: int) -> str:
+        """Write a node of infoset `I`."""
+        player = int(self.tree.infoset_player[I])
+        number = I - int(self.tree.player_infosets[player]) + 1
+        actions = " ".join(_quote(action_label(a)) for a in self.tree.infoset_actions[I])
+        label = _quote(self.tree.infoset_label[I])
+        return f'p "" {player + 1} {number} {label} {{ {actions} }} 0'
+
+    def terminal(self, payoffs: tuple[float, ...]) -> str:
+        """Write an end; equal payoffs are one outcome."""
+        if not any(payoffs):
+            return 't "" 0'
+        number = self.outcomes.setdefault(payoffs, len(self.outcomes) + 1)
+        return f't "" {number} "" {{ {", ".join(_word(_meant(u)) for u in payoffs)} }}'
+
+
+def _quote(label: str) -> str:
+    r"""Put a label in quotes.
+
+    Gambit's reader mishandles doubled backslashes, so a backslash is doubled only where
+    leaving it alone would be ambiguous.
+
+    Examples
+    --------
+    >>> print(_quote(r'a "b" \c'))
+    "a \"b\" \c"
+    """
+    return '"' + re.sub(r'"|\\(?=["\\]|\Z)', r"\\\g<0>", label) + '"'
+
+
+@lru_cache(maxsize=100_000)
+def _meant(x: float) -> Fraction:
+    """Return the ratio that a float stands for: a small one, else its shortest decimal.
+
+    Examples
+    --------
+    >>> _meant(1 / 3), _meant(0.123456789)
+    (Fraction(1, 3), Fraction(123456789, 1000000000))
+    """
+    near = Fraction(x).limit_denominator(SMALL)
+    return near if float(near) == x else Fraction(repr(x))
+
+
+def _word(ratio: Fraction) -> str:
+    """Write a ratio so that it reads back exactly.
+
+    Examples
+    --------
+    >>> _word(Fraction(-3, 2)), _word(Fraction(1, 10**7)), _word(Fraction(1, 2**60))
+    ('-3/2', '1e-07', '1/1152921504606846976')
+    """
+    if ratio.denominator <= SMALL and abs(ratio.numerator) < 2**53:
+        return str(ratio)
+    decimal = repr(float(ratio))
+    return decimal if Fraction(decimal) == ratio else str(ratio)
+
+
+@lru_cache(maxsize=10_000)
+def _probability_words(probabilities: tuple[float, ...]) -> tuple[str, ...]:
+    """Write a distribution so that it sums to one exactly and reads back as the same floats."""
+    exact = [_meant(p) for p in probabilities]
+    if sum(exact) != 1:
+        exact = _repaired(probabilities)
+    return tuple(_word(p) for p in exact)
+
+
+def _repaired(probabilities: Sequence[float]) -> list[Fraction]:
+    """Return ratios that round to the given floats and sum to one, see `write_efg`.
+
+    Examples
+    --------
+    >>> sum(map(Fraction, (0.1, 0.9))), sum(_repaired((0.1, 0.9)))
+    (Fraction(36028797018963969, 36028797018963968), Fraction(1, 1))
+    """
+    exact = [Fraction(p) for p in probabilities]
+    missing = Fraction(1) - sum(exact)
+    # a change below half the way to the next float is rounded away; downwards is the nearer
+    room = [Fraction(p - math.nextafter(p, 0)) * Fraction(511, 1024) for p in probabilities]
+    largest_first = sorted(range(len(exact)), key=exact.__getitem__, reverse=True)
+    if abs(missing) > sum(room):
+        exact[largest_first[0]] += missing
+        return exact
+    for n in largest_first:
+        change = max(-room[n], min(room[n], missing))
+        exact[n] += change
+        missing -= change
+    return exact
