@@ -60,9 +60,6 @@ __all__ = [
     "regret_matching",
     "solve",
     "solve_lp",
-<<<<<<< HEAD
     "to_open_spiel",
-=======
     "write_efg",
->>>>>>> efg
 ]

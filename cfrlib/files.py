@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def write(
     path: PathLike, kind: Kind, form: SequenceForm, header: Header, arrays: Mapping[str, Floats]
 ) -> None:
     """Write one file; a file already there is replaced only once the new one is complete."""
-    tree, target = form.tree, Path(path)
+    tree = form.tree
     names = zip(tree.infoset_player, tree.infoset_label, tree.infoset_actions, strict=True)
     whole = {
         "format": kind.format,
@@ -68,11 +69,19 @@ def write(
         **header,
         "infosets": [[int(i), label, [action_label(a) for a in A]] for i, label, A in names],
     }
+    everything = {"header": np.array(json.dumps(whole)), **arrays}
+    with replacing(path) as file:
+        np.savez(file, **everything)  # type: ignore[arg-type]  # it reads allow_pickle into it
+
+
+@contextmanager
+def replacing(path: PathLike) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes the place of `path` only once it is complete."""
+    target = Path(path)
     scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         with scratch.open("wb") as file:
-            everything = {"header": np.array(json.dumps(whole)), **arrays}
-            np.savez(file, **everything)  # type: ignore[arg-type]  # it reads allow_pickle into it
+            yield file
         scratch.replace(target)
     finally:
         scratch.unlink(missing_ok=True)

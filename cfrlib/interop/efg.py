@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -29,6 +28,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn, TypeAlias, overload
 
+from cfrlib.files import PathLike, replacing
 from cfrlib.game import (
     Action,
     Chance,
@@ -121,7 +121,7 @@ class GambitGame(Game):
         return f"GambitGame({self.title!r})"
 
 
-def read_efg(source: str | os.PathLike[str]) -> GambitGame:
+def read_efg(source: PathLike) -> GambitGame:
     """Read a game from a file in Gambit's extensive form.
 
     Payoffs along a path add up, as in Gambit. All numbers are exact until the last step, so a
@@ -546,13 +546,11 @@ def write_efg(game: Game, path: None = None, *, title: str | None = None) -> str
 
 
 @overload
-def write_efg(
-    game: Game, path: str | os.PathLike[str], *, title: str | None = None
-) -> None: ...
+def write_efg(game: Game, path: PathLike, *, title: str | None = None) -> None: ...
 
 
 def write_efg(
-    game: Game, path: str | os.PathLike[str] | None = None, *, title: str | None = None
+    game: Game, path: PathLike | None = None, *, title: str | None = None
 ) -> str | None:
     """Write a game in Gambit's extensive form.
 
@@ -606,13 +604,8 @@ def write_efg(
     text = _Writer(compile(game)).text(title)
     if path is None:
         return text
-    target = Path(path)
-    scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        scratch.write_text(text, encoding="utf-8", newline="\n")
-        scratch.replace(target)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(text.encode())
     return None
 
 
