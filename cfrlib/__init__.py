@@ -11,7 +11,7 @@ The companion package of the book. Games are one method, strategies are dictiona
 """
 
 from cfrlib import games
-from cfrlib.cfr import CFR, Solution, Trace, solve
+from cfrlib.cfr import CFR, solve
 from cfrlib.equilibrium import (
     best_response,
     expected_utility,
@@ -29,6 +29,7 @@ from cfrlib.interop import (
     write_efg,
 )
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
+from cfrlib.solution import Solution, Trace
 from cfrlib.strategy import Strategy
 from cfrlib.tree import compile
 

@@ -25,8 +25,8 @@ from matplotlib.figure import Figure
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
-from cfrlib.cfr import Trace
 from cfrlib.game import Action, Game, action_label
+from cfrlib.solution import Trace
 from cfrlib.strategy import Strategy
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree, compile
 

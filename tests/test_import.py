@@ -21,6 +21,7 @@ LEVELS = [
     {"interop"},  # likewise
     {"equilibrium"},
     {"regret"},
+    {"solution"},
     {"cfr"},
     {"plot"},
     {"explore"},

@@ -24,7 +24,7 @@ def main() -> None:
         strategy = cfr.solve_lp(game).strategy
         cfr.best_response(game, strategy, 0)
         cfr.exploitability(game, strategy)
-        for update in ("simultaneous", "alternating"):
+        for update in cfr.cfr.UPDATES:
             cfr.solve(game, "cfr", 10, update=update)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"

@@ -18,7 +18,12 @@ import numerals
 from notebooks import HOSTED
 from prose import directives, strip_fences, visible_text
 
-ALGORITHM = ("01_regret_matching", "04_vanilla_cfr")  # chapters that teach one
+ALGORITHM = (
+    "01_regret_matching",
+    "04_vanilla_cfr",
+    "05_cfr_plus",
+    "06_discounting_and_prediction",
+)  # chapters that teach one
 FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
 WORDS = ("alt", "caption")  # what a picture says besides itself
