@@ -288,10 +288,11 @@ class CFR:
             If `until` was not reached.
         """
         goal = _Goal.of(iterations, until, seconds)
-        first, chunk, bar = self.iterations, 1, _Bar(goal, progress)
+        first, chunk = self.iterations, 1
         if not first:  # compile before the clock and the bar start
             self._advance(0)
             self._measure(self._average())
+        bar = _Bar(goal, progress)
         end, reached = first + (goal.iterations or sys.maxsize - first), False
         look = end if until is None else first + 1
         try:
