@@ -91,7 +91,16 @@ format: $(VENV)/.test ## let the formatter set the code and the cells
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test ## time cfrlib beside its peers, and the sliders
+# LiteEFG wants other versions of some packages: it gets an environment of its own, if it can
+# be built at all.
+$(VENV)/.liteefg: | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/liteefg
+	$(VENV)/liteefg/bin/python -m pip install --quiet --disable-pip-version-check \
+		LiteEFG==1.0.0 || { echo "LiteEFG does not install here: left out"; \
+		rm -rf $(VENV)/liteefg; }
+	@touch $@
+
+bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib beside its peers, and the sliders
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/latency.py
 

@@ -96,7 +96,7 @@ def discount(t: int, exponent: float) -> float:
     if exponent == -math.inf:
         return 0.0
     power: float = float(t) ** exponent
-    return power / (power + 1.0)
+    return power / (power + 1.0) if power < math.inf else 1.0
 
 
 @kernel

@@ -14,6 +14,7 @@ pyspiel = pytest.importorskip(
 )
 from open_spiel.python import policy as their_policy  # noqa: E402
 from open_spiel.python.algorithms import cfr as their_cfr  # noqa: E402
+from open_spiel.python.algorithms import cfr_br as their_cfr_br  # noqa: E402
 from open_spiel.python.algorithms import exploitability as their_exploitability  # noqa: E402
 
 
@@ -207,6 +208,22 @@ def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
     wanted = their_exploitability.nash_conv(theirs, solver.average_policy())
     solution = cfr.solve(kuhn, "cfr", iterations, update="simultaneous")
     assert solution.nash_conv == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
+def test_cfr_br(name, iterations):
+    """On Kuhn only at first: soon two replies are equally good, and the programs choose."""
+    game = load(name)
+    solver = their_cfr_br.CFRBRSolver(game.pyspiel_game)
+    for _ in range(iterations):
+        solver.evaluate_and_update_policy()
+    run = cfr.CFR(game, "cfr", update="best response").run(iterations)
+    for ours, theirs in (
+        (run.average, solver.average_policy()),
+        (run.current, solver.current_policy()),
+    ):
+        found = cfr.from_open_spiel_policy(game, theirs)
+        assert ours.max_difference(found) == pytest.approx(0, abs=1e-12)
 
 
 def test_strategies_are_equal_at_every_infoset_of_kuhn(kuhn):
