@@ -185,15 +185,6 @@ def test_limits_are_exact_and_can_be_raised(kuhn):
     assert cfr.compile(kuhn, max_depth=4, max_histories=55).num_histories == 55
 
 
-def test_a_wide_game_stops_early():
-    class Wide(Game):
-        def node(self, h):
-            return Chance(dict.fromkeys(range(64), 1 / 64))
-
-    with pytest.raises(GameError, match="max_histories=1,000"):
-        cfr.compile(Wide(), max_histories=1_000)
-
-
 def too_large(game, **limits):
     """Return the error of a game that is too large, and the size that it tells."""
     with pytest.raises(GameError, match="has more than max_histories") as error:

@@ -1,5 +1,6 @@
 """The rules of the games of the library, on histories that one can follow by hand."""
 
+import copy
 import inspect
 import pickle
 from itertools import permutations, product
@@ -94,13 +95,24 @@ def test_reprs_of_the_games_that_are_larger_or_a_table():
 
 
 @pytest.mark.parametrize("game", [*REPR.values(), PENNIES, COORDINATION], ids=repr)
-def test_a_game_is_zero_sum_and_can_be_pickled(game):
-    assert_same_tree(pickle.loads(pickle.dumps(game)), game)  # now it is compiled
-    again = pickle.loads(pickle.dumps(game))
-    assert repr(again) == repr(game)
-    assert_same_tree(again, game)
-    assert cfr.solve(again, "cfr", 5).strategy == cfr.solve(game, "cfr", 5).strategy
-    assert cfr.compile(again).zero_sum == (game is not COORDINATION)
+def test_a_game_survives_pickling_before_and_after_it_is_compiled(game):
+    fresh = copy.copy(game)
+    for known in ("_tree", "_sequence_form"):
+        vars(fresh).pop(known, None)
+    before = pickle.loads(pickle.dumps(fresh))
+    wanted = cfr.solve(fresh, "cfr", 5).strategy
+    after = pickle.loads(pickle.dumps(fresh))
+    for again in (before, after):
+        assert repr(again) == repr(game)
+        assert cfr.compile(again).game is again
+        assert_same_tree(again, fresh)
+        assert cfr.solve(again, "cfr", 5).strategy == wanted
+
+
+@pytest.mark.parametrize("game", [*REPR.values(), PENNIES], ids=repr)
+def test_what_one_wins_the_others_lose(game):
+    assert cfr.compile(game).zero_sum
+    assert all(sum(paid) == 0 for _, paid in ends(game))
 
 
 @pytest.mark.parametrize(
