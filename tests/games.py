@@ -1,4 +1,4 @@
-"""Games that only the tests play: a game given as a table, a game renamed, random games."""
+"""Games that only the tests play: given as a table, changed a little, or random."""
 
 import random
 
@@ -18,14 +18,28 @@ class TableGame(Game):
         return self.name
 
 
-class Renamed(Game):
-    """The same game under other names; with `reverse`, its actions in the opposite order."""
+class Wrapper(Game):
+    """The same game, but for what a subclass changes."""
 
-    def __init__(self, game, reverse=False):
-        self.game, self.num_players, self.order = game, game.num_players, -1 if reverse else 1
+    def __init__(self, game):
+        self.game, self.num_players = game, game.num_players
 
     def root(self):
         return self.game.root()
+
+    def step(self, h, a):
+        return self.game.step(h, a)
+
+    def node(self, h):
+        return self.game.node(h)
+
+
+class Renamed(Wrapper):
+    """The same game under other names; with `reverse`, its actions in the opposite order."""
+
+    def __init__(self, game, reverse=False):
+        super().__init__(game)
+        self.order = -1 if reverse else 1
 
     def step(self, h, a):
         return self.game.step(h, a[1])
@@ -41,22 +55,66 @@ class Renamed(Game):
         return node
 
 
-class Scaled(Game):
+class Scaled(Wrapper):
     """The same game with every payoff multiplied by `factor`."""
 
     def __init__(self, game, factor):
-        self.game, self.num_players, self.factor = game, game.num_players, factor
-
-    def root(self):
-        return self.game.root()
-
-    def step(self, h, a):
-        return self.game.step(h, a)
+        super().__init__(game)
+        self.factor = factor
 
     def node(self, h):
         node = self.game.node(h)
         if isinstance(node, Terminal):
             return Terminal([self.factor * u for u in node.utilities])
+        return node
+
+
+class Shifted(Wrapper):
+    """The same game in which each player is given a constant on top of every payoff."""
+
+    def __init__(self, game, constants):
+        super().__init__(game)
+        self.constants = constants
+
+    def node(self, h):
+        node = self.game.node(h)
+        if isinstance(node, Terminal):
+            pairs = zip(node.utilities, self.constants, strict=True)
+            return Terminal([u + c for u, c in pairs])
+        return node
+
+
+class Swapped(Wrapper):
+    """The same game of two players, who are numbered the other way round."""
+
+    def node(self, h):
+        node = self.game.node(h)
+        if isinstance(node, Decision):
+            return Decision(1 - node.player, node.infoset, node.actions)
+        return Terminal(node.utilities[::-1]) if isinstance(node, Terminal) else node
+
+
+class AfterCoin(Wrapper):
+    """The same game after the flip of a bent coin, which the players `seen_by` see."""
+
+    COIN = Chance({"heads": 0.25, "tails": 0.75})
+
+    def __init__(self, game, seen_by=()):
+        super().__init__(game)
+        self.seen_by = seen_by
+
+    def root(self):
+        return None
+
+    def step(self, h, a):
+        return (a, self.game.root()) if h is None else (h[0], self.game.step(h[1], a))
+
+    def node(self, h):
+        if h is None:
+            return self.COIN
+        node = self.game.node(h[1])
+        if isinstance(node, Decision) and node.player in self.seen_by:
+            return Decision(node.player, f"{h[0]} {node.infoset}", node.actions)
         return node
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import zipfile
 
 import numpy as np
@@ -10,7 +11,14 @@ from games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, GameError, Terminal
-from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors, kuhn_equilibrium
+from cfrlib.games import (
+    Goofspiel,
+    KuhnPoker,
+    LiarsDice,
+    MatrixGame,
+    RockPaperScissors,
+    kuhn_equilibrium,
+)
 
 END = Terminal((1, -1))
 LEFT_RIGHT = ("left", "right")
@@ -177,13 +185,58 @@ def test_limits_are_exact_and_can_be_raised(kuhn):
     assert cfr.compile(kuhn, max_depth=4, max_histories=55).num_histories == 55
 
 
-def test_a_wide_game_stops_early():
-    class Wide(Game):
-        def node(self, h):
-            return Chance(dict.fromkeys(range(64), 1 / 64))
+def too_large(game, **limits):
+    """Return the error of a game that is too large, and the size that it tells."""
+    with pytest.raises(GameError, match="has more than max_histories") as error:
+        cfr.compile(game, **limits)
+    message = str(error.value)
+    assert message.startswith(f"{game!r} has more than")
+    assert "make the game smaller" in message
+    assert "Monte Carlo" in message
+    return message, float(re.search(r"about (\S+) by sampling", message)[1])
 
-    with pytest.raises(GameError, match="max_histories=1,000"):
-        cfr.compile(Wide(), max_histories=1_000)
+
+@pytest.mark.parametrize(
+    ("game", "limits", "size"),
+    [
+        (LiarsDice(faces=6, dice=2), {}, 1 + 441 * (2**25 - 1)),
+        (KuhnPoker(cards=100), {"max_histories": 1_000}, 1 + 100 * 99 * 9),
+        (Goofspiel(4), {"max_histories": 1_000}, 26_773),
+    ],
+    ids=repr,
+)
+def test_a_game_too_large_is_told_its_size(game, limits, size):
+    """Within a factor of two, without walking all of it."""
+    told = too_large(game, **limits)[1]
+    assert size / 2 <= told <= 2 * size
+
+
+@pytest.mark.parametrize("game", [KuhnPoker(cards=100), Goofspiel(4)], ids=repr)
+def test_the_limit_that_the_error_suggests_suffices(game):
+    message, told = too_large(game, max_histories=1_000)
+    limit = int(re.search(r"compile\(game, max_histories=([\d_]+)\)", message)[1])
+    assert told <= limit <= 4 * told
+    assert 1_000 < cfr.compile(game, max_histories=limit).num_histories <= limit
+
+
+def test_a_game_beyond_all_memory_is_not_told_to_raise_the_limit():
+    message, told = too_large(Goofspiel(13), max_histories=10_000)
+    assert told > 1e20
+    assert "Far too many for a solver of the whole tree" in message
+    assert "cfrlib.compile" not in message
+
+
+@pytest.mark.parametrize("width", [2, 64])
+def test_a_game_without_end_is_too_large_like_any_other(width):
+    """64 actions, 200 times in a row: more histories than a float can count."""
+
+    class Forever(Game):
+        def node(self, h):
+            return Chance(dict.fromkeys(range(width), 1 / width))
+
+    message, told = too_large(Forever(), max_histories=1_000, max_depth=200)
+    assert told == (math.inf if width == 64 else pytest.approx(2**201, rel=0.05))
+    assert "cfrlib.compile" not in message
 
 
 def bad_call(match, call):

@@ -5,7 +5,16 @@ import pytest
 from goldens import GOLDENS, RUNS, SIXTY_DIGITS, UNSTABLE, misses, number, row
 
 import cfrlib as cfr
-from cfrlib.games import KuhnPoker, RockPaperScissors, kuhn_equilibrium
+from cfrlib.games import (
+    KuhnPoker,
+    LeducPoker,
+    LiarsDice,
+    RockPaperScissors,
+    kuhn_equilibrium,
+)
+
+KUHN_VALUES = (3, 4, 5, 6, 10, 13)  # cards
+LIARS_DICE_VALUES = (2, 3, 4)  # faces
 
 
 def exploitability_at(game, name, wanted):
@@ -84,7 +93,7 @@ def test_nash_conv_of_uniform_leduc(leduc):
     assert cfr.nash_conv(leduc, cfr.Strategy.uniform(leduc)) == pytest.approx(wanted, abs=1e-12)
 
 
-@pytest.mark.parametrize("cards", [3, 4, 5, 6, 10, 13])
+@pytest.mark.parametrize("cards", KUHN_VALUES)
 def test_lp_value_of_kuhn(cards):
     game = KuhnPoker(cards)
     solution = cfr.solve_lp(game)
@@ -101,6 +110,17 @@ def test_lp_value_of_leduc(leduc):
     wanted = GOLDENS["game_value_player_0"]["leduc"]
     assert solution.value == pytest.approx(wanted, abs=1e-9)
     assert cfr.exploitability(leduc, solution.strategy) == pytest.approx(0, abs=1e-9)
+
+
+def test_lp_value_of_leduc_without_suits():
+    value = cfr.solve_lp(LeducPoker(merge_suits=True)).value
+    assert value == pytest.approx(GOLDENS["game_value_player_0"]["leduc"], abs=1e-9)
+
+
+@pytest.mark.parametrize("faces", LIARS_DICE_VALUES)
+def test_lp_value_of_liars_dice(faces):
+    wanted = number(GOLDENS["game_value_player_0"][f"liars_dice faces={faces}"])
+    assert cfr.solve_lp(LiarsDice(faces)).value == pytest.approx(wanted, abs=1e-9)
 
 
 def test_biased_rock_paper_scissors():
@@ -143,6 +163,37 @@ def test_sizes_of_leduc(leduc):
     assert tree.player_sequences[-1] - tree.num_players == sizes["sequences_nonempty"]
 
 
+def test_sizes_of_liars_dice():
+    tree = cfr.compile(LiarsDice(faces=6))
+    sizes = GOLDENS["sizes"]["liars_dice faces=6"]
+    assert tree.num_histories == 294_877 == sizes["histories"] - 6  # one roll, as above
+    assert tree.num_infosets == sizes["infosets"]
+
+
+def test_no_golden_is_forgotten():
+    """Each entry is used above, or named here with the reason why it is not."""
+    no_such_game = {"coyote simplified, 2 players, full deck, '?' resolved at once"}
+    kuhn, dice = (
+        {f"{name}={n}" for n in numbers}
+        for name, numbers in (
+            ("kuhn cards", KUHN_VALUES),
+            ("liars_dice faces", LIARS_DICE_VALUES),
+        )
+    )
+    values = kuhn | dice | {"leduc", "biased_rps"} | no_such_game
+    assert set(GOLDENS["game_value_player_0"]) == values
+    uniform = {game.values[1] for game in uniform_games()} | {"leduc"}
+    assert set(GOLDENS["uniform_nash_conv"]) == uniform
+    sizes = {"kuhn", "kuhn players=3", "leduc", "liars_dice faces=6", "note"}
+    assert set(GOLDENS["sizes"]) == sizes
+    assert set(GOLDENS["equilibria"]) == {"kuhn", "biased_rps"}
+    assert set(GOLDENS["exploitability"]) == {"kuhn", "leduc"}
+    assert set(GOLDENS) == {
+        "about", "exploitability", "uniform_nash_conv", "game_value_player_0", "sizes",
+        "equilibria", "morikatron_table",
+    }  # fmt: skip
+
+
 def test_table_of_the_blog_after_a_million_iterations(kuhn):
     wanted = GOLDENS["morikatron_table"]
     solution = cfr.solve(kuhn, "cfr", wanted["iterations"], update="simultaneous")
@@ -153,10 +204,10 @@ def test_table_of_the_blog_after_a_million_iterations(kuhn):
         "Q calls after check-bet": solution.strategy["Q check-bet"]["call"],
         "K bets first": solution.strategy["K"]["bet"],
     }
+    found |= {"exploitability": solution.exploitability, "value": solution.value}
+    assert set(found) | {"iterations", "update"} == set(wanted)
     for name, p in found.items():
         assert p == pytest.approx(wanted[name], abs=5e-9), name
-    assert solution.exploitability == pytest.approx(wanted["exploitability"], abs=5e-9)
-    assert solution.value == pytest.approx(wanted["value"], abs=5e-9)
 
 
 @pytest.mark.parametrize("alpha", np.linspace(0, 1 / 3, 7))
