@@ -16,7 +16,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from cfrlib.explore import Explorable
 
 ROOT = Path(__file__).parents[1]
-PAGES = [*sorted((ROOT / "book").glob("[0-9]*.ipynb")), ROOT / "book" / "index.md"]
+PAGES = [*sorted((ROOT / "book").glob("*.ipynb")), ROOT / "book" / "index.md"]
 
 
 def cells(page: Path) -> list[str]:

@@ -34,7 +34,7 @@ LONGEST_HTML = 20_000
 TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 KEPT = ("mystnb", "tags")  # the cell metadata that means something
-CHAPTER = re.compile(r"\d\d_")
+PAGES = Path(__file__).resolve().parents[1] / "book"
 # A notebook that Colab opened from GitHub can ask where it is from, so a fork installs itself.
 HOSTED = """\
 import sys
@@ -158,7 +158,7 @@ def process(path: Path, *, run: bool, check: bool) -> list[str]:
     """Bring one file into normal form, or check that it is; return the complaints."""
     before = path.read_text(encoding="utf-8")
     nb = read(before)
-    if CHAPTER.match(path.name):
+    if path.resolve().parent == PAGES:
         nb = hosted_first(nb)
     complaints = [f"{path}: {fault}; {CURE}" for fault in faults(nb)] if check else []
     if run:
