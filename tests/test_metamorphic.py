@@ -146,7 +146,8 @@ def test_a_large_gamma_or_a_long_delay_leaves_the_last_plan_alone(game):
     last = cfr.CFR(game, "cfr+").run(9).current.values_by_sequence
     wanted = sequence_form(game).plans(last)
     heavy = Variant("heavy", inf, -inf, gamma=300)  # 0.9^300 = 2e-14
-    for run in (cfr.CFR(game, heavy), cfr.CFR(game, "cfr+", delay=9)):
+    late = [cfr.CFR(game, Variant("late", inf, -inf, gamma), delay=9) for gamma in (0, 1)]
+    for run in (cfr.CFR(game, heavy), *late):
         found = sequence_form(game).plans(run.run(10).average.values_by_sequence)
         assert found == pytest.approx(wanted, abs=1e-12)
 
