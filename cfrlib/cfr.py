@@ -321,6 +321,13 @@ class CFR:
     def _advance(self, count: int) -> float:
         """Run `count` iterations in compiled code and return how long they took."""
         began, v = time.perf_counter(), self.variant
+        try:
+            float(self.iterations + count) ** v.gamma
+        except OverflowError:
+            raise ValueError(
+                f"the weight t^γ of the average overflows after iteration {self.iterations:,} "
+                f"with {v!r}; choose a smaller gamma"
+            ) from None
         iterate(
             self._form.treeplexes, self._tables, self.iterations + 1, count,
             v.alpha, v.beta, v.gamma, v.predictive, self.delay,

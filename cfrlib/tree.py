@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from typing import Any, NoReturn
@@ -31,6 +32,7 @@ CHANCE = -1
 TERMINAL = -2
 
 ESTIMATES, WIDTH = 10, 100  # a game too large is sampled so often, so wide at every history
+PATIENCE = 2.0  # seconds to spend on that, unless the first time takes longer
 BYTES_PER_HISTORY = 300  # while compiling and solving, measured on liar's dice and Kuhn poker
 
 Ints = npt.NDArray[np.int32]
@@ -486,7 +488,18 @@ class _Walk:
 
     def too_large(self) -> NoReturn:
         """Say how large the game is, and what can be done."""
-        size = sum(self.estimate(seed) for seed in range(ESTIMATES)) / ESTIMATES
+        began = time.perf_counter()
+        sizes: list[float] = []
+        try:
+            while len(sizes) < ESTIMATES and time.perf_counter() - began < PATIENCE:
+                sizes.append(self.estimate(len(sizes)))
+        except Exception:  # the rules break where compile has not been
+            self.fail(
+                0,
+                f"more than max_histories={self.max_histories:,} histories, and node() fails on "
+                "one beyond them; mend it, then make the game smaller or raise the limit",
+            )
+        size = sum(sizes) / len(sizes)
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
         if gigabytes > 1_000:
             cure = "Far too many for a solver of the whole tree: make"

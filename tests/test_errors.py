@@ -338,6 +338,39 @@ def test_unknown_infoset_is_a_key_error(kuhn):
         assert table.get("Q bett") is None
 
 
+def test_a_large_game_that_is_unsound_besides_is_a_game_error_too():
+    class Late(cfr.Game):
+        def node(self, h):
+            return None if len(h) == 12 and not h[-1] else Decision(0, f"{h}", (0, 1))
+
+    with pytest.raises(GameError, match=r"max_histories=1,000 histories, and node\(\) fails"):
+        cfr.compile(Late(), max_histories=1_000)
+
+
+@pytest.mark.parametrize("gamma", [400, 150.5])
+def test_a_weight_beyond_floats_is_told(kuhn, gamma):
+    run = cfr.CFR(kuhn, cfr.Variant("late", gamma=gamma))
+    with pytest.raises(ValueError, match="choose a smaller gamma"):
+        run.run(1_000)
+    assert np.isfinite(run.average.values_by_sequence).all()  # what was done stays
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: cfr.games.KuhnPoker(3.5),
+        lambda: cfr.games.KuhnPoker(players=2.0),
+        lambda: cfr.games.LeducPoker("3"),
+        lambda: cfr.games.LiarsDice(3.0),
+        lambda: cfr.games.Goofspiel(None),
+        lambda: cfr.games.ColonelBlotto(5.0),
+    ],
+)
+def test_sizes_of_games_are_whole_numbers(make):
+    with pytest.raises(ValueError, match="must be a whole number, got"):
+        make()
+
+
 # ---- save files ----------------------------------------------------------------------------
 
 

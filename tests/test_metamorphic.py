@@ -81,7 +81,7 @@ def test_a_variant_is_its_numbers(game, exponents, name):
     assert_identical(mine, cfr.CFR(game, name).run(50))
 
 
-@pytest.mark.parametrize(("beta", "name"), [(60, "cfr"), (-1100, "cfr+")])
+@pytest.mark.parametrize(("beta", "name"), [(60, "cfr"), (400, "cfr"), (-1100, "cfr+")])
 @every_game
 def test_exponents_beyond_rounding_are_infinite_after_the_first_iteration(game, beta, name):
     """2^60 + 1 rounds to 2^60 and 2^-1100 to 0; but 1^e / (1^e + 1) is 1/2 for any finite e."""

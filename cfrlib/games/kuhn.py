@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import permutations
 
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.games.whole import whole
 from cfrlib.strategy import Strategy
 
 RANKS = "A23456789TJQK"  # low to high
@@ -44,6 +45,7 @@ class KuhnPoker(Game):
     """
 
     def __init__(self, cards: int | None = None, players: int = 2):
+        whole(players=players, cards=players if cards is None else cards)
         if players < 2:
             raise ValueError(f"Kuhn poker needs at least 2 players, got {players}")
         cards = players + 1 if cards is None else cards

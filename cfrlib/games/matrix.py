@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.game import Decision, Game, History, Node, Terminal
+from cfrlib.games.whole import whole
 
 
 class MatrixGame(Game):
@@ -147,6 +148,7 @@ class ColonelBlotto(MatrixGame):
     """
 
     def __init__(self, soldiers: int = 5, fields: int = 3):
+        whole(soldiers=soldiers, fields=fields)
         if soldiers < 1 or fields < 1:
             raise ValueError(
                 "Colonel Blotto needs at least 1 soldier and 1 field, got "
