@@ -496,8 +496,9 @@ class _Walk:
         except Exception:  # the rules break where compile has not been
             self.fail(
                 0,
-                f"more than max_histories={self.max_histories:,} histories, and node() fails on "
-                "one beyond them; mend it, then make the game smaller or raise the limit",
+                f"more than max_histories={self.max_histories:,} histories, and node() "
+                "fails on one beyond them; mend it, then make the game smaller, or raise the "
+                "limit",
             )
         size = sum(sizes) / len(sizes)
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
