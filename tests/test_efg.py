@@ -17,7 +17,7 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, GameError, Terminal
 from cfrlib.game import action_label
 from cfrlib.interop import EfgError, read_efg, write_efg
-from cfrlib.interop.efg import _meant, _probability_words
+from cfrlib.interop.efg import _add, _meant, _probability_words
 
 BIASED = Path(__file__).parent / "data" / "biased_rps.efg"
 HEADER = 'EFG 2 R "t" { "Ann" "Bob" }\n'
@@ -323,15 +323,16 @@ def test_a_deep_tree_is_read_without_recursion():
 
 
 def test_denominators_do_not_pile_up_on_a_path():
-    n = 3_000  # exact sums would have n² digits in all
-    text = 'EFG 2 R "" { "me" }\n'
-    for k in range(1, n + 1):
-        text += f'p "" 1 {k} "" {{ "a" }} {k} "" {{ 1/{10**12 + k} }}\n'
-    game = read_efg(text + 't "" 0\n')
-    end = game.node(n).utilities[0]
-    assert end == pytest.approx(
-        float(sum(1 / (10**12 + k) for k in range(1, n + 1))), rel=1e-12
-    )
+    """Exact sums of all would have a number of digits that grows with the square of depth."""
+    paid, text = [Fraction(1, 10**12 + k) for k in range(1, 101)], 'EFG 2 R "" { "me" }\n'
+    for k, payoff in enumerate(paid, start=1):
+        text += f'p "" 1 {k} "" {{ "a" }} {k} "" {{ {payoff} }}\n'
+    end = read_efg(text + 't "" 0\n').node(len(paid)).utilities[0]
+    assert end == pytest.approx(float(sum(paid)), rel=1e-14)
+    total = (Fraction(0),)
+    for payoff in paid:
+        total = _add(total, (payoff,))
+        assert total[0].denominator < 2**200
 
 
 # ---- errors ------------------------------------------------------------------------------
