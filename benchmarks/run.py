@@ -26,7 +26,7 @@ try:
 except ImportError:
     pyspiel = None
 
-REPETITIONS = 5
+REPETITIONS, SLICES = 5, 5
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("results.json")
 LITE_EFG = Path(sys.prefix, "liteefg", "bin", "python")
@@ -36,8 +36,8 @@ GAMES = {  # OpenSpiel's name, and cfrlib's game
     "liars_dice": cfr.games.LiarsDice(),
 }
 SOLVERS = {"cfr": "CFRSolver", "cfr+": "CFRPlusSolver"}  # of pyspiel
-OURS = {"kuhn_poker": 500_000, "leduc_poker": 10_000, "liars_dice": 500}  # iterations a sample
-THEIRS = {"kuhn_poker": 10_000, "leduc_poker": 50, "liars_dice": 3}
+OURS = {"kuhn_poker": 100_000, "leduc_poker": 2_000, "liars_dice": 100}  # iterations a slice
+THEIRS = {"kuhn_poker": 2_000, "leduc_poker": 10, "liars_dice": 1}
 
 IMPORT = """
 import numpy, numba, time
@@ -86,7 +86,7 @@ class Ours:
 
     def __init__(self, game, variant, update="alternating"):
         self.iterations = OURS[game]
-        self.run = cfr.CFR(GAMES[game], variant, update=update).run(self.iterations)
+        self.run = cfr.CFR(GAMES[game], variant, update=update).run(10 * self.iterations)
 
     def sample(self):
         began = perf_counter()
@@ -100,7 +100,7 @@ class Plain:
     def __init__(self, game):
         self.game = GAMES[game]
 
-    def sample(self, iterations=2_000):
+    def sample(self, iterations=400):
         began = perf_counter()
         PlainCFR(self.game).run(iterations)
         return (perf_counter() - began) / iterations * 1e6
@@ -237,9 +237,13 @@ def child(code):
 
 def compile_rate(game):
     """Return histories per second of compiling a game that nothing is known of yet."""
-    fresh = type(game)()
-    began = perf_counter()
-    return cfr.compile(fresh).num_histories / (perf_counter() - began)
+    times = []
+    for _ in range(SLICES):
+        fresh = type(game)()
+        began = perf_counter()
+        histories = cfr.compile(fresh).num_histories
+        times.append(perf_counter() - began)
+    return histories / min(times)
 
 
 LIMITS = {  # what: how to measure it, unit, reach, whether at most or at least
@@ -265,8 +269,9 @@ def measure(rows):
     for k in range(REPETITIONS):
         print(f"\rrepetition {k + 1} of {REPETITIONS} ", end="", flush=True)
         for what, game, ours, theirs, _ in rows:
-            samples[what, game][0].append(ours.sample())
-            samples[what, game][1].append(theirs.sample())
+            slices = [(ours.sample(), theirs.sample()) for _ in range(SLICES)]
+            for side, times in zip(samples[what, game], zip(*slices, strict=True), strict=True):
+                side.append(min(times))  # the slice that was disturbed least
         for what, (sample, *_) in LIMITS.items():
             limits[what].append(sample())
     print()
