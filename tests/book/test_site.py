@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import types
@@ -177,3 +178,18 @@ def test_the_index_tells_the_time_of_each_chapter() -> None:
         own = re.search(r"\*\*Time\*\* \| (\d+) minutes to read", path.read_text("utf-8"))
         assert own, f"{path.name} has no row `Time`"
         assert f"{own[1]} min" in rows[f"{path.stem}.html"].get_text(" ")
+
+
+def test_the_benchmarks_page_shows_the_last_run() -> None:
+    """Machine, date and every row of the file that `make bench` wrote."""
+    result = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
+    text = " ".join(page("benchmarks").get_text(" ").split())
+    assert result["machine"]["date"][:10] in text and result["machine"]["cpu"] in text
+    rows = [
+        [cell.get_text(" ") for cell in row("td")] for row in page("benchmarks").select("tr")
+    ]
+    for pair in result["pairs"]:
+        told = f"{pair['ratio']:.0f}" if pair["reach"] > 1 else f"{1 / pair['ratio']:.2f}"
+        assert any(told in row for row in rows), pair["what"]
+    for limit in result["limits"]:
+        assert any(row and row[0] == limit["what"] for row in rows), limit["what"]
