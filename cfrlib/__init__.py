@@ -11,7 +11,7 @@ The companion package of the book. Games are one method, strategies are dictiona
 """
 
 from cfrlib import games
-from cfrlib.cfr import CFR, solve
+from cfrlib.cfr import CFR
 from cfrlib.equilibrium import (
     best_response,
     expected_utility,
@@ -28,20 +28,37 @@ from cfrlib.interop import (
     to_open_spiel,
     write_efg,
 )
+from cfrlib.mccfr import MCCFR
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
+from cfrlib.sampling import (
+    SAMPLINGS,
+    ChanceSampling,
+    External,
+    Outcome,
+    Robust,
+    inclusion_probabilities,
+)
 from cfrlib.solution import Solution, Trace
-from cfrlib.strategy import Strategy
+from cfrlib.solving import solve
+from cfrlib.strategy import PartialStrategy, Strategy
 from cfrlib.tree import compile
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CFR",
+    "MCCFR",
+    "SAMPLINGS",
     "VARIANTS",
     "Chance",
+    "ChanceSampling",
     "Decision",
+    "External",
     "Game",
     "GameError",
+    "Outcome",
+    "PartialStrategy",
+    "Robust",
     "Solution",
     "Strategy",
     "Terminal",
@@ -54,6 +71,7 @@ __all__ = [
     "from_open_spiel",
     "from_open_spiel_policy",
     "games",
+    "inclusion_probabilities",
     "nash_conv",
     "play",
     "reach",

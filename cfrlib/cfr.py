@@ -11,21 +11,18 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 import time
-import warnings
 from dataclasses import asdict
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm.auto import tqdm
 
 from cfrlib import files
-from cfrlib.equilibrium import evaluate
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
+from cfrlib.run import Measured, Run
 from cfrlib.sequence import (
     Treeplexes,
     behavior,
@@ -35,12 +32,10 @@ from cfrlib.sequence import (
     realize,
     sequence_form,
 )
-from cfrlib.solution import UPDATES, Solution, Trace, check_run
-from cfrlib.strategy import InfosetTable, Strategy, check_probabilities
+from cfrlib.solution import UPDATES, Trace, check_run
+from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.tree import Floats
 
-BAR_DELAY = 2.0  # seconds before a progress bar shows
-PATIENCE = 1_000_000  # iterations after which `until` alone gives up
 RUN_FILE = Kind(
     "cfrlib.CFR 2", "run", "CFR.save",
     vectors=("regret", "sigma", "total", "best"), tables=("trace",),
@@ -128,67 +123,7 @@ def iterate(
         tables.done[0] = t
 
 
-class _Bar:
-    """A progress bar that is made once it is wanted: in a notebook each bar is a widget."""
-
-    def __init__(self, goal: _Goal, wanted: bool | None):
-        self.goal, self.wanted = goal, wanted
-        self.began = time.perf_counter()
-        self.bar: tqdm[NoReturn] | None = None
-
-    @property
-    def late(self) -> bool:
-        """Whether the time is over."""
-        limit = self.goal.seconds
-        return limit is not None and time.perf_counter() - self.began >= limit
-
-    def show(self, done: int, rows: list[list[float]]) -> None:
-        """Say how far the run is: iterations, exploitability, time, and what they aim at."""
-        elapsed = time.perf_counter() - self.began
-        if self.wanted is None and elapsed > BAR_DELAY:
-            self.wanted = True
-        if not self.wanted:
-            return
-        if self.bar is None:
-            known = None if self.goal.until else self.goal.iterations
-            self.bar = tqdm(total=known, unit="it", leave=False)
-        until, seconds = self.goal.until, self.goal.seconds
-        text = f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")
-        text += f", {elapsed:.0f} of {seconds:g} s" if seconds else ""
-        self.bar.set_postfix_str(text, refresh=False)
-        self.bar.update(done - self.bar.n)
-
-    def close(self) -> None:
-        """Take the bar away, if there is one."""
-        if self.bar is not None:
-            self.bar.close()
-
-
-class _Goal(NamedTuple):
-    """When a run is over: at whatever comes first."""
-
-    iterations: int | None
-    until: float | None
-    seconds: float | None
-
-    @classmethod
-    def of(cls, iterations: int | None, until: float | None, seconds: float | None) -> _Goal:
-        """Check what the caller wants."""
-        if iterations is not None and not (
-            isinstance(iterations, (int, np.integer)) and iterations >= 1
-        ):
-            raise ValueError(
-                f"iterations must be a whole number, at least 1, got {iterations!r}"
-            )
-        for name, limit in (("until", until), ("seconds", seconds)):
-            if limit is not None and not 0 < limit < math.inf:
-                raise ValueError(f"{name} must be a number above 0, got {limit!r}")
-        if iterations is None and seconds is None:
-            iterations = 1_000 if until is None else PATIENCE
-        return cls(iterations if iterations is None else int(iterations), until, seconds)
-
-
-class CFR:
+class CFR(Run):
     """A run of counterfactual regret minimization that can be continued, saved and inspected.
 
     Parameters
@@ -250,73 +185,7 @@ class CFR:
         )  # fmt: skip
         self.seconds = 0.0
         self._rows: list[list[float]] = []
-        self._best = _Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
-
-    def run(
-        self,
-        iterations: int | None = None,
-        *,
-        until: float | None = None,
-        seconds: float | None = None,
-        progress: bool | None = None,
-    ) -> CFR:
-        """Run more iterations, until the first of the given limits, and return the run itself.
-
-        An interrupt (Ctrl-C) leaves a sound run that can be saved or continued.
-
-        Parameters
-        ----------
-        iterations : int, optional
-            How many more, at least 1. Left out: 1,000 if nothing else is given, a million
-            with `until` alone, no limit with `seconds`.
-        until : float, optional
-            Stop once the average strategy's exploitability is at most this, in units of the
-            game. It is looked at after every twentieth more iterations.
-        seconds : float, optional
-            Stop after about so much time.
-        progress : bool, optional
-            Whether to show a progress bar. By default it appears after two seconds.
-
-        Raises
-        ------
-        ValueError
-            If a limit is not a positive number.
-
-        Warns
-        -----
-        RuntimeWarning
-            If `until` was not reached.
-        """
-        goal = _Goal.of(iterations, until, seconds)
-        first, chunk = self.iterations, 1
-        if not first:  # compile before the clock and the bar start
-            self._advance(0)
-            self._measure(self._average())
-        bar = _Bar(goal, progress)
-        end, reached = first + (goal.iterations or sys.maxsize - first), False
-        look = end if until is None else first + 1
-        try:
-            while self.iterations < end and not (reached or bar.late):
-                checkpoint = _next_checkpoint(self.iterations)
-                step = min(chunk, min(end, checkpoint, look) - self.iterations)
-                if self._advance(step) < 0.05:
-                    chunk *= 2
-                if self.iterations == checkpoint:
-                    self._checkpoint()
-                if until is not None and self.iterations in (look, end):
-                    look = self.iterations + self.iterations // 20 + 1
-                    reached = self._measure(self._average()).exploitability <= until
-                bar.show(self.iterations - first, self._rows)
-        finally:
-            bar.close()
-        if until is not None and not reached:
-            warnings.warn(
-                f"until={until:g} was not reached in {self.iterations:,} iterations; give more "
-                'iterations or seconds, or try another variant, such as "pcfr+"',
-                RuntimeWarning,
-                stacklevel=2,
-            )
-        return self
+        self._best = Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
 
     def _advance(self, count: int) -> float:
         """Run `count` iterations in compiled code and return how long they took."""
@@ -352,68 +221,28 @@ class CFR:
     @property
     def average(self) -> Strategy:
         """The average strategy up to now (uniform before it begins)."""
-        return Strategy.from_vector(self._form, self._average())
+        return self._strategy(self._average())
 
     @property
     def current(self) -> Strategy:
         """The strategy that the next iteration will use."""
-        return Strategy.from_vector(self._form, self._tables.sigma)
+        return self._strategy(self._tables.sigma)
 
     @property
     def regrets(self) -> InfosetTable:
         """Cumulative counterfactual regrets R(I, a), in units of the game."""
         return Regrets(self._form, self._tables.regret)
 
-    @property
-    def trace(self) -> Trace:
-        """The checkpoints so far, and the present."""
-        rows = list(self._rows)
-        if self.iterations and (not rows or rows[-1][0] != self.iterations):
-            pair = self._measure(self._average()), self._measure(self._tables.sigma)
-            rows.append(self._row(*pair))
-        return Trace(np.array(rows, np.float64).reshape(-1, len(Trace.COLUMNS)))
-
-    def solution(self) -> Solution:
-        """Return the present state as a `Solution`, which later iterations do not change."""
-        average = self._measure(self._average())
-        current = self._measure(self._tables.sigma)
-        least = min(self._best, average, current, key=lambda seen: seen.exploitability)
-        strategy, last, best = (
-            Strategy.from_vector(self._form, seen.sigma) for seen in (average, current, least)
-        )
-        return Solution(
-            self.game, strategy, last, best, value=average.value,
-            exploitability=average.exploitability,
-            nash_conv=average.exploitability * self._form.num_players,
-            current_exploitability=current.exploitability,
-            best_exploitability=least.exploitability,
-            iterations=self.iterations, nodes=self.nodes, seconds=self.seconds,
-            variant=self.variant, update=self.update, delay=self.delay, trace=self.trace,
-        )  # fmt: skip
-
     def _average(self) -> Floats:
         sigma = np.empty(self._form.num_sequences)
         behavior(self._form.treeplexes, self._tables.total, sigma)
         return sigma
 
-    def _measure(self, sigma: Floats) -> _Measured:
-        """Return a strategy with its exploitability and the value to player 0."""
-        own, gain, _ = evaluate(self._form, self._form.plans(sigma))
-        return _Measured(float(gain.sum()) / self._form.num_players, float(own[0]), sigma)
+    def _current(self) -> Floats:
+        return self._tables.sigma.copy()
 
-    def _checkpoint(self) -> None:
-        """Add the present to the trace; remember the least exploitable strategy."""
-        average = self._measure(self._average())
-        current = self._measure(self._tables.sigma.copy())
-        self._rows.append(self._row(average, current))
-        self._best = min(self._best, average, current, key=lambda seen: seen.exploitability)
-
-    def _row(self, average: _Measured, current: _Measured) -> list[float]:
-        """Return the present as one row of the trace."""
-        return [
-            float(self.iterations), float(self.nodes), self.seconds,
-            average.exploitability, average.value, current.exploitability,
-        ]  # fmt: skip
+    def _strategy(self, sigma: Floats) -> Strategy:
+        return Strategy.from_vector(self._form, sigma)
 
     def copy(self) -> CFR:
         """Return a run that stands where this one does and goes its own way from here."""
@@ -461,7 +290,7 @@ class CFR:
         def check(header: Header, arrays: Arrays) -> None:
             check_run(header, arrays)
             check_probabilities(form, arrays["sigma"])
-            _Measured(**header["best"], sigma=arrays["best"])
+            Measured(**header["best"], sigma=arrays["best"])
 
         header, arrays = files.read(path, RUN_FILE, form, check)
         self = cls(
@@ -475,7 +304,7 @@ class CFR:
         self._tables.plan[:] = form.plans(self._tables.sigma)
         self._tables.done[0], self.seconds = header["iterations"], header["seconds"]
         self._rows = arrays["trace"].tolist()
-        self._best = _Measured(**header["best"], sigma=arrays["best"])
+        self._best = Measured(**header["best"], sigma=arrays["best"])
         return self
 
     def __repr__(self) -> str:
@@ -484,73 +313,3 @@ class CFR:
             f"CFR({self.game!r}, {self.variant.name!r}, update={self.update!r}{delay}) "
             f"after {self.iterations:,} iterations"
         )
-
-
-class _Measured(NamedTuple):
-    """A strategy and what it is worth."""
-
-    exploitability: float
-    value: float  # to player 0
-    sigma: Floats
-
-
-class Regrets(InfosetTable):
-    """Cumulative counterfactual regrets. Not a strategy: see chapter 1."""
-
-
-def solve(
-    game: Game,
-    variant: str | Variant = "cfr",
-    iterations: int | None = None,
-    *,
-    until: float | None = None,
-    seconds: float | None = None,
-    update: str = "alternating",
-    delay: int = 0,
-    progress: bool | None = None,
-) -> Solution:
-    """Run CFR on `game` and return the average strategy with its exploitability.
-
-    Parameters
-    ----------
-    game, variant, update, delay
-        As in :class:`CFR`.
-    iterations, until, seconds, progress
-        As in :meth:`CFR.run`: the run ends at the first of the limits given, or after 1,000
-        iterations if there is none.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    GameError
-        If the rules of the game are unsound.
-    ValueError
-        If an argument is not accepted; the message says what is.
-
-    Warns
-    -----
-    RuntimeWarning
-        If `until` was not reached.
-
-    Examples
-    --------
-    >>> import cfrlib as cfr
-    >>> solution = cfr.solve(cfr.games.KuhnPoker(), "cfr", iterations=1_000)
-    >>> round(solution.exploitability, 6)
-    0.000938
-    >>> cfr.solve(cfr.games.KuhnPoker(), "pcfr+", until=1e-6).exploitability <= 1e-6
-    True
-    """
-    run = CFR(game, variant, update=update, delay=delay)
-    return run.run(iterations, until=until, seconds=seconds, progress=progress).solution()
-
-
-def _next_checkpoint(t: int) -> int:
-    """Return the first checkpoint after t: 1, 2, 3, 4, 6, 7, 10, 13, … = round(10^(k/8))."""
-    k = int(8 * np.log10(max(t, 1)))
-    while round(10 ** (k / 8)) <= t:
-        k += 1
-    return round(10 ** (k / 8))

@@ -24,7 +24,12 @@ from cfrlib.game import Game
 from cfrlib.tree import TERMINAL, Floats, Tree, compile
 
 # How kernels are compiled: once per machine, and without a test for zero at each division.
-kernel = njit(cache=True, error_model="numpy")
+kernel = njit(cache=True, error_model="numpy", nogil=True)
+
+# The same for kernels that call each other at every step of a walk. They are compiled into one
+# piece, and may not make arrays, so that Numba need not count references to those they are
+# given: both would cost more per call than the step that is computed.
+lean: Any = njit(cache=True, error_model="numpy", nogil=True, forceinline=True, _nrt=False)
 
 # Numba need not ask whether an unsigned index counts from the end of an array.
 Indices: TypeAlias = npt.NDArray[np.uint32]

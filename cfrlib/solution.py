@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from html import escape
 from typing import NamedTuple
@@ -18,13 +19,13 @@ from cfrlib.tree import Floats
 
 UPDATES = ("alternating", "simultaneous", "best response")
 SOLUTION_FILE = Kind(
-    "cfrlib.Solution 1", "solution", "Solution.save",
+    "cfrlib.Solution 2", "solution", "Solution.save",
     vectors=("strategy", "current", "best"), tables=("trace",),
 )  # fmt: skip
 # what a file of a solution says in its header, beside the variant
 _SCALARS = (
     "value", "exploitability", "nash_conv", "current_exploitability", "best_exploitability",
-    "iterations", "nodes", "seconds", "update", "delay",
+    "iterations", "nodes", "seconds", "update", "delay", "sampling",
 )  # fmt: skip
 
 
@@ -111,6 +112,8 @@ class Solution(NamedTuple):
         As given to :class:`CFR`.
     trace : Trace
         How exploitability fell.
+    sampling : str
+        What was sampled, and how; empty if nothing was.
     """
 
     game: Game
@@ -129,10 +132,13 @@ class Solution(NamedTuple):
     update: str
     delay: int
     trace: Trace
+    sampling: str = ""
 
     @property
     def guarantee(self) -> str:
         """What theory promises about the average strategy of this kind of game."""
+        if math.isnan(self.exploitability):
+            return "not known: the game is not compiled, only what sampling met of it"
         tree = sequence_form(self.game).tree
         if tree.num_players == 2 and tree.zero_sum:
             return "two-player zero-sum: exploitability goes to 0"
@@ -142,6 +148,7 @@ class Solution(NamedTuple):
     def _rows(self) -> list[tuple[str, str]]:
         return [
             ("method", f"{self.variant.name}, {_updates(self.update, self.delay)}"),
+            *([("sampling", self.sampling)] if self.sampling else []),
             ("iterations", f"{self.iterations:,} ({self.nodes:,} nodes, {self.seconds:.2g} s)"),
             ("value of player 0", f"{self.value:+.9f}"),
             ("exploitability", f"{self.exploitability:.3e} (NashConv {self.nash_conv:.3e})"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from html import escape
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,18 +22,30 @@ ROWS_SHOWN = 24
 STRATEGY_FILE = Kind("cfrlib.Strategy 1", "strategy", "Strategy.save", ("strategy",))
 
 
+class Labels(Protocol):
+    """What a table needs to know of a game: the infosets it is about, and where they stand."""
+
+    @property
+    def tree(self) -> Any:
+        """Something with a game, and with the attributes of a Tree that describe infosets."""
+
+    @property
+    def infoset_number(self) -> dict[str, int]:
+        """Where an infoset stands in these."""
+
+
 class InfosetTable(Mapping[str, dict[Action, float]]):
     """One number for every action at every infoset, addressed by readable labels.
 
     Parameters
     ----------
-    form : SequenceForm
+    form : SequenceForm, or other labels
         The game the infosets belong to.
     values : float array, shape (sequences,)
         One number for each sequence; a copy is kept.
     """
 
-    def __init__(self, form: SequenceForm, values: Floats):
+    def __init__(self, form: Labels, values: Floats):
         self._form = form
         self._values = np.array(values, np.float64)
         self._values.setflags(write=False)
@@ -203,6 +215,18 @@ class Strategy(InfosetTable):
 
         _, arrays = files.read(path, STRATEGY_FILE, form, check)
         return cls.from_vector(form, arrays["strategy"])
+
+
+class PartialStrategy(InfosetTable):
+    """The strategy at the infosets a run has met; everywhere else nothing is known.
+
+    What :class:`cfrlib.MCCFR` has of a game too large to compile. It reads as a `Strategy`
+    does; an infoset that was not met is a KeyError, and stands for the uniform strategy.
+    """
+
+
+class Regrets(InfosetTable):
+    """Cumulative counterfactual regrets. Not a strategy: see chapter 1."""
 
 
 def check_probabilities(form: SequenceForm, sigma: Floats) -> None:

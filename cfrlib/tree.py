@@ -39,6 +39,10 @@ Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 
+class TooLarge(GameError):
+    """A game has more histories than `compile` may hold."""
+
+
 class Tree:
     """The history tree of a game as flat arrays; made by :func:`compile`.
 
@@ -201,80 +205,25 @@ def compile(game: Game, *, max_histories: int = 2_000_000, max_depth: int = 1_00
     return tree
 
 
-class _Walk:
-    """One breadth-first walk: append to lists, then turn the lists into a Tree."""
+class Rules:
+    """What is asked of every history that a walk meets, in whatever order.
 
-    def __init__(self, game: Game, max_histories: int, max_depth: int):
+    Attributes
+    ----------
+    parent, action : list
+        Of each history met so far; they name it in messages.
+    infoset_of_label : dict from label to int
+        The infosets met so far, in order of discovery.
+    known : list of (player, actions, number of the first history met)
+        What they are, in the same order.
+    """
+
+    def __init__(self, game: Game):
         self.game = game
-        self.max_histories = max_histories
-        self.max_depth = max_depth
-        self.player: list[int] = []
-        self.infoset: list[int] = []
-        self.first_child: list[int] = []
         self.parent: list[int] = [-1]
         self.action: list[Action] = [None]
-        self.probability: list[float] = [1.0]
-        self.terminals: list[int] = []
-        self.payoffs: list[Any] = []
         self.infoset_of_label: dict[str, int] = {}
-        self.infosets: list[
-            tuple[int, tuple[Action, ...], int]
-        ] = []  # player, actions, first h
-        self.level_start = [0]
-        self.walk()
-
-    def walk(self) -> None:
-        """Visit every history, level by level."""
-        level: list[History] = [self.game.root()]
-        node, step = self.game.node, self.game.step
-        plain_tuples = type(self.game).step is Game.step
-        k = 0
-        while level:
-            deeper: list[History] = []
-            for h in level:
-                actions = self.visit(k, node(h))
-                if plain_tuples:
-                    deeper.extend([(*h, a) for a in actions])
-                else:
-                    deeper.extend([step(h, a) for a in actions])
-                k += 1
-                if k + len(deeper) > self.max_histories:
-                    self.too_large()
-            self.level_start.append(k)
-            if len(self.level_start) > self.max_depth + 1 and deeper:
-                self.fail(
-                    k,
-                    f"the game is deeper than max_depth={self.max_depth} actions; if it "
-                    "surely ends, raise the limit: cfrlib.compile(game, max_depth=...)",
-                )
-            level = deeper
-
-    def visit(self, k: int, node: Node) -> tuple[Action, ...]:
-        """Record history `k` and return the actions that lead on."""
-        self.first_child.append(len(self.parent))
-        actions: tuple[Action, ...]
-        if isinstance(node, Terminal):
-            self.player.append(TERMINAL)
-            self.infoset.append(-1)
-            self.terminals.append(k)
-            self.payoffs.append(node.utilities)
-            return ()
-        if isinstance(node, Decision):
-            self.player.append(node.player)
-            self.infoset.append(self.infoset_number(k, node))
-            actions = self.infosets[self.infoset[k]][1]
-            self.probability.extend([1.0] * len(actions))
-        elif isinstance(node, Chance):
-            self.player.append(CHANCE)
-            self.infoset.append(-1)
-            self.check_chance(k, node.probabilities)
-            actions = tuple(node.probabilities)
-            self.probability.extend(node.probabilities.values())
-        else:
-            self.fail(k, f"node() returned {node!r}; return a Chance, Decision or Terminal")
-        self.parent.extend([k] * len(actions))
-        self.action.extend(actions)
-        return actions
+        self.known: list[tuple[int, tuple[Action, ...], int]] = []
 
     def infoset_number(self, k: int, node: Decision) -> int:
         """Look up the infoset of a decision, or enter a new one."""
@@ -287,7 +236,7 @@ class _Walk:
         number = self.infoset_of_label.get(node.infoset)
         if number is None:
             return self.new_infoset(k, node)
-        player, actions, first = self.infosets[number]
+        player, actions, first = self.known[number]
         if node.player != player:
             self.fail(
                 k,
@@ -332,9 +281,9 @@ class _Walk:
                 f"infoset {node.infoset!r} repeats an action: {actions!r}; "
                 "every action must appear once",
             )
-        number = len(self.infosets)
+        number = len(self.known)
         self.infoset_of_label[node.infoset] = number
-        self.infosets.append((node.player, actions, k))
+        self.known.append((node.player, actions, k))
         return number
 
     def check_chance(self, k: int, outcomes: Mapping[Action, float]) -> None:
@@ -362,6 +311,111 @@ class _Walk:
                 "sum, or add the missing outcome",
             )
 
+    def read_payoff(self, k: int, payoff: Any, utility: Floats) -> None:
+        """Write what an end pays, checking that it pays every player a number."""
+        try:
+            utility[:] = payoff
+            right = len(payoff) == self.game.num_players
+        except (TypeError, ValueError):
+            right = False
+        if not right:
+            self.fail(
+                k,
+                f"Terminal({payoff!r}) does not hold {self.game.num_players} numbers; "
+                "give one utility for each player, or set num_players",
+            )
+
+    def not_finite(self, k: int, utility: Floats) -> NoReturn:
+        """Refuse a payoff that cannot be averaged."""
+        self.fail(
+            k,
+            f"a utility is not finite: {utility.tolist()}; CFR averages "
+            "payoffs, so each must be an ordinary number",
+        )
+
+    def name(self, k: int) -> str:
+        """Write history `k` for an error message: as a reader would say it, and as Python."""
+        actions: list[Action] = []
+        while k > 0:
+            actions.append(self.action[k])
+            k = self.parent[k]
+        path = tuple(reversed(actions))
+        return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
+
+    def fail(self, k: int, why: str) -> NoReturn:
+        """Raise the error that names history `k`."""
+        raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
+
+
+class _Walk(Rules):
+    """One breadth-first walk: append to lists, then turn the lists into a Tree."""
+
+    def __init__(self, game: Game, max_histories: int, max_depth: int):
+        super().__init__(game)
+        self.max_histories = max_histories
+        self.max_depth = max_depth
+        self.player: list[int] = []
+        self.infoset: list[int] = []
+        self.first_child: list[int] = []
+        self.probability: list[float] = [1.0]
+        self.terminals: list[int] = []
+        self.payoffs: list[Any] = []
+        self.level_start = [0]
+        self.walk()
+
+    def walk(self) -> None:
+        """Visit every history, level by level."""
+        level: list[History] = [self.game.root()]
+        node, step = self.game.node, self.game.step
+        plain_tuples = type(self.game).step is Game.step
+        k = 0
+        while level:
+            deeper: list[History] = []
+            for h in level:
+                actions = self.visit(k, node(h))
+                if plain_tuples:
+                    deeper.extend([(*h, a) for a in actions])
+                else:
+                    deeper.extend([step(h, a) for a in actions])
+                k += 1
+                if k + len(deeper) > self.max_histories:
+                    self.too_large()
+            self.level_start.append(k)
+            if len(self.level_start) > self.max_depth + 1 and deeper:
+                self.fail(
+                    k,
+                    f"the game is deeper than max_depth={self.max_depth} actions; if it "
+                    "surely ends, raise the limit: cfrlib.compile(game, max_depth=...)",
+                )
+            level = deeper
+
+    def visit(self, k: int, node: Node) -> tuple[Action, ...]:
+        """Record history `k` and return the actions that lead on."""
+        self.first_child.append(len(self.parent))
+        actions: tuple[Action, ...]
+        if isinstance(node, Terminal):
+            self.player.append(TERMINAL)
+            self.infoset.append(-1)
+            self.terminals.append(k)
+            self.payoffs.append(node.utilities)
+            return ()
+        if isinstance(node, Decision):
+            self.player.append(node.player)
+            self.infoset.append(self.infoset_number(k, node))
+            actions = self.known[self.infoset[k]][1]
+            self.probability.extend([1.0] * len(actions))
+        elif isinstance(node, Chance):
+            self.player.append(CHANCE)
+            self.infoset.append(-1)
+            self.check_chance(k, node.probabilities)
+            actions = tuple(node.probabilities)
+            self.probability.extend(node.probabilities.values())
+        else:
+            self.fail(k, f"node() returned {node!r}; return a Chance, Decision or Terminal")
+        self.parent.extend([k] * len(actions))
+        self.action.extend(actions)
+        return actions
+
     def tree(self) -> Tree:
         """Turn the lists into arrays and check what can only be seen as a whole."""
         t = Tree()
@@ -379,37 +433,23 @@ class _Walk:
         return t
 
     def utilities(self) -> Floats:
-        """Return payoffs as an array, checking that each end pays every player a number."""
+        """Return payoffs as an array."""
         utility = np.zeros((len(self.player), self.game.num_players))
         for k, payoff in zip(self.terminals, self.payoffs, strict=True):
-            try:
-                utility[k] = payoff
-                right = len(payoff) == self.game.num_players
-            except (TypeError, ValueError):
-                right = False
-            if not right:
-                self.fail(
-                    k,
-                    f"Terminal({payoff!r}) does not hold {self.game.num_players} numbers; "
-                    "give one utility for each player, or set num_players",
-                )
+            self.read_payoff(k, payoff, utility[k])
         for bad in np.flatnonzero(~np.isfinite(utility).all(axis=1)):
-            self.fail(
-                int(bad),
-                f"a utility is not finite: {utility[bad].tolist()}; CFR averages "
-                "payoffs, so each must be an ordinary number",
-            )
+            self.not_finite(int(bad), utility[bad])
         return utility
 
     def number_infosets(self, t: Tree) -> None:
         """Order infosets and sequences by player, then by discovery."""
-        players = np.array([player for player, _, _ in self.infosets], np.int32)
+        players = np.array([player for player, _, _ in self.known], np.int32)
         order = np.argsort(players, kind="stable")
         number = np.empty(len(order), np.int32)
         number[order] = np.arange(len(order))
         labels = list(self.infoset_of_label)
         t.infoset_label = [labels[n] for n in order]
-        t.infoset_actions = [self.infosets[n][1] for n in order]
+        t.infoset_actions = [self.known[n][1] for n in order]
         t.infoset_player = players[order]
         found = np.array(self.infoset, np.int32)
         t.infoset = (
@@ -473,19 +513,6 @@ class _Walk:
             "and observations into the label",
         )
 
-    def name(self, k: int) -> str:
-        """Write history `k` for an error message: as a reader would say it, and as Python."""
-        actions: list[Action] = []
-        while k > 0:
-            actions.append(self.action[k])
-            k = self.parent[k]
-        path = tuple(reversed(actions))
-        return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
-
-    def fail(self, k: int, why: str) -> NoReturn:
-        """Raise the error that names history `k`."""
-        raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
-
     def too_large(self) -> NoReturn:
         """Say how large the game is, and what can be done."""
         began = time.perf_counter()
@@ -511,10 +538,10 @@ class _Walk:
                 f"fits, raise the limit, cfrlib.compile(game, max_histories={limit:_}), and "
                 "solve then. If not, make"
             )
-        raise GameError(
+        raise TooLarge(
             f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
             f"about {size:.1e} by sampling. {cure} the game smaller, or use a solver that "
-            "samples histories and needs no tree (Monte Carlo CFR)"
+            "samples histories and needs no tree: cfrlib.MCCFR"
         )
 
     def estimate(self, seed: int) -> float:

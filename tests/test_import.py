@@ -22,7 +22,13 @@ LEVELS = [
     {"equilibrium"},
     {"regret"},
     {"solution"},
+    {"run"},
     {"cfr"},
+    {"explored"},  # of tree only
+    {"sampling"},
+    {"batches"},
+    {"mccfr"},
+    {"solving"},
     {"plot"},
     {"explore"},
 ]

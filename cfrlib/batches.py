@@ -1,0 +1,458 @@
+"""Batches of walks: the sums over them, and what an iteration does with these.
+
+For each player of an iteration, walks (:mod:`cfrlib.sampling`) estimate the regrets of the
+infosets they meet. Their sums are kept in a few *lanes*, whose number depends on the batch
+alone: so the result does not depend on who takes which lane. Then, at the infosets touched,
+the strategy is added to the average, the mean regret to the regrets, and matched.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.explored import Explored, Records
+from cfrlib.regret import discount
+from cfrlib.sampling import (
+    ENTRY,
+    SEQUENCE,
+    Scheme,
+    State,
+    V,
+    begin,
+    descend,
+    enter,
+    evaluate,
+)
+from cfrlib.sequence import lean as kernel
+from cfrlib.tree import Floats, Ints
+
+# How to add up the average: see `MCCFR`.
+AVERAGING = ("opponent", "lazy", "full", "stochastic", "optimistic", "own")
+OPPONENT, LAZY, FULL, STOCHASTIC, OPTIMISTIC, OWN = range(6)
+
+
+Counts: TypeAlias = npt.NDArray[np.int64]
+
+
+class Settings(NamedTuple):
+    """What a run was asked to do, as the kernels read it."""
+
+    scheme: Scheme
+    rule: int
+    batch: int
+    alternating: bool
+    alpha: float
+    beta: float
+    gamma: float
+    predictive: bool
+    delay: int
+    decay: float
+    key: np.uint64
+
+
+class Known(NamedTuple):
+    """What is known of the game: see :class:`cfrlib.explored.Explored`."""
+
+    nodes: Records
+    utility: Floats
+    infosets: Records
+    owner: Ints
+
+
+class Tables(NamedTuple):
+    """What a run remembers.
+
+    Attributes
+    ----------
+    table : record array of SEQUENCE, shape (sequences,)
+    memory : record array of MEMORY, shape (infosets,)
+    ledger : record array of LEDGER, shape (1,)
+    baseline : float array, shape (players, sequences), or (players, 0) without
+        What each player is expected to be paid after a sequence.
+    """
+
+    table: Records
+    memory: Records
+    ledger: Records
+    baseline: Floats
+
+
+def new_tables(known: Explored, baseline: bool) -> Tables:
+    """Return the tables of a run that has not begun: uniform strategies."""
+    infosets, sequences = len(known.infosets), len(known.owner)
+    tables = Tables(
+        _zeros(sequences, SEQUENCE), _zeros(infosets, MEMORY), _zeros(1, LEDGER),
+        np.zeros((known.utility.shape[1], sequences if baseline else 0)),
+    )  # fmt: skip
+    make_uniform(known.infosets[: known.num_infosets], tables.table)
+    return tables
+
+
+def _zeros(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Records:
+    return np.zeros(shape, dtype).view(np.recarray)
+
+
+MEMORY = np.dtype(
+    [
+        ("taken", "f8"),  # what was added to the average so far (lazy); until when (optimistic)
+        ("positive", "f8"),  # up to which discounts the regrets have been discounted, as …
+        ("negative", "f8"),  # … the sums in the ledger
+    ],
+    align=True,
+)
+LEDGER = np.dtype(
+    [
+        ("done", "i8"),  # iterations; counted in the kernels, for interrupts' sake
+        ("nodes", "i8"),  # histories visited
+        ("weight", "f8"),  # of this iteration in the average
+        ("weights", "f8"),  # their sum
+        ("positive", "f8"),  # discount of this iteration
+        ("negative", "f8"),
+        ("positive_before", "f8"),  # sum of the logarithms of the earlier ones
+        ("negative_before", "f8"),
+        ("positive_now", "f8"),  # this one included
+        ("negative_now", "f8"),
+    ],
+    align=True,
+)
+# What a lane adds up, for each infoset: a record also lists one of the infosets touched.
+SUMS = np.dtype([("mass", "f8"), ("touched", "i4"), ("is_touched", "?")], align=True)
+
+
+class Lanes(NamedTuple):
+    """Shares of a batch, a row each: the walk under way, and sums over the walks before it.
+
+    Attributes
+    ----------
+    walk : record array of ENTRY, shape (lanes, entries)
+    scratch : float array, shape (lanes, 3, most actions)
+    state : uint64 array, shape (lanes,)
+        Of the random numbers.
+    gain : float array, shape (lanes, sequences)
+        Sampled regrets.
+    sums : record array of SUMS, shape (lanes, infosets)
+        ``mass`` is what the current strategy at the infoset counts in the average.
+    told : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
+        Estimates of the payoff after a sequence, for the baseline: their sum and number.
+    count : int array, shape (lanes, 2)
+        Infosets touched; histories visited.
+    """
+
+    walk: Records
+    scratch: Floats
+    state: npt.NDArray[np.uint64]
+    gain: Floats
+    sums: Records
+    told: Floats
+    count: npt.NDArray[np.int64]
+
+
+def new_lanes(
+    lanes: int, entries: int, infosets: int, sequences: int, scratch: Floats, learners: int
+) -> Lanes:
+    """Return empty lanes. `learners` is the number of players with a baseline to learn."""
+    return Lanes(
+        _zeros((lanes, entries), ENTRY), scratch, np.zeros(lanes, np.uint64),
+        np.zeros((lanes, sequences)), _zeros((lanes, infosets), SUMS),
+        np.zeros((lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)),
+        np.zeros((lanes, 2), np.int64),
+    )  # fmt: skip
+
+
+# ---- walks -----------------------------------------------------------------------------------
+
+
+@kernel
+def sample(
+    nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
+    settings: Settings, walk: Records, scratch: Floats, state: State, gain: Floats,
+    sums: Records, told: Floats, count: Counts, t: int, i: int, first: int, step: int,
+) -> None:  # fmt: skip
+    """Take the walks of player i in iteration t in the lanes first, first + step, …."""
+    for lane in range(first, len(walk), step):
+        for number in range(lane, settings.batch, len(walk)):
+            begin(state, lane, settings.key, t, i, number)
+            enter(walk[lane, 0], 0, 1.0, 1.0, 1.0)
+            _, n = descend(
+                nodes, infosets, table, settings.scheme, i, walk, scratch, state, lane, 0, 1
+            )
+            ascend(
+                nodes, utility, infosets, table, baseline, settings.rule, i, walk, scratch,
+                gain, sums, told, count, lane, n,
+            )  # fmt: skip
+
+
+@kernel
+def ascend(
+    nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
+    rule: int, i: int, walk: Records, scratch: Floats, gain: Floats, sums: Records,
+    told: Floats, count: Counts, lane: int, n: int,
+) -> None:  # fmt: skip
+    """Go up a walk of n histories; add up what it says about regrets and the average."""
+    for k in range(n - 1, -1, -1):
+        e = walk[lane, k]
+        h = nodes[e.node]
+        e.value = evaluate(nodes, utility, infosets, table, baseline, i, walk, scratch, lane, k)
+        if h.player >= 0:
+            start, s = infosets[h.infoset].start, sums[lane, h.infoset]
+            if h.player == i:
+                for a in range(h.num_children):
+                    gain[lane, start + a] += (scratch[lane, V, a] - e.value) * e.weight
+                if rule in (OWN, STOCHASTIC):
+                    s.mass += 1.0 if rule == OWN else 1.0 / e.drawn
+            elif rule == OPPONENT:
+                s.mass += e.weight
+            if told.shape[2]:
+                for m in range(e.first, e.first + e.tried):
+                    q = start + walk[lane, m].node - h.first_child
+                    told[lane, i, q, 0] += walk[lane, m].value
+                    told[lane, i, q, 1] += 1.0
+            touch(sums, count, lane, h.infoset)
+    count[lane, 1] += n
+
+
+@kernel
+def touch(sums: Records, count: Counts, lane: int, I: int) -> None:
+    """Note that infoset I has sums in this lane."""
+    if not sums[lane, I].is_touched:
+        sums[lane, I].is_touched = True
+        sums[lane, count[lane, 0]].touched = I
+        count[lane, 0] += 1
+
+
+@kernel
+def merge(infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts) -> None:
+    """Add the sums of all lanes to those of the first, always in the same order."""
+    for lane in range(1, len(gain)):
+        for j in range(count[lane, 0]):
+            I = sums[lane, j].touched
+            touch(sums, count, 0, I)
+            sums[0, I].mass += sums[lane, I].mass
+            for q in range(infosets[I].start, infosets[I].stop):
+                gain[0, q] += gain[lane, q]
+                for i in range(told.shape[1] if told.shape[2] else 0):
+                    told[0, i, q, 0] += told[lane, i, q, 0]
+                    told[0, i, q, 1] += told[lane, i, q, 1]
+        count[0, 1] += count[lane, 1]
+        clear(infosets, gain, sums, told, count, lane)
+
+
+@kernel
+def clear(
+    infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, lane: int
+) -> None:
+    """Forget the sums of one lane."""
+    for j in range(count[lane, 0]):
+        I = sums[lane, j].touched
+        sums[lane, I].is_touched, sums[lane, I].mass = False, 0.0
+        for q in range(infosets[I].start, infosets[I].stop):
+            gain[lane, q] = 0.0
+            for i in range(told.shape[1] if told.shape[2] else 0):
+                told[lane, i, q, 0] = told[lane, i, q, 1] = 0.0
+    count[lane, 0] = count[lane, 1] = 0
+
+
+# ---- iterations ------------------------------------------------------------------------------
+
+
+@kernel
+def open_iteration(ledger: Records, settings: Settings, t: int) -> None:
+    """Begin iteration t: its weight max(t − d, 0)^γ counts from here; 0^0 is 0."""
+    b = ledger[0]
+    b.weight = float(t - settings.delay) ** settings.gamma if t > settings.delay else 0.0
+    b.weights += b.weight
+    b.positive, b.negative = discount(t, settings.alpha), discount(t, settings.beta)
+    b.positive_now = b.positive_before + np.log(b.positive)
+    b.negative_now = b.negative_before + np.log(b.negative)
+
+
+@kernel
+def close_iteration(ledger: Records, t: int) -> None:
+    """End iteration t: its discounts are due from here."""
+    b = ledger[0]
+    b.positive_before, b.negative_before, b.done = b.positive_now, b.negative_now, t
+
+
+@kernel
+def take_up(
+    infosets: Records, owner: Ints, table: Records, memory: Records, ledger: Records,
+    baseline: Floats, settings: Settings, gain: Floats, sums: Records, told: Floats,
+    count: Counts, i: int,
+) -> None:  # fmt: skip
+    """Take up the sums of a batch: the average first, then the regrets of player i.
+
+    With i = -1, those of all players.
+    """
+    rule, b = settings.rule, ledger[0]
+    merge(infosets, gain, sums, told, count)
+    if rule == FULL:
+        add_plans(infosets, owner, table, memory, i, b.weight)
+    elif rule == LAZY:
+        sort_touched(sums, count[0, 0])
+    for j in range(count[0, 0]):
+        I = sums[0, j].touched
+        own, mass = i == -1 or i == infosets[I].player, b.weight * sums[0, I].mass
+        if own and rule != OPPONENT and rule != FULL:
+            mass = own_mass(infosets, owner, table, memory, b.weights, rule, I, mass)
+        for q in range(infosets[I].start, infosets[I].stop):
+            table[q].total += mass * table[q].sigma
+    for j in range(count[0, 0]):
+        I = sums[0, j].touched
+        if i == -1 or i == infosets[I].player:
+            add_regrets(infosets, table, memory, ledger, settings, gain, I)
+        if told.shape[2]:
+            learn(infosets, baseline, told, I, settings.decay)
+    b.nodes += count[0, 1]
+    clear(infosets, gain, sums, told, count, 0)
+
+
+@kernel
+def sort_touched(sums: Records, n: int) -> None:
+    """Bring the touched infosets into order: a player's earlier ones first (Shell's sort)."""
+    gap = n // 2
+    while gap > 0:
+        for j in range(gap, n):
+            I, k = sums[0, j].touched, j
+            while k >= gap and sums[0, k - gap].touched > I:
+                sums[0, k].touched = sums[0, k - gap].touched
+                k -= gap
+            sums[0, k].touched = I
+        gap //= 2
+
+
+@kernel
+def own_mass(
+    infosets: Records, owner: Ints, table: Records, memory: Records, weights: float, rule: int,
+    I: int, mass: float,
+) -> float:  # fmt: skip
+    """Return how often to add the strategy at an infoset of the traverser's to the average."""
+    q, m = infosets[I].parent, memory[I]
+    if rule == LAZY:  # Σ_t weight_t · π_i^t(I) is the sum at its parent; less what was added
+        mass = (table[q].total if owner[q] >= 0 else weights) - m.taken
+        m.taken += mass
+    else:
+        if rule == OPTIMISTIC:  # as if π_i(I) had been the same since the last time
+            mass = weights - m.taken
+            m.taken = weights
+        while owner[q] >= 0:  # times π_i(I)
+            mass *= table[q].sigma
+            q = infosets[owner[q]].parent
+    return mass
+
+
+@kernel
+def add_plans(
+    infosets: Records, owner: Ints, table: Records, memory: Records, i: int, weight: float
+) -> None:
+    """Add the realization plan of player i, or of all, to the average; π_i(I) is `taken`."""
+    for I in range(len(infosets)):
+        if i == -1 or i == infosets[I].player:
+            q = infosets[I].parent
+            reach = memory[owner[q]].taken * table[q].sigma if owner[q] >= 0 else 1.0
+            memory[I].taken = reach
+            for q in range(infosets[I].start, infosets[I].stop):
+                table[q].total += weight * reach * table[q].sigma
+
+
+@kernel
+def add_regrets(
+    infosets: Records, table: Records, memory: Records, ledger: Records, settings: Settings,
+    gain: Floats, I: int,
+) -> None:  # fmt: skip
+    """R ← (R · overdue discounts + r) · discount, then σ ∝ max(R, 0), at one infoset.
+
+    Discounts of iterations that did not meet I are made up for: they change R, but not σ.
+    """
+    b, m = ledger[0], memory[I]
+    due0, due1 = overdue(b.positive_before, m.positive), overdue(b.negative_before, m.negative)
+    start, stop, total = infosets[I].start, infosets[I].stop, 0.0
+    for q in range(start, stop):
+        s, r = table[q], gain[0, q] / settings.batch
+        R = s.regret * (due0 if s.regret > 0.0 else due1) + r
+        R *= b.positive if R > 0.0 else b.negative
+        s.regret = R
+        s.sigma = max(R + r if settings.predictive else R, 0.0)
+        total += s.sigma
+    for q in range(start, stop):
+        table[q].sigma = table[q].sigma / total if total > 0.0 else 1.0 / (stop - start)
+    m.positive, m.negative = b.positive_now, b.negative_now
+
+
+@kernel
+def overdue(now: float, then: float) -> float:
+    """Return the product of the discounts between two sums of their logarithms."""
+    product: float = np.exp(now - then) if now != then else 1.0
+    return product
+
+
+@kernel
+def learn(infosets: Records, baseline: Floats, told: Floats, I: int, decay: float) -> None:
+    """Move the baselines at one infoset toward the mean of what the walks told."""
+    for i in range(len(baseline)):
+        for q in range(infosets[I].start, infosets[I].stop):
+            if told[0, i, q, 1] > 0.0:
+                mean = told[0, i, q, 0] / told[0, i, q, 1]
+                baseline[i, q] += decay * (mean - baseline[i, q])
+
+
+@kernel
+def iterate(
+    known: Known, tables: Tables, settings: Settings, lanes: Lanes, first: int, count: int
+) -> None:
+    """Run iterations first, first + 1, …, first + count - 1 in one thread."""
+    nodes, utility, infosets, owner = known
+    table, memory, ledger, baseline = tables
+    walk, scratch, state, gain, sums, told, counts = lanes
+    players = utility.shape[1]
+    for t in range(first, first + count):
+        open_iteration(ledger, settings, t)
+        for i in range(players):
+            sample(
+                nodes, utility, infosets, table, baseline, settings, walk, scratch, state,
+                gain, sums, told, counts, t, i, 0, 1,
+            )  # fmt: skip
+            if settings.alternating:
+                take_up(
+                    infosets, owner, table, memory, ledger, baseline, settings, gain, sums,
+                    told, counts, i,
+                )  # fmt: skip
+        if not settings.alternating:
+            take_up(
+                infosets, owner, table, memory, ledger, baseline, settings, gain, sums, told,
+                counts, -1,
+            )  # fmt: skip
+        close_iteration(ledger, t)
+
+
+@kernel
+def settle(
+    infosets: Records, owner: Ints, table: Records, memory: Records, weights: float, n: int
+) -> None:
+    """Add to the average what infosets not met lately still owe it ("lazy")."""
+    for I in range(n):
+        mass = own_mass(infosets, owner, table, memory, weights, LAZY, I, 0.0)
+        for q in range(infosets[I].start, infosets[I].stop):
+            table[q].total += mass * table[q].sigma
+
+
+@kernel
+def normalize(infosets: Records, total: Floats, sigma: Floats, n: int) -> None:
+    """Turn the sums of the average into probabilities; uniform where there are none."""
+    for I in range(n):
+        start, stop, whole = infosets[I].start, infosets[I].stop, 0.0
+        for q in range(start, stop):
+            whole += total[q]
+        for q in range(start, stop):
+            sigma[q] = total[q] / whole if whole > 0.0 else 1.0 / (stop - start)
+
+
+@kernel
+def make_uniform(infosets: Records, table: Records) -> None:
+    """Write the uniform strategy."""
+    for I in range(len(infosets)):
+        start, stop = infosets[I].start, infosets[I].stop
+        for q in range(start, stop):
+            table[q].sigma = 1.0 / (stop - start)

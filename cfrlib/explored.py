@@ -1,0 +1,260 @@
+"""The part of a game tree that sampling knows: all of it, or what its walks have met.
+
+A game that compiles is known from the start. Of a game too large for that, histories are
+entered when a walk first comes to them, and infosets when they are discovered; nothing is
+assumed about the rest. Both look the same to the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
+from cfrlib.tree import CHANCE, TERMINAL, Floats, Rules, Tree
+
+UNKNOWN = -3
+
+
+# Records, because a walk reads most fields of one history, or one infoset, at a time.
+Records: TypeAlias = (
+    Any  # a NumPy record array: history k is `nodes[k]`, acts `nodes[k].player`
+)
+NODE = np.dtype(
+    [
+        ("player", "i4"),  # who acts: 0, 1, …, or CHANCE, TERMINAL, UNKNOWN
+        ("infoset", "i4"),  # at decisions
+        ("first_child", "i4"),  # siblings are contiguous
+        ("num_children", "i4"),
+        ("probability", "f8"),  # with which chance is drawn to take the last step
+        ("cumulative", "f8"),  # the same, added up over the siblings up to this one
+        ("correction", "f8"),  # f_c / σ'_c of the last step: 1, unless there is a proposal
+    ],
+    align=True,
+)
+INFOSET = np.dtype(
+    [
+        ("player", "i4"),
+        ("start", "i4"),  # its sequences are start … stop - 1
+        ("stop", "i4"),
+        ("parent", "i4"),  # the sequence by which its player arrives
+    ],
+    align=True,
+)
+
+
+class Explored(Rules):
+    """What is known of a game.
+
+    Attributes
+    ----------
+    game : Game
+        The rules.
+    whole : bool
+        Whether that is everything.
+    nodes, infosets : record arrays of NODE and INFOSET
+        For the kernels, like the next two, all with room to spare. Each infoset comes after
+        those its player passed before.
+    utility : float array, shape (histories, players)
+        Payoffs at terminal histories.
+    owner : int array, shape (sequences,)
+        The infoset of a sequence; -1 for the empty ones.
+    num_histories, num_infosets, num_sequences : int
+        What is known so far, the empty history and the empty sequences included.
+    labels : list of str
+        Names of the infosets.
+    actions_at : list of tuple of actions
+        Their actions.
+    """
+
+    def __init__(self, game: Game, proposal: Mapping[Action, float] | None = None):
+        super().__init__(game)
+        self.whole = False
+        self.num_histories, self.num_infosets = 1, 0
+        self.num_sequences = game.num_players  # the empty ones
+        self.labels: list[str] = []
+        self.actions_at: list[tuple[Action, ...]] = []
+        self.nodes: Records = np.recarray(1, NODE)
+        self.nodes[0] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
+        self.utility = np.zeros((1, game.num_players))
+        self.infosets: Records = np.recarray(0, INFOSET)
+        self.owner = np.full(game.num_players, -1, np.int32)
+        self._proposal = proposal
+        self._history: dict[int, History] = {0: game.root()}  # those not asked about yet
+        self._sequence = np.arange(game.num_players, dtype=np.int32)[None, :]
+
+    @classmethod
+    def of(cls, tree: Tree, proposal: Mapping[Action, float] | None = None) -> Explored:
+        """Return the whole of a compiled game."""
+        self = cls(tree.game, proposal)
+        self.whole = True
+        self.num_histories, self.num_infosets = tree.num_histories, tree.num_infosets
+        self.num_sequences = int(tree.player_sequences[-1])
+        self.labels, self.actions_at = tree.infoset_label, tree.infoset_actions
+        self.nodes = nodes = np.recarray(tree.num_histories, NODE)
+        nodes.player, nodes.infoset = tree.player, tree.infoset
+        nodes.first_child, nodes.num_children = tree.first_child, tree.num_children
+        nodes.probability, nodes.cumulative, nodes.correction = tree.probability, 1.0, 1.0
+        root = slice(1, 1 + int(tree.num_children[0]))
+        nodes.probability[root], nodes.correction[root] = self._propose(
+            int(tree.player[0]), tree.action[root], tree.probability[root]
+        )
+        for k in np.flatnonzero(tree.player == CHANCE):
+            siblings = slice(tree.first_child[k], tree.first_child[k] + tree.num_children[k])
+            nodes.cumulative[siblings] = np.cumsum(nodes.probability[siblings])
+        self.utility = tree.utility
+        self.infosets = infosets = np.recarray(tree.num_infosets, INFOSET)
+        count = np.array([len(actions) for actions in self.actions_at], np.int32)
+        infosets.player, infosets.parent = tree.infoset_player, tree.infoset_parent
+        infosets.start, infosets.stop = tree.infoset_start, tree.infoset_start + count
+        self.owner = np.full(self.num_sequences, -1, np.int32)
+        pairs = np.ones(self.num_sequences, bool)
+        pairs[tree.player_sequences[:-1]] = False
+        self.owner[pairs] = np.repeat(np.arange(self.num_infosets), count)
+        return self
+
+    def expand(self, k: int) -> None:
+        """Ask the rules what history `k` is, and enter its children.
+
+        Raises
+        ------
+        GameError
+            If the rules are unsound; the message names the history and says what to do.
+        """
+        h = self._history[k]
+        node = self.game.node(h)
+        actions: tuple[Action, ...] = ()
+        if isinstance(node, Terminal):
+            self.read_payoff(k, node.utilities, self.utility[k])
+            if not np.isfinite(self.utility[k]).all():
+                self.not_finite(k, self.utility[k])
+            player = TERMINAL
+        elif isinstance(node, Decision):
+            self.nodes[k].infoset = self._enter_infoset(k, node)
+            player, actions = node.player, tuple(node.actions)
+        elif isinstance(node, Chance):
+            self.check_chance(k, node.probabilities)
+            player, actions = CHANCE, tuple(node.probabilities)
+        else:
+            self.fail(k, f"node() returned {node!r}; return a Chance, Decision or Terminal")
+        first = self._enter_children(k, player, actions)
+        if isinstance(node, Chance):
+            self._enter_chance(k, actions, np.array(list(node.probabilities.values())))
+        self.nodes[k].player = player
+        self._history.update((first + n, self.game.step(h, a)) for n, a in enumerate(actions))
+        del self._history[k]
+
+    def _enter_children(self, k: int, player: int, actions: tuple[Action, ...]) -> int:
+        """Enter the children of `k`, all of them unknown; return the number of the first."""
+        first, stop = self.num_histories, self.num_histories + len(actions)
+        self.nodes, self.utility, self._sequence = (
+            grown(array, stop) for array in (self.nodes, self.utility, self._sequence)
+        )
+        new = slice(first, stop)
+        self.nodes[k].first_child, self.nodes[k].num_children = first, len(actions)
+        self.nodes[new] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
+        self.utility[new] = 0.0
+        self._sequence[new] = self._sequence[k]
+        if player >= 0:
+            start = self.infosets[self.nodes[k].infoset].start
+            self._sequence[new, player] = np.arange(start, start + len(actions))
+        self.parent.extend([k] * len(actions))
+        self.action.extend(actions)
+        self.num_histories = stop
+        return first
+
+    def _enter_chance(self, k: int, actions: Sequence[Action], probability: Floats) -> None:
+        """Enter the probabilities of the children of `k`."""
+        new = self.nodes[self.num_histories - len(actions) : self.num_histories]
+        if k == 0:
+            probability, new.correction = self._propose(CHANCE, actions, probability)
+        new.probability, new.cumulative = probability, np.cumsum(probability)
+
+    def _enter_infoset(self, k: int, node: Decision) -> int:
+        """Return the number of an infoset; check that its player remembers how he came."""
+        I = self.infoset_number(k, node)
+        arrived_by = self._sequence[k, node.player]
+        if self.num_infosets > I:
+            if self.infosets[I].parent != arrived_by:
+                self.fail(
+                    k,
+                    f"imperfect recall: infoset {node.infoset!r} joins this history with "
+                    f"{self.name(self.known[I][2])}, to which player {node.player} came by "
+                    "other actions, so the player forgets; put the player's own past actions "
+                    "and observations into the label",
+                )
+            return I
+        start, stop = self.num_sequences, self.num_sequences + len(node.actions)
+        self.infosets, self.owner = grown(self.infosets, I + 1), grown(self.owner, stop)
+        self.infosets[I] = (node.player, start, stop, arrived_by)
+        self.owner[start:stop] = I
+        self.labels.append(node.infoset)
+        self.actions_at.append(self.known[I][1])
+        self.num_infosets, self.num_sequences = I + 1, stop
+        return I
+
+    def _propose(
+        self, player: int, actions: Sequence[Action], probability: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the probabilities to draw the root's outcomes with, and their corrections."""
+        if self._proposal is None:
+            return probability, np.ones(len(actions))
+        if player != CHANCE:
+            raise ValueError(
+                f"a proposal is for a first event of chance, but {self.game!r} begins with a "
+                "decision; leave it out"
+            )
+        drawn = np.array([self._proposal.get(a, 0.0) for a in actions], np.float64)
+        missing = [
+            a for a, p, f in zip(actions, drawn, probability, strict=True) if f > 0 and p == 0
+        ]
+        unknown = [a for a in self._proposal if a not in actions]
+        if missing or unknown or not (drawn >= 0).all() or abs(drawn.sum() - 1) > 1e-9:
+            wrong = f"nothing to {missing[0]!r}" if missing else f"{dict(self._proposal)!r}"
+            raise ValueError(
+                f"the proposal gives {wrong}; give every outcome of the first event of chance "
+                f"a probability above 0, all of them summing to 1: {list(actions)[:8]!r}"
+            )
+        return drawn, np.divide(probability, drawn, out=np.ones(len(drawn)), where=drawn > 0)
+
+    def snapshot(self) -> Snapshot:
+        """Return the infosets known by now."""
+        return Snapshot(self)
+
+    def __repr__(self) -> str:
+        known = "all" if self.whole else "met so far:"
+        return (
+            f"{self.game!r}, {known} {self.num_histories:,} histories, "
+            f"{self.num_infosets:,} infosets"
+        )
+
+
+class Snapshot:
+    """The infosets known at some time, addressed by their labels."""
+
+    def __init__(self, known: Explored):
+        n = known.num_infosets
+        self.game, self.num_infosets, self.num_sequences = known.game, n, known.num_sequences
+        self.infoset_label = known.labels[:n]
+        self.infoset_actions = known.actions_at[:n]
+        self.infoset_player = known.infosets.player[:n].copy()
+        self.infoset_start = known.infosets.start[:n].copy()
+        self.infoset_number = {label: I for I, label in enumerate(self.infoset_label)}
+
+    @property
+    def tree(self) -> Snapshot:
+        """Itself: what a table of numbers asks of a tree is here, too."""
+        return self
+
+
+def grown(array: Any, size: int, axis: int = 0) -> Any:
+    """Return the array if it is so long along that axis, else a copy that is longer."""
+    if array.shape[axis] >= size:
+        return array
+    shape = list(array.shape)
+    shape[axis] = size + size // 2 + 64
+    larger = np.zeros(shape, array.dtype).view(type(array))
+    larger[tuple(slice(n) for n in array.shape)] = array
+    return larger

@@ -1,0 +1,478 @@
+"""Monte Carlo CFR: the same regrets, estimated from a few histories at a time.
+
+For each player of an iteration, `batch` independent walks (:mod:`cfrlib.sampling`) estimate
+the regrets of the infosets they meet; their mean is added, regret matching follows
+(:mod:`cfrlib.batches`). On average over the walks this is CFR (Lanctot et al., 2009): it is
+unbiased, but noisy.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import threading
+import time
+import types
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from cfrlib.batches import (
+    AVERAGING,
+    Known,
+    Lanes,
+    Settings,
+    Tables,
+    ascend,
+    close_iteration,
+    iterate,
+    make_uniform,
+    new_lanes,
+    new_tables,
+    normalize,
+    open_iteration,
+    sample,
+    settle,
+    take_up,
+)
+from cfrlib.explored import UNKNOWN, Explored, grown
+from cfrlib.game import Action, Game
+from cfrlib.regret import Variant, find_variant
+from cfrlib.run import Measured, Run
+from cfrlib.sampling import (
+    MOST_ACTIONS,
+    ROWS,
+    Sampling,
+    Scheme,
+    begin,
+    descend,
+    enter,
+    find_sampling,
+)
+from cfrlib.sequence import sequence_form
+from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
+from cfrlib.tree import Floats, TooLarge, Tree, compile
+
+LANES = 16  # a batch is shared out over so many sums, whoever computes them
+ALL = 2**31 - 1  # k, where it is infinite
+
+
+class MCCFR(Run):
+    """A run of Monte Carlo CFR that can be continued, saved and inspected.
+
+    Parameters
+    ----------
+    game : Game
+        Any game. One too large to compile is explored as the walks go: only the histories
+        they meet are kept, and exploitability is not known.
+    variant : str or Variant
+        As for :class:`CFR`. Discounts that fall due while an infoset is not met are made up
+        for when it is met. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
+    sampling : str or Sampling
+        ``"external"``, ``"outcome"`` (ε = 0.6), ``"chance"``, or ``Outcome(epsilon)``,
+        ``Robust(k, epsilon)``.
+    batch : int
+        Walks for each player in each iteration; their mean is one update.
+    averaging : str, optional
+        How the average strategy is added up (t: iteration, w: its weight t^γ):
+
+        - ``"opponent"``: at the opponent's nodes of a walk, w · σ / Π ρ. Unbiased up to a
+          constant for each infoset; two players only, for whom it is the default.
+        - ``"lazy"``: an infoset that is met adds all that Σ w · π_i(I) has grown by since the
+          last time. Exact, for any number of players; the default beyond two.
+        - ``"full"``: w times the whole plan, once an iteration: the same, at the price of a
+          pass over all infosets. Only for games that compile.
+        - ``"stochastic"``: at the traverser's nodes, w · π_i(I) · σ / Pr[the walk gets here].
+          Leaves out histories that opponents do not play to, so it is biased.
+        - ``"optimistic"``: as "lazy", as if π_i(I) had not changed since. Biased.
+        - ``"own"``: at the traverser's nodes, w · π_i(I) · σ. The default for chance
+          sampling, where it is right. Otherwise biased: by how likely the opponents get here.
+    baseline : float, optional
+        With a baseline, walks are corrected by what each action was worth before, an average
+        that moves this share of the way to each new batch (VR-MCCFR); 0 never learns.
+    proposal : mapping from action to float, optional
+        Probabilities, all above 0, to draw the first event of chance with, instead of its
+        own; payoffs are weighted by the ratio, so nothing is biased.
+    update : str
+        ``"alternating"`` or ``"simultaneous"``, as for :class:`CFR`.
+    delay : int
+        As for :class:`CFR`.
+    seed : int, optional
+        Two runs with the same seed give the same numbers, however many threads they use.
+    threads : int, optional
+        How many to share a batch out to; as many as the machine has processors by default.
+    lazy : bool, optional
+        Whether to explore the game as the walks go even if it compiles.
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If an argument is not accepted; the message says what is.
+
+    Notes
+    -----
+    Sources: Lanctot et al. (2009); robust sampling, mini-batches and MCCFR+ are those of
+    Li et al. (2020), corrected; the baselines are those of Schmid et al. (2019).
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> run = cfr.MCCFR(cfr.games.KuhnPoker(), sampling="external", seed=0)
+    >>> run.run(10_000).solution().exploitability < 0.02
+    True
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        variant: str | Variant = "cfr",
+        *,
+        sampling: str | Sampling = "external",
+        batch: int = 1,
+        averaging: str | None = None,
+        baseline: float | None = None,
+        proposal: Mapping[Action, float] | None = None,
+        update: str = "alternating",
+        delay: int = 0,
+        seed: int | None = None,
+        threads: int | None = None,
+        lazy: bool | None = None,
+    ):
+        self.game, self.variant = game, find_variant(variant)
+        self.sampling, self.proposal = find_sampling(sampling), proposal
+        self.batch = _whole("batch", batch, 1)
+        self.delay = _whole("delay", delay, 0)
+        self.threads = _whole("threads", os.cpu_count() if threads is None else threads, 1)
+        self.update, self.baseline = update, baseline
+        if update not in ("alternating", "simultaneous"):
+            raise ValueError(
+                f'unknown update {update!r}; choose "alternating" or "simultaneous"'
+            )
+        if baseline is not None and not 0 <= baseline <= 1:
+            raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
+        tree = None if lazy else _tree(game, required=lazy is not None)
+        self._known = Explored(game, proposal) if tree is None else Explored.of(tree, proposal)
+        self.averaging = self._find_averaging(averaging)
+        self._form: Any = None if tree is None else sequence_form(game)
+        self._tables = new_tables(self._known, baseline is not None)
+        self._lanes = self._new_lanes(1 if tree is None else _most_entries(tree, self.sampling))
+        key = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        self._settings = self._read_settings(key)
+        self.seconds = 0.0
+        self._rows: list[list[float]] = []
+        self._best = Measured(math.inf, 0.0, self._current())
+
+    def _find_averaging(self, averaging: str | None) -> str:
+        """Return how to add up the average, if that is known and possible."""
+        if averaging is None:
+            if self.sampling.everyone:
+                return "own"
+            return "opponent" if self.game.num_players == 2 else "lazy"
+        if averaging not in AVERAGING:
+            raise ValueError(f"unknown averaging {averaging!r}; choose one of {AVERAGING}")
+        if averaging == "opponent" and self.game.num_players != 2:
+            raise ValueError(
+                f'averaging="opponent" is for two players, {self.game!r} has '
+                f"{self.game.num_players}: what an infoset adds would depend on the strategies "
+                'of third players; choose "lazy"'
+            )
+        if averaging == "full" and not self._known.whole:
+            raise ValueError(
+                'averaging="full" passes over all infosets, and most are not known of a game '
+                'that is explored on the way; choose "lazy", which adds up the same'
+            )
+        return averaging
+
+    def _read_settings(self, key: np.uint64) -> Settings:
+        s, v = self.sampling, self.variant
+        return Settings(
+            Scheme(ALL if s.k == math.inf else int(s.k), float(s.epsilon), s.everyone),
+            AVERAGING.index(self.averaging), self.batch, self.update == "alternating",
+            float(v.alpha), float(v.beta), float(v.gamma), v.predictive, self.delay,
+            float(self.baseline or 0.0), key,
+        )  # fmt: skip
+
+    def _new_lanes(self, entries: int) -> Lanes:
+        known, lanes = self._known, min(self.batch, LANES)
+        actions = max([len(actions) for actions in known.actions_at], default=1)
+        return new_lanes(
+            lanes, entries, len(known.infosets), len(known.owner),
+            self._enough(np.zeros((lanes, ROWS, 0)), actions),
+            self.game.num_players if self.baseline is not None else 0,
+        )  # fmt: skip
+
+    def _enough(self, scratch: Floats, actions: int) -> Floats:
+        """Return room to draw from so many actions."""
+        if 2 < self.sampling.k < actions and self.sampling.epsilon < 1:
+            if actions > MOST_ACTIONS:
+                raise ValueError(
+                    f"{self.sampling!r} needs the inclusion probabilities of uneven draws, "
+                    f"which are computed for at most {MOST_ACTIONS} actions, and "
+                    f"{self.game!r} has an infoset with {actions}; choose k = 1 or 2, or "
+                    "epsilon=1"
+                )
+            actions = 1 << actions
+        return grown(scratch, actions, axis=2)
+
+    # ---- iterations --------------------------------------------------------------------------
+
+    def _advance(self, count: int) -> float:
+        """Run `count` iterations; an interrupt is heard between two of them."""
+        began = time.perf_counter()
+        if not count:
+            self._warm_up()
+        with _deferred_interrupt() as interrupted:
+            if self._known.whole and not self._shared:
+                known = Known(*(getattr(self._known, name) for name in Known._fields))
+                iterate(
+                    known, self._tables, self._settings, self._lanes, self.iterations + 1, count
+                )
+            else:
+                for t in range(self.iterations + 1, self.iterations + count + 1):
+                    self._iterate(t)
+                    if interrupted:
+                        break
+        took = time.perf_counter() - began
+        self.seconds += took
+        return took
+
+    def _warm_up(self) -> None:
+        """Have everything compiled that a run will use."""
+        walk, scratch, state, gain, sums, told, count = self._lanes
+        known, tables, settings = self._known, self._tables, self._settings
+        if not known.whole:
+            descend(
+                known.nodes, known.infosets, tables.table, settings.scheme, 0, walk, scratch,
+                state, 0, 0, 0,
+            )  # fmt: skip
+            ascend(
+                known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
+                settings.rule, 0, walk, scratch, gain, sums, told, count, 0, 0,
+            )  # fmt: skip
+        elif self._shared:
+            self._sample(0, 0, len(walk))
+        else:
+            return
+        open_iteration(tables.ledger, settings, 0)
+        self._take_up(0)
+        close_iteration(tables.ledger, 0)
+
+    @property
+    def _shared(self) -> bool:
+        """Whether several threads share a batch out."""
+        return self.threads > 1 and self.batch > 1
+
+    def _iterate(self, t: int) -> None:
+        """Run iteration t as `iterate` does, but share the lanes out, or explore the game."""
+        tables, settings = self._tables, self._settings
+        alternating = self.update == "alternating"
+        open_iteration(tables.ledger, settings, t)
+        for i in range(self.game.num_players):
+            if self._known.whole:
+                list(self._pool.map(partial(self._sample, t, i), range(self.threads)))
+            else:
+                self._explore(t, i)
+            if alternating or i == self.game.num_players - 1:
+                self._take_up(i if alternating else -1)
+        close_iteration(self._tables.ledger, t)
+
+    def _take_up(self, i: int) -> None:
+        known, (table, memory, ledger, baseline) = self._known, self._tables
+        _, _, _, gain, sums, told, count = self._lanes
+        take_up(
+            known.infosets, known.owner, table, memory, ledger, baseline, self._settings,
+            gain, sums, told, count, i,
+        )  # fmt: skip
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.threads, "cfrlib")
+
+    def _sample(self, t: int, i: int, first: int) -> None:
+        """Take the walks of one thread."""
+        known, tables, lanes = self._known, self._tables, self._lanes
+        sample(
+            known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
+            self._settings, *lanes, t, i, first, self.threads,
+        )  # fmt: skip
+
+    def _explore(self, t: int, i: int) -> None:
+        """Take all walks of a batch, asking the rules about histories not met before."""
+        known, settings, lanes = self._known, self._settings, len(self._lanes.walk)
+        for lane in range(lanes):
+            for number in range(lane, self.batch, lanes):
+                begin(self._lanes.state, lane, settings.key, t, i, number)
+                enter(self._lanes.walk[lane, 0], 0, 1.0, 1.0, 1.0)
+                done, n = 0, 1
+                while done < n:
+                    walk, scratch, state, gain, sums, told, count = self._lanes
+                    table = self._tables.table
+                    done, n = descend(
+                        known.nodes, known.infosets, table, settings.scheme, i, walk, scratch,
+                        state, lane, done, n,
+                    )  # fmt: skip
+                    if done < n:
+                        self._make_room(int(walk[lane, done].node), n)
+                ascend(
+                    known.nodes, known.utility, known.infosets, table, self._tables.baseline,
+                    settings.rule, i, walk, scratch, gain, sums, told, count, lane, n,
+                )  # fmt: skip
+
+    def _make_room(self, k: int, entries: int) -> None:
+        """Ask what history k is, if it is unknown, and make room for what it brings."""
+        known, before = self._known, self._known.num_infosets
+        if known.nodes[k].player == UNKNOWN:
+            known.expand(k)
+        infosets, sequences = len(known.infosets), len(known.owner)
+        self._tables = Tables(
+            grown(self._tables.table, sequences), grown(self._tables.memory, infosets),
+            self._tables.ledger,
+            grown(self._tables.baseline, sequences if self.baseline is not None else 0, axis=1),
+        )  # fmt: skip
+        make_uniform(known.infosets[before : known.num_infosets], self._tables.table)
+        walk, scratch, state, gain, sums, told, count = self._lanes
+        actions = int(known.nodes[k].num_children)
+        self._lanes = Lanes(
+            grown(walk, entries + actions, axis=1), self._enough(scratch, actions), state,
+            grown(gain, sequences, axis=1), grown(sums, infosets, axis=1),
+            grown(told, sequences if told.shape[2] else 0, axis=2), count,
+        )  # fmt: skip
+
+    # ---- results -----------------------------------------------------------------------------
+
+    @property
+    def iterations(self) -> int:
+        """Iterations done so far."""
+        return int(self._tables.ledger[0].done)
+
+    @property
+    def nodes(self) -> int:
+        """Histories visited so far."""
+        return int(self._tables.ledger[0].nodes)
+
+    @property
+    def average(self) -> InfosetTable:
+        """The average strategy up to now: a `Strategy`, or a `PartialStrategy`."""
+        return self._strategy(self._average())
+
+    @property
+    def current(self) -> InfosetTable:
+        """The strategy that the next iteration will use."""
+        return self._strategy(self._current())
+
+    @property
+    def regrets(self) -> InfosetTable:
+        """Cumulative sampled regrets R(I, a), in units of the game."""
+        known, (table, memory, ledger, _) = self._known, self._tables
+        n, owner = known.num_infosets, known.owner[: known.num_sequences]
+        pairs, b = owner >= 0, ledger[0]
+        with np.errstate(invalid="ignore"):
+            positive = np.exp(np.nan_to_num(b.positive_before - memory.positive[:n]))
+            negative = np.exp(np.nan_to_num(b.negative_before - memory.negative[:n]))
+        regret = table.regret[: known.num_sequences].copy()
+        due = np.where(regret > 0, positive[owner], negative[owner])
+        regret[pairs] *= due[pairs]
+        return Regrets(self._labels, regret)
+
+    @property
+    def _labels(self) -> Any:
+        return self._form if self._known.whole else self._known.snapshot()
+
+    def _strategy(self, sigma: Floats) -> InfosetTable:
+        if self._known.whole:
+            return Strategy.from_vector(self._form, sigma)
+        return PartialStrategy(self._labels, sigma)
+
+    def _current(self) -> Floats:
+        known = self._known
+        sigma = self._tables.table.sigma[: known.num_sequences].copy()
+        sigma[known.owner[: known.num_sequences] < 0] = 1.0
+        return sigma
+
+    def _average(self) -> Floats:
+        known, (table, memory, ledger, _) = self._known, self._tables
+        n, sigma = known.num_infosets, np.ones(known.num_sequences)
+        if self.averaging == "lazy":
+            table, memory = table.copy(), memory.copy()
+            settle(known.infosets, known.owner, table, memory, ledger[0].weights, n)
+        normalize(known.infosets, np.ascontiguousarray(table.total), sigma, n)
+        return sigma
+
+    @property
+    def _describe(self) -> str:
+        parts = [f"{self.sampling!r}", f"batch {self.batch:,}", f"{self.averaging} averaging"]
+        if self.baseline is not None:
+            parts.append(f"baseline {self.baseline:g}")
+        if self.proposal is not None:
+            parts.append("first event of chance drawn from a proposal")
+        return ", ".join(parts)
+
+
+@contextmanager
+def _deferred_interrupt() -> Iterator[list[int]]:
+    """Hear Ctrl-C when the block is over; the list is not empty once it was pressed.
+
+    Pressed again, it takes effect at once.
+    """
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+
+    def hear(number: int, frame: types.FrameType | None) -> None:
+        heard.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def _whole(name: str, value: int | None, least: int) -> int:
+    """Return an argument that must be a whole number."""
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+    return int(value)
+
+
+def _tree(game: Game, required: bool) -> Tree | None:
+    """Return the compiled game, or None if it is too large for that."""
+    try:
+        return compile(game)
+    except TooLarge:
+        if required:
+            raise
+        return None
+
+
+def _most_entries(tree: Tree, sampling: Sampling) -> int:
+    """Return room enough for any walk through this tree: what it visits, and one look ahead."""
+    most = 0
+    for i in range(tree.num_players):
+        size = np.ones(tree.num_histories)
+        levels = zip(tree.level_start[:-1], tree.level_start[1:], strict=True)
+        for start, stop in reversed(list(levels)):
+            h = np.arange(start, stop)[tree.num_children[start:stop] > 0]
+            if len(h):
+                first = tree.first_child[h]
+                below = size[first[0] : first[-1] + tree.num_children[h[-1]]]
+                largest = np.maximum.reduceat(below, first - first[0])
+                total = np.add.reduceat(below, first - first[0])
+                own, decision = tree.player[h] == i, tree.player[h] >= 0
+                size[h] += np.where(
+                    own, np.minimum(total, sampling.k * largest),
+                    np.where(decision & sampling.everyone, total, largest),
+                )  # fmt: skip
+        most = max(most, int(size[0]))
+    return most + int(tree.num_children.max())

@@ -1,0 +1,272 @@
+"""A run of a solver: how long to go on, what to look at on the way, what comes out.
+
+What the solvers share. Each adds what an iteration is, and the strategies it leads to.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from abc import ABC, abstractmethod
+from typing import NamedTuple, NoReturn, Self
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from cfrlib.equilibrium import evaluate
+from cfrlib.game import Game
+from cfrlib.regret import Variant
+from cfrlib.sequence import SequenceForm
+from cfrlib.solution import Solution, Trace
+from cfrlib.strategy import Strategy
+from cfrlib.tree import Floats
+
+BAR_DELAY = 2.0  # seconds before a progress bar shows
+PATIENCE = 1_000_000  # iterations after which `until` alone gives up
+
+
+class Bar:
+    """A progress bar that is made once it is wanted: in a notebook each bar is a widget."""
+
+    def __init__(self, goal: Goal, wanted: bool | None):
+        self.goal, self.wanted = goal, wanted
+        self.began = time.perf_counter()
+        self.bar: tqdm[NoReturn] | None = None
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is over."""
+        limit = self.goal.seconds
+        return limit is not None and time.perf_counter() - self.began >= limit
+
+    def show(self, done: int, rows: list[list[float]]) -> None:
+        """Say how far the run is: iterations, exploitability, time, and what they aim at."""
+        elapsed = time.perf_counter() - self.began
+        if self.wanted is None and elapsed > BAR_DELAY:
+            self.wanted = True
+        if not self.wanted:
+            return
+        if self.bar is None:
+            known = None if self.goal.until else self.goal.iterations
+            self.bar = tqdm(total=known, unit="it", leave=False)
+        until, seconds = self.goal.until, self.goal.seconds
+        parts = [f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")]
+        if math.isnan(rows[-1][3]):
+            parts = [f"{int(rows[-1][1]):,} nodes"]
+        if seconds:
+            parts.append(f"{elapsed:.0f} of {seconds:g} s")
+        self.bar.set_postfix_str(", ".join(parts), refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        """Take the bar away, if there is one."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+class Goal(NamedTuple):
+    """When a run is over: at whatever comes first."""
+
+    iterations: int | None
+    until: float | None
+    seconds: float | None
+
+    @classmethod
+    def of(cls, iterations: int | None, until: float | None, seconds: float | None) -> Goal:
+        """Check what the caller wants."""
+        if iterations is not None and not (
+            isinstance(iterations, (int, np.integer)) and iterations >= 1
+        ):
+            raise ValueError(
+                f"iterations must be a whole number, at least 1, got {iterations!r}"
+            )
+        for name, limit in (("until", until), ("seconds", seconds)):
+            if limit is not None and not 0 < limit < math.inf:
+                raise ValueError(f"{name} must be a number above 0, got {limit!r}")
+        if iterations is None and seconds is None:
+            iterations = 1_000 if until is None else PATIENCE
+        return cls(iterations if iterations is None else int(iterations), until, seconds)
+
+
+class Measured(NamedTuple):
+    """A strategy and what it is worth."""
+
+    exploitability: float
+    value: float  # to player 0
+    sigma: Floats
+
+
+class Run(ABC):
+    """A solver at work. `CFR` and `MCCFR` say what an iteration is."""
+
+    game: Game
+    variant: Variant
+    update: str
+    delay: int
+    seconds: float
+    _form: SequenceForm | None  # None: the tree is not known, nor what a strategy is worth
+    _rows: list[list[float]]
+    _best: Measured
+
+    def run(
+        self,
+        iterations: int | None = None,
+        *,
+        until: float | None = None,
+        seconds: float | None = None,
+        progress: bool | None = None,
+    ) -> Self:
+        """Run more iterations, until the first of the given limits, and return the run itself.
+
+        An interrupt (Ctrl-C) leaves a sound run that can be saved or continued.
+
+        Parameters
+        ----------
+        iterations : int, optional
+            How many more, at least 1. Left out: 1,000 if nothing else is given, a million
+            with `until` alone, no limit with `seconds`.
+        until : float, optional
+            Stop once the average strategy's exploitability is at most this, in units of the
+            game. It is looked at after every twentieth more iterations.
+        seconds : float, optional
+            Stop after about so much time.
+        progress : bool, optional
+            Whether to show a progress bar. By default it appears after two seconds.
+
+        Raises
+        ------
+        ValueError
+            If a limit is not a positive number.
+
+        Warns
+        -----
+        RuntimeWarning
+            If `until` was not reached.
+        """
+        goal = Goal.of(iterations, until, seconds)
+        if until is not None and self._form is None:
+            raise ValueError(
+                f"until={until:g} asks for exploitability, which is not known of "
+                f"{self.game!r}: it is explored on the way, not compiled; give iterations or "
+                "seconds"
+            )
+        first, chunk = self.iterations, 1
+        if not first:  # compile before the clock and the bar start
+            self._advance(0)
+            self._measure(self._average())
+            self.seconds = 0.0
+        bar = Bar(goal, progress)
+        end, reached = first + (goal.iterations or sys.maxsize - first), False
+        look = end if until is None else first + 1
+        try:
+            while self.iterations < end and not (reached or bar.late):
+                checkpoint = _next_checkpoint(self.iterations)
+                step = min(chunk, min(end, checkpoint, look) - self.iterations)
+                if self._advance(step) < 0.05:
+                    chunk *= 2
+                if self.iterations == checkpoint:
+                    self._checkpoint()
+                if until is not None and self.iterations in (look, end):
+                    look = self.iterations + self.iterations // 20 + 1
+                    reached = self._measure(self._average()).exploitability <= until
+                bar.show(self.iterations - first, self._rows)
+        finally:
+            bar.close()
+        if until is not None and not reached:
+            warnings.warn(
+                f"until={until:g} was not reached in {self.iterations:,} iterations; give more "
+                'iterations or seconds, or try another variant, such as "pcfr+"',
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return self
+
+    @property
+    @abstractmethod
+    def iterations(self) -> int:
+        """Iterations done so far."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """Histories visited so far."""
+
+    @abstractmethod
+    def _advance(self, count: int) -> float:
+        """Run `count` iterations and return how long they took."""
+
+    @abstractmethod
+    def _average(self) -> Floats:
+        """Return the average strategy, by sequence."""
+
+    @abstractmethod
+    def _current(self) -> Floats:
+        """Return the strategy the next iteration will use, by sequence."""
+
+    @abstractmethod
+    def _strategy(self, sigma: Floats) -> Strategy:
+        """Name the numbers of a strategy."""
+
+    @property
+    def _describe(self) -> str:
+        """Say what is sampled."""
+        return ""
+
+    @property
+    def trace(self) -> Trace:
+        """The checkpoints so far, and the present."""
+        rows = list(self._rows)
+        if self.iterations and (not rows or rows[-1][0] != self.iterations):
+            pair = self._measure(self._average()), self._measure(self._current())
+            rows.append(self._row(*pair))
+        return Trace(np.array(rows, np.float64).reshape(-1, len(Trace.COLUMNS)))
+
+    def solution(self) -> Solution:
+        """Return the present state as a `Solution`, which later iterations do not change."""
+        average = self._measure(self._average())
+        current = self._measure(self._current())
+        least = min(self._best, average, current, key=lambda seen: seen.exploitability)
+        if self._form is None:
+            least = average
+        strategy, last, best = map(self._strategy, (average.sigma, current.sigma, least.sigma))
+        return Solution(
+            self.game, strategy, last, best, value=average.value,
+            exploitability=average.exploitability,
+            nash_conv=average.exploitability * self.game.num_players,
+            current_exploitability=current.exploitability,
+            best_exploitability=least.exploitability,
+            iterations=self.iterations, nodes=self.nodes, seconds=self.seconds,
+            variant=self.variant, update=self.update, delay=self.delay, trace=self.trace,
+            sampling=self._describe,
+        )  # fmt: skip
+
+    def _measure(self, sigma: Floats) -> Measured:
+        """Return a strategy with its exploitability and the value to player 0."""
+        if self._form is None:
+            return Measured(math.nan, math.nan, sigma)
+        own, gain, _ = evaluate(self._form, self._form.plans(sigma))
+        return Measured(float(gain.sum()) / self._form.num_players, float(own[0]), sigma)
+
+    def _checkpoint(self) -> None:
+        """Add the present to the trace; remember the least exploitable strategy."""
+        average = self._measure(self._average())
+        current = self._measure(self._current())
+        self._rows.append(self._row(average, current))
+        self._best = min(self._best, average, current, key=lambda seen: seen.exploitability)
+
+    def _row(self, average: Measured, current: Measured) -> list[float]:
+        """Return the present as one row of the trace."""
+        return [
+            float(self.iterations), float(self.nodes), self.seconds,
+            average.exploitability, average.value, current.exploitability,
+        ]  # fmt: skip
+
+
+def _next_checkpoint(t: int) -> int:
+    """Return the first checkpoint after t: 1, 2, 3, 4, 6, 7, 10, 13, … = round(10^(k/8))."""
+    k = int(8 * np.log10(max(t, 1)))
+    while round(10 ** (k / 8)) <= t:
+        k += 1
+    return round(10 ** (k / 8))

@@ -1,0 +1,454 @@
+"""What to sample of a game tree, and one walk through it.
+
+A *walk* belongs to one player, the traverser. It starts at the empty history and goes down
+breadth first: at a chance event it draws one outcome, at an opponent's decision one action of
+the opponent's strategy, at the traverser's own decision it goes on with k actions, drawn
+without replacement. On the way up it estimates the value of every history on it,
+
+    û(ha) is known for the actions a gone on with, each with probability ρ(a)
+    v̂(a) = b(a) + 1{a gone on with} · (û(ha) − b(a)) / ρ(a)          unbiased for any b
+    û(h) = Σ_a σ(a) v̂(a)
+
+with which the sampled regret of a is (v̂(a) − û(h)) · weight, where weight = 1 / Π ρ over the
+traverser's own earlier choices. k = 1 is outcome sampling, k ≥ all actions external sampling
+(Lanctot et al., 2009), anything between robust sampling (Li et al., 2020); a b that is not 0
+is a baseline (Schmid et al., 2019). The only randomness is in the three
+functions whose names begin with `draw`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numba import uint64  # type: ignore[attr-defined]
+
+from cfrlib.explored import UNKNOWN, Records
+from cfrlib.sequence import lean as kernel
+from cfrlib.tree import CHANCE, TERMINAL, Floats
+
+MOST_ACTIONS = 16  # for inclusion probabilities of uneven draws, which list all subsets
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 < epsilon <= 1:
+        raise ValueError(
+            f"ε must lie above 0, so that every action may be drawn, and be at most 1; got "
+            f"{epsilon!r}"
+        )
+
+
+@dataclass(frozen=True)
+class External:
+    """External sampling: draw chance and the opponents, try all own actions.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> cfr.solve(cfr.games.KuhnPoker(), sampling=cfr.External(), seed=0).exploitability < 0.05
+    True
+    """
+
+    k: ClassVar[float] = math.inf
+    epsilon: ClassVar[float] = 1.0
+    everyone: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class ChanceSampling(External):
+    """Chance sampling: draw chance only, try all actions of all players."""
+
+    everyone: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Robust:
+    """Robust sampling: draw chance and the opponents, try k own actions.
+
+    Parameters
+    ----------
+    k : int or inf
+        How many, at least 1; all of them where there are no more.
+    epsilon : float
+        They are drawn, without replacement, in proportion to ε / |A(I)| + (1 − ε) σ(a): 1, the
+        default, draws each equally often. Above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If k or ε is out of range.
+
+    Examples
+    --------
+    >>> Robust(k=2)
+    Robust(k=2, epsilon=1.0)
+    """
+
+    k: float
+    epsilon: float = 1.0
+    everyone: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (self.k >= 1 and (self.k == math.inf or self.k == int(self.k))):
+            raise ValueError(f"k must be a whole number, at least 1, or inf; got {self.k!r}")
+        _check_epsilon(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Outcome sampling: draw chance, the opponents, and one own action.
+
+    Parameters
+    ----------
+    epsilon : float
+        The own action is drawn with probability ε / |A(I)| + (1 − ε) σ(a). Above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If ε is out of range.
+    """
+
+    k: ClassVar[float] = 1
+    epsilon: float = 0.6
+    everyone: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_epsilon(self.epsilon)
+
+
+Sampling = External | ChanceSampling | Robust | Outcome
+SAMPLINGS: dict[str, Sampling] = {
+    "chance": ChanceSampling(), "external": External(), "outcome": Outcome(),
+}  # fmt: skip
+
+
+def find_sampling(sampling: str | Sampling) -> Sampling:
+    """Return the scheme of that name, or the one given.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists the known ones.
+    """
+    if isinstance(sampling, (External, Robust, Outcome)):
+        return sampling
+    if not isinstance(sampling, str) or sampling not in SAMPLINGS:
+        known = ", ".join(repr(name) for name in SAMPLINGS)
+        raise ValueError(
+            f"unknown sampling {sampling!r}; choose one of {known}, or pass "
+            "cfrlib.Outcome(epsilon=...) or cfrlib.Robust(k=...)"
+        )
+    return SAMPLINGS[sampling]
+
+
+# ---- randomness ------------------------------------------------------------------------------
+
+State: TypeAlias = npt.NDArray[np.uint64]  # shape (lanes,)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@kernel
+def mix(z: int) -> int:
+    """Scramble 64 bits, one to one."""
+    z = uint64(z)
+    z = (z ^ (z >> uint64(30))) * MIX1
+    z = (z ^ (z >> uint64(27))) * MIX2
+    return z ^ (z >> uint64(31))
+
+
+@kernel
+def begin(state: State, lane: int, key: int, t: int, i: int, number: int) -> None:
+    """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
+
+    Each walk has numbers of its own, so it does not matter who takes it, or when.
+    """
+    z = mix(uint64(key) + GOLDEN * uint64(t))
+    z = mix(z + GOLDEN * uint64(i + 1))
+    state[lane] = mix(z + GOLDEN * uint64(number + 1))
+
+
+@kernel
+def uniform(state: State, lane: int) -> float:
+    """Return the next random number in [0, 1): SplitMix64 (Steele, Lea & Flood, 2014)."""
+    state[lane] += GOLDEN
+    return float(mix(state[lane]) >> uint64(11)) * 2.0**-53
+
+
+@kernel
+def draw_chance(state: State, lane: int, nodes: Records, start: int, stop: int) -> int:
+    """Return one of the children start … stop - 1 of a chance event."""
+    u = uniform(state, lane)
+    while stop - start > 1:
+        middle = (start + stop) // 2
+        if u < nodes[middle - 1].cumulative:
+            stop = middle
+        else:
+            start = middle
+    return start
+
+
+@kernel
+def draw_action(state: State, lane: int, table: Records, start: int, stop: int) -> int:
+    """Return one of the sequences start … stop - 1 of an infoset, drawn from σ."""
+    u, q = uniform(state, lane), start
+    while q < stop - 1 and u >= table[q].sigma:
+        u -= table[q].sigma
+        q += 1
+    while table[q].sigma == 0.0:  # the sum of the others has been rounded down
+        q -= 1
+    return q
+
+
+@kernel
+def draw_rest(state: State, lane: int, scratch: Floats, actions: int, left: float) -> int:
+    """Return one of the actions not drawn yet, whose probabilities sum to `left`."""
+    u, a = uniform(state, lane) * left, 0
+    while a < actions - 1 and u >= scratch[lane, P, a]:
+        u -= scratch[lane, P, a]
+        a += 1
+    while scratch[lane, P, a] == 0.0:
+        a -= 1
+    return a
+
+
+P, RHO, V, FIRST, SUM = ROW = range(5)  # rows of `scratch`, shape (lanes, rows, actions)
+ROWS = len(ROW)
+
+# ---- inclusion probabilities -----------------------------------------------------------------
+
+
+@kernel
+def include(scratch: Floats, lane: int, n: int, k: int) -> None:
+    """Write the probability that each action is among k successive draws, from row P to RHO.
+
+    Drawn without replacement, each draw in proportion to p among those left:
+    Pr[the first draws are S] = Σ_{a ∈ S} Pr[the first are S − a] · p(a) / (1 − p(S − a)), and
+    ρ(a) adds up the probabilities of the S of k actions that hold a.
+    """
+    p, rho = scratch[lane, P], scratch[lane, RHO]
+    even = True
+    for a in range(1, n):
+        even = even and p[a] == p[0]
+    if k >= n or even:
+        for a in range(n):
+            rho[a] = min(k / n, 1.0)
+    elif k == 2:
+        for a in range(n):
+            for b in range(n):
+                if b != a:
+                    rho[a] += p[b] * p[a] / (1.0 - p[b])
+    else:
+        include_subsets(p, n, k, rho, scratch[lane, FIRST], scratch[lane, SUM])
+
+
+@kernel
+def include_subsets(
+    p: Floats, n: int, k: int, rho: Floats, first: Floats, inside: Floats
+) -> None:
+    """List all subsets S of the actions, smaller ones before those that hold them.
+
+    ``first[S]`` is the probability that the first draws are S, ``inside[S]`` the sum of p in S.
+    """
+    first[0], inside[0] = 1.0, 0.0
+    for a in range(n):
+        rho[a] = 0.0
+    for S in range(1, 1 << n):
+        size = 0
+        first[S] = 0.0
+        for a in range(n):
+            if S >> a & 1:
+                before = S ^ (1 << a)
+                first[S] += first[before] * p[a] / (1.0 - inside[before])
+                inside[S] = inside[before] + p[a]
+                size += 1
+        for a in range(n):
+            if size == k and S >> a & 1:
+                rho[a] += first[S]
+
+
+def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
+    """Return the probability of each action to be among k drawn without replacement.
+
+    Parameters
+    ----------
+    p : array-like, shape (actions,)
+        Probabilities of the first draw, all above 0; each later draw is in proportion to them.
+    k : int
+        How many actions are drawn, at least 1.
+
+    Returns
+    -------
+    float array, shape (actions,)
+        They sum to min(k, actions): this is no distribution.
+
+    Raises
+    ------
+    ValueError
+        If `p` is no distribution with all probabilities above 0, k is below 1, or there are
+        too many actions to list all subsets of them.
+
+    Examples
+    --------
+    >>> inclusion_probabilities([0.5, 0.3, 0.2], 2).round(5)
+    array([0.83929, 0.675  , 0.48571])
+    """
+    first = np.array(p, np.float64)
+    if first.ndim != 1 or not ((first > 0).all() and abs(first.sum() - 1) <= 1e-9):
+        raise ValueError(f"p must hold probabilities above 0 that sum to 1, got {p!r}")
+    if k < 1 or k != int(k):
+        raise ValueError(f"k must be a whole number, at least 1, got {k!r}")
+    if 2 < k < len(first) and len(first) > MOST_ACTIONS:
+        raise ValueError(f"at most {MOST_ACTIONS} actions for k above 2, got {len(first)}")
+    scratch = new_scratch(1, len(first), subsets=2 < k < len(first))
+    scratch[0, P, : len(first)] = scratch[0, RHO, : len(first)] = first
+    if k > 1:
+        include(scratch, 0, len(first), int(k))
+    return scratch[0, RHO, : len(first)].copy()
+
+
+def new_scratch(lanes: int, actions: int, subsets: bool) -> Floats:
+    """Return room to work on one decision, with so many actions, in each lane."""
+    return np.zeros((lanes, ROWS, 1 << actions if subsets else actions))
+
+
+# ---- one walk --------------------------------------------------------------------------------
+
+
+class Scheme(NamedTuple):
+    """A `Sampling`, as the kernels read it."""
+
+    k: int
+    epsilon: float
+    everyone: bool
+
+
+# What a run holds for each sequence. Records, for the same reason as in `explored`.
+SEQUENCE = np.dtype(
+    [
+        ("regret", "f8"),  # cumulative sampled regret
+        ("sigma", "f8"),  # current strategy
+        ("total", "f8"),  # the average, unnormalized
+    ],
+    align=True,
+)
+
+# A walk is a row of records: the histories it visits, in the order in which it meets them.
+ENTRY = np.dtype(
+    [
+        ("node", "i4"),  # the history
+        ("first", "i4"),  # where its children begin that the walk goes on with, if any
+        ("tried", "i4"),  # how many these are
+        ("rho", "f8"),  # probability with which the walk goes on with it, given its parent
+        ("weight", "f8"),  # what a regret here counts: 1 / Π ρ over the traverser's choices …
+        # … up to here, times Π σ over those of opponents whose actions are all tried
+        ("drawn", "f8"),  # probability with which the walk gets here
+        ("value", "f8"),  # û, the estimate of the traverser's expected payoff from here on
+    ],
+    align=True,
+)
+# Several walks may be under way at the same time, each in a *lane* of its own, which is the
+# first index of its arrays.
+
+
+@kernel
+def enter(e: Records, h: int, rho: float, weight: float, drawn: float) -> None:
+    """Make `e` the entry of history h."""
+    e.node, e.rho, e.weight, e.drawn = h, rho, weight, drawn
+
+
+@kernel
+def descend(
+    nodes: Records, infosets: Records, table: Records, scheme: Scheme, i: int,
+    walk: Records, scratch: Floats, state: State, lane: int, k: int, n: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Go down from entry k of the n entries so far; return how many are done and entered.
+
+    Both are equal at the end of the walk. Otherwise entry k is a history whose rules have not
+    been asked yet, or the room for entries is used up.
+    """
+    known = True
+    while known and k < n:
+        e = walk[lane, k]
+        h = nodes[e.node]
+        child, actions = h.first_child, h.num_children
+        known = h.player != UNKNOWN and n + actions <= walk.shape[1]
+        if known:
+            e.first, e.tried = n, 1
+            if h.player == TERMINAL:
+                e.tried = 0
+            elif h.player == CHANCE:
+                c = draw_chance(state, lane, nodes, child, child + actions)
+                enter(walk[lane, n], c, 1.0, e.weight, e.drawn * nodes[c].probability)
+            elif h.player == i:
+                start = infosets[h.infoset].start
+                choose(start, child, actions, table, scheme, walk, scratch, state, lane, k, n)
+            elif scheme.everyone:
+                start, e.tried = infosets[h.infoset].start, actions
+                for a in range(actions):
+                    p = table[start + a].sigma
+                    enter(walk[lane, n + a], child + a, 1.0, e.weight * p, e.drawn)
+            else:
+                start = infosets[h.infoset].start
+                a = draw_action(state, lane, table, start, start + actions) - start
+                p = table[start + a].sigma
+                enter(walk[lane, n], child + a, p, e.weight, e.drawn * p)
+            n += e.tried
+            k += 1
+    return k, n
+
+
+@kernel
+def choose(
+    start: int, child: int, actions: int, table: Records, scheme: Scheme, walk: Records,
+    scratch: Floats, state: State, lane: int, k: int, n: int,
+) -> None:  # fmt: skip
+    """Go on with some of the traverser's actions: all, or `scheme.k` drawn one by one."""
+    e = walk[lane, k]
+    e.tried = min(scheme.k, actions)
+    if e.tried == actions:
+        for a in range(actions):
+            enter(walk[lane, n + a], child + a, 1.0, e.weight, e.drawn)
+    else:
+        left = 1.0
+        for a in range(actions):
+            p = scheme.epsilon / actions + (1.0 - scheme.epsilon) * table[start + a].sigma
+            scratch[lane, P, a], scratch[lane, RHO, a] = p, p
+        if e.tried > 1:
+            include(scratch, lane, actions, e.tried)
+        for j in range(e.tried):
+            a = draw_rest(state, lane, scratch, actions, left)
+            left -= scratch[lane, P, a]
+            scratch[lane, P, a] = 0.0
+            rho = scratch[lane, RHO, a]
+            enter(walk[lane, n + j], child + a, rho, e.weight / rho, e.drawn * rho)
+
+
+@kernel
+def evaluate(
+    nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
+    i: int, walk: Records, scratch: Floats, lane: int, k: int,
+) -> float:  # fmt: skip
+    """Return û of entry k, whose children have theirs; leave v̂ of its actions in `scratch`."""
+    e, value = walk[lane, k], 0.0
+    h = nodes[e.node]
+    if h.player == TERMINAL:
+        value = utility[e.node, i]
+    elif h.player == CHANCE:  # a proposal in place of f_c has weight f_c / σ'_c
+        c = walk[lane, e.first]
+        value = c.value * nodes[c.node].correction
+    else:
+        start = infosets[h.infoset].start
+        for a in range(h.num_children):
+            scratch[lane, V, a] = baseline[i, start + a] if baseline.shape[1] else 0.0
+        for n in range(e.first, e.first + e.tried):
+            c = walk[lane, n]
+            a = c.node - h.first_child
+            scratch[lane, V, a] += (c.value - scratch[lane, V, a]) / c.rho
+        for a in range(h.num_children):
+            value += table[start + a].sigma * scratch[lane, V, a]
+    return value
