@@ -137,7 +137,7 @@ class Lanes(NamedTuple):
         ``mass`` is what the current strategy at the infoset counts in the average.
     told : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
         Estimates of the payoff after a sequence, for the baseline: their sum and number.
-    count : int array, shape (lanes, 2)
+    counts : int array, shape (lanes, 2)
         Infosets touched; histories visited.
     """
 
@@ -147,7 +147,7 @@ class Lanes(NamedTuple):
     gain: Floats
     sums: Records
     told: Floats
-    count: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
 
 
 def new_lanes(

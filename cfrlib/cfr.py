@@ -24,6 +24,7 @@ from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
 from cfrlib.run import Measured, Run
 from cfrlib.sequence import (
+    SequenceForm,
     Treeplexes,
     behavior,
     best_response,
@@ -162,6 +163,8 @@ class CFR(Run):
     >>> run.run(900).iterations
     1000
     """
+
+    _form: SequenceForm
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ unbiased, but noisy.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import signal
@@ -17,13 +18,16 @@ import types
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from cfrlib import files
 from cfrlib.batches import (
     AVERAGING,
+    MEMORY,
     Known,
     Lanes,
     Settings,
@@ -41,12 +45,17 @@ from cfrlib.batches import (
     take_up,
 )
 from cfrlib.explored import UNKNOWN, Explored, grown
+from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
 from cfrlib.sampling import (
     MOST_ACTIONS,
     ROWS,
+    ChanceSampling,
+    External,
+    Outcome,
+    Robust,
     Sampling,
     Scheme,
     begin,
@@ -55,9 +64,22 @@ from cfrlib.sampling import (
     find_sampling,
 )
 from cfrlib.sequence import sequence_form
+from cfrlib.solution import Trace
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 from cfrlib.tree import Floats, TooLarge, Tree, compile
 
+RUN_FILE = Kind(
+    "cfrlib.MCCFR 1", "run", "MCCFR.save",
+    vectors=("regret", "sigma", "total", "best"), tables=("memory", "baseline", "trace"),
+)  # fmt: skip
+PARTIAL_FILE = Kind(
+    "cfrlib.MCCFR explored 1", "run", "MCCFR.save", vectors=(),
+    tables=("regret", "sigma", "total", "memory", "baseline", "trace", "parents"),
+)  # fmt: skip
+_OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
+_SCHEMES: dict[str, Any] = {
+    scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
+}
 LANES = 16  # a batch is shared out over so many sums, whoever computes them
 ALL = 2**31 - 1  # k, where it is infinite
 
@@ -208,7 +230,7 @@ class MCCFR(Run):
             self.game.num_players if self.baseline is not None else 0,
         )  # fmt: skip
 
-    def _enough(self, scratch: Floats, actions: int) -> Floats:
+    def _enough(self, scratch: Floats, actions: int) -> Any:
         """Return room to draw from so many actions."""
         if 2 < self.sampling.k < actions and self.sampling.epsilon < 1:
             if actions > MOST_ACTIONS:
@@ -358,12 +380,12 @@ class MCCFR(Run):
         return int(self._tables.ledger[0].nodes)
 
     @property
-    def average(self) -> InfosetTable:
+    def average(self) -> Strategy | PartialStrategy:
         """The average strategy up to now: a `Strategy`, or a `PartialStrategy`."""
         return self._strategy(self._average())
 
     @property
-    def current(self) -> InfosetTable:
+    def current(self) -> Strategy | PartialStrategy:
         """The strategy that the next iteration will use."""
         return self._strategy(self._current())
 
@@ -385,14 +407,14 @@ class MCCFR(Run):
     def _labels(self) -> Any:
         return self._form if self._known.whole else self._known.snapshot()
 
-    def _strategy(self, sigma: Floats) -> InfosetTable:
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         if self._known.whole:
             return Strategy.from_vector(self._form, sigma)
         return PartialStrategy(self._labels, sigma)
 
     def _current(self) -> Floats:
         known = self._known
-        sigma = self._tables.table.sigma[: known.num_sequences].copy()
+        sigma: Floats = self._tables.table.sigma[: known.num_sequences].copy()
         sigma[known.owner[: known.num_sequences] < 0] = 1.0
         return sigma
 
@@ -413,6 +435,110 @@ class MCCFR(Run):
         if self.proposal is not None:
             parts.append("first event of chance drawn from a proposal")
         return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return (
+            f"MCCFR({self.game!r}, {self.variant.name!r}, {self._describe}) after "
+            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
+        )
+
+    def copy(self) -> Self:
+        """Return a run that stands where this one does and goes its own way from here."""
+        other = copy.copy(self)
+        other.__dict__.pop("_pool", None)
+        if not self._known.whole:
+            other._known = copy.deepcopy(self._known, {id(self.game): self.game})
+        other._tables = Tables._make(table.copy() for table in self._tables)
+        other._lanes = Lanes._make(array.copy() for array in self._lanes)
+        other._rows = [list(row) for row in self._rows]
+        return other
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+
+        The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``memory``
+        has a row for each infoset, ``baseline`` one for each player, ``trace`` the rows of the
+        trace; the header has the rest, the key of the random numbers included.
+        :mod:`cfrlib.files` describes the form. A file that is already there is replaced only
+        once the new one is complete.
+        """
+        known, (table, memory, ledger, baseline) = self._known, self._tables
+        q, n = known.num_sequences, known.num_infosets
+        header = {
+            "variant": asdict(self.variant),
+            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
+            **{name: getattr(self, name) for name in _OPTIONS},
+            "proposal": self._drawn_first(),
+            "key": int(self._settings.key),
+            "ledger": list(ledger[0].item()),
+            "seconds": self.seconds,
+            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
+        }
+        arrays = {name: np.array(table[name][:q]) for name in ("regret", "sigma", "total")}
+        arrays["memory"] = np.array([memory[name][:n] for name in MEMORY.fields or ()])
+        arrays["baseline"] = baseline[:, :q]
+        arrays["trace"] = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
+        if known.whole:
+            arrays["best"] = self._best.sigma
+            files.write(path, RUN_FILE, self._form, header, arrays)
+        else:
+            arrays["parents"] = known.infosets.parent[:n].astype(np.float64)
+            files.write(path, PARTIAL_FILE, known.snapshot(), header, arrays)
+
+    def _drawn_first(self) -> list[float] | None:
+        """Return the proposal in the order of the outcomes."""
+        if self.proposal is None:
+            return None
+        node: Any = self.game.node(self.game.root())
+        return [float(self.proposal[a]) for a in node.actions]
+
+    @classmethod
+    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
+        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+
+        A game that was explored is explored anew: histories are not in the file, and until an
+        infoset is met again its actions are known by their labels only.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        whole = files.format_of(path) != PARTIAL_FILE.format
+        form: Any = sequence_form(game) if whole else Explored(game).snapshot()
+
+        def check(header: Header, arrays: Arrays) -> None:
+            Variant(**header["variant"])
+            if header["sampling"][0] not in _SCHEMES or arrays["trace"].shape[1:] != (
+                len(Trace.COLUMNS),
+            ):
+                raise ValueError(f"header {header!r}")
+
+        header, arrays = files.read(path, RUN_FILE if whole else PARTIAL_FILE, form, check)
+        name, parameters = header["sampling"]
+        self = cls(
+            game, Variant(**header["variant"]), sampling=_SCHEMES[name](**parameters),
+            proposal=_first_chance(game, header["proposal"]), lazy=not whole, threads=threads,
+            **{option: header[option] for option in _OPTIONS},
+        )  # fmt: skip
+        if not whole:
+            self._known.restore(header["infosets"], arrays["parents"].astype(np.int32))
+            self._tables = new_tables(self._known, self.baseline is not None)
+            self._lanes = self._new_lanes(1)
+        self._settings = self._read_settings(np.uint64(header["key"]))
+        table, memory, ledger, baseline = self._tables
+        for field in ("regret", "sigma", "total"):
+            table[field][: len(arrays[field])] = arrays[field]
+        for field, row in zip(MEMORY.fields or (), arrays["memory"], strict=True):
+            memory[field][: len(row)] = row
+        ledger[0] = tuple(header["ledger"])
+        baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
+        self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
+        best = arrays["best"] if whole else self._current()
+        self._best = Measured(**header["best"], sigma=best)
+        return self
 
 
 @contextmanager
@@ -444,6 +570,14 @@ def _whole(name: str, value: int | None, least: int) -> int:
     if not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
     return int(value)
+
+
+def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:
+    """Return a proposal that was read from a file."""
+    if drawn is None:
+        return None
+    node: Any = game.node(game.root())
+    return dict(zip(node.actions, drawn, strict=True))
 
 
 def _tree(game: Game, required: bool) -> Tree | None:

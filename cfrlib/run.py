@@ -20,7 +20,7 @@ from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.sequence import SequenceForm
 from cfrlib.solution import Solution, Trace
-from cfrlib.strategy import Strategy
+from cfrlib.strategy import PartialStrategy, Strategy
 from cfrlib.tree import Floats
 
 BAR_DELAY = 2.0  # seconds before a progress bar shows
@@ -206,7 +206,7 @@ class Run(ABC):
         """Return the strategy the next iteration will use, by sequence."""
 
     @abstractmethod
-    def _strategy(self, sigma: Floats) -> Strategy:
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         """Name the numbers of a strategy."""
 
     @property

@@ -24,7 +24,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64  # type: ignore[attr-defined]
+from numba import uint64
 
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.sequence import lean as kernel
@@ -153,21 +153,20 @@ MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @kernel
-def mix(z: int) -> int:
+def mix(z: np.uint64) -> np.uint64:
     """Scramble 64 bits, one to one."""
-    z = uint64(z)
     z = (z ^ (z >> uint64(30))) * MIX1
     z = (z ^ (z >> uint64(27))) * MIX2
     return z ^ (z >> uint64(31))
 
 
 @kernel
-def begin(state: State, lane: int, key: int, t: int, i: int, number: int) -> None:
+def begin(state: State, lane: int, key: np.uint64, t: int, i: int, number: int) -> None:
     """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
 
     Each walk has numbers of its own, so it does not matter who takes it, or when.
     """
-    z = mix(uint64(key) + GOLDEN * uint64(t))
+    z = mix(key + GOLDEN * uint64(t))
     z = mix(z + GOLDEN * uint64(i + 1))
     state[lane] = mix(z + GOLDEN * uint64(number + 1))
 

@@ -14,7 +14,7 @@ from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.sequence import sequence_form
-from cfrlib.strategy import Strategy, check_probabilities
+from cfrlib.strategy import PartialStrategy, Strategy, check_probabilities
 from cfrlib.tree import Floats
 
 UPDATES = ("alternating", "simultaneous", "best response")
@@ -117,9 +117,9 @@ class Solution(NamedTuple):
     """
 
     game: Game
-    strategy: Strategy
-    current: Strategy
-    best: Strategy
+    strategy: Strategy | PartialStrategy
+    current: Strategy | PartialStrategy
+    best: Strategy | PartialStrategy
     value: float
     exploitability: float
     nash_conv: float
@@ -177,7 +177,17 @@ class Solution(NamedTuple):
 
         The arrays ``strategy``, ``current`` and ``best`` hold a probability for each sequence,
         ``trace`` the rows of the trace; :mod:`cfrlib.files` describes the rest.
+
+        Raises
+        ------
+        ValueError
+            If the game was not compiled: then save the run itself.
         """
+        if isinstance(self.strategy, PartialStrategy):
+            raise ValueError(
+                f"{self.game!r} was explored, not compiled, so its infosets are not all known; "
+                "save the run instead: MCCFR.save"
+            )
         header = {name: getattr(self, name) for name in _SCALARS}
         header["variant"] = asdict(self.variant)
         arrays = {

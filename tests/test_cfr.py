@@ -8,7 +8,7 @@ import pytest
 from games import TableGame
 
 import cfrlib as cfr
-import cfrlib.cfr as module
+import cfrlib.run as module
 from cfrlib import Decision, Terminal
 from cfrlib.games import KuhnPoker
 
