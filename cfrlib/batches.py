@@ -17,6 +17,7 @@ from cfrlib.explored import Explored, Records
 from cfrlib.regret import discount
 from cfrlib.sampling import (
     ENTRY,
+    ROWS,
     SEQUENCE,
     Scheme,
     State,
@@ -87,7 +88,7 @@ def new_tables(known: Explored, baseline: bool) -> Tables:
         _zeros(sequences, SEQUENCE), _zeros(infosets, MEMORY), _zeros(1, LEDGER),
         np.zeros((known.utility.shape[1], sequences if baseline else 0)),
     )  # fmt: skip
-    make_uniform(known.infosets[: known.num_infosets], tables.table)
+    make_uniform(known.infosets, tables.table, 0, known.num_infosets)
     return tables
 
 
@@ -151,12 +152,25 @@ class Lanes(NamedTuple):
 
 
 def new_lanes(
-    lanes: int, entries: int, infosets: int, sequences: int, scratch: Floats, learners: int
+    lanes: int, entries: int, infosets: int, sequences: int, width: int, learners: int
 ) -> Lanes:
-    """Return empty lanes. `learners` is the number of players with a baseline to learn."""
+    """Return empty lanes.
+
+    Parameters
+    ----------
+    lanes, infosets, sequences : int
+        How many.
+    entries : int
+        How many histories a walk can visit.
+    width : int
+        Room to draw from the actions of one decision.
+    learners : int
+        The number of players, if there is a baseline to learn, else 0.
+    """
     return Lanes(
-        _zeros((lanes, entries), ENTRY), scratch, np.zeros(lanes, np.uint64),
-        np.zeros((lanes, sequences)), _zeros((lanes, infosets), SUMS),
+        _zeros((lanes, entries), ENTRY), np.zeros((lanes, ROWS, width)),
+        np.zeros(lanes, np.uint64), np.zeros((lanes, sequences)),
+        _zeros((lanes, infosets), SUMS),
         np.zeros((lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)),
         np.zeros((lanes, 2), np.int64),
     )  # fmt: skip
@@ -450,9 +464,9 @@ def normalize(infosets: Records, total: Floats, sigma: Floats, n: int) -> None:
 
 
 @kernel
-def make_uniform(infosets: Records, table: Records) -> None:
-    """Write the uniform strategy."""
-    for I in range(len(infosets)):
+def make_uniform(infosets: Records, table: Records, first: int, last: int) -> None:
+    """Write the uniform strategy at infosets first … last - 1."""
+    for I in range(first, last):
         start, stop = infosets[I].start, infosets[I].stop
         for q in range(start, stop):
             table[q].sigma = 1.0 / (stop - start)

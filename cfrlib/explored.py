@@ -118,6 +118,10 @@ class Explored(Rules):
         self.owner[pairs] = np.repeat(np.arange(self.num_infosets), count)
         return self
 
+    def is_unknown(self, k: int) -> bool:
+        """Whether the rules have not been asked yet what history `k` is."""
+        return k in self._history
+
     def expand(self, k: int) -> None:
         """Ask the rules what history `k` is, and enter its children.
 
@@ -135,7 +139,7 @@ class Explored(Rules):
                 self.not_finite(k, self.utility[k])
             player = TERMINAL
         elif isinstance(node, Decision):
-            self.nodes[k].infoset = self._enter_infoset(k, node)
+            _plain(self.nodes)["infoset"][k] = self._enter_infoset(k, node)
             player, actions = node.player, tuple(node.actions)
         elif isinstance(node, Chance):
             self.check_chance(k, node.probabilities)
@@ -145,7 +149,7 @@ class Explored(Rules):
         first = self._enter_children(k, player, actions)
         if isinstance(node, Chance):
             self._enter_chance(k, actions, np.array(list(node.probabilities.values())))
-        self.nodes[k].player = player
+        _plain(self.nodes)["player"][k] = player
         self._history.update((first + n, self.game.step(h, a)) for n, a in enumerate(actions))
         del self._history[k]
 
@@ -181,16 +185,16 @@ class Explored(Rules):
     def _enter_children(self, k: int, player: int, actions: tuple[Action, ...]) -> int:
         """Enter the children of `k`, all of them unknown; return the number of the first."""
         first, stop = self.num_histories, self.num_histories + len(actions)
-        self.nodes, self.utility, self._sequence = (
-            grown(array, stop) for array in (self.nodes, self.utility, self._sequence)
-        )
-        new = slice(first, stop)
-        self.nodes[k].first_child, self.nodes[k].num_children = first, len(actions)
-        self.nodes[new] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
-        self.utility[new] = 0.0
+        if stop > len(self.utility):
+            self.nodes, self.utility, self._sequence = (
+                grown(array, stop) for array in (self.nodes, self.utility, self._sequence)
+            )
+        new, nodes = slice(first, stop), _plain(self.nodes)
+        nodes["first_child"][k], nodes["num_children"][k] = first, len(actions)
+        nodes[new] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
         self._sequence[new] = self._sequence[k]
         if player >= 0:
-            start = self.infosets[self.nodes[k].infoset].start
+            start = _plain(self.infosets)["start"][nodes["infoset"][k]]
             self._sequence[new, player] = np.arange(start, start + len(actions))
         self.parent.extend([k] * len(actions))
         self.action.extend(actions)
@@ -199,10 +203,10 @@ class Explored(Rules):
 
     def _enter_chance(self, k: int, actions: Sequence[Action], probability: Floats) -> None:
         """Enter the probabilities of the children of `k`."""
-        new = self.nodes[self.num_histories - len(actions) : self.num_histories]
+        new = _plain(self.nodes)[self.num_histories - len(actions) : self.num_histories]
         if k == 0:
-            probability, new.correction = self._propose(CHANCE, actions, probability)
-        new.probability, new.cumulative = probability, np.cumsum(probability)
+            probability, new["correction"] = self._propose(CHANCE, actions, probability)
+        new["probability"], new["cumulative"] = probability, np.cumsum(probability)
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
         """Return the number of an infoset; check that its player remembers how he came."""
@@ -211,7 +215,7 @@ class Explored(Rules):
         arrived_by = int(self._sequence[k, node.player])
         if self.num_infosets == I:
             self._enter_row(node.player, node.infoset, self.known[I][1], arrived_by)
-        elif self.infosets[I].parent != arrived_by:
+        elif _plain(self.infosets)["parent"][I] != arrived_by:
             self.fail(
                 k,
                 f"imperfect recall: infoset {node.infoset!r} joins this history with "
@@ -228,7 +232,7 @@ class Explored(Rules):
         I, start = self.num_infosets, self.num_sequences
         stop = start + len(actions)
         self.infosets, self.owner = grown(self.infosets, I + 1), grown(self.owner, stop)
-        self.infosets[I] = (player, start, stop, arrived_by)
+        _plain(self.infosets)[I] = (player, start, stop, arrived_by)
         self.owner[start:stop] = I
         self.labels.append(label)
         self.actions_at.append(actions)
@@ -292,6 +296,11 @@ class Snapshot:
     def tree(self) -> Snapshot:
         """Itself: what a table of numbers asks of a tree is here, too."""
         return self
+
+
+def _plain(records: Records) -> Any:
+    """Return the same array without attributes, which are slow outside of compiled code."""
+    return records.view(np.ndarray)
 
 
 def grown(array: Any, size: int, axis: int = 0) -> Any:

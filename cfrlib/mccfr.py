@@ -15,6 +15,7 @@ import signal
 import threading
 import time
 import types
+import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,7 +25,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfrlib import files
+from cfrlib import files, remote
 from cfrlib.batches import (
     AVERAGING,
     MEMORY,
@@ -44,14 +45,13 @@ from cfrlib.batches import (
     settle,
     take_up,
 )
-from cfrlib.explored import UNKNOWN, Explored, grown
+from cfrlib.explored import Explored, grown
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
 from cfrlib.sampling import (
     MOST_ACTIONS,
-    ROWS,
     ChanceSampling,
     External,
     Outcome,
@@ -80,6 +80,7 @@ _OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
 _SCHEMES: dict[str, Any] = {
     scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
 }
+WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
 LANES = 16  # a batch is shared out over so many sums, whoever computes them
 ALL = 2**31 - 1  # k, where it is infinite
 
@@ -127,7 +128,11 @@ class MCCFR(Run):
     seed : int, optional
         Two runs with the same seed give the same numbers, however many threads they use.
     threads : int, optional
-        How many to share a batch out to; as many as the machine has processors by default.
+        How many to share a large batch out to; by default, as many as there are processors.
+    jobs : int, optional
+        Share batches out to so many processes instead, through joblib, or to the machines of
+        its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 takes all
+        there are. It pays for batches of many thousand nodes. The numbers stay the same.
     lazy : bool, optional
         Whether to explore the game as the walks go even if it compiles.
 
@@ -165,6 +170,7 @@ class MCCFR(Run):
         delay: int = 0,
         seed: int | None = None,
         threads: int | None = None,
+        jobs: int | None = None,
         lazy: bool | None = None,
     ):
         self.game, self.variant = game, find_variant(variant)
@@ -172,6 +178,7 @@ class MCCFR(Run):
         self.batch = _whole("batch", batch, 1)
         self.delay = _whole("delay", delay, 0)
         self.threads = _whole("threads", os.cpu_count() if threads is None else threads, 1)
+        self.jobs = None if jobs is None else _whole("jobs", jobs, -1)
         self.update, self.baseline = update, baseline
         if update not in ("alternating", "simultaneous"):
             raise ValueError(
@@ -182,6 +189,12 @@ class MCCFR(Run):
         tree = None if lazy else _tree(game, required=lazy is not None)
         self._known = Explored(game, proposal) if tree is None else Explored.of(tree, proposal)
         self.averaging = self._find_averaging(averaging)
+        if jobs is not None and (jobs == 0 or not self._known.whole):
+            raise ValueError(
+                "jobs must be at least 1, or -1, and every process must know the whole game, "
+                f"so it must compile; got jobs={jobs!r}, {self._known!r}"
+            )
+        self._token = uuid.uuid4().hex  # names the run to other processes
         self._form: Any = None if tree is None else sequence_form(game)
         self._tables = new_tables(self._known, baseline is not None)
         self._lanes = self._new_lanes(1 if tree is None else _most_entries(tree, self.sampling))
@@ -222,26 +235,25 @@ class MCCFR(Run):
         )  # fmt: skip
 
     def _new_lanes(self, entries: int) -> Lanes:
-        known, lanes = self._known, min(self.batch, LANES)
+        known = self._known
         actions = max([len(actions) for actions in known.actions_at], default=1)
-        return new_lanes(
-            lanes, entries, len(known.infosets), len(known.owner),
-            self._enough(np.zeros((lanes, ROWS, 0)), actions),
+        self._sizes = (
+            entries, len(known.infosets), len(known.owner), self._width(actions),
             self.game.num_players if self.baseline is not None else 0,
         )  # fmt: skip
+        return new_lanes(min(self.batch, LANES), *self._sizes)
 
-    def _enough(self, scratch: Floats, actions: int) -> Any:
-        """Return room to draw from so many actions."""
-        if 2 < self.sampling.k < actions and self.sampling.epsilon < 1:
-            if actions > MOST_ACTIONS:
-                raise ValueError(
-                    f"{self.sampling!r} needs the inclusion probabilities of uneven draws, "
-                    f"which are computed for at most {MOST_ACTIONS} actions, and "
-                    f"{self.game!r} has an infoset with {actions}; choose k = 1 or 2, or "
-                    "epsilon=1"
-                )
-            actions = 1 << actions
-        return grown(scratch, actions, axis=2)
+    def _width(self, actions: int) -> int:
+        """Return the room it takes to draw from so many actions."""
+        if not (2 < self.sampling.k < actions and self.sampling.epsilon < 1):
+            return actions
+        if actions > MOST_ACTIONS:
+            raise ValueError(
+                f"{self.sampling!r} needs the inclusion probabilities of uneven draws, which "
+                f"are computed for at most {MOST_ACTIONS} actions, and {self.game!r} has an "
+                f"infoset with {actions}; choose k = 1 or 2, or epsilon=1"
+            )
+        return 1 << actions
 
     # ---- iterations --------------------------------------------------------------------------
 
@@ -278,18 +290,19 @@ class MCCFR(Run):
                 known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
                 settings.rule, 0, walk, scratch, gain, sums, told, count, 0, 0,
             )  # fmt: skip
-        elif self._shared:
-            self._sample(0, 0, len(walk))
-        else:
+        elif self.jobs is None:
             return
-        open_iteration(tables.ledger, settings, 0)
-        self._take_up(0)
-        close_iteration(tables.ledger, 0)
+        ledger = tables.ledger.copy()
+        open_iteration(ledger, settings, 0)
+        close_iteration(ledger, 0)
+        self._take_up(0)  # of nothing
 
     @property
     def _shared(self) -> bool:
-        """Whether several threads share a batch out."""
-        return self.threads > 1 and self.batch > 1
+        """Whether a batch is shared out: not a small one, which is walked in less time."""
+        steps = max(self.iterations, 1) * self.game.num_players
+        large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
+        return self.jobs is not None or (self.threads > 1 and large)
 
     def _iterate(self, t: int) -> None:
         """Run iteration t as `iterate` does, but share the lanes out, or explore the game."""
@@ -297,8 +310,12 @@ class MCCFR(Run):
         alternating = self.update == "alternating"
         open_iteration(tables.ledger, settings, t)
         for i in range(self.game.num_players):
-            if self._known.whole:
-                list(self._pool.map(partial(self._sample, t, i), range(self.threads)))
+            if self.jobs is not None:
+                self._ask(t, i)
+            elif self._known.whole:
+                others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
+                self._sample(t, i, 0)
+                list(others)  # wait for them, and raise what they raise
             else:
                 self._explore(t, i)
             if alternating or i == self.game.num_players - 1:
@@ -315,7 +332,7 @@ class MCCFR(Run):
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.threads, "cfrlib")
+        return ThreadPoolExecutor(self.threads - 1, "cfrlib")
 
     def _sample(self, t: int, i: int, first: int) -> None:
         """Take the walks of one thread."""
@@ -324,6 +341,17 @@ class MCCFR(Run):
             known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
             self._settings, *lanes, t, i, first, self.threads,
         )  # fmt: skip
+
+    def _ask(self, t: int, i: int) -> None:
+        """Have other processes take the walks."""
+        assert self.jobs is not None
+        task = remote.Task(
+            self._token, self.game, self.proposal, self._settings, self._sizes,
+            len(self._lanes.walk), 0, 1, t, i,
+        )  # fmt: skip
+        sigma = np.array(self._tables.table.sigma)
+        for answer in remote.ask(self.jobs, task, sigma, self._tables.baseline):
+            remote.put(self._known.infosets, self._lanes, answer)
 
     def _explore(self, t: int, i: int) -> None:
         """Take all walks of a batch, asking the rules about histories not met before."""
@@ -350,22 +378,31 @@ class MCCFR(Run):
     def _make_room(self, k: int, entries: int) -> None:
         """Ask what history k is, if it is unknown, and make room for what it brings."""
         known, before = self._known, self._known.num_infosets
-        if known.nodes[k].player == UNKNOWN:
+        if known.is_unknown(k):
             known.expand(k)
-        infosets, sequences = len(known.infosets), len(known.owner)
-        self._tables = Tables(
-            grown(self._tables.table, sequences), grown(self._tables.memory, infosets),
-            self._tables.ledger,
-            grown(self._tables.baseline, sequences if self.baseline is not None else 0, axis=1),
-        )  # fmt: skip
-        make_uniform(known.infosets[before : known.num_infosets], self._tables.table)
-        walk, scratch, state, gain, sums, told, count = self._lanes
-        actions = int(known.nodes[k].num_children)
-        self._lanes = Lanes(
-            grown(walk, entries + actions, axis=1), self._enough(scratch, actions), state,
-            grown(gain, sequences, axis=1), grown(sums, infosets, axis=1),
-            grown(told, sequences if told.shape[2] else 0, axis=2), count,
-        )  # fmt: skip
+        if known.num_infosets > before:
+            self._grow(len(known.infosets), len(known.owner), len(known.actions_at[-1]))
+            make_uniform(known.infosets, self._tables.table, before, known.num_infosets)
+        entries += int(known.nodes[k].num_children)
+        if entries > self._lanes.walk.shape[1]:
+            self._lanes = self._lanes._replace(walk=grown(self._lanes.walk, entries, axis=1))
+
+    def _grow(self, infosets: int, sequences: int, actions: int) -> None:
+        """Make the tables and lanes longer where they are too short."""
+        tables, lanes, width = self._tables, self._lanes, self._width(actions)
+        if infosets > len(tables.memory) or sequences > len(tables.table):
+            learn = self.baseline is not None
+            self._tables = Tables(
+                grown(tables.table, sequences), grown(tables.memory, infosets), tables.ledger,
+                grown(tables.baseline, sequences if learn else 0, axis=1),
+            )  # fmt: skip
+            self._lanes = lanes = lanes._replace(
+                gain=grown(lanes.gain, sequences, axis=1),
+                sums=grown(lanes.sums, infosets, axis=1),
+                told=grown(lanes.told, sequences if learn else 0, axis=2),
+            )
+        if width > lanes.scratch.shape[2]:
+            self._lanes = lanes._replace(scratch=grown(lanes.scratch, width, axis=2))
 
     # ---- results -----------------------------------------------------------------------------
 

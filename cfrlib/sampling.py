@@ -303,16 +303,12 @@ def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
         raise ValueError(f"k must be a whole number, at least 1, got {k!r}")
     if 2 < k < len(first) and len(first) > MOST_ACTIONS:
         raise ValueError(f"at most {MOST_ACTIONS} actions for k above 2, got {len(first)}")
-    scratch = new_scratch(1, len(first), subsets=2 < k < len(first))
+    width = 1 << len(first) if 2 < k < len(first) else len(first)
+    scratch = np.zeros((1, ROWS, width))
     scratch[0, P, : len(first)] = scratch[0, RHO, : len(first)] = first
     if k > 1:
         include(scratch, 0, len(first), int(k))
     return scratch[0, RHO, : len(first)].copy()
-
-
-def new_scratch(lanes: int, actions: int, subsets: bool) -> Floats:
-    """Return room to work on one decision, with so many actions, in each lane."""
-    return np.zeros((lanes, ROWS, 1 << actions if subsets else actions))
 
 
 # ---- one walk --------------------------------------------------------------------------------

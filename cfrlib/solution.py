@@ -138,7 +138,7 @@ class Solution(NamedTuple):
     def guarantee(self) -> str:
         """What theory promises about the average strategy of this kind of game."""
         if math.isnan(self.exploitability):
-            return "not known: the game is not compiled, only what sampling met of it"
+            return "exploitability not known: sampling met only a part of the game"
         tree = sequence_form(self.game).tree
         if tree.num_players == 2 and tree.zero_sum:
             return "two-player zero-sum: exploitability goes to 0"
@@ -150,11 +150,18 @@ class Solution(NamedTuple):
             ("method", f"{self.variant.name}, {_updates(self.update, self.delay)}"),
             *([("sampling", self.sampling)] if self.sampling else []),
             ("iterations", f"{self.iterations:,} ({self.nodes:,} nodes, {self.seconds:.2g} s)"),
+            *self._measured(),
+            ("guarantee", self.guarantee),
+        ]
+
+    def _measured(self) -> list[tuple[str, str]]:
+        if math.isnan(self.exploitability):
+            return [("infosets met", f"{len(self.strategy):,}")]
+        return [
             ("value of player 0", f"{self.value:+.9f}"),
             ("exploitability", f"{self.exploitability:.3e} (NashConv {self.nash_conv:.3e})"),
             ("  of last iterate", f"{self.current_exploitability:.3e}"),
             ("  of best so far", f"{self.best_exploitability:.3e}"),
-            ("guarantee", self.guarantee),
         ]
 
     def __repr__(self) -> str:
