@@ -17,6 +17,7 @@ from cfrlib.explored import Explored, Records
 from cfrlib.regret import discount
 from cfrlib.sampling import (
     ENTRY,
+    LINE,
     ROWS,
     SEQUENCE,
     Scheme,
@@ -130,16 +131,17 @@ class Lanes(NamedTuple):
     ----------
     walk : record array of ENTRY, shape (lanes, entries)
     scratch : float array, shape (lanes, 3, most actions)
-    state : uint64 array, shape (lanes,)
-        Of the random numbers.
+    state : uint64 array, shape (lanes, LINE)
+        Of the random numbers, in the first column.
     gain : float array, shape (lanes, sequences)
         Sampled regrets.
     sums : record array of SUMS, shape (lanes, infosets)
         ``mass`` is what the current strategy at the infoset counts in the average.
     told : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
         Estimates of the payoff after a sequence, for the baseline: their sum and number.
-    counts : int array, shape (lanes, 2)
-        Infosets touched; histories visited.
+    counts : int array, shape (lanes, LINE)
+        Infosets touched; histories visited. Each row of this and of `state` fills a line of
+        the processor's cache: threads that write to the same line would wait for each other.
     """
 
     walk: Records
@@ -169,10 +171,10 @@ def new_lanes(
     """
     return Lanes(
         _zeros((lanes, entries), ENTRY), np.zeros((lanes, ROWS, width)),
-        np.zeros(lanes, np.uint64), np.zeros((lanes, sequences)),
+        np.zeros((lanes, LINE), np.uint64), np.zeros((lanes, sequences)),
         _zeros((lanes, infosets), SUMS),
         np.zeros((lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)),
-        np.zeros((lanes, 2), np.int64),
+        np.zeros((lanes, LINE), np.int64),
     )  # fmt: skip
 
 

@@ -98,12 +98,12 @@ def put(infosets: Records, lanes: Lanes, answer: Answer) -> None:
     lanes.gain[n, q] += answer.gain
     if lanes.told.shape[2]:
         lanes.told[n][:, q] += answer.told
-    lanes.counts[n] += len(new), answer.nodes
+    lanes.counts[n, :2] += len(new), answer.nodes
 
 
 def _take(infosets: Records, lanes: Lanes, n: int) -> Answer:
     """Return the sums of one lane, and clear it."""
-    count, nodes = lanes.counts[n]
+    count, nodes = lanes.counts[n, :2]
     touched = lanes.sums.touched[n, :count].copy()
     q = _sequences(infosets, touched)
     told = lanes.told[n][:, q] if lanes.told.shape[2] else lanes.told[n]

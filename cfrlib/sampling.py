@@ -147,7 +147,8 @@ def find_sampling(sampling: str | Sampling) -> Sampling:
 
 # ---- randomness ------------------------------------------------------------------------------
 
-State: TypeAlias = npt.NDArray[np.uint64]  # shape (lanes,)
+State: TypeAlias = npt.NDArray[np.uint64]  # shape (lanes, LINE), see `batches.Lanes`
+LINE = 8  # words of 8 bytes in a cache line
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -168,14 +169,14 @@ def begin(state: State, lane: int, key: np.uint64, t: int, i: int, number: int) 
     """
     z = mix(key + GOLDEN * uint64(t))
     z = mix(z + GOLDEN * uint64(i + 1))
-    state[lane] = mix(z + GOLDEN * uint64(number + 1))
+    state[lane, 0] = mix(z + GOLDEN * uint64(number + 1))
 
 
 @kernel
 def uniform(state: State, lane: int) -> float:
     """Return the next random number in [0, 1): SplitMix64 (Steele, Lea & Flood, 2014)."""
-    state[lane] += GOLDEN
-    return float(mix(state[lane]) >> uint64(11)) * 2.0**-53
+    state[lane, 0] += GOLDEN
+    return float(mix(state[lane, 0]) >> uint64(11)) * 2.0**-53
 
 
 @kernel
