@@ -66,7 +66,7 @@ from cfrlib.sampling import (
 from cfrlib.sequence import sequence_form
 from cfrlib.solution import Trace
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
-from cfrlib.tree import Floats, TooLarge, Tree, compile
+from cfrlib.tree import MAX_HISTORIES, Floats, TooLarge, Tree, compile, estimate
 
 RUN_FILE = Kind(
     "cfrlib.MCCFR 1", "run", "MCCFR.save",
@@ -82,6 +82,7 @@ _SCHEMES: dict[str, Any] = {
 }
 WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
 LANES = 16  # a batch is shared out over so many sums, whoever computes them
+HUGE = 20  # a game is not compiled if it is estimated to be so many times too large
 ALL = 2**31 - 1  # k, where it is infinite
 
 
@@ -619,12 +620,22 @@ def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] 
 
 def _tree(game: Game, required: bool) -> Tree | None:
     """Return the compiled game, or None if it is too large for that."""
+    if not required and not hasattr(game, "_tree") and _huge(game):
+        return None
     try:
         return compile(game)
     except TooLarge:
         if required:
             raise
         return None
+
+
+def _huge(game: Game) -> bool:
+    """Whether a rough estimate says that there is no point in trying to compile a game."""
+    try:
+        return estimate(game, seed=0) > HUGE * MAX_HISTORIES
+    except Exception:  # the rules are unsound, as compiling will say in a better way
+        return False
 
 
 def _most_entries(tree: Tree, sampling: Sampling) -> int:
