@@ -34,6 +34,7 @@ from cfrlib.batches import (
     Settings,
     Tables,
     ascend,
+    clear,
     close_iteration,
     iterate,
     make_uniform,
@@ -307,20 +308,27 @@ class MCCFR(Run):
 
     def _iterate(self, t: int) -> None:
         """Run iteration t as `iterate` does, but share the lanes out, or explore the game."""
-        tables, settings = self._tables, self._settings
+        before = self._tables.ledger.copy()
+        open_iteration(self._tables.ledger, self._settings, t)
         alternating = self.update == "alternating"
-        open_iteration(tables.ledger, settings, t)
-        for i in range(self.game.num_players):
-            if self.jobs is not None:
-                self._ask(t, i)
-            elif self._known.whole:
-                others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
-                self._sample(t, i, 0)
-                list(others)  # wait for them, and raise what they raise
-            else:
-                self._explore(t, i)
-            if alternating or i == self.game.num_players - 1:
-                self._take_up(i if alternating else -1)
+        try:
+            for i in range(self.game.num_players):
+                if self.jobs is not None:
+                    self._ask(t, i)
+                elif self._known.whole:
+                    others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
+                    self._sample(t, i, 0)
+                    list(others)  # wait for them, and raise what they raise
+                else:
+                    self._explore(t, i)
+                if alternating or i == self.game.num_players - 1:
+                    self._take_up(i if alternating else -1)
+        except BaseException:  # unsound rules, a lost worker: what was done before stays sound
+            self._tables.ledger[:] = before
+            for lane in range(len(self._lanes.walk)):
+                _, _, _, gain, sums, told, counts = self._lanes
+                clear(self._known.infosets, gain, sums, told, counts, lane)
+            raise
         close_iteration(self._tables.ledger, t)
 
     def _take_up(self, i: int) -> None:
