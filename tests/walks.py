@@ -117,6 +117,8 @@ class Means:
     ----------
     regret : array, shape (sequences,)
         Of the sampled regrets, each in the walks of its player.
+    square : array, shape (sequences,)
+        Of their squares.
     mass : array, shape (infosets,)
         Of what the strategy at an infoset counts in the average, in the walks of its player
         or, by the rule "opponent", in those of the other.
@@ -143,7 +145,8 @@ class Means:
         table, walk = objects(run._tables.table), np.zeros(run._lanes.walk.shape[1], ENTRY)
         walk = Grid(objects(walk))
         empty = np.zeros((1, 1, 0, 2))
-        self.regret, self.mass = np.zeros(len(known.owner)), np.zeros(len(infosets))
+        self.regret, self.square = np.zeros(len(known.owner)), np.zeros(len(known.owner))
+        self.mass = np.zeros(len(infosets))
         self.paths, self.probability = 0, [0.0] * players
         owner = known.infosets.player
         for i in range(players):
@@ -166,6 +169,7 @@ class Means:
                 mass = np.array([s.mass for s in sums.rows])
                 assert not mass[~counted].any()
                 self.regret += p * gain[0]
+                self.square += p * gain[0] ** 2
                 self.mass += p * mass
                 self.probability[i] += p
                 self.paths += 1
