@@ -15,21 +15,22 @@ import numpy as np
 import pytest
 from games import TableGame, random_game
 from test_errors import BAD_GAMES, forgetful
-from walks import Means, uneven
+from walks import Means, interpreted, uneven
 
 import cfrlib as cfr
 from cfrlib import MCCFR, Decision, External, GameError, Outcome, Robust, Terminal, Variant
-from cfrlib.batches import begin, clear, close_iteration, open_iteration
+from cfrlib.batches import AVERAGING, begin, clear, close_iteration, open_iteration
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.mccfr import ascend, descend, enter
 from cfrlib.regret import discount
+from cfrlib.sequence import behavior
 
 KUHN, RPS, UNEVEN, THREE = KuhnPoker(), RockPaperScissors(3), uneven(), KuhnPoker(players=3)
 LEDUC = LeducPoker(merge_suits=True)
 WIDE = MatrixGame(*np.random.default_rng(0).normal(size=(2, 4, 2)).round(3))
 DEAL = dict(zip(KUHN.node(()).actions, (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), strict=True))
 EVEN_DEAL = KUHN.node(()).probabilities
-DCFR_LIKE = Variant("sharp", alpha=0.5, beta=-0.5, gamma=1)
+SHARP = Variant("sharp", alpha=0.5, beta=-0.5, gamma=1)
 
 every_variant = pytest.mark.parametrize("variant", cfr.VARIANTS)
 every_update = pytest.mark.parametrize("update", ["alternating", "simultaneous"])
@@ -76,11 +77,9 @@ def test_robust_sampling_lies_between_outcome_and_external(game, scheme, same, u
 
 
 def test_three_draws_of_four_are_neither():
-    found = {
-        tuple(MCCFR(WIDE, sampling=s, seed=0).run(30).average.values_by_sequence)
-        for s in ("outcome", Robust(2), Robust(3), "external")
-    }
-    assert len(found) == 4
+    schemes = ["outcome", Robust(2), Robust(3), "external"]
+    runs = [MCCFR(WIDE, sampling=scheme, seed=0).run(30) for scheme in schemes]
+    assert len({bits(run)[0] for run in runs}) == 4
 
 
 @every_variant
@@ -245,36 +244,50 @@ def test_solve_passes_everything_on():
 # ---- plain CFR -------------------------------------------------------------------------------
 
 
+NO_CHANCE = [
+    RPS, WIDE, Goofspiel(3, prizes="descending"), random_game(0, depth=6), random_game(0, 3, 6),
+]  # fmt: skip
+
+
 @every_variant
 @every_update
-@pytest.mark.parametrize("averaging", [None, "opponent", "lazy", "full", "stochastic"])
-@pytest.mark.parametrize(
-    "game",
-    [
-        RPS,
-        WIDE,
-        Goofspiel(3, prizes="descending"),
-        random_game(0, depth=6),
-        random_game(0, 3, 6),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("averaging", [None, "lazy", "full", "stochastic", "optimistic"])
+@pytest.mark.parametrize("game", NO_CHANCE, ids=repr)
 def test_where_chance_does_nothing_chance_sampling_is_cfr(game, averaging, update, variant):
-    if game.num_players == 3 and averaging == "opponent":
-        averaging = "lazy"
     plain = cfr.CFR(game, variant, update=update, delay=2)
     walked = MCCFR(
         game, variant, sampling="chance", averaging=averaging, update=update, delay=2
     )
+    starts = cfr.compile(game).player_sequences[:-1]
     for _ in range(15):
         plain.run(1)
         walked.run(1)
         for table in ("regrets", "current", "average"):
-            mine, theirs = (getattr(run, table).values_by_sequence for run in (walked, plain))
-            starts = cfr.compile(game).player_sequences[:-1]
-            mine, theirs = np.delete(mine, starts), np.delete(theirs, starts)
+            mine, theirs = (
+                np.delete(getattr(run, table).values_by_sequence, starts)
+                for run in (walked, plain)
+            )
             assert mine == pytest.approx(theirs, abs=1e-9), (table, plain.iterations)
     assert walked.nodes == 15 * game.num_players * cfr.compile(game).num_histories
+
+
+@every_variant
+@every_update
+@pytest.mark.parametrize("game", NO_CHANCE[:4], ids=repr)
+def test_there_the_rule_opponent_averages_plans_too(game, update, variant):
+    """Those that the other player's walks meet: if moves alternate, player 0's newer ones."""
+    walked = MCCFR(game, variant, sampling="chance", averaging="opponent", update=update)
+    form, form_of_t = walked._form, walked._form.treeplexes
+    total, wanted = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
+    second = slice(*form_of_t.player_sequences[1:])
+    for t in range(1, 16):
+        before = form.plans(walked._current())
+        walked.run(1)
+        met = form.plans(walked._current()) if update == "alternating" else before.copy()
+        met[second] = before[second]
+        total += t**walked.variant.gamma * met
+    behavior(form_of_t, total, wanted)
+    assert walked._average() == pytest.approx(wanted, abs=1e-9)
 
 
 # ---- iterations laid open --------------------------------------------------------------------
@@ -303,9 +316,20 @@ class Walked:
             yield I, slice(self.start[I], self.stop[I])
 
 
-def laid_open(run, count):
-    """Run iterations as `MCCFR` does, and yield what their walks say before it is taken up."""
+def laid_open(run, count, changes=None):
+    """Run iterations as `MCCFR` does, and yield what their walks say before it is taken up.
+
+    With `changes`, it is taken up in plain Python, of which one line reads differently.
+    """
     assert run.threads == 1
+    take_up = run._take_up
+    if changes:
+        known, (table, memory, ledger, baseline) = run._known, run._tables
+        _, _, _, gain, sums, told, counts = run._lanes
+        take_up = partial(
+            interpreted(changes)["take_up"], known.infosets, known.owner, table, memory, ledger,
+            baseline, run._settings, gain, sums, told, counts,
+        )  # fmt: skip
     players, alternating = run.game.num_players, run.update == "alternating"
     for t in range(run.iterations + 1, run.iterations + count + 1):
         open_iteration(run._tables.ledger, run._settings, t)
@@ -313,7 +337,7 @@ def laid_open(run, count):
             run._sample(t, i, 0)
             if alternating or i == players - 1:
                 yield Walked(run, t, i if alternating else -1)
-                run._take_up(i if alternating else -1)
+                take_up(i if alternating else -1)
         close_iteration(run._tables.ledger, t)
 
 
@@ -328,18 +352,13 @@ def test_an_iteration_laid_open_is_an_iteration():
         assert_same(opened, run.run(20), 20)
 
 
-@every_update
-@pytest.mark.parametrize("variant", ["cfr", "cfr+", "linear", "dcfr", DCFR_LIKE], ids=str)
-@pytest.mark.parametrize(
-    ("game", "scheme"),
-    [(UNEVEN, "outcome"), (LEDUC, "outcome"), (LEDUC, "external"), (THREE, Robust(1, 0.2))],
-    ids=repr,
-)
-def test_discounts_made_up_late_are_discounts_at_once(game, scheme, variant, update):
-    """Every regret of a player is discounted in every iteration, met or not."""
-    run = run_of(game, variant, sampling=scheme, update=update, batch=2)
+def plain_regrets(run, count, changes=None):
+    """Return the regrets after `count` iterations: every one is discounted in each, met or not.
+
+    Besides, in how many cases one was not met.
+    """
     regret, late = np.zeros(run._form.num_sequences), 0
-    for walked in laid_open(run, 60):
+    for walked in laid_open(run, count, changes):
         positive, negative = (
             discount(walked.t, exponent) for exponent in (run.variant.alpha, run.variant.beta)
         )
@@ -347,12 +366,25 @@ def test_discounts_made_up_late_are_discounts_at_once(game, scheme, variant, upd
             late += bool(regret[q].any()) and not walked.met[I]
             R = regret[q] + walked.regret[q]
             regret[q] = np.where(R > 0, R * positive, R * negative)
+    return regret, late
+
+
+@every_update
+@pytest.mark.parametrize("variant", ["cfr", "cfr+", "linear", "dcfr", SHARP], ids=str)
+@pytest.mark.parametrize(
+    ("game", "scheme"),
+    [(UNEVEN, "outcome"), (LEDUC, "outcome"), (LEDUC, "external"), (THREE, Robust(1, 0.2))],
+    ids=repr,
+)
+def test_discounts_made_up_late_are_discounts_at_once(game, scheme, variant, update):
+    run = run_of(game, variant, sampling=scheme, update=update, batch=2)
+    regret, late = plain_regrets(run, 60)
     assert run.regrets.values_by_sequence == pytest.approx(regret, abs=1e-12)
     assert np.abs(regret).max() > 0.3
     assert late > 10
-    for _, q in walked.rows(walked.own):
-        matched = cfr.regret_matching(regret[q])
-        assert run._current()[q] == pytest.approx(matched, abs=1e-9)
+    for start, stop in zip(run._known.infosets.start, run._known.infosets.stop, strict=True):
+        matched = cfr.regret_matching(regret[start:stop])
+        assert run._current()[start:stop] == pytest.approx(matched, abs=1e-9)
 
 
 @every_update
@@ -367,12 +399,12 @@ def test_predictive_regret_matching_counts_the_last_sampled_regret_twice(update)
     assert run._current() == pytest.approx(sigma, abs=1e-9)
 
 
-def plain_average(run, count):
+def plain_average(run, count, changes=None):
     """Return the average strategy of `count` iterations, added up as the docstring says."""
     form, rule = run._form, run.averaging
     total, weights = np.zeros(form.num_sequences), 0.0
     until, counted = np.zeros(form.tree.num_infosets), 0
-    for walked in laid_open(run, count):
+    for walked in laid_open(run, count, changes):
         if walked.t != counted:
             counted, weight = walked.t, max(walked.t - run.delay, 0.0) ** run.variant.gamma
             weight = 0.0 if walked.t <= run.delay else weight
@@ -388,10 +420,9 @@ def plain_average(run, count):
                 total[q] += (weights - until[I]) * walked.plan[q]
                 until[I] = weights
         else:
-            for _, q in walked.rows(walked.met & walked.own):
-                I = np.searchsorted(walked.start, q.start, side="right") - 1
+            for I, q in walked.rows(walked.met & walked.own):
                 total[q] += weight * walked.mass[I] * walked.plan[q]
-    for I, q in walked.rows(np.ones(len(walked.own), bool)):
+    for _, q in walked.rows(np.ones(len(walked.own), bool)):
         size = total[q].sum()
         total[q] = total[q] / size if size > 0 else 1 / (q.stop - q.start)
     total[form.tree.player_sequences[:-1]] = 1
@@ -408,12 +439,11 @@ AVERAGED = [
 
 @pytest.mark.parametrize(("variant", "options"), AVERAGED, ids=repr)
 @pytest.mark.parametrize(
-    "averaging", ["opponent", "lazy", "full", "optimistic", "stochastic", "own"]
+    ("game", "averaging"),
+    [*((LEDUC, rule) for rule in AVERAGING), *((THREE, rule) for rule in AVERAGING[1:])],
+    ids=repr,
 )
-@pytest.mark.parametrize("game", [LEDUC, THREE], ids=repr)
 def test_the_average_is_what_its_rule_says(game, averaging, variant, options):
-    if game is THREE and averaging == "opponent":
-        pytest.skip("for two players only")
     run = run_of(game, variant, averaging=averaging, **options)
     wanted = plain_average(run, 40)
     assert run._average() == pytest.approx(wanted, abs=1e-9)
@@ -434,8 +464,7 @@ def test_lazy_averaging_is_full_averaging(game, variant, options):
 
 
 def test_averaging_does_not_touch_regrets():
-    rules = ["opponent", "lazy", "full", "optimistic", "stochastic", "own"]
-    runs = [run_of(LEDUC, averaging=rule, sampling="outcome").run(40) for rule in rules]
+    runs = [run_of(LEDUC, averaging=rule, sampling="outcome").run(40) for rule in AVERAGING]
     assert len({run._tables.table.regret.tobytes() for run in runs}) == 1
     assert len({tuple(run._average()) for run in runs}) == 6
 
@@ -476,6 +505,50 @@ def test_a_batch_is_its_walks_one_by_one(scheme, batch):
         assert walked.told == pytest.approx(totals[2], abs=1e-11)
         assert np.abs(walked.regret).max() > 0.01
     assert run.nodes == nodes
+
+
+OWN_MASS = "(table[q].total if owner[q] >= 0 else weights)"
+# what is wrong -> (kernel, its line, the mistake)
+MISTAKES_IN_REGRETS = {
+    "sum of a batch, not its mean": ("add_regrets", "/ settings.batch", "/ 1.0"),
+    "discount by the sign of the sampled regret": ("add_regrets", "if R > 0.0", "if r > 0.0"),
+    "no discount while not met": ("overdue", "np.exp(now - then) if", "1.0 if"),
+    "one discount for both signs": ("add_regrets", "s.regret > 0.0 else", "True else"),
+    "lanes lost": ("take_up", "merge(infosets, gain, sums, told, count)", "pass"),
+    "no own regrets": ("take_up", "if i == -1 or i == infosets[I].player:", "if i == I:"),
+}  # fmt: skip
+MISTAKES_IN_AVERAGES = {
+    "opponent": ("take_up", "b.weight * sums[0, I].mass", "b.weight"),
+    "lazy": ("own_mass", OWN_MASS, "weights"),
+    "full": ("add_plans", "memory[owner[q]].taken * table[q].sigma if", "1.0 if"),
+    "optimistic": ("own_mass", "m.taken = weights", "pass"),
+    "stochastic": ("own_mass", "mass *= table[q].sigma", "pass"),
+    "own": ("own_mass", "mass *= table[q].sigma", "pass"),
+    "lazy, not in order": ("take_up", "sort_touched(sums, count[0, 0])", "pass"),
+}
+
+
+@pytest.mark.parametrize("mistake", [None, *MISTAKES_IN_REGRETS])
+def test_a_mistake_shows_in_the_regrets(mistake):
+    run = run_of(UNEVEN, SHARP, sampling="outcome", batch=2, update="simultaneous")
+    changes = None
+    if mistake:
+        kernel, line, wrong = MISTAKES_IN_REGRETS[mistake]
+        changes = {kernel: (line, wrong)}
+    regret, _ = plain_regrets(run, 40, changes)
+    off = np.max(np.abs(run.regrets.values_by_sequence - regret))
+    assert off > 0.01 if mistake else off < 1e-12
+
+
+@pytest.mark.parametrize("right", [True, False])
+@pytest.mark.parametrize("mistake", MISTAKES_IN_AVERAGES)
+def test_a_mistake_shows_in_the_average(mistake, right):
+    kernel, line, wrong = MISTAKES_IN_AVERAGES[mistake]
+    rule = mistake.split(",")[0]
+    run = run_of(UNEVEN, "linear", sampling="external", averaging=rule)
+    wanted = plain_average(run, 40, None if right else {kernel: (line, wrong)})
+    off = np.max(np.abs(run._average() - wanted))
+    assert off < 1e-9 if right else off > 0.003
 
 
 # ---- baselines -------------------------------------------------------------------------------
@@ -543,12 +616,13 @@ def test_leduc_on_average_over_seeds(name, leduc):
     iterations, variant, scheme, options, mean, deviation, seeds = FOUND[name]
     found = []
     for seed in range(SEEDS):
-        run = MCCFR(leduc, variant, sampling=scheme, **options, seed=seed).run(iterations)
+        run = MCCFR(leduc, variant, sampling=scheme, **options, seed=seed, threads=1)
+        run.run(iterations)
         found.append(cfr.exploitability(leduc, run.average))
     spread = np.std(found, ddof=1)
     error = math.hypot(spread / SEEDS**0.5, (deviation or spread) / seeds**0.5)
     assert abs(np.mean(found) - mean) < 4 * error
-    assert 4 * error < 0.6 * mean
+    assert 4 * error < 0.7 * mean
 
 
 # ---- interrupts ------------------------------------------------------------------------------
@@ -621,6 +695,32 @@ def test_a_second_interrupt_takes_effect_at_once():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+class Failing(cfr.Game):
+    """Kuhn poker, the rules of which fail at the n-th history, and only then."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def node(self, h):
+        self.n -= 1
+        if self.n == 0:
+            raise OSError("the rules are on a disc that is not there")
+        return KUHN.node(h)
+
+
+@pytest.mark.parametrize("n", range(1, 40, 3))
+def test_rules_that_fail_once_leave_a_sound_run(n):
+    """So does a second interrupt, which takes effect at once, too: here in mid-iteration."""
+    # BUG at 5b9b642: the iteration begins anew, although player 0 has been updated, walks of
+    # the batch have been summed up and the iteration's weight has been counted
+    options = {"sampling": "outcome", "averaging": "lazy", "batch": 3, "seed": 3, "lazy": True}
+    run, whole = (MCCFR(game, **options) for game in (Failing(n), KUHN))
+    with pytest.raises(OSError, match="not there"):
+        run.run(100)
+    done = run.iterations
+    assert by_label(run.run(20)) == by_label(whole.run(done + 20))
+
+
 def test_a_run_off_the_main_thread_is_the_same_run():
     run = MCCFR(KUHN, sampling="outcome", batch=4, threads=2, seed=3)
     thread = threading.Thread(target=run.run, args=(50,))
@@ -661,30 +761,32 @@ def mccfr(*arguments, **options):
         (mccfr(KUHN, averaging="linear"), (
             r"unknown averaging 'linear'; choose one of \('opponent', 'lazy', 'full',")),
         (mccfr(THREE, averaging="opponent"), (
-            r'for two players, KuhnPoker\(cards=4, players=3\) has 3: .*choose "lazy"')),
-        (mccfr(KUHN, averaging="full", lazy=True), 'averaging="full" .*explored.* choose "lazy"'),
+            r'for two players, KuhnPoker\(players=3\) has 3: .*choose "lazy"')),
+        (mccfr(KUHN, averaging="full", lazy=True), '"full" .*explored.* choose "lazy"'),
         (mccfr(RPS, proposal={"a": 1}), (
-            r"proposal is for a first event of chance, but .* begins with a decision; leave it")),
+            "a first event of chance, but .* begins with a decision; leave it out")),
         (mccfr(KUHN, proposal={("J", "Q"): 1}), (
-            r"gives nothing to \('J', 'K'\); give every outcome .* above 0, all .* summing to 1")),
-        (mccfr(KUHN, proposal=DEAL | {("J", "Q"): 0.0}), r"gives nothing to \('J', 'Q'\); give"),
+            r"nothing to \('J', 'K'\); give every outcome .* above 0, .* summing to 1")),
+        (mccfr(KUHN, proposal=DEAL | {("J", "Q"): 0.0}), r"nothing to \('J', 'Q'\); give"),
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): 0.5}), "give every outcome .* summing to 1"),
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): -0.3}), "give every outcome .* above 0"),
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): math.nan}), "give every outcome .* above 0"),
         (mccfr(KUHN, proposal=DEAL | {"A": 0.0}), "the proposal gives .*give every outcome"),
         (mccfr(many_actions(17), sampling=Robust(3, 0.5)), (
-            r"Robust\(k=3, epsilon=0.5\) needs .* at most 16 actions, and many_actions\(17\) has "
-            r"an infoset with 17; choose k = 1 or 2, or epsilon=1")),
+            r"Robust\(k=3, epsilon=0.5\) needs .* at most 16 actions, and many_actions\(17\) "
+            "has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
         (lambda: MCCFR(many_actions(17), sampling=Robust(3, 0.5), lazy=True).run(1), (
             "at most 16 actions, .* choose k = 1 or 2, or epsilon=1")),
-        (lambda: MCCFR(RPS, proposal={"a": 1}, lazy=True).run(1), "begins with a decision; leave"),
+        # BUG at 5b9b642: nobody looks; the proposal is forgotten
+        (lambda: MCCFR(RPS, proposal={"a": 1}, lazy=True).run(1), "begins with a decision"),
         (lambda: MCCFR(KUHN, proposal={("J", "Q"): 1}, lazy=True).run(1), "gives nothing to"),
         (lambda: MCCFR(KUHN, lazy=True).run(10, until=0.1), (
             "until=0.1 asks for exploitability, .* explored on the way, not compiled; give "
             "iterations or seconds")),
         (lambda: MCCFR(KUHN).run(0), "iterations must be a whole number, at least 1, got 0"),
         (lambda: MCCFR(KUHN).run(seconds=0), "seconds must be a number above 0, got 0"),
-        (lambda: MCCFR(KUHN, Variant("steep", gamma=400)).run(10), (  # as CFR refuses it
+        # BUG at 5b9b642: CFR refuses it, but here the average quietly becomes uniform
+        (lambda: MCCFR(KUHN, Variant("steep", gamma=400)).run(10), (
             "weight t^γ of the average overflows.*choose a smaller gamma")),
     ],
 )  # fmt: skip
@@ -705,13 +807,14 @@ def test_options_of_sampling_need_sampling(options):
 @pytest.mark.parametrize("scheme", [Robust(1, 0.5), Robust(2, 0.5), Robust(3), Robust(17, 0.5)])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_seventeen_actions_are_not_too_many_otherwise(scheme, lazy):
-    run = MCCFR(many_actions(17), sampling=scheme, seed=0, lazy=lazy).run(300)
-    assert run.current["x"][16] > 0.9
+    regrets = MCCFR(many_actions(17), sampling=scheme, seed=0, lazy=lazy).run(1_000).regrets
+    assert max(regrets["x"], key=regrets["x"].get) == 16
 
 
 @pytest.mark.parametrize("game", [None, "kuhn", KuhnPoker], ids=str)
 @pytest.mark.parametrize("lazy", [None, True, False])
 def test_what_is_no_game_is_refused(game, lazy):
+    # BUG at 5b9b642: with lazy=True nobody looks, and an AttributeError or TypeError results
     with pytest.raises(ValueError, match=r"expected a Game, got|is a class of games"):
         MCCFR(game, lazy=lazy)
 
@@ -720,9 +823,12 @@ def test_what_is_no_game_is_refused(game, lazy):
 @pytest.mark.parametrize("lazy", [None, True])
 def test_unsound_rules_are_told_what_to_do(game, history, why, cure, lazy):
     """Met on the way, too: by chance sampling, which tries every action, it takes no luck."""
+    # BUG at 5b9b642: with lazy=True a label that is a list is a bare TypeError (_recall)
     with pytest.raises(GameError) as error:
         MCCFR(game, sampling="chance", seed=0, lazy=lazy).run(60)
     message = str(error.value)
+    if lazy and "imperfect recall" in message:  # it names the histories, not the last acts
+        why = "the player forgets"
     assert why in message
     assert cure in message
     assert f"history {history!r}:" in message
