@@ -156,7 +156,7 @@ def test_the_number_of_threads_does_not_matter(game, options, variant):
 )
 def test_exploring_on_the_way_is_the_compiled_run(game, options, variant):
     lazy, compiled = (
-        MCCFR(game, variant, **options, seed=4, threads=1, lazy=lazy).run(40)
+        MCCFR(game, variant, **options, seed=4, threads=1, lazy=lazy).run(25)
         for lazy in (True, False)
     )
     met, all_of_it = by_label(lazy), by_label(compiled)
@@ -378,7 +378,7 @@ def plain_regrets(run, count, changes=None):
 )
 def test_discounts_made_up_late_are_discounts_at_once(game, scheme, variant, update):
     run = run_of(game, variant, sampling=scheme, update=update, batch=2)
-    regret, late = plain_regrets(run, 60)
+    regret, late = plain_regrets(run, 40)
     assert run.regrets.values_by_sequence == pytest.approx(regret, abs=1e-12)
     assert np.abs(regret).max() > 0.3
     assert late > 10
@@ -606,7 +606,7 @@ FOUND = {
     "external, RM+": (100_000, RM_PLUS, "external", {}, 0.1309, None, 3),
     "external, RM+, linear": (100_000, "cfr+", "external", {}, 0.0952, None, 3),
 }  # fmt: skip
-SEEDS = 6
+SEEDS = 5
 
 
 @pytest.mark.slow
