@@ -141,6 +141,8 @@ class Explored(Rules):
         elif isinstance(node, Decision):
             _plain(self.nodes)["infoset"][k] = self._enter_infoset(k, node)
             player, actions = node.player, tuple(node.actions)
+            if k == 0:  # no place for a proposal
+                self._propose(player, (), np.zeros(0))
         elif isinstance(node, Chance):
             self.check_chance(k, node.probabilities)
             player, actions = CHANCE, tuple(node.probabilities)
@@ -210,7 +212,8 @@ class Explored(Rules):
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
         """Return the number of an infoset; check that its player remembers how he came."""
-        self._recall(k, node)
+        if isinstance(node.infoset, str):
+            self._recall(k, node)
         I = self.infoset_number(k, node)
         arrived_by = int(self._sequence[k, node.player])
         if self.num_infosets == I:

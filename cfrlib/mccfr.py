@@ -50,7 +50,7 @@ from cfrlib.explored import Explored, grown
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
-from cfrlib.run import Measured, Run
+from cfrlib.run import Measured, Run, check_weight
 from cfrlib.sampling import (
     MOST_ACTIONS,
     ChanceSampling,
@@ -67,7 +67,7 @@ from cfrlib.sampling import (
 from cfrlib.sequence import sequence_form
 from cfrlib.solution import Trace
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
-from cfrlib.tree import MAX_HISTORIES, Floats, TooLarge, Tree, compile, estimate
+from cfrlib.tree import MAX_HISTORIES, Floats, TooLarge, Tree, check_game, compile, estimate
 
 RUN_FILE = Kind(
     "cfrlib.MCCFR 1", "run", "MCCFR.save",
@@ -175,6 +175,7 @@ class MCCFR(Run):
         jobs: int | None = None,
         lazy: bool | None = None,
     ):
+        check_game(game)
         self.game, self.variant = game, find_variant(variant)
         self.sampling, self.proposal = find_sampling(sampling), proposal
         self.batch = _whole("batch", batch, 1)
@@ -202,6 +203,7 @@ class MCCFR(Run):
         self._lanes = self._new_lanes(1 if tree is None else _most_entries(tree, self.sampling))
         key = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self._settings = self._read_settings(key)
+        self._turn: int | None = None  # whose turn it is in an iteration that was begun
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, self._current())
@@ -261,11 +263,12 @@ class MCCFR(Run):
 
     def _advance(self, count: int) -> float:
         """Run `count` iterations; an interrupt is heard between two of them."""
+        check_weight(self.variant, self.iterations + count)
         began = time.perf_counter()
         if not count:
             self._warm_up()
         with _deferred_interrupt() as interrupted:
-            if self._known.whole and not self._shared:
+            if self._known.whole and not self._shared and self._turn is None:
                 known = Known(*(getattr(self._known, name) for name in Known._fields))
                 iterate(
                     known, self._tables, self._settings, self._lanes, self.iterations + 1, count
@@ -308,28 +311,36 @@ class MCCFR(Run):
 
     def _iterate(self, t: int) -> None:
         """Run iteration t as `iterate` does, but share the lanes out, or explore the game."""
-        before = self._tables.ledger.copy()
-        open_iteration(self._tables.ledger, self._settings, t)
-        alternating = self.update == "alternating"
+        if self._turn is None:  # else it was begun, and failed
+            open_iteration(self._tables.ledger, self._settings, t)
+            self._turn = 0
+        players, alternating = self.game.num_players, self.update == "alternating"
+        for i in range(self._turn, players):
+            self._walk(t, i)
+            if alternating:
+                self._take_up(i)
+                self._turn = i + 1
+        if not alternating:
+            self._take_up(-1)
+        close_iteration(self._tables.ledger, t)
+        self._turn = None
+
+    def _walk(self, t: int, i: int) -> None:
+        """Take all walks of player i. If that fails, forget them: a new try takes the same."""
         try:
-            for i in range(self.game.num_players):
-                if self.jobs is not None:
-                    self._ask(t, i)
-                elif self._known.whole:
-                    others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
-                    self._sample(t, i, 0)
-                    list(others)  # wait for them, and raise what they raise
-                else:
-                    self._explore(t, i)
-                if alternating or i == self.game.num_players - 1:
-                    self._take_up(i if alternating else -1)
-        except BaseException:  # unsound rules, a lost worker: what was done before stays sound
-            self._tables.ledger[:] = before
-            for lane in range(len(self._lanes.walk)):
-                _, _, _, gain, sums, told, counts = self._lanes
+            if self.jobs is not None:
+                self._ask(t, i)
+            elif self._known.whole:
+                others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
+                self._sample(t, i, 0)
+                list(others)  # wait for them, and raise what they raise
+            else:
+                self._explore(t, i)
+        except BaseException:  # unsound rules, a lost worker, an impatient user
+            _, _, _, gain, sums, told, counts = self._lanes
+            for lane in range(len(gain)):
                 clear(self._known.infosets, gain, sums, told, counts, lane)
             raise
-        close_iteration(self._tables.ledger, t)
 
     def _take_up(self, i: int) -> None:
         known, (table, memory, ledger, baseline) = self._known, self._tables
@@ -519,6 +530,7 @@ class MCCFR(Run):
             "proposal": self._drawn_first(),
             "key": int(self._settings.key),
             "ledger": list(ledger[0].item()),
+            "turn": self._turn,
             "seconds": self.seconds,
             "best": {"exploitability": self._best.exploitability, "value": self._best.value},
         }
@@ -582,6 +594,7 @@ class MCCFR(Run):
         ledger[0] = tuple(header["ledger"])
         baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
         self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
+        self._turn = header["turn"]
         best = arrays["best"] if whole else self._current()
         self._best = Measured(**header["best"], sigma=best)
         return self

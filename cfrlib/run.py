@@ -264,6 +264,17 @@ class Run(ABC):
         ]  # fmt: skip
 
 
+def check_weight(variant: Variant, t: int) -> None:
+    """Raise a ValueError if the weight of iteration t in the average is beyond all floats."""
+    try:
+        float(t) ** variant.gamma
+    except OverflowError:
+        raise ValueError(
+            f"the weight t^γ of the average overflows before iteration {t + 1:,} with "
+            f"{variant!r}; choose a smaller gamma"
+        ) from None
+
+
 def _next_checkpoint(t: int) -> int:
     """Return the first checkpoint after t: 1, 2, 3, 4, 6, 7, 10, 13, … = round(10^(k/8))."""
     k = int(8 * np.log10(max(t, 1)))

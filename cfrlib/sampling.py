@@ -189,6 +189,8 @@ def draw_chance(state: State, lane: int, nodes: Records, start: int, stop: int) 
             stop = middle
         else:
             start = middle
+    while nodes[start].probability == 0.0:  # the sum of the others has been rounded down
+        start -= 1
     return start
 
 
@@ -302,9 +304,12 @@ def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
         raise ValueError(f"p must hold probabilities above 0 that sum to 1, got {p!r}")
     if k < 1 or k != int(k):
         raise ValueError(f"k must be a whole number, at least 1, got {k!r}")
-    if 2 < k < len(first) and len(first) > MOST_ACTIONS:
-        raise ValueError(f"at most {MOST_ACTIONS} actions for k above 2, got {len(first)}")
-    width = 1 << len(first) if 2 < k < len(first) else len(first)
+    even = (first == first[0]).all()
+    if 2 < k < len(first) and len(first) > MOST_ACTIONS and not even:
+        raise ValueError(
+            f"at most {MOST_ACTIONS} uneven actions for k above 2, got {len(first)}"
+        )
+    width = len(first) if even or not 2 < k < len(first) else 1 << len(first)
     scratch = np.zeros((1, ROWS, width))
     scratch[0, P, : len(first)] = scratch[0, RHO, : len(first)] = first
     if k > 1:
@@ -341,7 +346,8 @@ ENTRY = np.dtype(
         ("tried", "i4"),  # how many these are
         ("rho", "f8"),  # probability with which the walk goes on with it, given its parent
         ("weight", "f8"),  # what a regret here counts: 1 / Π ρ over the traverser's choices …
-        # … up to here, times Π σ over those of opponents whose actions are all tried
+        # … up to here, times Π σ over those of opponents whose actions are all tried, times
+        # f_c / σ'_c if the first event of chance is drawn from a proposal σ'_c
         ("drawn", "f8"),  # probability with which the walk gets here
         ("value", "f8"),  # û, the estimate of the traverser's expected payoff from here on
     ],
@@ -379,7 +385,8 @@ def descend(
                 e.tried = 0
             elif h.player == CHANCE:
                 c = draw_chance(state, lane, nodes, child, child + actions)
-                enter(walk[lane, n], c, 1.0, e.weight, e.drawn * nodes[c].probability)
+                weight = e.weight * nodes[c].correction
+                enter(walk[lane, n], c, 1.0, weight, e.drawn * nodes[c].probability)
             elif h.player == i:
                 start = infosets[h.infoset].start
                 choose(start, child, actions, table, scheme, walk, scratch, state, lane, k, n)

@@ -190,6 +190,16 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
     >>> cfr.compile(cfr.games.KuhnPoker())
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
+    check_game(game)
+    tree: Tree | None = getattr(game, "_tree", None)
+    if tree is None:
+        tree = _Walk(game, max_histories, max_depth).tree()
+        object.__setattr__(game, "_tree", tree)
+    return tree
+
+
+def check_game(game: object) -> None:
+    """Raise a ValueError unless `game` is one."""
     if isinstance(game, type) and issubclass(game, Game):
         raise ValueError(
             f"{game.__name__} is a class of games; make one of them: {game.__name__}()"
@@ -199,11 +209,6 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
             f"expected a Game, got {type(game).__name__}: subclass cfrlib.Game, or use one of "
             "cfrlib.games, e.g. cfrlib.games.KuhnPoker()"
         )
-    tree: Tree | None = getattr(game, "_tree", None)
-    if tree is None:
-        tree = _Walk(game, max_histories, max_depth).tree()
-        object.__setattr__(game, "_tree", tree)
-    return tree
 
 
 class Rules:

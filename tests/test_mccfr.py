@@ -114,7 +114,7 @@ def test_a_proposal_of_what_chance_does_is_none(scheme, lazy):
     )
 
 
-# LINEAR and DCFR fail. BUG at 42ee343: the warm-up of a run whose batches are shared out, or
+# LINEAR and DCFR once failed: the warm-up of a run whose batches are shared out, or
 # that explores, is an iteration 0, whose discount 0 leaves log(0) in the ledger for good.
 @every_variant
 @pytest.mark.parametrize(
@@ -711,7 +711,7 @@ class Failing(cfr.Game):
 @pytest.mark.parametrize("n", range(1, 40, 3))
 def test_rules_that_fail_once_leave_a_sound_run(n):
     """So does a second interrupt, which takes effect at once, too: here in mid-iteration."""
-    # BUG at 5b9b642: the iteration begins anew, although player 0 has been updated, walks of
+    # Once: the iteration begins anew, although player 0 has been updated, walks of
     # the batch have been summed up and the iteration's weight has been counted
     options = {"sampling": "outcome", "averaging": "lazy", "batch": 3, "seed": 3, "lazy": True}
     run, whole = (MCCFR(game, **options) for game in (Failing(n), KUHN))
@@ -777,7 +777,7 @@ def mccfr(*arguments, **options):
             "has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
         (lambda: MCCFR(many_actions(17), sampling=Robust(3, 0.5), lazy=True).run(1), (
             "at most 16 actions, .* choose k = 1 or 2, or epsilon=1")),
-        # BUG at 5b9b642: nobody looks; the proposal is forgotten
+        # Once: nobody looks; the proposal is forgotten
         (lambda: MCCFR(RPS, proposal={"a": 1}, lazy=True).run(1), "begins with a decision"),
         (lambda: MCCFR(KUHN, proposal={("J", "Q"): 1}, lazy=True).run(1), "gives nothing to"),
         (lambda: MCCFR(KUHN, lazy=True).run(10, until=0.1), (
@@ -785,9 +785,9 @@ def mccfr(*arguments, **options):
             "iterations or seconds")),
         (lambda: MCCFR(KUHN).run(0), "iterations must be a whole number, at least 1, got 0"),
         (lambda: MCCFR(KUHN).run(seconds=0), "seconds must be a number above 0, got 0"),
-        # BUG at 5b9b642: CFR refuses it, but here the average quietly becomes uniform
+        # Once: CFR refuses it, but here the average quietly becomes uniform
         (lambda: MCCFR(KUHN, Variant("steep", gamma=400)).run(10), (
-            "weight t^γ of the average overflows.*choose a smaller gamma")),
+            r"weight t\^γ of the average overflows.*choose a smaller gamma")),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_told_what_to_do(call, match):
@@ -814,7 +814,7 @@ def test_seventeen_actions_are_not_too_many_otherwise(scheme, lazy):
 @pytest.mark.parametrize("game", [None, "kuhn", KuhnPoker], ids=str)
 @pytest.mark.parametrize("lazy", [None, True, False])
 def test_what_is_no_game_is_refused(game, lazy):
-    # BUG at 5b9b642: with lazy=True nobody looks, and an AttributeError or TypeError results
+    # Once: with lazy=True nobody looks, and an AttributeError or TypeError results
     with pytest.raises(ValueError, match=r"expected a Game, got|is a class of games"):
         MCCFR(game, lazy=lazy)
 
@@ -823,7 +823,7 @@ def test_what_is_no_game_is_refused(game, lazy):
 @pytest.mark.parametrize("lazy", [None, True])
 def test_unsound_rules_are_told_what_to_do(game, history, why, cure, lazy):
     """Met on the way, too: by chance sampling, which tries every action, it takes no luck."""
-    # BUG at 5b9b642: with lazy=True a label that is a list is a bare TypeError (_recall)
+    # Once: with lazy=True a label that is a list is a bare TypeError (_recall)
     with pytest.raises(GameError) as error:
         MCCFR(game, sampling="chance", seed=0, lazy=lazy).run(60)
     message = str(error.value)
