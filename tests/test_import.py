@@ -28,6 +28,7 @@ LEVELS = [
     {"sampling"},
     {"batches"},
     {"mccfr"},
+    {"oos"},
     {"solving"},
     {"plot"},
     {"explore"},
