@@ -29,6 +29,7 @@ from cfrlib.interop import (
     write_efg,
 )
 from cfrlib.mccfr import MCCFR
+from cfrlib.oos import OOS
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
 from cfrlib.sampling import (
     SAMPLINGS,
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CFR",
     "MCCFR",
+    "OOS",
     "SAMPLINGS",
     "VARIANTS",
     "Chance",

@@ -29,6 +29,7 @@ LEVELS = [
     {"batches"},
     {"remote"},
     {"mccfr"},
+    {"oos"},
     {"solving"},
     {"plot"},
     {"explore"},
