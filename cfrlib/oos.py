@@ -43,6 +43,7 @@ from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, actio
 from cfrlib.mccfr import _deferred_interrupt, _tree, _whole
 from cfrlib.regret import Variant, find_variant
 from cfrlib.sampling import (
+    LINE,
     RHO,
     ROWS,
     P,
@@ -527,8 +528,8 @@ class OOS:
         actions = max([len(a) for a in self._known.actions_at], default=1)
         entries = 1 if tree is None else len(tree.level_start)  # the longest path
         self._desk = Desk(
-            _records(entries, ENTRY), np.zeros((1, ROWS, actions)), np.zeros(1, np.uint64),
-            np.zeros((1, len(self._known.owner))), np.zeros(3, np.int64),
+            _records(entries, ENTRY), np.zeros((1, ROWS, actions)),
+            np.zeros((1, LINE), np.uint64), np.zeros((1, len(self._known.owner))), np.zeros(3, np.int64),
         )  # fmt: skip
         aim = _records(len(self._known.nodes), AIM)
         aim.mark = IN
@@ -691,7 +692,7 @@ class OOS:
             grown(self._tables.table, sequences), grown(self._tables.memory, infosets),
             self._tables.ledger, self._tables.baseline,
         )  # fmt: skip
-        make_uniform(known.infosets[before:I], self._tables.table)
+        make_uniform(known.infosets, self._tables.table, before, I)
         aim, way, player, delta = self._target
         aim, way = grown(aim, len(known.nodes)), grown(way, infosets)
         self._target = Target(aim, way, player, delta)
