@@ -23,6 +23,9 @@ ALGORITHM = (
     "04_vanilla_cfr",
     "05_cfr_plus",
     "06_discounting_and_prediction",
+    "07_monte_carlo_cfr",
+    "08_robust_sampling",
+    "09_online_search",
 )  # chapters that teach one
 FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
