@@ -17,6 +17,8 @@ from cfrlib.explored import Explored, Records
 from cfrlib.regret import discount
 from cfrlib.sampling import (
     ENTRY,
+    LINE,
+    ROWS,
     SEQUENCE,
     Scheme,
     State,
@@ -87,7 +89,7 @@ def new_tables(known: Explored, baseline: bool) -> Tables:
         _zeros(sequences, SEQUENCE), _zeros(infosets, MEMORY), _zeros(1, LEDGER),
         np.zeros((known.utility.shape[1], sequences if baseline else 0)),
     )  # fmt: skip
-    make_uniform(known.infosets[: known.num_infosets], tables.table)
+    make_uniform(known.infosets, tables.table, 0, known.num_infosets)
     return tables
 
 
@@ -129,16 +131,17 @@ class Lanes(NamedTuple):
     ----------
     walk : record array of ENTRY, shape (lanes, entries)
     scratch : float array, shape (lanes, 3, most actions)
-    state : uint64 array, shape (lanes,)
-        Of the random numbers.
+    state : uint64 array, shape (lanes, LINE)
+        Of the random numbers, in the first column.
     gain : float array, shape (lanes, sequences)
         Sampled regrets.
     sums : record array of SUMS, shape (lanes, infosets)
         ``mass`` is what the current strategy at the infoset counts in the average.
     told : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
         Estimates of the payoff after a sequence, for the baseline: their sum and number.
-    count : int array, shape (lanes, 2)
-        Infosets touched; histories visited.
+    counts : int array, shape (lanes, LINE)
+        Infosets touched; histories visited. Each row of this and of `state` fills a line of
+        the processor's cache: threads that write to the same line would wait for each other.
     """
 
     walk: Records
@@ -147,18 +150,31 @@ class Lanes(NamedTuple):
     gain: Floats
     sums: Records
     told: Floats
-    count: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
 
 
 def new_lanes(
-    lanes: int, entries: int, infosets: int, sequences: int, scratch: Floats, learners: int
+    lanes: int, entries: int, infosets: int, sequences: int, width: int, learners: int
 ) -> Lanes:
-    """Return empty lanes. `learners` is the number of players with a baseline to learn."""
+    """Return empty lanes.
+
+    Parameters
+    ----------
+    lanes, infosets, sequences : int
+        How many.
+    entries : int
+        How many histories a walk can visit.
+    width : int
+        Room to draw from the actions of one decision.
+    learners : int
+        The number of players, if there is a baseline to learn, else 0.
+    """
     return Lanes(
-        _zeros((lanes, entries), ENTRY), scratch, np.zeros(lanes, np.uint64),
-        np.zeros((lanes, sequences)), _zeros((lanes, infosets), SUMS),
+        _zeros((lanes, entries), ENTRY), np.zeros((lanes, ROWS, width)),
+        np.zeros((lanes, LINE), np.uint64), np.zeros((lanes, sequences)),
+        _zeros((lanes, infosets), SUMS),
         np.zeros((lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)),
-        np.zeros((lanes, 2), np.int64),
+        np.zeros((lanes, LINE), np.int64),
     )  # fmt: skip
 
 
@@ -450,9 +466,9 @@ def normalize(infosets: Records, total: Floats, sigma: Floats, n: int) -> None:
 
 
 @kernel
-def make_uniform(infosets: Records, table: Records) -> None:
-    """Write the uniform strategy."""
-    for I in range(len(infosets)):
+def make_uniform(infosets: Records, table: Records, first: int, last: int) -> None:
+    """Write the uniform strategy at infosets first … last - 1."""
+    for I in range(first, last):
         start, stop = infosets[I].start, infosets[I].stop
         for q in range(start, stop):
             table[q].sigma = 1.0 / (stop - start)

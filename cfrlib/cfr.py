@@ -22,8 +22,9 @@ from cfrlib import files
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
-from cfrlib.run import Measured, Run
+from cfrlib.run import Measured, Run, check_weight
 from cfrlib.sequence import (
+    SequenceForm,
     Treeplexes,
     behavior,
     best_response,
@@ -163,6 +164,8 @@ class CFR(Run):
     1000
     """
 
+    _form: SequenceForm
+
     def __init__(
         self,
         game: Game,
@@ -190,13 +193,7 @@ class CFR(Run):
     def _advance(self, count: int) -> float:
         """Run `count` iterations in compiled code and return how long they took."""
         began, v = time.perf_counter(), self.variant
-        try:
-            float(self.iterations + count) ** v.gamma
-        except OverflowError:
-            raise ValueError(
-                f"the weight t^γ of the average overflows after iteration {self.iterations:,} "
-                f"with {v!r}; choose a smaller gamma"
-            ) from None
+        check_weight(v, self.iterations + count)
         iterate(
             self._form.treeplexes, self._tables, self.iterations + 1, count,
             v.alpha, v.beta, v.gamma, v.predictive, self.delay,

@@ -7,13 +7,14 @@ assumed about the rest. Both look the same to the kernels.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Rules, Tree
+from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
+from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints, Rules, Tree
 
 UNKNOWN = -3
 
@@ -93,7 +94,8 @@ class Explored(Rules):
         self.num_histories, self.num_infosets = tree.num_histories, tree.num_infosets
         self.num_sequences = int(tree.player_sequences[-1])
         self.labels, self.actions_at = tree.infoset_label, tree.infoset_actions
-        self.nodes = nodes = np.recarray(tree.num_histories, NODE)
+        nodes: Records = np.recarray(tree.num_histories, NODE)
+        self.nodes = nodes
         nodes.player, nodes.infoset = tree.player, tree.infoset
         nodes.first_child, nodes.num_children = tree.first_child, tree.num_children
         nodes.probability, nodes.cumulative, nodes.correction = tree.probability, 1.0, 1.0
@@ -105,7 +107,8 @@ class Explored(Rules):
             siblings = slice(tree.first_child[k], tree.first_child[k] + tree.num_children[k])
             nodes.cumulative[siblings] = np.cumsum(nodes.probability[siblings])
         self.utility = tree.utility
-        self.infosets = infosets = np.recarray(tree.num_infosets, INFOSET)
+        infosets: Records = np.recarray(tree.num_infosets, INFOSET)
+        self.infosets = infosets
         count = np.array([len(actions) for actions in self.actions_at], np.int32)
         infosets.player, infosets.parent = tree.infoset_player, tree.infoset_parent
         infosets.start, infosets.stop = tree.infoset_start, tree.infoset_start + count
@@ -114,6 +117,10 @@ class Explored(Rules):
         pairs[tree.player_sequences[:-1]] = False
         self.owner[pairs] = np.repeat(np.arange(self.num_infosets), count)
         return self
+
+    def is_unknown(self, k: int) -> bool:
+        """Whether the rules have not been asked yet what history `k` is."""
+        return k in self._history
 
     def expand(self, k: int) -> None:
         """Ask the rules what history `k` is, and enter its children.
@@ -132,8 +139,10 @@ class Explored(Rules):
                 self.not_finite(k, self.utility[k])
             player = TERMINAL
         elif isinstance(node, Decision):
-            self.nodes[k].infoset = self._enter_infoset(k, node)
+            _plain(self.nodes)["infoset"][k] = self._enter_infoset(k, node)
             player, actions = node.player, tuple(node.actions)
+            if k == 0:  # no place for a proposal
+                self._propose(player, (), np.zeros(0))
         elif isinstance(node, Chance):
             self.check_chance(k, node.probabilities)
             player, actions = CHANCE, tuple(node.probabilities)
@@ -142,23 +151,52 @@ class Explored(Rules):
         first = self._enter_children(k, player, actions)
         if isinstance(node, Chance):
             self._enter_chance(k, actions, np.array(list(node.probabilities.values())))
-        self.nodes[k].player = player
+        _plain(self.nodes)["player"][k] = player
         self._history.update((first + n, self.game.step(h, a)) for n, a in enumerate(actions))
         del self._history[k]
+
+    def restore(self, rows: Sequence[tuple[int, str, Sequence[str]]], parents: Ints) -> None:
+        """Enter infosets that an earlier run had met, before it meets any itself.
+
+        Parameters
+        ----------
+        rows : sequence of (player, label, labels of the actions)
+        parents : int array
+            The sequences by which the players arrive.
+        """
+        for (player, label, actions), parent in zip(rows, parents, strict=True):
+            self.infoset_of_label[label] = len(self.known)
+            self.known.append((player, (), -1))
+            self._enter_row(player, label, tuple(actions), int(parent))
+
+    def _recall(self, k: int, node: Decision) -> None:
+        """Learn the actions of an infoset that an earlier run had met."""
+        I = self.infoset_of_label.get(node.infoset)
+        if I is not None and self.known[I][2] == -1:
+            names = tuple(action_label(a) for a in node.actions)
+            if (node.player, names) != (self.known[I][0], self.actions_at[I]):
+                self.fail(
+                    k,
+                    f"infoset {node.infoset!r} of player {node.player} offers {names!r}, but "
+                    f"when the run was saved it was player {self.known[I][0]}'s and offered "
+                    f"{self.actions_at[I]!r}; load the run with the game it was saved from",
+                )
+            self.actions_at[I] = tuple(node.actions)
+            self.known[I] = (node.player, self.actions_at[I], k)
 
     def _enter_children(self, k: int, player: int, actions: tuple[Action, ...]) -> int:
         """Enter the children of `k`, all of them unknown; return the number of the first."""
         first, stop = self.num_histories, self.num_histories + len(actions)
-        self.nodes, self.utility, self._sequence = (
-            grown(array, stop) for array in (self.nodes, self.utility, self._sequence)
-        )
-        new = slice(first, stop)
-        self.nodes[k].first_child, self.nodes[k].num_children = first, len(actions)
-        self.nodes[new] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
-        self.utility[new] = 0.0
+        if stop > len(self.utility):
+            self.nodes, self.utility, self._sequence = (
+                grown(array, stop) for array in (self.nodes, self.utility, self._sequence)
+            )
+        new, nodes = slice(first, stop), _plain(self.nodes)
+        nodes["first_child"][k], nodes["num_children"][k] = first, len(actions)
+        nodes[new] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
         self._sequence[new] = self._sequence[k]
         if player >= 0:
-            start = self.infosets[self.nodes[k].infoset].start
+            start = _plain(self.infosets)["start"][nodes["infoset"][k]]
             self._sequence[new, player] = np.arange(start, start + len(actions))
         self.parent.extend([k] * len(actions))
         self.action.extend(actions)
@@ -167,33 +205,41 @@ class Explored(Rules):
 
     def _enter_chance(self, k: int, actions: Sequence[Action], probability: Floats) -> None:
         """Enter the probabilities of the children of `k`."""
-        new = self.nodes[self.num_histories - len(actions) : self.num_histories]
+        new = _plain(self.nodes)[self.num_histories - len(actions) : self.num_histories]
         if k == 0:
-            probability, new.correction = self._propose(CHANCE, actions, probability)
-        new.probability, new.cumulative = probability, np.cumsum(probability)
+            probability, new["correction"] = self._propose(CHANCE, actions, probability)
+        new["probability"], new["cumulative"] = probability, np.cumsum(probability)
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
         """Return the number of an infoset; check that its player remembers how he came."""
+        if isinstance(node.infoset, str):
+            self._recall(k, node)
         I = self.infoset_number(k, node)
-        arrived_by = self._sequence[k, node.player]
-        if self.num_infosets > I:
-            if self.infosets[I].parent != arrived_by:
-                self.fail(
-                    k,
-                    f"imperfect recall: infoset {node.infoset!r} joins this history with "
-                    f"{self.name(self.known[I][2])}, to which player {node.player} came by "
-                    "other actions, so the player forgets; put the player's own past actions "
-                    "and observations into the label",
-                )
-            return I
-        start, stop = self.num_sequences, self.num_sequences + len(node.actions)
-        self.infosets, self.owner = grown(self.infosets, I + 1), grown(self.owner, stop)
-        self.infosets[I] = (node.player, start, stop, arrived_by)
-        self.owner[start:stop] = I
-        self.labels.append(node.infoset)
-        self.actions_at.append(self.known[I][1])
-        self.num_infosets, self.num_sequences = I + 1, stop
+        arrived_by = int(self._sequence[k, node.player])
+        if self.num_infosets == I:
+            self._enter_row(node.player, node.infoset, self.known[I][1], arrived_by)
+        elif _plain(self.infosets)["parent"][I] != arrived_by:
+            self.fail(
+                k,
+                f"imperfect recall: infoset {node.infoset!r} joins this history with "
+                f"{self.name(self.known[I][2])}, to which player {node.player} came by "
+                "other actions, so the player forgets; put the player's own past actions "
+                "and observations into the label",
+            )
         return I
+
+    def _enter_row(
+        self, player: int, label: str, actions: tuple[Action, ...], arrived_by: int
+    ) -> None:
+        """Give a new infoset its sequences."""
+        I, start = self.num_infosets, self.num_sequences
+        stop = start + len(actions)
+        self.infosets, self.owner = grown(self.infosets, I + 1), grown(self.owner, stop)
+        _plain(self.infosets)[I] = (player, start, stop, arrived_by)
+        self.owner[start:stop] = I
+        self.labels.append(label)
+        self.actions_at.append(actions)
+        self.num_infosets, self.num_sequences = I + 1, stop
 
     def _propose(
         self, player: int, actions: Sequence[Action], probability: Floats
@@ -243,10 +289,21 @@ class Snapshot:
         self.infoset_start = known.infosets.start[:n].copy()
         self.infoset_number = {label: I for I, label in enumerate(self.infoset_label)}
 
+    def fingerprint(self) -> str:
+        """Return a digest of what the game says of itself; its rules are not all known."""
+        kind = type(self.game)
+        name = f"{kind.__module__}.{kind.__qualname__} {self.game!r}"
+        return hashlib.sha256(name.encode()).hexdigest()
+
     @property
     def tree(self) -> Snapshot:
         """Itself: what a table of numbers asks of a tree is here, too."""
         return self
+
+
+def _plain(records: Records) -> Any:
+    """Return the same array without attributes, which are slow outside of compiled code."""
+    return records.view(np.ndarray)
 
 
 def grown(array: Any, size: int, axis: int = 0) -> Any:

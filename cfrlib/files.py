@@ -9,18 +9,16 @@ with a number for each sequence lists player 0's empty sequence, then player 0's
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from cfrlib.game import action_label
-from cfrlib.sequence import SequenceForm
 from cfrlib.tree import Floats
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -48,16 +46,23 @@ class Kind(NamedTuple):
     tables: tuple[str, ...] = ()
 
 
-def fingerprint(form: SequenceForm) -> str:
-    """Return a digest of all that a run depends on: infosets, actions, payoffs, chance."""
-    digest = hashlib.sha256(repr((form.tree.infoset_label, form.tree.infoset_actions)).encode())
-    for arrays in form.treeplexes:
-        digest.update(np.ascontiguousarray(arrays).tobytes())
-    return digest.hexdigest()
+class Described(Protocol):
+    """A game as its files describe it."""
+
+    @property
+    def tree(self) -> Any:
+        """Something with a game, and with the attributes of a Tree that describe infosets."""
+
+    @property
+    def num_sequences(self) -> int:
+        """The length of a vector by sequence."""
+
+    def fingerprint(self) -> str:
+        """Return a digest of the rules, as far as they are known."""
 
 
 def write(
-    path: PathLike, kind: Kind, form: SequenceForm, header: Header, arrays: Mapping[str, Floats]
+    path: PathLike, kind: Kind, form: Described, header: Header, arrays: Mapping[str, Floats]
 ) -> None:
     """Write one file; a file already there is replaced only once the new one is complete."""
     tree = form.tree
@@ -65,7 +70,7 @@ def write(
     whole = {
         "format": kind.format,
         "game": repr(tree.game),
-        "fingerprint": fingerprint(form),
+        "fingerprint": form.fingerprint(),
         **header,
         "infosets": [[int(i), label, [action_label(a) for a in A]] for i, label, A in names],
     }
@@ -87,10 +92,21 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         scratch.unlink(missing_ok=True)
 
 
+def format_of(path: PathLike) -> str:
+    """Return what a file says it is; empty if it does not."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return str(json.loads(str(file["header"]))["format"])
+    except FileNotFoundError:
+        raise
+    except Exception:  # what NumPy and zipfile raise on damage is no closed list
+        return ""
+
+
 def read(
     path: PathLike,
     kind: Kind,
-    form: SequenceForm,
+    form: Described,
     check: Callable[[Header, Arrays], None],
 ) -> tuple[Header, Arrays]:
     """Read one file of that kind, of that game.
@@ -113,7 +129,7 @@ def read(
             raise ValueError(f"format {header['format']!r}")
         if any(array.dtype != np.float64 for array in arrays.values()):
             raise ValueError("not numbers")
-        mine = str(header["fingerprint"]) == fingerprint(form)
+        mine = str(header["fingerprint"]) == form.fingerprint()
         if mine:
             if any(arrays[name].shape != (form.num_sequences,) for name in kind.vectors):
                 raise ValueError("arrays of another size")

@@ -105,6 +105,9 @@ class Terminal:
 Node: TypeAlias = Chance | Decision | Terminal
 
 
+_COMPILED = ("_tree", "_sequence_form")  # what the compiler remembers on a game
+
+
 class Game(ABC):
     """An extensive-form game: subclass it and write :meth:`node`.
 
@@ -144,6 +147,13 @@ class Game(ABC):
     def step(self, h: History, a: Action) -> History:
         """Return the history `h` followed by the action `a`."""
         return (*h, a)
+
+    def __getstate__(self) -> Any:
+        """Pickle the rules, not what was compiled from them."""
+        state = super().__getstate__()
+        if isinstance(state, dict):
+            return {name: state[name] for name in state if name not in _COMPILED}
+        return state
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"

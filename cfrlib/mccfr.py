@@ -8,27 +8,33 @@ unbiased, but noisy.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import signal
 import threading
 import time
 import types
+import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from cfrlib import files, remote
 from cfrlib.batches import (
     AVERAGING,
+    MEMORY,
     Known,
     Lanes,
     Settings,
     Tables,
     ascend,
+    clear,
     close_iteration,
     iterate,
     make_uniform,
@@ -40,13 +46,17 @@ from cfrlib.batches import (
     settle,
     take_up,
 )
-from cfrlib.explored import UNKNOWN, Explored, grown
+from cfrlib.explored import Explored, grown
+from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
-from cfrlib.run import Measured, Run
+from cfrlib.run import Measured, Run, check_weight
 from cfrlib.sampling import (
     MOST_ACTIONS,
-    ROWS,
+    ChanceSampling,
+    External,
+    Outcome,
+    Robust,
     Sampling,
     Scheme,
     begin,
@@ -55,10 +65,25 @@ from cfrlib.sampling import (
     find_sampling,
 )
 from cfrlib.sequence import sequence_form
+from cfrlib.solution import Trace
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
-from cfrlib.tree import Floats, TooLarge, Tree, compile
+from cfrlib.tree import MAX_HISTORIES, Floats, TooLarge, Tree, check_game, compile, estimate
 
+RUN_FILE = Kind(
+    "cfrlib.MCCFR 1", "run", "MCCFR.save",
+    vectors=("regret", "sigma", "total", "best"), tables=("memory", "baseline", "trace"),
+)  # fmt: skip
+PARTIAL_FILE = Kind(
+    "cfrlib.MCCFR explored 1", "run", "MCCFR.save", vectors=(),
+    tables=("regret", "sigma", "total", "memory", "baseline", "trace", "parents"),
+)  # fmt: skip
+_OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
+_SCHEMES: dict[str, Any] = {
+    scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
+}
+WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
 LANES = 16  # a batch is shared out over so many sums, whoever computes them
+HUGE = 20  # a game is not compiled if it is estimated to be so many times too large
 ALL = 2**31 - 1  # k, where it is infinite
 
 
@@ -105,7 +130,11 @@ class MCCFR(Run):
     seed : int, optional
         Two runs with the same seed give the same numbers, however many threads they use.
     threads : int, optional
-        How many to share a batch out to; as many as the machine has processors by default.
+        How many to share a large batch out to; by default, as many as there are processors.
+    jobs : int, optional
+        Share batches out to so many processes instead, through joblib, or to the machines of
+        its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 takes all
+        there are. It pays for batches of many thousand nodes. The numbers stay the same.
     lazy : bool, optional
         Whether to explore the game as the walks go even if it compiles.
 
@@ -143,13 +172,16 @@ class MCCFR(Run):
         delay: int = 0,
         seed: int | None = None,
         threads: int | None = None,
+        jobs: int | None = None,
         lazy: bool | None = None,
     ):
+        check_game(game)
         self.game, self.variant = game, find_variant(variant)
         self.sampling, self.proposal = find_sampling(sampling), proposal
         self.batch = _whole("batch", batch, 1)
         self.delay = _whole("delay", delay, 0)
         self.threads = _whole("threads", os.cpu_count() if threads is None else threads, 1)
+        self.jobs = None if jobs is None else _whole("jobs", jobs, -1)
         self.update, self.baseline = update, baseline
         if update not in ("alternating", "simultaneous"):
             raise ValueError(
@@ -160,11 +192,18 @@ class MCCFR(Run):
         tree = None if lazy else _tree(game, required=lazy is not None)
         self._known = Explored(game, proposal) if tree is None else Explored.of(tree, proposal)
         self.averaging = self._find_averaging(averaging)
+        if jobs is not None and (jobs == 0 or not self._known.whole):
+            raise ValueError(
+                "jobs must be at least 1, or -1, and every process must know the whole game, "
+                f"so it must compile; got jobs={jobs!r}, {self._known!r}"
+            )
+        self._token = uuid.uuid4().hex  # names the run to other processes
         self._form: Any = None if tree is None else sequence_form(game)
         self._tables = new_tables(self._known, baseline is not None)
         self._lanes = self._new_lanes(1 if tree is None else _most_entries(tree, self.sampling))
         key = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self._settings = self._read_settings(key)
+        self._turn: int | None = None  # whose turn it is in an iteration that was begun
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, self._current())
@@ -200,36 +239,36 @@ class MCCFR(Run):
         )  # fmt: skip
 
     def _new_lanes(self, entries: int) -> Lanes:
-        known, lanes = self._known, min(self.batch, LANES)
+        known = self._known
         actions = max([len(actions) for actions in known.actions_at], default=1)
-        return new_lanes(
-            lanes, entries, len(known.infosets), len(known.owner),
-            self._enough(np.zeros((lanes, ROWS, 0)), actions),
+        self._sizes = (
+            entries, len(known.infosets), len(known.owner), self._width(actions),
             self.game.num_players if self.baseline is not None else 0,
         )  # fmt: skip
+        return new_lanes(min(self.batch, LANES), *self._sizes)
 
-    def _enough(self, scratch: Floats, actions: int) -> Floats:
-        """Return room to draw from so many actions."""
-        if 2 < self.sampling.k < actions and self.sampling.epsilon < 1:
-            if actions > MOST_ACTIONS:
-                raise ValueError(
-                    f"{self.sampling!r} needs the inclusion probabilities of uneven draws, "
-                    f"which are computed for at most {MOST_ACTIONS} actions, and "
-                    f"{self.game!r} has an infoset with {actions}; choose k = 1 or 2, or "
-                    "epsilon=1"
-                )
-            actions = 1 << actions
-        return grown(scratch, actions, axis=2)
+    def _width(self, actions: int) -> int:
+        """Return the room it takes to draw from so many actions."""
+        if not (2 < self.sampling.k < actions and self.sampling.epsilon < 1):
+            return actions
+        if actions > MOST_ACTIONS:
+            raise ValueError(
+                f"{self.sampling!r} needs the inclusion probabilities of uneven draws, which "
+                f"are computed for at most {MOST_ACTIONS} actions, and {self.game!r} has an "
+                f"infoset with {actions}; choose k = 1 or 2, or epsilon=1"
+            )
+        return 1 << actions
 
     # ---- iterations --------------------------------------------------------------------------
 
     def _advance(self, count: int) -> float:
         """Run `count` iterations; an interrupt is heard between two of them."""
+        check_weight(self.variant, self.iterations + count)
         began = time.perf_counter()
         if not count:
             self._warm_up()
         with _deferred_interrupt() as interrupted:
-            if self._known.whole and not self._shared:
+            if self._known.whole and not self._shared and self._turn is None:
                 known = Known(*(getattr(self._known, name) for name in Known._fields))
                 iterate(
                     known, self._tables, self._settings, self._lanes, self.iterations + 1, count
@@ -256,32 +295,52 @@ class MCCFR(Run):
                 known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
                 settings.rule, 0, walk, scratch, gain, sums, told, count, 0, 0,
             )  # fmt: skip
-        elif self._shared:
-            self._sample(0, 0, len(walk))
-        else:
+        elif self.jobs is None:
             return
-        open_iteration(tables.ledger, settings, 0)
-        self._take_up(0)
-        close_iteration(tables.ledger, 0)
+        ledger = tables.ledger.copy()
+        open_iteration(ledger, settings, 0)
+        close_iteration(ledger, 0)
+        self._take_up(0)  # of nothing
 
     @property
     def _shared(self) -> bool:
-        """Whether several threads share a batch out."""
-        return self.threads > 1 and self.batch > 1
+        """Whether a batch is shared out: not a small one, which is walked in less time."""
+        steps = max(self.iterations, 1) * self.game.num_players
+        large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
+        return self.jobs is not None or (self.threads > 1 and large)
 
     def _iterate(self, t: int) -> None:
         """Run iteration t as `iterate` does, but share the lanes out, or explore the game."""
-        tables, settings = self._tables, self._settings
-        alternating = self.update == "alternating"
-        open_iteration(tables.ledger, settings, t)
-        for i in range(self.game.num_players):
-            if self._known.whole:
-                list(self._pool.map(partial(self._sample, t, i), range(self.threads)))
+        if self._turn is None:  # else it was begun, and failed
+            open_iteration(self._tables.ledger, self._settings, t)
+            self._turn = 0
+        players, alternating = self.game.num_players, self.update == "alternating"
+        for i in range(self._turn, players):
+            self._walk(t, i)
+            if alternating:
+                self._take_up(i)
+                self._turn = i + 1
+        if not alternating:
+            self._take_up(-1)
+        close_iteration(self._tables.ledger, t)
+        self._turn = None
+
+    def _walk(self, t: int, i: int) -> None:
+        """Take all walks of player i. If that fails, forget them: a new try takes the same."""
+        try:
+            if self.jobs is not None:
+                self._ask(t, i)
+            elif self._known.whole:
+                others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
+                self._sample(t, i, 0)
+                list(others)  # wait for them, and raise what they raise
             else:
                 self._explore(t, i)
-            if alternating or i == self.game.num_players - 1:
-                self._take_up(i if alternating else -1)
-        close_iteration(self._tables.ledger, t)
+        except BaseException:  # unsound rules, a lost worker, an impatient user
+            _, _, _, gain, sums, told, counts = self._lanes
+            for lane in range(len(gain)):
+                clear(self._known.infosets, gain, sums, told, counts, lane)
+            raise
 
     def _take_up(self, i: int) -> None:
         known, (table, memory, ledger, baseline) = self._known, self._tables
@@ -293,7 +352,7 @@ class MCCFR(Run):
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.threads, "cfrlib")
+        return ThreadPoolExecutor(self.threads - 1, "cfrlib")
 
     def _sample(self, t: int, i: int, first: int) -> None:
         """Take the walks of one thread."""
@@ -302,6 +361,17 @@ class MCCFR(Run):
             known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
             self._settings, *lanes, t, i, first, self.threads,
         )  # fmt: skip
+
+    def _ask(self, t: int, i: int) -> None:
+        """Have other processes take the walks."""
+        assert self.jobs is not None
+        task = remote.Task(
+            self._token, self.game, self.proposal, self._settings, self._sizes,
+            len(self._lanes.walk), 0, 1, t, i,
+        )  # fmt: skip
+        sigma = np.array(self._tables.table.sigma)
+        for answer in remote.ask(self.jobs, task, sigma, self._tables.baseline):
+            remote.put(self._known.infosets, self._lanes, answer)
 
     def _explore(self, t: int, i: int) -> None:
         """Take all walks of a batch, asking the rules about histories not met before."""
@@ -328,22 +398,31 @@ class MCCFR(Run):
     def _make_room(self, k: int, entries: int) -> None:
         """Ask what history k is, if it is unknown, and make room for what it brings."""
         known, before = self._known, self._known.num_infosets
-        if known.nodes[k].player == UNKNOWN:
+        if known.is_unknown(k):
             known.expand(k)
-        infosets, sequences = len(known.infosets), len(known.owner)
-        self._tables = Tables(
-            grown(self._tables.table, sequences), grown(self._tables.memory, infosets),
-            self._tables.ledger,
-            grown(self._tables.baseline, sequences if self.baseline is not None else 0, axis=1),
-        )  # fmt: skip
-        make_uniform(known.infosets[before : known.num_infosets], self._tables.table)
-        walk, scratch, state, gain, sums, told, count = self._lanes
-        actions = int(known.nodes[k].num_children)
-        self._lanes = Lanes(
-            grown(walk, entries + actions, axis=1), self._enough(scratch, actions), state,
-            grown(gain, sequences, axis=1), grown(sums, infosets, axis=1),
-            grown(told, sequences if told.shape[2] else 0, axis=2), count,
-        )  # fmt: skip
+        if known.num_infosets > before:
+            self._grow(len(known.infosets), len(known.owner), len(known.actions_at[-1]))
+            make_uniform(known.infosets, self._tables.table, before, known.num_infosets)
+        entries += int(known.nodes[k].num_children)
+        if entries > self._lanes.walk.shape[1]:
+            self._lanes = self._lanes._replace(walk=grown(self._lanes.walk, entries, axis=1))
+
+    def _grow(self, infosets: int, sequences: int, actions: int) -> None:
+        """Make the tables and lanes longer where they are too short."""
+        tables, lanes, width = self._tables, self._lanes, self._width(actions)
+        if infosets > len(tables.memory) or sequences > len(tables.table):
+            learn = self.baseline is not None
+            self._tables = Tables(
+                grown(tables.table, sequences), grown(tables.memory, infosets), tables.ledger,
+                grown(tables.baseline, sequences if learn else 0, axis=1),
+            )  # fmt: skip
+            self._lanes = lanes = lanes._replace(
+                gain=grown(lanes.gain, sequences, axis=1),
+                sums=grown(lanes.sums, infosets, axis=1),
+                told=grown(lanes.told, sequences if learn else 0, axis=2),
+            )
+        if width > lanes.scratch.shape[2]:
+            self._lanes = lanes._replace(scratch=grown(lanes.scratch, width, axis=2))
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -358,12 +437,12 @@ class MCCFR(Run):
         return int(self._tables.ledger[0].nodes)
 
     @property
-    def average(self) -> InfosetTable:
+    def average(self) -> Strategy | PartialStrategy:
         """The average strategy up to now: a `Strategy`, or a `PartialStrategy`."""
         return self._strategy(self._average())
 
     @property
-    def current(self) -> InfosetTable:
+    def current(self) -> Strategy | PartialStrategy:
         """The strategy that the next iteration will use."""
         return self._strategy(self._current())
 
@@ -385,14 +464,14 @@ class MCCFR(Run):
     def _labels(self) -> Any:
         return self._form if self._known.whole else self._known.snapshot()
 
-    def _strategy(self, sigma: Floats) -> InfosetTable:
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         if self._known.whole:
             return Strategy.from_vector(self._form, sigma)
         return PartialStrategy(self._labels, sigma)
 
     def _current(self) -> Floats:
         known = self._known
-        sigma = self._tables.table.sigma[: known.num_sequences].copy()
+        sigma: Floats = self._tables.table.sigma[: known.num_sequences].copy()
         sigma[known.owner[: known.num_sequences] < 0] = 1.0
         return sigma
 
@@ -413,6 +492,112 @@ class MCCFR(Run):
         if self.proposal is not None:
             parts.append("first event of chance drawn from a proposal")
         return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return (
+            f"MCCFR({self.game!r}, {self.variant.name!r}, {self._describe}) after "
+            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
+        )
+
+    def copy(self) -> Self:
+        """Return a run that stands where this one does and goes its own way from here."""
+        other = copy.copy(self)
+        other.__dict__.pop("_pool", None)
+        if not self._known.whole:
+            other._known = copy.deepcopy(self._known, {id(self.game): self.game})
+        other._tables = Tables._make(table.copy() for table in self._tables)
+        other._lanes = Lanes._make(array.copy() for array in self._lanes)
+        other._rows = [list(row) for row in self._rows]
+        return other
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+
+        The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``memory``
+        has a row for each infoset, ``baseline`` one for each player, ``trace`` the rows of the
+        trace; the header has the rest, the key of the random numbers included.
+        :mod:`cfrlib.files` describes the form. A file that is already there is replaced only
+        once the new one is complete.
+        """
+        known, (table, memory, ledger, baseline) = self._known, self._tables
+        q, n = known.num_sequences, known.num_infosets
+        header = {
+            "variant": asdict(self.variant),
+            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
+            **{name: getattr(self, name) for name in _OPTIONS},
+            "proposal": self._drawn_first(),
+            "key": int(self._settings.key),
+            "ledger": list(ledger[0].item()),
+            "turn": self._turn,
+            "seconds": self.seconds,
+            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
+        }
+        arrays = {name: np.array(table[name][:q]) for name in ("regret", "sigma", "total")}
+        arrays["memory"] = np.array([memory[name][:n] for name in MEMORY.fields or ()])
+        arrays["baseline"] = baseline[:, :q]
+        arrays["trace"] = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
+        if known.whole:
+            arrays["best"] = self._best.sigma
+            files.write(path, RUN_FILE, self._form, header, arrays)
+        else:
+            arrays["parents"] = known.infosets.parent[:n].astype(np.float64)
+            files.write(path, PARTIAL_FILE, known.snapshot(), header, arrays)
+
+    def _drawn_first(self) -> list[float] | None:
+        """Return the proposal in the order of the outcomes."""
+        if self.proposal is None:
+            return None
+        node: Any = self.game.node(self.game.root())
+        return [float(self.proposal[a]) for a in node.actions]
+
+    @classmethod
+    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
+        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+
+        A game that was explored is explored anew: histories are not in the file, and until an
+        infoset is met again its actions are known by their labels only.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        whole = files.format_of(path) != PARTIAL_FILE.format
+        form: Any = sequence_form(game) if whole else Explored(game).snapshot()
+
+        def check(header: Header, arrays: Arrays) -> None:
+            Variant(**header["variant"])
+            if header["sampling"][0] not in _SCHEMES or arrays["trace"].shape[1:] != (
+                len(Trace.COLUMNS),
+            ):
+                raise ValueError(f"header {header!r}")
+
+        header, arrays = files.read(path, RUN_FILE if whole else PARTIAL_FILE, form, check)
+        name, parameters = header["sampling"]
+        self = cls(
+            game, Variant(**header["variant"]), sampling=_SCHEMES[name](**parameters),
+            proposal=_first_chance(game, header["proposal"]), lazy=not whole, threads=threads,
+            **{option: header[option] for option in _OPTIONS},
+        )  # fmt: skip
+        if not whole:
+            self._known.restore(header["infosets"], arrays["parents"].astype(np.int32))
+            self._tables = new_tables(self._known, self.baseline is not None)
+            self._lanes = self._new_lanes(1)
+        self._settings = self._read_settings(np.uint64(header["key"]))
+        table, memory, ledger, baseline = self._tables
+        for field in ("regret", "sigma", "total"):
+            table[field][: len(arrays[field])] = arrays[field]
+        for field, row in zip(MEMORY.fields or (), arrays["memory"], strict=True):
+            memory[field][: len(row)] = row
+        ledger[0] = tuple(header["ledger"])
+        baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
+        self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
+        self._turn = header["turn"]
+        best = arrays["best"] if whole else self._current()
+        self._best = Measured(**header["best"], sigma=best)
+        return self
 
 
 @contextmanager
@@ -446,14 +631,32 @@ def _whole(name: str, value: int | None, least: int) -> int:
     return int(value)
 
 
+def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:
+    """Return a proposal that was read from a file."""
+    if drawn is None:
+        return None
+    node: Any = game.node(game.root())
+    return dict(zip(node.actions, drawn, strict=True))
+
+
 def _tree(game: Game, required: bool) -> Tree | None:
     """Return the compiled game, or None if it is too large for that."""
+    if not required and not hasattr(game, "_tree") and _huge(game):
+        return None
     try:
         return compile(game)
     except TooLarge:
         if required:
             raise
         return None
+
+
+def _huge(game: Game) -> bool:
+    """Whether a rough estimate says that there is no point in trying to compile a game."""
+    try:
+        return estimate(game, seed=0) > HUGE * MAX_HISTORIES
+    except Exception:  # the rules are unsound, as compiling will say in a better way
+        return False
 
 
 def _most_entries(tree: Tree, sampling: Sampling) -> int:

@@ -20,7 +20,7 @@ from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.sequence import SequenceForm
 from cfrlib.solution import Solution, Trace
-from cfrlib.strategy import Strategy
+from cfrlib.strategy import PartialStrategy, Strategy
 from cfrlib.tree import Floats
 
 BAR_DELAY = 2.0  # seconds before a progress bar shows
@@ -206,7 +206,7 @@ class Run(ABC):
         """Return the strategy the next iteration will use, by sequence."""
 
     @abstractmethod
-    def _strategy(self, sigma: Floats) -> Strategy:
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         """Name the numbers of a strategy."""
 
     @property
@@ -262,6 +262,17 @@ class Run(ABC):
             float(self.iterations), float(self.nodes), self.seconds,
             average.exploitability, average.value, current.exploitability,
         ]  # fmt: skip
+
+
+def check_weight(variant: Variant, t: int) -> None:
+    """Raise a ValueError if the weight of iteration t in the average is beyond all floats."""
+    try:
+        float(t) ** variant.gamma
+    except OverflowError:
+        raise ValueError(
+            f"the weight t^γ of the average overflows before iteration {t + 1:,} with "
+            f"{variant!r}; choose a smaller gamma"
+        ) from None
 
 
 def _next_checkpoint(t: int) -> int:

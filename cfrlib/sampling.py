@@ -24,7 +24,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64  # type: ignore[attr-defined]
+from numba import uint64
 
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.sequence import lean as kernel
@@ -147,36 +147,36 @@ def find_sampling(sampling: str | Sampling) -> Sampling:
 
 # ---- randomness ------------------------------------------------------------------------------
 
-State: TypeAlias = npt.NDArray[np.uint64]  # shape (lanes,)
+State: TypeAlias = npt.NDArray[np.uint64]  # shape (lanes, LINE), see `batches.Lanes`
+LINE = 8  # words of 8 bytes in a cache line
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @kernel
-def mix(z: int) -> int:
+def mix(z: np.uint64) -> np.uint64:
     """Scramble 64 bits, one to one."""
-    z = uint64(z)
     z = (z ^ (z >> uint64(30))) * MIX1
     z = (z ^ (z >> uint64(27))) * MIX2
     return z ^ (z >> uint64(31))
 
 
 @kernel
-def begin(state: State, lane: int, key: int, t: int, i: int, number: int) -> None:
+def begin(state: State, lane: int, key: np.uint64, t: int, i: int, number: int) -> None:
     """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
 
     Each walk has numbers of its own, so it does not matter who takes it, or when.
     """
-    z = mix(uint64(key) + GOLDEN * uint64(t))
+    z = mix(key + GOLDEN * uint64(t))
     z = mix(z + GOLDEN * uint64(i + 1))
-    state[lane] = mix(z + GOLDEN * uint64(number + 1))
+    state[lane, 0] = mix(z + GOLDEN * uint64(number + 1))
 
 
 @kernel
 def uniform(state: State, lane: int) -> float:
     """Return the next random number in [0, 1): SplitMix64 (Steele, Lea & Flood, 2014)."""
-    state[lane] += GOLDEN
-    return float(mix(state[lane]) >> uint64(11)) * 2.0**-53
+    state[lane, 0] += GOLDEN
+    return float(mix(state[lane, 0]) >> uint64(11)) * 2.0**-53
 
 
 @kernel
@@ -189,6 +189,8 @@ def draw_chance(state: State, lane: int, nodes: Records, start: int, stop: int) 
             stop = middle
         else:
             start = middle
+    while nodes[start].probability == 0.0:  # the sum of the others has been rounded down
+        start -= 1
     return start
 
 
@@ -302,18 +304,17 @@ def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
         raise ValueError(f"p must hold probabilities above 0 that sum to 1, got {p!r}")
     if k < 1 or k != int(k):
         raise ValueError(f"k must be a whole number, at least 1, got {k!r}")
-    if 2 < k < len(first) and len(first) > MOST_ACTIONS:
-        raise ValueError(f"at most {MOST_ACTIONS} actions for k above 2, got {len(first)}")
-    scratch = new_scratch(1, len(first), subsets=2 < k < len(first))
+    even = (first == first[0]).all()
+    if 2 < k < len(first) and len(first) > MOST_ACTIONS and not even:
+        raise ValueError(
+            f"at most {MOST_ACTIONS} uneven actions for k above 2, got {len(first)}"
+        )
+    width = len(first) if even or not 2 < k < len(first) else 1 << len(first)
+    scratch = np.zeros((1, ROWS, width))
     scratch[0, P, : len(first)] = scratch[0, RHO, : len(first)] = first
     if k > 1:
         include(scratch, 0, len(first), int(k))
     return scratch[0, RHO, : len(first)].copy()
-
-
-def new_scratch(lanes: int, actions: int, subsets: bool) -> Floats:
-    """Return room to work on one decision, with so many actions, in each lane."""
-    return np.zeros((lanes, ROWS, 1 << actions if subsets else actions))
 
 
 # ---- one walk --------------------------------------------------------------------------------
@@ -345,7 +346,8 @@ ENTRY = np.dtype(
         ("tried", "i4"),  # how many these are
         ("rho", "f8"),  # probability with which the walk goes on with it, given its parent
         ("weight", "f8"),  # what a regret here counts: 1 / Π ρ over the traverser's choices …
-        # … up to here, times Π σ over those of opponents whose actions are all tried
+        # … up to here, times Π σ over those of opponents whose actions are all tried, times
+        # f_c / σ'_c if the first event of chance is drawn from a proposal σ'_c
         ("drawn", "f8"),  # probability with which the walk gets here
         ("value", "f8"),  # û, the estimate of the traverser's expected payoff from here on
     ],
@@ -383,7 +385,8 @@ def descend(
                 e.tried = 0
             elif h.player == CHANCE:
                 c = draw_chance(state, lane, nodes, child, child + actions)
-                enter(walk[lane, n], c, 1.0, e.weight, e.drawn * nodes[c].probability)
+                weight = e.weight * nodes[c].correction
+                enter(walk[lane, n], c, 1.0, weight, e.drawn * nodes[c].probability)
             elif h.player == i:
                 start = infosets[h.infoset].start
                 choose(start, child, actions, table, scheme, walk, scratch, state, lane, k, n)

@@ -14,6 +14,7 @@ Sequence form after von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,7 +30,7 @@ kernel = njit(cache=True, error_model="numpy", nogil=True)
 # The same for kernels that call each other at every step of a walk. They are compiled into one
 # piece, and may not make arrays, so that Numba need not count references to those they are
 # given: both would cost more per call than the step that is computed.
-lean: Any = njit(cache=True, error_model="numpy", nogil=True, forceinline=True, _nrt=False)
+lean: Any = njit(cache=True, error_model="numpy", nogil=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]
 
 # Numba need not ask whether an unsigned index counts from the end of an array.
 Indices: TypeAlias = npt.NDArray[np.uint32]
@@ -175,6 +176,14 @@ class SequenceForm:
         for i in range(self.num_players):
             gradient(self.treeplexes, i, x, g)
         return g
+
+    def fingerprint(self) -> str:
+        """Return a digest of all that a run depends on: infosets, actions, payoffs, chance."""
+        names = (self.tree.infoset_label, self.tree.infoset_actions)
+        digest = hashlib.sha256(repr(names).encode())
+        for arrays in self.treeplexes:
+            digest.update(np.ascontiguousarray(arrays).tobytes())
+        return digest.hexdigest()
 
     def __repr__(self) -> str:
         rows = len(self.treeplexes.leaf_payoff)

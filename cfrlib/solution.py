@@ -14,7 +14,7 @@ from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.sequence import sequence_form
-from cfrlib.strategy import Strategy, check_probabilities
+from cfrlib.strategy import PartialStrategy, Strategy, check_probabilities
 from cfrlib.tree import Floats
 
 UPDATES = ("alternating", "simultaneous", "best response")
@@ -117,9 +117,9 @@ class Solution(NamedTuple):
     """
 
     game: Game
-    strategy: Strategy
-    current: Strategy
-    best: Strategy
+    strategy: Strategy | PartialStrategy
+    current: Strategy | PartialStrategy
+    best: Strategy | PartialStrategy
     value: float
     exploitability: float
     nash_conv: float
@@ -138,7 +138,7 @@ class Solution(NamedTuple):
     def guarantee(self) -> str:
         """What theory promises about the average strategy of this kind of game."""
         if math.isnan(self.exploitability):
-            return "not known: the game is not compiled, only what sampling met of it"
+            return "exploitability not known: sampling met only a part of the game"
         tree = sequence_form(self.game).tree
         if tree.num_players == 2 and tree.zero_sum:
             return "two-player zero-sum: exploitability goes to 0"
@@ -150,11 +150,18 @@ class Solution(NamedTuple):
             ("method", f"{self.variant.name}, {_updates(self.update, self.delay)}"),
             *([("sampling", self.sampling)] if self.sampling else []),
             ("iterations", f"{self.iterations:,} ({self.nodes:,} nodes, {self.seconds:.2g} s)"),
+            *self._measured(),
+            ("guarantee", self.guarantee),
+        ]
+
+    def _measured(self) -> list[tuple[str, str]]:
+        if math.isnan(self.exploitability):
+            return [("infosets met", f"{len(self.strategy):,}")]
+        return [
             ("value of player 0", f"{self.value:+.9f}"),
             ("exploitability", f"{self.exploitability:.3e} (NashConv {self.nash_conv:.3e})"),
             ("  of last iterate", f"{self.current_exploitability:.3e}"),
             ("  of best so far", f"{self.best_exploitability:.3e}"),
-            ("guarantee", self.guarantee),
         ]
 
     def __repr__(self) -> str:
@@ -177,7 +184,17 @@ class Solution(NamedTuple):
 
         The arrays ``strategy``, ``current`` and ``best`` hold a probability for each sequence,
         ``trace`` the rows of the trace; :mod:`cfrlib.files` describes the rest.
+
+        Raises
+        ------
+        ValueError
+            If the game was not compiled: then save the run itself.
         """
+        if isinstance(self.strategy, PartialStrategy):
+            raise ValueError(
+                f"{self.game!r} was explored, not compiled, so its infosets are not all known; "
+                "save the run instead: MCCFR.save"
+            )
         header = {name: getattr(self, name) for name in _SCALARS}
         header["variant"] = asdict(self.variant)
         arrays = {

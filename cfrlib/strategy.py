@@ -53,7 +53,8 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
     @property
     def game(self) -> Game:
         """The game it is for."""
-        return self._form.tree.game
+        game: Game = self._form.tree.game
+        return game
 
     @property
     def values_by_sequence(self) -> Floats:
@@ -84,7 +85,7 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         return iter(self._form.tree.infoset_label)
 
     def __len__(self) -> int:
-        return self._form.tree.num_infosets
+        return int(self._form.tree.num_infosets)
 
     def _shown(self) -> tuple[list[tuple[str, str, list[str]]], int]:
         """Return the rows to show as words, and how many are left out."""
@@ -153,6 +154,8 @@ class Strategy(InfosetTable):
     def __init__(self, game: Game, probabilities: Mapping[str, Mapping[Action, float]]):
         form = sequence_form(game)
         super().__init__(form, _read(form, probabilities))
+
+    _form: SequenceForm
 
     @classmethod
     def from_vector(cls, form: SequenceForm, sigma: Floats) -> Strategy:

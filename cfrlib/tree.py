@@ -31,6 +31,7 @@ from cfrlib.game import (
 CHANCE = -1
 TERMINAL = -2
 
+MAX_HISTORIES = 2_000_000  # that `compile` enters unless told otherwise
 ESTIMATES, WIDTH = 10, 100  # a game too large is sampled so often, so wide at every history
 PATIENCE = 2.0  # seconds to spend on that, unless the first time takes longer
 BYTES_PER_HISTORY = 300  # while compiling and solving, measured on liar's dice and Kuhn poker
@@ -161,7 +162,7 @@ class Tree:
         )
 
 
-def compile(game: Game, *, max_histories: int = 2_000_000, max_depth: int = 1_000) -> Tree:
+def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 1_000) -> Tree:
     """Walk all histories of `game`, check the rules, and return flat arrays.
 
     The result is remembered on the game object; solvers call this for you. Call it yourself
@@ -189,6 +190,16 @@ def compile(game: Game, *, max_histories: int = 2_000_000, max_depth: int = 1_00
     >>> cfr.compile(cfr.games.KuhnPoker())
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
+    check_game(game)
+    tree: Tree | None = getattr(game, "_tree", None)
+    if tree is None:
+        tree = _Walk(game, max_histories, max_depth).tree()
+        object.__setattr__(game, "_tree", tree)
+    return tree
+
+
+def check_game(game: object) -> None:
+    """Raise a ValueError unless `game` is one."""
     if isinstance(game, type) and issubclass(game, Game):
         raise ValueError(
             f"{game.__name__} is a class of games; make one of them: {game.__name__}()"
@@ -198,11 +209,6 @@ def compile(game: Game, *, max_histories: int = 2_000_000, max_depth: int = 1_00
             f"expected a Game, got {type(game).__name__}: subclass cfrlib.Game, or use one of "
             "cfrlib.games, e.g. cfrlib.games.KuhnPoker()"
         )
-    tree: Tree | None = getattr(game, "_tree", None)
-    if tree is None:
-        tree = _Walk(game, max_histories, max_depth).tree()
-        object.__setattr__(game, "_tree", tree)
-    return tree
 
 
 class Rules:
@@ -519,7 +525,7 @@ class _Walk(Rules):
         sizes: list[float] = []
         try:
             while len(sizes) < ESTIMATES and time.perf_counter() - began < PATIENCE:
-                sizes.append(self.estimate(len(sizes)))
+                sizes.append(estimate(self.game, len(sizes), self.max_depth))
         except Exception:  # the rules break where compile has not been
             self.fail(
                 0,
@@ -544,29 +550,30 @@ class _Walk(Rules):
             "samples histories and needs no tree: cfrlib.MCCFR"
         )
 
-    def estimate(self, seed: int) -> float:
-        """Estimate the number of histories by heuristic sampling (Chen, 1992).
 
-        Of all histories of one depth with as many actions only one is followed, chosen at
-        random, and counts for all of them.
-        """
-        rng, total = random.Random(seed), 0.0
-        level: dict[int, tuple[float, History]] = {0: (1.0, self.game.root())}
-        for _ in range(self.max_depth + 1):
-            deeper: dict[int, tuple[float, History]] = {}
-            for weight, h in level.values():
-                total += weight
-                node = self.game.node(h)
-                actions = () if isinstance(node, Terminal) else tuple(node.actions)
-                tried = rng.sample(actions, min(len(actions), WIDTH))
-                weight *= len(actions) / max(len(tried), 1)
-                for a in tried:
-                    child = self.game.step(h, a)
-                    after = self.game.node(child)
-                    kind = 0 if isinstance(after, Terminal) else len(after.actions)
-                    before, kept = deeper.get(kind, (0.0, child))
-                    if rng.random() * (before + weight) < weight:
-                        kept = child
-                    deeper[kind] = (before + weight, kept)
-            level = deeper
-        return total
+def estimate(game: Game, seed: int, max_depth: int = 1_000) -> float:
+    """Estimate the number of histories by heuristic sampling (Chen, 1992).
+
+    Of all histories of one depth with as many actions only one is followed, chosen at
+    random, and counts for all of them.
+    """
+    rng, total = random.Random(seed), 0.0
+    level: dict[int, tuple[float, History]] = {0: (1.0, game.root())}
+    for _ in range(max_depth + 1):
+        deeper: dict[int, tuple[float, History]] = {}
+        for weight, h in level.values():
+            total += weight
+            node = game.node(h)
+            actions = () if isinstance(node, Terminal) else tuple(node.actions)
+            tried = rng.sample(actions, min(len(actions), WIDTH))
+            weight *= len(actions) / max(len(tried), 1)
+            for a in tried:
+                child = game.step(h, a)
+                after = game.node(child)
+                kind = 0 if isinstance(after, Terminal) else len(after.actions)
+                before, kept = deeper.get(kind, (0.0, child))
+                if rng.random() * (before + weight) < weight:
+                    kept = child
+                deeper[kind] = (before + weight, kept)
+        level = deeper
+    return total

@@ -8,11 +8,13 @@ import pytest
 from games import TableGame
 
 import cfrlib as cfr
-import cfrlib.cfr as module
+import cfrlib.cfr
+import cfrlib.run as module
 from cfrlib import Decision, Terminal
+from cfrlib.cfr import UPDATES
 from cfrlib.games import KuhnPoker
 
-RUNS = [(variant, update) for variant in cfr.VARIANTS for update in module.UPDATES]
+RUNS = [(variant, update) for variant in cfr.VARIANTS for update in UPDATES]
 ARRAYS = ("regret", "sigma", "plan", "total")
 
 
@@ -180,7 +182,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
     tmp_path, kuhn, monkeypatch, moment
 ):
     run, path = cfr.CFR(kuhn, "dcfr"), tmp_path / "kuhn.npz"
-    original = module.iterate
+    original = cfrlib.cfr.iterate
 
     def interrupted(form, tables, first, count, *options):
         if first > 40 and moment == "before":
@@ -190,7 +192,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "iterate", interrupted)
+        patch.setattr(cfrlib.cfr, "iterate", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run.run(100)
     assert 40 <= run.iterations < 100

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-import cfrlib.cfr as module
+import cfrlib.run as module
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.sequence import backup, behavior
 

@@ -27,6 +27,7 @@ LEVELS = [
     {"explored"},  # of tree only
     {"sampling"},
     {"batches"},
+    {"remote"},
     {"mccfr"},
     {"oos"},
     {"solving"},

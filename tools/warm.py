@@ -26,6 +26,9 @@ def main() -> None:
         cfr.exploitability(game, strategy)
         for update in cfr.cfr.UPDATES:
             cfr.solve(game, "cfr", 10, update=update)
+        for sampling in ("chance", cfr.Robust(2, 0.5)):
+            for lazy in (None, True):
+                cfr.MCCFR(game, sampling=sampling, batch=2, lazy=lazy, seed=0).run(2)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         cfr.CFR(kuhn).run(10).save(path)

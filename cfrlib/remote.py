@@ -1,0 +1,147 @@
+"""Shares of a batch taken by other processes, here or on other machines, through joblib.
+
+A task carries the rules of the game, the current strategy and which lanes to walk; its answer
+is what the lanes add up. Each worker compiles a game once and keeps it. Lanes are put back
+where they belong, so the numbers are those of one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cfrlib.batches import Known, Lanes, Settings, new_lanes, sample
+from cfrlib.explored import Explored, Records
+from cfrlib.game import Action, Game
+from cfrlib.sampling import SEQUENCE
+from cfrlib.tree import Floats, Ints, compile
+
+KEPT = 4  # games a worker remembers
+
+
+class Task(NamedTuple):
+    """What a worker is asked to do.
+
+    Attributes
+    ----------
+    token : str
+        Names the run: the same game, proposal and sizes of lanes.
+    game, proposal
+        The rules.
+    settings : Settings
+    sizes : tuple
+        Arguments of :func:`cfrlib.batches.new_lanes`, but for the number of lanes.
+    lanes, first, step : int
+        How many lanes the batch has, and that first, first + step, … are asked for.
+    t, i : int
+        The iteration and the traverser.
+    """
+
+    token: str
+    game: Game
+    proposal: Mapping[Action, float] | None
+    settings: Settings
+    sizes: tuple[Any, ...]
+    lanes: int
+    first: int
+    step: int
+    t: int
+    i: int
+
+
+class Answer(NamedTuple):
+    """What one lane adds up, at the infosets it touched only."""
+
+    lane: int
+    touched: Ints
+    mass: Floats
+    gain: Floats
+    told: Floats
+    nodes: int
+
+
+_kept: dict[str, tuple[Known, Lanes, Records]] = {}
+
+
+def work(task: Task, sigma: Floats, baseline: Floats) -> list[Answer]:
+    """Take the walks of some lanes; runs in the worker."""
+    if task.token not in _kept:
+        while len(_kept) >= KEPT:
+            del _kept[next(iter(_kept))]
+        explored = Explored.of(compile(task.game), task.proposal)
+        entries, infosets, sequences, width, learners = task.sizes
+        _kept[task.token] = (
+            Known(*(getattr(explored, name) for name in Known._fields)),
+            new_lanes(task.lanes, entries, infosets, sequences, width, learners),
+            np.zeros(len(sigma), SEQUENCE).view(np.recarray),
+        )
+    known, lanes, table = _kept[task.token]
+    table.sigma[:] = sigma
+    sample(
+        known.nodes, known.utility, known.infosets, table, baseline, task.settings, *lanes,
+        task.t, task.i, task.first, task.step,
+    )  # fmt: skip
+    return [_take(known.infosets, lanes, n) for n in range(task.first, task.lanes, task.step)]
+
+
+def put(infosets: Records, lanes: Lanes, answer: Answer) -> None:
+    """Add the sums of a lane that another process walked to those it has here."""
+    n, touched, sums = answer.lane, answer.touched, lanes.sums
+    q = _sequences(infosets, touched)
+    new = touched[~sums.is_touched[n, touched]]
+    before = lanes.counts[n, 0]
+    sums.touched[n, before : before + len(new)] = new
+    sums.is_touched[n, new] = True
+    sums.mass[n, touched] += answer.mass
+    lanes.gain[n, q] += answer.gain
+    if lanes.told.shape[2]:
+        lanes.told[n][:, q] += answer.told
+    lanes.counts[n, :2] += len(new), answer.nodes
+
+
+def _take(infosets: Records, lanes: Lanes, n: int) -> Answer:
+    """Return the sums of one lane, and clear it."""
+    count, nodes = lanes.counts[n, :2]
+    touched = lanes.sums.touched[n, :count].copy()
+    q = _sequences(infosets, touched)
+    told = lanes.told[n][:, q] if lanes.told.shape[2] else lanes.told[n]
+    answer = Answer(n, touched, lanes.sums.mass[n, touched], lanes.gain[n, q], told, int(nodes))
+    lanes.sums.is_touched[n, touched], lanes.sums.mass[n, touched] = False, 0.0
+    lanes.gain[n, q], lanes.counts[n] = 0.0, 0
+    if lanes.told.shape[2]:
+        lanes.told[n][:, q] = 0.0
+    return answer
+
+
+def _sequences(infosets: Records, touched: Ints) -> Ints:
+    """Return the sequences of some infosets."""
+    start, count = infosets.start[touched], (infosets.stop - infosets.start)[touched]
+    skip = np.repeat(start - np.concatenate(([0], np.cumsum(count)[:-1])), count)
+    sequences: Ints = (skip + np.arange(len(skip))).astype(np.int32)
+    return sequences
+
+
+def ask(jobs: int, task: Task, sigma: Floats, baseline: Floats) -> Iterator[Answer]:
+    """Share the lanes of `task` out to so many workers of joblib's current backend.
+
+    Raises
+    ------
+    ImportError
+        If joblib is not installed.
+    """
+    try:
+        from joblib import Parallel, delayed, effective_n_jobs
+    except ImportError:
+        raise ImportError(
+            "jobs= needs joblib, which is not installed; run: pip install joblib "
+            "(threads= needs nothing more)"
+        ) from None
+    shares = min(effective_n_jobs(jobs), task.lanes)
+    calls = (
+        delayed(work)(task._replace(first=first, step=shares), sigma, baseline)
+        for first in range(shares)
+    )
+    for answers in Parallel(n_jobs=shares)(calls):
+        yield from answers

@@ -1,0 +1,125 @@
+"""Batches shared out to threads, processes and a cluster: the same numbers every time."""
+
+import pickle
+import sys
+
+import joblib
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib import mccfr, remote
+
+CASES = {
+    "external": {"sampling": "external", "batch": 40},
+    "robust, baseline, lazy average": {
+        "variant": "cfr+", "sampling": cfr.Robust(2, 0.6), "batch": 33, "baseline": 0.5,
+        "averaging": "lazy",
+    },
+    "outcome, simultaneous, discounts": {
+        "variant": "dcfr", "sampling": "outcome", "batch": 7, "update": "simultaneous",
+    },
+}  # fmt: skip
+case = pytest.mark.parametrize("options", CASES.values(), ids=CASES)
+
+
+def same(a, b):
+    """Whether two runs hold the same numbers, bit for bit."""
+    tables = zip(a._tables, b._tables, strict=True)
+    return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in tables)
+
+
+@pytest.fixture(scope="module")
+def leduc():
+    return cfr.games.LeducPoker()
+
+
+@pytest.fixture
+def always_share(monkeypatch):
+    monkeypatch.setattr(mccfr, "WORTH_SHARING", 0)
+
+
+@case
+@pytest.mark.parametrize("threads", [2, 3, 20])
+def test_threads_change_nothing(leduc, always_share, options, threads):
+    alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(12)
+    shared = cfr.MCCFR(leduc, seed=1, threads=threads, **options).run(12)
+    assert "_pool" in shared.__dict__  # or this compares nothing
+    assert same(alone, shared)
+
+
+def test_small_batches_are_not_shared(leduc):
+    run = cfr.MCCFR(leduc, batch=10, threads=4, seed=0).run(20)
+    assert "_pool" not in run.__dict__
+
+
+@case
+def test_processes_change_nothing(leduc, options):
+    alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(6)
+    shared = cfr.MCCFR(leduc, seed=1, jobs=2, **options).run(6)
+    assert same(alone, shared)
+
+
+def test_a_proposal_goes_along(leduc):
+    deals = leduc.node(leduc.root()).actions
+    weight = np.arange(1.0, len(deals) + 1)
+    proposal = dict(zip(deals, weight / weight.sum(), strict=True))
+    options = {"proposal": proposal, "batch": 20, "seed": 2}
+    alone = cfr.MCCFR(leduc, **options).run(4)
+    assert same(alone, cfr.MCCFR(leduc, jobs=2, **options).run(4))
+    assert not same(alone, cfr.MCCFR(leduc, batch=20, seed=2).run(4))
+
+
+@pytest.mark.slow
+def test_a_cluster_of_two_processes_changes_nothing(leduc):
+    from distributed import Client, LocalCluster
+
+    options = {"variant": "cfr+", "sampling": cfr.Robust(2), "batch": 100, "seed": 3}
+    alone = cfr.MCCFR(leduc, threads=1, **options).run(10)
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster, Client(cluster) as client, joblib.parallel_config("dask"):
+        assert len(client.run(lambda: None)) == 2  # two processes answered
+        shared = cfr.MCCFR(leduc, jobs=-1, **options).run(10)
+    assert same(alone, shared)
+
+
+def test_a_saved_run_goes_on_anywhere(leduc, tmp_path):
+    options = {"batch": 30, "baseline": 0.4, "seed": 5}
+    whole = cfr.MCCFR(leduc, **options).run(20)
+    cfr.MCCFR(leduc, jobs=2, **options).run(8).save(tmp_path / "run.npz")
+    assert same(whole, cfr.MCCFR.load(tmp_path / "run.npz", leduc).run(12))
+
+
+def test_a_worker_keeps_a_few_games():
+    baseline = np.zeros((2, 0))
+    for n in range(remote.KEPT + 3):
+        run = cfr.MCCFR(cfr.games.KuhnPoker(3 + n), batch=4, seed=0)
+        task = remote.Task(run._token, run.game, None, run._settings, run._sizes, 4, 0, 1, 1, 0)
+        answers = remote.work(task, np.array(run._tables.table.sigma), baseline)
+        assert [answer.lane for answer in answers] == [0, 1, 2, 3]
+    assert len(remote._kept) == remote.KEPT
+
+
+def test_a_pickled_game_is_its_rules(leduc):
+    cfr.solve(leduc, iterations=1)
+    copy = pickle.loads(pickle.dumps(leduc))
+    assert repr(copy) == repr(leduc)
+    assert {"_tree", "_sequence_form"} <= set(vars(leduc)) - set(vars(copy))
+    assert cfr.compile(copy) is not cfr.compile(leduc)
+    assert cfr.compile(copy).infoset_label == cfr.compile(leduc).infoset_label
+
+
+def test_without_joblib_the_error_says_how_to_get_it(leduc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(ImportError, match="pip install joblib"):
+        cfr.MCCFR(leduc, batch=4, jobs=2).run(1)
+
+
+@pytest.mark.parametrize(
+    "options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}, {"jobs": 2, "lazy": True}]
+)
+def test_jobs_that_make_no_sense(leduc, options):
+    with pytest.raises(ValueError, match="jobs must be"):
+        cfr.MCCFR(leduc, **options)
