@@ -43,6 +43,7 @@ from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, actio
 from cfrlib.mccfr import _deferred_interrupt, _tree, _whole
 from cfrlib.regret import Variant, find_variant
 from cfrlib.sampling import (
+    LINE,
     RHO,
     ROWS,
     P,
@@ -56,7 +57,7 @@ from cfrlib.sampling import (
 )
 from cfrlib.sequence import behavior, sequence_form
 from cfrlib.sequence import lean as kernel
-from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
+from cfrlib.strategy import PartialStrategy, Regrets, Strategy
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints
 
 # ---- where the target is ---------------------------------------------------------------------
@@ -527,8 +528,9 @@ class OOS:
         actions = max([len(a) for a in self._known.actions_at], default=1)
         entries = 1 if tree is None else len(tree.level_start)  # the longest path
         self._desk = Desk(
-            _records(entries, ENTRY), np.zeros((1, ROWS, actions)), np.zeros(1, np.uint64),
-            np.zeros((1, len(self._known.owner))), np.zeros(3, np.int64),
+            _records(entries, ENTRY), np.zeros((1, ROWS, actions)),
+            np.zeros((1, LINE), np.uint64), np.zeros((1, len(self._known.owner))),
+            np.zeros(3, np.int64),
         )  # fmt: skip
         aim = _records(len(self._known.nodes), AIM)
         aim.mark = IN
@@ -691,7 +693,7 @@ class OOS:
             grown(self._tables.table, sequences), grown(self._tables.memory, infosets),
             self._tables.ledger, self._tables.baseline,
         )  # fmt: skip
-        make_uniform(known.infosets[before:I], self._tables.table)
+        make_uniform(known.infosets, self._tables.table, before, I)
         aim, way, player, delta = self._target
         aim, way = grown(aim, len(known.nodes)), grown(way, infosets)
         self._target = Target(aim, way, player, delta)
@@ -887,7 +889,7 @@ class OOS:
         return self._known.num_infosets
 
     @property
-    def average(self) -> InfosetTable:
+    def average(self) -> Strategy | PartialStrategy:
         """The average strategy up to now: a `Strategy`, or a `PartialStrategy`.
 
         What to play. Where nothing is known it is uniform.
@@ -898,7 +900,7 @@ class OOS:
         return self._strategy(sigma)
 
     @property
-    def current(self) -> InfosetTable:
+    def current(self) -> Strategy | PartialStrategy:
         """The strategy that the next iteration will use."""
         known = self._known
         sigma = self._tables.table.sigma[: known.num_sequences].copy()
@@ -906,12 +908,12 @@ class OOS:
         return self._strategy(sigma)
 
     @property
-    def regrets(self) -> InfosetTable:
+    def regrets(self) -> Regrets:
         """Cumulative sampled regrets R(I, a), in units of the game."""
         labels = self._form if self._known.whole else self._known.snapshot()
         return Regrets(labels, self._tables.table.regret[: self._known.num_sequences])
 
-    def _strategy(self, sigma: Floats) -> InfosetTable:
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         if self._known.whole:
             return Strategy.from_vector(self._form, sigma)
         return PartialStrategy(self._known.snapshot(), sigma)
