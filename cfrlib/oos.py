@@ -57,7 +57,7 @@ from cfrlib.sampling import (
 )
 from cfrlib.sequence import behavior, sequence_form
 from cfrlib.sequence import lean as kernel
-from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
+from cfrlib.strategy import PartialStrategy, Regrets, Strategy
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints
 
 # ---- where the target is ---------------------------------------------------------------------
@@ -529,7 +529,8 @@ class OOS:
         entries = 1 if tree is None else len(tree.level_start)  # the longest path
         self._desk = Desk(
             _records(entries, ENTRY), np.zeros((1, ROWS, actions)),
-            np.zeros((1, LINE), np.uint64), np.zeros((1, len(self._known.owner))), np.zeros(3, np.int64),
+            np.zeros((1, LINE), np.uint64), np.zeros((1, len(self._known.owner))),
+            np.zeros(3, np.int64),
         )  # fmt: skip
         aim = _records(len(self._known.nodes), AIM)
         aim.mark = IN
@@ -888,7 +889,7 @@ class OOS:
         return self._known.num_infosets
 
     @property
-    def average(self) -> InfosetTable:
+    def average(self) -> Strategy | PartialStrategy:
         """The average strategy up to now: a `Strategy`, or a `PartialStrategy`.
 
         What to play. Where nothing is known it is uniform.
@@ -899,7 +900,7 @@ class OOS:
         return self._strategy(sigma)
 
     @property
-    def current(self) -> InfosetTable:
+    def current(self) -> Strategy | PartialStrategy:
         """The strategy that the next iteration will use."""
         known = self._known
         sigma = self._tables.table.sigma[: known.num_sequences].copy()
@@ -907,12 +908,12 @@ class OOS:
         return self._strategy(sigma)
 
     @property
-    def regrets(self) -> InfosetTable:
+    def regrets(self) -> Regrets:
         """Cumulative sampled regrets R(I, a), in units of the game."""
         labels = self._form if self._known.whole else self._known.snapshot()
         return Regrets(labels, self._tables.table.regret[: self._known.num_sequences])
 
-    def _strategy(self, sigma: Floats) -> InfosetTable:
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         if self._known.whole:
             return Strategy.from_vector(self._form, sigma)
         return PartialStrategy(self._known.snapshot(), sigma)

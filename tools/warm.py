@@ -29,6 +29,8 @@ def main() -> None:
         for sampling in ("chance", cfr.Robust(2, 0.5)):
             for lazy in (None, True):
                 cfr.MCCFR(game, sampling=sampling, batch=2, lazy=lazy, seed=0).run(2)
+    for lazy in (None, True):
+        cfr.OOS(kuhn, lazy=lazy, seed=0).search((("Q", "K"), "check", "bet"), iterations=5)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         cfr.CFR(kuhn).run(10).save(path)
