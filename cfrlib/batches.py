@@ -281,8 +281,10 @@ def open_iteration(ledger: Records, settings: Settings, t: int) -> None:
     b.weight = float(t - settings.delay) ** settings.gamma if t > settings.delay else 0.0
     b.weights += b.weight
     b.positive, b.negative = discount(t, settings.alpha), discount(t, settings.beta)
-    b.positive_now = b.positive_before + np.log(b.positive)
-    b.negative_now = b.negative_before + np.log(b.negative)
+    b.positive_now, b.negative_now = b.positive_before, b.negative_before
+    if b.positive != 1.0 or b.negative != 1.0:
+        b.positive_now += np.log(b.positive)
+        b.negative_now += np.log(b.negative)
 
 
 @kernel
@@ -313,8 +315,9 @@ def take_up(
         own, mass = i == -1 or i == infosets[I].player, b.weight * sums[0, I].mass
         if own and rule != OPPONENT and rule != FULL:
             mass = own_mass(infosets, owner, table, memory, b.weights, rule, I, mass)
-        for q in range(infosets[I].start, infosets[I].stop):
-            table[q].total += mass * table[q].sigma
+        if mass != 0.0:
+            for q in range(infosets[I].start, infosets[I].stop):
+                table[q].total += mass * table[q].sigma
     for j in range(count[0, 0]):
         I = sums[0, j].touched
         if i == -1 or i == infosets[I].player:
@@ -384,9 +387,9 @@ def add_regrets(
     """
     b, m = ledger[0], memory[I]
     due0, due1 = overdue(b.positive_before, m.positive), overdue(b.negative_before, m.negative)
-    start, stop, total = infosets[I].start, infosets[I].stop, 0.0
+    start, stop, total, share = infosets[I].start, infosets[I].stop, 0.0, 1.0 / settings.batch
     for q in range(start, stop):
-        s, r = table[q], gain[0, q] / settings.batch
+        s, r = table[q], gain[0, q] * share
         R = s.regret * (due0 if s.regret > 0.0 else due1) + r
         R *= b.positive if R > 0.0 else b.negative
         s.regret = R

@@ -14,9 +14,21 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints, Rules, Tree
+from cfrlib.tree import (
+    CHANCE,
+    MAX_HISTORIES,
+    TERMINAL,
+    Floats,
+    Ints,
+    Rules,
+    TooLarge,
+    Tree,
+    compile,
+    estimate,
+)
 
 UNKNOWN = -3
+HUGE = 20  # a game is not compiled if it is estimated to be so many times too large
 
 
 # Records, because a walk reads most fields of one history, or one infoset, at a time.
@@ -299,6 +311,26 @@ class Snapshot:
     def tree(self) -> Snapshot:
         """Itself: what a table of numbers asks of a tree is here, too."""
         return self
+
+
+def tree_if_it_fits(game: Game, required: bool) -> Tree | None:
+    """Return the compiled game, or None if it is too large for that."""
+    if not required and not hasattr(game, "_tree") and _huge(game):
+        return None
+    try:
+        return compile(game)
+    except TooLarge:
+        if required:
+            raise
+        return None
+
+
+def _huge(game: Game) -> bool:
+    """Whether a rough estimate says that there is no point in trying to compile a game."""
+    try:
+        return estimate(game, seed=0) > HUGE * MAX_HISTORIES
+    except Exception:  # the rules are unsound, as compiling will say in a better way
+        return False
 
 
 def _plain(records: Records) -> Any:

@@ -11,14 +11,10 @@ from __future__ import annotations
 import copy
 import math
 import os
-import signal
-import threading
 import time
-import types
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property, partial
 from typing import Any, Self
@@ -46,11 +42,11 @@ from cfrlib.batches import (
     settle,
     take_up,
 )
-from cfrlib.explored import Explored, grown
+from cfrlib.explored import Explored, grown, tree_if_it_fits
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
-from cfrlib.run import Measured, Run, check_weight
+from cfrlib.run import Measured, Run, check_weight, deferred_interrupt, whole_number
 from cfrlib.sampling import (
     MOST_ACTIONS,
     ChanceSampling,
@@ -67,7 +63,7 @@ from cfrlib.sampling import (
 from cfrlib.sequence import sequence_form
 from cfrlib.solution import Trace
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
-from cfrlib.tree import MAX_HISTORIES, Floats, TooLarge, Tree, check_game, compile, estimate
+from cfrlib.tree import Floats, Tree, check_game
 
 RUN_FILE = Kind(
     "cfrlib.MCCFR 1", "run", "MCCFR.save",
@@ -82,8 +78,7 @@ _SCHEMES: dict[str, Any] = {
     scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
 }
 WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
-LANES = 16  # a batch is shared out over so many sums, whoever computes them
-HUGE = 20  # a game is not compiled if it is estimated to be so many times too large
+LANES = 8  # a batch is shared out over so many sums, whoever computes them
 ALL = 2**31 - 1  # k, where it is infinite
 
 
@@ -178,10 +173,12 @@ class MCCFR(Run):
         check_game(game)
         self.game, self.variant = game, find_variant(variant)
         self.sampling, self.proposal = find_sampling(sampling), proposal
-        self.batch = _whole("batch", batch, 1)
-        self.delay = _whole("delay", delay, 0)
-        self.threads = _whole("threads", os.cpu_count() if threads is None else threads, 1)
-        self.jobs = None if jobs is None else _whole("jobs", jobs, -1)
+        self.batch = whole_number("batch", batch, 1)
+        self.delay = whole_number("delay", delay, 0)
+        self.threads = whole_number(
+            "threads", os.cpu_count() if threads is None else threads, 1
+        )
+        self.jobs = None if jobs is None else whole_number("jobs", jobs, -1)
         self.update, self.baseline = update, baseline
         if update not in ("alternating", "simultaneous"):
             raise ValueError(
@@ -189,7 +186,7 @@ class MCCFR(Run):
             )
         if baseline is not None and not 0 <= baseline <= 1:
             raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
-        tree = None if lazy else _tree(game, required=lazy is not None)
+        tree = None if lazy else tree_if_it_fits(game, required=lazy is not None)
         self._known = Explored(game, proposal) if tree is None else Explored.of(tree, proposal)
         self.averaging = self._find_averaging(averaging)
         if jobs is not None and (jobs == 0 or not self._known.whole):
@@ -267,7 +264,7 @@ class MCCFR(Run):
         began = time.perf_counter()
         if not count:
             self._warm_up()
-        with _deferred_interrupt() as interrupted:
+        with deferred_interrupt() as interrupted:
             if self._known.whole and not self._shared and self._turn is None:
                 known = Known(*(getattr(self._known, name) for name in Known._fields))
                 iterate(
@@ -600,63 +597,12 @@ class MCCFR(Run):
         return self
 
 
-@contextmanager
-def _deferred_interrupt() -> Iterator[list[int]]:
-    """Hear Ctrl-C when the block is over; the list is not empty once it was pressed.
-
-    Pressed again, it takes effect at once.
-    """
-    heard: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield heard
-        return
-
-    def hear(number: int, frame: types.FrameType | None) -> None:
-        heard.append(number)
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, hear)
-    try:
-        yield heard
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if heard:
-        raise KeyboardInterrupt
-
-
-def _whole(name: str, value: int | None, least: int) -> int:
-    """Return an argument that must be a whole number."""
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return int(value)
-
-
 def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:
     """Return a proposal that was read from a file."""
     if drawn is None:
         return None
     node: Any = game.node(game.root())
     return dict(zip(node.actions, drawn, strict=True))
-
-
-def _tree(game: Game, required: bool) -> Tree | None:
-    """Return the compiled game, or None if it is too large for that."""
-    if not required and not hasattr(game, "_tree") and _huge(game):
-        return None
-    try:
-        return compile(game)
-    except TooLarge:
-        if required:
-            raise
-        return None
-
-
-def _huge(game: Game) -> bool:
-    """Whether a rough estimate says that there is no point in trying to compile a game."""
-    try:
-        return estimate(game, seed=0) > HUGE * MAX_HISTORIES
-    except Exception:  # the rules are unsound, as compiling will say in a better way
-        return False
 
 
 def _most_entries(tree: Tree, sampling: Sampling) -> int:

@@ -38,10 +38,10 @@ from cfrlib.batches import (
     normalize,
     open_iteration,
 )
-from cfrlib.explored import UNKNOWN, Explored, Records, grown
+from cfrlib.explored import UNKNOWN, Explored, Records, grown, tree_if_it_fits
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
-from cfrlib.mccfr import _deferred_interrupt, _tree, _whole
 from cfrlib.regret import Variant, find_variant
+from cfrlib.run import deferred_interrupt, whole_number
 from cfrlib.sampling import (
     LINE,
     RHO,
@@ -514,7 +514,7 @@ class OOS:
                 f"{game.num_players}: what a walk adds to the average would depend on the "
                 'strategies of third players; use cfrlib.MCCFR(..., sampling="outcome")'
             )
-        tree = None if lazy else _tree(game, required=lazy is not None)
+        tree = None if lazy else tree_if_it_fits(game, required=lazy is not None)
         self.game, self.variant = game, find_variant(variant)
         self.epsilon, self.delta = float(epsilon), float(delta)
         self._known = Explored(game) if tree is None else Explored.of(tree)
@@ -593,7 +593,7 @@ class OOS:
         began = time.perf_counter()
         self._aim(at)
         chunk = 10_000 if self._known.whole and seconds == math.inf else 1  # some 20 ms
-        with _deferred_interrupt() as interrupted:
+        with deferred_interrupt() as interrupted:
             while self.iterations < end and self.nodes < nodes_end and not interrupted:
                 asked = time.perf_counter()
                 if asked - began >= seconds:
@@ -620,9 +620,9 @@ class OOS:
             raise ValueError(f"seconds must be a number above 0, got {seconds!r}")
         end, nodes_end = 2**62, 2**62
         if iterations is not None:
-            end = self.iterations + _whole("iterations", iterations, 1)
+            end = self.iterations + whole_number("iterations", iterations, 1)
         if nodes is not None:
-            nodes_end = self.nodes + _whole("nodes", nodes, 1)
+            nodes_end = self.nodes + whole_number("nodes", nodes, 1)
         return end, nodes_end, math.inf if seconds is None else seconds
 
     def _run(self, end: int, nodes_end: int) -> None:
@@ -999,7 +999,7 @@ class OOS:
             If an argument is not accepted.
         """
         self._limits(nodes, seconds, iterations)
-        _whole("games", games, 1)
+        whole_number("games", games, 1)
         if seat not in (None, 0, 1):
             raise ValueError(f"seat must be 0, 1 or None, to take turns; got {seat!r}")
         if isinstance(opponent, OOS):
@@ -1092,7 +1092,7 @@ class OOS:
         for I in range(known.num_infosets):
             below.setdefault(int(known.owner[known.infosets[I].parent]), []).append(I)
         plans = np.zeros(form.num_sequences)
-        for seeds in np.random.SeedSequence(seed).spawn(_whole("runs", runs, 1)):
+        for seeds in np.random.SeedSequence(seed).spawn(whole_number("runs", runs, 1)):
             sigma = form.uniform()
             first = self.copy()
             first._settings = first._settings._replace(key=_key(seeds))

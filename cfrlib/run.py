@@ -6,10 +6,15 @@ What the solvers share. Each adds what an iteration is, and the strategies it le
 from __future__ import annotations
 
 import math
+import signal
 import sys
+import threading
 import time
+import types
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -108,6 +113,7 @@ class Run(ABC):
     seconds: float
     _form: SequenceForm | None  # None: the tree is not known, nor what a strategy is worth
     _rows: list[list[float]]
+    _chunk = 1  # iterations between two looks at the clock
     _best: Measured
 
     def run(
@@ -152,7 +158,7 @@ class Run(ABC):
                 f"{self.game!r}: it is explored on the way, not compiled; give iterations or "
                 "seconds"
             )
-        first, chunk = self.iterations, 1
+        first = self.iterations
         if not first:  # compile before the clock and the bar start
             self._advance(0)
             self._measure(self._average())
@@ -163,9 +169,9 @@ class Run(ABC):
         try:
             while self.iterations < end and not (reached or bar.late):
                 checkpoint = _next_checkpoint(self.iterations)
-                step = min(chunk, min(end, checkpoint, look) - self.iterations)
-                if self._advance(step) < 0.05:
-                    chunk *= 2
+                step = min(self._chunk, min(end, checkpoint, look) - self.iterations)
+                if self._advance(step) < 0.05 and step == self._chunk:
+                    self._chunk *= 2
                 if self.iterations == checkpoint:
                     self._checkpoint()
                 if until is not None and self.iterations in (look, end):
@@ -273,6 +279,37 @@ def check_weight(variant: Variant, t: int) -> None:
             f"the weight t^γ of the average overflows before iteration {t + 1:,} with "
             f"{variant!r}; choose a smaller gamma"
         ) from None
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[list[int]]:
+    """Hear Ctrl-C when the block is over; the list is not empty once it was pressed.
+
+    Pressed again, it takes effect at once.
+    """
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+
+    def hear(number: int, frame: types.FrameType | None) -> None:
+        heard.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, hear)
+    try:
+        yield heard
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def whole_number(name: str, value: int | None, least: int) -> int:
+    """Return an argument that must be a whole number."""
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
+    return int(value)
 
 
 def _next_checkpoint(t: int) -> int:
