@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -43,8 +44,10 @@ def explorables(page: Path) -> list[Explorable]:
     names: dict[str, Any] = {"__name__": "__main__"}
     with mock.patch.object(Explorable, "__init__", note), mock.patch("builtins.print"):
         last = max(n for n, source in enumerate(cells(page)) if "Explorable(" in source)
-        for source in cells(page)[: last + 1]:
-            exec(compile(plain.transform_cell(source), str(page), "exec"), names)
+        for n, cell in enumerate(cells(page)[: last + 1]):
+            source, name = plain.transform_cell(cell), f"{page}, cell {n}"
+            linecache.cache[name] = len(source), None, source.splitlines(True), name  # inspect
+            exec(compile(source, name, "exec"), names)
     return made
 
 
