@@ -843,7 +843,7 @@ def test_imperfect_recall_met_on_the_way_names_both_histories():
 
 def test_a_game_too_large_to_compile_is_explored(monkeypatch):
     small = partial(cfr.compile, max_histories=50)
-    monkeypatch.setattr("cfrlib.mccfr.compile", small)
+    monkeypatch.setattr("cfrlib.explored.compile", small)
     run, lazy = (
         MCCFR(KuhnPoker(), sampling="outcome", seed=1, lazy=lazy).run(50)
         for lazy in (None, True)
