@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.explored import Explored, Records
+from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.regret import discount
 from cfrlib.sampling import (
     ENTRY,
@@ -22,7 +22,6 @@ from cfrlib.sampling import (
     SEQUENCE,
     Scheme,
     State,
-    V,
     begin,
     descend,
     enter,
@@ -32,6 +31,7 @@ from cfrlib.sequence import lean as kernel
 from cfrlib.tree import Floats, Ints
 
 # How to add up the average: see `MCCFR`.
+LANES = 8  # a batch is shared out over so many sums, whoever computes them
 AVERAGING = ("opponent", "lazy", "full", "stochastic", "optimistic", "own")
 OPPONENT, LAZY, FULL, STOCHASTIC, OPTIMISTIC, OWN = range(6)
 
@@ -86,15 +86,26 @@ def new_tables(known: Explored, baseline: bool) -> Tables:
     """Return the tables of a run that has not begun: uniform strategies."""
     infosets, sequences = len(known.infosets), len(known.owner)
     tables = Tables(
-        _zeros(sequences, SEQUENCE), _zeros(infosets, MEMORY), _zeros(1, LEDGER),
+        records(sequences, SEQUENCE), records(infosets, MEMORY), records(1, LEDGER),
         np.zeros((known.utility.shape[1], sequences if baseline else 0)),
     )  # fmt: skip
     make_uniform(known.infosets, tables.table, 0, known.num_infosets)
     return tables
 
 
-def _zeros(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Records:
-    return np.zeros(shape, dtype).view(np.recarray)
+def grow_tables(tables: Tables, known: Explored, before: int) -> Tables:
+    """Return the tables with room for all infosets, uniform from number `before` on.
+
+    They are the same arrays as long as these have room.
+    """
+    infosets, sequences = len(known.infosets), len(known.owner)
+    learned = sequences if tables.baseline.shape[1] else 0
+    tables = Tables(
+        grown(tables.table, sequences), grown(tables.memory, infosets), tables.ledger,
+        grown(tables.baseline, learned, axis=1),
+    )  # fmt: skip
+    make_uniform(known.infosets, tables.table, before, known.num_infosets)
+    return tables
 
 
 MEMORY = np.dtype(
@@ -121,7 +132,7 @@ LEDGER = np.dtype(
     align=True,
 )
 # What a lane adds up, for each infoset: a record also lists one of the infosets touched.
-SUMS = np.dtype([("mass", "f8"), ("touched", "i4"), ("is_touched", "?")], align=True)
+SUMS = np.dtype([("mass", "f8"), ("touched", "u4"), ("is_touched", "?")], align=True)
 
 
 class Lanes(NamedTuple):
@@ -130,7 +141,7 @@ class Lanes(NamedTuple):
     Attributes
     ----------
     walk : record array of ENTRY, shape (lanes, entries)
-    scratch : float array, shape (lanes, 3, most actions)
+    scratch : float array, shape (lanes, ROWS, most actions)
     state : uint64 array, shape (lanes, LINE)
         Of the random numbers, in the first column.
     gain : float array, shape (lanes, sequences)
@@ -170,9 +181,9 @@ def new_lanes(
         The number of players, if there is a baseline to learn, else 0.
     """
     return Lanes(
-        _zeros((lanes, entries), ENTRY), np.zeros((lanes, ROWS, width)),
+        records((lanes, entries), ENTRY), np.zeros((lanes, ROWS, width)),
         np.zeros((lanes, LINE), np.uint64), np.zeros((lanes, sequences)),
-        _zeros((lanes, infosets), SUMS),
+        records((lanes, infosets), SUMS),
         np.zeros((lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)),
         np.zeros((lanes, LINE), np.int64),
     )  # fmt: skip
@@ -190,85 +201,112 @@ def sample(
     """Take the walks of player i in iteration t in the lanes first, first + step, …."""
     for lane in range(first, len(walk), step):
         for number in range(lane, settings.batch, len(walk)):
-            begin(state, lane, settings.key, t, i, number)
+            begin(state[lane], settings.key, t, i, number)
             enter(walk[lane, 0], 0, 1.0, 1.0, 1.0)
             _, n = descend(
-                nodes, infosets, table, settings.scheme, i, walk, scratch, state, lane, 0, 1
-            )
+                nodes, infosets, table, settings.scheme, i, walk[lane], scratch[lane],
+                state[lane], 0, 1,
+            )  # fmt: skip
             ascend(
-                nodes, utility, infosets, table, baseline, settings.rule, i, walk, scratch,
-                gain, sums, told, count, lane, n,
+                nodes, utility, infosets, table, baseline, settings.rule, i, walk[lane],
+                gain[lane], sums[lane], told[lane], count[lane], n,
             )  # fmt: skip
 
 
 @kernel
 def ascend(
     nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
-    rule: int, i: int, walk: Records, scratch: Floats, gain: Floats, sums: Records,
-    told: Floats, count: Counts, lane: int, n: int,
+    rule: int, i: int, walk: Records, gain: Floats, sums: Records, told: Floats,
+    count: Counts, n: int,
 ) -> None:  # fmt: skip
     """Go up a walk of n histories; add up what it says about regrets and the average."""
     for k in range(n - 1, -1, -1):
-        e = walk[lane, k]
+        e = walk[k]
         h = nodes[e.node]
-        e.value = evaluate(nodes, utility, infosets, table, baseline, i, walk, scratch, lane, k)
+        e.value = evaluate(nodes, utility, infosets, table, baseline, i, walk, k)
         if h.player >= 0:
-            start, s = infosets[h.infoset].start, sums[lane, h.infoset]
+            start, s = infosets[h.infoset].start, sums[h.infoset]
             if h.player == i:
-                for a in range(h.num_children):
-                    gain[lane, start + a] += (scratch[lane, V, a] - e.value) * e.weight
+                for q in range(start, start + h.num_children):
+                    b = baseline[i, q] if baseline.shape[1] else 0.0
+                    gain[q] += (b - e.value) * e.weight
+                for m in range(e.first, e.first + e.tried):
+                    q = start + (walk[m].node - h.first_child)
+                    gain[q] += walk[m].excess * e.weight
                 if rule in (OWN, STOCHASTIC):
                     s.mass += 1.0 if rule == OWN else 1.0 / e.drawn
             elif rule == OPPONENT:
                 s.mass += e.weight
-            if told.shape[2]:
+            if told.shape[1]:
                 for m in range(e.first, e.first + e.tried):
-                    q = start + walk[lane, m].node - h.first_child
-                    told[lane, i, q, 0] += walk[lane, m].value
-                    told[lane, i, q, 1] += 1.0
-            touch(sums, count, lane, h.infoset)
-    count[lane, 1] += n
+                    q = start + (walk[m].node - h.first_child)
+                    told[i, q, 0] += walk[m].value
+                    told[i, q, 1] += 1.0
+            touch(sums, count, h.infoset)
+    count[1] += n
 
 
 @kernel
-def touch(sums: Records, count: Counts, lane: int, I: int) -> None:
+def touch(sums: Records, count: Counts, I: int) -> None:
     """Note that infoset I has sums in this lane."""
-    if not sums[lane, I].is_touched:
-        sums[lane, I].is_touched = True
-        sums[lane, count[lane, 0]].touched = I
-        count[lane, 0] += 1
+    if not sums[I].is_touched:
+        sums[I].is_touched = True
+        sums[count[0]].touched = I
+        count[0] += 1
 
 
 @kernel
-def merge(infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts) -> None:
-    """Add the sums of all lanes to those of the first, always in the same order."""
-    for lane in range(1, len(gain)):
-        for j in range(count[lane, 0]):
-            I = sums[lane, j].touched
-            touch(sums, count, 0, I)
-            sums[0, I].mass += sums[lane, I].mass
-            for q in range(infosets[I].start, infosets[I].stop):
-                gain[0, q] += gain[lane, q]
-                for i in range(told.shape[1] if told.shape[2] else 0):
-                    told[0, i, q, 0] += told[lane, i, q, 0]
-                    told[0, i, q, 1] += told[lane, i, q, 1]
-        count[0, 1] += count[lane, 1]
-        clear(infosets, gain, sums, told, count, lane)
+def forget(infosets: Records, gain: Floats, sums: Records, told: Floats, I: int) -> None:
+    """Set the sums of a lane at infoset I back to 0."""
+    sums[I].is_touched, sums[I].mass = False, 0.0
+    for q in range(infosets[I].start, infosets[I].stop):
+        gain[q] = 0.0
+        for i in range(told.shape[0] if told.shape[1] else 0):
+            told[i, q, 0] = told[i, q, 1] = 0.0
 
 
 @kernel
-def clear(
-    infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, lane: int
-) -> None:
-    """Forget the sums of one lane."""
+def clear(infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts) -> None:
+    """Forget all sums of a lane."""
+    for j in range(count[0]):
+        forget(infosets, gain, sums, told, sums[j].touched)
+    count[0] = count[1] = 0
+
+
+@kernel
+def add(
+    infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, to: int,
+    lane: int,
+) -> None:  # fmt: skip
+    """Add the sums of one lane to those of another, and forget them."""
     for j in range(count[lane, 0]):
         I = sums[lane, j].touched
-        sums[lane, I].is_touched, sums[lane, I].mass = False, 0.0
+        touch(sums[to], count[to], I)
+        sums[to, I].mass += sums[lane, I].mass
         for q in range(infosets[I].start, infosets[I].stop):
-            gain[lane, q] = 0.0
+            gain[to, q] += gain[lane, q]
             for i in range(told.shape[1] if told.shape[2] else 0):
-                told[lane, i, q, 0] = told[lane, i, q, 1] = 0.0
-    count[lane, 0] = count[lane, 1] = 0
+                told[to, i, q, 0] += told[lane, i, q, 0]
+                told[to, i, q, 1] += told[lane, i, q, 1]
+    count[to, 1] += count[lane, 1]
+    clear(infosets, gain[lane], sums[lane], told[lane], count[lane])
+
+
+@kernel
+def merge(
+    infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, first: int,
+    step: int,
+) -> None:  # fmt: skip
+    """Add up the lanes first, first + step, …, as far as that needs no other lane.
+
+    Always in the same pairs, which lie LANES / 2 apart at first, then LANES / 4, …, 1: so one
+    who took every second lane can add up his own, and the sums do not depend on it.
+    """
+    apart = LANES // 2
+    while apart > 0 and apart % step == 0:
+        for lane in range(first, min(apart, len(gain) - apart), step):
+            add(infosets, gain, sums, told, count, lane, lane + apart)
+        apart //= 2
 
 
 # ---- iterations ------------------------------------------------------------------------------
@@ -305,11 +343,11 @@ def take_up(
     With i = -1, those of all players.
     """
     rule, b = settings.rule, ledger[0]
-    merge(infosets, gain, sums, told, count)
+    merge(infosets, gain, sums, told, count, 0, 1)
     if rule == FULL:
         add_plans(infosets, owner, table, memory, i, b.weight)
     elif rule == LAZY:
-        sort_touched(sums, count[0, 0])
+        sort_touched(sums[0], count[0, 0])
     for j in range(count[0, 0]):
         I = sums[0, j].touched
         own, mass = i == -1 or i == infosets[I].player, b.weight * sums[0, I].mass
@@ -321,11 +359,12 @@ def take_up(
     for j in range(count[0, 0]):
         I = sums[0, j].touched
         if i == -1 or i == infosets[I].player:
-            add_regrets(infosets, table, memory, ledger, settings, gain, I)
+            add_regrets(infosets, table, memory, ledger, settings, gain[0], I)
         if told.shape[2]:
-            learn(infosets, baseline, told, I, settings.decay)
+            learn(infosets, baseline, told[0], I, settings.decay)
+        forget(infosets, gain[0], sums[0], told[0], I)
     b.nodes += count[0, 1]
-    clear(infosets, gain, sums, told, count, 0)
+    count[0, 0] = count[0, 1] = 0
 
 
 @kernel
@@ -334,11 +373,11 @@ def sort_touched(sums: Records, n: int) -> None:
     gap = n // 2
     while gap > 0:
         for j in range(gap, n):
-            I, k = sums[0, j].touched, j
-            while k >= gap and sums[0, k - gap].touched > I:
-                sums[0, k].touched = sums[0, k - gap].touched
+            I, k = sums[j].touched, j
+            while k >= gap and sums[k - gap].touched > I:
+                sums[k].touched = sums[k - gap].touched
                 k -= gap
-            sums[0, k].touched = I
+            sums[k].touched = I
         gap //= 2
 
 
@@ -389,7 +428,7 @@ def add_regrets(
     due0, due1 = overdue(b.positive_before, m.positive), overdue(b.negative_before, m.negative)
     start, stop, total, share = infosets[I].start, infosets[I].stop, 0.0, 1.0 / settings.batch
     for q in range(start, stop):
-        s, r = table[q], gain[0, q] * share
+        s, r = table[q], gain[q] * share
         R = s.regret * (due0 if s.regret > 0.0 else due1) + r
         R *= b.positive if R > 0.0 else b.negative
         s.regret = R
@@ -412,8 +451,8 @@ def learn(infosets: Records, baseline: Floats, told: Floats, I: int, decay: floa
     """Move the baselines at one infoset toward the mean of what the walks told."""
     for i in range(len(baseline)):
         for q in range(infosets[I].start, infosets[I].stop):
-            if told[0, i, q, 1] > 0.0:
-                mean = told[0, i, q, 0] / told[0, i, q, 1]
+            if told[i, q, 1] > 0.0:
+                mean = told[i, q, 0] / told[i, q, 1]
                 baseline[i, q] += decay * (mean - baseline[i, q])
 
 

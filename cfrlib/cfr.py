@@ -22,7 +22,7 @@ from cfrlib import files
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
-from cfrlib.run import Measured, Run, check_weight
+from cfrlib.run import Measured, Run, check_weight, whole_number
 from cfrlib.sequence import (
     SequenceForm,
     Treeplexes,
@@ -177,9 +177,8 @@ class CFR(Run):
         self.variant = find_variant(variant)
         if update not in UPDATES:
             raise ValueError(f"unknown update {update!r}; choose one of {UPDATES}")
-        if not isinstance(delay, (int, np.integer)) or delay < 0:
-            raise ValueError(f"delay must be a whole number, at least 0, got {delay!r}")
-        self.game, self.update, self.delay = game, update, int(delay)
+        self.game, self.update = game, update
+        self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
         sigma, zeros = form.uniform(), np.zeros(form.num_sequences)
         self._tables = Tables(

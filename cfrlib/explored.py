@@ -7,6 +7,7 @@ assumed about the rest. Both look the same to the kernels.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -38,7 +39,7 @@ Records: TypeAlias = (
 NODE = np.dtype(
     [
         ("player", "i4"),  # who acts: 0, 1, …, or CHANCE, TERMINAL, UNKNOWN
-        ("infoset", "i4"),  # at decisions
+        ("infoset", "u4"),  # at decisions; unsigned: no index counts from the end of an array
         ("first_child", "i4"),  # siblings are contiguous
         ("num_children", "i4"),
         ("probability", "f8"),  # with which chance is drawn to take the last step
@@ -90,7 +91,7 @@ class Explored(Rules):
         self.labels: list[str] = []
         self.actions_at: list[tuple[Action, ...]] = []
         self.nodes: Records = np.recarray(1, NODE)
-        self.nodes[0] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
+        self.nodes[0] = (UNKNOWN, 0, 0, 0, 1.0, 1.0, 1.0)
         self.utility = np.zeros((1, game.num_players))
         self.infosets: Records = np.recarray(0, INFOSET)
         self.owner = np.full(game.num_players, -1, np.int32)
@@ -108,7 +109,7 @@ class Explored(Rules):
         self.labels, self.actions_at = tree.infoset_label, tree.infoset_actions
         nodes: Records = np.recarray(tree.num_histories, NODE)
         self.nodes = nodes
-        nodes.player, nodes.infoset = tree.player, tree.infoset
+        nodes.player, nodes.infoset = tree.player, np.maximum(tree.infoset, 0)
         nodes.first_child, nodes.num_children = tree.first_child, tree.num_children
         nodes.probability, nodes.cumulative, nodes.correction = tree.probability, 1.0, 1.0
         root = slice(1, 1 + int(tree.num_children[0]))
@@ -205,7 +206,7 @@ class Explored(Rules):
             )
         new, nodes = slice(first, stop), _plain(self.nodes)
         nodes["first_child"][k], nodes["num_children"][k] = first, len(actions)
-        nodes[new] = (UNKNOWN, -1, 0, 0, 1.0, 1.0, 1.0)
+        nodes[new] = (UNKNOWN, 0, 0, 0, 1.0, 1.0, 1.0)
         self._sequence[new] = self._sequence[k]
         if player >= 0:
             start = _plain(self.infosets)["start"][nodes["infoset"][k]]
@@ -277,6 +278,16 @@ class Explored(Rules):
             )
         return drawn, np.divide(probability, drawn, out=np.ones(len(drawn)), where=drawn > 0)
 
+    def copy(self) -> Explored:
+        """Return a copy that may be explored by itself; what is whole stays as it is."""
+        if self.whole:
+            return self
+        other = copy.copy(self)
+        for name, thing in vars(self).items():
+            if isinstance(thing, (np.ndarray, list, dict)):
+                setattr(other, name, thing.copy())
+        return other
+
     def snapshot(self) -> Snapshot:
         """Return the infosets known by now."""
         return Snapshot(self)
@@ -313,16 +324,24 @@ class Snapshot:
         return self
 
 
-def tree_if_it_fits(game: Game, required: bool) -> Tree | None:
-    """Return the compiled game, or None if it is too large for that."""
-    if not required and not hasattr(game, "_tree") and _huge(game):
-        return None
+def explore(
+    game: Game, lazy: bool | None = None, proposal: Mapping[Action, float] | None = None
+) -> Explored:
+    """Return what is known before the first walk: all of a game that compiles, unless `lazy`.
+
+    Raises
+    ------
+    TooLarge
+        If the game does not compile and `lazy` is False.
+    """
+    if lazy or (lazy is None and not hasattr(game, "_tree") and _huge(game)):
+        return Explored(game, proposal)
     try:
-        return compile(game)
+        return Explored.of(compile(game), proposal)
     except TooLarge:
-        if required:
+        if lazy is False:
             raise
-        return None
+        return Explored(game, proposal)
 
 
 def _huge(game: Game) -> bool:
@@ -336,6 +355,11 @@ def _huge(game: Game) -> bool:
 def _plain(records: Records) -> Any:
     """Return the same array without attributes, which are slow outside of compiled code."""
     return records.view(np.ndarray)
+
+
+def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Records:
+    """Return new records, all zero."""
+    return np.zeros(shape, dtype).view(np.recarray)
 
 
 def grown(array: Any, size: int, axis: int = 0) -> Any:

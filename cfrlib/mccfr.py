@@ -8,7 +8,6 @@ unbiased, but noisy.
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 import time
@@ -24,29 +23,30 @@ import numpy as np
 from cfrlib import files, remote
 from cfrlib.batches import (
     AVERAGING,
+    LANES,
     MEMORY,
     Known,
     Lanes,
     Settings,
-    Tables,
     ascend,
     clear,
     close_iteration,
+    grow_tables,
     iterate,
-    make_uniform,
+    merge,
     new_lanes,
     new_tables,
-    normalize,
     open_iteration,
     sample,
     settle,
     take_up,
 )
-from cfrlib.explored import Explored, grown, tree_if_it_fits
+from cfrlib.explored import Explored, explore, grown
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run, check_weight, deferred_interrupt, whole_number
+from cfrlib.sampled import Sampled
 from cfrlib.sampling import (
     MOST_ACTIONS,
     ChanceSampling,
@@ -59,10 +59,11 @@ from cfrlib.sampling import (
     descend,
     enter,
     find_sampling,
+    new_key,
 )
 from cfrlib.sequence import sequence_form
-from cfrlib.solution import Trace
-from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
+from cfrlib.solution import Trace, check_run
+from cfrlib.strategy import check_probabilities
 from cfrlib.tree import Floats, Tree, check_game
 
 RUN_FILE = Kind(
@@ -78,11 +79,10 @@ _SCHEMES: dict[str, Any] = {
     scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
 }
 WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
-LANES = 8  # a batch is shared out over so many sums, whoever computes them
 ALL = 2**31 - 1  # k, where it is infinite
 
 
-class MCCFR(Run):
+class MCCFR(Sampled, Run):
     """A run of Monte Carlo CFR that can be continued, saved and inspected.
 
     Parameters
@@ -171,7 +171,7 @@ class MCCFR(Run):
         lazy: bool | None = None,
     ):
         check_game(game)
-        self.game, self.variant = game, find_variant(variant)
+        self.variant = find_variant(variant)
         self.sampling, self.proposal = find_sampling(sampling), proposal
         self.batch = whole_number("batch", batch, 1)
         self.delay = whole_number("delay", delay, 0)
@@ -186,8 +186,7 @@ class MCCFR(Run):
             )
         if baseline is not None and not 0 <= baseline <= 1:
             raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
-        tree = None if lazy else tree_if_it_fits(game, required=lazy is not None)
-        self._known = Explored(game, proposal) if tree is None else Explored.of(tree, proposal)
+        super().__init__(explore(game, lazy, proposal), baseline is not None)
         self.averaging = self._find_averaging(averaging)
         if jobs is not None and (jobs == 0 or not self._known.whole):
             raise ValueError(
@@ -195,11 +194,9 @@ class MCCFR(Run):
                 f"so it must compile; got jobs={jobs!r}, {self._known!r}"
             )
         self._token = uuid.uuid4().hex  # names the run to other processes
-        self._form: Any = None if tree is None else sequence_form(game)
-        self._tables = new_tables(self._known, baseline is not None)
-        self._lanes = self._new_lanes(1 if tree is None else _most_entries(tree, self.sampling))
-        key = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
-        self._settings = self._read_settings(key)
+        form = self._form
+        self._lanes = self._new_lanes(_most_entries(form.tree, self.sampling) if form else 1)
+        self._settings = self._read_settings(new_key(seed))
         self._turn: int | None = None  # whose turn it is in an iteration that was begun
         self.seconds = 0.0
         self._rows: list[list[float]] = []
@@ -285,12 +282,12 @@ class MCCFR(Run):
         known, tables, settings = self._known, self._tables, self._settings
         if not known.whole:
             descend(
-                known.nodes, known.infosets, tables.table, settings.scheme, 0, walk, scratch,
-                state, 0, 0, 0,
+                known.nodes, known.infosets, tables.table, settings.scheme, 0, walk[0],
+                scratch[0], state[0], 0, 0,
             )  # fmt: skip
             ascend(
                 known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
-                settings.rule, 0, walk, scratch, gain, sums, told, count, 0, 0,
+                settings.rule, 0, walk[0], gain[0], sums[0], told[0], count[0], 0,
             )  # fmt: skip
         elif self.jobs is None:
             return
@@ -336,7 +333,7 @@ class MCCFR(Run):
         except BaseException:  # unsound rules, a lost worker, an impatient user
             _, _, _, gain, sums, told, counts = self._lanes
             for lane in range(len(gain)):
-                clear(self._known.infosets, gain, sums, told, counts, lane)
+                clear(self._known.infosets, gain[lane], sums[lane], told[lane], counts[lane])
             raise
 
     def _take_up(self, i: int) -> None:
@@ -358,6 +355,8 @@ class MCCFR(Run):
             known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
             self._settings, *lanes, t, i, first, self.threads,
         )  # fmt: skip
+        _, _, _, gain, sums, told, count = lanes
+        merge(known.infosets, gain, sums, told, count, first, self.threads)
 
     def _ask(self, t: int, i: int) -> None:
         """Have other processes take the walks."""
@@ -375,21 +374,23 @@ class MCCFR(Run):
         known, settings, lanes = self._known, self._settings, len(self._lanes.walk)
         for lane in range(lanes):
             for number in range(lane, self.batch, lanes):
-                begin(self._lanes.state, lane, settings.key, t, i, number)
+                begin(self._lanes.state[lane], settings.key, t, i, number)
                 enter(self._lanes.walk[lane, 0], 0, 1.0, 1.0, 1.0)
                 done, n = 0, 1
                 while done < n:
-                    walk, scratch, state, gain, sums, told, count = self._lanes
+                    walk, scratch, state, gain, sums, told, count = (
+                        array[lane] for array in self._lanes
+                    )
                     table = self._tables.table
                     done, n = descend(
                         known.nodes, known.infosets, table, settings.scheme, i, walk, scratch,
-                        state, lane, done, n,
+                        state, done, n,
                     )  # fmt: skip
                     if done < n:
-                        self._make_room(int(walk[lane, done].node), n)
+                        self._make_room(int(walk[done].node), n)
                 ascend(
                     known.nodes, known.utility, known.infosets, table, self._tables.baseline,
-                    settings.rule, i, walk, scratch, gain, sums, told, count, lane, n,
+                    settings.rule, i, walk, gain, sums, told, count, n,
                 )  # fmt: skip
 
     def _make_room(self, k: int, entries: int) -> None:
@@ -398,88 +399,33 @@ class MCCFR(Run):
         if known.is_unknown(k):
             known.expand(k)
         if known.num_infosets > before:
-            self._grow(len(known.infosets), len(known.owner), len(known.actions_at[-1]))
-            make_uniform(known.infosets, self._tables.table, before, known.num_infosets)
+            self._tables = grow_tables(self._tables, known, before)
+            self._grow_lanes()
         entries += int(known.nodes[k].num_children)
         if entries > self._lanes.walk.shape[1]:
             self._lanes = self._lanes._replace(walk=grown(self._lanes.walk, entries, axis=1))
 
-    def _grow(self, infosets: int, sequences: int, actions: int) -> None:
-        """Make the tables and lanes longer where they are too short."""
-        tables, lanes, width = self._tables, self._lanes, self._width(actions)
-        if infosets > len(tables.memory) or sequences > len(tables.table):
-            learn = self.baseline is not None
-            self._tables = Tables(
-                grown(tables.table, sequences), grown(tables.memory, infosets), tables.ledger,
-                grown(tables.baseline, sequences if learn else 0, axis=1),
-            )  # fmt: skip
-            self._lanes = lanes = lanes._replace(
-                gain=grown(lanes.gain, sequences, axis=1),
-                sums=grown(lanes.sums, infosets, axis=1),
-                told=grown(lanes.told, sequences if learn else 0, axis=2),
-            )
-        if width > lanes.scratch.shape[2]:
-            self._lanes = lanes._replace(scratch=grown(lanes.scratch, width, axis=2))
+    def _grow_lanes(self) -> None:
+        """Make the lanes longer where they are too short for the infosets known by now."""
+        known, lanes = self._known, self._lanes
+        infosets, sequences = len(known.infosets), len(known.owner)
+        self._lanes = lanes._replace(
+            scratch=grown(lanes.scratch, self._width(len(known.actions_at[-1])), axis=2),
+            gain=grown(lanes.gain, sequences, axis=1),
+            sums=grown(lanes.sums, infosets, axis=1),
+            told=grown(lanes.told, sequences if lanes.told.shape[2] else 0, axis=2),
+        )
 
     # ---- results -----------------------------------------------------------------------------
 
-    @property
-    def iterations(self) -> int:
-        """Iterations done so far."""
-        return int(self._tables.ledger[0].done)
-
-    @property
-    def nodes(self) -> int:
-        """Histories visited so far."""
-        return int(self._tables.ledger[0].nodes)
-
-    @property
-    def average(self) -> Strategy | PartialStrategy:
-        """The average strategy up to now: a `Strategy`, or a `PartialStrategy`."""
-        return self._strategy(self._average())
-
-    @property
-    def current(self) -> Strategy | PartialStrategy:
-        """The strategy that the next iteration will use."""
-        return self._strategy(self._current())
-
-    @property
-    def regrets(self) -> InfosetTable:
-        """Cumulative sampled regrets R(I, a), in units of the game."""
-        known, (table, memory, ledger, _) = self._known, self._tables
-        n, owner = known.num_infosets, known.owner[: known.num_sequences]
-        pairs, b = owner >= 0, ledger[0]
-        with np.errstate(invalid="ignore"):
-            positive = np.exp(np.nan_to_num(b.positive_before - memory.positive[:n]))
-            negative = np.exp(np.nan_to_num(b.negative_before - memory.negative[:n]))
-        regret = table.regret[: known.num_sequences].copy()
-        due = np.where(regret > 0, positive[owner], negative[owner])
-        regret[pairs] *= due[pairs]
-        return Regrets(self._labels, regret)
-
-    @property
-    def _labels(self) -> Any:
-        return self._form if self._known.whole else self._known.snapshot()
-
-    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
-        if self._known.whole:
-            return Strategy.from_vector(self._form, sigma)
-        return PartialStrategy(self._labels, sigma)
-
-    def _current(self) -> Floats:
-        known = self._known
-        sigma: Floats = self._tables.table.sigma[: known.num_sequences].copy()
-        sigma[known.owner[: known.num_sequences] < 0] = 1.0
-        return sigma
-
     def _average(self) -> Floats:
-        known, (table, memory, ledger, _) = self._known, self._tables
-        n, sigma = known.num_infosets, np.ones(known.num_sequences)
-        if self.averaging == "lazy":
-            table, memory = table.copy(), memory.copy()
-            settle(known.infosets, known.owner, table, memory, ledger[0].weights, n)
-        normalize(known.infosets, np.ascontiguousarray(table.total), sigma, n)
-        return sigma
+        if self.averaging != "lazy":
+            return super()._average()
+        settled, known = Sampled.copy(self), self._known
+        table, memory, ledger, _ = settled._tables
+        weights = ledger[0].weights
+        settle(known.infosets, known.owner, table, memory, weights, known.num_infosets)
+        return Sampled._average(settled)
 
     @property
     def _describe(self) -> str:
@@ -498,11 +444,8 @@ class MCCFR(Run):
 
     def copy(self) -> Self:
         """Return a run that stands where this one does and goes its own way from here."""
-        other = copy.copy(self)
+        other = super().copy()
         other.__dict__.pop("_pool", None)
-        if not self._known.whole:
-            other._known = copy.deepcopy(self._known, {id(self.game): self.game})
-        other._tables = Tables._make(table.copy() for table in self._tables)
         other._lanes = Lanes._make(array.copy() for array in self._lanes)
         other._rows = [list(row) for row in self._rows]
         return other
@@ -522,6 +465,7 @@ class MCCFR(Run):
         q, n = known.num_sequences, known.num_infosets
         header = {
             "variant": asdict(self.variant),
+            "iterations": self.iterations,
             "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
             **{name: getattr(self, name) for name in _OPTIONS},
             "proposal": self._drawn_first(),
@@ -537,10 +481,10 @@ class MCCFR(Run):
         arrays["trace"] = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
         if known.whole:
             arrays["best"] = self._best.sigma
-            files.write(path, RUN_FILE, self._form, header, arrays)
+            files.write(path, RUN_FILE, self._labels, header, arrays)
         else:
             arrays["parents"] = known.infosets.parent[:n].astype(np.float64)
-            files.write(path, PARTIAL_FILE, known.snapshot(), header, arrays)
+            files.write(path, PARTIAL_FILE, self._labels, header, arrays)
 
     def _drawn_first(self) -> list[float] | None:
         """Return the proposal in the order of the outcomes."""
@@ -565,10 +509,10 @@ class MCCFR(Run):
         form: Any = sequence_form(game) if whole else Explored(game).snapshot()
 
         def check(header: Header, arrays: Arrays) -> None:
-            Variant(**header["variant"])
-            if header["sampling"][0] not in _SCHEMES or arrays["trace"].shape[1:] != (
-                len(Trace.COLUMNS),
-            ):
+            check_run(header, arrays)
+            if whole:
+                check_probabilities(form, arrays["sigma"])
+            if header["sampling"][0] not in _SCHEMES:
                 raise ValueError(f"header {header!r}")
 
         header, arrays = files.read(path, RUN_FILE if whole else PARTIAL_FILE, form, check)

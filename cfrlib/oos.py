@@ -3,354 +3,56 @@
 In a match a player does not need a strategy for the whole game, only an answer at the infoset
 where he is to act now. Samples that begin *there* would be biased: how likely the histories of
 the infoset are depends on strategies, and these on what everybody expects elsewhere. So every
-sample begins at the empty history, but with probability δ it is *targeted*: it takes only
-steps that can still lead to the current infoset. Otherwise it is an ordinary sample of outcome
-sampling. With s₁ and s₂ the probabilities that a targeted and an ordinary sample come to h,
-
-    q(h)  = δ s₁(h) + (1 − δ) s₂(h)          the sample comes to h
-    û(h)  = p(c) v̂(c),  v̂(c) = û(c) q(h) / q(c)          for the child c it goes on to
-    r̃(a)  = (v̂(a) − û(h)) · π_-i(h) / q(h),  v̂(a) = 0 for the other actions
-
-where p is f_c or σ. Whatever δ < 1 is, r̃ is the regret on average (Lisý, Lanctot & Bowling,
-2015). The only randomness is in functions whose names begin with `draw`.
+sample begins at the empty history, but some aim at the current infoset (:mod:`cfrlib.aiming`).
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from cfrlib.aiming import (
+    AIM,
+    ELSEWHERE,
+    ENTRY,
+    HERE,
+    IN,
+    OUT,
+    TOWARD,
+    Desk,
+    Target,
+    ascend,
+    descend,
+    draw_scenario,
+    iterate,
+    mark_down,
+    mark_up,
+    rule_out,
+    set_out,
+    take_aim,
+    tally,
+)
 from cfrlib.batches import (
     OPPONENT,
     Known,
     Settings,
-    Tables,
-    add_regrets,
     close_iteration,
-    make_uniform,
-    new_tables,
-    normalize,
+    grow_tables,
     open_iteration,
 )
-from cfrlib.explored import UNKNOWN, Explored, Records, grown, tree_if_it_fits
+from cfrlib.explored import UNKNOWN, explore, grown, records
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import deferred_interrupt, whole_number
-from cfrlib.sampling import (
-    LINE,
-    RHO,
-    ROWS,
-    P,
-    Scheme,
-    State,
-    V,
-    begin,
-    draw_chance,
-    draw_rest,
-    uniform,
-)
-from cfrlib.sequence import behavior, sequence_form
-from cfrlib.sequence import lean as kernel
-from cfrlib.strategy import PartialStrategy, Regrets, Strategy
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints
-
-# ---- where the target is ---------------------------------------------------------------------
-
-OUT, TOWARD, IN = range(3)  # marks: cannot lead to the target; may; is there, or past it
-ELSEWHERE, HERE = -1, -2  # of an own infoset: not on the way to the target; the target
-
-AIM = np.dtype(
-    [
-        ("mark", "i4"),
-        ("cumulative", "f8"),  # chance, added up over the siblings that are not OUT up to this
-    ],
-    align=True,
-)
-
-
-@kernel
-def mark_down(
-    nodes: Records, infosets: Records, aim: Records, way: Ints, player: int, k: int, wait: bool
-) -> None:
-    """Mark the children of history k, as far as its own mark and `player`'s past tell.
-
-    With `wait`, a decision that is not on the way stays a way: for the walk that just met it.
-    """
-    h, mark = nodes[k], aim[k].mark
-    goal, start = ELSEWHERE, 0
-    if mark == TOWARD and h.player == player:
-        goal, start = way[h.infoset], infosets[h.infoset].start
-        if goal == HERE:
-            mark = IN
-        elif goal == ELSEWHERE and not wait:
-            mark = OUT
-        aim[k].mark = mark
-    for a in range(h.num_children):
-        c = h.first_child + a
-        aim[c].mark = OUT if goal >= 0 and goal != start + a else mark
-        aim[c].cumulative = nodes[c].cumulative
-
-
-@kernel
-def mark_up(nodes: Records, aim: Records, k: int) -> None:
-    """Rule out history k if all its children are; add up what chance has left."""
-    h, total = nodes[k], 0.0
-    if aim[k].mark == TOWARD and h.player != UNKNOWN:
-        possible = False
-        for c in range(h.first_child, h.first_child + h.num_children):
-            if h.player == CHANCE and nodes[c].probability == 0.0:
-                aim[c].mark = OUT
-            if aim[c].mark != OUT:
-                possible = True
-                total += nodes[c].probability
-            aim[c].cumulative = total
-        if not possible:
-            aim[k].mark = OUT
-
-
-@kernel
-def take_aim(
-    nodes: Records, infosets: Records, aim: Records, way: Ints, player: int, count: int
-) -> None:
-    """Mark all known histories; each comes before its children."""
-    for k in range(count):
-        mark_down(nodes, infosets, aim, way, player, k, False)
-    for k in range(count - 1, -1, -1):
-        mark_up(nodes, aim, k)
-
-
-@kernel
-def rule_out(
-    nodes: Records, aim: Records, way: Ints, player: int, path: Records, k: int
-) -> None:
-    """Draw the conclusions, from entry k of a path upward, of what the walk has met."""
-    for j in range(k, -1, -1):
-        n = path[j].node
-        own = aim[n].mark == TOWARD and nodes[n].player == player
-        if own and way[nodes[n].infoset] == ELSEWHERE:
-            aim[n].mark = OUT
-        mark_up(nodes, aim, n)
-
-
-# ---- one walk --------------------------------------------------------------------------------
-
-# A walk is a path: a row of records, from the empty history down.
-ENTRY = np.dtype(
-    [
-        ("node", "i4"),  # the history
-        ("s1", "f8"),  # probability that a targeted walk comes here …
-        ("s2", "f8"),  # … and an ordinary one
-        ("others", "f8"),  # π_-i, chance included
-        ("p", "f8"),  # of the last step, under f_c or σ
-        ("value", "f8"),  # û, the estimate of player i's expected payoff from here on
-    ],
-    align=True,
-)
-WALKS, TARGETED, REACHED = range(3)  # what is counted
-
-
-class Target(NamedTuple):
-    """What a search aims at, as the kernels read it.
-
-    Attributes
-    ----------
-    aim : record array of AIM, shape (histories,)
-    way : int array, shape (infosets,)
-        Of the searching player's infosets: HERE, the sequence that leads on, or ELSEWHERE.
-    player : int
-        The searching player; -1 if there is no target.
-    delta : float
-        Share of the walks that are targeted; 0 if there is no target.
-    """
-
-    aim: Records
-    way: Ints
-    player: int
-    delta: float
-
-
-class Desk(NamedTuple):
-    """Where a walk is worked out: its path, room for one decision, random numbers, counts."""
-
-    path: Records
-    scratch: Floats
-    state: State
-    gain: Floats
-    counts: npt.NDArray[np.int64]
-
-
-@kernel
-def draw_scenario(state: State, lane: int, delta: float) -> bool:
-    """Return whether a walk is targeted. Nothing is drawn if none ever is."""
-    return delta > 0.0 and uniform(state, lane) < delta
-
-
-@kernel
-def draw_aimed(state: State, lane: int, aim: Records, start: int, stop: int) -> int:
-    """Return one of the children start … stop - 1 of a chance event that are not OUT."""
-    u = uniform(state, lane) * aim[stop - 1].cumulative
-    while stop - start > 1:
-        middle = (start + stop) // 2
-        if u < aim[middle - 1].cumulative:
-            stop = middle
-        else:
-            start = middle
-    while aim[start].mark == OUT:  # the product has been rounded up
-        start -= 1
-    return start
-
-
-@kernel
-def set_out(path: Records) -> None:
-    """Begin a walk at the empty history."""
-    e = path[0]
-    e.node, e.s1, e.s2, e.others, e.p = 0, 1.0, 1.0, 1.0, 1.0
-
-
-@kernel
-def descend(
-    nodes: Records, infosets: Records, table: Records, aim: Records, epsilon: float,
-    targeted: bool, i: int, path: Records, scratch: Floats, state: State, k: int,
-) -> int:  # fmt: skip
-    """Go down from entry k; return the last entry.
-
-    It is the end of the game, or a history whose rules have not been asked yet, or the path is
-    full.
-    """
-    while (
-        nodes[path[k].node].player != TERMINAL
-        and nodes[path[k].node].player != UNKNOWN
-        and k + 1 < len(path)
-    ):
-        step(nodes, infosets, table, aim, epsilon, targeted, i, path, scratch, state, k)
-        k += 1
-    return k
-
-
-@kernel
-def step(
-    nodes: Records, infosets: Records, table: Records, aim: Records, epsilon: float,
-    targeted: bool, i: int, path: Records, scratch: Floats, state: State, k: int,
-) -> None:  # fmt: skip
-    """Take one step down, from entry k to the next."""
-    e, f = path[k], path[k + 1]
-    h, restricted = nodes[e.node], aim[e.node].mark == TOWARD
-    first, n = h.first_child, h.num_children
-    if h.player == CHANCE:
-        left = aim[first + n - 1].cumulative if restricted else 1.0
-        if targeted and restricted:
-            c = draw_aimed(state, 0, aim, first, first + n)
-        else:
-            c = draw_chance(state, 0, nodes, first, first + n)
-        f.p = nodes[c].probability
-        p1, p2 = f.p / left, f.p
-    else:
-        start = infosets[h.infoset].start
-        left = weigh(table, aim, epsilon, h.player == i, restricted, start, first, n, scratch)
-        for a in range(n):
-            scratch[0, P, a] = scratch[0, V, a] if targeted else scratch[0, RHO, a]
-        a = draw_rest(state, 0, scratch, n, left if targeted else 1.0)
-        c = first + a
-        f.p = table[start + a].sigma
-        p1, p2 = scratch[0, V, a] / left, scratch[0, RHO, a]
-    f.node = c
-    f.s1 = e.s1 * p1 if aim[c].mark != OUT else 0.0
-    f.s2 = e.s2 * p2
-    f.others = e.others if h.player == i else e.others * f.p
-
-
-@kernel
-def weigh(
-    table: Records, aim: Records, epsilon: float, own: bool, restricted: bool, start: int,
-    first: int, n: int, scratch: Floats,
-) -> float:  # fmt: skip
-    """Write how an ordinary walk draws an action to row RHO, a targeted one to row V.
-
-    The latter: the former, restricted to what may lead to the target; all of that equally, if
-    nobody plays there. Return the sum of row V.
-    """
-    total = 0.0
-    for a in range(n):
-        s = table[start + a].sigma
-        scratch[0, RHO, a] = epsilon / n + (1.0 - epsilon) * s if own else s
-        ruled_out = restricted and aim[first + a].mark == OUT
-        scratch[0, V, a] = 0.0 if ruled_out else scratch[0, RHO, a]
-        total += scratch[0, V, a]
-    if total == 0.0:
-        for a in range(n):
-            if aim[first + a].mark != OUT:
-                scratch[0, V, a] = 1.0
-                total += 1.0
-    return total
-
-
-@kernel
-def ascend(
-    nodes: Records, infosets: Records, table: Records, memory: Records, ledger: Records,
-    settings: Settings, delta: float, i: int, path: Records, gain: Floats, k: int,
-) -> None:  # fmt: skip
-    """Go up from entry k, whose value is known; learn at every infoset on the way."""
-    for j in range(k - 1, -1, -1):
-        e, f = path[j], path[j + 1]
-        h, q = nodes[e.node], delta * e.s1 + (1.0 - delta) * e.s2
-        v = f.value * q / (delta * f.s1 + (1.0 - delta) * f.s2)
-        e.value = f.p * v
-        if h.player == i:
-            start = infosets[h.infoset].start
-            for a in range(h.num_children):
-                found = v if f.node == h.first_child + a else 0.0
-                gain[0, start + a] = (found - e.value) * e.others / q
-            add_regrets(infosets, table, memory, ledger, settings, gain, h.infoset)
-        elif h.player >= 0:
-            start = infosets[h.infoset].start
-            for a in range(start, start + h.num_children):
-                table[a].total += ledger[0].weight * e.others / q * table[a].sigma
-
-
-@kernel
-def tally(
-    aim: Records, delta: float, targeted: bool, path: Records, count: Any, k: int
-) -> None:
-    """Count a walk that ends at entry k."""
-    count[WALKS] += 1
-    count[TARGETED] += targeted
-    count[REACHED] += delta > 0.0 and aim[path[k].node].mark == IN
-
-
-@kernel
-def iterate(
-    known: Known, tables: Tables, settings: Settings, target: Target, desk: Desk, first: int,
-    most: int, nodes_most: int,
-) -> None:  # fmt: skip
-    """Run iterations first … most, or until so many nodes have been visited."""
-    nodes, utility, infosets, _ = known
-    table, memory, ledger, _ = tables
-    aim, _, _, delta = target
-    path, scratch, state, gain, counts = desk
-    epsilon = settings.scheme.epsilon
-    t = first
-    while t <= most and ledger[0].nodes < nodes_most:
-        open_iteration(ledger, settings, t)
-        for i in range(utility.shape[1]):
-            begin(state, 0, settings.key, t, i, 0)
-            targeted = draw_scenario(state, 0, delta)
-            set_out(path)
-            k = descend(
-                nodes, infosets, table, aim, epsilon, targeted, i, path, scratch, state, 0
-            )
-            path[k].value = utility[path[k].node, i]
-            ascend(nodes, infosets, table, memory, ledger, settings, delta, i, path, gain, k)
-            tally(aim, delta, targeted, path, counts, k)
-            ledger[0].nodes += k + 1
-        close_iteration(ledger, t)
-        t += 1
-
+from cfrlib.sampled import Sampled
+from cfrlib.sampling import LINE, ROWS, Scheme, begin, new_key, uniform
+from cfrlib.sequence import behavior
+from cfrlib.strategy import Strategy
+from cfrlib.tree import TERMINAL, Floats
 
 # ---- what a player sees ----------------------------------------------------------------------
 
@@ -434,7 +136,7 @@ class Match(list[Played]):
         return f"Match of {games}: mean payoff {self.mean:+.3f}{error}"
 
 
-class OOS:
+class OOS(Sampled):
     """Online outcome sampling: a player that computes when it is its turn.
 
     Parameters
@@ -514,25 +216,23 @@ class OOS:
                 f"{game.num_players}: what a walk adds to the average would depend on the "
                 'strategies of third players; use cfrlib.MCCFR(..., sampling="outcome")'
             )
-        tree = None if lazy else tree_if_it_fits(game, required=lazy is not None)
-        self.game, self.variant = game, find_variant(variant)
+        super().__init__(explore(game, lazy))
+        self.variant = find_variant(variant)
         self.epsilon, self.delta = float(epsilon), float(delta)
-        self._known = Explored(game) if tree is None else Explored.of(tree)
-        self.playout = tree is None if playout is None else bool(playout)
-        if self.playout and tree is not None:
+        self.playout = not self._known.whole if playout is None else bool(playout)
+        if self.playout and self._known.whole:
             raise ValueError(
                 f"{self.game!r} is compiled, so its infosets are all remembered; leave playout "
                 "out, or explore the game on the way with lazy=True"
             )
-        self._tables = new_tables(self._known, baseline=False)
         actions = max([len(a) for a in self._known.actions_at], default=1)
-        entries = 1 if tree is None else len(tree.level_start)  # the longest path
+        entries = len(self._form.tree.level_start) if self._form else 1  # the longest path
         self._desk = Desk(
-            _records(entries, ENTRY), np.zeros((1, ROWS, actions)),
-            np.zeros((1, LINE), np.uint64), np.zeros((1, len(self._known.owner))),
+            records(entries, ENTRY), np.zeros((ROWS, actions)), np.zeros(LINE, np.uint64),
+            np.zeros(len(self._known.owner)),
             np.zeros(3, np.int64),
         )  # fmt: skip
-        aim = _records(len(self._known.nodes), AIM)
+        aim = records(len(self._known.nodes), AIM)
         aim.mark = IN
         way = np.full(len(self._known.infosets), ELSEWHERE, np.int32)
         self._target = Target(aim, way, -1, 0.0)
@@ -541,7 +241,7 @@ class OOS:
         self._settings = Settings(
             Scheme(1, self.epsilon, False), OPPONENT, 1, True, float(self.variant.alpha),
             float(self.variant.beta), float(self.variant.gamma), self.variant.predictive, 0,
-            0.0, _key(np.random.SeedSequence(seed)),
+            0.0, new_key(seed),
         )  # fmt: skip
 
     # ---- search ------------------------------------------------------------------------------
@@ -644,8 +344,8 @@ class OOS:
     def _explore(self, t: int, i: int) -> None:
         """Take one walk, asking the rules about histories not met before."""
         known, settings, delta = self._known, self._settings, self._target.delta
-        begin(self._desk.state, 0, settings.key, t, i, 0)
-        targeted = draw_scenario(self._desk.state, 0, delta)
+        begin(self._desk.state, settings.key, t, i, 0)
+        targeted = draw_scenario(self._desk.state, delta)
         set_out(self._desk.path)
         k, news, played, value = 0, False, 0, math.nan
         while True:
@@ -687,17 +387,12 @@ class OOS:
         """Ask what history h is, and make room for what it brings."""
         known, before = self._known, self._known.num_infosets
         known.expand(h)
-        I, infosets, sequences = known.num_infosets, len(known.infosets), len(known.owner)
-        self._joined = self.playout and before < I
-        self._tables = Tables(
-            grown(self._tables.table, sequences), grown(self._tables.memory, infosets),
-            self._tables.ledger, self._tables.baseline,
-        )  # fmt: skip
-        make_uniform(known.infosets, self._tables.table, before, I)
+        self._joined = self.playout and before < known.num_infosets
+        self._tables = grow_tables(self._tables, known, before)
         aim, way, player, delta = self._target
-        aim, way = grown(aim, len(known.nodes)), grown(way, infosets)
+        aim, way = grown(aim, len(known.nodes)), grown(way, len(known.infosets))
         self._target = Target(aim, way, player, delta)
-        for new in range(before, I):
+        for new in range(before, known.num_infosets):
             way[new] = self._goal(new)
         mark_down(known.nodes, known.infosets, aim, way, player, h, True)
         if aim[h].mark == TOWARD:
@@ -734,8 +429,8 @@ class OOS:
         known, desk = self._known, self._desk
         actions = len(known.actions_at[-1]) if known.actions_at else 1
         self._desk = Desk(
-            grown(desk.path, entries), grown(desk.scratch, actions, axis=2), desk.state,
-            grown(desk.gain, len(known.owner), axis=1), desk.counts,
+            grown(desk.path, entries), grown(desk.scratch, actions, axis=1), desk.state,
+            grown(desk.gain, len(known.owner)), desk.counts,
         )  # fmt: skip
 
     def _play_out(self, h: int, i: int) -> tuple[float, int]:
@@ -759,7 +454,7 @@ class OOS:
                 row = dict(zip(node.actions, sigma.tolist(), strict=True))
             else:
                 row = dict.fromkeys(node.actions, 1 / len(node.actions))
-            history = game.step(history, _pick(row, uniform(state, 0)))
+            history = game.step(history, _pick(row, uniform(state)))
         raise ValueError(f"{game!r} did not end within a million actions")
 
     # ---- targets -----------------------------------------------------------------------------
@@ -781,7 +476,7 @@ class OOS:
         self._path, self._target = path, Target(aim, way, player, delta)
         n = known.num_histories
         if delta:
-            number = self._form.infoset_number if known.whole else known.infoset_of_label
+            number = self._number
             way[:] = ELSEWHERE
             for label in path:
                 if label in number:
@@ -852,11 +547,7 @@ class OOS:
 
     def _find(self, label: str) -> int:
         """Return the number of an infoset."""
-        known = self._known
-        if known.whole:
-            number = self._form.infoset_number.get(label)
-        else:
-            number = known.infoset_of_label.get(label)
+        known, number = self._known, self._number.get(label)
         if number is None or number >= known.num_infosets:
             some = ", ".join(map(repr, known.labels[:6])) + ("" if known.whole else ", …")
             if known.whole:
@@ -868,55 +559,18 @@ class OOS:
         return int(number)
 
     @property
-    def _form(self) -> Any:
-        return sequence_form(self.game)
+    def _number(self) -> Mapping[str, int]:
+        """The numbers of the infosets known by now."""
+        if self._form is None:
+            return self._known.infoset_of_label
+        return self._form.infoset_number
 
     # ---- results -----------------------------------------------------------------------------
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of all searches."""
-        return int(self._tables.ledger[0].done)
-
-    @property
-    def nodes(self) -> int:
-        """Histories visited in all searches."""
-        return int(self._tables.ledger[0].nodes)
 
     @property
     def num_infosets(self) -> int:
         """Infosets remembered."""
         return self._known.num_infosets
-
-    @property
-    def average(self) -> Strategy | PartialStrategy:
-        """The average strategy up to now: a `Strategy`, or a `PartialStrategy`.
-
-        What to play. Where nothing is known it is uniform.
-        """
-        known, sigma = self._known, np.ones(self._known.num_sequences)
-        total = np.ascontiguousarray(self._tables.table.total)
-        normalize(known.infosets, total, sigma, known.num_infosets)
-        return self._strategy(sigma)
-
-    @property
-    def current(self) -> Strategy | PartialStrategy:
-        """The strategy that the next iteration will use."""
-        known = self._known
-        sigma = self._tables.table.sigma[: known.num_sequences].copy()
-        sigma[known.owner[: known.num_sequences] < 0] = 1.0
-        return self._strategy(sigma)
-
-    @property
-    def regrets(self) -> Regrets:
-        """Cumulative sampled regrets R(I, a), in units of the game."""
-        labels = self._form if self._known.whole else self._known.snapshot()
-        return Regrets(labels, self._tables.table.regret[: self._known.num_sequences])
-
-    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
-        if self._known.whole:
-            return Strategy.from_vector(self._form, sigma)
-        return PartialStrategy(self._known.snapshot(), sigma)
 
     def move(self, infoset: str) -> dict[Action, float]:
         """Return the answer at an infoset: a probability for each action.
@@ -938,8 +592,7 @@ class OOS:
 
     def copy(self, seed: int | None = None) -> Self:
         """Return a copy that may be searched with by itself; with `seed`, differently."""
-        other = copy.copy(self)
-        other._tables = Tables(*(array.copy() for array in self._tables))
+        other = super().copy()
         path, scratch, state, gain, counts = self._desk
         other._desk = Desk(
             path.copy(), scratch.copy(), state.copy(), gain.copy(), counts.copy()
@@ -947,13 +600,8 @@ class OOS:
         aim, way, player, delta = self._target
         other._target = Target(aim.copy(), way.copy(), player, delta)
         other._path, other._doomed = dict(self._path), []
-        if not self._known.whole:
-            other._known = copy.copy(self._known)
-            for name, thing in vars(self._known).items():
-                if isinstance(thing, (np.ndarray, list, dict)):
-                    setattr(other._known, name, thing.copy())
         if seed is not None:
-            other._settings = self._settings._replace(key=_key(np.random.SeedSequence(seed)))
+            other._settings = self._settings._replace(key=new_key(seed))
         return other
 
     # ---- play --------------------------------------------------------------------------------
@@ -1032,7 +680,7 @@ class OOS:
             player = players[i]
             if isinstance(player, OOS):
                 players[i] = fresh = player.copy()
-                fresh._settings = fresh._settings._replace(key=_key(source))
+                fresh._settings = fresh._settings._replace(key=new_key(source))
         now, moves = game.root(), []
         history: tuple[Action, ...] = ()
         while not isinstance(node := game.node(now), Terminal):
@@ -1082,12 +730,12 @@ class OOS:
         True
         """
         self._limits(nodes, None, iterations)
-        if not self._known.whole:
+        form, known = self._form, self._known
+        if form is None:
             raise ValueError(
                 f"{self.game!r} is explored on the way, so its infosets are not all known; "
                 "play matches instead: match(opponent, games=..., nodes=...)"
             )
-        form, known = self._form, self._known
         below: dict[int, list[int]] = {}
         for I in range(known.num_infosets):
             below.setdefault(int(known.owner[known.infosets[I].parent]), []).append(I)
@@ -1095,7 +743,7 @@ class OOS:
         for seeds in np.random.SeedSequence(seed).spawn(whole_number("runs", runs, 1)):
             sigma = form.uniform()
             first = self.copy()
-            first._settings = first._settings._replace(key=_key(seeds))
+            first._settings = first._settings._replace(key=new_key(seeds))
             open_ = [(first, I) for I in below[-1]]
             while open_:
                 before, I = open_.pop()
@@ -1152,11 +800,3 @@ def _pick(row: Mapping[Action, float], u: float) -> Action:
             if u < 0:
                 break
     return last
-
-
-def _key(seeds: np.random.SeedSequence) -> np.uint64:
-    return np.uint64(seeds.generate_state(1, np.uint64)[0])
-
-
-def _records(shape: int, dtype: np.dtype[np.void]) -> Records:
-    return np.zeros(shape, dtype).view(np.recarray)

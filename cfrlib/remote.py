@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cfrlib.batches import Known, Lanes, Settings, new_lanes, sample
-from cfrlib.explored import Explored, Records
+from cfrlib.explored import Explored, Records, records
 from cfrlib.game import Action, Game
 from cfrlib.sampling import SEQUENCE
 from cfrlib.tree import Floats, Ints, compile
@@ -75,7 +75,7 @@ def work(task: Task, sigma: Floats, baseline: Floats) -> list[Answer]:
         _kept[task.token] = (
             Known(*(getattr(explored, name) for name in Known._fields)),
             new_lanes(task.lanes, entries, infosets, sequences, width, learners),
-            np.zeros(len(sigma), SEQUENCE).view(np.recarray),
+            records(len(sigma), SEQUENCE),
         )
     known, lanes, table = _kept[task.token]
     table.sigma[:] = sigma

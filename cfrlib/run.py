@@ -81,18 +81,14 @@ class Goal(NamedTuple):
     @classmethod
     def of(cls, iterations: int | None, until: float | None, seconds: float | None) -> Goal:
         """Check what the caller wants."""
-        if iterations is not None and not (
-            isinstance(iterations, (int, np.integer)) and iterations >= 1
-        ):
-            raise ValueError(
-                f"iterations must be a whole number, at least 1, got {iterations!r}"
-            )
+        if iterations is not None:
+            iterations = whole_number("iterations", iterations, 1)
         for name, limit in (("until", until), ("seconds", seconds)):
             if limit is not None and not 0 < limit < math.inf:
                 raise ValueError(f"{name} must be a number above 0, got {limit!r}")
         if iterations is None and seconds is None:
             iterations = 1_000 if until is None else PATIENCE
-        return cls(iterations if iterations is None else int(iterations), until, seconds)
+        return cls(iterations, until, seconds)
 
 
 class Measured(NamedTuple):

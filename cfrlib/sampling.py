@@ -7,7 +7,7 @@ without replacement. On the way up it estimates the value of every history on it
 
     û(ha) is known for the actions a gone on with, each with probability ρ(a)
     v̂(a) = b(a) + 1{a gone on with} · (û(ha) − b(a)) / ρ(a)          unbiased for any b
-    û(h) = Σ_a σ(a) v̂(a)
+    û(h) = Σ_a σ(a) v̂(a) = Σ_a σ(a) b(a) + Σ_a σ(a) 1{a gone on with} · (û(ha) − b(a)) / ρ(a)
 
 with which the sampled regret of a is (v̂(a) − û(h)) · weight, where weight = 1 / Π ρ over the
 traverser's own earlier choices. k = 1 is outcome sampling, k ≥ all actions external sampling
@@ -147,7 +147,7 @@ def find_sampling(sampling: str | Sampling) -> Sampling:
 
 # ---- randomness ------------------------------------------------------------------------------
 
-State: TypeAlias = npt.NDArray[np.uint64]  # shape (lanes, LINE), see `batches.Lanes`
+State: TypeAlias = npt.NDArray[np.uint64]  # the first of them: the rest fills a cache line
 LINE = 8  # words of 8 bytes in a cache line
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -162,42 +162,55 @@ def mix(z: np.uint64) -> np.uint64:
 
 
 @kernel
-def begin(state: State, lane: int, key: np.uint64, t: int, i: int, number: int) -> None:
+def begin(state: State, key: np.uint64, t: int, i: int, number: int) -> None:
     """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
 
     Each walk has numbers of its own, so it does not matter who takes it, or when.
     """
     z = mix(key + GOLDEN * uint64(t))
     z = mix(z + GOLDEN * uint64(i + 1))
-    state[lane, 0] = mix(z + GOLDEN * uint64(number + 1))
+    state[0] = mix(z + GOLDEN * uint64(number + 1))
 
 
 @kernel
-def uniform(state: State, lane: int) -> float:
+def uniform(state: State) -> float:
     """Return the next random number in [0, 1): SplitMix64 (Steele, Lea & Flood, 2014)."""
-    state[lane, 0] += GOLDEN
-    return float(mix(state[lane, 0]) >> uint64(11)) * 2.0**-53
+    state[0] += GOLDEN
+    return float(mix(state[0]) >> uint64(11)) * 2.0**-53
+
+
+def new_key(seed: int | np.random.SeedSequence | None) -> np.uint64:
+    """Return a key for all random numbers of a run."""
+    if not isinstance(seed, np.random.SeedSequence):
+        seed = np.random.SeedSequence(seed)
+    return np.uint64(seed.generate_state(1, np.uint64)[0])
 
 
 @kernel
-def draw_chance(state: State, lane: int, nodes: Records, start: int, stop: int) -> int:
-    """Return one of the children start … stop - 1 of a chance event."""
-    u = uniform(state, lane)
+def locate(records: Records, u: float, start: int, stop: int) -> int:
+    """Return the first of the records start … stop - 1 with u < cumulative, or the last."""
     while stop - start > 1:
         middle = (start + stop) // 2
-        if u < nodes[middle - 1].cumulative:
+        if u < records[middle - 1].cumulative:
             stop = middle
         else:
             start = middle
+    return start
+
+
+@kernel
+def draw_chance(state: State, nodes: Records, start: int, stop: int) -> int:
+    """Return one of the children start … stop - 1 of a chance event."""
+    start = locate(nodes, uniform(state), start, stop)
     while nodes[start].probability == 0.0:  # the sum of the others has been rounded down
         start -= 1
     return start
 
 
 @kernel
-def draw_action(state: State, lane: int, table: Records, start: int, stop: int) -> int:
+def draw_action(state: State, table: Records, start: int, stop: int) -> int:
     """Return one of the sequences start … stop - 1 of an infoset, drawn from σ."""
-    u, q = uniform(state, lane), start
+    u, q = uniform(state), start
     while q < stop - 1 and u >= table[q].sigma:
         u -= table[q].sigma
         q += 1
@@ -207,32 +220,32 @@ def draw_action(state: State, lane: int, table: Records, start: int, stop: int) 
 
 
 @kernel
-def draw_rest(state: State, lane: int, scratch: Floats, actions: int, left: float) -> int:
+def draw_rest(state: State, scratch: Floats, actions: int, left: float) -> int:
     """Return one of the actions not drawn yet, whose probabilities sum to `left`."""
-    u, a = uniform(state, lane) * left, 0
-    while a < actions - 1 and u >= scratch[lane, P, a]:
-        u -= scratch[lane, P, a]
+    u, a = uniform(state) * left, 0
+    while a < actions - 1 and u >= scratch[P, a]:
+        u -= scratch[P, a]
         a += 1
-    while scratch[lane, P, a] == 0.0:
+    while scratch[P, a] == 0.0:
         a -= 1
     return a
 
 
-P, RHO, V, FIRST, SUM = ROW = range(5)  # rows of `scratch`, shape (lanes, rows, actions)
+P, RHO, FIRST, SUM = ROW = range(4)  # rows of `scratch`, shape (ROWS, actions)
 ROWS = len(ROW)
 
 # ---- inclusion probabilities -----------------------------------------------------------------
 
 
 @kernel
-def include(scratch: Floats, lane: int, n: int, k: int) -> None:
+def include(scratch: Floats, n: int, k: int) -> None:
     """Write the probability that each action is among k successive draws, from row P to RHO.
 
     Drawn without replacement, each draw in proportion to p among those left:
     Pr[the first draws are S] = Σ_{a ∈ S} Pr[the first are S − a] · p(a) / (1 − p(S − a)), and
     ρ(a) adds up the probabilities of the S of k actions that hold a.
     """
-    p, rho = scratch[lane, P], scratch[lane, RHO]
+    p, rho = scratch[P], scratch[RHO]
     even = True
     for a in range(1, n):
         even = even and p[a] == p[0]
@@ -245,7 +258,7 @@ def include(scratch: Floats, lane: int, n: int, k: int) -> None:
                 if b != a:
                     rho[a] += p[b] * p[a] / (1.0 - p[b])
     else:
-        include_subsets(p, n, k, rho, scratch[lane, FIRST], scratch[lane, SUM])
+        include_subsets(p, n, k, rho, scratch[FIRST], scratch[SUM])
 
 
 @kernel
@@ -310,11 +323,11 @@ def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
             f"at most {MOST_ACTIONS} uneven actions for k above 2, got {len(first)}"
         )
     width = len(first) if even or not 2 < k < len(first) else 1 << len(first)
-    scratch = np.zeros((1, ROWS, width))
-    scratch[0, P, : len(first)] = scratch[0, RHO, : len(first)] = first
+    scratch = np.zeros((ROWS, width))
+    scratch[P, : len(first)] = scratch[RHO, : len(first)] = first
     if k > 1:
-        include(scratch, 0, len(first), int(k))
-    return scratch[0, RHO, : len(first)].copy()
+        include(scratch, len(first), int(k))
+    return scratch[RHO, : len(first)].copy()
 
 
 # ---- one walk --------------------------------------------------------------------------------
@@ -341,7 +354,7 @@ SEQUENCE = np.dtype(
 # A walk is a row of records: the histories it visits, in the order in which it meets them.
 ENTRY = np.dtype(
     [
-        ("node", "i4"),  # the history
+        ("node", "u4"),  # the history
         ("first", "i4"),  # where its children begin that the walk goes on with, if any
         ("tried", "i4"),  # how many these are
         ("rho", "f8"),  # probability with which the walk goes on with it, given its parent
@@ -350,11 +363,10 @@ ENTRY = np.dtype(
         # f_c / σ'_c if the first event of chance is drawn from a proposal σ'_c
         ("drawn", "f8"),  # probability with which the walk gets here
         ("value", "f8"),  # û, the estimate of the traverser's expected payoff from here on
+        ("excess", "f8"),  # (û − b) / ρ, by which the estimate v̂ of the last step exceeds b
     ],
     align=True,
 )
-# Several walks may be under way at the same time, each in a *lane* of its own, which is the
-# first index of its arrays.
 
 
 @kernel
@@ -366,7 +378,7 @@ def enter(e: Records, h: int, rho: float, weight: float, drawn: float) -> None:
 @kernel
 def descend(
     nodes: Records, infosets: Records, table: Records, scheme: Scheme, i: int,
-    walk: Records, scratch: Floats, state: State, lane: int, k: int, n: int,
+    walk: Records, scratch: Floats, state: State, k: int, n: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Go down from entry k of the n entries so far; return how many are done and entered.
 
@@ -375,31 +387,31 @@ def descend(
     """
     known = True
     while known and k < n:
-        e = walk[lane, k]
+        e = walk[k]
         h = nodes[e.node]
         child, actions = h.first_child, h.num_children
-        known = h.player != UNKNOWN and n + actions <= walk.shape[1]
+        known = h.player != UNKNOWN and n + actions <= len(walk)
         if known:
             e.first, e.tried = n, 1
             if h.player == TERMINAL:
                 e.tried = 0
             elif h.player == CHANCE:
-                c = draw_chance(state, lane, nodes, child, child + actions)
+                c = draw_chance(state, nodes, child, child + actions)
                 weight = e.weight * nodes[c].correction
-                enter(walk[lane, n], c, 1.0, weight, e.drawn * nodes[c].probability)
+                enter(walk[n], c, 1.0, weight, e.drawn * nodes[c].probability)
             elif h.player == i:
                 start = infosets[h.infoset].start
-                choose(start, child, actions, table, scheme, walk, scratch, state, lane, k, n)
+                choose(start, child, actions, table, scheme, walk, scratch, state, k, n)
             elif scheme.everyone:
                 start, e.tried = infosets[h.infoset].start, actions
                 for a in range(actions):
                     p = table[start + a].sigma
-                    enter(walk[lane, n + a], child + a, 1.0, e.weight * p, e.drawn)
+                    enter(walk[n + a], child + a, 1.0, e.weight * p, e.drawn)
             else:
                 start = infosets[h.infoset].start
-                a = draw_action(state, lane, table, start, start + actions) - start
+                a = draw_action(state, table, start, start + actions) - start
                 p = table[start + a].sigma
-                enter(walk[lane, n], child + a, p, e.weight, e.drawn * p)
+                enter(walk[n], child + a, p, e.weight, e.drawn * p)
             n += e.tried
             k += 1
     return k, n
@@ -408,50 +420,51 @@ def descend(
 @kernel
 def choose(
     start: int, child: int, actions: int, table: Records, scheme: Scheme, walk: Records,
-    scratch: Floats, state: State, lane: int, k: int, n: int,
+    scratch: Floats, state: State, k: int, n: int,
 ) -> None:  # fmt: skip
     """Go on with some of the traverser's actions: all, or `scheme.k` drawn one by one."""
-    e = walk[lane, k]
+    e = walk[k]
     e.tried = min(scheme.k, actions)
     if e.tried == actions:
         for a in range(actions):
-            enter(walk[lane, n + a], child + a, 1.0, e.weight, e.drawn)
+            enter(walk[n + a], child + a, 1.0, e.weight, e.drawn)
     else:
         left = 1.0
         for a in range(actions):
             p = scheme.epsilon / actions + (1.0 - scheme.epsilon) * table[start + a].sigma
-            scratch[lane, P, a], scratch[lane, RHO, a] = p, p
+            scratch[P, a], scratch[RHO, a] = p, p
         if e.tried > 1:
-            include(scratch, lane, actions, e.tried)
+            include(scratch, actions, e.tried)
         for j in range(e.tried):
-            a = draw_rest(state, lane, scratch, actions, left)
-            left -= scratch[lane, P, a]
-            scratch[lane, P, a] = 0.0
-            rho = scratch[lane, RHO, a]
-            enter(walk[lane, n + j], child + a, rho, e.weight / rho, e.drawn * rho)
+            a = draw_rest(state, scratch, actions, left)
+            left -= scratch[P, a]
+            scratch[P, a] = 0.0
+            rho = scratch[RHO, a]
+            enter(walk[n + j], child + a, rho, e.weight / rho, e.drawn * rho)
 
 
 @kernel
 def evaluate(
     nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
-    i: int, walk: Records, scratch: Floats, lane: int, k: int,
+    i: int, walk: Records, k: int,
 ) -> float:  # fmt: skip
-    """Return û of entry k, whose children have theirs; leave v̂ of its actions in `scratch`."""
-    e, value = walk[lane, k], 0.0
+    """Return û of entry k, whose children have theirs; turn these into v̂ less the baseline."""
+    e, value = walk[k], 0.0
     h = nodes[e.node]
     if h.player == TERMINAL:
         value = utility[e.node, i]
     elif h.player == CHANCE:  # a proposal in place of f_c has weight f_c / σ'_c
-        c = walk[lane, e.first]
+        c = walk[e.first]
         value = c.value * nodes[c.node].correction
     else:
         start = infosets[h.infoset].start
-        for a in range(h.num_children):
-            scratch[lane, V, a] = baseline[i, start + a] if baseline.shape[1] else 0.0
+        if baseline.shape[1]:
+            for q in range(start, start + h.num_children):
+                value += table[q].sigma * baseline[i, q]
         for n in range(e.first, e.first + e.tried):
-            c = walk[lane, n]
-            a = c.node - h.first_child
-            scratch[lane, V, a] += (c.value - scratch[lane, V, a]) / c.rho
-        for a in range(h.num_children):
-            value += table[start + a].sigma * scratch[lane, V, a]
+            c = walk[n]
+            q = start + (c.node - h.first_child)
+            b = baseline[i, q] if baseline.shape[1] else 0.0
+            c.excess = (c.value - b) / c.rho
+            value += table[q].sigma * c.excess
     return value

@@ -19,7 +19,15 @@ from walks import Means, interpreted, uneven
 
 import cfrlib as cfr
 from cfrlib import MCCFR, Decision, External, GameError, Outcome, Robust, Terminal, Variant
-from cfrlib.batches import AVERAGING, begin, clear, close_iteration, open_iteration
+from cfrlib.batches import (
+    AVERAGING,
+    begin,
+    clear,
+    close_iteration,
+    merge,
+    open_iteration,
+    sample,
+)
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.mccfr import ascend, descend, enter
 from cfrlib.regret import discount
@@ -323,8 +331,8 @@ def laid_open(run, count, changes=None):
     """
     assert run.threads == 1
     take_up = run._take_up
+    known, (table, memory, ledger, baseline) = run._known, run._tables
     if changes:
-        known, (table, memory, ledger, baseline) = run._known, run._tables
         _, _, _, gain, sums, told, counts = run._lanes
         take_up = partial(
             interpreted(changes)["take_up"], known.infosets, known.owner, table, memory, ledger,
@@ -334,7 +342,10 @@ def laid_open(run, count, changes=None):
     for t in range(run.iterations + 1, run.iterations + count + 1):
         open_iteration(run._tables.ledger, run._settings, t)
         for i in range(players):
-            run._sample(t, i, 0)
+            sample(
+                known.nodes, known.utility, known.infosets, table, baseline, run._settings,
+                *run._lanes, t, i, 0, 1,
+            )  # fmt: skip
             if alternating or i == players - 1:
                 yield Walked(run, t, i if alternating else -1)
                 take_up(i if alternating else -1)
@@ -477,34 +488,56 @@ def test_a_batch_is_its_walks_one_by_one(scheme, batch):
     run, single = (run_of(UNEVEN, batch=b, **options) for b in (batch, 1))
     known, tables, settings = single._known, single._tables, single._settings
     tables.table.sigma[:] = run._tables.table.sigma
-    walk, scratch, state, gain, sums, told, count = single._lanes
+    walk, scratch, state, gain, sums, told, count = (array[0] for array in single._lanes)
     nodes = 0
     for walked in laid_open(run, 4):
         tables.table.sigma[:] = walked.sigma
         tables.baseline[:] = run._tables.baseline
-        totals = np.zeros_like(gain[0]), np.zeros_like(sums.mass[0]), np.zeros_like(told[0])
+        totals = np.zeros_like(gain), np.zeros_like(sums.mass), np.zeros_like(told)
         for number in range(batch):
-            begin(state, 0, settings.key, walked.t, walked.i, number)
-            enter(walk[0, 0], 0, 1.0, 1.0, 1.0)
+            begin(state, settings.key, walked.t, walked.i, number)
+            enter(walk[0], 0, 1.0, 1.0, 1.0)
             _, n = descend(
                 known.nodes, known.infosets, tables.table, settings.scheme, walked.i, walk,
-                scratch, state, 0, 0, 1,
+                scratch, state, 0, 1,
             )  # fmt: skip
             ascend(
                 known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
-                settings.rule, walked.i, walk, scratch, gain, sums, told, count, 0, n,
+                settings.rule, walked.i, walk, gain, sums, told, count, n,
             )  # fmt: skip
             for total, array in zip(totals, (gain, sums.mass, told), strict=True):
-                total += array[0]
-            assert count[0, 1] == n
+                total += array
+            assert count[1] == n
             nodes += n
-            clear(known.infosets, gain, sums, told, count, 0)
+            clear(known.infosets, gain, sums, told, count)
         assert not gain.any() and not sums.mass.any() and not told.any()
         assert walked.regret == pytest.approx(totals[0] / batch, abs=1e-12)
         assert walked.mass == pytest.approx(totals[1], abs=1e-12)
         assert walked.told == pytest.approx(totals[2], abs=1e-11)
         assert np.abs(walked.regret).max() > 0.01
     assert run.nodes == nodes
+
+
+@pytest.mark.parametrize("batch", [2, 3, 8, 40])
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 8])
+def test_lanes_are_added_in_the_same_pairs_whoever_does_it(step, batch):
+    """First those who took every `step`-th lane, each his own, then one the rest."""
+    one, shared = (run_of(LEDUC, batch=batch, baseline=0.5) for _ in range(2))
+    for run, steps in ((one, [1]), (shared, [step, 1])):
+        walked = next(laid_open(run, 1))
+        infosets, (_, _, _, *sums) = run._known.infosets, run._lanes
+        for every in steps:
+            for first in range(every):
+                merge(infosets, *sums, first, every)
+        gain, mass, told, counts = sums[0], sums[1].mass, sums[2], sums[3]
+        assert gain[0] / batch == pytest.approx(walked.regret, abs=1e-12)
+        assert mass[0] == pytest.approx(walked.mass, abs=1e-12)
+        assert told[0] == pytest.approx(walked.told, abs=1e-12)
+        assert counts[0, 0] == walked.met.sum()
+        for rest in (gain, mass, told, counts, sums[1].is_touched):
+            assert not rest[1:].any()
+    for a, b in zip(one._lanes, shared._lanes, strict=True):
+        assert np.array_equal(a[0], b[0])
 
 
 OWN_MASS = "(table[q].total if owner[q] >= 0 else weights)"
@@ -514,7 +547,7 @@ MISTAKES_IN_REGRETS = {
     "discount by the sign of the sampled regret": ("add_regrets", "if R > 0.0", "if r > 0.0"),
     "no discount while not met": ("overdue", "np.exp(now - then) if", "1.0 if"),
     "one discount for both signs": ("add_regrets", "s.regret > 0.0 else", "True else"),
-    "lanes lost": ("take_up", "merge(infosets, gain, sums, told, count)", "pass"),
+    "lanes lost": ("take_up", "merge(infosets, gain, sums, told, count, 0, 1)", "pass"),
     "no own regrets": ("take_up", "if i == -1 or i == infosets[I].player:", "if i == I:"),
 }  # fmt: skip
 MISTAKES_IN_AVERAGES = {
@@ -524,7 +557,7 @@ MISTAKES_IN_AVERAGES = {
     "optimistic": ("own_mass", "m.taken = weights", "pass"),
     "stochastic": ("own_mass", "mass *= table[q].sigma", "pass"),
     "own": ("own_mass", "mass *= table[q].sigma", "pass"),
-    "lazy, not in order": ("take_up", "sort_touched(sums, count[0, 0])", "pass"),
+    "lazy, not in order": ("take_up", "sort_touched(sums[0], count[0, 0])", "pass"),
 }
 
 

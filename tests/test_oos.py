@@ -8,9 +8,10 @@ import pytest
 from games import TableGame, random_game
 
 import cfrlib as cfr
-from cfrlib import Chance, Decision, Terminal, batches, oos, sampling
+from cfrlib import Chance, Decision, Terminal, aiming, batches, sampling
+from cfrlib.aiming import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
-from cfrlib.oos import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
+from cfrlib.regret import discount
 from cfrlib.sequence import sequence_form
 
 KUHN = KuhnPoker()
@@ -48,25 +49,25 @@ class Oracle:
 
 def plain_kernels(oracle):
     """Return the kernels as Python functions that ask the oracle."""
-    names = {**vars(sampling), **vars(batches), **vars(oos)}
+    names = {**vars(sampling), **vars(batches), **vars(aiming)}
     for name, thing in list(names.items()):
         if hasattr(thing, "py_func"):
             names[name] = FunctionType(thing.py_func.__code__, names, name)
 
-    def draw_chance(state, lane, nodes, start, stop):
+    def draw_chance(state, nodes, start, stop):
         return start + oracle.draw(nodes[start:stop].probability)
 
-    def draw_aimed(state, lane, aim, start, stop):
+    def draw_aimed(state, aim, start, stop):
         mass = np.diff(aim[start:stop].cumulative, prepend=0.0)
         assert all((aim[start:stop].mark == OUT) == (mass == 0))
         return start + oracle.draw(mass / mass.sum())
 
-    def draw_rest(state, lane, scratch, actions, left):
-        p = scratch[lane, P, :actions] / left
+    def draw_rest(state, scratch, actions, left):
+        p = scratch[P, :actions] / left
         assert abs(p.sum() - 1) < 1e-12
         return oracle.draw(p)
 
-    def draw_scenario(state, lane, delta):
+    def draw_scenario(state, delta):
         return delta > 0 and bool(oracle.draw([1 - delta, delta]))
 
     names |= {
@@ -82,7 +83,7 @@ def walk(player, kernels, i):
     table, memory, ledger, _ = (array.copy() for array in tables)
     table = table.view(np.recarray)
     kernels["open_iteration"](ledger, player._settings, 1)
-    targeted = kernels["draw_scenario"](desk.state, 0, target.delta)
+    targeted = kernels["draw_scenario"](desk.state, target.delta)
     kernels["set_out"](desk.path)
     k = kernels["descend"](
         known.nodes, known.infosets, table, target.aim, player.epsilon, targeted, i, desk.path,
@@ -635,8 +636,32 @@ def test_a_target_that_chance_never_deals():
     assert found.targeted == found.reached == 0
 
 
+@pytest.mark.parametrize("variant", ["cfr", "linear", "dcfr"])
+def test_regrets_are_discounted_to_the_present(variant):
+    """Also where no walk came by since: one iteration after the other, by hand."""
+    player = cfr.OOS(LeducPoker(merge_suits=True), variant, seed=0)
+    plain, seen = np.zeros(player._known.num_sequences), 0.0
+    owner, v = player._known.owner, player.variant
+    pairs = owner >= 0
+    for t in range(1, 60):
+        before = player._tables.table.regret.copy()
+        player.search(iterations=1)
+        positive, negative = discount(t, v.alpha), discount(t, v.beta)
+        now = player._tables.table.regret
+        changed = np.unique(owner[(now != before) & pairs])
+        plain *= np.where(plain > 0, positive, negative)
+        for I in changed:
+            q = np.flatnonzero(owner == I)
+            plain[q] = now[q]
+            seen += len(q)
+    assert seen > 300
+    found = player.regrets.values_by_sequence
+    assert found == pytest.approx(plain, abs=1e-9)
+    assert (variant == "cfr") == np.allclose(found, player._tables.table.regret)
+
+
 def test_the_module_is_what_was_enumerated():
     """The kernels that the tests run in Python are all there is."""
-    drawing = {n for n in vars(oos) if n.startswith("draw")}
+    drawing = {n for n in vars(aiming) if n.startswith("draw")}
     assert drawing == {"draw_chance", "draw_rest", "draw_aimed", "draw_scenario"}
     assert HERE < 0 <= RHO

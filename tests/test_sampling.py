@@ -179,7 +179,7 @@ def test_walks_of_kuhn_poker(scheme, paths):
 
 # ---- mistakes --------------------------------------------------------------------------------
 
-WEIGHTS = "enter(walk[lane, n + j], child + a, rho, e.weight / rho, e.drawn * rho)"
+WEIGHTS = "enter(walk[n + j], child + a, rho, e.weight / rho, e.drawn * rho)"
 # what is wrong -> (kernel, its line, the mistake), scheme, what else it takes to show
 MISTAKES = {
     "1/q missing": (
@@ -194,36 +194,40 @@ MISTAKES = {
     ),
     "F = 0 left out": (
         (
-            "ascend", "for a in range(h.num_children):",
-            "for a in [walk[lane, m].node - h.first_child "
+            "ascend", "for q in range(start, start + h.num_children):",
+            "for q in [start + walk[m].node - h.first_child "
             "for m in range(e.first, e.first + e.tried)]:",
         ),
         "outcome",
     ),
     "regret of the tried action by its own value alone": (
-        ("ascend", "- e.value) * e.weight", "* (1.0 - table[start + a].sigma)) * e.weight"),
+        (
+            "ascend", "- e.value) * e.weight",
+            "- sum(walk[m].excess * table[q].sigma for m in range(e.first, e.first + e.tried) "
+            "if q == start + walk[m].node - h.first_child)) * e.weight",
+        ),
         "outcome",
     ),
     "exploration as strategy": (
         (
-            "evaluate", "table[start + a].sigma * scratch",
-            "(0.6 / h.num_children + 0.4 * table[start + a].sigma) * scratch",
+            "evaluate", "table[q].sigma * c.excess",
+            "(0.6 / h.num_children + 0.4 * table[q].sigma) * c.excess",
         ),
         Outcome(0.6),
     ),
     "baseline not subtracted": (
-        ("evaluate", "(c.value - scratch[lane, V, a]) / c.rho", "c.value / c.rho"), "outcome",
+        ("evaluate", "(c.value - b) / c.rho", "c.value / c.rho"), "outcome",
         "baseline",
     ),
     "the other's baseline": (
-        ("evaluate", "= baseline[i, start + a]", "= baseline[i, start + a] * e.value"),
+        ("evaluate", "b = baseline[i, q]", "b = baseline[1 - i, q]"),
         "outcome", "baseline",
     ),
     "draws by ρ instead of p": (
         (
-            "choose", "include(scratch, lane, actions, e.tried)",
-            "include(scratch, lane, actions, e.tried); "
-            "scratch[lane, P, :actions] = scratch[lane, RHO, :actions]",
+            "choose", "include(scratch, actions, e.tried)",
+            "include(scratch, actions, e.tried); "
+            "scratch[P, :actions] = scratch[RHO, :actions]",
         ),
         Robust(2, 0.1),
     ),
@@ -357,7 +361,7 @@ REFERENCE = [
 def test_numbers_are_those_of_splitmix64():
     state = np.zeros((2, sampling.LINE), np.uint64)
     state[1, 0] = 1234567
-    found = [sampling.uniform(state, 1) for _ in REFERENCE]
+    found = [sampling.uniform(state[1]) for _ in REFERENCE]
     assert found == [(number >> 11) / 2**53 for number in REFERENCE]
     assert not state[0].any()
     golden = 0x9E3779B97F4A7C15
@@ -372,11 +376,11 @@ def test_each_walk_has_numbers_of_its_own():
         for t in range(1, 40):
             for i in range(3):
                 for number in range(20):
-                    sampling.begin(state, number % 3, np.uint64(key), t, i, number)
+                    sampling.begin(state[number % 3], np.uint64(key), t, i, number)
                     seen.append(int(state[number % 3, 0]))
     assert len(set(seen)) == len(seen) == 3 * 39 * 3 * 20
-    sampling.begin(state, 0, np.uint64(7), 5, 1, 4)
-    sampling.begin(state, 2, np.uint64(7), 5, 1, 4)
+    sampling.begin(state[0], np.uint64(7), 5, 1, 4)
+    sampling.begin(state[2], np.uint64(7), 5, 1, 4)
     assert state[0, 0] == state[2, 0]
 
 
@@ -385,21 +389,21 @@ class Drawn:
 
     def __init__(self, probabilities):
         self.p, self.n = np.array(probabilities, float), len(probabilities)
-        self.kernels = interpreted(uniform=lambda state, lane: self.u)
+        self.kernels = interpreted(uniform=lambda state: self.u)
         self.nodes = np.zeros(self.n + 2, NODE).view(np.recarray)
         self.nodes.probability[2:] = self.p
         self.nodes.cumulative[2:] = np.cumsum(self.p)
         self.table = np.zeros(self.n + 2, [("sigma", "f8")]).view(np.recarray)
         self.table.sigma[2:] = self.p
-        self.scratch = np.zeros((1, sampling.ROWS, self.n))
-        self.scratch[0, P] = self.p
+        self.scratch = np.zeros((sampling.ROWS, self.n))
+        self.scratch[P] = self.p
 
     def __call__(self, draw, u, left=1.0):
         self.u = u
         where = {"chance": self.nodes, "action": self.table}
         if draw == "rest":
-            return self.kernels["draw_rest"](None, 0, self.scratch, self.n, left)
-        return self.kernels[f"draw_{draw}"](None, 0, where[draw], 2, self.n + 2) - 2
+            return self.kernels["draw_rest"](None, self.scratch, self.n, left)
+        return self.kernels[f"draw_{draw}"](None, where[draw], 2, self.n + 2) - 2
 
 
 every_draw = pytest.mark.parametrize("draw", ["chance", "action", "rest"])
@@ -479,19 +483,19 @@ def test_inclusion_in_walks_is_inclusion_by_hand():
     run._tables.table.sigma[:] = sigma
     start = int(run._known.infosets[0].start)
     wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
-    walk, scratch, state, *_ = run._lanes
+    walk, scratch, state, *_ = (array[0] for array in run._lanes)
     for number in range(30):
-        sampling.begin(state, 0, np.uint64(1), 1, 0, number)
-        sampling.enter(walk[0, 0], 0, 1.0, 1.0, 1.0)
+        sampling.begin(state, np.uint64(1), 1, 0, number)
+        sampling.enter(walk[0], 0, 1.0, 1.0, 1.0)
         sampling.descend(
             run._known.nodes, run._known.infosets, run._tables.table, run._settings.scheme, 0,
-            walk, scratch, state, 0, 0, 1,
+            walk, scratch, state, 0, 1,
         )  # fmt: skip
-        tried = walk.node[0, 1:4] - 1
+        tried = walk.node[1:4].astype(int) - 1
         assert len(set(tried.tolist())) == 3
-        assert walk.rho[0, 1:4] == pytest.approx(wanted[tried], abs=1e-15)
-        assert walk.weight[0, 1:4] == pytest.approx(1 / wanted[tried], abs=1e-14)
-        assert scratch[0, RHO, :4] == pytest.approx(wanted, abs=1e-15)
+        assert walk.rho[1:4] == pytest.approx(wanted[tried], abs=1e-15)
+        assert walk.weight[1:4] == pytest.approx(1 / wanted[tried], abs=1e-14)
+        assert scratch[RHO, :4] == pytest.approx(wanted, abs=1e-15)
 
 
 # ---- bad arguments ---------------------------------------------------------------------------
