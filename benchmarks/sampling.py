@@ -26,7 +26,7 @@ SCHEMES = {
     "external, b = 1,000, CFR+": {"sampling": "external", "batch": 1_000, "variant": "cfr+"},
 }
 SECONDS = {"leduc_poker": 5.0, "liars_dice": 10.0}  # of each curve
-BATCH = {"leduc_poker": 5_000, "liars_dice": 5_000}  # for two threads
+BATCH = {"leduc_poker": 20_000, "liars_dice": 20_000}  # for two threads
 
 
 class Ours:
