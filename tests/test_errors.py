@@ -364,6 +364,7 @@ def test_a_weight_beyond_floats_is_told(kuhn, gamma):
         lambda: cfr.games.LiarsDice(3.0),
         lambda: cfr.games.Goofspiel(None),
         lambda: cfr.games.ColonelBlotto(5.0),
+        lambda: cfr.games.Coyote(2.0),
     ],
 )
 def test_sizes_of_games_are_whole_numbers(make):

@@ -12,6 +12,7 @@ import cfrlib as cfr
 from cfrlib import Game, games
 from cfrlib.games import (
     ColonelBlotto,
+    Coyote,
     Goofspiel,
     KuhnPoker,
     LeducPoker,
@@ -35,6 +36,8 @@ REPR = {
     "Goofspiel(prizes='descending')": Goofspiel(4, prizes="descending"),
     "Goofspiel(cards=3)": Goofspiel(3),
     "Goofspiel(cards=3, imperfect_information=False)": Goofspiel(3, False),
+    "Coyote(cap=9)": Coyote(cap=9),
+    "Coyote(deck={1: 1, 2: 1, 3: 1}, cap=4, raises=2)": Coyote(2, Coyote.TINY, 4, 2),
     "RockPaperScissors()": RockPaperScissors(1),
     "RockPaperScissors(rock_beats_scissors=2.5)": RockPaperScissors(2.5),
     "ColonelBlotto(soldiers=5, fields=3)": ColonelBlotto(),

@@ -6,6 +6,7 @@ from goldens import GOLDENS, RUNS, SIXTY_DIGITS, UNSTABLE, misses, number, row
 
 import cfrlib as cfr
 from cfrlib.games import (
+    Coyote,
     KuhnPoker,
     LeducPoker,
     LiarsDice,
@@ -15,6 +16,7 @@ from cfrlib.games import (
 
 KUHN_VALUES = (3, 4, 5, 6, 10, 13)  # cards
 LIARS_DICE_VALUES = (2, 3, 4)  # faces
+COYOTE = "coyote simplified, 2 players, full deck, '?' resolved at once"
 
 
 def exploitability_at(game, name, wanted):
@@ -123,6 +125,12 @@ def test_lp_value_of_liars_dice(faces):
     assert cfr.solve_lp(LiarsDice(faces)).value == pytest.approx(wanted, abs=1e-9)
 
 
+def test_lp_value_of_coyote():
+    """The golden has four digits."""
+    wanted = GOLDENS["game_value_player_0"][COYOTE]
+    assert cfr.solve_lp(Coyote()).value == pytest.approx(wanted, abs=5e-5)
+
+
 def test_biased_rock_paper_scissors():
     game = RockPaperScissors(3)
     solution = cfr.solve_lp(game)
@@ -171,8 +179,7 @@ def test_sizes_of_liars_dice():
 
 
 def test_no_golden_is_forgotten():
-    """Each entry is used above, or named here with the reason why it is not."""
-    no_such_game = {"coyote simplified, 2 players, full deck, '?' resolved at once"}
+    """Each entry is used above."""
     kuhn, dice = (
         {f"{name}={n}" for n in numbers}
         for name, numbers in (
@@ -180,7 +187,7 @@ def test_no_golden_is_forgotten():
             ("liars_dice faces", LIARS_DICE_VALUES),
         )
     )
-    values = kuhn | dice | {"leduc", "biased_rps"} | no_such_game
+    values = kuhn | dice | {"leduc", "biased_rps", COYOTE}
     assert set(GOLDENS["game_value_player_0"]) == values
     uniform = {game.values[1] for game in uniform_games()} | {"leduc"}
     assert set(GOLDENS["uniform_nash_conv"]) == uniform

@@ -6,6 +6,7 @@ import cfrlib as cfr
 from cfrlib.equilibrium import _flow_matrix, _maximin
 from cfrlib.games import (
     ColonelBlotto,
+    Coyote,
     Goofspiel,
     KuhnPoker,
     LeducPoker,
@@ -33,6 +34,8 @@ GAMES = [
     LiarsDice(3),
     LiarsDice(4),
     LiarsDice(faces=2, dice=2),
+    Coyote(),
+    Coyote(deck=Coyote.TINY, raises=None),
     *ALIKE,
 ]
 

@@ -1,5 +1,6 @@
 """Games to learn from."""
 
+from cfrlib.games.coyote import Coyote
 from cfrlib.games.goofspiel import Goofspiel
 from cfrlib.games.kuhn import KuhnPoker, kuhn_equilibrium
 from cfrlib.games.leduc import LeducPoker
@@ -8,6 +9,7 @@ from cfrlib.games.matrix import ColonelBlotto, MatrixGame, RockPaperScissors
 
 __all__ = [
     "ColonelBlotto",
+    "Coyote",
     "Goofspiel",
     "KuhnPoker",
     "LeducPoker",

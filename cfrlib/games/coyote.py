@@ -1,0 +1,266 @@
+"""Coyote: everybody sees all cards but their own, and says how much they add up to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, combinations
+from typing import ClassVar, NamedTuple, TypeAlias
+
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.games.whole import whole
+
+Card: TypeAlias = int | str  # a number, or one of SPECIAL
+
+SPECIAL = ("x2", "black0", "max0", "?")
+CALL = "coyote"
+
+
+class _Spoken(NamedTuple):
+    """What everybody at the table has heard."""
+
+    turn: int  # who speaks next
+    declaration: int  # the last number said, or 0
+    words: str  # the declarations, as a label shows them
+    actions: tuple[str, ...]
+
+
+class Coyote(Game):
+    """One round of Coyote for two to six players.
+
+    Everybody is dealt one card and holds it up for all others to see. In turn the players
+    say how much all cards add up to, each more than the one before: in this simplified game
+    exactly one more. Instead of raising one may call ``"coyote"``. Then the cards are added
+    up: if the last declaration is more than the total, whoever said it loses, else the caller
+    does. The loser is paid -1, everybody else +1.
+
+    Numbers count what they show, ``"black0"`` counts 0. The other special cards change the
+    total, in this order: ``"?"`` is replaced by a card drawn after the call, ``"max0"`` makes
+    the highest number (be it negative) count 0, ``"x2"`` doubles the total.
+
+    Cards are dealt one after the other, to player 0 first; copies of a card are one outcome.
+    A declaration is an action that says how much it adds, ``"+1"``. An infoset shows the
+    cards in the order of the seats, ``_`` for the own one, and the last declaration, 0 for
+    none: ``"_ x2 10: 7"`` is what player 0 of three may see.
+
+    Parameters
+    ----------
+    players : int
+        From 2 to 6.
+    deck : mapping from card to int, optional
+        How often each card comes: whole numbers, and each of the special cards once at most.
+        ``Coyote.DECK``, the 36 cards of the real game, if left out; ``Coyote.SMALL`` and
+        ``Coyote.TINY`` have one copy each of nine and of three cards.
+    cap : int, optional
+        The highest number that may be declared; after it one must call. Left out, it is one
+        above the largest possible total, the first declaration that is surely false.
+    raises : int or None
+        By how much a declaration may exceed the last. With more than 1, or with None for any
+        number up to `cap` as in the real game, infosets list all declarations, ``"_ 3: 1-4"``.
+    first_may_call : bool
+        Whether player 0 may call before anything was declared. That says the total is below
+        0, and if so the last player loses. In the real game the first player must declare.
+    thinning : int
+        If not 0, up to so many cards (each number equally likely) are laid aside at random
+        before the deal, and nobody sees them.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or the deck has too few cards.
+
+    Notes
+    -----
+    The payoffs of n players always add up to n - 2, so two players play a zero-sum game. With
+    more it is not one, and small regret guarantees no equilibrium. (Nor would it if the
+    others shared the loser's 1: that is the same game in other units.)
+
+    Source: the program *Kuron* (2025), which simplified the real game like this, with
+    ``cap=120``. Unlike there, a call always ends the round, even one that has a ``"?"``
+    replaced, and cards laid aside are a chance event. In the real game one may raise by any
+    number, and round follows round, with a deck that shrinks until the black 0 has it
+    shuffled, until one player is left.
+
+    Examples
+    --------
+    >>> game = Coyote()
+    >>> game.node((10, 3, "+1"))
+    Decision(1, '10 _: 1', ('+1', 'coyote'))
+    >>> game.node((10, "max0", "+1", "coyote"))  # a total of 0: player 0 has said too much
+    Terminal((-1, 1))
+    >>> import cfrlib as cfr
+    >>> cfr.compile(Coyote(deck=Coyote.TINY, raises=None)).num_infosets
+    192
+    """
+
+    DECK: ClassVar[Mapping[Card, int]] = {
+        -10: 1, -5: 2, 0: 3, 1: 4, 2: 4, 3: 4, 4: 4, 5: 4, 10: 3, 15: 2, 20: 1,
+        "x2": 1, "black0": 1, "max0": 1, "?": 1,
+    }  # fmt: skip
+    SMALL: ClassVar[Mapping[Card, int]] = dict.fromkeys((-5, *range(6), "x2", "max0"), 1)
+    TINY: ClassVar[Mapping[Card, int]] = dict.fromkeys((1, 2, 3), 1)
+
+    def __init__(
+        self,
+        players: int = 2,
+        deck: Mapping[Card, int] | None = None,
+        cap: int | None = None,
+        raises: int | None = 1,
+        first_may_call: bool = True,
+        thinning: int = 0,
+    ):
+        whole(players=players, thinning=thinning)
+        if not 2 <= players <= 6:
+            raise ValueError(f"Coyote needs 2 to 6 players, got {players!r}")
+        self.num_players = players
+        self.deck = _checked(self.DECK if deck is None else deck)
+        needed, held = players + ("?" in self.deck), sum(self.deck.values())
+        if held < needed:
+            each = "one each and one to replace '?'" if "?" in self.deck else "one each"
+            raise ValueError(
+                f"{players} players need {needed} cards, {each}; the deck has only {held}: "
+                "add cards, or take fewer players"
+            )
+        if not 0 <= thinning <= held - needed:
+            raise ValueError(
+                f"{players} players with these {held} cards can spare {held - needed} of them; "
+                f"thinning must lie between 0 and that, got {thinning!r}"
+            )
+        self.thinning = thinning
+        self.cap = self._surely_false() if cap is None else cap
+        self.raises, self.first_may_call = raises, first_may_call
+        most = self.cap if raises is None else raises
+        whole(cap=self.cap, raises=most)
+        if min(self.cap, most) < 1:
+            raise ValueError(
+                f"cap and raises must be at least 1, got {self.cap!r} and {raises!r}"
+            )
+        self._aside = {f"{k} aside": k for k in range(thinning + 1)}
+        self._lost_by = [
+            Terminal([-1 if i == loser else 1 for i in range(players)])
+            for loser in range(players)
+        ]
+        self._known: dict[tuple[str, ...], _Spoken] = {}
+
+    @staticmethod
+    def total(cards: Iterable[Card]) -> int:
+        """Add up the cards on the table; a ``"?"`` that was not replaced counts 0.
+
+        Examples
+        --------
+        >>> Coyote.total((10, "x2")), Coyote.total((10, "max0", 3)), Coyote.total(("max0", -5))
+        (20, 3, 0)
+        """
+        shown = tuple(cards)
+        numbers = [card for card in shown if isinstance(card, int)]
+        total = sum(numbers)
+        if "max0" in shown and numbers:
+            total -= max(numbers)
+        return 2 * total if "x2" in shown else total
+
+    def node(self, h: History) -> Node:
+        """Say what the history `h` is."""
+        if self.thinning and not h:
+            return Chance(dict.fromkeys(self._aside, 1 / len(self._aside)))
+        first = 1 if self.thinning else 0  # of the cards drawn
+        start = first + self._aside[h[0]] if self.thinning else 0  # of the hand
+        stop = start + self.num_players
+        if len(h) < stop:
+            return self._draw(h[first:])
+        hand, moves = h[start:stop], h[stop:]
+        if CALL not in moves[-2:]:
+            return self._decision(hand, moves)
+        if "?" in hand:
+            if moves[-1] == CALL:
+                return self._draw(h[first:stop])
+            hand = tuple(moves[-1] if card == "?" else card for card in hand)
+        return self._judge(hand, moves[: moves.index(CALL)])
+
+    def _draw(self, gone: tuple[Card, ...]) -> Chance:
+        """Draw a card from what these cards leave of the deck."""
+        left = Counter(self.deck)
+        left.subtract(gone)
+        total = left.total()
+        return Chance({card: n / total for card, n in left.items() if n})
+
+    def _decision(self, hand: tuple[Card, ...], moves: tuple[str, ...]) -> Decision:
+        """Return the choice of a player who sees all cards of the hand but one."""
+        spoken = self._spoken(moves)
+        seen = " ".join("_" if i == spoken.turn else str(c) for i, c in enumerate(hand))
+        return Decision(spoken.turn, f"{seen}: {spoken.words}", spoken.actions)
+
+    def _spoken(self, moves: tuple[str, ...]) -> _Spoken:
+        """Return what everybody has heard; remembered, as many hands share the same words."""
+        try:
+            return self._known[moves]
+        except KeyError:
+            return self._known.setdefault(moves, self._follow(moves))
+
+    def _follow(self, moves: tuple[str, ...]) -> _Spoken:
+        """Return what was heard after these declarations, and what may be said next."""
+        said = [0, *accumulate(int(move) for move in moves)]
+        left = self.cap - said[-1]
+        most = left if self.raises is None else min(left, self.raises)
+        actions = tuple(f"+{k}" for k in range(1, most + 1))
+        if moves or self.first_may_call:
+            actions = (*actions, CALL)
+        words = said[-1:] if self.raises == 1 else said[1:] or said
+        return _Spoken(
+            len(moves) % self.num_players, said[-1], "-".join(map(str, words)), actions
+        )
+
+    def _judge(self, hand: tuple[Card, ...], moves: tuple[str, ...]) -> Terminal:
+        """Pay after the last of these declarations was called."""
+        caller = len(moves) % self.num_players
+        false = self._spoken(moves).declaration > self.total(hand)
+        loser = (caller - 1) % self.num_players if false else caller
+        return self._lost_by[loser]
+
+    def _surely_false(self) -> int:
+        """Return the least declaration, 1 or more, that exceeds every total."""
+        numbers = [
+            card for card, n in self.deck.items() if isinstance(card, int) for _ in range(n)
+        ]
+        numbers.sort(reverse=True)
+        special = [card for card in self.deck if card in SPECIAL and card != "?"]
+        totals = [
+            self.total((*some, *numbers[: self.num_players - k]))
+            for k in range(len(special) + 1)
+            for some in combinations(special, k)
+            if 0 <= self.num_players - k <= len(numbers)
+        ]
+        return max(0, *totals) + 1
+
+    def __repr__(self) -> str:
+        options = []
+        if self.num_players != 2:
+            options.append(f"players={self.num_players}")
+        if self.deck != self.DECK:
+            options.append(f"deck={self.deck!r}")
+        if self.cap != self._surely_false():
+            options.append(f"cap={self.cap}")
+        if self.raises != 1:
+            options.append(f"raises={self.raises}")
+        options += [] if self.first_may_call else ["first_may_call=False"]
+        options += [] if self.thinning == 0 else [f"thinning={self.thinning}"]
+        return f"Coyote({', '.join(options)})"
+
+
+def _checked(deck: Mapping[Card, int]) -> dict[Card, int]:
+    """Return a copy of a deck, or raise a ValueError that says what is wrong with it."""
+    if not isinstance(deck, Mapping):
+        raise ValueError(
+            f"deck must be a dict from card to number of copies, e.g. {{1: 2, 'x2': 1}}, "
+            f"got {deck!r}"
+        )
+    for card, copies in deck.items():
+        if not isinstance(card, int) and card not in SPECIAL:
+            raise ValueError(
+                f"{card!r} is no card of Coyote; cards are whole numbers and "
+                f"{', '.join(map(repr, SPECIAL))}"
+            )
+        whole(**{f"copies of {card!r}": copies})
+        if copies < 1 or (copies > 1 and card in SPECIAL):
+            allowed = "once" if card in SPECIAL else "at least once, or is left out"
+            raise ValueError(f"the card {card!r} comes {allowed}, got {copies} copies")
+    return dict(deck)

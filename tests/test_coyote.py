@@ -1,0 +1,411 @@
+"""Coyote: its cards, its rules and its numbers, against hands scored another way."""
+
+import random
+from collections import Counter, defaultdict
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Terminal
+from cfrlib.games import Coyote
+from cfrlib.sequence import sequence_form
+from cfrlib.tree import TERMINAL
+
+# every kind of card there is, and copies of some
+MIXED = {-5: 1, 2: 2, 3: 1, "x2": 1, "black0": 1, "max0": 1, "?": 1}
+PLAIN = {-1: 1, 0: 1, 1: 1, 2: 1, 3: 1, "x2": 1}
+
+
+def physical(deck):
+    """Return the cards of a deck one by one, copies and all."""
+    return [card for card, copies in deck.items() for _ in range(copies)]
+
+
+def score(hand, drawn=None):
+    """Add up a hand: first '?', then max0, then x2."""
+    cards = [drawn if card == "?" else card for card in hand]
+    numbers = sorted(card for card in cards if not isinstance(card, str))
+    if "max0" in cards:
+        numbers = numbers[:-1]
+    return sum(numbers + numbers) if "x2" in cards else sum(numbers)
+
+
+def paid(players, declaration, total):
+    """Return what everybody is paid after a call, the declarations having come one by one."""
+    caller = declaration % players
+    payoffs = [1] * players
+    payoffs[caller if total >= declaration else caller - 1] = -1
+    return payoffs
+
+
+def called(game, hand, declaration, drawn=None):
+    """Return what the rules say after the declarations 1, 2, … and a call."""
+    h = (*hand, *["+1"] * declaration, "coyote")
+    return game.node(h if drawn is None else (*h, drawn))
+
+
+def chance_that_total_is_at_least(declaration):
+    """Let player after player declare, then call, whatever the cards."""
+    game, true = Coyote(), 0.0
+    caller = declaration % 2
+    for a, p in game.node(()).probabilities.items():
+        for b, q in game.node((a,)).probabilities.items():
+            end = called(game, (a, b), declaration)
+            draws = end.probabilities if isinstance(end, Chance) else {None: 1.0}
+            for drawn, r in draws.items():
+                end = called(game, (a, b), declaration, drawn)
+                true += p * q * r * (end.utilities[caller] == -1)
+    return true
+
+
+# ---- scoring -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hand", "total"),
+    [
+        ((1, 2, 3), 6),
+        ((-10, 3), -7),
+        ((20, "x2"), 40),
+        ((-10, "x2"), -20),
+        ((20, "black0"), 20),
+        ((20, 3, "max0"), 3),
+        ((3, 3, "max0"), 3),  # one of them
+        ((-5, "max0"), 0),  # the highest number, be it negative
+        (("black0", -5, "max0"), 0),  # the black 0 is a special card, no number
+        (("x2", "max0"), 0),
+        ((10, 4, "x2", "max0"), 8),  # max0 first, then x2
+        ((10, "?"), 10),  # not yet replaced
+    ],
+)
+def test_what_a_hand_adds_up_to(hand, total):
+    assert Coyote.total(hand) == total
+    for cards in permutations(hand):
+        assert Coyote.total(cards) == total
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
+def test_random_hands_of_the_full_deck_are_scored_by_the_rules(players):
+    game, rng, cards = Coyote(players), random.Random(players), physical(Coyote.DECK)
+    for _ in range(2_000):
+        *hand, drawn = rng.sample(cards, players + 1)
+        total = score(hand, drawn)
+        # a declaration that comes close: that is where payoffs turn
+        declaration = min(max(0, total + rng.randint(-1, 1)), game.cap)
+        if "?" in hand:
+            assert drawn in called(game, hand, declaration).probabilities
+        else:
+            assert Coyote.total(hand) == total
+        end = called(game, hand, declaration, drawn if "?" in hand else None)
+        assert end.utilities == paid(players, declaration, total)
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Coyote(deck=MIXED),
+        Coyote(deck=Coyote.SMALL),
+        Coyote(3, deck=MIXED),
+        Coyote(4, deck=Coyote.TINY | {"x2": 1, "?": 1}),
+    ],
+    ids=repr,
+)
+def test_every_hand_of_a_small_deck_is_dealt_and_paid_as_often_as_real_cards_fall(game):
+    """The deck is shuffled in every possible way; the next card of it replaces a '?'."""
+    n, wanted, got = game.num_players, defaultdict(Counter), defaultdict(Counter)
+    shuffled = Counter(cards[: n + 1] for cards in permutations(physical(game.deck), n + 1))
+    for (*hand, drawn), count in shuffled.items():
+        for d in range(game.cap + 1):
+            p = count / shuffled.total()
+            wanted[(*hand, d)][tuple(paid(n, d, score(hand, drawn)))] += p
+    tree = cfr.compile(game)
+    for k in np.flatnonzero(tree.player == TERMINAL):
+        h = tree.history(k)
+        key = (*h[:n], h.count("+1"))
+        got[key][tuple(tree.utility[k])] += tree.chance_reach[k]
+    assert got.keys() == wanted.keys()
+    for key, payoffs in wanted.items():
+        assert got[key] == pytest.approx(payoffs, abs=1e-12)
+
+
+@pytest.mark.parametrize(("declaration", "p"), [(0, 1 - 0.118), (1, 0.790), (6, 0.501)])
+def test_how_often_the_total_of_two_players_is_so_high(declaration, p):
+    assert chance_that_total_is_at_least(declaration) == pytest.approx(p, abs=5e-4)
+
+
+def test_the_default_deck_is_the_real_one():
+    assert len(Coyote.DECK) == 15
+    assert sum(Coyote.DECK.values()) == 36
+    assert sum(card for card in physical(Coyote.DECK) if isinstance(card, int)) == 120
+
+
+@pytest.mark.parametrize(
+    ("deck", "players"),
+    [
+        (MIXED, 2),
+        (MIXED, 3),
+        (MIXED, 5),
+        (PLAIN, 2),
+        (PLAIN, 6),
+        (Coyote.SMALL, 4),
+        ({-3: 2, -1: 2, "x2": 1, "max0": 1, "black0": 1}, 2),
+        ({-3: 2, -1: 2, "x2": 1, "max0": 1}, 3),
+        ({-3: 1, "x2": 1, "max0": 1, "black0": 1, "?": 1}, 4),
+        ({7: 2, 9: 1, "max0": 1}, 4),
+    ],
+)
+def test_declarations_stop_one_above_the_largest_possible_total(deck, players):
+    size = min(players + 1, sum(deck.values()))
+    hands = permutations(physical(deck), size)
+    largest = max(score(cards[:players], cards[-1]) for cards in hands)
+    assert Coyote(players, deck).cap == max(largest, 0) + 1
+
+
+@pytest.mark.parametrize(("players", "cap"), [(2, 41), (3, 71), (4, 101), (5, 121), (6, 141)])
+def test_how_far_declarations_go_with_the_full_deck(players, cap):
+    assert Coyote(players).cap == cap
+
+
+# ---- what is seen and what may be done -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "h", "wanted"),
+    [
+        (Coyote(), (10, "x2"), (0, "_ x2: 0", ["+1", "coyote"])),
+        (Coyote(), (10, "x2", "+1"), (1, "10 _: 1", ["+1", "coyote"])),
+        (Coyote(), (10, "x2", "+1", "+1"), (0, "_ x2: 2", ["+1", "coyote"])),
+        (Coyote(first_may_call=False), (10, -5), (0, "_ -5: 0", ["+1"])),
+        (Coyote(first_may_call=False), (10, -5, "+1"), (1, "10 _: 1", ["+1", "coyote"])),
+        (Coyote(cap=2), (10, -5, "+1", "+1"), (0, "_ -5: 2", ["coyote"])),
+        (Coyote(3), (1, 2, "?", "+1"), (1, "1 _ ?: 1", ["+1", "coyote"])),
+        (Coyote(3), (1, 2, "?", *["+1"] * 5), (2, "1 2 _: 5", ["+1", "coyote"])),
+        (Coyote(raises=3), (1, 2), (0, "_ 2: 0", ["+1", "+2", "+3", "coyote"])),
+        (
+            Coyote(raises=3),
+            (1, 2, "+3", "+1"),
+            (0, "_ 2: 3-4", ["+1", "+2", "+3", "coyote"]),
+        ),
+        (Coyote(cap=5, raises=3), (1, 2, "+3"), (1, "1 _: 3", ["+1", "+2", "coyote"])),
+        (Coyote(cap=4, raises=None), (1, 2, "+1"), (1, "1 _: 1", ["+1", "+2", "+3", "coyote"])),
+        (Coyote(thinning=2), ("1 aside", 5, 10, 3), (0, "_ 3: 0", ["+1", "coyote"])),
+    ],
+)
+def test_a_player_sees_the_cards_of_the_others_and_what_was_declared(game, h, wanted):
+    node = game.node(h)
+    assert (node.player, node.infoset, list(node.actions)) == wanted
+
+
+def test_a_declaration_equal_to_the_total_is_true():
+    game = Coyote()
+    assert called(game, (2, 3), 5).utilities == [1, -1]  # player 1 called the truth
+    assert called(game, (2, 3), 6).utilities == [1, -1]  # player 1 said 6
+    assert called(game, (2, 3), 4).utilities == [-1, 1]
+
+
+def test_who_calls_before_anything_is_declared_says_that_the_total_is_below_zero():
+    assert called(Coyote(), (-10, 2), 0).utilities == [1, -1]
+    assert called(Coyote(), (0, "black0"), 0).utilities == [-1, 1]
+    assert called(Coyote(3), (-10, 2, 3), 0).utilities == [1, 1, -1]
+
+
+def test_a_call_ends_the_round_even_with_a_question_mark():
+    """In the source the caller saw the card drawn and could declare instead."""
+    game = Coyote()
+    draw = called(game, ("?", 20), 3)
+    left = {card: n for card, n in Coyote.DECK.items() if card not in ("?", 20)}
+    assert draw.probabilities == pytest.approx({c: n / 34 for c, n in left.items()})
+    for card in draw.actions:
+        end = called(game, ("?", 20), 3, card)
+        total = score((card, 20))
+        assert isinstance(end, Terminal)
+        assert end.utilities == ([1, -1] if total >= 3 else [-1, 1])
+
+
+def test_each_copy_of_a_card_left_in_the_deck_is_equally_likely():
+    game = Coyote()
+    assert game.node(()).probabilities == {c: n / 36 for c, n in Coyote.DECK.items()}
+    second = game.node((20,)).probabilities
+    assert second == {c: n / 35 for c, n in Coyote.DECK.items() if c != 20}
+    assert game.node((5,)).probabilities[5] == 3 / 35
+
+
+# ---- sizes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "infosets"),
+    [
+        (Coyote(), 630),
+        (Coyote(cap=120), 1_815),  # the source's 121 declarations, 0 among them
+        (Coyote(deck=Coyote.TINY), 21),
+        (Coyote(deck=Coyote.TINY, raises=None), 192),
+        (Coyote(deck=PLAIN, raises=None), 768),
+        (Coyote(deck=Coyote.SMALL, raises=3), 9_936),
+        (Coyote(deck=Coyote.SMALL), 9 * 12),
+        (Coyote(3, deck=Coyote.SMALL), 9 * 8 * 20),
+    ],
+    ids=repr,
+)
+def test_how_many_infosets_there_are(game, infosets):
+    """Compiling also checks that nobody forgets anything."""
+    assert cfr.compile(game).num_infosets == infosets
+
+
+@pytest.mark.parametrize(("players", "infosets"), [(3, 15_768), (4, 317_730)])
+def test_how_many_infosets_more_players_have(players, infosets):
+    """Counted among the first few declarations: each shows a player all that others hold."""
+    game = Coyote(players)
+    for declaration in range(0, game.cap, game.cap // 2):
+        labels, hands = set(), [()]
+        for _ in range(players):
+            hands = [(*h, card) for h in hands for card in game.node(h).actions]
+        said = ("+1",) * declaration
+        labels = {game.node(hand + said).infoset for hand in hands}
+        assert len(labels) * (game.cap + 1) == infosets
+
+
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_payoffs_add_up_to_the_players_less_two(players):
+    tree = cfr.compile(Coyote(players, deck=Coyote.TINY | {-2: 1, "?": 1}))
+    ends = tree.utility[tree.player == TERMINAL]
+    assert (ends.sum(axis=1) == players - 2).all()
+    assert (np.sort(ends, axis=1) == [-1] + [1] * (players - 1)).all()
+    assert tree.zero_sum == (players == 2)
+
+
+# ---- values --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "value"),
+    [
+        (Coyote(), -0.0081793),
+        (Coyote(cap=120), -0.0081793),
+        (Coyote(first_may_call=False), -0.0081793),
+        (Coyote(deck=Coyote.TINY, first_may_call=False), 0),
+        (Coyote(deck=Coyote.TINY, raises=None, first_may_call=False), 1 / 3),
+        (Coyote(deck=dict.fromkeys(range(5), 1), first_may_call=False), 0),
+        (Coyote(deck=dict.fromkeys(range(5), 1), raises=None, first_may_call=False), 1 / 30),
+        (Coyote(deck=PLAIN, raises=None, first_may_call=False), 1 / 48),
+        (Coyote(deck=Coyote.SMALL), -1 / 18),
+    ],
+    ids=repr,
+)
+def test_the_value_of_a_game_for_two(game, value):
+    assert cfr.solve_lp(game).value == pytest.approx(value, abs=5e-8)
+
+
+def test_cfr_plus_solves_the_full_deck_for_two():
+    solution = cfr.solve(Coyote(), "cfr+", 1_000)
+    assert cfr.nash_conv(Coyote(), solution.strategy) <= 1e-4
+    assert solution.value == pytest.approx(-0.0082, abs=5e-5)
+
+
+def test_small_raises_on_a_small_deck():
+    game = Coyote(deck=Coyote.SMALL, raises=3, first_may_call=False)
+    solution = cfr.solve(game, "pcfr+", until=1e-5)
+    assert solution.value == pytest.approx(-0.046296, abs=3e-5)
+
+
+# ---- cards laid aside ----------------------------------------------------------------------
+
+
+def test_cards_laid_aside_are_a_number_and_then_cards():
+    game = Coyote(deck=Coyote.TINY | {4: 2}, thinning=2)
+    assert game.node(()).probabilities == {"0 aside": 1 / 3, "1 aside": 1 / 3, "2 aside": 1 / 3}
+    assert game.node(("1 aside",)).probabilities == {1: 0.2, 2: 0.2, 3: 0.2, 4: 0.4}
+    assert game.node(("1 aside", 4)).probabilities == dict.fromkeys((1, 2, 3, 4), 0.25)
+    assert game.node(("1 aside", 4, 4)).probabilities == dict.fromkeys((1, 2, 3), 1 / 3)
+    assert isinstance(game.node(("1 aside", 4, 4, 2)), Decision)
+    assert isinstance(game.node(("2 aside", 4, 4, 2)), Chance)
+    assert game.node(("1 aside", 4, 4, 2, "+1", "coyote")).utilities == [1, -1]
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_cards_that_nobody_sees_laid_aside_change_nothing(players):
+    """Any card is as likely to be dealt from a deck that is thinned at random."""
+    deck = {-2: 1, 1: 2, 2: 1, "x2": 1, "?": 1}
+    plain, thinned = Coyote(players, deck), Coyote(players, deck, thinning=2)
+    one, other = sequence_form(plain), sequence_form(thinned)
+    assert cfr.compile(thinned).num_histories > 5 * cfr.compile(plain).num_histories
+    assert set(one.infoset_number) == set(other.infoset_number)
+    strategy = cfr.solve(plain, "cfr", 20).strategy
+    same = cfr.Strategy(thinned, {label: strategy[label] for label in one.infoset_number})
+    assert cfr.expected_utility(thinned, same) == pytest.approx(
+        cfr.expected_utility(plain, strategy), abs=1e-12
+    )
+    assert cfr.nash_conv(thinned, same) == pytest.approx(cfr.nash_conv(plain, strategy))
+
+
+# ---- the object ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Coyote()",
+        "Coyote(players=3)",
+        "Coyote(cap=120)",
+        "Coyote(raises=None)",
+        "Coyote(first_may_call=False)",
+        "Coyote(thinning=33)",
+        "Coyote(players=4, deck={1: 3, 'x2': 1, '?': 1}, raises=2, thinning=0)",
+        "Coyote(players=6, cap=30, raises=2, first_may_call=False, thinning=7)",
+    ],
+)
+def test_the_repr_makes_the_game(text):
+    game = eval(text)
+    assert repr(game) == text.replace(", thinning=0", "")
+    assert vars(eval(repr(game))).keys() == vars(game).keys()
+
+
+def test_a_deck_is_copied():
+    deck = dict(Coyote.TINY)
+    game = Coyote(deck=deck)
+    deck[1] = 5
+    assert game.deck == Coyote.TINY
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
+def test_rounds_played_at_random_come_to_an_end(players):
+    game, rng = Coyote(players, raises=None, thinning=10), random.Random(players)
+    for _ in range(20):
+        h = ()
+        while not isinstance(node := game.node(h), Terminal):
+            h = (*h, rng.choice(node.actions))
+        aside = int(h[0].split()[0])
+        cards = Counter(h[1 : 1 + aside + players])
+        assert all(n <= Coyote.DECK[card] for card, n in cards.items())
+        assert cards.total() == aside + players
+        assert h[-2:].count("coyote") == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda: Coyote(1), "2 to 6 players, got 1"),
+        (lambda: Coyote(7), "2 to 6 players, got 7"),
+        (lambda: Coyote(players=2.0), "players must be a whole number"),
+        (lambda: Coyote(cap=0), "cap and raises must be at least 1, got 0 and 1"),
+        (lambda: Coyote(cap=3.5), "cap must be a whole number"),
+        (lambda: Coyote(raises=0), "at least 1, got 41 and 0"),
+        (lambda: Coyote(raises="any"), "raises must be a whole number"),
+        (lambda: Coyote(thinning=-1), "between 0 and that, got -1"),
+        (lambda: Coyote(thinning=34), "can spare 33 of them"),
+        (lambda: Coyote(thinning=1.0), "thinning must be a whole number"),
+        (lambda: Coyote(deck=[1, 2, 3]), r"a dict from card .* got \[1, 2, 3\]"),
+        (lambda: Coyote(deck={"X2": 1, 1: 3}), r"'X2' is no card .* 'x2', 'black0'"),
+        (lambda: Coyote(deck={1.5: 1, 1: 3}), "1.5 is no card"),
+        (lambda: Coyote(deck={1: 0, 2: 3}), "card 1 comes at least once"),
+        (lambda: Coyote(deck={1: 2.0}), "copies of 1 must be a whole number"),
+        (lambda: Coyote(deck={"?": 2, 1: 3}), r"card '\?' comes once, got 2"),
+        (lambda: Coyote(4, deck=Coyote.TINY), "4 players need 4 cards, one each; .* only 3"),
+        (lambda: Coyote(2, deck={1: 1, "?": 1}), r"3 cards, one each and one to replace"),
+    ],
+)
+def test_games_that_do_not_exist(make, match):
+    with pytest.raises(ValueError, match=match):
+        make()
