@@ -1,8 +1,11 @@
 """Coyote: its cards, its rules and its numbers, against hands scored another way."""
 
+import importlib.util
+import json
 import random
 from collections import Counter, defaultdict
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -338,6 +341,58 @@ def test_cards_that_nobody_sees_laid_aside_change_nothing(players):
         cfr.expected_utility(plain, strategy), abs=1e-12
     )
     assert cfr.nash_conv(thinned, same) == pytest.approx(cfr.nash_conv(plain, strategy))
+
+
+# ---- the experiment ------------------------------------------------------------------------
+
+EXPERIMENT = Path(__file__).parent.parent / "experiments" / "coyote_exact.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("coyote_exact", EXPERIMENT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def results():
+    return json.loads(EXPERIMENT.with_suffix(".json").read_text())
+
+
+def test_two_players_are_solved_and_know_when_to_call(results):
+    two = results["two"]
+    assert two["infosets"] == 630
+    assert two["nash_conv"] <= 1e-4
+    assert two["value"] == pytest.approx(two["value_lp"], abs=1e-6)
+    call, arrives = np.array(two["call"]), np.array(two["arrives"])
+    assert call.shape == arrives.shape == (15, 42)
+    assert arrives[:, 0].sum() == pytest.approx(1, abs=1e-3)  # everybody is asked at first
+    assert (call[:, -1] == 1).all()  # nothing else is left
+    row = two["cards"].index("2")
+    assert call[row, 5] == pytest.approx(0.4, abs=0.02)  # a mixed choice
+
+
+def test_with_three_players_regret_vanishes_and_nash_conv_does_not(results):
+    for run in results["runs"]:
+        last = run["rows"][-1]
+        assert last["regret"] < 0.0025
+        if run["players"] == 2:
+            assert last["nash_conv"] == pytest.approx(last["regret"], rel=1e-3)
+        else:
+            assert run["infosets"] == 15_768
+            assert last["nash_conv"] > 0.014
+
+
+def test_the_experiment_can_be_repeated(script, results):
+    run = results["runs"][0]
+    again = script.follow(Coyote(run["players"]), run["variant"], run["update"], 64)
+    assert len(again) == 7
+    for row, wanted in zip(again, run["rows"], strict=False):
+        assert row["iterations"] == wanted["iterations"]
+        for name in ("regrets", "gains", "values"):
+            assert row[name] == pytest.approx(wanted[name], rel=1e-3, abs=1e-6)
 
 
 # ---- the object ----------------------------------------------------------------------------
