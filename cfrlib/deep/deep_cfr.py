@@ -18,20 +18,23 @@ nothing is learned: a mixture plays one of the strategies of the run, t with pro
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
+from dataclasses import asdict
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib import files
 from cfrlib.batches import Known
 from cfrlib.deep.features import Features, encode
 from cfrlib.deep.memory import Memory, Singles, new_memory
 from cfrlib.deep.networks import Learner, Training
 from cfrlib.deep.walks import Desk, collect
 from cfrlib.explored import Explored, records
-from cfrlib.files import Kind
+from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run, deferred_interrupt, whole_number
@@ -39,6 +42,7 @@ from cfrlib.sampling import (
     ENTRY,
     LINE,
     ROWS,
+    SCHEMES,
     SEQUENCE,
     Sampling,
     Scheme,
@@ -48,10 +52,12 @@ from cfrlib.sampling import (
     room_to_draw,
 )
 from cfrlib.sequence import SequenceForm, behavior, sequence_form
-from cfrlib.strategy import InfosetTable, Regrets, Strategy
+from cfrlib.solution import DEEP, Trace, check_run
+from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.tree import Floats, Tree
 
 AVERAGES = ("network", "mixture")
+_OPTIONS = ("traversals", "memory", "baseline")
 RUN_FILE = Kind(
     "cfrlib.deep.DeepCFR 1", "run", "DeepCFR.save", vectors=("sigma", "total", "best"),
     tables=("baseline", "trace", "networks", "rows"),
@@ -136,6 +142,7 @@ class DeepCFR(Run):
         self._known = Explored.of(tree)
         self._legal = _legal(tree)
         self._features = _check_features(features, tree)
+        self._given = None if features is None else _digest(self._features)
         self._learner = Learner(self._features, self._legal, self.advantage)
         self._distiller = Learner(self._features, self._legal, self.strategy, True)
         self._key = new_key(seed)
@@ -339,7 +346,7 @@ class DeepCFR(Run):
 
     @property
     def _describe(self) -> str:
-        parts = [f"Deep CFR, {self.traversals:,} walks", repr(self.sampling)]
+        parts = [f"{DEEP}, {self.traversals:,} walks", repr(self.sampling)]
         if self.baseline is not None:
             parts.append(f"baseline {self.baseline:g}")
         return ", ".join((*parts, f"average by {self.average_by}"))
@@ -350,6 +357,115 @@ class DeepCFR(Run):
             f"average={self.average_by!r}) after {self.iterations:,} iterations, "
             f"{self.nodes:,} nodes"
         )
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+
+        ``networks`` has a row for each network there was, those of player 0 first; ``rows``
+        those of all memories, one after the other: infoset, weight, targets. The header has
+        the rest, the states of the random numbers included. A file that is already there is
+        replaced only once the new one is complete.
+        """
+        memories = [*self._memories, self._strategies]
+        header = {
+            **{name: getattr(self, name) for name in _OPTIONS},
+            "average": self.average_by,
+            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
+            "training": [asdict(self.advantage), asdict(self.strategy)],
+            "variant": asdict(self.variant), "update": self.update, "delay": self.delay,
+            "iterations": self.iterations, "nodes": self.nodes, "seconds": self.seconds,
+            "key": int(self._key), "losses": self.losses,
+            "features": self._given,
+            "seen": [int(memory.seen[0]) for memory in memories],
+            "states": [[int(word) for word in memory.state] for memory in memories],
+            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
+        }  # fmt: skip
+        networks = [network for each in self._networks for network in each]
+        arrays = {
+            "sigma": self._current(), "total": self._total, "best": self._best.sigma,
+            "baseline": self._baseline,
+            "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
+            "networks": np.array(networks, np.float64).reshape(-1, self._learner.size),
+            "rows": np.concatenate([_filled_rows(memory) for memory in memories]),
+        }  # fmt: skip
+        files.write(path, RUN_FILE, self._form, header, arrays)
+
+    @classmethod
+    def load(
+        cls, path: PathLike, game: Game, *, features: npt.ArrayLike | None = None
+    ) -> DeepCFR:
+        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+
+        Parameters
+        ----------
+        path : str or path
+        game : Game
+        features : float array, optional
+            Those the run was made with, if it was given any: they are not in the file.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game or
+            other features.
+        """
+        form = sequence_form(game)
+
+        def check(header: Header, arrays: Arrays) -> None:
+            check_run(header, arrays)
+            check_probabilities(form, arrays["sigma"])
+            if header["sampling"][0] not in SCHEMES:
+                raise ValueError(f"header {header!r}")
+
+        header, arrays = files.read(path, RUN_FILE, form, check)
+        name, parameters = header["sampling"]
+        advantage, strategy = (
+            Training(**{**each, "hidden": tuple(each["hidden"])}) for each in header["training"]
+        )
+        self = cls(
+            game, sampling=SCHEMES[name](**parameters), average=header["average"],
+            advantage=advantage, strategy=strategy, features=features,
+            **{option: header[option] for option in _OPTIONS},
+        )  # fmt: skip
+        if self._given != header["features"]:
+            raise ValueError(
+                f"{path} holds a run with other features; load it with features=..., those it "
+                "was made with"
+            )
+        self._key = np.uint64(header["key"])
+        self._reset()
+        self._restore(header, arrays)
+        return self
+
+    def _restore(self, header: Header, arrays: Arrays) -> None:
+        """Take up what was saved."""
+        self._table.sigma[:], self._total[:] = arrays["sigma"], arrays["total"]
+        self._baseline[:] = arrays["baseline"]
+        self._rows, self.seconds = arrays["trace"].tolist(), header["seconds"]
+        self._counts, self.losses = [header["iterations"], header["nodes"]], header["losses"]
+        self._best = Measured(**header["best"], sigma=arrays["best"])
+        networks = arrays["networks"].astype(np.float32)
+        self._networks = [
+            list(each)
+            for each in networks.reshape(self.game.num_players, -1, networks.shape[1])
+        ]
+        first = 0
+        memories = (*self._memories, self._strategies)
+        for memory, seen, state in zip(memories, header["seen"], header["states"], strict=True):
+            memory.seen[0], memory.state[:] = seen, state
+            rows = arrays["rows"][first : first + memory.filled]
+            memory.infoset[: len(rows)], memory.weight[: len(rows)] = rows[:, 0], rows[:, 1]
+            memory.target[: len(rows)] = rows[:, 2:]
+            first += len(rows)
+
+
+def _filled_rows(memory: Memory) -> Floats:
+    """Return the filled rows of a memory: infoset, weight, targets."""
+    n = memory.filled
+    columns = (memory.infoset[:n, None], memory.weight[:n, None], memory.target[:n])
+    return np.concatenate(columns, axis=1).astype(np.float64)
 
 
 def _legal(tree: Tree) -> npt.NDArray[np.bool_]:
@@ -380,6 +496,11 @@ def _check_features(features: npt.ArrayLike | None, tree: Tree) -> Features:
             f"infosets of {tree.game!r}, got shape {rows.shape}"
         )
     return rows
+
+
+def _digest(features: Features) -> str:
+    """Return what tells these features from others."""
+    return hashlib.sha256(repr(features.shape).encode() + features.tobytes()).hexdigest()
 
 
 def _spare(memory: Memory) -> Memory:
