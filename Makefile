@@ -103,6 +103,7 @@ $(VENV)/.liteefg: | $(BIN)/python
 bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib beside its peers, and the sliders
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/deep.py
 	$(BIN)/python benchmarks/latency.py
 
 # ---- housekeeping --------------------------------------------------------------------------

@@ -10,6 +10,8 @@ The companion package of the book. Games are one method, strategies are dictiona
     cfr.exploitability(game, solution.strategy)
 """
 
+import importlib
+
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import (
@@ -84,3 +86,19 @@ __all__ = [
     "to_open_spiel",
     "write_efg",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import ``cfrlib.deep`` when it is first used: JAX takes seconds to load."""
+    if name == "deep":
+        try:
+            return importlib.import_module("cfrlib.deep")
+        except ModuleNotFoundError as error:
+            if error.name not in ("jax", "flax", "optax"):
+                raise
+            raise ModuleNotFoundError(
+                f"cfrlib.deep needs {error.name}, which is not installed; run: "
+                'pip install "cfrlib[deep]"',
+                name=error.name,
+            ) from None
+    raise AttributeError(f"module 'cfrlib' has no attribute {name!r}")

@@ -48,23 +48,21 @@ from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run, check_weight, deferred_interrupt, whole_number
 from cfrlib.sampled import Sampled
 from cfrlib.sampling import (
-    MOST_ACTIONS,
-    ChanceSampling,
-    External,
-    Outcome,
-    Robust,
+    SCHEMES,
     Sampling,
     Scheme,
     begin,
     descend,
     enter,
     find_sampling,
+    most_entries,
     new_key,
+    room_to_draw,
 )
 from cfrlib.sequence import sequence_form
 from cfrlib.solution import Trace, check_run
 from cfrlib.strategy import check_probabilities
-from cfrlib.tree import Floats, Tree, check_game
+from cfrlib.tree import Floats, check_game
 
 RUN_FILE = Kind(
     "cfrlib.MCCFR 1", "run", "MCCFR.save",
@@ -75,11 +73,7 @@ PARTIAL_FILE = Kind(
     tables=("regret", "sigma", "total", "memory", "baseline", "trace", "parents"),
 )  # fmt: skip
 _OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
-_SCHEMES: dict[str, Any] = {
-    scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
-}
 WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
-ALL = 2**31 - 1  # k, where it is infinite
 
 
 class MCCFR(Sampled, Run):
@@ -195,7 +189,7 @@ class MCCFR(Sampled, Run):
             )
         self._token = uuid.uuid4().hex  # names the run to other processes
         form = self._form
-        self._lanes = self._new_lanes(_most_entries(form.tree, self.sampling) if form else 1)
+        self._lanes = self._new_lanes(most_entries(form.tree, self.sampling) if form else 1)
         self._settings = self._read_settings(new_key(seed))
         self._turn: int | None = None  # whose turn it is in an iteration that was begun
         self.seconds = 0.0
@@ -224,9 +218,9 @@ class MCCFR(Sampled, Run):
         return averaging
 
     def _read_settings(self, key: np.uint64) -> Settings:
-        s, v = self.sampling, self.variant
+        v = self.variant
         return Settings(
-            Scheme(ALL if s.k == math.inf else int(s.k), float(s.epsilon), s.everyone),
+            Scheme.of(self.sampling),
             AVERAGING.index(self.averaging), self.batch, self.update == "alternating",
             float(v.alpha), float(v.beta), float(v.gamma), v.predictive, self.delay,
             float(self.baseline or 0.0), key,
@@ -236,22 +230,11 @@ class MCCFR(Sampled, Run):
         known = self._known
         actions = max([len(actions) for actions in known.actions_at], default=1)
         self._sizes = (
-            entries, len(known.infosets), len(known.owner), self._width(actions),
+            entries, len(known.infosets), len(known.owner),
+            room_to_draw(self.sampling, actions, self.game),
             self.game.num_players if self.baseline is not None else 0,
         )  # fmt: skip
         return new_lanes(min(self.batch, LANES), *self._sizes)
-
-    def _width(self, actions: int) -> int:
-        """Return the room it takes to draw from so many actions."""
-        if not (2 < self.sampling.k < actions and self.sampling.epsilon < 1):
-            return actions
-        if actions > MOST_ACTIONS:
-            raise ValueError(
-                f"{self.sampling!r} needs the inclusion probabilities of uneven draws, which "
-                f"are computed for at most {MOST_ACTIONS} actions, and {self.game!r} has an "
-                f"infoset with {actions}; choose k = 1 or 2, or epsilon=1"
-            )
-        return 1 << actions
 
     # ---- iterations --------------------------------------------------------------------------
 
@@ -409,8 +392,9 @@ class MCCFR(Sampled, Run):
         """Make the lanes longer where they are too short for the infosets known by now."""
         known, lanes = self._known, self._lanes
         infosets, sequences = len(known.infosets), len(known.owner)
+        width = room_to_draw(self.sampling, len(known.actions_at[-1]), self.game)
         self._lanes = lanes._replace(
-            scratch=grown(lanes.scratch, self._width(len(known.actions_at[-1])), axis=2),
+            scratch=grown(lanes.scratch, width, axis=2),
             gain=grown(lanes.gain, sequences, axis=1),
             sums=grown(lanes.sums, infosets, axis=1),
             told=grown(lanes.told, sequences if lanes.told.shape[2] else 0, axis=2),
@@ -512,13 +496,13 @@ class MCCFR(Sampled, Run):
             check_run(header, arrays)
             if whole:
                 check_probabilities(form, arrays["sigma"])
-            if header["sampling"][0] not in _SCHEMES:
+            if header["sampling"][0] not in SCHEMES:
                 raise ValueError(f"header {header!r}")
 
         header, arrays = files.read(path, RUN_FILE if whole else PARTIAL_FILE, form, check)
         name, parameters = header["sampling"]
         self = cls(
-            game, Variant(**header["variant"]), sampling=_SCHEMES[name](**parameters),
+            game, Variant(**header["variant"]), sampling=SCHEMES[name](**parameters),
             proposal=_first_chance(game, header["proposal"]), lazy=not whole, threads=threads,
             **{option: header[option] for option in _OPTIONS},
         )  # fmt: skip
@@ -547,25 +531,3 @@ def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] 
         return None
     node: Any = game.node(game.root())
     return dict(zip(node.actions, drawn, strict=True))
-
-
-def _most_entries(tree: Tree, sampling: Sampling) -> int:
-    """Return room enough for any walk through this tree: what it visits, and one look ahead."""
-    most = 0
-    for i in range(tree.num_players):
-        size = np.ones(tree.num_histories)
-        levels = zip(tree.level_start[:-1], tree.level_start[1:], strict=True)
-        for start, stop in reversed(list(levels)):
-            h = np.arange(start, stop)[tree.num_children[start:stop] > 0]
-            if len(h):
-                first = tree.first_child[h]
-                below = size[first[0] : first[-1] + tree.num_children[h[-1]]]
-                largest = np.maximum.reduceat(below, first - first[0])
-                total = np.add.reduceat(below, first - first[0])
-                own, decision = tree.player[h] == i, tree.player[h] >= 0
-                size[h] += np.where(
-                    own, np.minimum(total, sampling.k * largest),
-                    np.where(decision & sampling.everyone, total, largest),
-                )  # fmt: skip
-        most = max(most, int(size[0]))
-    return most + int(tree.num_children.max())

@@ -46,7 +46,7 @@ class Bar:
         limit = self.goal.seconds
         return limit is not None and time.perf_counter() - self.began >= limit
 
-    def show(self, done: int, rows: list[list[float]]) -> None:
+    def show(self, done: int, rows: list[list[float]], remark: str) -> None:
         """Say how far the run is: iterations, exploitability, time, and what they aim at."""
         elapsed = time.perf_counter() - self.began
         if self.wanted is None and elapsed > BAR_DELAY:
@@ -60,6 +60,8 @@ class Bar:
         parts = [f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")]
         if math.isnan(rows[-1][3]):
             parts = [f"{int(rows[-1][1]):,} nodes"]
+        if remark:
+            parts.append(remark)
         if seconds:
             parts.append(f"{elapsed:.0f} of {seconds:g} s")
         self.bar.set_postfix_str(", ".join(parts), refresh=False)
@@ -173,7 +175,7 @@ class Run(ABC):
                 if until is not None and self.iterations in (look, end):
                     look = self.iterations + self.iterations // 20 + 1
                     reached = self._measure(self._average()).exploitability <= until
-                bar.show(self.iterations - first, self._rows)
+                bar.show(self.iterations - first, self._rows, self._remark)
         finally:
             bar.close()
         if until is not None and not reached:
@@ -214,6 +216,11 @@ class Run(ABC):
     @property
     def _describe(self) -> str:
         """Say what is sampled."""
+        return ""
+
+    @property
+    def _remark(self) -> str:
+        """Say what else the progress bar shows."""
         return ""
 
     @property

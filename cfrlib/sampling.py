@@ -20,15 +20,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
 from cfrlib.explored import UNKNOWN, Records
+from cfrlib.game import Game
 from cfrlib.sequence import lean as kernel
-from cfrlib.tree import CHANCE, TERMINAL, Floats
+from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree
 
 MOST_ACTIONS = 16  # for inclusion probabilities of uneven draws, which list all subsets
 
@@ -121,6 +122,9 @@ class Outcome:
 
 
 Sampling = External | ChanceSampling | Robust | Outcome
+SCHEMES: dict[str, Any] = {
+    scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
+}  # as files name them
 SAMPLINGS: dict[str, Sampling] = {
     "chance": ChanceSampling(), "external": External(), "outcome": Outcome(),
 }  # fmt: skip
@@ -339,6 +343,53 @@ class Scheme(NamedTuple):
     k: int
     epsilon: float
     everyone: bool
+
+    @classmethod
+    def of(cls, s: Sampling) -> Scheme:
+        """Return it with a k that is a number."""
+        k = 2**31 - 1 if s.k == math.inf else int(s.k)
+        return cls(k, float(s.epsilon), s.everyone)
+
+
+def most_entries(tree: Tree, sampling: Sampling) -> int:
+    """Return room enough for any walk through this tree: what it visits, and one look ahead."""
+    most = 0
+    for i in range(tree.num_players):
+        size = np.ones(tree.num_histories)
+        levels = zip(tree.level_start[:-1], tree.level_start[1:], strict=True)
+        for start, stop in reversed(list(levels)):
+            h = np.arange(start, stop)[tree.num_children[start:stop] > 0]
+            if len(h):
+                first = tree.first_child[h]
+                below = size[first[0] : first[-1] + tree.num_children[h[-1]]]
+                largest = np.maximum.reduceat(below, first - first[0])
+                total = np.add.reduceat(below, first - first[0])
+                own, decision = tree.player[h] == i, tree.player[h] >= 0
+                size[h] += np.where(
+                    own, np.minimum(total, sampling.k * largest),
+                    np.where(decision & sampling.everyone, total, largest),
+                )  # fmt: skip
+        most = max(most, int(size[0]))
+    return most + int(tree.num_children.max())
+
+
+def room_to_draw(sampling: Sampling, actions: int, game: Game) -> int:
+    """Return the columns of `scratch` that it takes to draw from so many actions.
+
+    Raises
+    ------
+    ValueError
+        If these are too many to list all their subsets, and that is needed.
+    """
+    if not (2 < sampling.k < actions and sampling.epsilon < 1):
+        return actions
+    if actions > MOST_ACTIONS:
+        raise ValueError(
+            f"{sampling!r} needs the inclusion probabilities of uneven draws, which are "
+            f"computed for at most {MOST_ACTIONS} actions, and {game!r} has an infoset with "
+            f"{actions}; choose k = 1 or 2, or epsilon=1"
+        )
+    return 1 << actions
 
 
 # What a run holds for each sequence. Records, for the same reason as in `explored`.

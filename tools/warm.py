@@ -31,6 +31,7 @@ def main() -> None:
                 cfr.MCCFR(game, sampling=sampling, batch=2, lazy=lazy, seed=0).run(2)
     for lazy in (None, True):
         cfr.OOS(kuhn, lazy=lazy, seed=0).search((("Q", "K"), "check", "bet"), iterations=5)
+    cfr.deep.DeepCFR(kuhn, traversals=2, seed=0).run(1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         cfr.CFR(kuhn).run(10).save(path)

@@ -1,0 +1,12 @@
+"""Deep CFR: networks in place of tables.
+
+Nothing else of cfrlib imports it, and it alone needs JAX, Flax and Optax:
+``pip install "cfrlib[deep]"``.
+"""
+
+from cfrlib.deep.deep_cfr import DeepCFR
+from cfrlib.deep.features import encode
+from cfrlib.deep.memory import Memory
+from cfrlib.deep.networks import MLP, Training
+
+__all__ = ["MLP", "DeepCFR", "Memory", "Training", "encode"]

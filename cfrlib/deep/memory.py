@@ -1,0 +1,63 @@
+"""What networks learn from: a fair sample of everything the walks have said."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.sampling import LINE, State, begin, uniform
+from cfrlib.sequence import lean as kernel
+from cfrlib.tree import Ints
+
+Singles = npt.NDArray[np.float32]
+
+
+class Memory(NamedTuple):
+    """A reservoir: of all rows ever offered, each is in it equally likely (Vitter, 1985).
+
+    Attributes
+    ----------
+    infoset : int array, shape (rows,)
+    weight : float32 array, shape (rows,)
+        What the row counts: its iteration, times what sampling asks for.
+    target : float32 array, shape (rows, actions)
+        What the network shall answer there.
+    seen : int array, shape (1,)
+        How many rows were offered. The first min(seen, rows) rows are filled.
+    state : uint64 array, shape (LINE,)
+        Of the random numbers.
+    """
+
+    infoset: Ints
+    weight: Singles
+    target: Singles
+    seen: npt.NDArray[np.int64]
+    state: State
+
+    @property
+    def filled(self) -> int:
+        """How many rows are filled."""
+        return min(int(self.seen[0]), len(self.infoset))
+
+
+def new_memory(rows: int, actions: int, key: np.uint64, number: int) -> Memory:
+    """Return an empty memory; `number` tells those of one run apart."""
+    state = np.zeros(LINE, np.uint64)
+    begin(state, key, 0, number, 0)
+    return Memory(
+        np.zeros(rows, np.int32), np.zeros(rows, np.float32),
+        np.zeros((rows, actions), np.float32), np.zeros(1, np.int64), state,
+    )  # fmt: skip
+
+
+@kernel
+def place(seen: npt.NDArray[np.int64], rows: int, state: State) -> int:
+    """Return the row that the next one offered goes to; `rows` or more: it is not kept.
+
+    Number n of those offered is kept with probability rows / n, in place of any.
+    """
+    n = seen[0]
+    seen[0] += 1
+    return n if n < rows else int(uniform(state) * (n + 1))
