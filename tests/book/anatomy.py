@@ -26,6 +26,7 @@ ALGORITHM = (
     "07_monte_carlo_cfr",
     "08_robust_sampling",
     "09_online_search",
+    "10_deep_cfr",
 )  # chapters that teach one
 FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
