@@ -1,0 +1,135 @@
+"""What is known to break Deep CFR, one mistake at a time: a test of test_deep.py must see each.
+
+They are those of chapter 10, and two of the memory.
+"""
+
+import types
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import test_deep as proof
+from numba import njit
+
+from cfrlib.deep import DeepCFR, Memory, deep_cfr, walks
+from cfrlib.deep.networks import Learner
+from cfrlib.sampling import uniform
+
+
+def one_step(monkeypatch):
+    """Train with a single step of Adam."""
+    new = Learner.__init__
+
+    def init(self, features, legal, training, *rest):
+        new(self, features, legal, replace(training, steps=1), *rest)
+
+    monkeypatch.setattr(Learner, "__init__", init)
+
+
+def no_mask(monkeypatch):
+    """Learn and answer for all actions, legal or not."""
+    new = Learner.__init__
+
+    def init(self, features, legal, *rest):
+        new(self, features, np.ones_like(legal), *rest)
+
+    monkeypatch.setattr(Learner, "__init__", init)
+
+
+def collect_with(monkeypatch, **parts):
+    """Compile `collect` anew with other parts."""
+    original = walks.collect.py_func
+    assert parts.keys() <= set(original.__code__.co_names)  # else nothing would change
+    other = types.FunctionType(original.__code__, {**original.__globals__, **parts})
+    monkeypatch.setattr(deep_cfr, "collect", njit(other))
+
+
+def mean_passed_up(monkeypatch):
+    """Pass up the plain mean over the actions, not that of the strategy."""
+
+    @njit
+    def evaluate(nodes, utility, infosets, table, baseline, i, walk, k):
+        e = walk[k]
+        value = walks.evaluate(nodes, utility, infosets, table, baseline, i, walk, k)
+        if nodes[e.node].player != i:
+            return value
+        total = 0.0
+        for m in range(e.first, e.first + e.tried):
+            total += walk[m].value
+        return total / e.tried
+
+    collect_with(monkeypatch, evaluate=evaluate)
+
+
+def iteration_forgotten(monkeypatch):
+    """Write rows down without the weight of their iteration."""
+
+    @njit
+    def remember(baseline, walk, advantages, t, i, k, h, start, scale):
+        walks.remember_advantages(baseline, walk, advantages, 1, i, k, h, start, scale)
+
+    collect_with(monkeypatch, remember_advantages=remember)
+
+
+def weights_forgotten(monkeypatch):
+    """Learn from all rows alike."""
+    fit = Learner.fit
+
+    def alike(self, key, memory, t):
+        return fit(self, key, memory._replace(weight=np.ones_like(memory.weight)), t)
+
+    monkeypatch.setattr(Learner, "fit", alike)
+
+
+def uniform_not_argmax(monkeypatch):
+    """Play uniformly where no advantage is above 0."""
+    match = DeepCFR._match
+
+    def uniform_match(self, advantages):
+        none = ~((advantages > 0) & self._legal).any(axis=1)
+        even = self._legal / self._legal.sum(axis=1, keepdims=True)
+        return np.where(none[:, None], even, match(self, advantages))
+
+    monkeypatch.setattr(DeepCFR, "_match", uniform_match)
+
+
+def always_kept(monkeypatch):
+    """Put every new row in place of an old one: the memory forgets the past."""
+
+    @njit
+    def latest(seen, rows, state):
+        n = seen[0]
+        seen[0] += 1
+        return n if n < rows else int(uniform(state) * rows)
+
+    monkeypatch.setattr(proof, "place", latest)
+
+
+def all_rows_filled(monkeypatch):
+    """Learn from rows that nothing was written to."""
+    monkeypatch.setattr(Memory, "filled", property(lambda self: len(self.infoset)))
+
+
+BREAKS = {
+    one_step: (proof.test_a_network_of_exact_advantages_plays_equilibrium, None),
+    no_mask: (proof.test_illegal_actions_take_no_part, False),
+    mean_passed_up: (
+        proof.test_memories_hold_regrets_on_average, proof.KUHN, "external", None
+    ),
+    iteration_forgotten: (
+        proof.test_memories_hold_regrets_on_average, proof.KUHN, "external", None
+    ),
+    weights_forgotten: (proof.test_rows_weigh_what_they_weigh, None),
+    uniform_not_argmax: (proof.test_the_largest_is_played_where_no_advantage_is_positive,),
+    always_kept: (proof.test_a_reservoir_keeps_each_row_equally_often,),
+    all_rows_filled: (proof.test_rows_not_filled_are_never_learned_from, 64),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("breakage", BREAKS, ids=lambda breakage: breakage.__name__)
+def test_every_breakage_is_seen(breakage, monkeypatch):
+    test, *arguments = BREAKS[breakage]
+    test(*arguments)
+    breakage(monkeypatch)
+    with pytest.raises(AssertionError):
+        test(*arguments)
