@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, combinations
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -219,17 +220,18 @@ class Coyote(Game):
 
         Examples
         --------
-        >>> game = Coyote(deck={-2: 1, 2: 1, "x2": 1})
-        >>> game.features(["_ 2: 1", "x2 _: 0"])  # (2, no flags), unseen -2, 2, x2; 2; 1; 2 - 1
-        array([[ 1. ,  0. ,  0. ,  0. ,  0. ,  1. ,  0. ,  1. ,  1. ,  0.5,  0.5],
-               [ 0. ,  1. ,  0. ,  0. ,  0. ,  1. ,  1. ,  0. ,  0. ,  0. ,  0. ]],
-              dtype=float32)
+        >>> game = Coyote(deck={-2: 1, 2: 1})  # the unit is 2
+        >>> game.features(["_ 2: 1"]).tolist()  # a 2, no flags; unseen -2, 2; 2; 1; 2 - 1
+        [[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.5, 0.5]]
         """
         pairs = [label.split(": ") for label in labels]
         views = dict.fromkeys(pair[0] for pair in pairs)  # many labels show the same cards
         row_of = {seen: row for row, seen in enumerate(views)}
         try:
-            tables = np.array([self._view(seen) for seen in views], np.float32)
+            deck = tuple(self.deck.items())
+            tables = np.array(
+                [_view(seen, self.num_players, deck, self._unit) for seen in views], np.float32
+            )
             words = {pair[1]: None for pair in pairs}
             heard = dict(zip(words, map(self._heard, words), strict=True))
             said = np.array([heard[pair[1]] for pair in pairs], np.float32)
@@ -245,23 +247,6 @@ class Coyote(Game):
         return np.concatenate(
             (seen, said[:, :1], seen[:, -1:] - said[:, :1], said[:, 1:]), axis=1
         )
-
-    def _view(self, seen: str) -> list[float]:
-        """Return what the cards before a player's eyes say: facts, what is unseen, the sum."""
-        shown = seen.split(" ")
-        own = shown.index("_")
-        names = [*shown[own + 1 :], *shown[:own]]
-        cards: list[Card] = [name if name in SPECIAL else int(name) for name in names]
-        left = Counter(self.deck)
-        left.subtract(cards)
-        if len(cards) != self.num_players - 1 or min(left.values()) < 0:
-            raise ValueError
-        row: list[float] = []
-        for card in cards:
-            row.append(card / self._unit if isinstance(card, int) else 0.0)
-            row += [float(card == special) for special in SPECIAL]
-        row += [left[card] / copies for card, copies in self.deck.items()]
-        return [*row, self.total(cards) / self._unit]
 
     def _heard(self, words: str) -> list[float]:
         """Return the last declaration, and with free raises which numbers were said."""
@@ -341,6 +326,27 @@ class Coyote(Game):
         options += [] if self.first_may_call else ["first_may_call=False"]
         options += [] if self.thinning == 0 else [f"thinning={self.thinning}"]
         return f"Coyote({', '.join(options)})"
+
+
+@lru_cache(maxsize=1 << 15)  # hands come back, declaration after declaration
+def _view(
+    seen: str, players: int, deck: tuple[tuple[Card, int], ...], unit: float
+) -> list[float]:
+    """Return what the cards before a player's eyes say: facts, what is unseen, the sum."""
+    shown = seen.split(" ")
+    own = shown.index("_")
+    names = [*shown[own + 1 :], *shown[:own]]
+    cards: list[Card] = [name if name in SPECIAL else int(name) for name in names]
+    left = dict(deck)
+    row: list[float] = []
+    for card in cards:
+        left[card] -= 1
+        row.append(card / unit if isinstance(card, int) else 0.0)
+        row += [float(card == special) for special in SPECIAL]
+    if len(cards) != players - 1 or min(left.values()) < 0:
+        raise ValueError
+    row += [left[card] / copies for card, copies in deck]
+    return [*row, Coyote.total(cards) / unit]
 
 
 def _checked(deck: Mapping[Card, int]) -> dict[Card, int]:
