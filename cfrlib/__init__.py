@@ -33,6 +33,7 @@ from cfrlib.interop import (
 from cfrlib.mccfr import MCCFR
 from cfrlib.oos import OOS
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
+from cfrlib.rounds import play_rounds
 from cfrlib.sampling import (
     SAMPLINGS,
     ChanceSampling,
@@ -78,6 +79,7 @@ __all__ = [
     "inclusion_probabilities",
     "nash_conv",
     "play",
+    "play_rounds",
     "reach",
     "read_efg",
     "regret_matching",

@@ -47,6 +47,7 @@ from cfrlib.batches import (
 from cfrlib.explored import UNKNOWN, explore, grown, records
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.regret import Variant, find_variant
+from cfrlib.rounds import pick
 from cfrlib.run import deferred_interrupt, whole_number
 from cfrlib.sampled import Sampled
 from cfrlib.sampling import LINE, ROWS, Scheme, begin, new_key, uniform
@@ -454,7 +455,7 @@ class OOS(Sampled):
                 row = dict(zip(node.actions, sigma.tolist(), strict=True))
             else:
                 row = dict.fromkeys(node.actions, 1 / len(node.actions))
-            history = game.step(history, _pick(row, uniform(state)))
+            history = game.step(history, pick(row, uniform(state)))
         raise ValueError(f"{game!r} did not end within a million actions")
 
     # ---- targets -----------------------------------------------------------------------------
@@ -685,10 +686,10 @@ class OOS(Sampled):
         history: tuple[Action, ...] = ()
         while not isinstance(node := game.node(now), Terminal):
             if isinstance(node, Chance):
-                action = _pick(node.probabilities, rng.random())
+                action = pick(node.probabilities, rng.random())
             else:
                 row = _answer(players[node.player], node, history, budget)
-                action = _pick(row, rng.random())
+                action = pick(row, rng.random())
                 moves.append(Move(node.player, node.infoset, row, action))
             history, now = (*history, action), game.step(now, action)
         return Played(seat, tuple(float(u) for u in node.utilities), history, moves)
@@ -788,15 +789,3 @@ def _answer(
             f"the opponent's row at infoset {node.infoset!r} does not fit: {wrong}: {row!r}"
         )
     return dict(zip(node.actions, given, strict=True))
-
-
-def _pick(row: Mapping[Action, float], u: float) -> Action:
-    """Return the action where the probabilities, added up, exceed u."""
-    last = None
-    for a, p in row.items():
-        if p > 0:
-            last = a
-            u -= p
-            if u < 0:
-                break
-    return last

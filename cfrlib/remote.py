@@ -7,8 +7,9 @@ where they belong, so the numbers are those of one process.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from cfrlib.sampling import SEQUENCE
 from cfrlib.tree import Floats, Ints, compile
 
 KEPT = 4  # games a worker remembers
+T = TypeVar("T")  # a task
+A = TypeVar("A")  # its answer
 
 
 class Task(NamedTuple):
@@ -131,17 +134,43 @@ def ask(jobs: int, task: Task, sigma: Floats, baseline: Floats) -> Iterator[Answ
     ImportError
         If joblib is not installed.
     """
+    step = workers(jobs, task.lanes)
+    tasks = [task._replace(first=first, step=step) for first in range(step)]
+    for answers in spread(jobs, partial(work, sigma=sigma, baseline=baseline), tasks):
+        yield from answers
+
+
+def workers(jobs: int, most: int) -> int:
+    """Return how many workers there will be, at most so many.
+
+    Raises
+    ------
+    ImportError
+        If joblib is not installed.
+    """
+    return min(int(_joblib().effective_n_jobs(jobs)), most)
+
+
+def spread(jobs: int, call: Callable[[T], A], tasks: Sequence[T]) -> list[A]:
+    """Share calls out to workers of joblib's current backend; return the answers in order.
+
+    Raises
+    ------
+    ImportError
+        If joblib is not installed.
+    """
+    joblib = _joblib()
+    parallel = joblib.Parallel(n_jobs=workers(jobs, len(tasks)))
+    answers: list[A] = parallel(joblib.delayed(call)(task) for task in tasks)
+    return answers
+
+
+def _joblib() -> Any:
     try:
-        from joblib import Parallel, delayed, effective_n_jobs
+        import joblib
     except ImportError:
         raise ImportError(
             "jobs= needs joblib, which is not installed; run: pip install joblib "
             "(threads= needs nothing more)"
         ) from None
-    shares = min(effective_n_jobs(jobs), task.lanes)
-    calls = (
-        delayed(work)(task._replace(first=first, step=shares), sigma, baseline)
-        for first in range(shares)
-    )
-    for answers in Parallel(n_jobs=shares)(calls):
-        yield from answers
+    return joblib

@@ -23,6 +23,7 @@ LEVELS = [
     {"regret"},
     {"solution"},
     {"run"},
+    {"rounds"},
     {"cfr"},
     {"explored"},  # of tree only
     {"sampling"},

@@ -21,19 +21,26 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
+from itertools import islice
+from typing import Any
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files
+from cfrlib import files, remote
 from cfrlib.batches import Known
-from cfrlib.deep.features import Features, encode
-from cfrlib.deep.memory import Memory, Singles, new_memory
+from cfrlib.deep.features import Features, encode, hashed
+from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
+from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
 from cfrlib.deep.networks import Learner, Training
+from cfrlib.deep.policy import Encoder, Network, Policy, match
 from cfrlib.deep.walks import Desk, collect
-from cfrlib.explored import Explored, records
+from cfrlib.explored import Explored, explore, records
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import find_variant
@@ -52,15 +59,21 @@ from cfrlib.sampling import (
     room_to_draw,
 )
 from cfrlib.sequence import SequenceForm, behavior, sequence_form
-from cfrlib.solution import DEEP, Trace, check_run
+from cfrlib.solution import DEEP, Solution, Trace, check_run
 from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
-from cfrlib.tree import Floats, Tree
+from cfrlib.tree import Floats, Tree, check_game
 
 AVERAGES = ("network", "mixture")
 _OPTIONS = ("traversals", "memory", "baseline")
+BATCH = 1_024  # rows in a step of training, for games that do not compile
+LEAST = 1 << 14  # rows of a memory that are shown to the training at least
 RUN_FILE = Kind(
-    "cfrlib.deep.DeepCFR 1", "run", "DeepCFR.save", vectors=("sigma", "total", "best"),
+    "cfrlib.deep.DeepCFR 2", "run", "DeepCFR.save", vectors=("sigma", "total", "best"),
     tables=("baseline", "trace", "networks", "rows"),
+)  # fmt: skip
+EXPLORED_FILE = Kind(
+    "cfrlib.deep.DeepCFR explored 1", "run", "DeepCFR.save", vectors=(),
+    tables=("trace", "networks", "rows", "sheets"),
 )  # fmt: skip
 
 
@@ -70,7 +83,9 @@ class DeepCFR(Run):
     Parameters
     ----------
     game : Game
-        Any game that compiles. A network answers for all its infosets at once.
+        Any game. If it compiles, a network answers for all its infosets at once; else it is
+        asked on the way about those that walks meet, exploitability is not known, and
+        strategies are a :class:`Policy`.
     traversals : int
         Walks of each player in each iteration.
     sampling : str or Sampling
@@ -81,7 +96,8 @@ class DeepCFR(Run):
         - ``"mixture"``: a strategy of the run chosen before each game (Single Deep CFR), as
           exact probabilities. For any number of players.
     advantage, strategy : Training
-        How the two kinds of networks are trained.
+        How the two kinds of networks are trained. A game that does not compile needs a
+        `batch`; 1,024 by default.
     memory : int
         Rows of each memory.
     baseline : float, optional
@@ -89,9 +105,18 @@ class DeepCFR(Run):
         that moves this share of the way to each new iteration. For outcome and robust sampling.
     features : float array, shape (infosets, inputs), optional
         What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
-        the words of its label (:func:`cfrlib.deep.encode`).
+        what the game's own method ``features(labels)`` says, if it has one, else the words of
+        the label (:func:`cfrlib.deep.encode`, or ``hashed`` if the game does not compile).
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
+    lazy : bool, optional
+        Whether to explore the game as the walks go even if it compiles.
+    actions : int, optional
+        The most at any infoset, for a game that does not compile; left out, the most that
+        were met in a thousand games played at random.
+    jobs : int, optional
+        Share the walks out to so many processes, through joblib, or to the machines of its
+        current backend; -1 takes all there are. The numbers stay the same.
 
     Raises
     ------
@@ -113,8 +138,6 @@ class DeepCFR(Run):
     True
     """
 
-    _form: SequenceForm
-
     def __init__(
         self,
         game: Game,
@@ -128,49 +151,114 @@ class DeepCFR(Run):
         baseline: float | None = None,
         features: npt.ArrayLike | None = None,
         seed: int | None = None,
+        lazy: bool | None = None,
+        actions: int | None = None,
+        jobs: int | None = None,
     ):
-        self.game, self._form = game, sequence_form(game)
-        tree = self._form.tree
+        check_game(game)
+        self.game, self._known = game, explore(game, lazy)
+        self._form = sequence_form(game) if self._known.whole else None
         self.sampling = find_sampling(sampling)
         self.traversals = whole_number("traversals", traversals, 1)
         self.memory = whole_number("memory", memory, 1)
         self.average_by, self.baseline = _check_average(average, game), baseline
         if baseline is not None and not 0 <= baseline <= 1:
             raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
-        self.advantage, self.strategy = advantage or Training(), strategy or Training()
+        self._learners: Sequence[int] = range(game.num_players)
+        self.jobs = None if jobs is None else whole_number("jobs", jobs, -1)
+        if jobs == 0 or (jobs is not None and baseline is not None):
+            raise ValueError(
+                "jobs must be at least 1, or -1, and a baseline is learned by one process; got "
+                f"jobs={jobs!r}, baseline={baseline!r}"
+            )
+        default = Training(batch=None if self._known.whole else BATCH)
+        self.advantage, self.strategy = advantage or default, strategy or default
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
-        self._known = Explored.of(tree)
+        self._key, self._token = new_key(seed), uuid.uuid4().hex
+        if self._form is None:
+            self._set_up_exploring(features, actions)
+        else:
+            self._set_up_whole(self._form.tree, features)
+        self._reset()
+
+    def _set_up_whole(self, tree: Tree, features: npt.ArrayLike | None) -> None:
+        """Prepare for a game that compiles: its networks answer for all infosets at once."""
         self._legal = _legal(tree)
+        self._actions = self._legal.shape[1]
         self._features = _check_features(features, tree)
         self._given = None if features is None else _digest(self._features)
         self._learner = Learner(self._features, self._legal, self.advantage)
         self._distiller = Learner(self._features, self._legal, self.strategy, True)
-        self._key = new_key(seed)
-        self._reset()
+        self._scale = float(np.abs(self._known.utility).max()) or 1.0
+        self._size = self._learner.size
+        self._encode: Encoder = self._look_up
+
+    def _set_up_exploring(self, features: npt.ArrayLike | None, actions: int | None) -> None:
+        """Prepare for a game that does not."""
+        if features is not None or self.baseline is not None:
+            raise ValueError(
+                f"{self.game!r} is explored on the way, so its infosets have no order: "
+                "features of all of them and a baseline are for games that compile; give the "
+                "game a method features(labels) instead, and leave baseline out"
+            )
+        for training in (self.advantage, self.strategy):
+            if training.batch is None:
+                raise ValueError(
+                    f"{self.game!r} is explored on the way, so training cannot pass over all "
+                    f"its infosets; give a batch, such as Training(batch={BATCH:,})"
+                )
+        met, self._scale, label = probe(self.game)
+        self._actions = met if actions is None else whole_number("actions", actions, 1)
+        self._encode = self._find_encoder()
+        self._inputs = self._encode([label]).shape[1]
+        self._given = None
+        nothing = np.zeros((1, self._inputs), np.float32), np.ones((1, self._actions), bool)
+        self._size = Learner(*nothing, self.advantage).size
+
+    def _find_encoder(self) -> Encoder:
+        """Return what says what networks see of the infosets of a game that is explored."""
+        encoder: Encoder = getattr(self.game, "features", hashed)
+        return encoder
+
+    def _look_up(self, labels: Sequence[str]) -> Features:
+        """Return what networks see of some infosets of a game that compiles."""
+        assert self._form is not None
+        return self._features[[self._form.infoset_number[label] for label in labels]]
 
     def _reset(self) -> None:
         """Begin: uniform strategies, empty memories."""
-        form, players, actions = self._form, self.game.num_players, self._legal.shape[1]
-        self._table = records(form.num_sequences, SEQUENCE)
-        self._table.sigma[:] = form.uniform()
-        self._total = np.zeros(form.num_sequences)  # Σ_t t · plan: the mixture
-        rows = (self.memory, actions, self._key)
+        players, form = self.game.num_players, self._form
+        rows = (self.memory, self._actions, self._key)
         self._memories = [new_memory(*rows, i) for i in range(players)]
         self._strategies = new_memory(*rows, players)
         self._networks: list[list[Singles]] = [[] for _ in range(players)]
+        self._counts = [0, 0]  # iterations, histories visited
+        self.losses = [math.nan] * players
+        self.seconds = 0.0
+        self._rows: list[list[float]] = []
+        start = np.zeros(0) if form is None else form.uniform()
+        self._best = Measured(math.inf, 0.0, start)
+        self._distilled: tuple[int, Floats] = (0, start)
+        pages = (0, 0) if form else (self.memory, self._inputs)
+        self._sheets = [
+            Sheets(np.zeros(pages, np.float32), np.zeros(pages[0], np.int32))
+            for _ in range(players + 1)
+        ]
+        if form is not None:
+            self._reset_tables(form)
+
+    def _reset_tables(self, form: SequenceForm) -> None:
+        """Begin with tables for all infosets."""
+        self._table = records(form.num_sequences, SEQUENCE)
+        self._table.sigma[:] = form.uniform()
+        self._total = np.zeros(form.num_sequences)  # Σ_t t · plan: the mixture
         learned = form.num_sequences if self.baseline is not None else 0
-        self._baseline = np.zeros((players, learned))
-        width = room_to_draw(self.sampling, actions, self.game)
+        self._baseline = np.zeros((self.game.num_players, learned))
+        width = room_to_draw(self.sampling, self._actions, self.game)
         self._desk = Desk(
             records(most_entries(form.tree, self.sampling), ENTRY), np.zeros((ROWS, width)),
             np.zeros(LINE, np.uint64), np.zeros((learned, 2)),
         )  # fmt: skip
-        self._counts = [0, 0]  # iterations, histories visited
-        self._distilled: tuple[int, Floats] = (0, form.uniform())
-        self.losses = [math.nan] * players
-        self.seconds = 0.0
-        self._rows: list[list[float]] = []
-        self._best = Measured(math.inf, 0.0, form.uniform())
 
     # ---- iterations --------------------------------------------------------------------------
 
@@ -190,37 +278,107 @@ class DeepCFR(Run):
 
     def _warm_up(self) -> None:
         """Have the training compiled before the clock starts; nothing comes of it."""
-        other = _spare(self._memories[0])
-        self._walk(0, 0, 1, other, _spare(self._strategies))
-        network, _ = self._learner.fit(self._random(0, 0), other, 1)
-        self._learner(network)
+        advantages, strategies = _spare(self._memories[0]), _spare(self._strategies)
+        sheets = [Sheets._make(np.zeros_like(part) for part in self._sheets[0])] * 2
+        self._walk(0, 0, 1, advantages, strategies, sheets)
+        network, _ = self._learn(self._random(0, 0), advantages, sheets[0], 1)
+        if self._form is not None:
+            self._learner(network)
 
     def _iterate(self, t: int) -> None:
-        """Run iteration t: for each player in turn, walk, learn, match."""
-        self._total += t * self._form.plans(np.array(self._table.sigma))
-        visited = 0
-        for i in range(self.game.num_players):
-            visited += self._walk(t, i, self.traversals, self._memories[i], self._strategies)
-            self._update_baseline(i)
-            network, self.losses[i] = self._learner.fit(
-                self._random(t, i), self._memories[i], t
+        """Run iteration t: for each player in turn, walk, learn, match.
+
+        If a walk fails, by unsound rules or a lost worker, a new try begins with that player.
+        """
+        for i in self._learners:
+            if len(self._networks[i]) < t:
+                memory, sheets = self._memories[i], [self._sheets[i], self._sheets[-1]]
+                visited = self._walk(t, i, self.traversals, memory, self._strategies, sheets)
+                network, self.losses[i] = self._learn(self._random(t, i), memory, sheets[0], t)
+                self._networks[i].append(network)
+                self._counts[1] += visited
+                if self._form is not None:
+                    self._add_up(t, i, self._form)
+                    self._update_baseline(i)
+                    self._play(i, self._match(self._learner(network)))
+        self._counts[0] = t
+
+    def _add_up(self, t: int, i: int, form: SequenceForm) -> None:
+        """Add what player i plays in iteration t to the mixture."""
+        first, stop = form.tree.player_sequences[i : i + 2]
+        self._total[first:stop] += t * form.plans(np.array(self._table.sigma))[first:stop]
+
+    def _walk(
+        self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory,
+        sheets: Sequence[Sheets] = (),
+    ) -> int:  # fmt: skip
+        """Take walks of player i and fill the memories; return how many histories they visit.
+
+        `sheets`, of both memories, are written to if the game does not compile.
+        """
+        if self._form is not None and self.jobs is None:
+            known = Known(*(getattr(self._known, name) for name in Known._fields))
+            visited: int = collect(
+                known, self._table, self._baseline, Scheme.of(self.sampling), self._key,
+                self._desk, advantages, strategies, t, i, 0, walks, 1.0 / self._scale,
+            )  # fmt: skip
+            return visited
+        said = self._share(t, i, walks)
+        for each in said:
+            offer(each.advantages, each.advantages.filled, advantages)
+            offer(each.strategies, each.strategies.filled, strategies)
+            if self._form is None:
+                sheets[0].keep(advantages, each.features, each.actions)
+                sheets[1].keep(strategies, each.features, each.actions)
+        return sum(each.visited for each in said)
+
+    def _share(self, t: int, i: int, walks: int) -> list[Said]:
+        """Take walks in lanes, here or elsewhere, and return what each says, in order."""
+        lanes = [
+            Lane(
+                self.game, self.sampling, self._key, t, i, first, stop, 1.0 / self._scale,
+                self._actions,
             )
-            self._networks[i].append(network)
-            self._play(i, self._match(self._learner(network)))
-        self._counts = [t, self._counts[1] + visited]
+            for first, stop in split(walks)
+        ]  # fmt: skip
+        if self._form is None:
+            watched = self.average_by == "network"
+            tasks: list[Any] = [
+                (lane, Played(self._encode, self._present(t, n), watched))
+                for n, lane in enumerate(lanes)
+            ]
+            work: Callable[[Any], Said] = simulate
+        else:
+            tasks, sigma = list(lanes), np.array(self._table.sigma)
+            work = partial(take, token=self._token, sigma=sigma)
+        if self.jobs is None:
+            return [work(task) for task in tasks]
+        return remote.spread(self.jobs, work, tasks)
 
-    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
-        known = Known(*(getattr(self._known, name) for name in Known._fields))
-        visited: int = collect(
-            known, self._table, self._baseline, Scheme.of(self.sampling), self._key, self._desk,
-            advantages, strategies, t, i, walks, 1.0 / self._scale,
+    def _present(self, t: int, lane: int) -> list[Network | None]:
+        """Return what everybody plays in a lane of iteration t."""
+        return [
+            Network(networks[-1], self.advantage) if networks else None
+            for networks in self._networks
+        ]
+
+    def _learn(
+        self, key: jax.Array, memory: Memory, sheets: Sheets, t: int, distill: bool = False
+    ) -> tuple[Singles, float]:
+        """Train a new network on a memory; return it and its loss."""
+        if self._form is not None:
+            return (self._distiller if distill else self._learner).fit(key, memory, t)
+        # as many rows as there are, up to the next power of two: each size is compiled once
+        rows = min(self.memory, max(LEAST, 1 << (max(memory.filled, 1) - 1).bit_length()))
+        legal = np.arange(self._actions) < sheets.actions[:rows, None]
+        learner = Learner(
+            sheets.features[:rows], legal, self.strategy if distill else self.advantage, distill
+        )
+        numbered = memory._replace(
+            infoset=np.arange(rows, dtype=np.int32), weight=memory.weight[:rows],
+            target=memory.target[:rows],
         )  # fmt: skip
-        return visited
-
-    @property
-    def _scale(self) -> float:
-        """The largest payoff, in units of which advantages are learned."""
-        return float(np.abs(self._known.utility).max()) or 1.0
+        return learner.fit(key, numbered, t)
 
     def _update_baseline(self, i: int) -> None:
         """Move player i's baseline toward what the walks told."""
@@ -238,27 +396,25 @@ class DeepCFR(Run):
         return key
 
     def _match(self, advantages: Singles) -> Floats:
-        """Return σ ∝ max(D, 0); where no D is above 0, the action with the largest.
-
-        Shape (infosets, actions), like `advantages`.
-        """
-        sigma = np.where(self._legal, np.maximum(advantages, 0.0), 0.0).astype(np.float64)
-        total = sigma.sum(axis=1)
-        best = np.where(self._legal, advantages, -np.inf).argmax(axis=1)
-        sigma[total > 0] /= total[total > 0, None]
-        sigma[total <= 0, best[total <= 0]] = 1.0
-        return sigma
+        """Return the strategy that follows from the advantages at all infosets."""
+        return match(advantages, self._legal)
 
     def _play(self, i: int, sigma: Floats) -> None:
         """Make these the strategies of player i."""
-        own = self._legal & (self._form.tree.infoset_player == i)[:, None]
+        own = self._own(i)
         self._table.sigma[self._sequences[own]] = sigma[own]
+
+    def _own(self, i: int) -> npt.NDArray[np.bool_]:
+        """Return which actions player i has, shape (infosets, actions)."""
+        own: npt.NDArray[np.bool_] = (self._known.infosets.player == i)[:, None]
+        return self._legal & own
 
     @property
     def _sequences(self) -> npt.NDArray[np.int64]:
         """The sequence of every infoset and action."""
-        start = self._form.tree.infoset_start.astype(np.int64)
-        return start[:, None] + np.arange(self._legal.shape[1])
+        start = self._known.infosets.start.astype(np.int64)
+        sequences: npt.NDArray[np.int64] = start[:, None] + np.arange(self._actions)
+        return sequences
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -273,76 +429,136 @@ class DeepCFR(Run):
         return self._counts[1]
 
     @property
-    def average(self) -> Strategy:
+    def average(self) -> Strategy | Policy:
         """The average strategy up to now, by network or as a mixture."""
-        return self._strategy(self._average())
+        if self._form is not None:
+            return self._strategy(self._average())
+        if self.average_by == "mixture" or not self.iterations:
+            return self.mixture
+        distilled = self._distill()
+        shares = [np.array([0.0, 1.0])] * self.game.num_players
+        networks = [distilled[None]] * self.game.num_players
+        return Policy(
+            self.game, self._encode, self._actions, self.strategy, networks, shares, True
+        )
 
     @property
-    def current(self) -> Strategy:
+    def current(self) -> Strategy | Policy:
         """The strategy that the next iteration will use."""
-        return self._strategy(self._current())
+        if self._form is not None:
+            return self._strategy(self._current())
+        return self._policy(np.arange(self.iterations + 1) == self.iterations)
+
+    def policy(self) -> Policy:
+        """Return the mixture as networks to play with, whether the game compiles or not."""
+        return self._policy(self._shares)
 
     @property
-    def mixture(self) -> Strategy:
+    def mixture(self) -> Strategy | Policy:
         """The average strategy as a mixture of all strategies played, t with weight t."""
-        return self._strategy(self._mixture())
+        if self._form is not None:
+            return self._strategy(self._mixture())
+        return self.policy()
 
     @property
     def advantages(self) -> InfosetTable:
         """What the present networks answer, in units of the game."""
+        if self._form is None:
+            raise self._not_known("advantages of all infosets")
         answers = np.zeros(self._form.num_sequences)
         for i, networks in enumerate(self._networks):
-            own = self._legal & (self._form.tree.infoset_player == i)[:, None]
+            own = self._own(i)
             if networks:
                 answers[self._sequences[own]] = self._learner(networks[-1])[own] * self._scale
         return Regrets(self._form, answers)
 
-    def draw(self, seed: int | None = None) -> Strategy:
+    def solution(self) -> Solution:
+        """Return the present state as a `Solution`, which later iterations do not change.
+
+        Raises
+        ------
+        ValueError
+            If the game does not compile: its strategies are no tables.
+        """
+        if self._form is None:
+            raise self._not_known("a solution")
+        return super().solution()
+
+    def _not_known(self, what: str) -> ValueError:
+        return ValueError(
+            f"{self.game!r} is explored on the way, so its infosets are not all known, and "
+            f"there is no table of {what}; ask run.average, run.current or run.draw(), which "
+            "answer for any decision"
+        )
+
+    def draw(self, seed: int | None = None) -> Strategy | Policy:
         """Return what Single Deep CFR plays in one game: strategies drawn by weight.
 
         For each player by itself one of the stored networks is drawn, that of iteration t,
         which is played from t + 1 on, with probability ∝ t + 1; or the uniform strategy, with
         which the run began, with that of 1.
         """
+        if self._form is None:
+            return self.policy().draw(seed)
         if not self.iterations:
             return self._strategy(self._form.uniform())
         rng = np.random.default_rng(seed)
-        drawn = self._form.uniform()
-        weights = np.arange(1.0, self.iterations + 1)
+        drawn, weights = self._form.uniform(), self._shares[:-1]
         for i, networks in enumerate(self._networks):
             t = int(rng.choice(len(weights), p=weights / weights.sum()))
             if t:
-                own = self._legal & (self._form.tree.infoset_player == i)[:, None]
+                own = self._own(i)
                 sigma = self._match(self._learner(networks[t - 1]))
                 drawn[self._sequences[own]] = sigma[own]
         return self._strategy(drawn)
 
+    @property
+    def _shares(self) -> Floats:
+        """The weights of the uniform strategy and of each network: the last was not played."""
+        weights = np.arange(1.0, self.iterations + 2)
+        weights[self.iterations or 1 :] = 0.0
+        return weights
+
+    def _policy(self, shares: npt.NDArray[Any]) -> Policy:
+        networks = [np.array(each[: self.iterations]) for each in self._networks]
+        return Policy(
+            self.game, self._encode, self._actions, self.advantage, networks,
+            [shares] * self.game.num_players,
+        )  # fmt: skip
+
     def _strategy(self, sigma: Floats) -> Strategy:
+        assert self._form is not None
         return Strategy.from_vector(self._form, sigma)
 
     def _current(self) -> Floats:
-        return np.array(self._table.sigma)
+        return np.zeros(0) if self._form is None else np.array(self._table.sigma)
 
     def _mixture(self) -> Floats:
+        if self._form is None:
+            return np.zeros(0)
         sigma = np.empty(self._form.num_sequences)
         behavior(self._form.treeplexes, self._total, sigma)
         return sigma
 
     def _average(self) -> Floats:
-        if self.average_by == "mixture" or not self.iterations:
+        if self.average_by == "mixture" or not self.iterations or self._form is None:
             return self._mixture()
-        t = self.iterations
-        if self._distilled[0] != t:
-            key = self._random(t, self.game.num_players)
-            network, _ = self._distiller.fit(key, self._strategies, t)
+        if self._distilled[0] != self.iterations:
+            network = self._distill()
             sigma = self._form.uniform()
             sigma[self._sequences[self._legal]] = self._distiller(network)[self._legal]
-            self._distilled = t, _normalized(self._form, sigma)
+            self._distilled = self.iterations, _normalized(self._form, sigma)
         return self._distilled[1].copy()
+
+    def _distill(self) -> Singles:
+        """Train a network on all strategies played."""
+        t = self.iterations
+        key = self._random(t, self.game.num_players)
+        return self._learn(key, self._strategies, self._sheets[-1], t, True)[0]
 
     @property
     def _remark(self) -> str:
-        return f"loss {np.mean(self.losses):.2e}"
+        return f"loss {np.mean([self.losses[i] for i in self._learners]):.2e}"
 
     @property
     def _describe(self) -> str:
@@ -364,9 +580,10 @@ class DeepCFR(Run):
         """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
 
         ``networks`` has a row for each network there was, those of player 0 first; ``rows``
-        those of all memories, one after the other: infoset, weight, targets. The header has
-        the rest, the states of the random numbers included. A file that is already there is
-        replaced only once the new one is complete.
+        those of all memories, one after the other: infoset, weight, targets. If the game does
+        not compile, ``sheets`` says what each row is about: number of actions, features. The
+        header has the rest, the states of the random numbers included. A file that is already
+        there is replaced only once the new one is complete.
         """
         memories = [*self._memories, self._strategies]
         header = {
@@ -376,25 +593,37 @@ class DeepCFR(Run):
             "training": [asdict(self.advantage), asdict(self.strategy)],
             "variant": asdict(self.variant), "update": self.update, "delay": self.delay,
             "iterations": self.iterations, "nodes": self.nodes, "seconds": self.seconds,
-            "key": int(self._key), "losses": self.losses,
-            "features": self._given,
+            "key": int(self._key), "losses": self.losses, "actions": self._actions,
+            "features": self._given, "learned": [len(each) for each in self._networks],
             "seen": [int(memory.seen[0]) for memory in memories],
             "states": [[int(word) for word in memory.state] for memory in memories],
             "best": {"exploitability": self._best.exploitability, "value": self._best.value},
         }  # fmt: skip
         networks = [network for each in self._networks for network in each]
         arrays = {
-            "sigma": self._current(), "total": self._total, "best": self._best.sigma,
-            "baseline": self._baseline,
             "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
-            "networks": np.array(networks, np.float64).reshape(-1, self._learner.size),
+            "networks": np.array(networks, np.float64).reshape(-1, self._size),
             "rows": np.concatenate([_filled_rows(memory) for memory in memories]),
-        }  # fmt: skip
-        files.write(path, RUN_FILE, self._form, header, arrays)
+        }
+        if self._form is None:
+            pairs = zip(self._sheets, memories, strict=True)
+            arrays["sheets"] = np.concatenate([_filled_sheets(*pair) for pair in pairs])
+            files.write(path, EXPLORED_FILE, Explored(self.game).snapshot(), header, arrays)
+        else:
+            arrays |= {
+                "sigma": self._current(), "total": self._total, "best": self._best.sigma,
+                "baseline": self._baseline,
+            }  # fmt: skip
+            files.write(path, RUN_FILE, self._form, header, arrays)
 
     @classmethod
     def load(
-        cls, path: PathLike, game: Game, *, features: npt.ArrayLike | None = None
+        cls,
+        path: PathLike,
+        game: Game,
+        *,
+        features: npt.ArrayLike | None = None,
+        jobs: int | None = None,
     ) -> DeepCFR:
         """Read a run from `path` and return it, ready to continue exactly where it stopped.
 
@@ -404,6 +633,8 @@ class DeepCFR(Run):
         game : Game
         features : float array, optional
             Those the run was made with, if it was given any: they are not in the file.
+        jobs : int, optional
+            As for a new run.
 
         Raises
         ------
@@ -411,22 +642,25 @@ class DeepCFR(Run):
             If the file is damaged, was not written by `save`, or belongs to another game or
             other features.
         """
-        form = sequence_form(game)
+        whole = files.format_of(path) != EXPLORED_FILE.format
+        form: Any = sequence_form(game) if whole else Explored(game).snapshot()
 
         def check(header: Header, arrays: Arrays) -> None:
             check_run(header, arrays)
-            check_probabilities(form, arrays["sigma"])
+            if whole:
+                check_probabilities(form, arrays["sigma"])
             if header["sampling"][0] not in SCHEMES:
                 raise ValueError(f"header {header!r}")
 
-        header, arrays = files.read(path, RUN_FILE, form, check)
+        header, arrays = files.read(path, RUN_FILE if whole else EXPLORED_FILE, form, check)
         name, parameters = header["sampling"]
         advantage, strategy = (
             Training(**{**each, "hidden": tuple(each["hidden"])}) for each in header["training"]
         )
         self = cls(
             game, sampling=SCHEMES[name](**parameters), average=header["average"],
-            advantage=advantage, strategy=strategy, features=features,
+            advantage=advantage, strategy=strategy, features=features, lazy=not whole,
+            actions=None if whole else header["actions"], jobs=jobs,
             **{option: header[option] for option in _OPTIONS},
         )  # fmt: skip
         if self._given != header["features"]:
@@ -441,30 +675,40 @@ class DeepCFR(Run):
 
     def _restore(self, header: Header, arrays: Arrays) -> None:
         """Take up what was saved."""
-        self._table.sigma[:], self._total[:] = arrays["sigma"], arrays["total"]
-        self._baseline[:] = arrays["baseline"]
+        if self._form is not None:
+            self._table.sigma[:], self._total[:] = arrays["sigma"], arrays["total"]
+            self._baseline[:] = arrays["baseline"]
         self._rows, self.seconds = arrays["trace"].tolist(), header["seconds"]
         self._counts, self.losses = [header["iterations"], header["nodes"]], header["losses"]
-        self._best = Measured(**header["best"], sigma=arrays["best"])
-        networks = arrays["networks"].astype(np.float32)
-        self._networks = [
-            list(each)
-            for each in networks.reshape(self.game.num_players, -1, networks.shape[1])
-        ]
+        self._best = Measured(**header["best"], sigma=arrays.get("best", np.zeros(0)))
+        networks = iter(arrays["networks"].astype(np.float32))
+        self._networks = [list(islice(networks, number)) for number in header["learned"]]
         first = 0
         memories = (*self._memories, self._strategies)
-        for memory, seen, state in zip(memories, header["seen"], header["states"], strict=True):
-            memory.seen[0], memory.state[:] = seen, state
-            rows = arrays["rows"][first : first + memory.filled]
+        for n, memory in enumerate(memories):
+            memory.seen[0], memory.state[:] = header["seen"][n], header["states"][n]
+            stop = first + memory.filled
+            rows = arrays["rows"][first:stop]
             memory.infoset[: len(rows)], memory.weight[: len(rows)] = rows[:, 0], rows[:, 1]
             memory.target[: len(rows)] = rows[:, 2:]
-            first += len(rows)
+            if self._form is None:
+                sheets = arrays["sheets"][first:stop]
+                self._sheets[n].actions[: len(rows)] = sheets[:, 0]
+                self._sheets[n].features[: len(rows)] = sheets[:, 1:]
+            first = stop
 
 
 def _filled_rows(memory: Memory) -> Floats:
     """Return the filled rows of a memory: infoset, weight, targets."""
     n = memory.filled
     columns = (memory.infoset[:n, None], memory.weight[:n, None], memory.target[:n])
+    return np.concatenate(columns, axis=1).astype(np.float64)
+
+
+def _filled_sheets(sheets: Sheets, memory: Memory) -> Floats:
+    """Return what the filled rows of a memory are about: number of actions, features."""
+    n = memory.filled
+    columns = (sheets.actions[:n, None], sheets.features[:n])
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
@@ -488,7 +732,7 @@ def _check_average(average: str, game: Game) -> str:
 
 def _check_features(features: npt.ArrayLike | None, tree: Tree) -> Features:
     if features is None:
-        return encode(tree.infoset_label)
+        features = getattr(tree.game, "features", encode)(tree.infoset_label)
     rows = np.array(features, np.float32)
     if rows.ndim != 2 or len(rows) != tree.num_infosets or not np.isfinite(rows).all():
         raise ValueError(

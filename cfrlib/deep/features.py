@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -42,4 +43,34 @@ def encode(labels: Sequence[str]) -> Features:
     for n, row in enumerate(rows):
         for column in enumerate(row):
             features[n, number[column]] = 1.0
+    return features
+
+
+def hashed(labels: Sequence[str], columns: int = 512) -> Features:
+    """Return rows as `encode` does, for labels that are not all known beforehand.
+
+    Which column a word at a place has is not looked up but computed, by a checksum of both.
+    Words may share a column then: what a row lacks in clearness it gains in needing no list
+    of words (feature hashing: Weinberger et al., 2009).
+
+    Parameters
+    ----------
+    labels : sequence of str
+    columns : int
+        How many there are.
+
+    Returns
+    -------
+    float32 array, shape (labels, columns)
+
+    Examples
+    --------
+    >>> rows = hashed(["Q check-bet", "Q check-bet", "K"])
+    >>> rows.shape, rows.sum(axis=1).tolist(), rows[0].tolist() == rows[1].tolist()
+    ((3, 512), [3.0, 3.0, 1.0], True)
+    """
+    features = np.zeros((len(labels), columns), np.float32)
+    for n, label in enumerate(labels):
+        for place, word in enumerate(_BETWEEN_WORDS.split(label)):
+            features[n, crc32(f"{place} {word}".encode()) % columns] = 1.0
     return features

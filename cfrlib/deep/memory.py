@@ -42,6 +42,14 @@ class Memory(NamedTuple):
         return min(int(self.seen[0]), len(self.infoset))
 
 
+def waiting_room(rows: int, actions: int) -> Memory:
+    """Return a memory for so many rows that keeps them in order: it draws no random numbers."""
+    return Memory(
+        np.empty(rows, np.int32), np.empty(rows, np.float32),
+        np.zeros((rows, actions), np.float32), np.zeros(1, np.int64), np.zeros(LINE, np.uint64),
+    )  # fmt: skip
+
+
 def new_memory(rows: int, actions: int, key: np.uint64, number: int) -> Memory:
     """Return an empty memory; `number` tells those of one run apart."""
     state = np.zeros(LINE, np.uint64)
@@ -61,3 +69,37 @@ def place(seen: npt.NDArray[np.int64], rows: int, state: State) -> int:
     n = seen[0]
     seen[0] += 1
     return n if n < rows else int(uniform(state) * (n + 1))
+
+
+@kernel
+def offer(rows: Memory, number: int, memory: Memory) -> None:
+    """Offer the first rows of one memory to another."""
+    infoset, weight, target, seen, state = memory
+    for n in range(number):
+        row = place(seen, len(infoset), state)
+        if row < len(infoset):
+            infoset[row], weight[row] = rows.infoset[n], rows.weight[n]
+            for a in range(target.shape[1]):
+                target[row, a] = rows.target[n, a]
+
+
+class Sheets(NamedTuple):
+    """What the rows of a memory were about, if infosets have no numbers that last.
+
+    Attributes
+    ----------
+    features : float32 array, shape (rows, inputs)
+        What networks see of the infoset of each row.
+    actions : int array, shape (rows,)
+        How many actions it has.
+    """
+
+    features: Singles
+    actions: npt.NDArray[np.int32]
+
+    def keep(self, memory: Memory, features: Singles, actions: npt.NDArray[np.int64]) -> None:
+        """Copy what the new rows of the memory are about; -1 stands for their infosets then."""
+        new = np.flatnonzero(memory.infoset[: memory.filled] >= 0)
+        infoset = memory.infoset[new]
+        self.features[new], self.actions[new] = features[infoset], actions[infoset]
+        memory.infoset[new] = -1
