@@ -1,12 +1,22 @@
-"""Deep CFR: networks in place of tables.
+"""Networks in place of tables: Deep CFR and Double Neural CFR.
 
 Nothing else of cfrlib imports it, and it alone needs JAX, Flax and Optax:
 ``pip install "cfrlib[deep]"``.
 """
 
 from cfrlib.deep.deep_cfr import DeepCFR
-from cfrlib.deep.features import encode
+from cfrlib.deep.double_neural import DoubleNeural
+from cfrlib.deep.features import encode, spell
 from cfrlib.deep.memory import Memory
-from cfrlib.deep.networks import MLP, Training
+from cfrlib.deep.networks import MLP, Reader, Training
 
-__all__ = ["MLP", "DeepCFR", "Memory", "Training", "encode"]
+__all__ = [
+    "MLP",
+    "DeepCFR",
+    "DoubleNeural",
+    "Memory",
+    "Reader",
+    "Training",
+    "encode",
+    "spell",
+]

@@ -18,7 +18,6 @@ nothing is learned: a mixture plays one of the strategies of the run, t with pro
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from dataclasses import asdict
@@ -29,9 +28,9 @@ import numpy.typing as npt
 
 from cfrlib import files
 from cfrlib.batches import Known
-from cfrlib.deep.features import Features, encode
+from cfrlib.deep.features import digest, legal_actions, observe, sequences_of
 from cfrlib.deep.memory import Memory, Singles, new_memory
-from cfrlib.deep.networks import Learner, Training
+from cfrlib.deep.networks import Learner, Training, random_key
 from cfrlib.deep.walks import Desk, collect
 from cfrlib.explored import Explored, records
 from cfrlib.files import Arrays, Header, Kind, PathLike
@@ -54,12 +53,12 @@ from cfrlib.sampling import (
 from cfrlib.sequence import SequenceForm, behavior, sequence_form
 from cfrlib.solution import DEEP, Trace, check_run
 from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
-from cfrlib.tree import Floats, Tree
+from cfrlib.tree import Floats
 
 AVERAGES = ("network", "mixture")
 _OPTIONS = ("traversals", "memory", "baseline")
 RUN_FILE = Kind(
-    "cfrlib.deep.DeepCFR 1", "run", "DeepCFR.save", vectors=("sigma", "total", "best"),
+    "cfrlib.deep.DeepCFR 2", "run", "DeepCFR.save", vectors=("sigma", "total", "best"),
     tables=("baseline", "trace", "networks", "rows"),
 )  # fmt: skip
 
@@ -89,7 +88,8 @@ class DeepCFR(Run):
         that moves this share of the way to each new iteration. For outcome and robust sampling.
     features : float array, shape (infosets, inputs), optional
         What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
-        the words of its label (:func:`cfrlib.deep.encode`).
+        the words of its label, at their places (:func:`cfrlib.deep.encode`), or one after the
+        other (:func:`cfrlib.deep.spell`) for a network with a cell.
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
 
@@ -140,11 +140,14 @@ class DeepCFR(Run):
         self.advantage, self.strategy = advantage or Training(), strategy or Training()
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
         self._known = Explored.of(tree)
-        self._legal = _legal(tree)
-        self._features = _check_features(features, tree)
-        self._given = None if features is None else _digest(self._features)
+        self._legal = legal_actions(tree)
+        self._features, shown = (
+            observe(tree, tree.infoset_label, features, training.cell is not None)
+            for training in (self.advantage, self.strategy)
+        )
+        self._given = None if features is None else digest(self._features)
         self._learner = Learner(self._features, self._legal, self.advantage)
-        self._distiller = Learner(self._features, self._legal, self.strategy, True)
+        self._distiller = Learner(shown, self._legal, self.strategy, True)
         self._key = new_key(seed)
         self._reset()
 
@@ -232,10 +235,7 @@ class DeepCFR(Run):
 
     def _random(self, t: int, i: int) -> jax.Array:
         """Return the key of player i's training in iteration t."""
-        key = jax.random.fold_in(jax.random.key(0), int(self._key & np.uint64(0xFFFFFFFF)))
-        for number in (int(self._key >> np.uint64(32)), t, i):
-            key = jax.random.fold_in(key, number)
-        return key
+        return random_key(self._key, t, i)
 
     def _match(self, advantages: Singles) -> Floats:
         """Return σ ∝ max(D, 0); where no D is above 0, the action with the largest.
@@ -257,8 +257,7 @@ class DeepCFR(Run):
     @property
     def _sequences(self) -> npt.NDArray[np.int64]:
         """The sequence of every infoset and action."""
-        start = self._form.tree.infoset_start.astype(np.int64)
-        return start[:, None] + np.arange(self._legal.shape[1])
+        return sequences_of(self._form.tree)
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -468,12 +467,6 @@ def _filled_rows(memory: Memory) -> Floats:
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
-def _legal(tree: Tree) -> npt.NDArray[np.bool_]:
-    """Return which actions there are, shape (infosets, most actions)."""
-    count = np.array([len(actions) for actions in tree.infoset_actions])
-    return np.arange(count.max()) < count[:, None]
-
-
 def _check_average(average: str, game: Game) -> str:
     if average not in AVERAGES:
         raise ValueError(f"unknown average {average!r}; choose one of {AVERAGES}")
@@ -484,23 +477,6 @@ def _check_average(average: str, game: Game) -> str:
             'choose "mixture"'
         )
     return average
-
-
-def _check_features(features: npt.ArrayLike | None, tree: Tree) -> Features:
-    if features is None:
-        return encode(tree.infoset_label)
-    rows = np.array(features, np.float32)
-    if rows.ndim != 2 or len(rows) != tree.num_infosets or not np.isfinite(rows).all():
-        raise ValueError(
-            f"features must hold one row of numbers for each of the {tree.num_infosets:,} "
-            f"infosets of {tree.game!r}, got shape {rows.shape}"
-        )
-    return rows
-
-
-def _digest(features: Features) -> str:
-    """Return what tells these features from others."""
-    return hashlib.sha256(repr(features.shape).encode() + features.tobytes()).hexdigest()
 
 
 def _spare(memory: Memory) -> Memory:
