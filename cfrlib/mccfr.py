@@ -329,7 +329,7 @@ class MCCFR(Sampled, Run):
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.threads - 1, "cfrlib")
+        return ThreadPoolExecutor(max(self.threads - 1, 1), "cfrlib")
 
     def _sample(self, t: int, i: int, first: int) -> None:
         """Take the walks of one thread."""
@@ -445,9 +445,15 @@ class MCCFR(Sampled, Run):
         :mod:`cfrlib.files` describes the form. A file that is already there is replaced only
         once the new one is complete.
         """
+        header, arrays = self._pack()
+        kind = RUN_FILE if self._known.whole else PARTIAL_FILE
+        files.write(path, kind, self._labels, header, arrays)
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        """Return everything that a file of the run holds."""
         known, (table, memory, ledger, baseline) = self._known, self._tables
         q, n = known.num_sequences, known.num_infosets
-        header = {
+        header: Header = {
             "variant": asdict(self.variant),
             "iterations": self.iterations,
             "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
@@ -465,10 +471,9 @@ class MCCFR(Sampled, Run):
         arrays["trace"] = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
         if known.whole:
             arrays["best"] = self._best.sigma
-            files.write(path, RUN_FILE, self._labels, header, arrays)
         else:
             arrays["parents"] = known.infosets.parent[:n].astype(np.float64)
-            files.write(path, PARTIAL_FILE, self._labels, header, arrays)
+        return header, arrays
 
     def _drawn_first(self) -> list[float] | None:
         """Return the proposal in the order of the outcomes."""
@@ -510,6 +515,11 @@ class MCCFR(Sampled, Run):
             self._known.restore(header["infosets"], arrays["parents"].astype(np.int32))
             self._tables = new_tables(self._known, self.baseline is not None)
             self._lanes = self._new_lanes(1)
+        self._unpack(header, arrays)
+        return self
+
+    def _unpack(self, header: Header, arrays: Arrays) -> None:
+        """Take up what a file holds; the options are those of the run already."""
         self._settings = self._read_settings(np.uint64(header["key"]))
         table, memory, ledger, baseline = self._tables
         for field in ("regret", "sigma", "total"):
@@ -520,9 +530,8 @@ class MCCFR(Sampled, Run):
         baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
         self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
         self._turn = header["turn"]
-        best = arrays["best"] if whole else self._current()
+        best = arrays["best"] if self._known.whole else self._current()
         self._best = Measured(**header["best"], sigma=best)
-        return self
 
 
 def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:

@@ -18,7 +18,8 @@ from cfrlib.strategy import PartialStrategy, Strategy, check_probabilities
 from cfrlib.tree import Floats
 
 UPDATES = ("alternating", "simultaneous", "best response")
-DEEP = "Deep CFR"  # how `sampling` begins where networks stand for tables
+DEEP, DOUBLE = "Deep CFR", "Double Neural CFR"
+NETWORKS = (DEEP, DOUBLE)  # how `sampling` begins where networks stand for tables
 SOLUTION_FILE = Kind(
     "cfrlib.Solution 2", "solution", "Solution.save",
     vectors=("strategy", "current", "best"), tables=("trace",),
@@ -142,7 +143,8 @@ class Solution(NamedTuple):
             return "exploitability not known: sampling met only a part of the game"
         tree = sequence_form(self.game).tree
         if tree.num_players == 2 and tree.zero_sum:
-            but = ", but for what networks get wrong" if self.sampling.startswith(DEEP) else ""
+            deep = self.sampling.startswith(NETWORKS)
+            but = ", but for what networks get wrong" if deep else ""
             return f"two-player zero-sum: exploitability goes to 0{but}"
         kind = "zero-sum" if tree.zero_sum else "general-sum"
         return f"{tree.num_players} players, {kind}: no guarantee of a Nash equilibrium"

@@ -18,7 +18,6 @@ nothing is learned: a mixture plays one of the strategies of the run, t with pro
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 import uuid
@@ -34,10 +33,10 @@ import numpy.typing as npt
 
 from cfrlib import files, remote
 from cfrlib.batches import Known
-from cfrlib.deep.features import Features, encode, hashed
+from cfrlib.deep.features import digest, hashed, legal_actions, observe
 from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
 from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
-from cfrlib.deep.networks import Learner, Training
+from cfrlib.deep.networks import Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
 from cfrlib.deep.walks import Desk, collect
 from cfrlib.explored import Explored, explore, records
@@ -105,8 +104,10 @@ class DeepCFR(Run):
         that moves this share of the way to each new iteration. For outcome and robust sampling.
     features : float array, shape (infosets, inputs), optional
         What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
-        what the game's own method ``features(labels)`` says, if it has one, else the words of
-        the label (:func:`cfrlib.deep.encode`, or ``hashed`` if the game does not compile).
+        what the game's own method ``features(labels)`` says, if it has one; else the words of
+        its label, at their places (:func:`cfrlib.deep.encode`, or ``hashed`` if the game does
+        not compile). For a network with a cell, the words one after the other
+        (:func:`cfrlib.deep.spell`).
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
     lazy : bool, optional
@@ -183,12 +184,15 @@ class DeepCFR(Run):
 
     def _set_up_whole(self, tree: Tree, features: npt.ArrayLike | None) -> None:
         """Prepare for a game that compiles: its networks answer for all infosets at once."""
-        self._legal = _legal(tree)
+        self._legal = legal_actions(tree)
         self._actions = self._legal.shape[1]
-        self._features = _check_features(features, tree)
-        self._given = None if features is None else _digest(self._features)
+        self._features, shown = (
+            observe(tree, features, training.cell is not None)
+            for training in (self.advantage, self.strategy)
+        )
+        self._given = None if features is None else digest(self._features)
         self._learner = Learner(self._features, self._legal, self.advantage)
-        self._distiller = Learner(self._features, self._legal, self.strategy, True)
+        self._distiller = Learner(shown, self._legal, self.strategy, True)
         self._scale = float(np.abs(self._known.utility).max()) or 1.0
         self._size = self._learner.size
         self._encode: Encoder = self._look_up
@@ -207,6 +211,11 @@ class DeepCFR(Run):
                     f"{self.game!r} is explored on the way, so training cannot pass over all "
                     f"its infosets; give a batch, such as Training(batch={BATCH:,})"
                 )
+            if training.cell is not None:
+                raise ValueError(
+                    f"{self.game!r} is explored on the way, so which words there are is not "
+                    "known beforehand; leave out cell"
+                )
         met, self._scale, label = probe(self.game)
         self._actions = met if actions is None else whole_number("actions", actions, 1)
         self._encode = self._find_encoder()
@@ -220,10 +229,11 @@ class DeepCFR(Run):
         encoder: Encoder = getattr(self.game, "features", hashed)
         return encoder
 
-    def _look_up(self, labels: Sequence[str]) -> Features:
+    def _look_up(self, labels: Sequence[str]) -> Singles:
         """Return what networks see of some infosets of a game that compiles."""
         assert self._form is not None
-        return self._features[[self._form.infoset_number[label] for label in labels]]
+        rows = [self._form.infoset_number[label] for label in labels]
+        return self._features[rows].astype(np.float32)
 
     def _reset(self) -> None:
         """Begin: uniform strategies, empty memories."""
@@ -390,10 +400,7 @@ class DeepCFR(Run):
 
     def _random(self, t: int, i: int) -> jax.Array:
         """Return the key of player i's training in iteration t."""
-        key = jax.random.fold_in(jax.random.key(0), int(self._key & np.uint64(0xFFFFFFFF)))
-        for number in (int(self._key >> np.uint64(32)), t, i):
-            key = jax.random.fold_in(key, number)
-        return key
+        return random_key(self._key, t, i)
 
     def _match(self, advantages: Singles) -> Floats:
         """Return the strategy that follows from the advantages at all infosets."""
@@ -712,12 +719,6 @@ def _filled_sheets(sheets: Sheets, memory: Memory) -> Floats:
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
-def _legal(tree: Tree) -> npt.NDArray[np.bool_]:
-    """Return which actions there are, shape (infosets, most actions)."""
-    count = np.array([len(actions) for actions in tree.infoset_actions])
-    return np.arange(count.max()) < count[:, None]
-
-
 def _check_average(average: str, game: Game) -> str:
     if average not in AVERAGES:
         raise ValueError(f"unknown average {average!r}; choose one of {AVERAGES}")
@@ -728,23 +729,6 @@ def _check_average(average: str, game: Game) -> str:
             'choose "mixture"'
         )
     return average
-
-
-def _check_features(features: npt.ArrayLike | None, tree: Tree) -> Features:
-    if features is None:
-        features = getattr(tree.game, "features", encode)(tree.infoset_label)
-    rows = np.array(features, np.float32)
-    if rows.ndim != 2 or len(rows) != tree.num_infosets or not np.isfinite(rows).all():
-        raise ValueError(
-            f"features must hold one row of numbers for each of the {tree.num_infosets:,} "
-            f"infosets of {tree.game!r}, got shape {rows.shape}"
-        )
-    return rows
-
-
-def _digest(features: Features) -> str:
-    """Return what tells these features from others."""
-    return hashlib.sha256(repr(features.shape).encode() + features.tobytes()).hexdigest()
 
 
 def _spare(memory: Memory) -> Memory:

@@ -1,19 +1,24 @@
-"""What a network sees of an infoset: its label, word by word, as zeros and ones."""
+"""What a network sees of an infoset: its label, word by word, at places or as a sequence."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-Features = npt.NDArray[np.float32]
+from cfrlib.tree import Tree
+
+Words: TypeAlias = npt.NDArray[np.int32]
+Features: TypeAlias = npt.NDArray[np.float32] | Words
 _BETWEEN_WORDS = re.compile(r"\s+|(?<=[^\s-])-(?=\S)")  # -1 is a word, check-bet are two
 
 
-def encode(labels: Sequence[str]) -> Features:
+def encode(labels: Sequence[str]) -> npt.NDArray[np.float32]:
     """Return a row of zeros and ones for each label: which word stands at which place.
 
     Labels of a game say what its player knows, in words: "Q check-bet" are three. This is a
@@ -46,7 +51,7 @@ def encode(labels: Sequence[str]) -> Features:
     return features
 
 
-def hashed(labels: Sequence[str], columns: int = 512) -> Features:
+def hashed(labels: Sequence[str], columns: int = 512) -> npt.NDArray[np.float32]:
     """Return rows as `encode` does, for labels that are not all known beforehand.
 
     Which column a word at a place has is not looked up but computed, by a checksum of both.
@@ -74,3 +79,92 @@ def hashed(labels: Sequence[str], columns: int = 512) -> Features:
         for place, word in enumerate(_BETWEEN_WORDS.split(label)):
             features[n, crc32(f"{place} {word}".encode()) % columns] = 1.0
     return features
+
+
+def spell(labels: Sequence[str]) -> Words:
+    """Return the words of each label as numbers, in their order.
+
+    For networks that read word by word: a word is the same word wherever it stands.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Of all infosets of a game: the words are collected from them.
+
+    Returns
+    -------
+    int32 array, shape (labels, places)
+        1, 2, … in the order of the alphabet; 0 after the last word.
+
+    Examples
+    --------
+    >>> spell(["J", "J check", "Q check-bet"])
+    array([[1, 0, 0],
+           [1, 4, 0],
+           [2, 4, 3]], dtype=int32)
+    """
+    rows = [_BETWEEN_WORDS.split(label) for label in labels]
+    number = {word: n for n, word in enumerate(sorted({w for row in rows for w in row}), 1)}
+    words = np.zeros((len(rows), max(map(len, rows))), np.int32)
+    for n, row in enumerate(rows):
+        words[n, : len(row)] = [number[word] for word in row]
+    return words
+
+
+def observe(
+    tree: Tree, given: npt.ArrayLike | None, recurrent: bool, seat: bool = False
+) -> Features:
+    """Return what a network sees: of every infoset, or what the caller has given instead.
+
+    With `seat` it sees first which player's infoset that is; if the game has no ``features``,
+    as a word of the label.
+
+    Raises
+    ------
+    ValueError
+        If it is not one row of numbers for each infoset; for a network that reads word by
+        word, of whole numbers.
+    """
+    labels = tree.infoset_label
+    if given is None and hasattr(tree.game, "features") and not recurrent:
+        given = tree.game.features(labels)
+        if seat:
+            given = np.column_stack([tree.infoset_player, given])
+    elif given is None:
+        if seat:
+            pairs = zip(tree.infoset_player, labels, strict=True)
+            labels = [f"{player} {label}" for player, label in pairs]
+        return spell(labels) if recurrent else encode(labels)
+    rows = np.array(given, np.float32)
+    if rows.ndim != 2 or len(rows) != tree.num_infosets or not np.isfinite(rows).all():
+        raise ValueError(
+            f"features must hold one row of numbers for each of the {tree.num_infosets:,} "
+            f"infosets of {tree.game!r}, got shape {rows.shape}"
+        )
+    if not recurrent:
+        return rows
+    words = rows.astype(np.int32)
+    gaps = (words[:, :-1] == 0) & (words[:, 1:] > 0)
+    if (words != rows).any() or (words < 0).any() or (words[:, 0] == 0).any() or gaps.any():
+        raise ValueError(
+            "features of a network that reads words must be their numbers, 1, 2, …, and 0 "
+            "after the last word; see cfrlib.deep.spell"
+        )
+    return words
+
+
+def digest(features: Features) -> str:
+    """Return what tells these features from others."""
+    return hashlib.sha256(repr(features.shape).encode() + features.tobytes()).hexdigest()
+
+
+def legal_actions(tree: Tree) -> npt.NDArray[np.bool_]:
+    """Return which actions there are, shape (infosets, most actions)."""
+    count = np.array([len(actions) for actions in tree.infoset_actions])
+    return np.arange(count.max()) < count[:, None]
+
+
+def sequences_of(tree: Tree) -> npt.NDArray[np.int64]:
+    """Return the sequence of every infoset and action, shape (infosets, most actions)."""
+    most = max(len(actions) for actions in tree.infoset_actions)
+    return tree.infoset_start.astype(np.int64)[:, None] + np.arange(most)

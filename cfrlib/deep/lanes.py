@@ -21,9 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.batches import Known
-from cfrlib.deep.features import Features
-from cfrlib.deep.memory import Memory, waiting_room
-from cfrlib.deep.policy import Encoder, Network, legal_actions, uniform
+from cfrlib.deep.memory import Memory, Singles, waiting_room
+from cfrlib.deep.policy import Encoder, Network, there_are, uniform
 from cfrlib.deep.walks import Desk, collect, come_back, go_on, set_out
 from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.game import Game, Terminal
@@ -108,7 +107,7 @@ class Said(NamedTuple):
 
     advantages: Memory
     strategies: Memory
-    features: Features
+    features: Singles
     actions: npt.NDArray[np.int64]
     visited: int
 
@@ -198,7 +197,7 @@ class _Walks:
         self.done, self.entered = np.zeros(number, np.int64), np.ones(number, np.int64)
         width = room_to_draw(lane.sampling, lane.actions, lane.game)
         self.scratch = np.zeros((ROWS, width))
-        self.features: list[Features] = []
+        self.features: list[Singles] = []
         self.count: list[int] = []
 
     def go(self) -> None:
@@ -229,7 +228,7 @@ class _Walks:
             return
         self.table = grown(self.table, len(known.owner))
         count = [len(actions) for actions in known.actions_at[new]]
-        legal = legal_actions(count, self.lane.actions, self.lane.game)
+        legal = there_are(count, self.lane.actions, self.lane.game)
         features = self.played.encode(known.labels[new])
         sigma, player = uniform(legal), known.infosets.player[new]
         for i in np.unique(player):

@@ -15,9 +15,12 @@ import optax
 from flax import nnx
 from jax.flatten_util import ravel_pytree
 
+from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
 
 Tree: TypeAlias = Any  # of arrays, as JAX means it
+_Pair: TypeAlias = tuple[jax.Array, jax.Array]
+GATES = {"gru": 3, "lstm": 4}  # the cells, and how many vectors each makes of a word
 
 
 class MLP(nnx.Module):
@@ -39,14 +42,102 @@ class MLP(nnx.Module):
         return self.last(x)
 
 
+class Reader(nnx.Module):
+    """Reads a row of words, one after another, and answers by layers of ReLU.
+
+    A cell takes up the words in their order into a state, which begins at 0 and does not
+    change after the last word. The layers see the last state; or, with attention, a mean of
+    all states, weighted by a softmax over scores v · tanh(W state) that are learned too.
+
+    Parameters
+    ----------
+    words : int
+        How many there are, "no word" included, which is number 0.
+    cell : str
+        ``"gru"`` (Cho et al., 2014) or ``"lstm"`` (Hochreiter & Schmidhuber, 1997). What a word
+        says to each gate is learned for each word.
+    hidden : sequence of int
+        Widths: of the state, then of the layers.
+    attention : bool
+        After Bahdanau, Cho & Bengio (2015).
+    """
+
+    def __init__(
+        self, words: int, cell: str, hidden: Sequence[int], attention: bool, outputs: int,
+        rngs: nnx.Rngs,
+    ):  # fmt: skip
+        width, *layers = hidden
+        self.cell, self.width, gates = cell, width, GATES[cell] * width
+        init = nnx.initializers.normal(1.0)
+        self.word = nnx.Embed(words, gates, embedding_init=init, rngs=rngs)
+        self.state = nnx.Linear(width, gates, rngs=rngs)
+        self.look = nnx.Linear(width, width, rngs=rngs) if attention else None
+        self.score = nnx.Linear(width, 1, use_bias=False, rngs=rngs) if attention else None
+        self.layers = MLP(width, layers, outputs, rngs)
+
+    def take(self, state: jax.Array, inner: jax.Array, word: jax.Array) -> _Pair:
+        """Return the state after one more word; `inner` is the second one that an LSTM has."""
+        said, kept = self.word(word), self.state(state)
+        sigmoid = jax.nn.sigmoid
+        if self.cell == "lstm":
+            take, keep, new, show = jnp.split(said + kept, 4, axis=1)
+            inner = sigmoid(keep + 1.0) * inner + sigmoid(take) * jnp.tanh(new)
+            return sigmoid(show) * jnp.tanh(inner), inner
+        (said_r, said_z, said_n), (r, z, n) = jnp.split(said, 3, 1), jnp.split(kept, 3, 1)
+        keep = sigmoid(said_z + z)
+        new = jnp.tanh(said_n + sigmoid(said_r + r) * n)
+        return keep * state + (1.0 - keep) * new, inner
+
+    def states(self, words: jax.Array) -> jax.Array:
+        """Return the state after each word, shape (places, rows, width)."""
+
+        def read(before: _Pair, word: jax.Array) -> tuple[_Pair, jax.Array]:
+            there_is = (word > 0)[:, None]
+            pairs = zip(self.take(*before, word), before, strict=True)
+            state, inner = (jnp.where(there_is, new, old) for new, old in pairs)
+            return (state, inner), state
+
+        zero = jnp.zeros((len(words), self.width))
+        shown: jax.Array = jax.lax.scan(read, (zero, zero), words.T)[1]
+        return shown
+
+    def attention(self, states: jax.Array, words: jax.Array) -> jax.Array:
+        """Return how much each state counts, shape (rows, places): a row sums to 1."""
+        if self.look is None or self.score is None:  # the last one alone
+            return jnp.zeros(words.shape).at[:, -1].set(1.0)
+        scores = self.score(jnp.tanh(self.look(states)))[..., 0].T
+        return jax.nn.softmax(scores, axis=1, where=words > 0)
+
+    def __call__(self, words: jax.Array) -> jax.Array:
+        """Return the answers, shape (rows, outputs)."""
+        states = self.states(words)
+        if self.look is None:
+            return self.layers(states[-1])
+        return self.layers(jnp.einsum("rp,prw->rw", self.attention(states, words), states))
+
+
+class Architecture(NamedTuple):
+    """What a network is made of, whatever it learns."""
+
+    hidden: tuple[int, ...]
+    cell: str | None
+    attention: bool
+
+    def build(self, inputs: int, outputs: int, rngs: nnx.Rngs) -> MLP | Reader:
+        """Return a new network; `inputs` is a number of columns, or of words."""
+        if self.cell is None:
+            return MLP(inputs, self.hidden, outputs, rngs)
+        return Reader(inputs, self.cell, self.hidden, self.attention, outputs, rngs)
+
+
 @dataclass(frozen=True)
 class Training:
-    """How a network is trained: from scratch, by Adam, with a rate that falls to 0.
+    """What a network is made of and how it is trained: by Adam, with a rate that falls to 0.
 
     Parameters
     ----------
     hidden : tuple of int
-        Widths of the layers.
+        Widths of the layers. With a cell, the first is that of its words and states.
     steps : int
         Steps of Adam.
     batch : int, optional
@@ -55,17 +146,24 @@ class Training:
         step costs no more than there are infosets. Only for games that compile.
     rate : float
         Learning rate at the start; it falls along a cosine.
+    cell : str, optional
+        ``"gru"`` or ``"lstm"``: the network reads the words of a label one by one. Left out:
+        it sees them all at once, each at its place.
+    attention : bool
+        Whether a network that reads looks back at all its states, or uses the last one.
 
     Raises
     ------
     ValueError
-        If a number is not above 0.
+        If a number is not above 0, a cell is unknown, or attention has nothing to look at.
     """
 
     hidden: tuple[int, ...] = (64, 64)
     steps: int = 500
     batch: int | None = None
     rate: float = 5e-3
+    cell: str | None = None
+    attention: bool = False
 
     def __post_init__(self) -> None:
         whole = {
@@ -77,6 +175,21 @@ class Training:
                 raise ValueError(f"{name} must be a whole number, at least 1, got {number!r}")
         if not self.rate > 0:
             raise ValueError(f"rate must be above 0, got {self.rate!r}")
+        if self.cell is not None and self.cell not in GATES:
+            raise ValueError(
+                f"unknown cell {self.cell!r}; choose one of {tuple(GATES)}, or None"
+            )
+        if self.cell is not None and not self.hidden:
+            raise ValueError("a cell needs a width: give hidden at least one number")
+        if self.attention and self.cell is None:
+            raise ValueError(
+                'attention is over the states of a cell; choose cell="gru" or cell="lstm"'
+            )
+
+    @property
+    def architecture(self) -> Architecture:
+        """What the network is made of."""
+        return Architecture(self.hidden, self.cell, self.attention)
 
 
 class Learner:
@@ -94,14 +207,20 @@ class Learner:
     """
 
     def __init__(
-        self, features: Singles, legal: Any, training: Training, probabilities: bool = False
+        self, features: Features, legal: Any, training: Training, probabilities: bool = False
     ):
         self.training, self.probabilities = training, probabilities
         self.features, self.legal = jnp.asarray(features), jnp.asarray(legal)
-        self.size = _shape(features.shape[1], training.hidden, legal.shape[1]).size
+        inputs = features.shape[1] if training.cell is None else int(features.max()) + 1
+        self._sizes = (training.architecture, inputs, legal.shape[1])
+        self.size = _shape(*self._sizes).size
+
+    def fresh(self, key: jax.Array) -> Singles:
+        """Return the weights of a new network, in one row, shape (size,)."""
+        return np.asarray(_fresh(key, self._sizes))
 
     def fit(self, key: jax.Array, memory: Memory, t: int) -> tuple[Singles, float]:
-        """Train a new network.
+        """Train a new network on a memory.
 
         Parameters
         ----------
@@ -130,18 +249,62 @@ class Learner:
             rows = self._by_infoset(memory, filled, t)
         else:
             rows = (memory.infoset, memory.weight / np.float32(t), memory.target)
+        first, draws = jax.random.split(key)
+        return self._train(_fresh(first, self._sizes), draws, rows, filled)
+
+    def refit(
+        self, network: Singles, key: jax.Array, taught: Any, target: Singles
+    ) -> tuple[Singles, float]:
+        """Train a network further, on one target for each infoset.
+
+        Parameters
+        ----------
+        network : float32 array, shape (size,)
+            Where training begins; the state of Adam begins anew.
+        key : JAX key
+            Of the batches.
+        taught : bool array, shape (infosets,)
+            Which infosets have a target; each counts the same. At least one has.
+        target : float32 array, shape (infosets, actions)
+
+        Returns
+        -------
+        network, loss
+            As :meth:`fit` does.
+        """
+        infoset = np.flatnonzero(taught)
+        filled, n = len(infoset), len(taught)
+        if self.training.batch is None:
+            rows = (np.arange(n), np.asarray(taught, np.float32) / np.float32(filled), target)
+        else:  # as long for any number of them, so that it is compiled once
+            infoset = np.resize(infoset, n)
+            rows = (infoset, np.ones(n, np.float32), target[infoset])
+        return self._train(jnp.asarray(network), key, rows, filled)
+
+    def _train(
+        self, start: jax.Array, key: jax.Array, rows: tuple[Any, ...], filled: int
+    ) -> tuple[Singles, float]:
         network, loss = _fit(
-            key, self.features, self.legal, *rows, filled, self.training, self.probabilities
-        )
+            start, key, self.features, self.legal, *rows, filled, self._sizes, self.training,
+            self.probabilities,
+        )  # fmt: skip
         return np.asarray(network), float(loss)
 
     def __call__(self, network: Singles) -> Singles:
         """Return what a network answers at every infoset, shape (infosets, actions)."""
         return np.asarray(
-            _answer(
-                network, self.features, self.legal, self.training.hidden, self.probabilities
-            )
+            _answer(network, self.features, self.legal, self._sizes, self.probabilities)
         )
+
+    def attention(self, network: Singles) -> Singles:
+        """Return at which words a network looks, shape (infosets, places); a row sums to 1.
+
+        The weights of the states; a state has read its word and all before it.
+        """
+        if self.training.cell is None:
+            raise ValueError('a network without a cell reads no words; choose cell="gru"')
+        reader = _shape(*self._sizes).network(network)
+        return np.asarray(reader.attention(reader.states(self.features), self.features))
 
     def _by_infoset(self, memory: Memory, filled: int, t: int) -> tuple[Any, ...]:
         """Return one row for each infoset: its share of the weights, and its mean target."""
@@ -162,15 +325,37 @@ class _Shape(NamedTuple):
     unravel: Any
     size: int
 
+    def network(self, weights: Any) -> Any:
+        """Return the network with these weights."""
+        return nnx.merge(self.graph, self.unravel(weights))
+
+
+_Sizes: TypeAlias = tuple[Architecture, int, int]
+
 
 @cache
-def _shape(inputs: int, hidden: tuple[int, ...], outputs: int) -> _Shape:
+def _shape(architecture: Architecture, inputs: int, outputs: int) -> _Shape:
     graph, like = nnx.split(
-        nnx.eval_shape(lambda: MLP(inputs, hidden, outputs, rngs=nnx.Rngs(0)))
+        nnx.eval_shape(lambda: architecture.build(inputs, outputs, nnx.Rngs(0)))
     )
     zeros = jax.tree.map(lambda leaf: np.zeros(leaf.shape, np.float32), like)
     flat, unravel = ravel_pytree(zeros)
     return _Shape(graph, unravel, len(flat))
+
+
+@partial(jax.jit, static_argnames="sizes")
+def _fresh(key: jax.Array, sizes: _Sizes) -> jax.Array:
+    architecture, inputs, outputs = sizes
+    weights = nnx.state(architecture.build(inputs, outputs, nnx.Rngs(key)))
+    return ravel_pytree(weights)[0]
+
+
+def random_key(seed: np.uint64, *numbers: int) -> jax.Array:
+    """Return the JAX key that these numbers stand for."""
+    key = jax.random.fold_in(jax.random.key(0), int(seed & np.uint64(0xFFFFFFFF)))
+    for number in (int(seed >> np.uint64(32)), *numbers):
+        key = jax.random.fold_in(key, number)
+    return key
 
 
 def _finish(answers: jax.Array, legal: jax.Array, probabilities: bool) -> jax.Array:
@@ -180,24 +365,23 @@ def _finish(answers: jax.Array, legal: jax.Array, probabilities: bool) -> jax.Ar
     return jnp.where(legal, answers, 0.0)
 
 
-@partial(jax.jit, static_argnames=("hidden", "probabilities"))
+@partial(jax.jit, static_argnames=("sizes", "probabilities"))
 def _answer(
-    network: jax.Array, features: jax.Array, legal: jax.Array, hidden: tuple[int, ...],
+    network: jax.Array, features: jax.Array, legal: jax.Array, sizes: _Sizes,
     probabilities: bool,
 ) -> jax.Array:  # fmt: skip
-    shape = _shape(features.shape[1], hidden, legal.shape[1])
-    answers = nnx.merge(shape.graph, shape.unravel(network))(features)
-    return _finish(answers, legal, probabilities)
+    return _finish(_shape(*sizes).network(network)(features), legal, probabilities)
 
 
-@partial(jax.jit, static_argnames=("training", "probabilities"))
+@partial(jax.jit, static_argnames=("sizes", "training", "probabilities"))
 def _fit(
-    key: jax.Array, features: jax.Array, legal: jax.Array, infoset: Any, weight: Any,
-    target: Any, filled: Any, training: Training, probabilities: bool,
+    start: jax.Array, key: jax.Array, features: jax.Array, legal: jax.Array, infoset: Any,
+    weight: Any, target: Any, filled: Any, sizes: _Sizes, training: Training,
+    probabilities: bool,
 ) -> tuple[jax.Array, jax.Array]:  # fmt: skip
     """Run the whole training as one loop, in which nothing is Python."""
-    sizes = (features.shape[1], training.hidden, legal.shape[1])
-    graph, batch = _shape(*sizes).graph, training.batch
+    graph, unravel, _ = _shape(*sizes)
+    batch = training.batch
     optimizer = optax.adam(optax.cosine_decay_schedule(training.rate, training.steps))
 
     def loss(weights: Tree, rows: Any) -> jax.Array:
@@ -216,8 +400,7 @@ def _fit(
         change, state = optimizer.update(gradient, state)
         return (optax.apply_updates(weights, change), state), value
 
-    first, draws = jax.random.split(key)
-    weights = nnx.state(MLP(*sizes, rngs=nnx.Rngs(first)))
-    start = weights, optimizer.init(weights)
-    (weights, _), losses = jax.lax.scan(step, start, jax.random.split(draws, training.steps))
+    weights = unravel(start)
+    begin = weights, optimizer.init(weights)
+    (weights, _), losses = jax.lax.scan(step, begin, jax.random.split(key, training.steps))
     return ravel_pytree(weights)[0], losses[-(-training.steps // 10) :].mean()

@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Learner, Training
 from cfrlib.game import Decision, Game
@@ -17,7 +16,7 @@ from cfrlib.strategy import Strategy
 from cfrlib.tree import Floats
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
-Encoder: TypeAlias = Callable[[Sequence[str]], Features]
+Encoder: TypeAlias = Callable[[Sequence[str]], Singles]
 LEAST_ROWS = 16
 
 
@@ -56,7 +55,7 @@ class Network(NamedTuple):
     training: Training
     probabilities: bool = False
 
-    def play(self, features: Features, legal: Bools) -> Floats:
+    def play(self, features: Singles, legal: Bools) -> Floats:
         """Return what it plays at infosets that look like this, shape (rows, actions).
 
         Rows are padded to a power of two, as each number of rows is compiled by itself.
@@ -97,6 +96,11 @@ class Policy:
         strategy, with which every run begins.
     probabilities : bool
         Whether the networks answer probabilities; else advantages, which are matched.
+
+    Raises
+    ------
+    ValueError
+        If the networks have a cell.
     """
 
     def __init__(
@@ -109,6 +113,11 @@ class Policy:
         weights: Sequence[Floats],
         probabilities: bool = False,
     ):
+        if training.cell is not None:
+            raise ValueError(
+                "a policy asks its networks about some infosets at a time, and those with a "
+                "cell must know the words of all; ask run.average, run.current or run.draw()"
+            )
         self.game, self.encode, self.actions = game, encode, actions
         self.training, self.probabilities = training, probabilities
         self.networks = list(networks)
@@ -142,9 +151,7 @@ class Policy:
         ValueError
             If tickets are needed, or an infoset has more actions than the networks know.
         """
-        legal = legal_actions(
-            [len(node.actions) for node in decisions], self.actions, self.game
-        )
+        legal = there_are([len(node.actions) for node in decisions], self.actions, self.game)
         sigma = uniform(legal)
         player = np.array([node.player for node in decisions], np.int64)
         chosen = self._choose(player, tickets)
@@ -194,7 +201,7 @@ class Policy:
         """
         form = sequence_form(self.game)
         tree, mixed = form.tree, form.uniform()
-        legal = legal_actions([len(a) for a in tree.infoset_actions], self.actions, self.game)
+        legal = there_are([len(a) for a in tree.infoset_actions], self.actions, self.game)
         sequences = tree.infoset_start.astype(np.int64)[:, None] + np.arange(self.actions)
         features = self.encode(tree.infoset_label)
         for i, weights in enumerate(self.weights):
@@ -218,7 +225,7 @@ class Policy:
         return f"Policy of {self.game!r}: {each} for each player"
 
 
-def legal_actions(count: Sequence[int], actions: int, game: Game) -> Bools:
+def there_are(count: Sequence[int], actions: int, game: Game) -> Bools:
     """Return which actions there are, shape (rows, actions)."""
     if max(count, default=0) > actions:
         raise ValueError(

@@ -1,0 +1,309 @@
+"""Double Neural CFR: two networks that stand for the two sums of Monte Carlo CFR+.
+
+An iteration is one of :class:`cfrlib.MCCFR`: a batch of walks adds to the cumulative regrets
+and to the average strategy. At its end two networks are trained further, from where they
+stood, each on one target for an infoset that was met: what it answered before, and what was
+added to that. From then on their answers *are* the sums: R(I, a) is what the RegretSumNetwork
+(RSN) says, S(I, a) what the AvgStrategyNetwork (ASN) says (Li, Hu, Zhang, Qi & Song, 2020). So
+nothing is remembered but the weights of two networks, and what these get wrong stays in the
+sums.
+
+Both sums are at least 0, range over orders of magnitude, and only their ratios at one infoset
+matter. So the networks learn log(1 + sum / unit), where an error is one of ratio.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import asdict
+from typing import Self
+
+import jax
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib import files
+from cfrlib.deep.features import digest, legal_actions, observe, sequences_of
+from cfrlib.deep.networks import Learner, Training, random_key
+from cfrlib.files import Arrays, Header, PathLike
+from cfrlib.game import Game
+from cfrlib.mccfr import MCCFR
+from cfrlib.mccfr import RUN_FILE as TABLES
+from cfrlib.run import check_weight, deferred_interrupt
+from cfrlib.sampling import SCHEMES, Robust, Sampling
+from cfrlib.sequence import sequence_form
+from cfrlib.solution import DOUBLE, check_run
+from cfrlib.strategy import check_probabilities
+from cfrlib.tree import Floats
+
+ROBUST = Robust(1)
+REGRET, STRATEGY = range(2)  # the networks
+_NETWORKS = ("network regret", "network strategy")
+RUN_FILE = TABLES._replace(
+    format="cfrlib.deep.DoubleNeural 1", writer="DoubleNeural.save",
+    tables=(*TABLES.tables, "met", *_NETWORKS),
+)  # fmt: skip
+
+
+class DoubleNeural(MCCFR):
+    """A run of Double Neural CFR that can be continued, saved and inspected.
+
+    Parameters
+    ----------
+    game : Game
+        Any game for two players that compiles.
+    sampling : str or Sampling
+        As for :class:`cfrlib.MCCFR`; ``Robust(1)`` by default.
+    batch : int
+        Walks of each player in each iteration.
+    regret, strategy : Training
+        How RegretSumNetwork and AvgStrategyNetwork are made and trained.
+    rehearse : float
+        Share of the infosets met in earlier iterations, but not in this one, that are trained
+        on as well: what they shall answer is what they did. 1: all; 0: none, as in the paper.
+    features : float array, shape (infosets, inputs), optional
+        What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
+        the number of its player and the words of its label, at their places
+        (:func:`cfrlib.deep.encode`), or one after the other (:func:`cfrlib.deep.spell`) for a
+        network with a cell.
+    seed : int, optional
+        Two runs with the same seed give the same numbers on the same kind of processor.
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If an argument is not accepted; the message says what is.
+
+    Notes
+    -----
+    Source: Li, Hu, Zhang, Qi & Song (2020). Regrets are clipped at 0 and iterations weigh t
+    in the average (CFR+).
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> run = cfr.deep.DoubleNeural(cfr.games.KuhnPoker(), batch=500, seed=0)
+    >>> run.run(30).solution().exploitability < 0.05
+    True
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        sampling: str | Sampling = ROBUST,
+        batch: int = 1_000,
+        regret: Training | None = None,
+        strategy: Training | None = None,
+        rehearse: float = 1.0,
+        features: npt.ArrayLike | None = None,
+        seed: int | None = None,
+    ):
+        if game.num_players != 2:
+            raise ValueError(
+                f"Double Neural CFR is for two players, {game!r} has {game.num_players}: an "
+                "infoset's share of the average would depend on the strategies of third "
+                "players; use cfrlib.MCCFR"
+            )
+        if not 0 <= rehearse <= 1:
+            raise ValueError(f"rehearse must lie between 0 and 1, got {rehearse!r}")
+        super().__init__(
+            game, "cfr+", sampling=sampling, batch=batch, seed=seed, threads=1, lazy=False
+        )
+        self.rehearse = rehearse
+        self.trainings = (regret or Training(), strategy or Training())
+        tree = sequence_form(game).tree
+        self._legal, self._sequences = legal_actions(tree), sequences_of(tree)
+        shown = [observe(tree, features, t.cell is not None, True) for t in self.trainings]
+        self._given = None if features is None else digest(shown[0])
+        self._learners = [
+            Learner(seen, self._legal, training)
+            for seen, training in zip(shown, self.trainings, strict=True)
+        ]
+        self._networks = [
+            learner.fresh(random_key(self._settings.key, 0, n))
+            for n, learner in enumerate(self._learners)
+        ]
+        self._visited, self._met = np.zeros((2, 2, tree.num_infosets), bool)
+        self.losses = [math.nan, math.nan]
+
+    # ---- iterations --------------------------------------------------------------------------
+
+    def _advance(self, count: int) -> float:
+        """Run `count` iterations; an interrupt is heard between two of them."""
+        check_weight(self.variant, self.iterations + count)
+        began = time.perf_counter()
+        if not count:
+            self._warm_up()
+        with deferred_interrupt() as interrupted:
+            for t in range(self.iterations + 1, self.iterations + count + 1):
+                self._iterate(t)
+                if interrupted:
+                    break
+        took = time.perf_counter() - began
+        self.seconds += took
+        return took
+
+    def _warm_up(self) -> None:
+        """Have the training compiled before the clock starts; nothing comes of it."""
+        super()._warm_up()
+        for n, learner in enumerate(self._learners):
+            everything = np.ones(len(self._legal), bool)
+            target = np.zeros(self._legal.shape, np.float32)
+            learner.refit(self._networks[n], self._random(0, n), everything, target)
+            learner(self._networks[n])
+
+    def _iterate(self, t: int) -> None:
+        """Run iteration t in the tables, then let the networks take their place."""
+        super()._iterate(t)
+        table = self._tables.table
+        for n, sums in ((REGRET, table.regret), (STRATEGY, table.total)):
+            if self._visited[n].any():
+                sums[self._sequences[self._legal]] = self._learn(t, n, sums)
+        self._match()
+        self._met |= self._visited
+        self._visited[:] = False
+
+    def _take_up(self, i: int) -> None:
+        """Note which infosets the walks of player i have met, for either network."""
+        own = self._known.infosets.player == i
+        averaged = own if self.averaging == "own" else ~own
+        for sums, counts in zip(self._lanes.sums, self._lanes.counts, strict=True):
+            touched = sums.touched[: counts[0]]
+            self._visited[REGRET, touched] |= own[touched]
+            self._visited[STRATEGY, touched] |= averaged[touched]
+        super()._take_up(i)
+
+    def _learn(self, t: int, n: int, sums: Floats) -> Floats:
+        """Train network n on the sums of the tables; return its answers for all pairs."""
+        taught = self._visited[n].copy()
+        old = np.flatnonzero(self._met[n] & ~taught)
+        rng = np.random.default_rng([int(self._settings.key), t, n])
+        taught[rng.permutation(old)[: round(self.rehearse * len(old))]] = True
+        unit, learner = self._unit(n), self._learners[n]
+        target = np.zeros(self._legal.shape, np.float32)
+        target[self._legal] = _press(sums[self._sequences[self._legal]], unit)
+        self._networks[n], self.losses[n] = learner.refit(
+            self._networks[n], self._random(t, n), taught, target
+        )
+        return _expand(learner(self._networks[n])[self._legal].astype(np.float64), unit)
+
+    def _unit(self, n: int) -> float:
+        """Return what one walk adds, by and large: to a regret, or to the average."""
+        if n == STRATEGY:
+            return 1.0
+        return (float(np.abs(self._known.utility).max()) or 1.0) / self.batch
+
+    def _match(self) -> None:
+        """Play by regret matching of the regrets, which are at least 0."""
+        table, legal = self._tables.table, self._legal
+        regret = np.where(legal, table.regret[np.where(legal, self._sequences, 0)], 0.0)
+        total = regret.sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            sigma = np.where(total > 0, regret / total, 1.0 / legal.sum(axis=1, keepdims=True))
+        table.sigma[self._sequences[legal]] = sigma[legal]
+
+    def _random(self, t: int, n: int) -> jax.Array:
+        """Return the key of the training of network n in iteration t."""
+        return random_key(self._settings.key, t, n)
+
+    # ---- results -----------------------------------------------------------------------------
+
+    @property
+    def _remark(self) -> str:
+        return "losses " + ", ".join(f"{loss:.1e}" for loss in self.losses)
+
+    @property
+    def _describe(self) -> str:
+        return f"{DOUBLE}, rehearse {self.rehearse:g}, {super()._describe}"
+
+    def __repr__(self) -> str:
+        return (
+            f"DoubleNeural({self.game!r}, {self.sampling!r}, batch={self.batch:,}, "
+            f"rehearse={self.rehearse:g}) after {self.iterations:,} iterations, "
+            f"{self.nodes:,} nodes"
+        )
+
+    def copy(self) -> Self:
+        """Return a run that stands where this one does and goes its own way from here."""
+        other = super().copy()
+        other._visited, other._met = self._visited.copy(), self._met.copy()
+        other._networks, other.losses = list(self._networks), list(self.losses)
+        return other
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+
+        As :meth:`cfrlib.MCCFR.save` does, and the weights of both networks. A file that is
+        already there is replaced only once the new one is complete.
+        """
+        header, arrays = self._pack()
+        header |= {
+            "rehearse": self.rehearse, "losses": self.losses, "features": self._given,
+            "training": [asdict(training) for training in self.trainings],
+        }  # fmt: skip
+        arrays["met"] = self._met.astype(np.float64)
+        for name, network in zip(_NETWORKS, self._networks, strict=True):
+            arrays[name] = network.astype(np.float64)
+        files.write(path, RUN_FILE, self._labels, header, arrays)
+
+    @classmethod
+    def load(  # type: ignore[override]  # threads are of no use here
+        cls, path: PathLike, game: Game, *, features: npt.ArrayLike | None = None
+    ) -> DoubleNeural:
+        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+
+        Parameters
+        ----------
+        path : str or path
+        game : Game
+        features : float array, optional
+            Those the run was made with, if it was given any: they are not in the file.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game or
+            other features.
+        """
+        form = sequence_form(game)
+
+        def check(header: Header, arrays: Arrays) -> None:
+            check_run(header, arrays)
+            check_probabilities(form, arrays["sigma"])
+            if header["sampling"][0] not in SCHEMES or arrays["met"].ndim != 2:
+                raise ValueError(f"header {header!r}")
+
+        header, arrays = files.read(path, RUN_FILE, form, check)
+        name, parameters = header["sampling"]
+        regret, strategy = (
+            Training(**{**each, "hidden": tuple(each["hidden"])}) for each in header["training"]
+        )
+        self = cls(
+            game, sampling=SCHEMES[name](**parameters), batch=header["batch"], regret=regret,
+            strategy=strategy, rehearse=header["rehearse"], features=features,
+        )  # fmt: skip
+        if self._given != header["features"]:
+            raise ValueError(
+                f"{path} holds a run with other features; load it with features=..., those it "
+                "was made with"
+            )
+        self._unpack(header, arrays)
+        self._met, self.losses = arrays["met"] > 0, header["losses"]
+        self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
+        return self
+
+
+def _press(sums: Floats, unit: float) -> Floats:
+    """Return what a network learns of sums that are at least 0."""
+    return np.log1p(sums / unit)
+
+
+def _expand(answers: Floats, unit: float) -> Floats:
+    """Return the sums that a network's answers stand for; below 0 there are none."""
+    return np.asarray(unit * np.expm1(np.maximum(answers, 0.0)))
