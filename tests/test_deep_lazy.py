@@ -226,6 +226,18 @@ def test_the_mixture_is_the_mean_of_what_is_drawn(trained):
     assert np.ptp(mixed) > 0.5
 
 
+def test_a_compiled_run_is_a_policy_too():
+    """The mixture as networks is the mixture as a table; so are the answers in a game."""
+    run = DeepCFR(KuhnPoker(), **OPTIONS).run(3)
+    table = run.policy().strategy()
+    x, y = (
+        sequence_form(KuhnPoker()).plans(s.values_by_sequence) for s in (table, run.mixture)
+    )
+    assert x == pytest.approx(y, abs=1e-6)
+    node = Decision(1, "K bet", ("fold", "call"))
+    assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the first ticket: uniform
+
+
 def test_rounds_pay_what_the_strategies_are_worth(trained):
     """A mixture with its tickets, against exact expected utility: within 5 standard errors."""
     game, policy = Kuhn(), trained.mixture
@@ -311,6 +323,8 @@ def test_a_responder_meets_the_whole_mixture(trained):
     assert abs(share - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 400)
     with pytest.raises(ValueError, match="seat must lie between"):
         Responder(trained.mixture, 2)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        responder.save("somewhere.npz")
 
 
 # ---- files -----------------------------------------------------------------------------------
