@@ -409,6 +409,7 @@ def test_the_experiment_can_be_repeated(script, results):
         "Coyote(thinning=33)",
         "Coyote(players=4, deck={1: 3, 'x2': 1, '?': 1}, raises=2, thinning=0)",
         "Coyote(players=6, cap=30, raises=2, first_may_call=False, thinning=7)",
+        "Coyote(players=3, lives=3)",
     ],
 )
 def test_the_repr_makes_the_game(text):
@@ -451,6 +452,10 @@ def test_rounds_played_at_random_come_to_an_end(players):
         (lambda: Coyote(thinning=-1), "between 0 and that, got -1"),
         (lambda: Coyote(thinning=34), "can spare 33 of them"),
         (lambda: Coyote(thinning=1.0), "thinning must be a whole number"),
+        (lambda: Coyote(lives=0), "lives must be at least 1"),
+        (lambda: Coyote(lives=1.5), "lives must be a whole number"),
+        (lambda: Coyote(lives=3, thinning=1), "in a single round only"),
+        (lambda: Coyote(lives=3).features(["_ 3: 1"]), "many rounds, for which there are no"),
         (lambda: Coyote(deck=[1, 2, 3]), r"a dict from card .* got \[1, 2, 3\]"),
         (lambda: Coyote(deck={"X2": 1, 1: 3}), r"'X2' is no card .* 'x2', 'black0'"),
         (lambda: Coyote(deck={1.5: 1, 1: 3}), "1.5 is no card"),
@@ -554,3 +559,104 @@ def test_seats_are_relative():
 def test_labels_of_other_games_have_no_features(label):
     with pytest.raises(ValueError, match=r"no infosets of Coyote\(\)"):
         Coyote().features(["_ 3: 1", label])
+
+
+# ---- lives -----------------------------------------------------------------------------------
+
+
+UNFAIR = {-1: 1, 0: 1, 2: 1}  # who begins a round with these three cards wins 2/3 of them
+
+
+@pytest.mark.parametrize("deck", [Coyote.TINY, UNFAIR, {1: 1, "x2": 1, 2: 1}], ids=repr)
+def test_two_players_with_one_life_play_one_round(deck):
+    one, many = Coyote(deck=deck), Coyote(deck=deck, lives=1)
+    assert cfr.compile(many).infoset_label == cfr.compile(one).infoset_label
+    assert cfr.solve_lp(many).value == pytest.approx(cfr.solve_lp(one).value, abs=1e-9)
+
+
+def test_two_lives_are_worth_what_their_rounds_are():
+    """The three cards are shuffled each time, so rounds do not depend on each other."""
+    wins = (1 + cfr.solve_lp(Coyote(deck=UNFAIR)).value) / 2
+    assert wins == pytest.approx(2 / 3)
+
+    def beginner_wins(mine, theirs):
+        """Who begins wins the game: a round is won by the beginner, the loser begins next."""
+        lost = beginner_wins(mine - 1, theirs) if mine > 1 else 0.0
+        won = 1 - beginner_wins(theirs - 1, mine) if theirs > 1 else 1.0
+        return wins * won + (1 - wins) * lost
+
+    value = cfr.solve_lp(Coyote(deck=UNFAIR, lives=2)).value
+    assert value == pytest.approx(2 * beginner_wins(2, 2) - 1, abs=1e-9)
+    assert value == pytest.approx(5 / 27, abs=1e-9)
+
+
+def test_with_three_players_the_loser_begins_and_leaves_when_no_life_is_left():
+    """Compiling also checks that nobody forgets anything."""
+    game = Coyote(3, deck={1: 2, 2: 2, -1: 1}, cap=2, lives=1)
+    assert cfr.compile(game).zero_sum
+    h = (1, 2, -1, "+1", "+1", "coyote")  # player 2 calls 2, and the total is 2: out
+    assert game.node(h).probabilities == {1: 0.5, 2: 0.5}
+    node = game.node((*h, 2, 1))
+    assert (node.player, node.infoset) == (0, "1 2 -1: 2 | _ 1 -: 0")
+    assert game.node((*h, 2, 1, "coyote")).utilities == [-1, 2, -1]
+    game = Coyote(3, lives=2)
+    h = (1, 2, 3, "+1", "coyote")  # player 1 calls in vain, and begins
+    node = game.node((*h, 5, 5, 5))
+    assert (node.player, node.infoset) == (1, "1 2 3: 1 | 5 _ 5: 0")
+    h = (*h, 5, 5, 5, "coyote")  # again, and is out: player 2 is next
+    assert game.node((*h, 4, 4)).player == 2
+    assert game.node((*h, 4, 4)).infoset == "1 2 3: 1 | 5 5 5: 0 | 4 - _: 0"
+
+
+def test_cards_stay_aside_until_the_black_0_is_shown():
+    game = Coyote(lives=3)
+    cards = game.node(()).probabilities
+    after = game.node((20, 15, "coyote")).probabilities
+    assert 20 not in after
+    assert after[15] == pytest.approx(1 / 34)
+    assert game.node((20, "black0", "coyote")).probabilities == cards
+    drawn = game.node((20, "?", "coyote"))
+    assert 20 not in drawn.probabilities
+    assert "?" not in drawn.probabilities
+    assert game.node((20, "?", "coyote", "black0")).probabilities == cards
+    h = (20, "?", "coyote", 10)
+    assert game.node(h).probabilities[10] == pytest.approx(2 / 33)
+    assert game.node((*h, 3, 4)).infoset == "20 ?=10: 0 | _ 4: 0"
+
+
+@pytest.mark.parametrize("players", [2, 3, 6])
+def test_whole_games_played_at_random_come_to_an_end(players):
+    game, rng = Coyote(players, lives=3, raises=None, cap=30), random.Random(players)
+    for _ in range(10):
+        h = ()
+        while not isinstance(node := game.node(h), Terminal):
+            h = (*h, rng.choice(node.actions))
+        assert sorted(node.utilities) == [-1] * (players - 1) + [players - 1]
+        rounds = h.count("coyote")
+        assert 3 * (players - 1) <= rounds < 3 * players
+
+
+@pytest.fixture(scope="module")
+def sizes():
+    path = Path(__file__).parent.parent / "experiments" / "coyote_size.py"
+    spec = importlib.util.spec_from_file_location("coyote_size", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Coyote(deck=UNFAIR, lives=2), Coyote(deck={1: 2, 2: 1, "x2": 1, "?": 1}, lives=1),
+        Coyote(3, deck={1: 2, 2: 2, -1: 1}, cap=2, lives=1),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_estimates_of_the_size_agree_with_the_tree(sizes, game):
+    tree = cfr.compile(game)
+    found = sizes.estimate(game, 2_000, 0)
+    for name, exact in (("histories", tree.num_histories), ("infosets", tree.num_infosets)):
+        mean, error = found[name]
+        assert abs(mean - exact) <= 5 * error
+        assert error < 0.1 * exact

@@ -1,6 +1,9 @@
 """Deep CFR of games explored on the way: the same walks, networks asked as they go."""
 
+import importlib.util
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -226,6 +229,18 @@ def test_the_mixture_is_the_mean_of_what_is_drawn(trained):
     assert np.ptp(mixed) > 0.5
 
 
+def test_a_compiled_run_is_a_policy_too():
+    """The mixture as networks is the mixture as a table; so are the answers in a game."""
+    run = DeepCFR(KuhnPoker(), **OPTIONS).run(3)
+    table = run.policy().strategy()
+    x, y = (
+        sequence_form(KuhnPoker()).plans(s.values_by_sequence) for s in (table, run.mixture)
+    )
+    assert x == pytest.approx(y, abs=1e-6)
+    node = Decision(1, "K bet", ("fold", "call"))
+    assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the first ticket: uniform
+
+
 def test_rounds_pay_what_the_strategies_are_worth(trained):
     """A mixture with its tickets, against exact expected utility: within 5 standard errors."""
     game, policy = Kuhn(), trained.mixture
@@ -311,6 +326,8 @@ def test_a_responder_meets_the_whole_mixture(trained):
     assert abs(share - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 400)
     with pytest.raises(ValueError, match="seat must lie between"):
         Responder(trained.mixture, 2)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        responder.save("somewhere.npz")
 
 
 # ---- files -----------------------------------------------------------------------------------
@@ -428,3 +445,52 @@ def test_a_walk_that_fails_leaves_a_sound_run():
     game.broken = False
     run.run(4 - run.iterations)
     assert same(run, fine)
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+EXPERIMENTS = Path(__file__).parent.parent / "experiments"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("it", EXPERIMENTS / "coyote_players.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_simple_player_calls_what_is_more_than_can_be_expected(script):
+    """By hand: 2 and the mean of -2, 4, 4 and the double, which counts 0, make 3.5."""
+    game = Coyote(deck={-2: 1, 2: 1, 4: 2, "x2": 1}, cap=9)
+    nodes = [Decision(0, f"_ 2: {n}", ("+1", "coyote")) for n in (3, 4)]
+    assert script.caller(game, 0)(nodes, None).tolist() == [[1, 0], [0, 1]]
+    assert script.caller(game, 1)(nodes, None).tolist() == [[1, 0], [1, 0]]
+    last = Decision(0, "_ 2: 9", ("coyote",))
+    assert script.caller(game, 99)([last], None)[0, 0] == 1
+
+
+def test_nobody_is_more_than_his_like(script, monkeypatch):
+    monkeypatch.setattr(script, "ROUNDS", 60)
+    game = Coyote(3)
+    player = script.caller(game, 0)
+    found = script.table(game, player, player)
+    assert found["more_than_they"] == [0, 0]
+    better = script.table(game, player, {})
+    assert better["more_than_they"][0] > 0.1
+
+
+def test_what_the_experiment_found_holds_together(script):
+    data = json.loads((EXPERIMENTS / "coyote_players.json").read_text())
+    settings = data["settings"]
+    assert settings["iterations"] == script.ITERATIONS
+    assert settings["training"] == repr(script.OPTIONS["advantage"])
+    assert settings["traversals"] == script.OPTIONS["traversals"]
+    for players, found in data["players"].items():
+        assert found["fair"] == pytest.approx((int(players) - 2) / int(players), abs=1e-4)
+        assert found["tables"]["start (uniform)"]["more_than_they"][0] > 0.3
+        gain, width = found["responder"]["gain"]
+        if "exact" in found:
+            assert found["exact"]["nash_conv"] < found["uniform"]["nash_conv"] / 4
+            assert found["responder"]["exact"] <= found["exact"]["gains"][0]
+            assert abs(gain - found["responder"]["exact"]) < 2 * width

@@ -8,6 +8,7 @@ import numpy as np
 
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.policy import Encoder, Network, Policy
+from cfrlib.files import PathLike
 
 
 class Responder(DeepCFR):
@@ -59,6 +60,19 @@ class Responder(DeepCFR):
         drawn = self.opponents.pick(np.random.default_rng(source))
         drawn[self.seat] = super()._present(t, lane)[self.seat]
         return drawn
+
+    def save(self, path: PathLike) -> None:
+        """Refuse: a run goes on from its file alone, and this one also needs the policy.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(
+            "a responder cannot be saved, as the policy it plays against is not its own; save "
+            "the run that made the policy, and train the responder again with the same seed"
+        )
 
     def seated(self) -> Policy:
         """Return what the learner plays by now, to be seated among the others."""

@@ -31,7 +31,7 @@ class _Spoken(NamedTuple):
 
 
 class Coyote(Game):
-    """One round of Coyote for two to six players.
+    """One round of Coyote for two to six players, or with `lives` the whole game.
 
     Everybody is dealt one card and holds it up for all others to see. In turn the players
     say how much all cards add up to, each more than the one before: in this simplified game
@@ -68,11 +68,17 @@ class Coyote(Game):
     thinning : int
         If not 0, up to so many cards (each number equally likely) are laid aside at random
         before the deal, and nobody sees them.
+    lives : int, optional
+        Play round after round. Who loses a round loses a life and begins the next one; who has
+        none left is out, and the next player in turn begins in his place. Cards that were
+        shown stay aside until the black 0 was among them, or too few are left for a round:
+        then all are shuffled again. The last player left is paid one from each of the others.
 
     Raises
     ------
     ValueError
-        If an argument is out of range, or the deck has too few cards.
+        If an argument is out of range, the deck has too few cards, or `thinning` is asked for
+        together with `lives`.
 
     Notes
     -----
@@ -83,8 +89,10 @@ class Coyote(Game):
     Source: the program *Kuron* (2025), which simplified the real game like this, with
     ``cap=120``. Unlike there, a call always ends the round, even one that has a ``"?"``
     replaced, and cards laid aside are a chance event. In the real game one may raise by any
-    number, and round follows round, with a deck that shrinks until the black 0 has it
-    shuffled, until one player is left.
+    number, and each player has three lives.
+
+    With lives, infosets begin with the rounds before, all cards open: ``"3 ?=10: 7 | _ 2: 1"``.
+    A ``-`` stands where a player is out.
 
     Examples
     --------
@@ -113,8 +121,15 @@ class Coyote(Game):
         raises: int | None = 1,
         first_may_call: bool = True,
         thinning: int = 0,
+        lives: int | None = None,
     ):
-        whole(players=players, thinning=thinning)
+        whole(players=players, thinning=thinning, lives=1 if lives is None else lives)
+        if lives is not None and (lives < 1 or thinning):
+            raise ValueError(
+                "lives must be at least 1, and cards are laid aside in a single round only; "
+                f"got lives={lives!r}, thinning={thinning!r}"
+            )
+        self.lives = lives
         if not 2 <= players <= 6:
             raise ValueError(f"Coyote needs 2 to 6 players, got {players!r}")
         self.num_players = players
@@ -169,6 +184,8 @@ class Coyote(Game):
 
     def node(self, h: History) -> Node:
         """Say what the history `h` is."""
+        if self.lives is not None:
+            return self._follow_rounds(h, self.lives)
         if self.thinning and not h:
             return Chance(dict.fromkeys(self._aside, 1 / len(self._aside)))
         first = 1 if self.thinning else 0  # of the cards drawn
@@ -224,6 +241,11 @@ class Coyote(Game):
         >>> game.features(["_ 2: 1"]).tolist()  # a 2, no flags; unseen -2, 2; 2; 1; 2 - 1
         [[1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.5, 0.5]]
         """
+        if self.lives is not None:
+            raise ValueError(
+                f"{self!r} has infosets with many rounds, for which there are no features: "
+                "give it a method features(labels) of your own, in a subclass"
+            )
         pairs = [label.split(": ") for label in labels]
         views = dict.fromkeys(pair[0] for pair in pairs)  # many labels show the same cards
         row_of = {seen: row for row, seen in enumerate(views)}
@@ -257,6 +279,46 @@ class Coyote(Game):
         for number in said if flags and said != [0] else ():
             flags[number - 1] = 1.0
         return [said[-1] / self._unit, *flags]
+
+    def _follow_rounds(self, h: History, lives: int) -> Node:
+        """Say what a history of the whole game is, from its first round on."""
+        left, first, past = [lives] * self.num_players, 0, ""
+        gone: tuple[Card, ...] = ()
+        while len(seats := [i for i, n in enumerate(left) if n]) > 1:
+            if sum(self.deck.values()) - len(gone) < len(seats) + ("?" in self.deck):
+                gone = ()
+            hand, h = h[: len(seats)], h[len(seats) :]
+            gone += hand
+            if len(hand) < len(seats):
+                return self._draw(gone)
+            start = seats.index(first)
+            turn = [*seats[start:], *seats[:start]]
+            if CALL not in h:
+                i, spoken = turn[len(h) % len(turn)], self._spoken(h)
+                seen = ["_" if j == i else c for j, c in zip(seats, hand, strict=True)]
+                label = f"{past}{self._show(seats, seen)}: {spoken.words}"
+                return Decision(i, label, spoken.actions)
+            at = h.index(CALL)
+            moves, h, shown = h[:at], h[at + 1 :], list(hand)
+            if "?" in hand:
+                if not h:
+                    return self._draw(gone)
+                drawn, h, q = h[0], h[1:], hand.index("?")
+                gone, shown[q] = (*gone, drawn), f"?={drawn}"
+                hand = (*hand[:q], drawn, *hand[q + 1 :])
+            past += f"{self._show(seats, shown)}: {self._spoken(moves).words} | "
+            caller, false = len(moves), self._spoken(moves).declaration > self.total(hand)
+            loser = (caller - false) % len(turn)
+            left[turn[loser]] -= 1
+            first = turn[loser if left[turn[loser]] else (loser + 1) % len(turn)]
+            if "black0" in gone:
+                gone = ()
+        return Terminal([len(left) - 1 if i in seats else -1 for i in range(len(left))])
+
+    def _show(self, seats: Sequence[int], cards: Sequence[Card]) -> str:
+        """Return the cards in the order of all seats, a - for who is out."""
+        shown = dict(zip(seats, cards, strict=True))
+        return " ".join(str(shown.get(i, "-")) for i in range(self.num_players))
 
     def _draw(self, gone: tuple[Card, ...]) -> Chance:
         """Draw a card from what these cards leave of the deck."""
@@ -325,6 +387,7 @@ class Coyote(Game):
             options.append(f"raises={self.raises}")
         options += [] if self.first_may_call else ["first_may_call=False"]
         options += [] if self.thinning == 0 else [f"thinning={self.thinning}"]
+        options += [] if self.lives is None else [f"lives={self.lives}"]
         return f"Coyote({', '.join(options)})"
 
 
