@@ -9,7 +9,7 @@ from flax import nnx
 import cfrlib as cfr
 from cfrlib.deep import DeepCFR, DoubleNeural, Reader, Training, double_neural, encode, spell
 from cfrlib.deep.networks import Learner
-from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame
+from cfrlib.games import KuhnPoker, LeducPoker
 
 KUHN = KuhnPoker()
 KEY = jax.random.key(0)
@@ -322,13 +322,16 @@ def test_illegal_actions_get_nothing():
         assert sigma[row[legal]].sum() == pytest.approx(1)
 
 
-def test_players_with_the_same_labels_are_told_apart():
-    """Both players of a matrix game know nothing; the best answers differ."""
-    training = Training((8,), 200)
-    options = {"batch": 10, "regret": training, "strategy": training, "seed": 0}
-    run = DoubleNeural(MatrixGame([[3.0, 1.0], [4.0, 2.0]]), **options)
-    run.run(20, progress=False)
-    assert run.solution().nash_conv < 0.05
+def test_a_network_sees_who_acts():
+    """The first word is the player's number, as one network answers for both."""
+    run = small(strategy=READ)
+    owner = cfr.compile(KUHN).infoset_player
+    first = np.asarray(run._learners[1].features)[:, 0]
+    assert len(set(first[owner == 0])) == len(set(first[owner == 1])) == 1
+    assert set(first[owner == 0]) != set(first[owner == 1])
+    places = np.asarray(run._learners[0].features)
+    assert (places[:, 0] == (owner == 0)).all()
+    assert (places[:, 1] == (owner == 1)).all()
 
 
 def test_what_a_run_says():

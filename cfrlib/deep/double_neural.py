@@ -183,19 +183,27 @@ class DoubleNeural(MCCFR):
         old = np.flatnonzero(self._met[n] & ~taught)
         rng = np.random.default_rng([int(self._settings.key), t, n])
         taught[rng.permutation(old)[: round(self.rehearse * len(old))]] = True
-        unit, learner = self._unit(n), self._learners[n]
+        learner = self._learners[n]
         target = np.zeros(self._legal.shape, np.float32)
-        target[self._legal] = _press(sums[self._sequences[self._legal]], unit)
+        target[self._legal] = self._press(n, sums[self._sequences[self._legal]])
         self._networks[n], self.losses[n] = learner.refit(
             self._networks[n], self._random(t, n), taught, target
         )
-        return _expand(learner(self._networks[n])[self._legal].astype(np.float64), unit)
+        return self._expand(n, learner(self._networks[n])[self._legal].astype(np.float64))
 
     def _unit(self, n: int) -> float:
         """Return what one walk adds, by and large: to a regret, or to the average."""
         if n == STRATEGY:
             return 1.0
         return (float(np.abs(self._known.utility).max()) or 1.0) / self.batch
+
+    def _press(self, n: int, sums: Floats) -> Floats:
+        """Return what network n learns of sums that are at least 0."""
+        return np.log1p(sums / self._unit(n))
+
+    def _expand(self, n: int, answers: Floats) -> Floats:
+        """Return the sums that answers of network n stand for; below 0 there are none."""
+        return np.asarray(self._unit(n) * np.expm1(np.maximum(answers, 0.0)))
 
     def _match(self) -> None:
         """Play by regret matching of the regrets, which are at least 0."""
@@ -297,13 +305,3 @@ class DoubleNeural(MCCFR):
         self._met, self.losses = arrays["met"] > 0, header["losses"]
         self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
         return self
-
-
-def _press(sums: Floats, unit: float) -> Floats:
-    """Return what a network learns of sums that are at least 0."""
-    return np.log1p(sums / unit)
-
-
-def _expand(answers: Floats, unit: float) -> Floats:
-    """Return the sums that a network's answers stand for; below 0 there are none."""
-    return np.asarray(unit * np.expm1(np.maximum(answers, 0.0)))

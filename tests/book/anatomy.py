@@ -27,6 +27,7 @@ ALGORITHM = (
     "08_robust_sampling",
     "09_online_search",
     "10_deep_cfr",
+    "11_double_neural_cfr",
 )  # chapters that teach one
 FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")

@@ -1,0 +1,142 @@
+"""Double Neural CFR on Kuhn and Leduc poker: kinds of networks, steps, rehearsal.
+
+Writes double_neural.json, which chapter 11 of the book draws, after each part. About twenty
+minutes of one processor; name a part to do it alone:
+
+    python experiments/double_neural.py [kuhn] [forget] [leduc] [unit]
+"""
+
+import json
+import sys
+from itertools import product
+from pathlib import Path
+
+import jax
+import numpy as np
+
+import cfrlib as cfr
+from cfrlib.deep import DeepCFR, DoubleNeural, Training
+
+RESULTS = Path(__file__).with_suffix(".json")
+KINDS = {
+    "places": (None, False),
+    "GRU": ("gru", False), "GRU, attention": ("gru", True),
+    "LSTM": ("lstm", False), "LSTM, attention": ("lstm", True),
+}  # fmt: skip
+ITERATIONS = [1, 2, 3, 4, 6, 10, 18, 32]
+KUHN = {"batch": 300, "width": 16, "steps": [10, 50, 250], "seeds": [0, 1, 2]}
+FORGET = {"batch": [3, 30, 300], "rehearse": [0.0, 0.25, 1.0], "seeds": [0, 1, 2]}
+FORGET_ITERATIONS = [1, 2, 4, 8, 16, 32, 64, 128]
+LEDUC = {
+    "k": 2, "batch": 1_500, "width": 32, "steps": 300, "rows": 128, "rate": 0.01,
+    "seeds": [0, 1],
+}  # fmt: skip
+LEDUC_ITERATIONS = [1, 2, 3, 4, 6, 10, 14, 20]
+
+
+def training(kind, width, steps, rows=None, rate=0.005):
+    """Return two layers, or a cell and a layer, of that width."""
+    cell, attention = KINDS[kind]
+    return Training((width, width), steps, rows, rate, cell, attention)
+
+
+class Raw(DoubleNeural):
+    """Learns sums divided by their root mean square, without the logarithm."""
+
+    _scale = (1.0, 1.0)
+
+    def _press(self, n, sums):
+        scale = float(np.sqrt(np.mean(sums**2))) or 1.0
+        self._scale = tuple(scale if m == n else s for m, s in enumerate(self._scale))
+        return sums / scale
+
+    def _expand(self, n, answers):
+        return np.maximum(answers, 0.0) * self._scale[n]
+
+
+def curve(run, iterations):
+    """Return [NashConv, nodes, seconds] at the iterations listed."""
+    rows = []
+    for t in iterations:
+        run.run(t - run.iterations, progress=False)
+        conv = cfr.nash_conv(run.game, run.average)
+        rows.append([round(conv, 5), run.nodes, round(run.seconds, 2)])
+    print(repr(run), rows[-1], flush=True)
+    return rows
+
+
+def kuhn():
+    """Kinds of networks and steps; the table takes the same walks."""
+    game, rows, table = cfr.games.KuhnPoker(), [], []
+    for kind, steps in product(KINDS, KUHN["steps"]):
+        net = training(kind, KUHN["width"], steps)
+        for seed in KUHN["seeds"]:
+            options = {"batch": KUHN["batch"], "regret": net, "strategy": net}
+            found = curve(DoubleNeural(game, **options, seed=seed), ITERATIONS)
+            conv = [row[0] for row in found]
+            rows.append({"kind": kind, "steps": steps, "seed": seed, "conv": conv})
+        jax.clear_caches()  # each shape is compiled anyway
+    for seed in KUHN["seeds"]:
+        run = cfr.MCCFR(game, "cfr+", sampling=cfr.Robust(1), batch=KUHN["batch"], seed=seed)
+        table.append([row[0] for row in curve(run, ITERATIONS)])
+    return {**KUHN, "iterations": ITERATIONS, "rows": rows, "table": table}
+
+
+def forget():
+    """Batches and shares of rehearsal, on Kuhn poker, networks at places."""
+    game, rows = cfr.games.KuhnPoker(), []
+    net = training("places", 16, 100)
+    for batch, rehearse, seed in product(*FORGET.values()):
+        options = {"batch": batch, "rehearse": rehearse, "regret": net, "strategy": net}
+        found = curve(DoubleNeural(game, **options, seed=seed), FORGET_ITERATIONS)
+        conv = [row[0] for row in found]
+        rows.append({"batch": batch, "rehearse": rehearse, "seed": seed, "conv": conv})
+    return {**FORGET, "iterations": FORGET_ITERATIONS, "rows": rows}
+
+
+def leduc():
+    """Every kind, the table with the same walks, and Deep CFR."""
+    game, at = cfr.games.LeducPoker(), LEDUC_ITERATIONS
+    walks = {"sampling": cfr.Robust(LEDUC["k"]), "batch": LEDUC["batch"]}
+    found = {name: [] for name in ("table", "Deep CFR", *KINDS)}
+    for seed in LEDUC["seeds"]:
+        found["table"].append(curve(cfr.MCCFR(game, "cfr+", **walks, seed=seed), at))
+        run = DeepCFR(game, traversals=LEDUC["batch"], seed=seed)
+        found["Deep CFR"].append(curve(run, at))
+    for kind, seed in product(KINDS, LEDUC["seeds"]):
+        net = training(kind, *(LEDUC[name] for name in ("width", "steps", "rows", "rate")))
+        options = {**walks, "regret": net, "strategy": net, "seed": seed}
+        found[kind].append(curve(DoubleNeural(game, **options), at))
+    return {**LEDUC, "iterations": at, "runs": found}
+
+
+def unit():
+    """Leduc poker in two units, networks at places; all rows in each step."""
+    game, at, net = cfr.games.LeducPoker(), LEDUC_ITERATIONS, Training(steps=200)
+    walks = {"sampling": cfr.Robust(LEDUC["k"]), "batch": LEDUC["batch"]}
+    found = {"logarithm": [], "raw sums": []}
+    for seed in LEDUC["seeds"]:
+        for name, kind in zip(found, (DoubleNeural, Raw), strict=True):
+            run = kind(game, **walks, regret=net, strategy=net, seed=seed)
+            found[name].append([row[0] for row in curve(run, at)])
+    return {"iterations": at, "steps": net.steps, "runs": found}
+
+
+PARTS = {"kuhn": kuhn, "forget": forget, "leduc": leduc, "unit": unit}
+
+
+def main(*parts):
+    """Do the parts named, or all; the rest of the file stays as it was."""
+    data = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    data["script"] = "experiments/double_neural.py"
+    data["versions"] = {"cfrlib": cfr.__version__, "jax": jax.__version__}
+    for part in parts or PARTS:
+        data[part] = PARTS[part]()
+        text = json.dumps(data)
+        for name in ('{"kind"', '{"batch": 1', "[[["):
+            text = text.replace(name, f"\n{name}")
+        RESULTS.write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
