@@ -464,3 +464,93 @@ def test_rounds_played_at_random_come_to_an_end(players):
 def test_games_that_do_not_exist(make, match):
     with pytest.raises(ValueError, match=match):
         make()
+
+
+# ---- what a network sees ---------------------------------------------------------------------
+
+
+THREE_KINDS = {-2: 1, 2: 1, "x2": 1}  # numbers -2, 2 and 0 for the special card
+UNIT = (8 / 3) ** 0.5  # the standard deviation of these
+
+
+@pytest.mark.parametrize(
+    ("game", "label", "row"),
+    [
+        (
+            Coyote(deck=THREE_KINDS), "_ 2: 1",
+            [2 / UNIT, 0, 0, 0, 0, *(1, 0, 1), 2 / UNIT, 1 / UNIT, 1 / UNIT],
+        ),
+        (
+            Coyote(deck=THREE_KINDS), "x2 _: 3",
+            [0, 1, 0, 0, 0, *(1, 1, 0), 0, 3 / UNIT, -3 / UNIT],
+        ),
+        (  # in order of turn: after player 1 comes player 2, then 0; the total is doubled
+            Coyote(3, deck={2: 2, -2: 2, "x2": 1, "?": 1}, cap=9), "2 _ x2: 7",
+            [0, 1, 0, 0, 0, *(2, 0, 0, 0, 0), *(0.5, 1, 0, 1), 4, 7, -3],
+            # in units of √(16/6)
+        ),
+        (  # max0 takes the 2, then x2 doubles nothing
+            Coyote(4, deck={2: 2, -2: 2, "x2": 1, "max0": 1}, cap=9), "_ max0 2 x2: 0",
+            [*(0, 0, 0, 1, 0), *(2, 0, 0, 0, 0), *(0, 1, 0, 0, 0), *(0.5, 1, 0, 0), 0, 0, 0],
+        ),
+        (  # a "?" counts 0 until it is replaced, the black 0 always
+            Coyote(3, deck={2: 2, -2: 2, "black0": 1, "?": 1}, cap=9), "? black0 _: 2",
+            [*(0, 0, 0, 0, 1), *(0, 0, 1, 0, 0), *(1, 1, 0, 0), 0, 2, -2],
+        ),
+        (  # all that was said, if that is not all there can have been
+            Coyote(deck={2: 2, -2: 2}, cap=5, raises=None), "_ -2: 1-4",
+            [-2, 0, 0, 0, 0, *(1, 0.5), -2, 4, -6, *(1, 0, 0, 1, 0)],
+        ),
+        (
+            Coyote(deck={2: 2, -2: 2}, cap=3, raises=2), "2 _: 0",
+            [2, 0, 0, 0, 0, *(0.5, 1), 2, 0, 2, *(0, 0, 0)],
+        ),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)  # fmt: skip
+def test_what_a_network_sees(game, label, row):
+    """Against rows worked out by hand, numbers in units of the deck's standard deviation."""
+    wanted, others = np.array(row, float), game.num_players - 1
+    if game.deck != THREE_KINDS:
+        cards = [card if isinstance(card, int) else 0 for card in physical(game.deck)]
+        last = 5 * others + len(game.deck)
+        numbers = [*range(0, 5 * others, 5), *range(last, last + 3)]
+        wanted[numbers] /= np.std(cards)
+    found = game.features([label])
+    assert found.dtype == np.float32
+    assert found.shape == (1, len(row))
+    assert found[0] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Coyote(), Coyote(raises=None, deck=PLAIN), Coyote(3, deck=Coyote.SMALL),
+        Coyote(3, deck=MIXED, thinning=1, cap=4), Coyote(deck={1: 3}),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_no_two_infosets_of_a_player_look_the_same(game):
+    tree = cfr.compile(game)
+    features = game.features(tree.infoset_label)
+    assert np.isfinite(features).all()
+    for i in range(game.num_players):
+        own = features[tree.infoset_player == i]
+        assert len(np.unique(own, axis=0)) == len(own)
+
+
+def test_seats_are_relative():
+    """Who sees the same cards in the same order of turn is told the same."""
+    game = Coyote(3)
+    rows = game.features(["_ 3 x2: 6", "x2 _ 3: 7", "3 x2 _: 8"])
+    assert np.array_equal(rows[0, :-2], rows[1, :-2])
+    assert np.array_equal(rows[0, :-2], rows[2, :-2])
+    assert game.features([]).shape == (0, rows.shape[1])
+
+
+@pytest.mark.parametrize(
+    "label", ["_ 7: 1", "_ 3 3: 1", "3 4: 1", "_ x2", "_ 20: 99", "_ 1: one", "20 _ : 2"]
+)
+def test_labels_of_other_games_have_no_features(label):
+    with pytest.raises(ValueError, match=r"no infosets of Coyote\(\)"):
+        Coyote().features(["_ 3: 1", label])

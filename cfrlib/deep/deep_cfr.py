@@ -89,7 +89,8 @@ class DeepCFR(Run):
         that moves this share of the way to each new iteration. For outcome and robust sampling.
     features : float array, shape (infosets, inputs), optional
         What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
-        the words of its label (:func:`cfrlib.deep.encode`).
+        what the game's own method ``features(labels)`` says, if it has one, else the words of
+        the label (:func:`cfrlib.deep.encode`).
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
 
@@ -488,7 +489,7 @@ def _check_average(average: str, game: Game) -> str:
 
 def _check_features(features: npt.ArrayLike | None, tree: Tree) -> Features:
     if features is None:
-        return encode(tree.infoset_label)
+        features = getattr(tree.game, "features", encode)(tree.infoset_label)
     rows = np.array(features, np.float32)
     if rows.ndim != 2 or len(rows) != tree.num_infosets or not np.isfinite(rows).all():
         raise ValueError(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, combinations
 from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games.whole import whole
@@ -14,6 +17,7 @@ Card: TypeAlias = int | str  # a number, or one of SPECIAL
 
 SPECIAL = ("x2", "black0", "max0", "?")
 CALL = "coyote"
+FACTS = 1 + len(SPECIAL)  # what a network is told of each card on the table
 
 
 class _Spoken(NamedTuple):
@@ -141,6 +145,10 @@ class Coyote(Game):
             for loser in range(players)
         ]
         self._known: dict[tuple[str, ...], _Spoken] = {}
+        numbers = [
+            c if isinstance(c, int) else 0 for c, n in self.deck.items() for _ in range(n)
+        ]
+        self._unit = float(np.std(numbers)) or 1.0
 
     @staticmethod
     def total(cards: Iterable[Card]) -> int:
@@ -175,6 +183,95 @@ class Coyote(Game):
                 return self._draw(h[first:stop])
             hand = tuple(moves[-1] if card == "?" else card for card in hand)
         return self._judge(hand, moves[: moves.index(CALL)])
+
+    def features(self, labels: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return what a network sees of each infoset: numbers and flags, not words.
+
+        For each of the other players, in order of turn from the one to act: the number on the
+        card (0 on a special one), and a flag for each of ``"x2"``, ``"black0"``, ``"max0"``
+        and ``"?"``. Then, for each kind of card in the order of the deck, what share of its
+        copies is not on the table before the player's eyes; the sum of the cards seen, as
+        ``total`` counts them; the last declaration; and that sum less the declaration. With
+        `raises` other than 1 a flag for each number up to `cap` follows: whether it was said.
+
+        Seats are relative, so all players may share a network, and games for the same number
+        of players its shape. Numbers are in units of the deck's standard deviation.
+
+        Parameters
+        ----------
+        labels : sequence of str
+            Of infosets of this game.
+
+        Returns
+        -------
+        float32 array, shape (labels, 5 · (players - 1) + kinds of cards + 3)
+            With `raises` other than 1, `cap` columns more.
+
+        Raises
+        ------
+        ValueError
+            If a label is no infoset of this game.
+
+        Notes
+        -----
+        After the program *Kuron* (2025), whose network sees the same, in other units, and
+        columns for the seats that are always 0.
+
+        Examples
+        --------
+        >>> game = Coyote(deck={-2: 1, 2: 1, "x2": 1})
+        >>> game.features(["_ 2: 1", "x2 _: 0"])  # (2, no flags), unseen -2, 2, x2; 2; 1; 2 - 1
+        array([[ 1. ,  0. ,  0. ,  0. ,  0. ,  1. ,  0. ,  1. ,  1. ,  0.5,  0.5],
+               [ 0. ,  1. ,  0. ,  0. ,  0. ,  1. ,  1. ,  0. ,  0. ,  0. ,  0. ]],
+              dtype=float32)
+        """
+        pairs = [label.split(": ") for label in labels]
+        views = dict.fromkeys(pair[0] for pair in pairs)  # many labels show the same cards
+        row_of = {seen: row for row, seen in enumerate(views)}
+        try:
+            tables = np.array([self._view(seen) for seen in views], np.float32)
+            words = {pair[1]: None for pair in pairs}
+            heard = dict(zip(words, map(self._heard, words), strict=True))
+            said = np.array([heard[pair[1]] for pair in pairs], np.float32)
+        except (IndexError, KeyError, ValueError):
+            raise ValueError(
+                f"some of these are no infosets of {self!r}: {list(labels)[:6]!r}; take labels "
+                "of its decisions, such as those of cfrlib.compile(game)"
+            ) from None
+        width = FACTS * (self.num_players - 1) + len(self.deck) + 1
+        rows = [row_of[pair[0]] for pair in pairs]
+        seen = tables.reshape(-1, width)[rows]
+        said = said.reshape(len(pairs), 1 if self.raises == 1 else 1 + self.cap)
+        return np.concatenate(
+            (seen, said[:, :1], seen[:, -1:] - said[:, :1], said[:, 1:]), axis=1
+        )
+
+    def _view(self, seen: str) -> list[float]:
+        """Return what the cards before a player's eyes say: facts, what is unseen, the sum."""
+        shown = seen.split(" ")
+        own = shown.index("_")
+        names = [*shown[own + 1 :], *shown[:own]]
+        cards: list[Card] = [name if name in SPECIAL else int(name) for name in names]
+        left = Counter(self.deck)
+        left.subtract(cards)
+        if len(cards) != self.num_players - 1 or min(left.values()) < 0:
+            raise ValueError
+        row: list[float] = []
+        for card in cards:
+            row.append(card / self._unit if isinstance(card, int) else 0.0)
+            row += [float(card == special) for special in SPECIAL]
+        row += [left[card] / copies for card, copies in self.deck.items()]
+        return [*row, self.total(cards) / self._unit]
+
+    def _heard(self, words: str) -> list[float]:
+        """Return the last declaration, and with free raises which numbers were said."""
+        said = [int(word) for word in words.split("-")]
+        if max(said) > self.cap:
+            raise ValueError
+        flags = [] if self.raises == 1 else [0.0] * self.cap
+        for number in said if flags and said != [0] else ():
+            flags[number - 1] = 1.0
+        return [said[-1] / self._unit, *flags]
 
     def _draw(self, gone: tuple[Card, ...]) -> Chance:
         """Draw a card from what these cards leave of the deck."""
