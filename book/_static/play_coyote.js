@@ -154,11 +154,11 @@
     const last = rows[rows.length - 1], seen = named(hand.cards[1 - hand.seat]);
     const chance = Math.round(50 * (1 + last.worth.call));
     const said = last.declaration
-      ? `You saw ${seen} and heard ${last.declaration}. To who plays like this, that says that ` +
-        `${last.declaration} was too much with probability ${chance} %`
-      : `You saw ${seen}. The total was below 0 with probability ${chance} %`;
+      ? `You saw ${seen} and heard ${last.declaration}. From this opponent, that means: it was ` +
+        `too much with probability ${chance} %`
+      : `You saw ${seen}. The total was below 0 with probability ${chance} %`;
     return `<p>${said}, so calling was worth ${signed(last.worth.call, 3)}. In your place the ` +
-      `equilibrium calls in ${Math.round(100 * last.call)} % of cases. Your choices in this hand cost ` +
+      `equilibrium calls in ${Math.round(100 * last.call)} % of cases. Your choices in this hand cost ` +
       `<strong>${sum(rows.map((row) => row.cost)).toFixed(3)}</strong>, whatever the cards were.</p>`;
   }
 
@@ -232,7 +232,7 @@
       const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
       const costs = now.hands ? sum(hands.map((h) => cost(h, table))) / now.hands : 0;
       const numbers = [["hands", now.hands], ["score", signed(now.total)],
-        ["mean per hand", signed(now.mean, 2) + band], ["choices cost per hand", costs.toFixed(3)]];
+        ["mean per hand", signed(now.mean, 2) + band], ["cost per hand", costs.toFixed(3)]];
       put(find("numbers"), numbers.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join(""));
       put(find("plot"), play.chart(results, Math.max(240, find("plot").clientWidth)));
     }

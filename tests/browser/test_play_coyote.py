@@ -172,7 +172,7 @@ def test_after_a_hand_the_page_says_what_the_choices_cost(fresh: CoyoteTable) ->
         assert rows >= 1 or "before you had a choice" in fresh.text("leak")
         fresh.click("next")
     assert max(costs) > 0.1
-    assert fresh.number("choices cost") == pytest.approx(np.mean(costs), abs=0.002)
+    assert fresh.number("cost per hand") == pytest.approx(np.mean(costs), abs=0.002)
 
 
 def test_the_own_card_is_hidden_until_the_end(fresh: CoyoteTable) -> None:
