@@ -115,8 +115,8 @@
   function question(hand, table) {
     if (over(hand)) return outcome(hand);
     if (!hand.declaration) return "Say 1, or call: is the total below 0?";
-    const more = actions(hand, table).includes("raise") ? `Say ${hand.declaration + 1}, or` : "You must";
-    return `${more} call?`.replace("must call?", "must call.");
+    if (!actions(hand, table).includes("raise")) return "You must call.";
+    return `Say ${hand.declaration + 1}, or call?`;
   }
 
   // ---- pictures and tables ----
