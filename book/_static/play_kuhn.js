@@ -2,10 +2,11 @@
 // loses against them come with the page, computed by cfrlib; this script deals, samples, counts.
 (function () {
   "use strict";
+  const play = typeof module === "undefined" ? window.cfrPlay : require("./play.js");
+  const { Z, put, sample, score, signed, sum } = play;
   const RANKS = ["J", "Q", "K"]; // low to high
   const NAMES = { J: "jack", Q: "queen", K: "king" };
   const ENOUGH = 50; // hands before the reader's strategy is estimated
-  const Z = 1.96; // 95% of a normal distribution
   const NOTHING = 1e-9; // a loss below this is a rounding error
 
   // ---- the rules ----
@@ -42,17 +43,6 @@
     return [RANKS[first], others[Math.floor(random() * 2)]];
   }
 
-  // An action, drawn from {action: probability}.
-  function sample(row, random) {
-    const possible = Object.keys(row).filter((action) => row[action] > 0);
-    let left = random();
-    for (const action of possible) {
-      left -= row[action];
-      if (left < 0) return action;
-    }
-    return possible[possible.length - 1]; // the probabilities sum to a hair less than 1
-  }
-
   // ---- a hand: {cards, seat of the reader, moves}; never changed, only replaced ----
 
   function start(seat, strategy, random) {
@@ -86,18 +76,6 @@
   }
 
   // ---- the score ----
-
-  function sum(numbers) {
-    return numbers.reduce((a, b) => a + b, 0);
-  }
-
-  // Total, mean and standard deviation of the results; half the width of the mean's 95% band.
-  function score(results) {
-    const hands = results.length, total = sum(results), mean = hands ? total / hands : 0;
-    const squares = sum(results.map((x) => (x - mean) ** 2));
-    const sd = hands > 1 ? Math.sqrt(squares / (hands - 1)) : NaN;
-    return { hands, total, mean, sd, half: (Z * sd) / Math.sqrt(hands) };
-  }
 
   // After how many hands the band is as narrow as the leak, so that a score can show it.
   function handsToSee(sd, leak) {
@@ -156,12 +134,6 @@
     return `${n} ${n === 1 ? "chip" : "chips"}`;
   }
 
-  function signed(x, digits = 0) {
-    const text = Math.abs(x).toFixed(digits);
-    if (Number(text) === 0) return text;
-    return (x < 0 ? "−" : "+") + text;
-  }
-
   // k sixtieths as a fraction in lowest terms.
   function fraction(k) {
     const gcd = (a, b) => (b ? gcd(b, a % b) : a);
@@ -205,11 +177,6 @@
 
   // ---- pictures ----
 
-  function picture(name, width, height, content) {
-    return `<svg class="kuhn-${name[0]}" viewBox="0 0 ${width} ${height}" role="img" ` +
-      `aria-label="${name[1]}">${content}</svg>`;
-  }
-
   // A crown of one peak for the jack, two for the queen, three for the king.
   function crown(peaks) {
     const step = 36 / peaks, x = (k) => 22 + step * (k + 0.5);
@@ -220,54 +187,10 @@
   }
 
   function card(rank) {
-    const sheet = (inset, radius) => `<rect class="kuhn-paper" x="${inset}" y="${inset}" ` +
-      `width="${80 - 2 * inset}" height="${112 - 2 * inset}" rx="${radius}"/>`;
-    if (!rank) {
-      const lines = Array.from({ length: 18 }, (_, k) => 10 * k - 90);
-      const hatch = lines.map((x) => `M${x} 0 l112 112 M${x + 100} 0 l-112 112`).join(" ");
-      const back = `<svg x="9" y="9" width="62" height="94"><path class="kuhn-hatch" d="${hatch}"/></svg>`;
-      return picture(["card", "a card face down"], 80, 112, sheet(1.5, 9) + back);
-    }
+    if (!rank) return play.card(null, "a card face down");
     const letter = `<text x="40" y="97" text-anchor="middle">${rank}</text>`;
-    const face = `<g class="kuhn-face">${crown(RANKS.indexOf(rank) + 1)}${letter}</g>`;
-    return picture(["card", NAMES[rank]], 80, 112, sheet(1.5, 9) + face);
-  }
-
-  function chartWords(now) {
-    if (!now.hands) return "Chart of the score: no hand finished yet.";
-    const band = Z * now.sd * Math.sqrt(now.hands);
-    const reach = now.hands > 1 ? `; without an edge, 95% lie within ±${band.toFixed(1)}` : "";
-    return `Chart of the score: ${signed(now.total)} after ${now.hands} ` +
-      `${now.hands === 1 ? "hand" : "hands"}${reach}.`;
-  }
-
-  // The score after each hand, and the band in which 95% of scores lie without an edge.
-  function chart(results, width) {
-    const now = score(results), height = 210, left = 38, right = 10, top = 12, bottom = 26;
-    const sums = results.reduce((all, x) => [...all, all[all.length - 1] + x], [0]);
-    const last = Math.max(10, now.hands), spread = Z * (now.sd || 0);
-    const tallest = Math.max(4, ...sums.map(Math.abs), spread * Math.sqrt(last));
-    const tick = [2, 5, 10, 20, 50, 100, 200, 500].find((step) => step * 2.5 > tallest) || 1000;
-    const x = (n) => left + ((width - left - right) * n) / last;
-    const y = (s) => top + (height - top - bottom) * (0.5 - s / (2.1 * tallest));
-    const path = (points) => points.map(([n, s]) => `${x(n).toFixed(1)},${y(s).toFixed(1)}`).join(" ");
-    const edge = (sign) => Array.from({ length: 41 }, (_, k) => {
-      const n = (last * k) / 40;
-      return [n, sign * spread * Math.sqrt(n)];
-    });
-    const grid = [-2, -1, 0, 1, 2].map((k) => k * tick).filter((s) => Math.abs(s) <= 1.04 * tallest);
-    const rules = grid.map((s) => `<line class="${s ? "kuhn-grid" : "kuhn-zero"}" x1="${left}" ` +
-      `x2="${width - right}" y1="${y(s)}" y2="${y(s)}"/>` +
-      `<text x="${left - 6}" y="${y(s) + 4}" text-anchor="end">${signed(s)}</text>`).join("");
-    const band = now.hands > 1
-      ? `<polygon class="kuhn-band" points="${path([...edge(1), ...edge(-1).reverse()])}"/>` +
-        [1, -1].map((sign) => `<polyline class="kuhn-edge" points="${path(edge(sign))}"/>`).join("")
-      : "";
-    const line = `<polyline class="kuhn-line" points="${path(sums.map((s, n) => [n, s]))}"/>` +
-      `<circle cx="${x(now.hands)}" cy="${y(now.total)}" r="4"/>`;
-    const foot = `<text x="${left}" y="${height - 6}">0</text><text x="${width - right}" ` +
-      `y="${height - 6}" text-anchor="end">${last} hands</text>`;
-    return picture(["chart", chartWords(now)], width, height, band + rules + line + foot);
+    const face = `<g class="play-face">${crown(RANKS.indexOf(rank) + 1)}${letter}</g>`;
+    return play.card(face, NAMES[rank]);
   }
 
   // ---- tables ----
@@ -303,11 +226,11 @@
     const { name, played, times, cost } = row;
     const action = mainAction(members[0].strategy[name]);
     const counts = Object.entries(row.counts).map(([a, n]) => `${a}:${n}`).join(" ");
-    const own = played ? `${action} ${played[action].toFixed(2)}` : '<span class="kuhn-soft">not yet</span>';
-    const shown = cost > NOTHING ? `<span class="kuhn-loss">${cost.toFixed(3)}</span>` : played ? "0" : "–";
+    const own = played ? `${action} ${played[action].toFixed(2)}` : '<span class="play-soft">not yet</span>';
+    const shown = cost > NOTHING ? `<span class="play-loss">${cost.toFixed(3)}</span>` : played ? "0" : "–";
     return `<tr data-infoset="${name}" data-counts="${counts}" data-cost="${cost}"` +
-      `${row === worst ? ' class="kuhn-worst"' : ""}><th scope="row">${name}</th>` +
-      `<td>${times}</td><td class="kuhn-own">${own}</td><td>${range(members, name)}</td><td>${shown}</td></tr>`;
+      `${row === worst ? ' class="play-worst"' : ""}><th scope="row">${name}</th>` +
+      `<td>${times}</td><td class="play-own">${own}</td><td>${range(members, name)}</td><td>${shown}</td></tr>`;
   }
 
   // First decisions before second ones, low cards before high ones.
@@ -317,7 +240,7 @@
   }
 
   function leakTable(found, players, members) {
-    const part = (player, words) => `<tbody><tr><th class="kuhn-part" colspan="5" scope="rowgroup">` +
+    const part = (player, words) => `<tbody><tr><th class="play-part" colspan="5" scope="rowgroup">` +
       `${words}</th></tr>` + found.rows.filter((row) => players[row.name] === player)
       .sort((a, b) => place(a) - place(b)).map((row) => leakRow(row, members, found.worst)).join("") + "</tbody>";
     return `<table data-leak="${found.total}"><thead><tr><th scope="col">infoset</th>` +
@@ -343,46 +266,33 @@
   // ---- the page ----
 
   const GAME = `
-    <div class="kuhn-controls">
-      <label class="kuhn-alpha"><span>opponent’s α</span>
+    <div class="play-controls">
+      <label class="play-alpha"><span>opponent’s α</span>
         <input type="range" min="0" step="1"><output></output></label>
-      <details class="kuhn-sheet"><summary>Read their strategy</summary><div></div></details>
+      <details class="play-sheet"><summary>Read their strategy</summary><div></div></details>
     </div>
-    <div class="kuhn-columns">
-      <section class="kuhn-felt" aria-label="The hand">
-        <div class="kuhn-board">
-          <div class="kuhn-seat"><p>The equilibrium</p><div class="kuhn-their-card"></div><p class="kuhn-their-chips"></p></div>
-          <div class="kuhn-pot"></div>
-          <div class="kuhn-seat"><p>You</p><div class="kuhn-own-card"></div><p class="kuhn-own-chips"></p></div>
+    <div class="play-columns">
+      <section class="play-felt" aria-label="The hand">
+        <div class="play-board">
+          <div class="play-seat"><p>The equilibrium</p><div class="play-their-card"></div><p class="play-their-chips"></p></div>
+          <div class="play-pot"></div>
+          <div class="play-seat"><p>You</p><div class="play-own-card"></div><p class="play-own-chips"></p></div>
         </div>
-        <p class="kuhn-status" role="status"></p>
-        <div class="kuhn-actions" role="group" aria-label="Your move"></div>
-        <ol class="kuhn-log" aria-label="What was done in this hand"></ol>
-        <label class="kuhn-reveal"><input type="checkbox"> Show their card after a fold</label>
+        <p class="play-status" role="status"></p>
+        <div class="play-actions" role="group" aria-label="Your move"></div>
+        <ol class="play-log" aria-label="What was done in this hand"></ol>
+        <label class="play-reveal"><input type="checkbox"> Show their card after a fold</label>
       </section>
-      <section class="kuhn-score" aria-label="The score">
-        <dl class="kuhn-numbers"></dl>
-        <div class="kuhn-plot"></div>
-        <p class="kuhn-verdict"></p>
-        <button type="button" class="kuhn-restart">Start over</button>
+      <section class="play-score" aria-label="The score">
+        <dl class="play-numbers"></dl>
+        <div class="play-plot"></div>
+        <p class="play-verdict"></p>
+        <button type="button" class="play-restart">Start over</button>
       </section>
     </div>
-    <section class="kuhn-leak" aria-label="Your strategy and its leak"></section>`;
+    <section class="play-leak" aria-label="Your strategy and its leak"></section>`;
   const KEYS = { check: "c", call: "c", bet: "b", fold: "f", next: "n" };
   const LABELS = { check: "Check", bet: "Bet 1 chip", fold: "Fold", call: "Call 1 chip", next: "Next hand" };
-
-  // Write only what has changed: what stays keeps its focus, and is not read out again.
-  function put(element, html) {
-    if (element.written === html) return;
-    element.written = html;
-    element.innerHTML = html;
-  }
-
-  function button(action) {
-    const key = KEYS[action];
-    return `<button type="button" data-action="${action}" aria-keyshortcuts="${key.toUpperCase()}">` +
-      `${LABELS[action]} <kbd aria-hidden="true">${key.toUpperCase()}</kbd></button>`;
-  }
 
   function stake(hand, player) {
     const paid = hand.moves.some((move, k) => k % 2 === player && (move === "bet" || move === "call"));
@@ -390,16 +300,16 @@
   }
 
   function stack(n) {
-    return `<span class="kuhn-chips" aria-hidden="true">${"<i></i>".repeat(n)}</span> ${chips(n)}`;
+    return `<span class="play-chips" aria-hidden="true">${"<i></i>".repeat(n)}</span> ${chips(n)}`;
   }
 
   function open(root, random) {
     const { players, members } = JSON.parse(root.querySelector("script").textContent);
     const game = document.createElement("div");
-    game.className = "kuhn-game";
+    game.className = "play-game";
     game.innerHTML = GAME;
     root.prepend(game);
-    const find = (name) => game.querySelector(`.kuhn-${name}`);
+    const find = (name) => game.querySelector(`.play-${name}`);
     const slider = game.querySelector("input[type=range]");
     const reveal = game.querySelector("input[type=checkbox]");
 
@@ -443,7 +353,7 @@
       const log = [`Hand ${number}: everybody antes a chip.`, ...narrate(hand, 0)];
       if (over(hand)) log.push(outcome(hand, visible));
       put(find("log"), log.map((line) => `<li>${line}</li>`).join(""));
-      put(find("actions"), (over(hand) ? ["next"] : turn(hand.moves).actions).map(button).join(""));
+      put(find("actions"), (over(hand) ? ["next"] : turn(hand.moves).actions).map((action) => play.button(action, KEYS[action], LABELS[action])).join(""));
       find("felt").dataset.result = over(hand) ? result(hand) : "";
     }
 
@@ -453,7 +363,7 @@
       const numbers = [["hands", now.hands], ["score, chips", signed(now.total)],
         ["mean per hand", signed(now.mean, 2) + band], ["best you can expect", signed(best)]];
       put(find("numbers"), numbers.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join(""));
-      put(find("plot"), chart(results, Math.max(240, find("plot").clientWidth)));
+      put(find("plot"), play.chart(results, Math.max(240, find("plot").clientWidth)));
       const luck = Math.abs(now.total) <= Z * now.sd * Math.sqrt(now.hands);
       put(find("verdict"), now.hands < 20
         ? "The shaded band holds 95% of the scores of a player without an edge."
@@ -472,7 +382,7 @@
       const counts = count(hands, loss), found = leak(counts, loss);
       for (const row of found.rows) row.counts = counts[row.name];
       put(find("leak"), leakWords(found, now, members[k].sixtieths) +
-        `<div class="kuhn-scroll">${leakTable(found, players, members)}</div>`);
+        `<div class="play-scroll">${leakTable(found, players, members)}</div>`);
     }
 
     function show() {
@@ -490,29 +400,19 @@
     slider.addEventListener("input", () => { k = Number(slider.value); show(); });
     reveal.addEventListener("change", show);
     find("restart").addEventListener("click", () => { begin([]); show(); });
-    find("actions").addEventListener("click", (event) => {
-      const pressed = event.target.closest("button");
-      if (pressed) move(pressed.dataset.action);
-    });
-    game.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.repeat && event.target.closest("button")) event.preventDefault(); // a key held down
-      const buttons = [...find("actions").querySelectorAll("button")];
-      const meant = buttons.find((b) => KEYS[b.dataset.action] === event.key.toLowerCase());
-      if (meant && !event.repeat) move(meant.dataset.action);
-    });
+    play.listen(game, find("actions"), KEYS, move);
     window.addEventListener("resize", show);
-    root.classList.add("kuhn-ready");
+    root.classList.add("play-ready");
     show();
   }
 
   if (typeof module !== "undefined") {
     module.exports = {
-      act, alphaText, chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
+      act, alphaText, chart: play.chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
       outcome, over, payoff, range, result, sample, score, signed, start, turn,
     };
   }
   if (typeof document !== "undefined") {
-    document.querySelectorAll(".kuhn-table:not(.kuhn-ready)").forEach((root) => open(root, Math.random));
+    document.querySelectorAll("[data-game=kuhn]:not(.play-ready)").forEach((root) => open(root, Math.random));
   }
 })();

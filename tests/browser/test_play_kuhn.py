@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,26 +15,14 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from kuhn_page import leak, namespace
-from playwright.sync_api import Browser, Locator, Page, Route
+from playing import Table, at_random
+from playwright.sync_api import Browser
 
 import cfrlib as cfr
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "_build" / "html" / "book" / "play_kuhn.html"
 SCRIPT_TESTS = ROOT / "tests" / "pages" / "play_kuhn.test.js"
-# Math.random with a seed, so that the same cards are dealt in every run (mulberry32)
-SEEDED = """(() => {
-  let s = %d;
-  Math.random = () => {
-    s = (s + 0x6D2B79F5) | 0;
-    let t = Math.imul(s ^ (s >>> 15), 1 | s);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-})();"""
-
-Choose = Callable[[list[str]], str]
-
 game = cfr.games.KuhnPoker()
 
 
@@ -135,52 +122,14 @@ def test_script_under_node(tmp_path: Path) -> None:
 # ---- the built page --------------------------------------------------------------------------
 
 
-@dataclass
-class Table:
-    """The game in a browser, and what was seen of it."""
-
-    page: Page
-    faults: list[str] = field(default_factory=list)  # errors, and requests to other hosts
-    results: list[int] = field(default_factory=list)
-
-    def find(self, name: str) -> Locator:
-        return self.page.locator(f".kuhn-{name}")
-
-    def text(self, name: str) -> str:
-        return self.find(name).inner_text()
-
-    def actions(self) -> list[str]:
-        return [str(b.get_attribute("data-action")) for b in self.find("actions button").all()]
-
-    def click(self, action: str) -> None:
-        self.find(f"actions [data-action={action}]").click()
-
-    def press(self, action: str) -> None:
-        """Do the same by keyboard: from the focused button, or by its letter."""
-        focused = self.page.evaluate("document.activeElement.dataset.action || ''")
-        assert focused, "after a move the focus is on what can be done next"
-        letter = action[0] if action != "call" else "c"
-        self.page.keyboard.press("Enter" if focused == action else letter)
-
-    def play(self, hands: int, choose: Choose, keys: bool = False) -> None:
-        do = self.press if keys else self.click
-        for _ in range(hands):
-            while (actions := self.actions()) != ["next"]:
-                do(choose(actions))
-            self.results.append(self.said())
-            do("next")
+class KuhnTable(Table):
+    """Kuhn poker, and what its page knows of the reader."""
 
     def said(self) -> int:
         """Return the result of the hand as its last sentence tells it."""
-        won, chips = re.findall(r"ou (win|lose) (\d)", self.find("log li").last.inner_text())[
-            -1
-        ]
+        words = self.find("log li").last.inner_text()
+        won, chips = re.findall(r"ou (win|lose) (\d)", words)[-1]
         return int(chips) if won == "win" else -int(chips)
-
-    def number(self, name: str) -> float:
-        """Return a number of the score: hands, score, mean."""
-        entry = self.find("numbers > div").filter(has_text=name).locator("dd")
-        return float(entry.inner_text().split()[0].replace("−", "-"))
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the counts behind the reader's strategy."""
@@ -202,30 +151,8 @@ class Table:
         return float(str(self.find("leak table").get_attribute("data-leak")))
 
 
-def sit_down(browser: Browser, seed: int = 1, **options: Any) -> Table:
-    """Open the page in a fresh context that reaches files and nothing else."""
-    context = browser.new_context(**options)
-    table = Table(context.new_page())
-
-    def files_only(route: Route) -> None:
-        url = route.request.url
-        if url.startswith(("file:", "data:", "blob:")):
-            route.continue_()
-        else:
-            table.faults.append(url)
-            route.abort()
-
-    context.route("**/*", files_only)
-    table.page.on("pageerror", lambda error: table.faults.append(str(error)))
-    table.page.on("console", lambda m: m.type == "error" and table.faults.append(m.text))
-    table.page.add_init_script(SEEDED % seed)
-    table.page.goto(BUILT.as_uri())
-    return table
-
-
-def at_random(seed: int) -> Choose:
-    rng = np.random.default_rng(seed)
-    return lambda actions: actions[rng.integers(len(actions))]
+def sit_down(browser: Browser, seed: int = 1, **options: Any) -> KuhnTable:
+    return KuhnTable.open(browser, BUILT, seed, **options)
 
 
 def folds_kings(actions: list[str]) -> str:
@@ -234,7 +161,7 @@ def folds_kings(actions: list[str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def played(chromium: Browser) -> Iterator[Table]:
+def played(chromium: Browser) -> Iterator[KuhnTable]:
     """Return a table after sixty hands, half of them clicked, half typed."""
     table = sit_down(chromium)
     table.play(30, at_random(1))
@@ -244,7 +171,7 @@ def played(chromium: Browser) -> Iterator[Table]:
 
 
 @pytest.fixture
-def fresh(chromium: Browser) -> Iterator[Table]:
+def fresh(chromium: Browser) -> Iterator[KuhnTable]:
     table = sit_down(chromium)
     yield table
     table.page.context.close()
@@ -252,12 +179,12 @@ def fresh(chromium: Browser) -> Iterator[Table]:
 
 def test_embedded_table_is_what_cfrlib_computes() -> None:
     page = BeautifulSoup(BUILT.read_text("utf-8"), "html.parser")
-    script = page.select_one(".kuhn-table script[type='application/json']")
+    script = page.select_one(".play-table script[type='application/json']")
     assert script
     assert json.loads(script.get_text()) == namespace()["table"]
 
 
-def test_the_score_is_the_sum_of_the_results(played: Table) -> None:
+def test_the_score_is_the_sum_of_the_results(played: KuhnTable) -> None:
     assert played.number("hands") == len(played.results) == 60
     assert played.number("score") == sum(played.results)
     assert played.number("mean") == pytest.approx(np.mean(played.results), abs=0.005)
@@ -265,18 +192,18 @@ def test_the_score_is_the_sum_of_the_results(played: Table) -> None:
     assert f"± {half:.2f}" in played.text("numbers")
 
 
-def test_the_chart_says_what_it_shows(played: Table) -> None:
+def test_the_chart_says_what_it_shows(played: KuhnTable) -> None:
     words = str(played.find("chart").get_attribute("aria-label"))
     band = 1.96 * score(played.results)["sd"] * np.sqrt(60)
     assert f"{sum(played.results):+d}".replace("-", "−") + " after 60 hands" in words
     assert f"±{band:.1f}" in words
 
 
-def test_the_page_asks_nobody_and_reports_no_error(played: Table) -> None:
+def test_the_page_asks_nobody_and_reports_no_error(played: KuhnTable) -> None:
     assert played.faults == []
 
 
-def test_the_leak_is_the_gain_of_a_best_response(played: Table) -> None:
+def test_the_leak_is_the_gain_of_a_best_response(played: KuhnTable) -> None:
     counts = played.counts()
     assert len(counts) == 12
     visits = sum(sum(row.values()) for row in counts.values())
@@ -287,11 +214,11 @@ def test_the_leak_is_the_gain_of_a_best_response(played: Table) -> None:
     assert f"leaks {played.leak():.3f}" in played.text("leak")
 
 
-def test_the_next_move_has_the_focus(played: Table) -> None:
-    assert played.page.evaluate("document.activeElement.closest('.kuhn-actions') !== null")
+def test_the_next_move_has_the_focus(played: KuhnTable) -> None:
+    assert played.page.evaluate("document.activeElement.closest('.play-actions') !== null")
 
 
-def test_before_fifty_hands_the_page_says_how_many_are_left(fresh: Table) -> None:
+def test_before_fifty_hands_the_page_says_how_many_are_left(fresh: KuhnTable) -> None:
     fresh.play(49, at_random(3))
     assert "1 more" in fresh.text("leak")
     assert fresh.find("leak table").count() == 0
@@ -299,7 +226,7 @@ def test_before_fifty_hands_the_page_says_how_many_are_left(fresh: Table) -> Non
     assert fresh.find("leak table").count() == 1
 
 
-def test_folding_kings_costs(fresh: Table) -> None:
+def test_folding_kings_costs(fresh: KuhnTable) -> None:
     fresh.play(60, folds_kings)
     loss = namespace()["losses"](cfr.games.kuhn_equilibrium(game, 0.2))
     for infoset in ("K bet", "K check-bet"):
@@ -308,11 +235,11 @@ def test_folding_kings_costs(fresh: Table) -> None:
     assert "to fold at K" in fresh.text("leak")
 
 
-def set_alpha(table: Table, sixtieths: int) -> None:
-    table.page.locator(".kuhn-alpha input").fill(str(sixtieths))
+def set_alpha(table: KuhnTable, sixtieths: int) -> None:
+    table.page.locator(".play-alpha input").fill(str(sixtieths))
 
 
-def test_every_alpha_keeps_its_own_hand_and_score(fresh: Table) -> None:
+def test_every_alpha_keeps_its_own_hand_and_score(fresh: KuhnTable) -> None:
     fresh.play(5, at_random(4))
     here = fresh.text("status"), fresh.number("score")
     set_alpha(fresh, 20)
@@ -324,14 +251,14 @@ def test_every_alpha_keeps_its_own_hand_and_score(fresh: Table) -> None:
     assert fresh.number("hands") == 5
 
 
-def test_start_over_clears_the_score(fresh: Table) -> None:
+def test_start_over_clears_the_score(fresh: KuhnTable) -> None:
     fresh.play(3, at_random(6))
     fresh.find("restart").click()
     assert fresh.number("hands") == fresh.number("score") == 0
     assert "Hand 1" in fresh.text("status")
 
 
-def test_a_folded_card_is_shown_only_on_demand(fresh: Table) -> None:
+def test_a_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
     while fresh.actions() != ["next"] or "fold" not in fresh.text("log"):
         actions = fresh.actions()
         fresh.click("next" if actions == ["next"] else folds_kings(actions))
@@ -343,7 +270,7 @@ def test_a_folded_card_is_shown_only_on_demand(fresh: Table) -> None:
     assert f"They held the {name}." in fresh.text("status")
 
 
-def test_a_key_held_down_plays_once(fresh: Table) -> None:
+def test_a_key_held_down_plays_once(fresh: KuhnTable) -> None:
     fresh.find("actions button").first.focus()
     for _ in range(5):  # the second to fifth are repeats, as the key is never let go
         fresh.page.keyboard.down("Enter")

@@ -1,0 +1,107 @@
+// Tests of book/_static/play_coyote.js. What is right comes from cfrlib: pytest
+// (tests/browser/test_play_coyote.py) writes it into the file that COYOTE_FIXTURE names.
+"use strict";
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const test = require("node:test");
+
+const coyote = require(path.join(__dirname, "../../book/_static/play_coyote.js"));
+const { table, ends, leaks } = JSON.parse(fs.readFileSync(process.env.COYOTE_FIXTURE, "utf8"));
+
+// mulberry32: a small generator with a seed
+function seeded(seed) {
+  let s = seed;
+  return () => {
+    s = (s + 0x6d2b79f5) | 0;
+    let t = Math.imul(s ^ (s >>> 15), 1 | s);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+// within five standard errors
+function frequent(n, times, p, why) {
+  const gap = Math.abs(n - times * p), error = Math.sqrt(times * p * (1 - p));
+  assert.ok(gap <= 5 * error, `${why}: ${n} of ${times}, expected ${p}`);
+}
+
+// Play a hand as somebody who calls with this probability, whatever the cards.
+function handOf(call, seat, random) {
+  let hand = coyote.start(seat, table, random);
+  while (!coyote.over(hand)) {
+    assert.equal(coyote.turn(hand), seat, "the script stops only where the reader decides");
+    const raise = coyote.actions(hand, table).includes("raise") && random() >= call;
+    hand = coyote.act(hand, raise ? "raise" : "call", table, random);
+  }
+  return hand;
+}
+
+test("every end of the game pays what cfrlib says", () => {
+  assert.ok(ends.length > 1000);
+  for (const { cards, shown, declaration, total, utilities } of ends) {
+    assert.equal(coyote.total(shown), total);
+    for (const seat of [0, 1]) {
+      const hand = { cards, shown, seat, declaration, caller: declaration % 2, total };
+      assert.equal(coyote.result(hand), utilities[seat]);
+    }
+  }
+});
+
+test("cards are drawn as often as the deck has them, and gone ones are gone", () => {
+  const random = seeded(1), times = 40000, seen = {};
+  for (let k = 0; k < times; k++) {
+    const card = coyote.draw(table.deck, ["5", "?"], random);
+    seen[card] = (seen[card] || 0) + 1;
+  }
+  assert.equal(seen["?"], undefined);
+  for (const [card, n] of Object.entries(seen)) {
+    frequent(n, times, (table.deck[card] - (card === "5")) / 34, card);
+  }
+});
+
+test("the equilibrium plays its table, and a hand of '?' shows what it became", () => {
+  const random = seeded(2), asked = {}, called = {};
+  for (let k = 0; k < 20000; k++) {
+    const hand = handOf(0.1, k % 2, random);
+    if (hand.cards.includes("?")) {
+      assert.ok(!hand.shown.includes("?"));
+      assert.equal(hand.total, coyote.total(hand.shown));
+    } else assert.deepEqual(hand.shown, hand.cards);
+    const seen = hand.cards[hand.seat];
+    for (let d = 1 - hand.seat; d <= hand.declaration; d += 2) {
+      const end = d === hand.declaration;
+      if (end && hand.caller === hand.seat) break;
+      const key = `${seen}:${d}`;
+      asked[key] = (asked[key] || 0) + 1;
+      if (end) called[key] = (called[key] || 0) + 1;
+    }
+  }
+  for (const [key, times] of Object.entries(asked)) {
+    const [seen, d] = key.split(":"), p = table.calls[seen][d];
+    if (times * p * (1 - p) > 10) frequent(called[key] || 0, times, p, key);
+  }
+});
+
+test("what choices cost adds up to what a best response would gain", () => {
+  for (const { call, leak } of leaks) {
+    const random = seeded(3), costs = [];
+    for (let k = 0; k < 20000; k++) costs.push(coyote.cost(handOf(call, k % 2, random), table));
+    assert.ok(Math.min(...costs) >= 0);
+    const mean = costs.reduce((a, b) => a + b) / costs.length;
+    const error = Math.sqrt(costs.reduce((a, b) => a + (b - mean) ** 2, 0)) / costs.length;
+    assert.ok(Math.abs(mean - leak) <= 5 * error + 1e-4, `${call}: ${mean}, not ${leak}`);
+  }
+});
+
+test("the review tells every decision of the reader and no other", () => {
+  const random = seeded(4);
+  for (let k = 0; k < 500; k++) {
+    const hand = handOf(0.2, k % 2, random), rows = coyote.review(hand, table);
+    const own = hand.caller === hand.seat;
+    const raised = Array.from({ length: hand.declaration }, (_, d) => d % 2 === hand.seat);
+    assert.equal(rows.length, raised.filter(Boolean).length + (own ? 1 : 0));
+    assert.ok(rows.every((row) => row.declaration % 2 === hand.seat));
+    assert.equal(rows.filter((row) => row.action === "call").length, own ? 1 : 0);
+  }
+});
