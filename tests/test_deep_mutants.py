@@ -36,12 +36,17 @@ def no_mask(monkeypatch):
     monkeypatch.setattr(Learner, "__init__", init)
 
 
-def collect_with(monkeypatch, **parts):
-    """Compile `collect` anew with other parts."""
-    original = walks.collect.py_func
+def rebuilt(kernel, **parts):
+    """Compile a kernel anew with other parts."""
+    original = kernel.py_func
     assert parts.keys() <= set(original.__code__.co_names)  # else nothing would change
-    other = types.FunctionType(original.__code__, {**original.__globals__, **parts})
-    monkeypatch.setattr(deep_cfr, "collect", njit(other))
+    return njit(types.FunctionType(original.__code__, {**original.__globals__, **parts}))
+
+
+def collect_with(monkeypatch, **parts):
+    """Have walks looked back on with other parts."""
+    look_back = rebuilt(walks.look_back, **parts)
+    monkeypatch.setattr(deep_cfr, "collect", rebuilt(walks.collect, look_back=look_back))
 
 
 def mean_passed_up(monkeypatch):
