@@ -374,15 +374,17 @@ def test_two_players_are_solved_and_know_when_to_call(results):
     assert call[row, 5] == pytest.approx(0.4, abs=0.02)  # a mixed choice
 
 
-def test_with_three_players_regret_vanishes_and_nash_conv_does_not(results):
+def test_with_more_players_regret_vanishes_and_nash_conv_does_not(results):
     for run in results["runs"]:
         last = run["rows"][-1]
-        assert last["regret"] < 0.0025
         if run["players"] == 2:
             assert last["nash_conv"] == pytest.approx(last["regret"], rel=1e-3)
-        else:
+        elif run["players"] == 3:
             assert run["infosets"] == 15_768
-            assert last["nash_conv"] > 0.014
+            assert last["regret"] < 0.0025 < 0.014 < last["nash_conv"]
+        else:  # few iterations, so the regret is still on its way
+            assert run["infosets"] == 317_730
+            assert last["regret"] < last["nash_conv"] / 3
 
 
 def test_the_experiment_can_be_repeated(script, results):
