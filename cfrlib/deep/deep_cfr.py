@@ -33,7 +33,14 @@ import numpy.typing as npt
 
 from cfrlib import files, remote
 from cfrlib.batches import Known
-from cfrlib.deep.features import digest, hashed, legal_actions, observe
+from cfrlib.deep.features import (
+    check_digest,
+    digest,
+    hashed,
+    legal_actions,
+    observe,
+    sequences_of,
+)
 from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
 from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
 from cfrlib.deep.networks import Learner, Training, random_key
@@ -184,7 +191,7 @@ class DeepCFR(Run):
 
     def _set_up_whole(self, tree: Tree, features: npt.ArrayLike | None) -> None:
         """Prepare for a game that compiles: its networks answer for all infosets at once."""
-        self._legal = legal_actions(tree)
+        self._legal, self._sequences = legal_actions(tree), sequences_of(tree)
         self._actions = self._legal.shape[1]
         self._features, shown = (
             observe(tree, features, training.cell is not None)
@@ -415,13 +422,6 @@ class DeepCFR(Run):
         """Return which actions player i has, shape (infosets, actions)."""
         own: npt.NDArray[np.bool_] = (self._known.infosets.player == i)[:, None]
         return self._legal & own
-
-    @property
-    def _sequences(self) -> npt.NDArray[np.int64]:
-        """The sequence of every infoset and action."""
-        start = self._known.infosets.start.astype(np.int64)
-        sequences: npt.NDArray[np.int64] = start[:, None] + np.arange(self._actions)
-        return sequences
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -661,20 +661,14 @@ class DeepCFR(Run):
 
         header, arrays = files.read(path, RUN_FILE if whole else EXPLORED_FILE, form, check)
         name, parameters = header["sampling"]
-        advantage, strategy = (
-            Training(**{**each, "hidden": tuple(each["hidden"])}) for each in header["training"]
-        )
+        advantage, strategy = map(Training.restored, header["training"])
         self = cls(
             game, sampling=SCHEMES[name](**parameters), average=header["average"],
             advantage=advantage, strategy=strategy, features=features, lazy=not whole,
             actions=None if whole else header["actions"], jobs=jobs,
             **{option: header[option] for option in _OPTIONS},
         )  # fmt: skip
-        if self._given != header["features"]:
-            raise ValueError(
-                f"{path} holds a run with other features; load it with features=..., those it "
-                "was made with"
-            )
+        check_digest(path, self._given, header["features"])
         self._key = np.uint64(header["key"])
         self._reset()
         self._restore(header, arrays)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib import files
-from cfrlib.deep.features import digest, legal_actions, observe, sequences_of
+from cfrlib.deep.features import check_digest, digest, legal_actions, observe, sequences_of
 from cfrlib.deep.networks import Learner, Training, random_key
 from cfrlib.files import Arrays, Header, PathLike
 from cfrlib.game import Game
@@ -32,7 +32,7 @@ from cfrlib.mccfr import MCCFR
 from cfrlib.mccfr import RUN_FILE as TABLES
 from cfrlib.run import check_weight, deferred_interrupt
 from cfrlib.sampling import SCHEMES, Robust, Sampling
-from cfrlib.sequence import sequence_form
+from cfrlib.sequence import behavior, sequence_form
 from cfrlib.solution import DOUBLE, check_run
 from cfrlib.strategy import check_probabilities
 from cfrlib.tree import Floats
@@ -206,13 +206,10 @@ class DoubleNeural(MCCFR):
         return np.asarray(self._unit(n) * np.expm1(np.maximum(answers, 0.0)))
 
     def _match(self) -> None:
-        """Play by regret matching of the regrets, which are at least 0."""
-        table, legal = self._tables.table, self._legal
-        regret = np.where(legal, table.regret[np.where(legal, self._sequences, 0)], 0.0)
-        total = regret.sum(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore"):
-            sigma = np.where(total > 0, regret / total, 1.0 / legal.sum(axis=1, keepdims=True))
-        table.sigma[self._sequences[legal]] = sigma[legal]
+        """Play by regret matching: regrets are at least 0, so normalizing them does it."""
+        table, sigma = self._tables.table, np.empty(len(self._tables.table))
+        behavior(sequence_form(self.game).treeplexes, np.array(table.regret), sigma)
+        table.sigma[:] = sigma
 
     def _random(self, t: int, n: int) -> jax.Array:
         """Return the key of the training of network n in iteration t."""
@@ -289,18 +286,12 @@ class DoubleNeural(MCCFR):
 
         header, arrays = files.read(path, RUN_FILE, form, check)
         name, parameters = header["sampling"]
-        regret, strategy = (
-            Training(**{**each, "hidden": tuple(each["hidden"])}) for each in header["training"]
-        )
+        regret, strategy = map(Training.restored, header["training"])
         self = cls(
             game, sampling=SCHEMES[name](**parameters), batch=header["batch"], regret=regret,
             strategy=strategy, rehearse=header["rehearse"], features=features,
         )  # fmt: skip
-        if self._given != header["features"]:
-            raise ValueError(
-                f"{path} holds a run with other features; load it with features=..., those it "
-                "was made with"
-            )
+        check_digest(path, self._given, header["features"])
         self._unpack(header, arrays)
         self._met, self.losses = arrays["met"] > 0, header["losses"]
         self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]

@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.files import PathLike
 from cfrlib.tree import Tree
 
 Words: TypeAlias = npt.NDArray[np.int32]
@@ -156,6 +157,15 @@ def observe(
 def digest(features: Features) -> str:
     """Return what tells these features from others."""
     return hashlib.sha256(repr(features.shape).encode() + features.tobytes()).hexdigest()
+
+
+def check_digest(path: PathLike, given: str | None, saved: str | None) -> None:
+    """Refuse a run of other features than those given now."""
+    if given != saved:
+        raise ValueError(
+            f"{path} holds a run with other features; load it with features=..., those it was "
+            "made with"
+        )
 
 
 def legal_actions(tree: Tree) -> npt.NDArray[np.bool_]:

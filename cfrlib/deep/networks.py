@@ -186,6 +186,11 @@ class Training:
                 'attention is over the states of a cell; choose cell="gru" or cell="lstm"'
             )
 
+    @classmethod
+    def restored(cls, saved: dict[str, Any]) -> Training:
+        """Return what the header of a file holds, where tuples have become lists."""
+        return cls(**{**saved, "hidden": tuple(saved["hidden"])})
+
     @property
     def architecture(self) -> Architecture:
         """What the network is made of."""
