@@ -1,0 +1,162 @@
+"""Hanafuda, the flower cards, and what captured cards are worth in Koi-Koi."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+KINDS = ("light", "animal", "ribbon", "plain")
+MONTHS = (
+    "Pine", "Plum", "Cherry", "Wisteria", "Iris", "Peony",
+    "Clover", "Pampas", "Mum", "Maple", "Willow", "Paulownia",
+)  # fmt: skip
+
+
+class Card(NamedTuple):
+    """A card of the deck.
+
+    Parameters
+    ----------
+    name : str
+        What it shows, in one word: ``"Moon"``, ``"Pine-poem"``, ``"Pine-1"``.
+    month : int
+        From 1 to 12; cards of a month match.
+    kind : str
+        ``"light"``, ``"animal"``, ``"ribbon"`` or ``"plain"``.
+
+    Examples
+    --------
+    >>> DECK[0]
+    Card(name='Crane', month=1, kind='light')
+    """
+
+    name: str
+    month: int
+    kind: str
+
+
+def _month(month: int, *special: str, plain: int = 2) -> list[Card]:
+    """Return the cards of a month, named ``kind:name``, and its plain ones."""
+    named = [pair.split(":") for pair in special]
+    flower = MONTHS[month - 1]
+    return [Card(name, month, kind) for kind, name in named] + [
+        Card(f"{flower}-{n}", month, "plain") for n in range(1, plain + 1)
+    ]
+
+
+DECK: tuple[Card, ...] = (
+    *_month(1, "light:Crane", "ribbon:Pine-poem"),
+    *_month(2, "animal:Warbler", "ribbon:Plum-poem"),
+    *_month(3, "light:Curtain", "ribbon:Cherry-poem"),
+    *_month(4, "animal:Cuckoo", "ribbon:Wisteria-ribbon"),
+    *_month(5, "animal:Bridge", "ribbon:Iris-ribbon"),
+    *_month(6, "animal:Butterflies", "ribbon:Peony-blue"),
+    *_month(7, "animal:Boar", "ribbon:Clover-ribbon"),
+    *_month(8, "light:Moon", "animal:Geese"),
+    *_month(9, "animal:Sake", "ribbon:Mum-blue"),
+    *_month(10, "animal:Deer", "ribbon:Maple-blue"),
+    *_month(11, "light:Rain-man", "animal:Swallow", "ribbon:Willow-ribbon", plain=1),
+    *_month(12, "light:Phoenix", plain=3),
+)
+
+
+def named(kind: str) -> tuple[str, ...]:
+    """Return the names of all cards of a kind.
+
+    Examples
+    --------
+    >>> named("light")
+    ('Crane', 'Curtain', 'Moon', 'Rain-man', 'Phoenix')
+    """
+    return tuple(card.name for card in DECK if card.kind == kind)
+
+
+class Yaku(NamedTuple):
+    """A combination of captured cards that scores.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    cards : tuple of str
+        The cards that count. A card named once counts once, however many copies one holds.
+    need : int
+        How many of them make it.
+    points : int
+        What it is then worth.
+    more : tuple of str
+        Each of these cards beyond `need` adds one point; `cards` are among them.
+    replaces : tuple of str
+        Names of yaku that do not count beside it.
+
+    Examples
+    --------
+    >>> pair = Yaku("hanami", ("Curtain", "Sake"), 2, 5)
+    >>> pair.worth(Counter(["Sake", "Moon", "Curtain"]))
+    5
+    """
+
+    name: str
+    cards: tuple[str, ...]
+    need: int
+    points: int
+    more: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+
+    def worth(self, pile: Mapping[str, int]) -> int:
+        """Return its points in a pile, given as numbers of cards; 0 if it is not made."""
+        if _held(self.cards, pile) < self.need:
+            return 0
+        return self.points + max(0, _held(self.more, pile) - self.need)
+
+
+def _held(cards: tuple[str, ...], pile: Mapping[str, int]) -> int:
+    """Return how many of the cards lie in the pile."""
+    return sum(min(n, pile.get(card, 0)) for card, n in Counter(cards).items())
+
+
+_LIGHTS, _ANIMALS, _RIBBONS = named("light"), named("animal"), named("ribbon")
+_DRY = tuple(card for card in _LIGHTS if card != "Rain-man")
+_PLAIN = (*named("plain"), "Sake")  # the sake cup counts as an animal and as a plain card
+_POEMS = ("Pine-poem", "Plum-poem", "Cherry-poem")
+_BLUE = ("Peony-blue", "Mum-blue", "Maple-blue")
+
+YAKU: tuple[Yaku, ...] = (
+    Yaku("goko", _LIGHTS, 5, 10, replaces=("shiko", "ame-shiko", "sanko")),
+    Yaku("shiko", _DRY, 4, 8, replaces=("ame-shiko", "sanko")),
+    Yaku("ame-shiko", _LIGHTS, 4, 7, replaces=("sanko",)),
+    Yaku("sanko", _DRY, 3, 5),
+    Yaku("hanami", ("Curtain", "Sake"), 2, 5),
+    Yaku("tsukimi", ("Moon", "Sake"), 2, 5),
+    Yaku("inoshikacho", ("Boar", "Deer", "Butterflies"), 3, 5, _ANIMALS, ("tane",)),
+    Yaku("akatan-aotan", _POEMS + _BLUE, 6, 10, _RIBBONS, ("akatan", "aotan", "tan")),
+    Yaku("akatan", _POEMS, 3, 5, _RIBBONS, ("tan",)),
+    Yaku("aotan", _BLUE, 3, 5, _RIBBONS, ("tan",)),
+    Yaku("tane", _ANIMALS, 5, 1, _ANIMALS),
+    Yaku("tan", _RIBBONS, 5, 1, _RIBBONS),
+    Yaku("kasu", _PLAIN, 10, 1, _PLAIN),
+)
+
+
+def made(pile: Iterable[str], yaku: Sequence[Yaku] = YAKU) -> dict[str, int]:
+    """Return the yaku that a pile of captured cards makes, and the points of each.
+
+    Parameters
+    ----------
+    pile : iterable of str
+        Names of cards.
+    yaku : sequence of Yaku
+        The rules: the book's, if left out.
+
+    Examples
+    --------
+    >>> made(["Sake", "Moon", "Curtain", "Crane"])
+    {'sanko': 5, 'hanami': 5, 'tsukimi': 5}
+    >>> made(["Boar", "Deer", "Butterflies", "Geese", "Sake"])
+    {'inoshikacho': 7}
+    """
+    counts = Counter(pile)
+    worth = {y.name: y.worth(counts) for y in yaku}
+    gone = {name for y in yaku if worth[y.name] for name in y.replaces}
+    return {name: points for name, points in worth.items() if points and name not in gone}
