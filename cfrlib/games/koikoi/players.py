@@ -31,7 +31,7 @@ from cfrlib.games.koikoi.simulator import (
 )
 from cfrlib.run import whole_number
 from cfrlib.sampling import LINE, State, begin, new_key, uniform
-from cfrlib.sequence import kernel, lean
+from cfrlib.sequence import inner, kernel
 
 RANDOM, GREEDY, SEARCHING = 0, 1, 2
 CALLS = ("stop", "koi", "rule")
@@ -50,7 +50,7 @@ class Style(NamedTuple):
     value: Numbers
 
 
-@lean
+@inner
 def gain(rounds: Rounds, r: int, taken: np.uint64, table: Table, style: Style) -> int:
     """Return what a greedy player thinks of capturing these cards."""
     i = rounds.player[r]
@@ -62,7 +62,7 @@ def gain(rounds: Rounds, r: int, taken: np.uint64, table: Table, style: Style) -
     return total
 
 
-@lean
+@inner
 def promise(rounds: Rounds, r: int, card: int, table: Table, style: Style) -> int:
     """Return what a greedy player thinks of playing a card, or of matching it with this one."""
     if rounds.stage[r] == PLAY:
@@ -78,7 +78,7 @@ def promise(rounds: Rounds, r: int, card: int, table: Table, style: Style) -> in
     return promised
 
 
-@lean
+@inner
 def calls(rounds: Rounds, r: int, style: Style) -> bool:
     """Return whether a greedy player calls koi-koi."""
     i = rounds.player[r]
@@ -88,7 +88,7 @@ def calls(rounds: Rounds, r: int, style: Style) -> bool:
     return style.call == ALWAYS_KOI
 
 
-@lean
+@inner
 def choose_simply(rounds: Rounds, r: int, table: Table, style: Style, state: State) -> int:
     """Return the action of a random or a greedy player."""
     actions = legal(rounds, r, table)
@@ -107,7 +107,7 @@ def choose_simply(rounds: Rounds, r: int, table: Table, style: Style, state: Sta
     return best
 
 
-@lean
+@inner
 def play_out(
     rounds: Rounds, r: int, table: Table, first: Style, second: Style, state: State
 ) -> int:
@@ -119,7 +119,7 @@ def play_out(
     return paid
 
 
-@lean
+@inner
 def copy(source: Rounds, r: int, target: Rounds, s: int) -> None:
     """Make round s of the target equal to round r of the source."""
     for i in range(2):
@@ -133,7 +133,7 @@ def copy(source: Rounds, r: int, target: Rounds, s: int) -> None:
         target.order[s, c] = source.order[r, c]
 
 
-@lean
+@inner
 def imagine(rounds: Rounds, r: int, table: Table, state: State) -> None:
     """Deal the cards that whoever chooses in round r has not seen once more, at random."""
     other = 1 - rounds.player[r]
@@ -154,7 +154,7 @@ def imagine(rounds: Rounds, r: int, table: Table, state: State) -> None:
     rounds.hands[r, other] = hand
 
 
-@lean
+@inner
 def search(
     rounds: Rounds, r: int, table: Table, style: Style, spare: Rounds, totals: Numbers,
     state: State,

@@ -13,7 +13,7 @@ from cfrlib.game import Action
 from cfrlib.games.koikoi.rules import KOI, STOP, KoiKoi, Position
 from cfrlib.run import whole_number
 from cfrlib.sampling import LINE, State, begin, new_key, uniform
-from cfrlib.sequence import kernel, lean
+from cfrlib.sequence import inner, kernel, lean
 
 Bits: TypeAlias = npt.NDArray[np.uint64]  # sets of cards: card c is the bit 2^c
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -153,13 +153,13 @@ def lowest(cards: np.uint64) -> int:
     return card
 
 
-@lean
+@inner
 def without_lowest(cards: np.uint64) -> np.uint64:
     """Return the set without its first card."""
     return cards & (cards - uint64(1))
 
 
-@lean
+@inner
 def nth(cards: np.uint64, n: int) -> int:
     """Return card number n of a set, counted from 0."""
     for _ in range(n):
@@ -171,7 +171,7 @@ def nth(cards: np.uint64, n: int) -> int:
 # ---- the rules -------------------------------------------------------------------------------
 
 
-@lean
+@inner
 def held(pile: np.uint64, table: Table, start: int, stop: int) -> int:
     """Return how many cards of these lots a pile has."""
     n = 0
@@ -194,7 +194,7 @@ def worth(pile: np.uint64, table: Table) -> int:
     return total
 
 
-@lean
+@inner
 def payment(points: int, called: bool, table: Table) -> int:
     """Return what points are paid, given whether the opponent has called koi-koi."""
     if points >= table.double_at:
@@ -202,7 +202,7 @@ def payment(points: int, called: bool, table: Table) -> int:
     return points * table.koi_factor if called else points
 
 
-@lean
+@inner
 def different(cards: np.uint64, table: Table) -> np.uint64:
     """Return the set with one card of each look."""
     kept, rest = cards, cards
@@ -214,7 +214,7 @@ def different(cards: np.uint64, table: Table) -> np.uint64:
     return kept
 
 
-@lean
+@inner
 def legal(rounds: Rounds, r: int, table: Table) -> np.uint64:
     """Return the actions of whoever chooses in round r; none if it is over."""
     actions: np.uint64 = uint64(0)
@@ -227,7 +227,7 @@ def legal(rounds: Rounds, r: int, table: Table) -> np.uint64:
     return actions
 
 
-@lean
+@inner
 def deal(rounds: Rounds, r: int, table: Table, state: State) -> None:
     """Shuffle and deal round r, again while the deal is special and to be made again."""
     cards = rounds.order.shape[1]
@@ -246,7 +246,7 @@ def deal(rounds: Rounds, r: int, table: Table, state: State) -> None:
         rounds.stage[r], rounds.paid[r] = OVER, paid
 
 
-@lean
+@inner
 def spread(rounds: Rounds, r: int, table: Table) -> None:
     """Give the first cards of the deck to the players and the field."""
     for i in range(2):
@@ -265,7 +265,7 @@ def spread(rounds: Rounds, r: int, table: Table) -> None:
     rounds.paid[r] = 0
 
 
-@lean
+@inner
 def judge(rounds: Rounds, r: int, table: Table) -> int:
     """Return what a special deal pays player 0 at once, REDEAL, or NEVER if it is none."""
     if table.special == NEVER:
@@ -280,7 +280,7 @@ def judge(rounds: Rounds, r: int, table: Table) -> int:
     return table.special * (int(first) - int(second))
 
 
-@lean
+@inner
 def four_alike(cards: np.uint64, table: Table) -> bool:
     """Return whether four cards share a month."""
     while cards:
@@ -291,7 +291,7 @@ def four_alike(cards: np.uint64, table: Table) -> bool:
     return False
 
 
-@lean
+@inner
 def lucky(hand: np.uint64, table: Table) -> bool:
     """Return whether a hand has four cards of a month, or four pairs and no more."""
     pairs = 0
@@ -306,7 +306,7 @@ def lucky(hand: np.uint64, table: Table) -> bool:
     return pairs == 4 and size(hand) == 8
 
 
-@lean
+@inner
 def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
     """Let whoever chooses in round r do so: a card, or at a call STOPPING or CALLING."""
     i = rounds.player[r]
@@ -331,7 +331,7 @@ def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
         count(rounds, r, table)
 
 
-@lean
+@inner
 def lay(rounds: Rounds, r: int, card: int, table: Table) -> bool:
     """Lay an open card on the field; return whether it is settled what it captures."""
     matching = rounds.field[r] & table.month[card]
@@ -344,7 +344,7 @@ def lay(rounds: Rounds, r: int, card: int, table: Table) -> bool:
     return settled
 
 
-@lean
+@inner
 def take(rounds: Rounds, r: int, card: int, taken: np.uint64) -> bool:
     """Capture these cards with the open card; without any, leave it on the field."""
     if taken:
@@ -356,7 +356,7 @@ def take(rounds: Rounds, r: int, card: int, taken: np.uint64) -> bool:
     return True
 
 
-@lean
+@inner
 def count(rounds: Rounds, r: int, table: Table) -> None:
     """End a turn: more points than before must be paid, or bet on."""
     i = rounds.player[r]
@@ -371,7 +371,7 @@ def count(rounds: Rounds, r: int, table: Table) -> None:
         rounds.stage[r] = CALL
 
 
-@lean
+@inner
 def hand_over(rounds: Rounds, r: int) -> None:
     """Give the turn to the other player, if there is a card to play."""
     other = 1 - rounds.player[r]
@@ -380,7 +380,7 @@ def hand_over(rounds: Rounds, r: int) -> None:
     rounds.stage[r] = PLAY if rounds.hands[r, other] else OVER
 
 
-@lean
+@inner
 def pay(rounds: Rounds, r: int, table: Table) -> None:
     """End the round: whoever's turn it is gets the points."""
     i = rounds.player[r]
