@@ -3,7 +3,7 @@
 A drawing stands by itself: it has its own paper and a frame that shows on light and on dark
 pages, refers to nothing outside it, and has no ids, so that many can share a page. Most
 shapes are strokes: a dotted circle with round caps is a blossom, a dotted line is a spray of
-flowers. That keeps a card near one kilobyte.
+flowers. That keeps most cards near one and a half kilobytes.
 
 All coordinates are those of a card 60 wide and 96 high. Its upper left corner, 14 wide and 26
 high, belongs to the index: the month's number, and a mark of the kind that differs by shape
@@ -61,7 +61,8 @@ def _fill(color: str, d: str, edge: str = "") -> str:
 def _line(color: str, width: float, d: str, dash: str = "", flat: bool = False) -> str:
     dashed = f' stroke-dasharray="{dash}"' if dash else ""
     cap = ' stroke-linecap="butt"' if flat else ""
-    return f'<path stroke="{color}" stroke-width="{width:g}"{dashed}{cap} d="{_tight(d)}"/>'
+    thick = f' stroke-width="{width:g}"' if width != 1 else ""
+    return f'<path stroke="{color}"{thick}{dashed}{cap} d="{_tight(d)}"/>'
 
 
 def _disc(color: str, x: float, y: float, r: float) -> str:
@@ -184,7 +185,7 @@ def _clover(*stems: str) -> str:
     )
 
 
-def _pampas(*plumes: Lens) -> str:
+def _pampas(*plumes: Lens, color: str = TAN) -> str:
     """Return grass, each from a place on the hill, leaning so far, so high."""
     stalks = heads = ""
     for x, y, lean, high in plumes:
@@ -196,7 +197,7 @@ def _pampas(*plumes: Lens) -> str:
         heads += (
             f"{s * 8} -11m{s * -8} 11q{s * 4} -8 {s * 11} -7m{s * -11} 7q{s * 4} -4 {s * 10} -1"
         )
-    return _line(BROWN, 1, stalks) + _line(TAN, 2, heads)
+    return _line(BROWN, 1, stalks) + _line(color, 2, heads)
 
 
 def _hill(color: str, grass: str) -> str:
@@ -298,7 +299,7 @@ _CRANE = (
 )
 _WARBLER = _at(
     31,
-    42,
+    51,
     _lenses(FOREST, 0.2, (-5, 2, 155, 15), (-5, 3, 168, 14))
     + _fill("#793", "M-9 4C-8-5 2-11 8-7C12-4 10 4 4 7C-2 9-8 8-9 4Z")
     + _fill(CREAM, "M10-3C11 3 6 7 0 8C5 5 7 1 10-3Z")
@@ -450,8 +451,8 @@ _SCENES: dict[str, str] = {
     + _pine((24, 30), (4, 52), (30, 64), (5, 86)),
     "Pine-2": _line(BROWN, 3, "M26 95Q40 78 28 64T30 34")
     + _pine((15, 34), (30, 52), (3, 62), (26, 84)),
-    "Warbler": _line(BROWN, 3, "M59 90Q40 84 34 70T10 56M34 70L50 60L54 46")
-    + _plum((14, 74), (46, 76), (49, 20), (27, 86))
+    "Warbler": _line(BROWN, 3, "M59 90Q40 84 34 70T10 56M34 70L50 60L54 46M59 8L45 20L29 16")
+    + _plum((13, 74), (54, 45), (45, 20), (30, 15), (27, 86), (46, 83))
     + _WARBLER,
     "Plum-poem": _line(BROWN, 3, _PLUM_TREE)
     + _plum((12, 60), (50, 42), (49, 70), (17, 82), (48, 20))
@@ -476,10 +477,17 @@ _SCENES: dict[str, str] = {
     "Cherry-poem": _line(BROWN, 2.4, "M59 14Q36 22 8 60M44 20Q52 50 48 78")
     + _cherry((49, 15), (13, 46), (49, 42), (13, 66), (50, 62), (17, 86), (48, 84))
     + _POEM,
-    "Cherry-1": _line(BROWN, 2.4, "M59 40Q30 46 14 90M40 45Q30 30 32 10")
+    "Cherry-1": _line(
+        BROWN,
+        2.4,
+        "M59 40Q30 46 14 90M40 45Q30 30 32 10M40 44L50 22M35 38L23 32M42 43L50 60M20 72L16 56"
+        "M24 63L32 62",
+    )
     + _lenses(GREEN, 0.4, (30, 60, 30, 14), (20, 76, 20, 13))
     + _cherry((32, 14), (49, 22), (23, 32), (40, 42), (16, 56), (32, 62), (14, 82), (50, 60)),
-    "Cherry-2": _line(BROWN, 2.4, "M4 90Q30 70 56 74M26 78Q32 50 48 30")
+    "Cherry-2": _line(
+        BROWN, 2.4, "M4 90Q30 70 56 74M26 78Q32 50 48 30M31 60L16 46M41 40L28 20M30 77L34 86"
+    )
     + _lenses(GREEN, 0.4, (36, 50, 180, 14), (44, 74, 40, 13))
     + _cherry((47, 26), (28, 20), (41, 45), (16, 46), (28, 66), (49, 70), (11, 82), (34, 86)),
     "Cuckoo": _wisteria((22, 8, 26), (40, 6, 40), (53, 8, 22)) + _CUCKOO,
@@ -521,7 +529,7 @@ _SCENES: dict[str, str] = {
     "Clover-2": _clover("M20 95Q20 40 40 10", "M24 95Q34 56 54 42", "M16 95Q10 60 14 36"),
     "Moon": _RED_SKY
     + _disc(PAPER, 36, 32, 20)
-    + _pampas((8, 77, 2, 24), (15, 73, 2, 14), (45, 69, 2, 16), (52, 73, -2, 22))
+    + _pampas((6, 78, 2, 28), (11, 75, 2, 16), (46, 70, 1, 12), (50, 72, 2, 26), color=CREAM)
     + _hill(INK, TAN),
     "Geese": _goose(42, 18) + _goose(26, 34) + _goose(44, 48) + _hill(WINE, ORANGE),
     "Pampas-1": _pampas(
