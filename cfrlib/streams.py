@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
+from cfrlib.sequence import kernel as loop
 from cfrlib.sequence import lean as kernel
 
 State: TypeAlias = npt.NDArray[np.uint64]  # the first of them: the rest fills a cache line
@@ -51,3 +52,29 @@ def new_key(seed: int | np.random.SeedSequence | None) -> np.uint64:
     if not isinstance(seed, np.random.SeedSequence):
         seed = np.random.SeedSequence(seed)
     return np.uint64(seed.generate_state(1, np.uint64)[0])
+
+
+def uniforms(
+    key: np.uint64, t: npt.NDArray[np.int64], number: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return one random number in [0, 1) for each pair of a time and a number.
+
+    Examples
+    --------
+    >>> u = uniforms(np.uint64(1), np.array([0, 0, 5]), np.array([3, 4, 3]))
+    >>> bool(((u >= 0) & (u < 1)).all()), len(set(u.tolist()))
+    (True, 3)
+    """
+    out, state = np.empty(len(number)), np.zeros(LINE, np.uint64)
+    _uniforms(key, t, number, state, out)
+    return out
+
+
+@loop
+def _uniforms(
+    key: np.uint64, t: npt.NDArray[np.int64], number: npt.NDArray[np.int64], state: State,
+    out: npt.NDArray[np.float64],
+) -> None:  # fmt: skip
+    for n in range(len(number)):
+        begin(state, key, t[n], 0, number[n])
+        out[n] = uniform(state)
