@@ -29,6 +29,7 @@ from cfrlib.batches import (
 )
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.sampling import FIRST, RHO, P, draw_chance, draw_rest, locate
+from cfrlib.sequence import inner
 from cfrlib.sequence import lean as kernel
 from cfrlib.streams import State, begin, uniform
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints
@@ -165,7 +166,7 @@ def draw_scenario(state: State, delta: float) -> bool:
     return delta > 0.0 and uniform(state) < delta
 
 
-@kernel
+@inner
 def draw_aimed(state: State, aim: Records, start: int, stop: int) -> int:
     """Return one of the children start … stop - 1 of a chance event that are not OUT."""
     start = locate(aim, uniform(state) * aim[stop - 1].cumulative, start, stop)
@@ -191,6 +192,7 @@ def descend(
     It is the end of the game, or a history whose rules have not been asked yet, or the path is
     full.
     """
+    k = int(k)  # else `step` is compiled for the constant, too
     while (
         nodes[path[k].node].player != TERMINAL
         and nodes[path[k].node].player != UNKNOWN
@@ -201,7 +203,7 @@ def descend(
     return k
 
 
-@kernel
+@inner
 def step(
     nodes: Records, infosets: Records, table: Records, aim: Records, epsilon: float,
     targeted: bool, i: int, path: Records, scratch: Floats, state: State, k: int,
@@ -233,7 +235,7 @@ def step(
     f.others = e.others if h.player == i else e.others * f.p
 
 
-@kernel
+@inner
 def weigh(
     table: Records, aim: Records, epsilon: float, own: bool, restricted: bool, start: int,
     first: int, n: int, scratch: Floats,

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.regret import discount
 from cfrlib.sampling import ENTRY, ROWS, SEQUENCE, Scheme, descend, enter, evaluate
+from cfrlib.sequence import inner
 from cfrlib.sequence import lean as kernel
 from cfrlib.streams import LINE, State, begin
 from cfrlib.tree import Floats, Ints
@@ -236,7 +237,7 @@ def ascend(
     count[1] += n
 
 
-@kernel
+@inner
 def touch(sums: Records, count: Counts, I: int) -> None:
     """Note that infoset I has sums in this lane."""
     if not sums[I].is_touched:
@@ -245,7 +246,7 @@ def touch(sums: Records, count: Counts, I: int) -> None:
         count[0] += 1
 
 
-@kernel
+@inner
 def forget(infosets: Records, gain: Floats, sums: Records, told: Floats, I: int) -> None:
     """Set the sums of a lane at infoset I back to 0."""
     sums[I].is_touched, sums[I].mass = False, 0.0
@@ -263,7 +264,7 @@ def clear(infosets: Records, gain: Floats, sums: Records, told: Floats, count: C
     count[0] = count[1] = 0
 
 
-@kernel
+@inner
 def add(
     infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, to: int,
     lane: int,
@@ -357,7 +358,7 @@ def take_up(
     count[0, 0] = count[0, 1] = 0
 
 
-@kernel
+@inner
 def sort_touched(sums: Records, n: int) -> None:
     """Bring the touched infosets into order: a player's earlier ones first (Shell's sort)."""
     gap = n // 2
@@ -371,7 +372,7 @@ def sort_touched(sums: Records, n: int) -> None:
         gap //= 2
 
 
-@kernel
+@inner
 def own_mass(
     infosets: Records, owner: Ints, table: Records, memory: Records, weights: float, rule: int,
     I: int, mass: float,
@@ -391,7 +392,7 @@ def own_mass(
     return mass
 
 
-@kernel
+@inner
 def add_plans(
     infosets: Records, owner: Ints, table: Records, memory: Records, i: int, weight: float
 ) -> None:
@@ -405,7 +406,7 @@ def add_plans(
                 table[q].total += weight * reach * table[q].sigma
 
 
-@kernel
+@inner
 def add_regrets(
     infosets: Records, table: Records, memory: Records, ledger: Records, settings: Settings,
     gain: Floats, I: int,
@@ -429,14 +430,14 @@ def add_regrets(
     m.positive, m.negative = b.positive_now, b.negative_now
 
 
-@kernel
+@inner
 def overdue(now: float, then: float) -> float:
     """Return the product of the discounts between two sums of their logarithms."""
     product: float = np.exp(now - then) if now != then else 1.0
     return product
 
 
-@kernel
+@inner
 def learn(infosets: Records, baseline: Floats, told: Floats, I: int, decay: float) -> None:
     """Move the baselines at one infoset toward the mean of what the walks told."""
     for i in range(len(baseline)):
@@ -462,16 +463,12 @@ def iterate(
                 nodes, utility, infosets, table, baseline, settings, walk, scratch, state,
                 gain, sums, told, counts, t, i, 0, 1,
             )  # fmt: skip
-            if settings.alternating:
+            if settings.alternating or i == players - 1:  # compiled once: it is the longest
+                whose = i if settings.alternating else -1
                 take_up(
                     infosets, owner, table, memory, ledger, baseline, settings, gain, sums,
-                    told, counts, i,
+                    told, counts, whose,
                 )  # fmt: skip
-        if not settings.alternating:
-            take_up(
-                infosets, owner, table, memory, ledger, baseline, settings, gain, sums, told,
-                counts, -1,
-            )  # fmt: skip
         close_iteration(ledger, t)
 
 

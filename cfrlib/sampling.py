@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.game import Game
+from cfrlib.sequence import inner
 from cfrlib.sequence import lean as kernel
 from cfrlib.streams import State, uniform
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree
@@ -149,7 +150,7 @@ def find_sampling(sampling: str | Sampling) -> Sampling:
     return SAMPLINGS[sampling]
 
 
-@kernel
+@inner
 def locate(records: Records, u: float, start: int, stop: int) -> int:
     """Return the first of the records start … stop - 1 with u < cumulative, or the last."""
     while stop - start > 1:
@@ -161,7 +162,7 @@ def locate(records: Records, u: float, start: int, stop: int) -> int:
     return start
 
 
-@kernel
+@inner
 def draw_chance(state: State, nodes: Records, start: int, stop: int) -> int:
     """Return one of the children start … stop - 1 of a chance event."""
     start = locate(nodes, uniform(state), start, stop)
@@ -170,7 +171,7 @@ def draw_chance(state: State, nodes: Records, start: int, stop: int) -> int:
     return start
 
 
-@kernel
+@inner
 def draw_action(state: State, table: Records, start: int, stop: int) -> int:
     """Return one of the sequences start … stop - 1 of an infoset, drawn from σ."""
     u, q = uniform(state), start
@@ -182,7 +183,7 @@ def draw_action(state: State, table: Records, start: int, stop: int) -> int:
     return q
 
 
-@kernel
+@inner
 def draw_rest(state: State, scratch: Floats, actions: int, left: float) -> int:
     """Return one of the actions not drawn yet, whose probabilities sum to `left`."""
     u, a = uniform(state) * left, 0
@@ -224,7 +225,7 @@ def include(scratch: Floats, n: int, k: int) -> None:
         include_subsets(p, n, k, rho, scratch[FIRST], scratch[SUM])
 
 
-@kernel
+@inner
 def include_subsets(
     p: Floats, n: int, k: int, rho: Floats, first: Floats, inside: Floats
 ) -> None:
@@ -395,7 +396,7 @@ def descend(
     Both are equal at the end of the walk. Otherwise entry k is a history whose rules have not
     been asked yet, or the room for entries is used up.
     """
-    known = True
+    k, n, known = int(k), int(n), True  # int: else `choose` is compiled for constants, too
     while known and k < n:
         e = walk[k]
         h = nodes[e.node]
@@ -427,7 +428,7 @@ def descend(
     return k, n
 
 
-@kernel
+@inner
 def choose(
     start: int, child: int, actions: int, table: Records, scheme: Scheme, walk: Records,
     scratch: Floats, state: State, k: int, n: int,
@@ -453,7 +454,7 @@ def choose(
             enter(walk[n + j], child + a, rho, e.weight / rho, e.drawn * rho)
 
 
-@kernel
+@inner
 def evaluate(
     nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
     i: int, walk: Records, k: int,

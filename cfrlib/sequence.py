@@ -20,29 +20,47 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from numba.core.registry import CPUDispatcher
 
 from cfrlib.game import Game
 from cfrlib.tree import TERMINAL, Floats, Tree, compile
 
 # How kernels are compiled: once per machine, and without a test for zero at each division.
-kernel = njit(cache=True, error_model="numpy", nogil=True)
+_PLAIN: dict[str, Any] = {
+    "cache": True,
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cfunc_wrapper": True,  # nobody calls them from C
+}
+kernel = njit(**_PLAIN)
 
 # The same for kernels that call each other at every step of a walk. They are compiled into one
 # piece, and may not make arrays, so that Numba need not count references to those they are
 # given: both would cost more per call than the step that is computed.
-lean: Any = njit(cache=True, error_model="numpy", nogil=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]
+_LEAN = {**_PLAIN, "forceinline": True, "_nrt": False}
+lean: Any = njit(**_LEAN)
 
-# The same for those that only kernels call: Python has no way in (a call from there crashes),
-# which is half of what there is to compile where a kernel is given many arrays.
-inner: Any = njit(
-    cache=True,
-    error_model="numpy",
-    nogil=True,
-    forceinline=True,
-    _nrt=False,
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-)  # type: ignore[call-overload]
+
+class Inner(CPUDispatcher):
+    """A kernel that Python has no way in to: a call from there would crash."""
+
+    def __call__(self, *args: Any) -> Any:
+        """Refuse, in place of the crash."""
+        name = self.py_func.__name__
+        raise TypeError(f"only kernels call {name}; from Python, call {name}.py_func")
+
+
+def inner(function: Any) -> Any:
+    """Compile like `lean` what only kernels call.
+
+    The way in from Python is a good part of what there is to compile for a short kernel that
+    is given many arrays.
+    """
+    compiled = njit(**{**_LEAN, "no_cpython_wrapper": True})(function)
+    if isinstance(compiled, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
+        compiled.__class__ = Inner
+    return compiled
+
 
 # Numba need not ask whether an unsigned index counts from the end of an array.
 Indices: TypeAlias = npt.NDArray[np.uint32]

@@ -25,6 +25,7 @@ from cfrlib import (
     External,
     Outcome,
     Robust,
+    aiming,
     batches,
     inclusion_probabilities,
     sampling,
@@ -33,7 +34,7 @@ from cfrlib import (
 from cfrlib.explored import NODE
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.sampling import RHO, P
-from cfrlib.sequence import sequence_form
+from cfrlib.sequence import Inner, sequence_form
 
 EXACT = 1e-12
 KUHN, RPS, UNEVEN = KuhnPoker(), RockPaperScissors(3), uneven()
@@ -504,6 +505,17 @@ def test_inclusion_in_walks_is_inclusion_by_hand():
         assert walk.rho[1:4] == pytest.approx(wanted[tried], abs=1e-15)
         assert walk.weight[1:4] == pytest.approx(1 / wanted[tried], abs=1e-14)
         assert scratch[RHO, :4] == pytest.approx(wanted, abs=1e-15)
+
+
+def test_kernels_for_kernels_refuse_python():
+    """They have no way in: without the refusal, such a call would end the process."""
+    kernels = [f for module in (sampling, batches, aiming) for f in vars(module).values()]
+    found = {f.py_func.__name__: f for f in kernels if isinstance(f, Inner)}
+    assert {"choose", "add_regrets", "weigh"} <= found.keys()
+    for name, f in found.items():
+        with pytest.raises(TypeError, match=f"only kernels call {name}; from Python, call"):
+            f()
+    assert found["overdue"].py_func(1.0, 1.0) == 1.0
 
 
 # ---- bad arguments ---------------------------------------------------------------------------

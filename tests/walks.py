@@ -35,7 +35,7 @@ def interpreted(changes=None, **others):
         source = inspect.getsource(kernels[name])
         assert source.count(old) == 1, f"{name} reads otherwise by now"
         decorator, source = source.replace(old, new).split("\n", 1)
-        assert decorator == "@kernel"
+        assert decorator in ("@kernel", "@inner")
         exec(source, space)
     space.update(others)
     return space

@@ -11,6 +11,7 @@ from cfrlib.batches import Known
 from cfrlib.deep.memory import Memory, place
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.sampling import Scheme, descend, enter, evaluate
+from cfrlib.sequence import inner
 from cfrlib.sequence import lean as kernel
 from cfrlib.streams import State, begin
 from cfrlib.tree import Floats
@@ -55,7 +56,7 @@ def collect(
     return visited
 
 
-@kernel
+@inner
 def look_back(
     known: Known, table: Records, baseline: Floats, walk: Records, told: Floats,
     advantages: Memory, strategies: Memory, t: int, i: int, n: int, scale: float,
@@ -121,7 +122,7 @@ def come_back(
         )  # fmt: skip
 
 
-@kernel
+@inner
 def remember_advantages(
     baseline: Floats, walk: Records, advantages: Memory, t: int, i: int, k: int, h: Records,
     start: int, scale: float,
@@ -140,7 +141,7 @@ def remember_advantages(
             target[row, walk[m].node - h.first_child] += walk[m].excess * scale
 
 
-@kernel
+@inner
 def remember_strategy(
     table: Records, strategies: Memory, t: int, e: Records, h: Records, start: int
 ) -> None:
