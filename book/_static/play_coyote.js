@@ -159,7 +159,7 @@
       : `You saw ${seen}. The total was below 0 with probability ${chance} %`;
     return `<p>${said}, so calling was worth ${signed(last.worth.call, 3)}. In your place the ` +
       `equilibrium calls in ${Math.round(100 * last.call)} % of cases. Your choices in this hand cost ` +
-      `<strong>${sum(rows.map((row) => row.cost)).toFixed(3)}</strong>, whatever the cards were.</p>`;
+      `<strong>${sum(rows.map((row) => row.cost)).toFixed(3)}</strong>, whatever your card was.</p>`;
   }
 
   // ---- the page ----
