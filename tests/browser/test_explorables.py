@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from explorables import explorables
+from explorables import decode, explorables
 from playwright.sync_api import Browser, Locator, Page
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, pages, reading
 
@@ -96,6 +98,36 @@ def said(slider: Locator) -> tuple[str | None, str | None]:
     return slider.get_attribute("aria-valuetext"), output.text_content()
 
 
+# ---- without a browser -----------------------------------------------------------------------
+
+
+WHOLE = re.compile(r'<figure class="cfr-figure cfr-explore">.*?</figure>', re.S)
+
+
+def places(sizes: list[int]) -> list[tuple[int, ...]]:
+    """Return about ten places of a grid, the corners among them."""
+    every = list(itertools.product(*map(range, sizes)))
+    return every[:: max(1, len(every) // 8)] + every[-1:]
+
+
+def test_page_and_kernel_show_the_same(visit: Visit) -> None:
+    """Here, not in tests/book, as running the code of a page is the longest part of it."""
+    name = called(visit)
+    figures, found = WHOLE.findall((HTML / name).read_text("utf-8")), made(name)
+    assert found and len(figures) == len(found), "each explorable has both faces"
+    for html, each in zip(figures, found, strict=True):
+        controls, stage = decode(html)
+        live = each.widget()
+        names, sizes = list(each.controls), [len(c.positions) for c in each.controls.values()]
+        assert sizes == [len(c.get("counts") or c["texts"]) for c in controls]
+        for at in places(sizes):
+            for name, k in zip(names, at, strict=True):
+                control = each.controls[name]
+                control.set(live.parts[name], control.positions[k])
+            shown = f'<div class="cfr-stage">{stage(*at)}</div>'
+            assert live.stage.value == shown, f"{each} at {at}"
+
+
 # ---- moving ----------------------------------------------------------------------------------
 
 
@@ -139,9 +171,7 @@ def test_the_mouse_drags_every_slider(pairs: list[tuple[Locator, Explorable]]) -
 
 def put_back(slider: Locator) -> None:
     """Move a slider to where it started, so that the next one is alone in what it changes."""
-    slider.press("Home")
-    for _ in range(int(slider.get_attribute("value") or 0)):
-        slider.press("ArrowRight")
+    slider.fill(slider.get_attribute("value") or "")
 
 
 def drag(slider: Locator, to: int, last: int) -> None:
