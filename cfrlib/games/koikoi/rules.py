@@ -537,7 +537,11 @@ class MiniKoiKoi(KoiKoi):
     def _deal(self, at: Position, card: str) -> Position:
         first, second, field = self._deals[card]
         stock = self._less(self.deck, first + second + field)
-        return self._open(at._replace(hands=(first, second), field=field, stock=stock))
+        return self._begin(at._replace(hands=(first, second), field=field, stock=stock))
+
+    def _begin(self, at: Position) -> Position:
+        """Let the dealer play: no deal is a special one."""
+        return self._open(at)
 
     def _faces(self, pile: Cards) -> Cards:
         return tuple(card.rsplit("-", 1)[0] for card in pile) if self.distinct else pile
