@@ -32,6 +32,18 @@ kernel = njit(cache=True, error_model="numpy", nogil=True)
 # given: both would cost more per call than the step that is computed.
 lean: Any = njit(cache=True, error_model="numpy", nogil=True, forceinline=True, _nrt=False)  # type: ignore[call-overload]
 
+# The same for those that only kernels call: Python has no way in (a call from there crashes),
+# which is half of what there is to compile where a kernel is given many arrays.
+inner: Any = njit(
+    cache=True,
+    error_model="numpy",
+    nogil=True,
+    forceinline=True,
+    _nrt=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)  # type: ignore[call-overload]
+
 # Numba need not ask whether an unsigned index counts from the end of an array.
 Indices: TypeAlias = npt.NDArray[np.uint32]
 

@@ -3,7 +3,7 @@
 Writes double_neural.json, which chapter 11 of the book draws, after each part. About twenty
 minutes of one processor; name a part to do it alone:
 
-    python experiments/double_neural.py [kuhn] [forget] [leduc] [unit]
+    python experiments/double_neural.py [kuhn] [forget] [faults] [leduc] [unit]
 """
 
 import json
@@ -27,6 +27,10 @@ ITERATIONS = [1, 2, 3, 4, 6, 10, 18, 32]
 KUHN = {"batch": 300, "width": 16, "steps": [10, 50, 250], "seeds": [0, 1, 2]}
 FORGET = {"batch": [3, 30, 300], "rehearse": [0.0, 0.25, 1.0], "seeds": [0, 1, 2]}
 FORGET_ITERATIONS = [1, 2, 4, 8, 16, 32, 64, 128]
+FAULTS = {
+    "batch": 3, "width": 32, "steps": 100, "rate": 0.01, "seeds": list(range(10)),
+    "iterations": [1, 2, 3, 5, 8, 13, 20, 30, 50, 90, 150],
+}  # fmt: skip
 LEDUC = {
     "k": 2, "batch": 1_500, "width": 32, "steps": 300, "rows": 128, "rate": 0.01,
     "seeds": [0, 1],
@@ -52,6 +56,14 @@ class Raw(DoubleNeural):
 
     def _expand(self, n, answers):
         return np.maximum(answers, 0.0) * self._scale[n]
+
+
+class Anew(DoubleNeural):
+    """Makes both networks anew in each iteration; their targets are what they would be."""
+
+    def _learn(self, t, n, sums):
+        self._networks[n] = self._learners[n].fresh(self._random(t, 2 + n))
+        return super()._learn(t, n, sums)
 
 
 def curve(run, iterations):
@@ -94,6 +106,31 @@ def forget():
     return {**FORGET, "iterations": FORGET_ITERATIONS, "rows": rows}
 
 
+def faulty(fault, seed):
+    """Return a run with one fault of the page, or none, on Kuhn poker with tiny batches."""
+    game, options = cfr.games.KuhnPoker(), {"batch": FAULTS["batch"], "seed": seed}
+    if fault == "table":
+        return cfr.MCCFR(game, "cfr+", sampling=cfr.Robust(1), **options)
+    steps = 1 if fault == "one step" else FAULTS["steps"]
+    net = training("places", FAULTS["width"], steps, rate=FAULTS["rate"])
+    kind = {"new networks": Anew, "raw sums": Raw}.get(fault, DoubleNeural)
+    rehearse = 0.0 if fault == "visited only" else 1.0
+    return kind(game, **options, regret=net, strategy=net, rehearse=rehearse)
+
+
+def faults():
+    """The faults of the page's loop with so few walks that most infosets are not met."""
+    names = ("table", "nothing", "visited only", "new networks", "raw sums", "one step")
+    runs = {
+        name: [
+            [row[0] for row in curve(faulty(name, seed), FAULTS["iterations"])]
+            for seed in FAULTS["seeds"]
+        ]
+        for name in names
+    }
+    return {**FAULTS, "runs": runs}
+
+
 def leduc():
     """Every kind, the table with the same walks, and Deep CFR."""
     game, at = cfr.games.LeducPoker(), LEDUC_ITERATIONS
@@ -122,7 +159,7 @@ def unit():
     return {"iterations": at, "steps": net.steps, "runs": found}
 
 
-PARTS = {"kuhn": kuhn, "forget": forget, "leduc": leduc, "unit": unit}
+PARTS = {"kuhn": kuhn, "forget": forget, "faults": faults, "leduc": leduc, "unit": unit}
 
 
 def main(*parts):

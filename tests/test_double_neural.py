@@ -1,5 +1,9 @@
 """Double Neural CFR: networks that read, and a run whose sums are what networks answer."""
 
+import importlib.util
+import json
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -444,3 +448,63 @@ def test_a_network_without_a_cell_looks_at_nothing():
     learner = Learner(encode(["a", "b"]), np.ones((2, 1), bool), Training((4,)))
     with pytest.raises(ValueError, match="reads no words"):
         learner.attention(learner.fresh(KEY))
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+EXPERIMENT = Path(__file__).parent.parent / "experiments" / "double_neural.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("double_neural_script", EXPERIMENT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def faults():
+    return json.loads(EXPERIMENT.with_suffix(".json").read_text("utf-8"))["faults"]
+
+
+@pytest.mark.parametrize(
+    "fault", ["table", "nothing", "visited only", "new networks", "raw sums"]
+)
+def test_the_script_makes_the_numbers_of_its_file(script, faults, fault):
+    """The beginning of one run: later, rounding may have led it elsewhere."""
+    for key in ("batch", "width", "steps", "rate", "seeds", "iterations"):
+        assert faults[key] == script.FAULTS[key]
+    found = [row[0] for row in script.curve(script.faulty(fault, 3), faults["iterations"][:4])]
+    assert found == pytest.approx(faults["runs"][fault][3][:4], abs=2e-3)
+
+
+@pytest.mark.parametrize(("fault", "anew"), [("nothing", False), ("new networks", True)])
+def test_new_networks_are_new_in_each_iteration(script, monkeypatch, fault, anew):
+    """A new network answers 0 everywhere."""
+    run = script.faulty(fault, 0).run(1, progress=False)
+    learner, begun = run._learners[0], []
+    refit = learner.refit
+
+    def spy(network, *rest):
+        begun.append(network)
+        return refit(network, *rest)
+
+    monkeypatch.setattr(learner, "refit", spy)
+    run.run(2, progress=False)
+    assert [not learner(network).any() for network in begun] == [anew, anew]
+    assert not np.array_equal(*begun)
+
+
+def test_raw_sums_are_divided_by_their_size_only(script):
+    run, sums = script.faulty("raw sums", 0), np.array([0.0, 3.0, 4.0])
+    pressed = run._press(0, sums)
+    assert np.allclose(pressed, sums * np.sqrt(3) / 5)
+    assert np.allclose(run._expand(0, pressed), sums)
+    assert np.allclose(run._expand(1, pressed), pressed)  # each network has its own
+
+
+def test_the_other_faults(script):
+    assert script.faulty("nothing", 0).rehearse == 1
+    assert script.faulty("visited only", 0).rehearse == 0
+    assert {t.steps for t in script.faulty("one step", 0).trainings} == {1}

@@ -72,6 +72,20 @@ def named(kind: str) -> tuple[str, ...]:
     return tuple(card.name for card in DECK if card.kind == kind)
 
 
+def kind_of(name: str) -> str:
+    """Return the kind of a card, which may be a miniature's, called by its flower alone.
+
+    Examples
+    --------
+    >>> kind_of("Moon"), kind_of("Pine-1"), kind_of("Pine")
+    ('light', 'plain', 'plain')
+    """
+    return "plain" if name in MONTHS else _KINDS[name]
+
+
+_KINDS = {card.name: card.kind for card in DECK}
+
+
 class Yaku(NamedTuple):
     """A combination of captured cards that scores.
 
@@ -88,7 +102,7 @@ class Yaku(NamedTuple):
     more : tuple of str
         Each of these cards beyond `need` adds one point; `cards` are among them.
     replaces : tuple of str
-        Names of yaku that do not count beside it.
+        Names of yaku that do not count beside it; in the rules of a game, they come after it.
 
     Examples
     --------
@@ -160,3 +174,29 @@ def made(pile: Iterable[str], yaku: Sequence[Yaku] = YAKU) -> dict[str, int]:
     worth = {y.name: y.worth(counts) for y in yaku}
     gone = {name for y in yaku if worth[y.name] for name in y.replaces}
     return {name: points for name, points in worth.items() if points and name not in gone}
+
+
+def check_yaku(yaku: Iterable[Yaku]) -> tuple[Yaku, ...]:
+    """Return the yaku of a game, once they make sense.
+
+    Raises
+    ------
+    ValueError
+        If one needs no cards, or more than it names; if two have one name; or if one replaces
+        a yaku that does not come after it.
+    """
+    known = tuple(yaku)
+    names = [y.name for y in known]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two yaku have the same name: {', '.join(names)}")
+    for n, y in enumerate(known):
+        if not 1 <= y.need <= len(y.cards):
+            raise ValueError(
+                f"yaku {y.name!r} needs {y.need} cards of the {len(y.cards)} that it names"
+            )
+        for name in y.replaces:
+            if name not in names[n + 1 :]:
+                raise ValueError(
+                    f"yaku {y.name!r} replaces {name!r}: list that yaku, and after this one"
+                )
+    return known

@@ -9,7 +9,7 @@ from math import comb, prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
-from cfrlib.games.koikoi.cards import DECK, MONTHS, YAKU, Yaku, made
+from cfrlib.games.koikoi.cards import DECK, MONTHS, YAKU, Yaku, check_yaku, made
 from cfrlib.games.whole import whole
 
 Cards: TypeAlias = tuple[str, ...]  # names, in the order of the deck
@@ -132,11 +132,9 @@ class KoiKoi(Game):
         double_at: int | None = 7,
         koi_factor: int = 2,
     ):
-        if special != "redeal":
-            if isinstance(special, str):
-                raise ValueError(f'special must be "redeal" or points to pay, got {special!r}')
-            whole(special=special)
-        self.special = special
+        if special != "redeal" and not (isinstance(special, int) and special > 0):
+            raise ValueError(f'special must be "redeal" or points to pay, got {special!r}')
+        self.special: str | int = special
         self._settle(yaku, koi_limit, double_at, koi_factor)
         self._introduce(
             "KoiKoi",
@@ -161,7 +159,7 @@ class KoiKoi(Game):
                 "koi_limit must be at least 0 and koi_factor at least 1, got "
                 f"{koi_limit!r} and {koi_factor!r}"
             )
-        self.yaku: tuple[Yaku, ...] = tuple(yaku)
+        self.yaku: tuple[Yaku, ...] = check_yaku(yaku)
         self.koi_limit, self.double_at, self.koi_factor = koi_limit, double_at, koi_factor
         self._worth: dict[Cards, int] = {}
 
@@ -310,7 +308,7 @@ class KoiKoi(Game):
         """Return the points of captured cards."""
         points = self._worth.get(pile)
         if points is None:
-            points = self._worth[pile] = sum(made(self._faces(pile), self.yaku).values())
+            points = self._worth[pile] = sum(made(self.faces(pile), self.yaku).values())
         return points
 
     def payment(self, points: int, called: bool) -> int:
@@ -327,7 +325,7 @@ class KoiKoi(Game):
 
     # ---- cards -------------------------------------------------------------------------------
 
-    def _faces(self, pile: Cards) -> Cards:
+    def faces(self, pile: Cards) -> Cards:
         """Return what the cards show, which is what scores."""
         return pile
 
@@ -394,6 +392,7 @@ class MiniKoiKoi(KoiKoi):
     ):
         whole(hand=hand, field=field)
         self.types, self.hand, self.open, self.distinct = tuple(types), hand, field, distinct
+        self.special = "none"
         self._settle(points, koi_limit, double_at, koi_factor)
         self._introduce(
             "MiniKoiKoi",
@@ -469,9 +468,9 @@ class MiniKoiKoi(KoiKoi):
         types += [(month, "plain", 2) for month in plain]
         cards = tuple(face_of(month, kind) for month, kind, _ in types) * 2
         points = (
-            Yaku("4 cards", cards, 4, 1),
+            Yaku("8 cards", cards, 8, 3, replaces=("6 cards", "4 cards")),
             Yaku("6 cards", cards, 6, 2, replaces=("4 cards",)),
-            Yaku("8 cards", cards, 8, 3, replaces=("4 cards", "6 cards")),
+            Yaku("4 cards", cards, 4, 1),
             Yaku("hanami", ("Curtain", "Sake"), 2, 2),
             Yaku("tsukimi", ("Moon", "Sake"), 2, 2),
         )
@@ -543,7 +542,8 @@ class MiniKoiKoi(KoiKoi):
         """Let the dealer play: no deal is a special one."""
         return self._open(at)
 
-    def _faces(self, pile: Cards) -> Cards:
+    def faces(self, pile: Cards) -> Cards:
+        """Return what the cards show, whichever copy they are."""
         return tuple(card.rsplit("-", 1)[0] for card in pile) if self.distinct else pile
 
 
