@@ -720,6 +720,23 @@ def test_the_repr_makes_the_game(text):
     assert repr(eval(text)) == text
 
 
+def test_the_sizes_that_were_written_down():
+    path = Path(__file__).parent.parent / "experiments" / "koikoi_size.json"
+    sizes = json.loads(path.read_text())
+    for name, make in (("K8", MiniKoiKoi.K8), ("K10", MiniKoiKoi.K10)):
+        histories, terminals, infosets = count(make())
+        wanted = {"histories": histories, "terminals": terminals, "infosets": list(infosets)}
+        assert sizes["counted"][name] == wanted
+    assert sizes["counted"]["K8, copies told apart"]["histories"] == 102_505
+    found = estimate(FULL, 300, sizes["seed"])
+    assert [round(x, 2) for x in found.other] == sizes["full"]["300"]["other"]
+    for row in sizes["full"].values():
+        for kind, wanted in (("terminals", 52.1), ("dealer", 49.4), ("other", 51.1)):
+            low, middle, high = row[kind]
+            assert low <= middle <= high
+            assert middle == pytest.approx(wanted, abs=0.3)
+
+
 # ---- the experiment --------------------------------------------------------------------------
 
 EXPERIMENT = Path(__file__).parent.parent / "experiments" / "koikoi_exact.py"
