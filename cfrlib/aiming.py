@@ -28,18 +28,9 @@ from cfrlib.batches import (
     open_iteration,
 )
 from cfrlib.explored import UNKNOWN, Records
-from cfrlib.sampling import (
-    FIRST,
-    RHO,
-    P,
-    State,
-    begin,
-    draw_chance,
-    draw_rest,
-    locate,
-    uniform,
-)
+from cfrlib.sampling import FIRST, RHO, P, draw_chance, draw_rest, locate
 from cfrlib.sequence import lean as kernel
+from cfrlib.streams import State, begin, uniform
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints
 
 # ---- where the target is ---------------------------------------------------------------------

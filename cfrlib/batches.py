@@ -15,19 +15,9 @@ import numpy.typing as npt
 
 from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.regret import discount
-from cfrlib.sampling import (
-    ENTRY,
-    LINE,
-    ROWS,
-    SEQUENCE,
-    Scheme,
-    State,
-    begin,
-    descend,
-    enter,
-    evaluate,
-)
+from cfrlib.sampling import ENTRY, ROWS, SEQUENCE, Scheme, descend, enter, evaluate
 from cfrlib.sequence import lean as kernel
+from cfrlib.streams import LINE, State, begin
 from cfrlib.tree import Floats, Ints
 
 # How to add up the average: see `MCCFR`.

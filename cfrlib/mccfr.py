@@ -51,17 +51,16 @@ from cfrlib.sampling import (
     SCHEMES,
     Sampling,
     Scheme,
-    begin,
     descend,
     enter,
     find_sampling,
     most_entries,
-    new_key,
     room_to_draw,
 )
 from cfrlib.sequence import sequence_form
 from cfrlib.solution import Trace, check_run
 from cfrlib.strategy import check_probabilities
+from cfrlib.streams import begin, new_key
 from cfrlib.tree import Floats, check_game
 
 RUN_FILE = Kind(

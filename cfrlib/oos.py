@@ -50,9 +50,10 @@ from cfrlib.regret import Variant, find_variant
 from cfrlib.rounds import pick
 from cfrlib.run import deferred_interrupt, whole_number
 from cfrlib.sampled import Sampled
-from cfrlib.sampling import LINE, ROWS, Scheme, begin, new_key, uniform
+from cfrlib.sampling import ROWS, Scheme
 from cfrlib.sequence import behavior
 from cfrlib.strategy import Strategy
+from cfrlib.streams import LINE, begin, new_key, uniform
 from cfrlib.tree import TERMINAL, Floats
 
 # ---- what a player sees ----------------------------------------------------------------------

@@ -20,15 +20,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import uint64
 
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.game import Game
 from cfrlib.sequence import lean as kernel
+from cfrlib.streams import State, uniform
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree
 
 MOST_ACTIONS = 16  # for inclusion probabilities of uneven draws, which list all subsets
@@ -147,47 +147,6 @@ def find_sampling(sampling: str | Sampling) -> Sampling:
             "cfrlib.Outcome(epsilon=...) or cfrlib.Robust(k=...)"
         )
     return SAMPLINGS[sampling]
-
-
-# ---- randomness ------------------------------------------------------------------------------
-
-State: TypeAlias = npt.NDArray[np.uint64]  # the first of them: the rest fills a cache line
-LINE = 8  # words of 8 bytes in a cache line
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-@kernel
-def mix(z: np.uint64) -> np.uint64:
-    """Scramble 64 bits, one to one."""
-    z = (z ^ (z >> uint64(30))) * MIX1
-    z = (z ^ (z >> uint64(27))) * MIX2
-    return z ^ (z >> uint64(31))
-
-
-@kernel
-def begin(state: State, key: np.uint64, t: int, i: int, number: int) -> None:
-    """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
-
-    Each walk has numbers of its own, so it does not matter who takes it, or when.
-    """
-    z = mix(key + GOLDEN * uint64(t))
-    z = mix(z + GOLDEN * uint64(i + 1))
-    state[0] = mix(z + GOLDEN * uint64(number + 1))
-
-
-@kernel
-def uniform(state: State) -> float:
-    """Return the next random number in [0, 1): SplitMix64 (Steele, Lea & Flood, 2014)."""
-    state[0] += GOLDEN
-    return float(mix(state[0]) >> uint64(11)) * 2.0**-53
-
-
-def new_key(seed: int | np.random.SeedSequence | None) -> np.uint64:
-    """Return a key for all random numbers of a run."""
-    if not isinstance(seed, np.random.SeedSequence):
-        seed = np.random.SeedSequence(seed)
-    return np.uint64(seed.generate_state(1, np.uint64)[0])
 
 
 @kernel

@@ -20,7 +20,7 @@ from cfrlib.deep import DeepCFR, Training, encode
 from cfrlib.deep.memory import new_memory, place
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
-from cfrlib.sampling import new_key
+from cfrlib.streams import new_key
 
 KUHN, UNEVEN, THREE = KuhnPoker(), uneven(), KuhnPoker(players=3)
 SMALL = {"traversals": 50, "memory": 300, "advantage": Training((8,), 20)}

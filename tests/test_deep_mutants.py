@@ -13,7 +13,7 @@ from numba import njit
 
 from cfrlib.deep import DeepCFR, Memory, deep_cfr, walks
 from cfrlib.deep.networks import Learner
-from cfrlib.sampling import uniform
+from cfrlib.streams import uniform
 
 
 def one_step(monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 from games import TableGame, random_game
 
 import cfrlib as cfr
-from cfrlib import Chance, Decision, Terminal, aiming, batches, sampling
+from cfrlib import Chance, Decision, Terminal, aiming, batches, sampling, streams
 from cfrlib.aiming import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.regret import discount
@@ -49,7 +49,7 @@ class Oracle:
 
 def plain_kernels(oracle):
     """Return the kernels as Python functions that ask the oracle."""
-    names = {**vars(sampling), **vars(batches), **vars(aiming)}
+    names = {**vars(streams), **vars(sampling), **vars(batches), **vars(aiming)}
     for name, thing in list(names.items()):
         if hasattr(thing, "py_func"):
             names[name] = FunctionType(thing.py_func.__code__, names, name)

@@ -1,9 +1,10 @@
-"""Networks in place of tables: Deep CFR and Double Neural CFR.
+"""Networks in place of tables: Deep CFR, Double Neural CFR, and self-play of Koi-Koi.
 
 Nothing else of cfrlib imports it, and it alone needs JAX, Flax and Optax:
 ``pip install "cfrlib[deep]"``.
 """
 
+from cfrlib.deep.afterstates import NetworkPlayer
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.double_neural import DoubleNeural
 from cfrlib.deep.features import encode, hashed, spell
@@ -11,14 +12,18 @@ from cfrlib.deep.memory import Memory
 from cfrlib.deep.networks import MLP, Reader, Training
 from cfrlib.deep.policy import Policy
 from cfrlib.deep.responder import Responder
+from cfrlib.deep.selfplay import MonteCarloLearner, RegretLearner
 
 __all__ = [
     "MLP",
     "DeepCFR",
     "DoubleNeural",
     "Memory",
+    "MonteCarloLearner",
+    "NetworkPlayer",
     "Policy",
     "Reader",
+    "RegretLearner",
     "Responder",
     "Training",
     "encode",

@@ -53,7 +53,6 @@ from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run, deferred_interrupt, whole_number
 from cfrlib.sampling import (
     ENTRY,
-    LINE,
     ROWS,
     SCHEMES,
     SEQUENCE,
@@ -61,12 +60,12 @@ from cfrlib.sampling import (
     Scheme,
     find_sampling,
     most_entries,
-    new_key,
     room_to_draw,
 )
 from cfrlib.sequence import SequenceForm, behavior, sequence_form
 from cfrlib.solution import DEEP, Solution, Trace, check_run
 from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
+from cfrlib.streams import LINE, new_key
 from cfrlib.tree import Floats, Tree, check_game
 
 AVERAGES = ("network", "mixture")

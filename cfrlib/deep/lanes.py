@@ -26,16 +26,8 @@ from cfrlib.deep.policy import Encoder, Network, there_are, uniform
 from cfrlib.deep.walks import Desk, collect, come_back, go_on, set_out
 from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.game import Game, Terminal
-from cfrlib.sampling import (
-    ENTRY,
-    LINE,
-    ROWS,
-    SEQUENCE,
-    Sampling,
-    Scheme,
-    most_entries,
-    room_to_draw,
-)
+from cfrlib.sampling import ENTRY, ROWS, SEQUENCE, Sampling, Scheme, most_entries, room_to_draw
+from cfrlib.streams import LINE
 from cfrlib.tree import Floats, compile
 
 MOST = 250  # walks in a lane

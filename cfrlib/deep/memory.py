@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.sampling import LINE, State, begin, uniform
 from cfrlib.sequence import lean as kernel
+from cfrlib.streams import LINE, State, begin, uniform
 from cfrlib.tree import Ints
 
 Singles = npt.NDArray[np.float32]

@@ -218,11 +218,11 @@ class Learner:
         self.features, self.legal = jnp.asarray(features), jnp.asarray(legal)
         inputs = features.shape[1] if training.cell is None else int(features.max()) + 1
         self._sizes = (training.architecture, inputs, legal.shape[1])
-        self.size = _shape(*self._sizes).size
+        self.size = shape(*self._sizes).size
 
     def fresh(self, key: jax.Array) -> Singles:
         """Return the weights of a new network, in one row, shape (size,)."""
-        return np.asarray(_fresh(key, self._sizes))
+        return np.asarray(fresh(key, self._sizes))
 
     def fit(self, key: jax.Array, memory: Memory, t: int) -> tuple[Singles, float]:
         """Train a new network on a memory.
@@ -255,7 +255,7 @@ class Learner:
         else:
             rows = (memory.infoset, memory.weight / np.float32(t), memory.target)
         first, draws = jax.random.split(key)
-        return self._train(_fresh(first, self._sizes), draws, rows, filled)
+        return self._train(fresh(first, self._sizes), draws, rows, filled)
 
     def refit(
         self, network: Singles, key: jax.Array, taught: Any, target: Singles
@@ -298,7 +298,7 @@ class Learner:
     def __call__(self, network: Singles) -> Singles:
         """Return what a network answers at every infoset, shape (infosets, actions)."""
         return np.asarray(
-            _answer(network, self.features, self.legal, self._sizes, self.probabilities)
+            answer(network, self.features, self.legal, self._sizes, self.probabilities)
         )
 
     def attention(self, network: Singles) -> Singles:
@@ -308,7 +308,7 @@ class Learner:
         """
         if self.training.cell is None:
             raise ValueError('a network without a cell reads no words; choose cell="gru"')
-        reader = _shape(*self._sizes).network(network)
+        reader = shape(*self._sizes).network(network)
         return np.asarray(reader.attention(reader.states(self.features), self.features))
 
     def _by_infoset(self, memory: Memory, filled: int, t: int) -> tuple[Any, ...]:
@@ -339,7 +339,8 @@ _Sizes: TypeAlias = tuple[Architecture, int, int]
 
 
 @cache
-def _shape(architecture: Architecture, inputs: int, outputs: int) -> _Shape:
+def shape(architecture: Architecture, inputs: int, outputs: int) -> _Shape:
+    """Return what makes networks of rows of weights."""
     graph, like = nnx.split(
         nnx.eval_shape(lambda: architecture.build(inputs, outputs, nnx.Rngs(0)))
     )
@@ -349,7 +350,8 @@ def _shape(architecture: Architecture, inputs: int, outputs: int) -> _Shape:
 
 
 @partial(jax.jit, static_argnames="sizes")
-def _fresh(key: jax.Array, sizes: _Sizes) -> jax.Array:
+def fresh(key: jax.Array, sizes: _Sizes) -> jax.Array:
+    """Return the weights of a new network, in one row."""
     architecture, inputs, outputs = sizes
     weights = nnx.state(architecture.build(inputs, outputs, nnx.Rngs(key)))
     return ravel_pytree(weights)[0]
@@ -371,11 +373,12 @@ def _finish(answers: jax.Array, legal: jax.Array, probabilities: bool) -> jax.Ar
 
 
 @partial(jax.jit, static_argnames=("sizes", "probabilities"))
-def _answer(
+def answer(
     network: jax.Array, features: jax.Array, legal: jax.Array, sizes: _Sizes,
     probabilities: bool,
 ) -> jax.Array:  # fmt: skip
-    return _finish(_shape(*sizes).network(network)(features), legal, probabilities)
+    """Return what a network answers for rows of features, shape (rows, outputs)."""
+    return _finish(shape(*sizes).network(network)(features), legal, probabilities)
 
 
 @partial(jax.jit, static_argnames=("sizes", "training", "probabilities"))
@@ -385,7 +388,7 @@ def _fit(
     probabilities: bool,
 ) -> tuple[jax.Array, jax.Array]:  # fmt: skip
     """Run the whole training as one loop, in which nothing is Python."""
-    graph, unravel, _ = _shape(*sizes)
+    graph, unravel, _ = shape(*sizes)
     batch = training.batch
     optimizer = optax.adam(optax.cosine_decay_schedule(training.rate, training.steps))
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 from cfrlib.batches import Known
 from cfrlib.deep.memory import Memory, place
 from cfrlib.explored import UNKNOWN, Records
-from cfrlib.sampling import Scheme, State, begin, descend, enter, evaluate
+from cfrlib.sampling import Scheme, descend, enter, evaluate
 from cfrlib.sequence import lean as kernel
+from cfrlib.streams import State, begin
 from cfrlib.tree import Floats
 
 Numbers = npt.NDArray[np.int64]

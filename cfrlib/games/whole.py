@@ -1,4 +1,4 @@
-"""One check that all games share."""
+"""Checks that games share."""
 
 
 def whole(**options: object) -> None:
@@ -14,3 +14,18 @@ def whole(**options: object) -> None:
     for name, value in options.items():
         if not isinstance(value, int):
             raise ValueError(f"{name} must be a whole number, got {value!r}")
+
+
+def at_least(least: int, **options: object) -> None:
+    """Raise a ValueError unless each option is a whole number and not below `least`.
+
+    Examples
+    --------
+    >>> at_least(1, deals=0)
+    Traceback (most recent call last):
+    ValueError: deals must be at least 1, got 0
+    """
+    whole(**options)
+    for name, value in options.items():
+        if isinstance(value, int) and value < least:
+            raise ValueError(f"{name} must be at least {least}, got {value!r}")

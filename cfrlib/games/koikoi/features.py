@@ -11,6 +11,7 @@ from numba import uint64
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import (
     CALL,
+    CALLING,
     MATCH,
     PLAY,
     STOPPING,
@@ -32,30 +33,33 @@ from cfrlib.sequence import inner, kernel
 
 Rows: TypeAlias = npt.NDArray[np.float32]
 
-PLACES = 5  # of a card: own hand, field, own pile, the other's pile, open and not matched yet
-FACTS = 11  # beside cards and yaku
-MANY = 10.0  # points; the unit in which a network is told of points and payoffs
+PLACES = ("hand", "field", "pile", "theirs", "pending")  # of a card
+COUNTS = ("points", "other", "calls", "called", "seat", "risen", "ends", "draws", "stops")
+CODE = len(PLACES) + len(COUNTS)
+FACTS = len(COUNTS) + 3  # what a network is told beside cards and yaku
+MANY = 10.0  # points: the unit of points that a network is told
 
 
 class Afterstates(NamedTuple):
-    """All actions of some decisions, one a row; made by :meth:`Describer.__call__`.
+    """All actions of some decisions, one a row; made by :meth:`Describer.after`.
 
     Attributes
     ----------
-    seen : float32 array, shape (actions, columns)
-        What a network sees of each.
+    code : int array, shape (actions, CODE)
+        What the table looks like after each, from the view of whoever acts: sets of cards in
+        ``PLACES``, then ``COUNTS``.
     start : int array, shape (decisions + 1,)
         Decision d has the rows ``start[d] … start[d + 1] - 1``.
     action : int array, shape (actions,)
         The action, as `Simulator.act` takes it.
-    paid : float32 array, shape (actions,)
+    paid : float array, shape (actions,)
         What stopping pays whoever decides, in points; NaN for all other actions.
     """
 
-    seen: Rows
+    code: Numbers
     start: Numbers
     action: Numbers
-    paid: Rows
+    paid: npt.NDArray[np.float64]
 
 
 class Cards(NamedTuple):
@@ -83,10 +87,8 @@ def progress(pile: np.uint64, table: Table, column: int, out: Rows, row: int) ->
 
 
 @inner
-def describe(
-    rounds: Rounds, r: int, action: int, table: Table, shown: Cards, out: Rows, row: int
-) -> None:
-    """Write what the table looks like after an action of whoever chooses, and before chance."""
+def foresee(rounds: Rounds, r: int, action: int, table: Table, code: Numbers, row: int) -> None:
+    """Write what the table looks like after an action of whoever chooses, before chance."""
     i = rounds.player[r]
     hand, field, pile = rounds.hands[r, i], rounds.field[r], rounds.piles[r, i]
     stage, drawn, card = rounds.stage[r], rounds.drawn[r], rounds.card[r]
@@ -106,32 +108,39 @@ def describe(
         pile |= taken | bit(card)
     elif stage == PLAY and not pending:
         field |= bit(card)
-    theirs, faces = rounds.piles[r, 1 - i], len(shown.copies)
-    spot(hand, shown, 0, out, row)
-    spot(field, shown, faces, out, row)
-    spot(pile, shown, 2 * faces, out, row)
-    spot(theirs, shown, 3 * faces, out, row)
-    spot(pending, shown, 4 * faces, out, row)
-    column = PLACES * faces
+    stock = rounds.order.shape[1] - rounds.turned[r]
+    code[row, 0], code[row, 1], code[row, 2] = hand, field, pile
+    code[row, 3], code[row, 4] = rounds.piles[r, 1 - i], pending
+    points = worth(pile, table)
+    code[row, 5], code[row, 6] = points, rounds.points[r, 1 - i]
+    code[row, 7] = rounds.calls[r, i] + (stage == CALL and action == CALLING)
+    code[row, 8] = rounds.calls[r, 1 - i]
+    code[row, 9] = i
+    code[row, 10] = points > rounds.points[r, i] and stage != CALL
+    code[row, 11] = stage == CALL or (drawn and not pending)
+    code[row, 12] = stock > 0 and not drawn
+    code[row, 13] = stage == CALL and action == STOPPING
+
+
+@inner
+def describe(code: Numbers, row: int, table: Table, shown: Cards, out: Rows) -> None:
+    """Write what a network sees of a row."""
+    faces = len(shown.copies)
+    for place in range(5):
+        spot(uint64(code[row, place]), shown, place * faces, out, row)
+    column = 5 * faces
+    pile, theirs = uint64(code[row, 2]), uint64(code[row, 3])
     progress(pile, table, column, out, row)
     progress(theirs, table, column + len(table.need), out, row)
     column += 2 * len(table.need)
-    points, other = worth(pile, table), rounds.points[r, 1 - i]
-    calls = rounds.calls[r, i] + (stage == CALL)
-    called = rounds.calls[r, 1 - i] > 0
-    ends = stage == CALL or (drawn and not pending)  # this player's turn, with this action
-    stock = rounds.order.shape[1] - rounds.turned[r]
+    points, other, calls, called = code[row, 5], code[row, 6], code[row, 7], code[row, 8]
     out[row, column] = points / MANY
     out[row, column + 1] = other / MANY
-    out[row, column + 2] = payment(points, called, table) / MANY
-    out[row, column + 3] = payment(other, calls > 0, table) / MANY
-    out[row, column + 4] = points > rounds.points[r, i] and stage != CALL
-    out[row, column + 5] = calls
-    out[row, column + 6] = rounds.calls[r, 1 - i]
-    out[row, column + 7] = size(hand) / table.hand
-    out[row, column + 8] = i
-    out[row, column + 9] = ends
-    out[row, column + 10] = stock > 0 and not drawn
+    for n in range(2, 9):
+        out[row, column + n] = code[row, 5 + n]
+    out[row, column + 9] = payment(points, called > 0, table) / MANY
+    out[row, column + 10] = payment(other, calls > 0, table) / MANY
+    out[row, column + 11] = size(uint64(code[row, 0])) / table.hand
 
 
 @kernel
@@ -142,25 +151,31 @@ def count_actions(rounds: Rounds, rows: Numbers, table: Table, start: Numbers) -
 
 
 @kernel
-def describe_all(
-    rounds: Rounds, rows: Numbers, table: Table, shown: Cards, start: Numbers, out: Rows,
-    action: Numbers, paid: Rows,
+def foresee_all(
+    rounds: Rounds, rows: Numbers, table: Table, start: Numbers, code: Numbers,
+    action: Numbers, paid: npt.NDArray[np.float64],
 ) -> None:  # fmt: skip
-    """Describe every action of these rounds."""
+    """Write the afterstates of every action of these rounds."""
     for n in range(len(rows)):
         r = rows[n]
         actions, row = legal(rounds, r, table), start[n]
         while actions:
             a = lowest(actions)
             actions = without_lowest(actions)
-            action[row] = a
-            paid[row] = np.nan
+            action[row], paid[row] = a, np.nan
             if rounds.stage[r] == CALL and a == STOPPING:
                 i = rounds.player[r]
                 called = rounds.calls[r, 1 - i] > 0
                 paid[row] = payment(rounds.points[r, i], called, table)
-            describe(rounds, r, a, table, shown, out, row)
+            foresee(rounds, r, a, table, code, row)
             row += 1
+
+
+@kernel
+def describe_all(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
+    """Write what a network sees of every row."""
+    for row in range(len(code)):
+        describe(code, row, table, shown, out)
 
 
 class Describer:
@@ -171,8 +186,8 @@ class Describer:
     hand, on the field, in either pile, or open and not matched yet; for each yaku, which share
     of it each pile has; the points of both and what they would pay; whether the points have
     just risen; the calls of koi-koi so far; what share of the hand is left; the seat; whether
-    the turn is over; and whether a card will be drawn. Copies of a card in a miniature deck
-    are one column, so that what looks alike is told alike.
+    the turn is over; whether a card will be drawn; and whether the round is stopped. Copies of
+    a card in a miniature deck are one column, so that what looks alike is told alike.
 
     That is less than the player has seen: which cards the other one played, and when he did
     not capture, is forgotten.
@@ -188,11 +203,11 @@ class Describer:
 
     Examples
     --------
-    >>> describe = Describer(KoiKoi())
+    >>> describer = Describer(KoiKoi())
     >>> rounds = Simulator(KoiKoi()).deal(2, seed=0)
-    >>> after = describe(rounds, np.array([0, 1]))
-    >>> after.seen.shape, after.start.tolist()
-    ((16, 277), [0, 8, 16])
+    >>> after = describer.after(rounds, np.array([0, 1]))
+    >>> describer.see(after.code).shape, after.start.tolist()
+    ((16, 278), [0, 8, 16])
     """
 
     def __init__(self, game: KoiKoi):
@@ -203,10 +218,10 @@ class Describer:
             np.array([known.index(face) for face in faces]),
             np.array([faces.count(face) for face in known]),
         )
-        self.columns = PLACES * len(known) + 2 * len(game.yaku) + FACTS
+        self.columns = len(PLACES) * len(known) + 2 * len(game.yaku) + FACTS
 
-    def __call__(self, rounds: Rounds, rows: Numbers) -> Afterstates:
-        """Describe all actions in these rounds, none of which is over.
+    def after(self, rounds: Rounds, rows: Numbers) -> Afterstates:
+        """Return the table after every action in these rounds, none of which is over.
 
         Parameters
         ----------
@@ -219,7 +234,13 @@ class Describer:
         """
         table, start = self.simulator.table, np.zeros(len(rows) + 1, np.int64)
         count_actions(rounds, rows, table, start)
-        seen = np.zeros((start[-1], self.columns), np.float32)
-        action, paid = np.empty(start[-1], np.int64), np.empty(start[-1], np.float32)
-        describe_all(rounds, rows, table, self._cards, start, seen, action, paid)
-        return Afterstates(seen, start, action, paid)
+        code = np.empty((start[-1], CODE), np.int64)
+        action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
+        foresee_all(rounds, rows, table, start, code, action, paid)
+        return Afterstates(code, start, action, paid)
+
+    def see(self, code: Numbers) -> Rows:
+        """Return what a network sees of afterstates, shape (rows, columns)."""
+        seen = np.zeros((len(code), self.columns), np.float32)
+        describe_all(code, self.simulator.table, self._cards, seen)
+        return seen

@@ -29,9 +29,9 @@ from cfrlib.games.koikoi.simulator import (
     without_lowest,
     worth,
 )
-from cfrlib.run import whole_number
-from cfrlib.sampling import LINE, State, begin, new_key, uniform
+from cfrlib.games.whole import at_least
 from cfrlib.sequence import inner, kernel
+from cfrlib.streams import LINE, State, begin, new_key, uniform
 
 RANDOM, GREEDY, SEARCHING = 0, 1, 2
 CALLS = ("stop", "koi", "rule")
@@ -304,7 +304,7 @@ class SearchPlayer:
     samples: int = 50
 
     def __post_init__(self) -> None:
-        whole_number("samples", self.samples, 1)
+        at_least(1, samples=self.samples)
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
@@ -416,7 +416,7 @@ def duel(
     >>> duel(cfr.games.KoiKoi(), GreedyPlayer(), GreedyPlayer(), deals=100, seed=0)
     +0.000 ± 0.000 points a round (100 deals, both ways; won 47.5%, drawn 5.0%)
     """
-    whole_number("deals", deals, 2)
+    at_least(2, deals=deals)
     simulator, source = Simulator(game), np.random.SeedSequence(seed)
     ahead = play(simulator, one, other, deals, seed=source)
     source = np.random.SeedSequence(source.entropy)  # the same deals once more

@@ -1,0 +1,398 @@
+"""Networks that judge what the table looks like after an action, and players that ask them.
+
+A decision may have any number of actions. All actions of many decisions are rows of one array,
+decision d those from ``start[d]`` on, and a network answers one number for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from cfrlib.deep.features import sequences_of
+from cfrlib.deep.memory import Singles
+from cfrlib.deep.networks import Architecture, answer, fresh, shape
+from cfrlib.game import Chance, Decision, History
+from cfrlib.games.koikoi.features import Afterstates, Describer
+from cfrlib.games.koikoi.rules import KoiKoi
+from cfrlib.games.koikoi.simulator import Numbers, Rounds, Simulator
+from cfrlib.sequence import behavior, sequence_form
+from cfrlib.strategy import Strategy
+from cfrlib.streams import uniforms
+from cfrlib.tree import Floats
+
+LEAST_ROWS, MOST_ROWS = 256, 16_384  # that a network is asked about at once
+RULES = ("value", "regret", "logit")  # what the numbers are
+
+
+# ---- rows of decisions -----------------------------------------------------------------------
+
+
+def owners(start: Numbers) -> Numbers:
+    """Return the decision of each row.
+
+    Examples
+    --------
+    >>> owners(np.array([0, 2, 5]))
+    array([0, 0, 1, 1, 1])
+    """
+    return np.repeat(np.arange(len(start) - 1), np.diff(start))
+
+
+def totals(x: Floats, start: Numbers) -> Floats:
+    """Return the sum of the rows of each decision.
+
+    Examples
+    --------
+    >>> totals(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0, 2, 5]))
+    array([ 3., 12.])
+    """
+    sums: Floats = np.add.reduceat(x, start[:-1])
+    return sums
+
+
+def even(start: Numbers) -> Floats:
+    """Return the same probability for all actions of a decision."""
+    chances: Floats = (1.0 / np.diff(start))[owners(start)]
+    return chances
+
+
+def best(x: Floats, start: Numbers) -> Floats:
+    """Return probability 1 for the action with the largest number, the first if they tie.
+
+    Examples
+    --------
+    >>> best(np.array([1.0, 2.0, 3.0, 4.0, 4.0]), np.array([0, 2, 5]))
+    array([0., 1., 0., 1., 0.])
+    """
+    order = np.lexsort((-x, owners(start)))
+    sigma = np.zeros(len(x))
+    sigma[order[start[:-1]]] = 1.0
+    return sigma
+
+
+def matched(regret: Floats, start: Numbers) -> Floats:
+    """Return σ ∝ max(regret, 0); where none is above 0, the action with the largest.
+
+    Examples
+    --------
+    >>> matched(np.array([1.0, 3.0, -3.0, -1.0, -2.0]), np.array([0, 2, 5]))
+    array([0.25, 0.75, 0.  , 1.  , 0.  ])
+    """
+    positive = np.maximum(regret, 0.0)
+    total = totals(positive, start)[owners(start)]
+    return np.where(total > 0, positive / np.where(total > 0, total, 1.0), best(regret, start))
+
+
+def softmax(logit: Floats, start: Numbers) -> Floats:
+    """Return σ ∝ exp(logit).
+
+    Examples
+    --------
+    >>> softmax(np.log([1.0, 3.0, 2.0, 2.0, 4.0]), np.array([0, 2, 5]))
+    array([0.25, 0.75, 0.25, 0.25, 0.5 ])
+    """
+    largest = np.maximum.reduceat(logit, start[:-1])
+    e = np.exp(logit - largest[owners(start)])
+    chances: Floats = e / totals(e, start)[owners(start)]
+    return chances
+
+
+def drawn(sigma: Floats, start: Numbers, u: Floats) -> Numbers:
+    """Return the row of the action of each decision that u, in [0, 1), draws.
+
+    Examples
+    --------
+    >>> drawn(np.array([0.25, 0.75, 0.0, 1.0, 0.0]), np.array([0, 2, 5]), np.array([0.3, 0.9]))
+    array([1, 3])
+    """
+    sums = np.cumsum(sigma)
+    before = np.concatenate([[0.0], sums])[start[:-1]]
+    row = np.searchsorted(sums, before + u * (sums[start[1:] - 1] - before), side="right")
+    rows: Numbers = np.clip(row, start[:-1], start[1:] - 1)
+    return rows
+
+
+# ---- networks --------------------------------------------------------------------------------
+
+
+class Study(NamedTuple):
+    """A network and where its training stands.
+
+    Attributes
+    ----------
+    weights : float32 array, shape (size,)
+    first, second : float32 arrays, shape (size,)
+        The moments of Adam.
+    steps : int
+        How many it has taken.
+    """
+
+    weights: Singles
+    first: Singles
+    second: Singles
+    steps: int
+
+
+class Judge:
+    """Networks of one shape that judge afterstates of a game.
+
+    Parameters
+    ----------
+    describer : Describer
+        What they see.
+    hidden : sequence of int
+        Widths of the layers of ReLU.
+    """
+
+    def __init__(self, describer: Describer, hidden: Sequence[int]):
+        self.describer = describer
+        self._sizes = (Architecture(tuple(hidden), None, False), describer.columns, 1)
+        self.size = shape(*self._sizes).size
+
+    def fresh(self, key: jax.Array) -> Study:
+        """Return a new network, which answers 0."""
+        zero = np.zeros(self.size, np.float32)
+        return Study(np.asarray(fresh(key, self._sizes)), zero, zero, 0)
+
+    def __call__(self, weights: Singles, after: Afterstates) -> Floats:
+        """Return what a network answers, shape (rows,).
+
+        Rows are padded to a power of two, as each number of rows is compiled by itself.
+        """
+        said = np.empty(len(after.code))
+        for begin in range(0, len(said), MOST_ROWS):
+            part = self.describer.see(after.code[begin : begin + MOST_ROWS])
+            padded = 1 << (max(len(part), LEAST_ROWS) - 1).bit_length()
+            seen = np.zeros((padded, part.shape[1]), np.float32)
+            seen[: len(part)] = part
+            answers = answer(weights, seen, np.ones((padded, 1), bool), self._sizes, False)
+            said[begin : begin + len(part)] = np.asarray(answers)[: len(part), 0]
+        return said
+
+    def improve(
+        self, study: Study, code: Numbers, target: Floats, weight: Floats, rate: float
+    ) -> tuple[Study, float]:
+        """Train a network further, by steps of Adam.
+
+        Parameters
+        ----------
+        study : Study
+        code : int array, shape (steps, batch, CODE)
+            The rows of each step.
+        target, weight : float arrays, shape (steps, batch)
+            What the network shall answer, and how much that counts.
+        rate : float
+
+        Returns
+        -------
+        study : Study
+        loss : float
+            Weighted squared error, the mean of all steps.
+        """
+        steps, batch, columns = code.shape
+        seen = self.describer.see(code.reshape(-1, columns)).reshape(steps, batch, -1)
+        *state, loss = _improve(
+            study.weights, study.first, study.second, study.steps, seen,
+            target.astype(np.float32), weight.astype(np.float32), rate, self._sizes,
+        )  # fmt: skip
+        weights, first, second = (np.asarray(array) for array in state)
+        return Study(weights, first, second, study.steps + steps), float(loss)
+
+
+_Sizes: TypeAlias = tuple[Architecture, int, int]
+
+
+@partial(jax.jit, static_argnames="sizes")
+def _improve(
+    weights: Any, first: Any, second: Any, steps: Any, seen: Any, target: Any, weight: Any,
+    rate: Any, sizes: _Sizes,
+) -> Any:  # fmt: skip
+    """Run some steps of Adam as one loop, in which nothing is Python."""
+    adam = optax.scale_by_adam()
+
+    def loss(weights: jax.Array, rows: Any) -> jax.Array:
+        x, y, w = rows
+        return jnp.mean(w * (shape(*sizes).network(weights)(x)[:, 0] - y) ** 2)
+
+    def step(carry: Any, rows: Any) -> Any:
+        weights, state = carry
+        value, gradient = jax.value_and_grad(loss)(weights, rows)
+        change, state = adam.update(gradient, state)
+        return (weights - rate * change, state), value
+
+    state = optax.ScaleByAdamState(jnp.asarray(steps, jnp.int32), first, second)
+    (weights, state), losses = jax.lax.scan(step, (weights, state), (seen, target, weight))
+    return weights, state.mu, state.nu, losses.mean()
+
+
+# ---- players ---------------------------------------------------------------------------------
+
+
+def act_by(rule: str, said: Floats, after: Afterstates, unit: float) -> Floats:
+    """Return the probabilities of all actions, given what a network says of each.
+
+    Parameters
+    ----------
+    rule : "value", "regret" or "logit"
+        A value is in units of `unit` points; the best is taken, and what stopping pays is
+        known. Regrets are matched. Of logits a softmax is taken.
+    """
+    if rule == "value":
+        return best(known_values(said, after, unit), after.start)
+    return (matched if rule == "regret" else softmax)(said, after.start)
+
+
+def known_values(said: Floats, after: Afterstates, unit: float) -> Floats:
+    """Return the values of all actions: what a network says, but what stopping pays."""
+    return np.where(np.isnan(after.paid), said, after.paid / unit)
+
+
+def unit_of(game: KoiKoi) -> float:
+    """Return the points that count 1 for a network: the most that one yaku is worth."""
+    return float(max(y.points for y in game.yaku))
+
+
+class NetworkPlayer:
+    """Plays Koi-Koi as a network says, or each round as one of several.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+    networks : sequence of float32 arrays, shape (size,)
+    hidden : sequence of int
+        Their widths.
+    rule : "value", "regret" or "logit"
+        What their answers are.
+    weights : sequence of float, optional
+        How likely each network is chosen for a round, in proportion.
+
+    Raises
+    ------
+    ValueError
+        If the networks have another size, or there is not one weight for each.
+    """
+
+    def __init__(
+        self,
+        game: KoiKoi,
+        networks: Sequence[Singles],
+        hidden: Sequence[int],
+        rule: str,
+        weights: Sequence[float] | None = None,
+    ):
+        if rule not in RULES:
+            raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
+        self.game, self.hidden, self.rule = game, tuple(hidden), rule
+        self.judge = Judge(Describer(game), hidden)
+        self.networks = [np.asarray(network, np.float32) for network in networks]
+        share = np.ones(len(self.networks)) if weights is None else np.asarray(weights, float)
+        sizes = {network.shape for network in self.networks}
+        if sizes != {(self.judge.size,)} or share.shape != (len(self.networks),):
+            raise ValueError(
+                f"networks of widths {self.hidden} for {game!r} have {self.judge.size:,} "
+                f"weights; got {sizes}, and {len(share)} shares of {len(self.networks)}"
+            )
+        self.weights = share / share.sum()
+        self._unit = unit_of(game)
+
+    def sigma(self, n: int, after: Afterstates) -> Floats:
+        """Return what network n plays, shape (rows,)."""
+        return act_by(self.rule, self.judge(self.networks[n], after), after, self._unit)
+
+    def __call__(
+        self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
+    ) -> Numbers:
+        """Return an action for each of these rounds."""
+        actions = np.empty(len(rows), np.int64)
+        ticket = uniforms(key, np.zeros_like(rows), rows)
+        chosen = np.searchsorted(np.cumsum(self.weights)[:-1], ticket, side="right")
+        for n in np.unique(chosen).tolist():
+            mine = np.flatnonzero(chosen == n)
+            some = rows[mine]
+            after = self.judge.describer.after(rounds, some)
+            now = 1 + 4 * rounds.turned[some] + rounds.stage[some]
+            u = uniforms(key, now, some)
+            actions[mine] = after.action[drawn(self.sigma(n, after), after.start, u)]
+        return actions
+
+    def strategy(self) -> Strategy:
+        """Return what it plays as exact probabilities, if the game compiles.
+
+        With several networks each plays whole rounds, so their strategies are mixed by how
+        likely the player's own choices lead to an infoset.
+
+        Raises
+        ------
+        GameError
+            If the game is too large.
+        """
+        form, all_of_them = sequence_form(self.game), decisions_of(self.game)
+        total = np.zeros(form.num_sequences)
+        sigma = form.uniform()
+        for n, weight in enumerate(self.weights):
+            row = form.uniform()
+            row[all_of_them.sequence] = self.sigma(n, all_of_them.after)
+            total += weight * form.plans(row)
+        behavior(form.treeplexes, total, sigma)
+        return Strategy.from_vector(form, sigma)
+
+    def __repr__(self) -> str:
+        many = (
+            f"one of {len(self.networks)} networks" if len(self.networks) > 1 else "a network"
+        )
+        return f"NetworkPlayer of {self.game!r}: {many}, {self.hidden}, by {self.rule}"
+
+
+class Decisions(NamedTuple):
+    """All decisions of a compiled game where there is a choice.
+
+    Attributes
+    ----------
+    after : Afterstates
+    sequence : int array, shape (rows,)
+        The sequence of each action.
+    """
+
+    after: Afterstates
+    sequence: Numbers
+
+
+def decisions_of(game: KoiKoi) -> Decisions:
+    """Return all decisions of a game that compiles; remembered on the game object.
+
+    Raises
+    ------
+    GameError
+        If the game is too large.
+    """
+    known: Decisions | None = getattr(game, "_decisions", None)
+    if known is None:
+        tree = sequence_form(game).tree
+        found: dict[str, History] = {}
+        level: list[History] = [game.root()]
+        while level:
+            below: list[History] = []
+            for h in level:
+                node = game.node(h)
+                if isinstance(node, Decision):
+                    found.setdefault(node.infoset, h)
+                if isinstance(node, Decision | Chance):
+                    below.extend(game.step(h, a) for a in node.actions)
+            level = below
+        which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+        describer = Describer(game)
+        rounds = describer.simulator.place([found[tree.infoset_label[I]] for I in which])
+        sequences = sequences_of(tree)
+        known = Decisions(
+            describer.after(rounds, np.arange(len(which))),
+            np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which]),
+        )
+        object.__setattr__(game, "_decisions", known)
+    return known

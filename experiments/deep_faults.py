@@ -1,0 +1,78 @@
+"""Seven faults of Deep CFR on liar's dice: the runs of chapter 10 that are too long for a page.
+
+The algorithm and its switch are the chapter's own. This script defines neither: it reads the
+cells of book/10_deep_cfr.ipynb and runs what they define. Writes deep_faults.json, which the
+chapter prints and draws. About three minutes on one core:
+
+    python experiments/deep_faults.py
+"""
+
+import ast
+import json
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import jax
+
+import cfrlib as cfr
+
+RESULTS = Path(__file__).with_suffix(".json")
+CHAPTER = Path(__file__).parents[1] / "book" / "10_deep_cfr.ipynb"
+GAME = cfr.games.LiarsDice(3)
+ITERATIONS, TRAVERSALS, SEEDS = 20, 100, list(range(10))
+DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+
+
+def defines(statement):
+    """Say whether a statement imports, defines, or names constants in capitals."""
+    if isinstance(statement, ast.Assign):
+        names = [
+            node.id for node in ast.walk(statement.targets[0]) if isinstance(node, ast.Name)
+        ]
+        return all(name.isupper() for name in names)
+    return isinstance(statement, DEFINITIONS)
+
+
+def page():
+    """Return what the cells of the chapter define, by name; nothing else of them is run."""
+    defined = {}
+    for number, cell in enumerate(json.loads(CHAPTER.read_text("utf-8"))["cells"]):
+        hosted = "remove-cell" in cell["metadata"].get("tags", [])
+        if cell["cell_type"] == "code" and not hosted:
+            module = ast.parse("".join(cell["source"]))
+            module.body = [each for each in module.body if defines(each)]
+            exec(compile(module, f"{CHAPTER.name}, cell {number}", "exec"), defined)
+    return SimpleNamespace(**defined)
+
+
+def curves(chapter, fault, seed, iterations=ITERATIONS):
+    """Return NashConv at the iterations at which the chapter looks, for both averages."""
+    dice = chapter.world(GAME)
+    curve = chapter.deep_cfr(dice, iterations, TRAVERSALS, seed, breakage=fault).curve
+    return {
+        kind: [round(found[kind], 5) for found in curve.values()]
+        for kind in ("network", "mixture")
+    }
+
+
+def main():
+    """Run the sound algorithm and each fault with every seed, and write the file."""
+    chapter, runs = page(), []
+    for fault, seed in product(("nothing", *chapter.FAULTS), SEEDS):
+        runs.append({"fault": fault, "seed": seed, **curves(chapter, fault, seed)})
+        print(runs[-1], flush=True)
+    RESULTS.write_text(
+        json.dumps({
+            "script": "experiments/deep_faults.py", "game": repr(GAME),
+            "versions": {"cfrlib": cfr.__version__, "jax": jax.__version__},
+            "traversals": TRAVERSALS,
+            "iterations": [t for t in chapter.LOOK if t <= ITERATIONS],
+            "runs": runs,
+        }).replace('{"fault"', '\n{"fault"')
+        + "\n"
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

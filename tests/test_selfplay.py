@@ -1,0 +1,398 @@
+"""Learning Koi-Koi by self-play: what networks see, what they are taught, what comes of it."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib.deep import MonteCarloLearner, NetworkPlayer, RegretLearner, afterstates, selfplay
+from cfrlib.games import KoiKoi, MiniKoiKoi
+from cfrlib.games.koikoi.features import COUNTS, PLACES, Describer
+from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
+from cfrlib.games.koikoi.simulator import OVER, Simulator, members
+
+FULL, K8, K9 = KoiKoi(), MiniKoiKoi.K8(), MiniKoiKoi.K9()
+TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
+ROW = {name: n for n, name in enumerate(PLACES + COUNTS)}
+
+
+def some_rounds(game, rounds, moves, seed=0):
+    """Rounds after some random moves, and those of them that are not over."""
+    simulator, rng = Simulator(game), np.random.default_rng(seed)
+    under_way = simulator.deal(rounds, seed=seed)
+    for _ in range(moves):
+        rows = np.flatnonzero(under_way.stage != OVER)
+        legal = simulator.legal(under_way)[rows]
+        simulator.act(under_way, rows, [rng.choice(members(cards)) for cards in legal])
+    return under_way, np.flatnonzero(under_way.stage != OVER)
+
+
+# ---- what a network sees ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [FULL, K8, K9], ids=repr)
+def test_afterstates_are_what_the_readable_rules_come_to_before_chance(game):
+    describer, stages = Describer(game), set()
+    simulator = describer.simulator
+    for moves in range(9):
+        rounds, rows = some_rounds(game, 80, moves, seed=moves)
+        if not len(rows):
+            continue
+        after = describer.after(rounds, rows)
+        for n, r in enumerate(rows):
+            at, i = simulator.position(rounds, r), int(rounds.player[r])
+            stages.add(at.stage)
+            node = game.node(at)
+            for row, action in zip(range(*after.start[n : n + 2]), node.actions, strict=True):
+                code = after.code[row]
+                if at.stage == "call":
+                    assert np.isnan(after.paid[row]) == (action == "koi-koi")
+                    assert code[ROW["stops"]] == (action == "stop")
+                    assert code[ROW["calls"]] == at.calls[i] + (action == "koi-koi")
+                    if action == "stop":
+                        assert after.paid[row] == game.step(at, action).paid * (1 - 2 * i)
+                    continue
+                then = game.step(at, action)
+                assert np.isnan(after.paid[row])
+                cards = (then.hands[i], then.field, then.piles[i], then.piles[1 - i])
+                for place, expected in zip(PLACES, cards, strict=False):
+                    named = [simulator.names[c] for c in members(int(code[ROW[place]]))]
+                    assert tuple(named) == expected, place
+                pending = members(int(code[ROW["pending"]]))
+                assert [simulator.names[c] for c in pending] == [then.card] * bool(then.card)
+                assert code[ROW["points"]] == game.worth(then.piles[i])
+                assert code[ROW["other"]] == at.points[1 - i]
+                assert code[ROW["called"]] == at.calls[1 - i]
+                assert code[ROW["seat"]] == i
+                assert code[ROW["draws"]] == (bool(at.stock) and not at.drawn)
+                assert code[ROW["ends"]] == (at.drawn and not then.card)
+                assert code[ROW["risen"]] == (game.worth(then.piles[i]) > at.points[i])
+    assert stages >= {"play", "call"}
+    assert ("match" in stages) == (game is not K8)
+
+
+def test_a_network_does_not_see_what_its_player_does_not():
+    """The opponent's hand changes places with cards of the stock; nothing else changes."""
+    describer = Describer(FULL)
+    rounds, rows = some_rounds(FULL, 50, 5)
+    before = describer.see(describer.after(rounds, rows).code)
+    for r in rows:
+        other = 1 - rounds.player[r]
+        theirs = members(int(rounds.hands[r, other]))
+        stock = rounds.order[r, rounds.turned[r] :].tolist()
+        new = stock[: len(theirs)]
+        rounds.hands[r, other] = sum(1 << c for c in new)
+        rest = theirs + stock[len(theirs) :]
+        dealt = [c for c in rounds.order[r, : rounds.turned[r]].tolist() if c not in theirs]
+        rounds.order[r] = [*dealt, *new, *rest]
+    assert (describer.see(describer.after(rounds, rows).code) == before).all()
+
+
+def test_copies_are_told_alike():
+    describer = Describer(K9)
+    at = K9.root()._replace(
+        stage="play", hands=(("Cherry", "Moon"), ("Cherry", "Sake")),
+        field=("Curtain", "Pampas"), stock=("Pampas", "Mum", "Mum"),
+    )  # fmt: skip
+    rounds = describer.simulator.place([at, at])
+    one, other = (c for c, name in enumerate(describer.simulator.names) if name == "Cherry")
+    swap = {one: other, other: one}
+    for i in range(2):
+        rounds.hands[1, i] = sum(1 << swap.get(c, c) for c in members(int(rounds.hands[1, i])))
+    after = describer.after(rounds, np.array([0, 1]))
+    seen = describer.see(after.code)
+    half = after.start[1]
+    assert (seen[:half] == seen[half:]).all()
+    assert (after.code[:half] != after.code[half:]).any()
+
+
+# ---- rows of decisions -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "strategy", [afterstates.best, afterstates.matched, afterstates.softmax]
+)
+def test_strategies_are_distributions_of_each_decision(strategy):
+    rng = np.random.default_rng(0)
+    start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 200))])
+    said = rng.normal(size=start[-1])
+    sigma = strategy(said, start)
+    assert (sigma >= 0).all()
+    assert afterstates.totals(sigma, start) == pytest.approx(np.ones(200))
+    for begin, end in pairwise(start):
+        alone = strategy(said[begin:end], np.array([0, end - begin]))
+        assert alone == pytest.approx(sigma[begin:end])
+        assert sigma[begin:end].argmax() == said[begin:end].argmax()
+
+
+def test_actions_are_drawn_as_often_as_they_should_be():
+    start = np.array([0, 3, 5])
+    sigma = np.array([0.2, 0.0, 0.8, 0.5, 0.5])
+    u = (np.arange(1_000) + 0.5) / 1_000
+    rows = np.array([afterstates.drawn(sigma, start, np.array([x, x])) for x in u])
+    assert np.bincount(rows[:, 0], minlength=5).tolist() == [200, 0, 800, 0, 0]
+    assert np.bincount(rows[:, 1], minlength=5).tolist() == [0, 0, 0, 500, 500]
+    edge = np.array([1 - 2**-53] * 2)
+    assert (afterstates.drawn(sigma, start, edge) == [2, 4]).all()
+
+
+# ---- what networks are taught ----------------------------------------------------------------
+
+
+def share(learner, play_share, t=1):
+    task = selfplay.Task(
+        learner.game, learner.hidden, tuple(study.weights for study in learner._studies),
+        (learner.seed, t, 0), 200, learner.explore,
+    )  # fmt: skip
+    return play_share(task), task
+
+
+def test_values_are_taught_what_was_paid():
+    """Both players of a round are taught opposite numbers, and only what rounds can pay."""
+    learner = MonteCarloLearner(K8, **TINY)
+    (decisions, lesson), task = share(learner, selfplay.play_by_value)
+    assert 0 < len(lesson.code) <= decisions
+    points = lesson.target * 3  # the unit: what eight cards are worth
+    assert points == pytest.approx(points.round())
+    assert np.abs(points).max() <= 14
+    seat = lesson.code[:, ROW["seat"]]
+    first = (lesson.code[:, ROW["pile"]] == 0) & (lesson.code[:, ROW["theirs"]] == 0)
+    assert set(seat.tolist()) == {0, 1}
+    _, rounds, _ = task.begin()
+    assert first.sum() > len(rounds) / 4
+    assert not lesson.code[:, ROW["stops"]].any()  # what stopping pays is known
+
+
+def test_regrets_are_what_the_critic_says_less_its_mean():
+    learner = RegretLearner(K9, **TINY, seed=3).run(3, progress=False)
+    (_, critic, regrets), task = share(learner, selfplay.play_by_regret, t=4)
+    judge, *_ = task.begin()
+    after = afterstates.Afterstates(
+        regrets.code, np.array([0, len(regrets.code)]), np.zeros(len(regrets.code), int),
+        np.full(len(regrets.code), np.nan),
+    )  # fmt: skip
+    said = judge(task.networks[0], after)
+    known = regrets.code[:, ROW["stops"]] == 0
+    means = (said - regrets.target)[known]
+    # rows of one decision follow each other and share their mean
+    assert len(np.unique(means.round(5))) < 0.6 * len(means)
+    assert np.abs(critic.target).max() <= 30
+    seats = set(critic.code[:, ROW["seat"]].tolist())
+    assert seats == {0, 1}  # either traverser
+
+
+def test_the_traverser_alone_explores():
+    """With nothing explored and one strategy, what the critic is taught ends in payoffs."""
+    learner = RegretLearner(K8, **TINY, explore=0.0)
+    (_, critic, _), _ = share(learner, selfplay.play_by_regret)
+    last = critic.code[:, ROW["hand"]] == 0
+    points = critic.target[last] * 3
+    assert points == pytest.approx(points.round())
+
+
+def test_the_critic_learns_the_value_of_the_present_strategy():
+    """Both follow one fixed strategy: the critic must come to the exact value of the game."""
+    learner = RegretLearner(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
+    fixed = learner._studies[1]
+    for t in range(1, 81):
+        learner._iterate(t)
+        learner._studies[1] = fixed
+    strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
+    known = afterstates.decisions_of(K8)
+    value = afterstates.known_values(
+        learner._judge(learner._studies[0].weights, known.after), known.after, learner._unit
+    )
+    sigma = learner_sigma(fixed.weights, known, learner)
+    means = afterstates.totals(sigma * value, known.after.start) * learner._unit
+    exact = first_values(K8, strategy)
+    mine = [means[n] for n in exact]
+    assert np.corrcoef(mine, list(exact.values()))[0, 1] > 0.97
+    assert np.abs(np.array(mine) - list(exact.values())).mean() < 0.15
+
+
+def learner_sigma(weights, known, learner):
+    return afterstates.matched(learner._judge(weights, known.after), known.after.start)
+
+
+def first_values(game, strategy):
+    """The exact value to the dealer of each first hand, by the number of its decision."""
+    tree = cfr.compile(game)
+    sigma = {label: strategy[label] for label in tree.infoset_label}
+    value = np.zeros(tree.num_histories)
+    value[:] = tree.utility[:, 0]
+    for k in range(tree.num_histories - 1, 0, -1):
+        parent = tree.parent[k]
+        if tree.player[parent] < 0:
+            p = tree.probability[k]
+        else:
+            p = sigma[tree.infoset_label[tree.infoset[parent]]][tree.action[k]]
+        value[parent] += p * value[k]
+    which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+    number = {I: n for n, I in enumerate(which)}
+    total, mass = {}, {}
+    for k in range(1, tree.num_histories):
+        if tree.parent[k] == 0 and int(tree.infoset[k]) in number:
+            n = number[int(tree.infoset[k])]
+            total[n] = total.get(n, 0.0) + tree.probability[k] * value[k]
+            mass[n] = mass.get(n, 0.0) + tree.probability[k]
+    return {n: total[n] / mass[n] for n in total}
+
+
+def test_the_reservoir_is_fair():
+    learner = RegretLearner(K8, **TINY, memory=50)
+    counts, rng = np.zeros(1_000), np.random.default_rng(0)
+    for _ in range(400):
+        learner._offered = 0
+        for begin in range(0, 1_000, 100):
+            number = np.arange(begin, begin + 100)
+            code = np.zeros((100, learner._memory.code.shape[1]), np.int64)
+            code[:, 0] = number
+            learner._offer(selfplay.Lesson(code, number * 1.0, number * 1.0), rng)
+        kept = learner._memory.code[:, 0]
+        assert (learner._memory.target == kept).all()
+        counts[kept] += 1
+    expected = 400 * 50 / 1_000
+    chi2 = ((counts - expected) ** 2 / expected).sum()
+    assert abs(chi2 - 999) < 5 * (2 * 999) ** 0.5
+    assert counts.reshape(10, 100).sum(axis=1).std() < 5 * 2_000**0.5
+
+
+# ---- what comes of it ------------------------------------------------------------------------
+
+
+def test_regrets_lead_towards_equilibrium():
+    start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
+    run = RegretLearner(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
+    average = run.run(40, progress=False).player()
+    assert cfr.exploitability(K8, average.strategy()) < 0.07 < 0.3 < start
+    assert run.iterations == 40
+    assert run.decisions > 20_000
+
+
+def test_values_lead_to_better_play():
+    run = MonteCarloLearner(FULL, hidden=(64,), rounds=400, steps=20, batch=256)
+    player = run.run(12, progress=False).player()
+    assert duel(FULL, player, RandomPlayer(), deals=500, seed=0).mean > 2.5
+
+
+def test_a_player_plays_its_strategy():
+    run = RegretLearner(K8, **TINY, seed=2).run(6, progress=False)
+    player = run.player()
+    paid = play(Simulator(K8), player, GreedyPlayer("koi"), 30_000, seed=0)
+    mine, greedy = player.strategy(), greedy_table(K8)
+    both = {label: mine[label] if label.startswith("dealer") else row
+            for label, row in greedy.items()}  # fmt: skip
+    exact = cfr.expected_utility(K8, cfr.Strategy(K8, both))[0]
+    assert paid.mean() == pytest.approx(exact, abs=4 * paid.std() / 30_000**0.5)
+
+
+def greedy_table(game):
+    """The greedy player as a table of the readable game."""
+    known = afterstates.decisions_of(game)
+    describer, tree = Describer(game), cfr.compile(game)
+    which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+    positions = positions_of(game, tree, which)
+    rounds = describer.simulator.place(positions)
+    actions = GreedyPlayer("koi")(
+        describer.simulator, rounds, np.arange(len(which)), np.uint64(0)
+    )
+    table = {}
+    for n, I in enumerate(which):
+        row = list(known.after.action[known.after.start[n] : known.after.start[n + 1]])
+        chosen = tree.infoset_actions[I][row.index(actions[n])]
+        table[tree.infoset_label[I]] = {a: float(a == chosen) for a in tree.infoset_actions[I]}
+    for I, actions_there in enumerate(tree.infoset_actions):
+        if len(actions_there) == 1:
+            table[tree.infoset_label[I]] = {actions_there[0]: 1.0}
+    return table
+
+
+def positions_of(game, tree, which):
+    found = {}
+    for k in range(tree.num_histories):
+        if tree.player[k] >= 0:
+            found.setdefault(int(tree.infoset[k]), k)
+    positions = []
+    for I in which:
+        at = game.root()
+        for a in tree.history(found[I]):
+            at = game.step(at, a)
+        positions.append(at)
+    return positions
+
+
+# ---- runs ------------------------------------------------------------------------------------
+
+
+LEARNERS = [MonteCarloLearner, RegretLearner]
+
+
+def same(a, b):
+    pairs = zip(a._studies, b._studies, strict=True)
+    equal = all(np.array_equal(x, y) for s, t in pairs for x, y in zip(s, t, strict=True))
+    arrays, others = a._arrays(), b._arrays()
+    return equal and all(np.array_equal(arrays[name], others[name]) for name in arrays)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_gives_the_same_numbers(learner):
+    one, again = (learner(K8, **TINY, seed=5).run(3, progress=False) for _ in range(2))
+    assert same(one, again)
+    assert not same(one, learner(K8, **TINY, seed=6).run(3, progress=False))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_saved_run_goes_on_as_if_it_had_not_stopped(learner, tmp_path):
+    options = TINY | ({"memory": 400} if learner is RegretLearner else {})
+    whole = learner(K8, **options).run(5, progress=False)
+    half = learner(K8, **options).run(2, progress=False)
+    half.save(tmp_path / "run.npz")
+    resumed = learner.load(tmp_path / "run.npz", K8)
+    assert same(half, resumed)
+    resumed.run(3, progress=False)
+    assert same(whole, resumed)
+    assert (whole.decisions, whole.losses) == (resumed.decisions, resumed.losses)
+    assert repr(whole) == repr(resumed)
+
+
+def test_workers_give_the_same_numbers():
+    alone = RegretLearner(K8, **TINY).run(2, progress=False)
+    shared = RegretLearner(K8, **TINY, jobs=2).run(2, progress=False)
+    assert same(alone, shared)
+
+
+def test_a_foreign_or_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    MonteCarloLearner(K8, **TINY).run(1, progress=False).save(path)
+    with pytest.raises(ValueError, match="not of MiniKoiKoi"):
+        MonteCarloLearner.load(path, K9)
+    with pytest.raises(ValueError, match="not of"):
+        MonteCarloLearner.load(path, MiniKoiKoi.K8(koi_factor=3))
+    with pytest.raises(ValueError, match="complete file"):
+        RegretLearner.load(path, K8)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="complete file"):
+        MonteCarloLearner.load(path, K8)
+
+
+def test_options_are_checked():
+    for options, message in [
+        ({"rounds": 3}, "rounds"), ({"steps": 0}, "steps"), ({"rate": 0}, "rate"),
+        ({"explore": 2}, "explore"), ({"memory": 0}, "memory"), ({"window": 0}, "window"),
+        ({"keep_every": 0}, "keep_every"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            RegretLearner(K8, **{**TINY, **options})
+    with pytest.raises(ValueError, match="how long"):
+        RegretLearner(K8, **TINY).run()
+    with pytest.raises(ValueError, match="run 5 iterations or more"):
+        RegretLearner(K8, **TINY, keep_every=5).run(4, progress=False).player()
+    network = RegretLearner(K8, **TINY)._studies[0].weights
+    with pytest.raises(ValueError, match="rule must be"):
+        NetworkPlayer(K8, [network], (16,), "luck")
+    with pytest.raises(ValueError, match="weights; got"):
+        NetworkPlayer(K9, [network], (16,), "value")
+    with pytest.raises(ValueError, match="shares of 1"):
+        NetworkPlayer(K8, [network], (16,), "value", [1.0, 2.0])
