@@ -536,7 +536,11 @@ class MiniKoiKoi(KoiKoi):
     def _deal(self, at: Position, card: str) -> Position:
         first, second, field = self._deals[card]
         stock = self._less(self.deck, first + second + field)
-        return self._open(at._replace(hands=(first, second), field=field, stock=stock))
+        return self._begin(at._replace(hands=(first, second), field=field, stock=stock))
+
+    def _begin(self, at: Position) -> Position:
+        """Let the dealer play: no deal is a special one."""
+        return self._open(at)
 
     def faces(self, pile: Cards) -> Cards:
         """Return what the cards show, whichever copy they are."""

@@ -1,0 +1,82 @@
+"""How large Koi-Koi is: small games counted exactly, the full one estimated.
+
+    python experiments/koikoi_size.py
+
+Writes experiments/koikoi_size.json, in about ten minutes. `counted` are histories, terminal
+histories and infosets of either player; `full` are decimal logarithms with their 95 % spread,
+from random rounds (Knuth, 1975), at several numbers of rounds of the same run.
+"""
+
+import json
+import re
+import time
+from pathlib import Path
+
+from cfrlib.games import KoiKoi, MiniKoiKoi
+from cfrlib.games.koikoi import Yaku, count, estimate
+
+RESULTS = Path(__file__).with_suffix(".json")
+ROUNDS, SEED = (300, 3_000, 30_000), 0
+
+
+def pairs(hand, field):
+    """Return a game of six pairs: as K10 with two more plain cards."""
+    types = [(3, "light", 2), (8, "light", 2), (9, "animal", 2)]
+    types += [(month, "plain", 2) for month in (1, 2, 4)]
+    cards = ("Curtain", "Moon", "Sake", "Pine", "Plum", "Wisteria") * 2
+    points = (
+        Yaku("8 cards", cards, 8, 3, replaces=("6 cards", "4 cards")),
+        Yaku("6 cards", cards, 6, 2, replaces=("4 cards",)),
+        Yaku("4 cards", cards, 4, 1),
+        Yaku("hanami", ("Curtain", "Sake"), 2, 2),
+        Yaku("tsukimi", ("Moon", "Sake"), 2, 2),
+    )
+    return MiniKoiKoi(types, hand, field, points)
+
+
+def fours(hand, field):
+    """Return a game with the cards and points of K12."""
+    game = MiniKoiKoi.K12()
+    return MiniKoiKoi(game.types, hand, field, game.yaku)
+
+
+GAMES = {
+    "K8": MiniKoiKoi.K8,
+    "K8, copies told apart": lambda: MiniKoiKoi.K8(distinct=True),
+    "K9": MiniKoiKoi.K9,
+    "K10": MiniKoiKoi.K10,
+    "K12": MiniKoiKoi.K12,
+    "K12, hand 2, field 4": lambda: fours(2, 4),
+    "K12, hand 3, field 3": lambda: fours(3, 3),
+    "six pairs, hand 3, field 3": lambda: pairs(3, 3),
+    "six pairs, hand 3, field 2": lambda: pairs(3, 2),
+}
+
+
+def main():
+    """Count, estimate, and write it down."""
+    results = {"counted": {}, "seed": SEED, "full": {}}
+    for name, make in GAMES.items():
+        began = time.perf_counter()
+        results["counted"][name] = count(make())._asdict()
+        print(
+            name, results["counted"][name], f"{time.perf_counter() - began:.1f} s", flush=True
+        )
+    for rounds in ROUNDS:
+        began = time.perf_counter()
+        found = estimate(KoiKoi(), rounds, SEED)._asdict()
+        del found["rounds"]
+        by_turn = found.pop("by_turn")
+        row = {name: [round(x, 2) for x in triple] for name, triple in found.items()}
+        row["dealer by turn"], row["other by turn"] = (
+            [round(x, 2) for x in turns] for turns in by_turn
+        )
+        results["full"][str(rounds)] = row
+        print(rounds, row, f"{time.perf_counter() - began:.1f} s", flush=True)
+    text = json.dumps(results, indent=1)
+    flat = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
+    RESULTS.write_text(flat + "\n")
+
+
+if __name__ == "__main__":
+    main()
