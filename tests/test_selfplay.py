@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib.deep import MonteCarloLearner, NetworkPlayer, RegretLearner, afterstates, selfplay
+from cfrlib.deep import (
+    MonteCarloLearner,
+    NetworkPlayer,
+    RegretLearner,
+    TraversalLearner,
+    afterstates,
+    selfplay,
+)
 from cfrlib.games import KoiKoi, MiniKoiKoi
 from cfrlib.games.koikoi.features import COUNTS, PLACES, Describer
 from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
@@ -239,6 +246,71 @@ def first_values(game, strategy):
     return {n: total[n] / mass[n] for n in total}
 
 
+@pytest.mark.parametrize("k", [1, 2, 8])
+def test_traversals_are_unbiased(k):
+    """On average their weighted regrets are the exact counterfactual ones."""
+    learner = TraversalLearner(K8, **TINY, k=8).run(4, progress=False)  # no actions tie
+    strategy = learner.current.strategy()
+    exact, batches = exact_regrets(K8, strategy), []
+    networks = tuple(study.weights for study in learner._studies)
+    for n in range(24):
+        task = selfplay.Task(K8, (16,), networks, (7, n), 500, 0.0, k)
+        _, lesson = selfplay.traverse(task)
+        sums = dict.fromkeys(exact, 0.0)
+        seen = learner._judge.describer.see(lesson.code)
+        for row, r, weight in zip(seen, *lesson[1:], strict=True):
+            sums[row.tobytes()] += weight * r * learner._unit / 250  # for each traverser
+        batches.append(list(sums.values()))
+    found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 24**0.5
+    met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 12)  # not once by luck
+    z = (found - list(exact.values()))[met] / error[met]
+    assert len(z) > 100
+    assert np.abs(z).max() < 5
+    assert z.std() < 1.3
+    if k == 8:
+        assert (lesson.weight == 1).all()
+
+
+def exact_regrets(game, strategy):
+    """Counterfactual regrets of the readable tree, added up over what looks alike."""
+    tree, known = cfr.compile(game), afterstates.decisions_of(game)
+    label, actions = tree.infoset_label, tree.infoset_actions
+    reach = np.ones((tree.num_histories, 3))  # of the players, and of chance
+    for k in range(1, tree.num_histories):
+        parent = tree.parent[k]
+        reach[k] = reach[parent]
+        if (i := tree.player[parent]) < 0:
+            reach[k, 2] *= tree.probability[k]
+        else:
+            reach[k, i] *= strategy[label[tree.infoset[parent]]][tree.action[k]]
+    value = tree.utility.copy()
+    for k in range(tree.num_histories - 1, 0, -1):
+        if (i := tree.player[parent := tree.parent[k]]) < 0:
+            p = tree.probability[k]
+        else:
+            p = strategy[label[tree.infoset[parent]]][tree.action[k]]
+        value[parent] += p * value[k]
+    regret = {}
+    for k in range(1, tree.num_histories):
+        if (i := tree.player[parent := tree.parent[k]]) >= 0:
+            key = (int(tree.infoset[parent]), tree.action[k])
+            gain = reach[parent, 1 - i] * reach[parent, 2] * (value[k, i] - value[parent, i])
+            regret[key] = regret.get(key, 0.0) + gain
+    names = [(I, a) for I, there in enumerate(actions) if len(there) > 1 for a in there]
+    total = {}
+    for row, name in zip(Describer(game).see(known.after.code), names, strict=True):
+        total[row.tobytes()] = total.get(row.tobytes(), 0.0) + regret[name]
+    return total
+
+
+def test_a_traversal_grows_with_k():
+    nodes = [
+        TraversalLearner(MiniKoiKoi.K12(), **TINY, k=k).run(1, progress=False).decisions
+        for k in (1, 2, 3)
+    ]
+    assert nodes[0] < nodes[1] < nodes[2]
+
+
 def test_the_reservoir_is_fair():
     learner = RegretLearner(K8, **TINY, memory=50)
     counts, rng = np.zeros(1_000), np.random.default_rng(0)
@@ -325,7 +397,7 @@ def positions_of(game, tree, which):
 # ---- runs ------------------------------------------------------------------------------------
 
 
-LEARNERS = [MonteCarloLearner, RegretLearner]
+LEARNERS = [MonteCarloLearner, RegretLearner, TraversalLearner]
 
 
 def same(a, b):
@@ -344,7 +416,7 @@ def test_the_same_seed_gives_the_same_numbers(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_saved_run_goes_on_as_if_it_had_not_stopped(learner, tmp_path):
-    options = TINY | ({"memory": 400} if learner is RegretLearner else {})
+    options = TINY | ({} if learner is MonteCarloLearner else {"memory": 400})
     whole = learner(K8, **options).run(5, progress=False)
     half = learner(K8, **options).run(2, progress=False)
     half.save(tmp_path / "run.npz")

@@ -12,7 +12,7 @@ from cfrlib.deep.memory import Memory
 from cfrlib.deep.networks import MLP, Reader, Training
 from cfrlib.deep.policy import Policy
 from cfrlib.deep.responder import Responder
-from cfrlib.deep.selfplay import MonteCarloLearner, RegretLearner
+from cfrlib.deep.selfplay import MonteCarloLearner, RegretLearner, TraversalLearner
 
 __all__ = [
     "MLP",
@@ -26,6 +26,7 @@ __all__ = [
     "RegretLearner",
     "Responder",
     "Training",
+    "TraversalLearner",
     "encode",
     "hashed",
     "spell",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
+import numpy.typing as npt
 
 from cfrlib import files
 from cfrlib.deep.afterstates import (
@@ -108,6 +109,8 @@ class Task(NamedTuple):
     rounds : int
     explore : float
         How often a player who explores takes any action.
+    k : int
+        How many actions of each decision a traversal goes on with; 0 where there is none.
     """
 
     game: KoiKoi
@@ -116,6 +119,7 @@ class Task(NamedTuple):
     seed: tuple[int, ...]
     rounds: int
     explore: float
+    k: int = 0
 
     def begin(self) -> tuple[Judge, Rounds, np.random.Generator]:
         """Return a judge, newly dealt rounds, and random numbers for the moves."""
@@ -139,6 +143,7 @@ class SelfPlay(ABC):
     FORMAT: ClassVar[str]
     NETWORKS: ClassVar[int]  # that are trained
     explore: float
+    k = 0
 
     def __init__(
         self,
@@ -211,7 +216,9 @@ class SelfPlay(ABC):
         networks = tuple(study.weights for study in self._studies)
         sizes = np.diff(np.linspace(0, self.rounds, SHARES + 1).astype(int)).tolist()
         tasks = [
-            Task(self.game, self.hidden, networks, (self.seed, t, n), size, self.explore)
+            Task(
+                self.game, self.hidden, networks, (self.seed, t, n), size, self.explore, self.k
+            )
             for n, size in enumerate(sizes)
         ]
         if self.jobs is None:
@@ -495,7 +502,11 @@ class RegretLearner(SelfPlay):
         self._recent = [*self._recent, critic][-self.window :]
         self._teach(0, _together(self._recent), rng)
         regrets = _together([regret for _, _, regret in shares])
-        self._offer(regrets._replace(weight=np.full(len(regrets.code), float(t))), rng)
+        self._learn_regrets(t, regrets._replace(weight=regrets.weight * t), rng)
+
+    def _learn_regrets(self, t: int, regrets: Lesson, rng: np.random.Generator) -> None:
+        """Offer the regrets of iteration t to the reservoir, and learn from it."""
+        self._offer(regrets, rng)
         filled = min(self._offered, self.memory)
         code, target, weight = self._memory
         known = Lesson(code[:filled], target[:filled], weight[:filled] / t)
@@ -596,6 +607,161 @@ def play_by_regret(task: Task) -> tuple[int, Lesson, Lesson]:
     return sum(len(step.rows) for step in steps), _lesson(*taught), _lesson(*regrets)
 
 
+# ---- traversals ------------------------------------------------------------------------------
+
+
+class TraversalLearner(RegretLearner):
+    """Regret matching with networks by robust sampling: no critic, but traversals.
+
+    Each round becomes a small tree: at a decision of the traverser, k actions are tried out,
+    drawn at random without replacement; at one of the opponent, and at a draw, one. On the way
+    up each decision is worth, and regrets are,
+
+        û(a) = value below a · n / k  where a was tried, else 0
+        v = Σ_b σ(b) û(b)             r(a) = û(a) − v
+
+    with n actions. A row of the reservoir counts as much as its decision was unlikely to be
+    reached by the traverser's own choices, the product of all n / k above it.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+    k : int
+        1 is outcome sampling, 8 external sampling, which takes about 800,000 nodes a round.
+    hidden, rounds, steps, batch, rate, seed, memory, keep_every, jobs
+        As for `RegretLearner`; `rounds` are traversals.
+
+    Notes
+    -----
+    Robust sampling is of Li et al. (2020); :class:`cfrlib.Robust` has the same in tables.
+
+    Examples
+    --------
+    >>> from cfrlib.games import MiniKoiKoi
+    >>> TraversalLearner(MiniKoiKoi.K8(), k=2, hidden=(16,), rounds=20, steps=5, batch=64)
+    TraversalLearner of MiniKoiKoi.K8(): 0 iterations, 0 rounds, 0 decisions
+    """
+
+    FORMAT = "cfrlib traversal learner 1"
+
+    def __init__(
+        self,
+        game: KoiKoi,
+        *,
+        k: int = 2,
+        hidden: Sequence[int] = (256, 128),
+        rounds: int = 20,
+        steps: int = 60,
+        batch: int = 512,
+        rate: float = 1e-3,
+        seed: int = 0,
+        memory: int = 300_000,
+        keep_every: int = 1,
+        jobs: int | None = None,
+    ):
+        super().__init__(
+            game, hidden=hidden, rounds=rounds, steps=steps, batch=batch, rate=rate, seed=seed,
+            memory=memory, keep_every=keep_every, jobs=jobs,
+        )  # fmt: skip
+        self.k = whole_number("k", k, 1)
+
+    def _iterate(self, t: int) -> None:
+        rng = np.random.default_rng([self.seed, t, SHARES])
+        shares = self._shares(t, traverse)
+        self.decisions += sum(decisions for decisions, _ in shares)
+        regrets = _together([regret for _, regret in shares])
+        self._learn_regrets(t, regrets._replace(weight=regrets.weight * t), rng)
+
+    def _settings(self) -> dict[str, Any]:
+        settings = super()._settings() | {"k": self.k}
+        return {name: settings[name] for name in settings if name not in ("explore", "window")}
+
+
+class Level(NamedTuple):
+    """All nodes of traversals that are equally deep.
+
+    Attributes
+    ----------
+    value : float array, shape (nodes,)
+        What each is worth to its traverser, as far as known: where the round is over.
+    open : int array, shape (decisions,)
+        The nodes where it goes on.
+    after : Afterstates
+    sigma, rho : float arrays, shape (rows of `after`,)
+        The strategy, and how likely the traverser was to try each action; 1 for the opponent,
+        whose action was drawn by the strategy.
+    tried : int array, shape (nodes of the next level,)
+        The row that leads to each node below.
+    mine : bool array, shape (decisions,)
+        Whether the traverser chooses.
+    weight : float array, shape (decisions,)
+    """
+
+    value: Floats
+    open: Numbers
+    after: Afterstates
+    sigma: Floats
+    rho: Floats
+    tried: Numbers
+    mine: npt.NDArray[np.bool_]
+    weight: Floats
+
+
+def traverse(task: Task) -> tuple[int, Lesson]:
+    """Return how many decisions a share of traversals has, and lessons of regrets."""
+    judge, rounds, rng = task.begin()
+    levels = descend(judge, task, rounds, rng)
+    codes, targets, weights = [], [], []
+    below = np.zeros(0)
+    for level in reversed(levels):
+        after = level.after
+        estimate = np.zeros(len(after.code))
+        estimate[level.tried] = below / level.rho[level.tried]
+        own = owners(after.start)
+        by_strategy = totals(level.sigma * estimate, after.start)
+        mean = np.where(level.mine, by_strategy, totals(estimate, after.start))
+        a_choice = (level.mine & (np.diff(after.start) > 1))[own]
+        codes.append(after.code[a_choice])
+        targets.append((estimate - mean[own])[a_choice])
+        weights.append(level.weight[own][a_choice])
+        below = level.value.copy()
+        below[level.open] = mean
+    lesson = Lesson(np.concatenate(codes), np.concatenate(targets), np.concatenate(weights))
+    return sum(len(level.open) for level in levels), lesson
+
+
+def descend(judge: Judge, task: Task, rounds: Rounds, rng: np.random.Generator) -> list[Level]:
+    """Play all rounds to their end, with k actions at every decision of the traverser."""
+    describer, unit = judge.describer, unit_of(task.game)
+    traverser, weight = np.arange(task.rounds) % 2, np.ones(task.rounds)
+    levels: list[Level] = []
+    while True:
+        value = np.where(traverser == 0, 1, -1) * rounds.paid / unit
+        going = np.flatnonzero(rounds.stage != OVER)
+        if not len(going):
+            levels.append(_leaves(value))
+            return levels
+        after = describer.after(rounds, going)
+        own, counts = owners(after.start), np.diff(after.start)
+        sigma = matched(judge(task.networks[1], after), after.start)
+        mine = rounds.player[going] == traverser[going]
+        tried = np.minimum(task.k, counts)
+        # a random order of the actions of each decision: the first k are tried
+        order = np.lexsort((rng.random(len(own)), own))
+        place = np.empty(len(own), np.int64)
+        place[order] = np.arange(len(own)) - after.start[own]
+        chosen = np.zeros(len(own), bool)
+        chosen[drawn(sigma, after.start, rng.random(len(going)))] = True
+        chosen = np.where(mine[own], place < tried[own], chosen)
+        rho = np.where(mine, tried / counts, 1.0)[own]
+        rows = np.flatnonzero(chosen)
+        levels.append(Level(value, going, after, sigma, rho, rows, mine, weight[going]))
+        parent = going[own[rows]]
+        weight = weight[parent] / rho[rows]
+        traverser, rounds = traverser[parent], rounds.take(parent)
+        describer.simulator.act(rounds, np.arange(len(rows)), after.action[rows])
+
+
 # ---- small things ----------------------------------------------------------------------------
 
 
@@ -606,6 +772,13 @@ def _lesson(codes: list[Numbers], targets: list[Floats]) -> Lesson:
 
 def _together(lessons: list[Lesson]) -> Lesson:
     return Lesson(*(np.concatenate(columns) for columns in zip(*lessons, strict=True)))
+
+
+def _leaves(value: Floats) -> Level:
+    """Return a level of nodes that are all over."""
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    after = Afterstates(np.zeros((0, CODE), np.int64), np.zeros(1, np.int64), none, nothing)
+    return Level(value, none, after, nothing, nothing, none, np.zeros(0, np.bool_), nothing)
 
 
 def _share_of(name: str, value: float) -> float:
