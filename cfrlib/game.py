@@ -105,7 +105,7 @@ class Terminal:
 Node: TypeAlias = Chance | Decision | Terminal
 
 
-_COMPILED = ("_tree", "_sequence_form")  # what the compiler remembers on a game
+_COMPILED = ("_tree", "_sequence_form", "_decisions")  # what others remember on a game
 
 
 class Game(ABC):

@@ -13,6 +13,7 @@ from cfrlib.games.koikoi.players import (
     SearchPlayer,
     duel,
     play,
+    play_matches,
 )
 from cfrlib.games.koikoi.simulator import OVER, STAGES, Simulator, members, worth
 
@@ -232,6 +233,42 @@ def test_players_check_their_options():
         SearchPlayer(0)
     with pytest.raises(ValueError, match="deals"):
         duel(FULL, RandomPlayer(), RandomPlayer(), deals=1)
+
+
+def test_who_wins_a_round_deals_the_next():
+    simulator, dealt = Simulator(FULL), []
+
+    class Watched:
+        """Takes the first action, and notes who deals in rounds that begin."""
+
+        def __init__(self, number):
+            self.number = number
+
+        def __call__(self, simulator, rounds, rows, key):
+            new = rows[(rounds.turned[rows] == 24) & (rounds.player[rows] == 0)]
+            new = new[np.bitwise_count(rounds.hands[new, 0]) == 8]
+            dealt.append((self.number, set(new.tolist())))
+            return np.array([members(int(c))[0] for c in simulator.legal(rounds)[rows]])
+
+    found = play_matches(FULL, Watched(0), Watched(1), matches=30, rounds=2, seed=5)
+    first = [rows for rows in dealt if rows[1]][:2]
+    assert first[0][1] | first[1][1] == set(range(30))
+    assert first[0] == (0, set(range(0, 30, 2)))
+    second = dict([rows for rows in dealt if rows[1]][2:])
+    sources = np.random.SeedSequence(5).spawn(2)
+    paid = play(simulator, Watched(0), Watched(1), 30, seed=sources[0])
+    expected = {r for r in range(30) if (r % 2 == 0) == (paid[r] > 0)}
+    assert second.get(0, set()) == expected
+    assert found.matches == 30
+
+
+def test_matches_can_be_repeated():
+    stop, rule = GreedyPlayer("stop"), GreedyPlayer("rule")
+    one = play_matches(FULL, rule, stop, matches=200, seed=3)
+    assert one == play_matches(FULL, rule, stop, matches=200, seed=3)
+    assert "of 200 matches of 12 rounds" in repr(one)
+    with pytest.raises(ValueError, match="rounds must be at least 1"):
+        play_matches(FULL, rule, stop, rounds=0)
 
 
 def test_the_same_seed_gives_the_same_deals_whoever_plays():

@@ -352,12 +352,21 @@ def play(
     """
     if not isinstance(seed, np.random.SeedSequence):
         seed = np.random.SeedSequence(seed)
+    return _play(simulator, (first, second), np.zeros(deals, np.int64), seed)
+
+
+def _play(
+    simulator: Simulator, players: tuple[Player, Player], dealer: Numbers,
+    seed: np.random.SeedSequence,
+) -> Numbers:  # fmt: skip
+    """Play a round for each number of a player who deals; return what the dealers were paid."""
     dealing, *moving = seed.spawn(3)
-    rounds = simulator.deal(deals, seed=dealing)
+    rounds = simulator.deal(len(dealer), seed=dealing)
     keys = [new_key(source) for source in moving]
     while (rounds.stage != OVER).any():
-        for i, player in enumerate((first, second)):
-            rows = np.flatnonzero((rounds.stage != OVER) & (rounds.player == i))
+        for i, player in enumerate(players):
+            mine = rounds.player == np.where(dealer == i, 0, 1)
+            rows = np.flatnonzero((rounds.stage != OVER) & mine)
             if len(rows):
                 simulator.act(rounds, rows, player(simulator, rounds, rows, keys[i]))
     return rounds.paid
@@ -426,3 +435,72 @@ def duel(
     return Duel(
         float(pairs.mean()), error, deals, float((both > 0).mean()), float((both == 0).mean())
     )
+
+
+class Match(NamedTuple):
+    """What matches showed; made by :func:`play_matches`.
+
+    Attributes
+    ----------
+    won, drawn : float
+        Shares of the matches, from the view of the one player.
+    error : float
+        Half of a 95 % confidence interval of `won`, with half of `drawn` added.
+    points : float
+        The mean difference at the end.
+    matches, rounds : int
+    """
+
+    won: float
+    drawn: float
+    error: float
+    points: float
+    matches: int
+    rounds: int
+
+    def __repr__(self) -> str:
+        return (
+            f"won {self.won:.1%}, drawn {self.drawn:.1%} (± {self.error:.1%}) of "
+            f"{self.matches:,} matches of {self.rounds} rounds, {self.points:+.1f} points"
+        )
+
+
+def play_matches(
+    game: KoiKoi, one: Player, other: Player, *, matches: int = 1_000, rounds: int = 12,
+    seed: int | None = None,
+) -> Match:  # fmt: skip
+    """Play matches: some rounds each, in which who won the last round deals the next.
+
+    After a round that pays nothing the other player deals. Who has more points in the end has
+    won the match, which is not the aim of a single round: these players do not know the score.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+    one, other : Player
+        `one` deals first in every second match.
+    matches, rounds : int
+        At least 2 and 1.
+    seed : int, optional
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> found = play_matches(cfr.games.KoiKoi(), GreedyPlayer(), RandomPlayer(), seed=0)
+    >>> found.won > 0.9
+    True
+    """
+    at_least(2, matches=matches)
+    at_least(1, rounds=rounds)
+    simulator, points = Simulator(game), np.zeros(matches, np.int64)
+    dealer = np.arange(matches) % 2
+    for source in np.random.SeedSequence(seed).spawn(rounds):
+        paid = _play(simulator, (one, other), dealer, source)
+        points += np.where(dealer == 0, paid, -paid)
+        dealer = np.where(paid > 0, dealer, 1 - dealer)
+    score = (np.sign(points) + 1) / 2
+    error = 1.96 * float(score.std(ddof=1)) / matches**0.5
+    return Match(
+        float((points > 0).mean()), float((points == 0).mean()), error, float(points.mean()),
+        matches, rounds,
+    )  # fmt: skip
