@@ -130,6 +130,11 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     """Make Matplotlib's SVG part of a page: ids of its own, the theme's colors, a label."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    # Matplotlib's rule for all elements would hold for all others of the page, too.
+    strokes = re.search(r"<style[^>]*>\*\{(.*?)\}</style>", svg)
+    assert strokes, "Matplotlib writes SVG otherwise by now"
+    svg = svg.replace(strokes[0], "")
+    strokes_here = strokes[1].replace(": ", ":")
     svg = re.sub(r'<g id="\w+">', "<g>", svg)  # groups are never referred to
     svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), svg)
     key = key or hashlib.sha256(svg.encode()).hexdigest()[:8]
@@ -138,7 +143,9 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))  # type: ignore[union-attr]
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
     svg = svg.replace(
-        "<svg ", f'<svg {attributes} style="--w:{width * 1.4:.0f}px;width:var(--w)" ', 1
+        "<svg ",
+        f'<svg {attributes} style="--w:{width * 1.4:.0f}px;width:var(--w);{strokes_here}" ',
+        1,
     )
     return re.sub(
         "|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE

@@ -88,3 +88,12 @@ def test_simplex_coordinates():
     corners = plot.to_simplex(np.eye(3))
     assert np.allclose(np.linalg.norm(corners - np.roll(corners, 1, 0), axis=1), 1)
     assert np.allclose(plot.to_simplex([1 / 3] * 3), corners.mean(axis=0))
+
+
+def test_a_figure_sets_no_style_for_the_rest_of_the_page():
+    """Matplotlib's own rule for all elements once took the blossoms from drawn cards."""
+    svg = plot.inline_svg(plot.lines({"a": ([1, 2], [1, 2])}, xlabel="x", ylabel="y"), "")
+    assert "<style" not in svg
+    root = svg[: svg.index(">")]
+    assert "stroke-linecap:butt" in root
+    assert "stroke-linejoin:round" in root

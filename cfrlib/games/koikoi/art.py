@@ -690,7 +690,7 @@ class Hand:
         caption = f"<figcaption>{escape(self.label)}</figcaption>" if self.label else ""
         pictures = "".join(draw(card) for card in self.cards) or "no cards"
         return (
-            f'<figure style="margin:.4em 0;text-align:left">{caption}'
+            f'<figure class="cfr-cards" style="margin:.4em 0;text-align:left">{caption}'
             f'<div style="display:flex;flex-wrap:wrap;gap:6px">{pictures}</div></figure>'
         )
 
