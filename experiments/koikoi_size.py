@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi import Yaku, count, estimate
+from cfrlib.games.koikoi import count, estimate
+from cfrlib.games.koikoi.rules import pairs_of
 
 RESULTS = Path(__file__).with_suffix(".json")
 ROUNDS, SEED = (300, 3_000, 30_000), 0
@@ -21,16 +22,7 @@ ROUNDS, SEED = (300, 3_000, 30_000), 0
 
 def pairs(hand, field):
     """Return a game of six pairs: as K10 with two more plain cards."""
-    types = [(3, "light", 2), (8, "light", 2), (9, "animal", 2)]
-    types += [(month, "plain", 2) for month in (1, 2, 4)]
-    cards = ("Curtain", "Moon", "Sake", "Pine", "Plum", "Wisteria") * 2
-    points = (
-        Yaku("8 cards", cards, 8, 3, replaces=("6 cards", "4 cards")),
-        Yaku("6 cards", cards, 6, 2, replaces=("4 cards",)),
-        Yaku("4 cards", cards, 4, 1),
-        Yaku("hanami", ("Curtain", "Sake"), 2, 2),
-        Yaku("tsukimi", ("Moon", "Sake"), 2, 2),
-    )
+    types, points = pairs_of((1, 2, 4))
     return MiniKoiKoi(types, hand, field, points)
 
 

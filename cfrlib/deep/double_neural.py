@@ -209,7 +209,8 @@ class DoubleNeural(MCCFR):
         """Play by regret matching: regrets are at least 0, so normalizing them does it."""
         table, sigma = self._tables.table, np.empty(len(self._tables.table))
         behavior(sequence_form(self.game).treeplexes, np.array(table.regret), sigma)
-        table.sigma[:] = sigma
+        choices = self._sequences[self._legal]  # nobody chooses an empty sequence
+        table.sigma[choices] = sigma[choices]
 
     def _random(self, t: int, n: int) -> jax.Array:
         """Return the key of the training of network n in iteration t."""

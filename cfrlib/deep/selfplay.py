@@ -406,7 +406,7 @@ def play_by_value(task: Task) -> tuple[int, Lesson]:
         learned = np.isnan(step.after.paid[step.chosen])
         codes.append(step.after.code[step.chosen[learned]])
         rows, player = step.rows[learned], step.player[learned]
-        targets.append(np.where(player == 0, 1, -1) * rounds.paid[rows] / unit)
+        targets.append(_earned(player, rounds.paid[rows], unit))
     lesson = _lesson(codes, targets)
     return sum(len(step.rows) for step in steps), lesson
 
@@ -590,7 +590,7 @@ def play_by_regret(task: Task) -> tuple[int, Lesson, Lesson]:
         return sigma, np.where(explores, mixed, sigma), value
 
     steps = follow(judge.describer, rounds, decide, rng)
-    then = np.where(traverser == 0, 1, -1) * rounds.paid / unit  # what came of each action
+    then = _earned(traverser, rounds.paid, unit)  # what came of each action
     taught: tuple[list[Any], list[Any]] = ([], [])
     regrets: tuple[list[Any], list[Any]] = ([], [])
     for step in reversed(steps):
@@ -736,7 +736,7 @@ def descend(judge: Judge, task: Task, rounds: Rounds, rng: np.random.Generator) 
     traverser, weight = np.arange(task.rounds) % 2, np.ones(task.rounds)
     levels: list[Level] = []
     while True:
-        value = np.where(traverser == 0, 1, -1) * rounds.paid / unit
+        value = _earned(traverser, rounds.paid, unit)
         going = np.flatnonzero(rounds.stage != OVER)
         if not len(going):
             levels.append(_leaves(value))
@@ -763,6 +763,11 @@ def descend(judge: Judge, task: Task, rounds: Rounds, rng: np.random.Generator) 
 
 
 # ---- small things ----------------------------------------------------------------------------
+
+
+def _earned(player: Numbers, paid: Numbers, unit: float) -> Floats:
+    """Return what rounds that pay player 0 so many points are worth to these players."""
+    return np.asarray(np.where(player == 0, 1, -1) * paid / unit)
 
 
 def _lesson(codes: list[Numbers], targets: list[Floats]) -> Lesson:

@@ -662,20 +662,7 @@ def back() -> str:
 
 
 class Hand:
-    """Cards in a row, as pictures on a page and as names in a terminal; `show` makes it.
-
-    Parameters
-    ----------
-    cards : iterable of str
-        Their names, as for `draw`.
-    label : str
-        What stands above them.
-
-    Raises
-    ------
-    ValueError
-        If no card is called so.
-    """
+    """Cards in a row, as pictures on a page and as names in a terminal; `show` makes it."""
 
     def __init__(self, cards: Iterable[str], label: str = ""):
         self.cards, self.label = tuple(cards), label

@@ -464,16 +464,7 @@ class MiniKoiKoi(KoiKoi):
     def _of_pairs(
         cls, name: str, plain: Sequence[int], options: Mapping[str, Any]
     ) -> MiniKoiKoi:
-        types = [(3, "light", 2), (8, "light", 2), (9, "animal", 2)]
-        types += [(month, "plain", 2) for month in plain]
-        cards = tuple(face_of(month, kind) for month, kind, _ in types) * 2
-        points = (
-            Yaku("8 cards", cards, 8, 3, replaces=("6 cards", "4 cards")),
-            Yaku("6 cards", cards, 6, 2, replaces=("4 cards",)),
-            Yaku("4 cards", cards, 4, 1),
-            Yaku("hanami", ("Curtain", "Sake"), 2, 2),
-            Yaku("tsukimi", ("Moon", "Sake"), 2, 2),
-        )
+        types, points = pairs_of(plain)
         return cls._member(name, types, 2, 2, points, options)
 
     @classmethod
@@ -545,6 +536,28 @@ class MiniKoiKoi(KoiKoi):
     def faces(self, pile: Cards) -> Cards:
         """Return what the cards show, whichever copy they are."""
         return tuple(card.rsplit("-", 1)[0] for card in pile) if self.distinct else pile
+
+
+def pairs_of(plain: Sequence[int]) -> tuple[list[Type], tuple[Yaku, ...]]:
+    """Return the deck and the yaku of K8 and K10: pairs, the plain ones of these months.
+
+    Examples
+    --------
+    >>> types, points = pairs_of([1])
+    >>> MiniKoiKoi(types, 2, 2, points).deck == MiniKoiKoi.K8().deck
+    True
+    """
+    types = [(3, "light", 2), (8, "light", 2), (9, "animal", 2)]
+    types += [(month, "plain", 2) for month in plain]
+    cards = tuple(face_of(month, kind) for month, kind, _ in types) * 2
+    points = (
+        Yaku("8 cards", cards, 8, 3, replaces=("6 cards", "4 cards")),
+        Yaku("6 cards", cards, 6, 2, replaces=("4 cards",)),
+        Yaku("4 cards", cards, 4, 1),
+        Yaku("hanami", ("Curtain", "Sake"), 2, 2),
+        Yaku("tsukimi", ("Moon", "Sake"), 2, 2),
+    )
+    return types, points
 
 
 def face_of(month: int, kind: str) -> str:
