@@ -1,5 +1,6 @@
 """Learning Koi-Koi by self-play: what networks see, what they are taught, what comes of it."""
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -9,13 +10,17 @@ import cfrlib as cfr
 from cfrlib.deep import (
     MonteCarloLearner,
     NetworkPlayer,
+    PolicyLearner,
     RegretLearner,
     TraversalLearner,
     afterstates,
+    monte_carlo,
+    policy_gradient,
+    regrets,
     selfplay,
 )
 from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi.features import COUNTS, PLACES, Describer
+from cfrlib.games.koikoi.features import CODE, COUNTS, PLACES, Describer
 from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
 from cfrlib.games.koikoi.simulator import OVER, Simulator, members
 
@@ -150,7 +155,7 @@ def test_actions_are_drawn_as_often_as_they_should_be():
 def share(learner, play_share, t=1):
     task = selfplay.Task(
         learner.game, learner.hidden, tuple(study.weights for study in learner._studies),
-        (learner.seed, t, 0), 200, learner.explore,
+        (learner.seed, t, 0), 200,
     )  # fmt: skip
     return play_share(task), task
 
@@ -158,7 +163,7 @@ def share(learner, play_share, t=1):
 def test_values_are_taught_what_was_paid():
     """Both players of a round are taught opposite numbers, and only what rounds can pay."""
     learner = MonteCarloLearner(K8, **TINY)
-    (decisions, lesson), task = share(learner, selfplay.play_by_value)
+    (decisions, lesson), task = share(learner, partial(monte_carlo.play_by_value, explore=0.05))
     assert 0 < len(lesson.code) <= decisions
     points = lesson.target * 3  # the unit: what eight cards are worth
     assert points == pytest.approx(points.round())
@@ -173,15 +178,15 @@ def test_values_are_taught_what_was_paid():
 
 def test_regrets_are_what_the_critic_says_less_its_mean():
     learner = RegretLearner(K9, **TINY, seed=3).run(3, progress=False)
-    (_, critic, regrets), task = share(learner, selfplay.play_by_regret, t=4)
+    (_, critic, taught), task = share(learner, partial(regrets.play_by_regret, explore=0.5), 4)
     judge, *_ = task.begin()
     after = afterstates.Afterstates(
-        regrets.code, np.array([0, len(regrets.code)]), np.zeros(len(regrets.code), int),
-        np.full(len(regrets.code), np.nan),
+        taught.code, np.array([0, len(taught.code)]), np.zeros(len(taught.code), int),
+        np.full(len(taught.code), np.nan),
     )  # fmt: skip
-    said = judge(task.networks[0], after)
-    known = regrets.code[:, ROW["stops"]] == 0
-    means = (said - regrets.target)[known]
+    said = judge(task.networks[regrets.CRITIC], after)
+    known = taught.code[:, ROW["stops"]] == 0
+    means = (said - taught.target)[known]
     # rows of one decision follow each other and share their mean
     assert len(np.unique(means.round(5))) < 0.6 * len(means)
     assert np.abs(critic.target).max() <= 30
@@ -191,8 +196,8 @@ def test_regrets_are_what_the_critic_says_less_its_mean():
 
 def test_the_traverser_alone_explores():
     """With nothing explored and one strategy, what the critic is taught ends in payoffs."""
-    learner = RegretLearner(K8, **TINY, explore=0.0)
-    (_, critic, _), _ = share(learner, selfplay.play_by_regret)
+    learner = RegretLearner(K8, **TINY)
+    (_, critic, _), _ = share(learner, partial(regrets.play_by_regret, explore=0.0))
     last = critic.code[:, ROW["hand"]] == 0
     points = critic.target[last] * 3
     assert points == pytest.approx(points.round())
@@ -201,17 +206,17 @@ def test_the_traverser_alone_explores():
 def test_the_critic_learns_the_value_of_the_present_strategy():
     """Both follow one fixed strategy: the critic must come to the exact value of the game."""
     learner = RegretLearner(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
-    fixed = learner._studies[1]
+    fixed = learner._studies[regrets.REGRET]
     for t in range(1, 81):
         learner._iterate(t)
-        learner._studies[1] = fixed
+        learner._studies[regrets.REGRET] = fixed
     strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
-    known = afterstates.decisions_of(K8)
+    known, unit = afterstates.decisions_of(K8), afterstates.unit_of(K8)
     value = afterstates.known_values(
-        learner._judge(learner._studies[0].weights, known.after), known.after, learner._unit
+        learner._judge(learner._studies[regrets.CRITIC].weights, known.after), known.after, unit
     )
     sigma = learner_sigma(fixed.weights, known, learner)
-    means = afterstates.totals(sigma * value, known.after.start) * learner._unit
+    means = afterstates.totals(sigma * value, known.after.start) * unit
     exact = first_values(K8, strategy)
     mine = [means[n] for n in exact]
     assert np.corrcoef(mine, list(exact.values()))[0, 1] > 0.97
@@ -251,15 +256,17 @@ def test_traversals_are_unbiased(k):
     """On average their weighted regrets are the exact counterfactual ones."""
     learner = TraversalLearner(K8, **TINY, k=8).run(4, progress=False)  # no actions tie
     strategy = learner.current.strategy()
-    exact, batches = exact_regrets(K8, strategy), []
+    exact, batches, unit = exact_regrets(K8, strategy), [], afterstates.unit_of(K8)
     networks = tuple(study.weights for study in learner._studies)
     for n in range(24):
-        task = selfplay.Task(K8, (16,), networks, (7, n), 500, 0.0, k)
-        _, lesson = selfplay.traverse(task)
+        task = selfplay.Task(K8, (16,), networks, (7, n), 500)
+        _, lesson = regrets.traverse(task, k)
         sums = dict.fromkeys(exact, 0.0)
         seen = learner._judge.describer.see(lesson.code)
         for row, r, weight in zip(seen, *lesson[1:], strict=True):
-            sums[row.tobytes()] += weight * r * learner._unit / 250  # for each traverser
+            sums[row.tobytes()] += (
+                weight * r * afterstates.unit_of(K8) / 250
+            )  # for each traverser
         batches.append(list(sums.values()))
     found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 24**0.5
     met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 12)  # not once by luck
@@ -312,22 +319,41 @@ def test_a_traversal_grows_with_k():
 
 
 def test_the_reservoir_is_fair():
-    learner = RegretLearner(K8, **TINY, memory=50)
     counts, rng = np.zeros(1_000), np.random.default_rng(0)
     for _ in range(400):
-        learner._offered = 0
+        reservoir = selfplay.Reservoir(50)
         for begin in range(0, 1_000, 100):
             number = np.arange(begin, begin + 100)
-            code = np.zeros((100, learner._memory.code.shape[1]), np.int64)
+            code = np.zeros((100, CODE), np.int64)
             code[:, 0] = number
-            learner._offer(selfplay.Lesson(code, number * 1.0, number * 1.0), rng)
-        kept = learner._memory.code[:, 0]
-        assert (learner._memory.target == kept).all()
+            reservoir.offer(selfplay.Lesson(code, number * 1.0, number * 1.0), rng)
+        kept = reservoir.lesson.code[:, 0]
+        assert (reservoir.lesson.target == kept).all()
         counts[kept] += 1
     expected = 400 * 50 / 1_000
     chi2 = ((counts - expected) ** 2 / expected).sum()
     assert abs(chi2 - 999) < 5 * (2 * 999) ** 0.5
     assert counts.reshape(10, 100).sum(axis=1).std() < 5 * 2_000**0.5
+
+
+def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
+    """σ′ maximises Σ σ′ A − KL(σ′, σ) / η − α KL(σ′, uniform) over all strategies."""
+    rng, eta, alpha = np.random.default_rng(0), 2.0, 0.3
+    start = np.array([0, 3])
+    sigma, gain = rng.dirichlet(np.ones(3)), rng.normal(size=3)
+    step = selfplay.Step(
+        np.zeros(1, int), np.zeros(1, int),
+        afterstates.Afterstates(np.zeros((3, CODE), int), start, np.arange(3), np.zeros(3)),
+        sigma, np.zeros(3), np.zeros(1, int),
+    )  # fmt: skip
+    new = afterstates.softmax(policy_gradient.descent(eta, alpha, step, gain), start)
+
+    def worth(p):
+        kl = (p * np.log(p / sigma)).sum(), (p * np.log(p * 3)).sum()
+        return (p * gain).sum() - kl[0] / eta - alpha * kl[1]
+
+    others = rng.dirichlet(np.ones(3), 20_000)
+    assert worth(new) >= max(worth(p) for p in others if (p > 0).all())
 
 
 # ---- what comes of it ------------------------------------------------------------------------
@@ -397,7 +423,7 @@ def positions_of(game, tree, which):
 # ---- runs ------------------------------------------------------------------------------------
 
 
-LEARNERS = [MonteCarloLearner, RegretLearner, TraversalLearner]
+LEARNERS = [MonteCarloLearner, PolicyLearner, RegretLearner, TraversalLearner]
 
 
 def same(a, b):
@@ -416,7 +442,7 @@ def test_the_same_seed_gives_the_same_numbers(learner):
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_saved_run_goes_on_as_if_it_had_not_stopped(learner, tmp_path):
-    options = TINY | ({} if learner is MonteCarloLearner else {"memory": 400})
+    options = TINY | ({"memory": 400} if issubclass(learner, regrets.Regrets) else {})
     whole = learner(K8, **options).run(5, progress=False)
     half = learner(K8, **options).run(2, progress=False)
     half.save(tmp_path / "run.npz")

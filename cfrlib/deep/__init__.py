@@ -9,10 +9,12 @@ from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.double_neural import DoubleNeural
 from cfrlib.deep.features import encode, hashed, spell
 from cfrlib.deep.memory import Memory
+from cfrlib.deep.monte_carlo import MonteCarloLearner
 from cfrlib.deep.networks import MLP, Reader, Training
 from cfrlib.deep.policy import Policy
+from cfrlib.deep.policy_gradient import PolicyLearner
+from cfrlib.deep.regrets import RegretLearner, TraversalLearner
 from cfrlib.deep.responder import Responder
-from cfrlib.deep.selfplay import MonteCarloLearner, RegretLearner, TraversalLearner
 
 __all__ = [
     "MLP",
@@ -22,6 +24,7 @@ __all__ = [
     "MonteCarloLearner",
     "NetworkPlayer",
     "Policy",
+    "PolicyLearner",
     "Reader",
     "RegretLearner",
     "Responder",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -396,3 +397,27 @@ def decisions_of(game: KoiKoi) -> Decisions:
         )
         object.__setattr__(game, "_decisions", known)
     return known
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+class RulesOnly:
+    """A game as files describe it: by its rules alone, for it has too many infosets."""
+
+    num_sequences = 0
+
+    def __init__(self, game: KoiKoi):
+        self.tree = _NoInfosets(game, [], [], [])
+        self._rules = repr((game, game.deck, game.hand, game.open, game.yaku))
+
+    def fingerprint(self) -> str:
+        """Return a digest of the rules."""
+        return sha256(self._rules.encode()).hexdigest()
+
+
+class _NoInfosets(NamedTuple):
+    game: KoiKoi
+    infoset_player: list[int]
+    infoset_label: list[str]
+    infoset_actions: list[tuple[str, ...]]

@@ -1,0 +1,388 @@
+"""Koi-Koi by regret matching with networks: from a critic, or from traversals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.deep.afterstates import (
+    Judge,
+    NetworkPlayer,
+    drawn,
+    even,
+    known_values,
+    matched,
+    owners,
+    totals,
+    unit_of,
+)
+from cfrlib.deep.memory import Singles
+from cfrlib.deep.selfplay import (
+    Lesson,
+    Reservoir,
+    SelfPlay,
+    Task,
+    Window,
+    earned,
+    follow,
+    judged,
+    share_of,
+    together,
+)
+from cfrlib.files import Arrays
+from cfrlib.games.koikoi.features import CODE, Afterstates
+from cfrlib.games.koikoi.rules import KoiKoi
+from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
+from cfrlib.run import whole_number
+from cfrlib.tree import Floats
+
+REGRET, CRITIC = 0, 1  # the networks
+
+
+class Regrets(SelfPlay):
+    """A learner with a reservoir of regrets, a network of their means, and its past selves.
+
+    Attributes
+    ----------
+    keep_every : int
+    """
+
+    _EXTRA: ClassVar[tuple[str, ...]] = ("memory", "offered", "kept", "kept_at")
+
+    def __init__(
+        self,
+        game: KoiKoi,
+        hidden: Sequence[int],
+        rounds: int,
+        steps: int,
+        batch: int,
+        rate: float,
+        seed: int,
+        jobs: int | None,
+        memory: int,
+        keep_every: int,
+    ):
+        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
+        self.keep_every = whole_number("keep_every", keep_every, 1)
+        self._memory = Reservoir(whole_number("memory", memory, 1))
+        self._kept: list[Singles] = []
+        self._kept_at: list[int] = []
+
+    def _learn_regrets(self, t: int, regrets: Lesson, rng: np.random.Generator) -> None:
+        """Offer the regrets of iteration t to the reservoir, and learn from it."""
+        self._memory.offer(regrets._replace(weight=regrets.weight * t), rng)
+        known = self._memory.lesson
+        self._teach(REGRET, known._replace(weight=known.weight / t), rng)
+        if t % self.keep_every == 0:
+            self._kept.append(self._studies[REGRET].weights)
+            self._kept_at.append(t)
+
+    def player(self) -> NetworkPlayer:
+        """Return the average: each round by one of the regret networks, weighted linearly."""
+        if not self._kept:
+            raise ValueError(
+                f"no network is kept yet: run {self.keep_every} iterations or more"
+            )
+        return NetworkPlayer(self.game, self._kept, self.hidden, "regret", self._kept_at)
+
+    @property
+    def current(self) -> NetworkPlayer:
+        """The player by the last regret network."""
+        return NetworkPlayer(self.game, [self._studies[REGRET].weights], self.hidden, "regret")
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {
+            "memory": self._memory.size, "keep_every": self.keep_every,
+        }  # fmt: skip
+
+    def _arrays(self) -> Arrays:
+        kept = np.array(self._kept, np.float64).reshape(len(self._kept), self._judge.size)
+        at = np.array(self._kept_at, np.float64)
+        return super()._arrays() | self._memory.tables() | {"kept": kept, "kept_at": at}
+
+    def _restore(self, steps: list[int], arrays: Arrays) -> None:
+        super()._restore(steps, arrays)
+        self._memory.restore(arrays)
+        self._kept = list(arrays["kept"].astype(np.float32))
+        self._kept_at = arrays["kept_at"].astype(np.int64).tolist()
+
+
+# ---- from a critic ---------------------------------------------------------------------------
+
+
+class RegretLearner(Regrets):
+    """Regret matching with networks, without importance weights: ESCHER on afterstates.
+
+    Two networks. The *critic* judges the value of every action under the present strategy;
+    the *regret network* answers the mean regret of every action over all iterations, which is
+    matched to play. In each iteration one player of every round, the traverser, explores, and
+    the other follows the strategy. At each decision of the traverser
+
+        r(a) = q(a) − Σ_b σ(b) q(b)
+
+    says the critic, for all actions at once; a reservoir keeps a fair sample of all that was
+    ever said, weighted by the iteration. As every regret is as large as a payoff, nothing is
+    divided by how likely it was to get there, which in Koi-Koi would be a factor of 40,320 for
+    the order of eight cards alone. The critic is taught what the traverser was paid, or the
+    value, under the strategy, of its next decision. The average strategy is the mixture of
+    all regret networks kept, one for a round (Single Deep CFR).
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+    hidden, rounds, steps, batch, rate, seed, jobs
+        As for `MonteCarloLearner`; both networks are trained alike.
+    explore : float
+        How often the traverser takes any action.
+    memory : int
+        How many rows the reservoir holds.
+    window : int
+        Of how many iterations, the last ones, the critic learns at a time: with few it runs
+        after the luck of the last rounds, with many after strategies that are gone.
+    keep_every : int
+        Keep the regret network of every so many iterations for the average.
+
+    Notes
+    -----
+    After McAleer et al., *ESCHER* (2023), and Steinberger, *Single Deep CFR* (2019). Unlike
+    there, networks see the table after an action, are trained further instead of anew, and the
+    critic does not see the opponent's cards.
+
+    Examples
+    --------
+    >>> from cfrlib.games import MiniKoiKoi
+    >>> run = RegretLearner(MiniKoiKoi.K8(), hidden=(16,), rounds=100, steps=5, batch=64)
+    >>> run.run(3, progress=False).player()
+    NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
+    """
+
+    FORMAT = "cfrlib regret learner 1"
+    NETWORKS = 2
+    _EXTRA = (*Regrets._EXTRA, "recent", "lengths")
+
+    def __init__(
+        self,
+        game: KoiKoi,
+        *,
+        hidden: Sequence[int] = (256, 128),
+        rounds: int = 1_000,
+        steps: int = 60,
+        batch: int = 512,
+        rate: float = 1e-3,
+        seed: int = 0,
+        explore: float = 0.5,
+        memory: int = 300_000,
+        window: int = 10,
+        keep_every: int = 1,
+        jobs: int | None = None,
+    ):
+        super().__init__(
+            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, keep_every
+        )
+        self.explore = share_of("explore", explore)
+        self._recent = Window(whole_number("window", window, 1))
+
+    def _iterate(self, t: int) -> None:
+        rng = self._chance(t)
+        shares = self._shares(t, partial(play_by_regret, explore=self.explore))
+        self.decisions += sum(decisions for decisions, _, _ in shares)
+        critic = together([critic for _, critic, _ in shares])
+        self._teach(CRITIC, self._recent.add(critic), rng)
+        self._learn_regrets(t, together([regrets for _, _, regrets in shares]), rng)
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {"explore": self.explore, "window": self._recent.length}
+
+    def _arrays(self) -> Arrays:
+        return super()._arrays() | self._recent.tables()
+
+    def _restore(self, steps: list[int], arrays: Arrays) -> None:
+        super()._restore(steps, arrays)
+        self._recent.restore(arrays)
+
+
+def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
+    """Return how many decisions a share has, and lessons for the critic and of regrets."""
+    judge, rounds, rng = task.begin()
+    traverser = np.arange(task.rounds) % 2
+    unit = unit_of(task.game)
+
+    def decide(
+        rows: Numbers, player: Numbers, after: Afterstates
+    ) -> tuple[Floats, Floats, Floats]:
+        value = known_values(judge(task.networks[CRITIC], after), after, unit)
+        sigma = matched(judge(task.networks[REGRET], after), after.start)
+        explores = (player == traverser[rows])[owners(after.start)]
+        mixed = (1 - explore) * sigma + explore * even(after.start)
+        return sigma, np.where(explores, mixed, sigma), value
+
+    steps = follow(judge.describer, rounds, decide, rng)
+    learns = np.stack([traverser == 0, traverser == 1])
+    critic, regrets = judged(steps, rounds.paid, unit, learns, lambda step, gain: gain)
+    return sum(len(step.rows) for step in steps), critic, regrets
+
+
+# ---- traversals ------------------------------------------------------------------------------
+
+
+class TraversalLearner(Regrets):
+    """Regret matching with networks by robust sampling: no critic, but traversals.
+
+    Each round becomes a small tree: at a decision of the traverser, k actions are tried out,
+    drawn at random without replacement; at one of the opponent, and at a draw, one. On the way
+    up each decision is worth, and regrets are,
+
+        û(a) = value below a · n / k  where a was tried, else 0
+        v = Σ_b σ(b) û(b)             r(a) = û(a) − v
+
+    with n actions. A row of the reservoir counts as much as its decision was unlikely to be
+    reached by the traverser's own choices, the product of all n / k above it.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+    k : int
+        1 is outcome sampling, 8 external sampling, which takes about 800,000 nodes a round.
+    hidden, rounds, steps, batch, rate, seed, memory, keep_every, jobs
+        As for `RegretLearner`; `rounds` are traversals.
+
+    Notes
+    -----
+    Robust sampling is of Li et al. (2020); :class:`cfrlib.Robust` has the same in tables.
+
+    Examples
+    --------
+    >>> from cfrlib.games import MiniKoiKoi
+    >>> TraversalLearner(MiniKoiKoi.K8(), k=2, hidden=(16,), rounds=20, steps=5, batch=64)
+    TraversalLearner of MiniKoiKoi.K8(): 0 iterations, 0 rounds, 0 decisions
+    """
+
+    FORMAT = "cfrlib traversal learner 1"
+    NETWORKS = 1
+
+    def __init__(
+        self,
+        game: KoiKoi,
+        *,
+        k: int = 2,
+        hidden: Sequence[int] = (256, 128),
+        rounds: int = 20,
+        steps: int = 60,
+        batch: int = 512,
+        rate: float = 1e-3,
+        seed: int = 0,
+        memory: int = 300_000,
+        keep_every: int = 1,
+        jobs: int | None = None,
+    ):
+        super().__init__(
+            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, keep_every
+        )
+        self.k = whole_number("k", k, 1)
+
+    def _iterate(self, t: int) -> None:
+        shares = self._shares(t, partial(traverse, k=self.k))
+        self.decisions += sum(decisions for decisions, _ in shares)
+        regrets = together([regrets for _, regrets in shares])
+        self._learn_regrets(t, regrets, self._chance(t))
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {"k": self.k}
+
+
+class Level(NamedTuple):
+    """All nodes of traversals that are equally deep.
+
+    Attributes
+    ----------
+    value : float array, shape (nodes,)
+        What each is worth to its traverser, as far as known: where the round is over.
+    open : int array, shape (decisions,)
+        The nodes where it goes on.
+    after : Afterstates
+    sigma, rho : float arrays, shape (rows of `after`,)
+        The strategy, and how likely the traverser was to try each action; 1 for the opponent,
+        whose action was drawn by the strategy.
+    tried : int array, shape (nodes of the next level,)
+        The row that leads to each node below.
+    mine : bool array, shape (decisions,)
+        Whether the traverser chooses.
+    weight : float array, shape (decisions,)
+    """
+
+    value: Floats
+    open: Numbers
+    after: Afterstates
+    sigma: Floats
+    rho: Floats
+    tried: Numbers
+    mine: npt.NDArray[np.bool_]
+    weight: Floats
+
+
+def traverse(task: Task, k: int) -> tuple[int, Lesson]:
+    """Return how many decisions a share of traversals has, and lessons of regrets."""
+    judge, rounds, rng = task.begin()
+    levels = descend(judge, task, k, rounds, rng)
+    codes, targets, weights = [], [], []
+    below = np.zeros(0)
+    for level in reversed(levels):
+        after = level.after
+        estimate = np.zeros(len(after.code))
+        estimate[level.tried] = below / level.rho[level.tried]
+        own = owners(after.start)
+        by_strategy = totals(level.sigma * estimate, after.start)
+        mean = np.where(level.mine, by_strategy, totals(estimate, after.start))
+        a_choice = (level.mine & (np.diff(after.start) > 1))[own]
+        codes.append(after.code[a_choice])
+        targets.append((estimate - mean[own])[a_choice])
+        weights.append(level.weight[own][a_choice])
+        below = level.value.copy()
+        below[level.open] = mean
+    lesson = Lesson(np.concatenate(codes), np.concatenate(targets), np.concatenate(weights))
+    return sum(len(level.open) for level in levels), lesson
+
+
+def descend(
+    judge: Judge, task: Task, k: int, rounds: Rounds, rng: np.random.Generator
+) -> list[Level]:
+    """Play all rounds to their end, with k actions at every decision of the traverser."""
+    describer, unit = judge.describer, unit_of(task.game)
+    traverser, weight = np.arange(task.rounds) % 2, np.ones(task.rounds)
+    levels: list[Level] = []
+    while True:
+        value = earned(traverser, rounds.paid, unit)
+        going = np.flatnonzero(rounds.stage != OVER)
+        if not len(going):
+            levels.append(_leaves(value))
+            return levels
+        after = describer.after(rounds, going)
+        own, counts = owners(after.start), np.diff(after.start)
+        sigma = matched(judge(task.networks[REGRET], after), after.start)
+        mine = rounds.player[going] == traverser[going]
+        tried = np.minimum(k, counts)
+        # a random order of the actions of each decision: the first k are tried
+        order = np.lexsort((rng.random(len(own)), own))
+        place = np.empty(len(own), np.int64)
+        place[order] = np.arange(len(own)) - after.start[own]
+        chosen = np.zeros(len(own), bool)
+        chosen[drawn(sigma, after.start, rng.random(len(going)))] = True
+        chosen = np.where(mine[own], place < tried[own], chosen)
+        rho = np.where(mine, tried / counts, 1.0)[own]
+        rows = np.flatnonzero(chosen)
+        levels.append(Level(value, going, after, sigma, rho, rows, mine, weight[going]))
+        parent = going[own[rows]]
+        weight = weight[parent] / rho[rows]
+        traverser, rounds = traverser[parent], rounds.take(parent)
+        describer.simulator.act(rounds, np.arange(len(rows)), after.action[rows])
+
+
+def _leaves(value: Floats) -> Level:
+    """Return a level of nodes that are all over."""
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    after = Afterstates(np.zeros((0, CODE), np.int64), np.zeros(1, np.int64), none, nothing)
+    return Level(value, none, after, nothing, nothing, none, np.zeros(0, np.bool_), nothing)
