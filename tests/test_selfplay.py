@@ -180,11 +180,7 @@ def test_regrets_are_what_the_critic_says_less_its_mean():
     learner = RegretLearner(K9, **TINY, seed=3).run(3, progress=False)
     (_, critic, taught), task = share(learner, partial(regrets.play_by_regret, explore=0.5), 4)
     judge, *_ = task.begin()
-    after = afterstates.Afterstates(
-        taught.code, np.array([0, len(taught.code)]), np.zeros(len(taught.code), int),
-        np.full(len(taught.code), np.nan),
-    )  # fmt: skip
-    said = judge(task.networks[regrets.CRITIC], after)
+    said = judge(task.networks[regrets.CRITIC], taught.code)
     known = taught.code[:, ROW["stops"]] == 0
     means = (said - taught.target)[known]
     # rows of one decision follow each other and share their mean
@@ -213,7 +209,9 @@ def test_the_critic_learns_the_value_of_the_present_strategy():
     strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
     known, unit = afterstates.decisions_of(K8), afterstates.unit_of(K8)
     value = afterstates.known_values(
-        learner._judge(learner._studies[regrets.CRITIC].weights, known.after), known.after, unit
+        learner._judge(learner._studies[regrets.CRITIC].weights, known.after.code),
+        known.after.paid,
+        unit,
     )
     sigma = learner_sigma(fixed.weights, known, learner)
     means = afterstates.totals(sigma * value, known.after.start) * unit
@@ -224,7 +222,7 @@ def test_the_critic_learns_the_value_of_the_present_strategy():
 
 
 def learner_sigma(weights, known, learner):
-    return afterstates.matched(learner._judge(weights, known.after), known.after.start)
+    return afterstates.matched(learner._judge(weights, known.after.code), known.after.start)
 
 
 def first_values(game, strategy):
@@ -264,9 +262,7 @@ def test_traversals_are_unbiased(k):
         sums = dict.fromkeys(exact, 0.0)
         seen = learner._judge.describer.see(lesson.code)
         for row, r, weight in zip(seen, *lesson[1:], strict=True):
-            sums[row.tobytes()] += (
-                weight * r * afterstates.unit_of(K8) / 250
-            )  # for each traverser
+            sums[row.tobytes()] += weight * r * unit / 250  # for each traverser
         batches.append(list(sums.values()))
     found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 24**0.5
     met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 12)  # not once by luck
@@ -344,7 +340,7 @@ def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
     step = selfplay.Step(
         np.zeros(1, int), np.zeros(1, int),
         afterstates.Afterstates(np.zeros((3, CODE), int), start, np.arange(3), np.zeros(3)),
-        sigma, np.zeros(3), np.zeros(1, int),
+        sigma, np.zeros(1, int),
     )  # fmt: skip
     new = afterstates.softmax(policy_gradient.descent(eta, alpha, step, gain), start)
 

@@ -162,18 +162,14 @@ class Judge:
         zero = np.zeros(self.size, np.float32)
         return Study(np.asarray(fresh(key, self._sizes)), zero, zero, 0)
 
-    def __call__(self, weights: Singles, after: Afterstates) -> Floats:
-        """Return what a network answers, shape (rows,).
-
-        Rows are padded to a power of two, as each number of rows is compiled by itself.
-        """
-        said = np.empty(len(after.code))
+    def __call__(self, weights: Singles, code: Numbers) -> Floats:
+        """Return what a network answers for rows of afterstates, shape (rows,)."""
+        said = np.empty(len(code))
         for begin in range(0, len(said), MOST_ROWS):
-            part = self.describer.see(after.code[begin : begin + MOST_ROWS])
-            padded = 1 << (max(len(part), LEAST_ROWS) - 1).bit_length()
-            seen = np.zeros((padded, part.shape[1]), np.float32)
-            seen[: len(part)] = part
-            answers = answer(weights, seen, np.ones((padded, 1), bool), self._sizes, False)
+            part = code[begin : begin + MOST_ROWS]
+            rows = padded(len(part))
+            seen = self.describer.see(part, rows)
+            answers = answer(weights, seen, np.ones((rows, 1), bool), self._sizes, False)
             said[begin : begin + len(part)] = np.asarray(answers)[: len(part), 0]
         return said
 
@@ -205,6 +201,20 @@ class Judge:
         )  # fmt: skip
         weights, first, second = (np.asarray(array) for array in state)
         return Study(weights, first, second, study.steps + steps), float(loss)
+
+
+def padded(rows: int) -> int:
+    """Return how many rows a network is asked about in place of so many.
+
+    Each number of rows is compiled by itself, so there are only four for each power of two.
+
+    Examples
+    --------
+    >>> [padded(rows) for rows in (1, 257, 1_000, 1_025, 1_281)]
+    [256, 320, 1024, 1280, 1536]
+    """
+    step = max(LEAST_ROWS, 1 << (rows - 1).bit_length() - 1) // 4 if rows > 1 else LEAST_ROWS
+    return max(LEAST_ROWS, -(-rows // step) * step)
 
 
 _Sizes: TypeAlias = tuple[Architecture, int, int]
@@ -246,13 +256,13 @@ def act_by(rule: str, said: Floats, after: Afterstates, unit: float) -> Floats:
         known. Regrets are matched. Of logits a softmax is taken.
     """
     if rule == "value":
-        return best(known_values(said, after, unit), after.start)
+        return best(known_values(said, after.paid, unit), after.start)
     return (matched if rule == "regret" else softmax)(said, after.start)
 
 
-def known_values(said: Floats, after: Afterstates, unit: float) -> Floats:
+def known_values(said: Floats, paid: Floats, unit: float) -> Floats:
     """Return the values of all actions: what a network says, but what stopping pays."""
-    return np.where(np.isnan(after.paid), said, after.paid / unit)
+    return np.where(np.isnan(paid), said, paid / unit)
 
 
 def unit_of(game: KoiKoi) -> float:
@@ -305,7 +315,7 @@ class NetworkPlayer:
 
     def sigma(self, n: int, after: Afterstates) -> Floats:
         """Return what network n plays, shape (rows,)."""
-        return act_by(self.rule, self.judge(self.networks[n], after), after, self._unit)
+        return act_by(self.rule, self.judge(self.networks[n], after.code), after, self._unit)
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64

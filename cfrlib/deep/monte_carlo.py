@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cfrlib.deep.afterstates import NetworkPlayer, best, even, known_values, unit_of
+from cfrlib.deep.afterstates import NetworkPlayer, act_by, even, unit_of
 from cfrlib.deep.selfplay import (
     Lesson,
     SelfPlay,
@@ -100,12 +100,9 @@ def play_by_value(task: Task, explore: float) -> tuple[int, Lesson]:
     judge, rounds, rng = task.begin()
     unit = unit_of(task.game)
 
-    def decide(
-        rows: Numbers, player: Numbers, after: Afterstates
-    ) -> tuple[Floats, Floats, Floats]:
-        value = known_values(judge(task.networks[0], after), after, unit)
-        sigma = best(value, after.start)
-        return sigma, (1 - explore) * sigma + explore * even(after.start), value
+    def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
+        sigma = act_by("value", judge(task.networks[0], after.code), after, unit)
+        return sigma, (1 - explore) * sigma + explore * even(after.start)
 
     steps = follow(judge.describer, rounds, decide, rng)
     codes, targets = [], []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cfrlib.deep.afterstates import NetworkPlayer, known_values, softmax, totals, unit_of
+from cfrlib.deep.afterstates import NetworkPlayer, softmax, totals, unit_of
 from cfrlib.deep.selfplay import (
     Lesson,
     SelfPlay,
@@ -129,17 +129,15 @@ def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Lesson, L
     judge, rounds, rng = task.begin()
     unit = unit_of(task.game)
 
-    def decide(
-        rows: Numbers, player: Numbers, after: Afterstates
-    ) -> tuple[Floats, Floats, Floats]:
-        value = known_values(judge(task.networks[CRITIC], after), after, unit)
-        sigma = softmax(judge(task.networks[POLICY], after), after.start)
-        return sigma, sigma, value
+    def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
+        sigma = softmax(judge(task.networks[POLICY], after.code), after.start)
+        return sigma, sigma
 
     steps = follow(judge.describer, rounds, decide, rng)
     both = np.ones((2, task.rounds), np.bool_)
-    critic, logits = judged(steps, rounds.paid, unit, both, partial(descent, eta, alpha))
-    return sum(len(step.rows) for step in steps), critic, logits
+    critic, target = partial(judge, task.networks[CRITIC]), partial(descent, eta, alpha)
+    values, logits = judged(critic, steps, rounds.paid, unit, both, target)
+    return sum(len(step.rows) for step in steps), values, logits
 
 
 def descent(eta: float, alpha: float, step: Step, advantage: Floats) -> Floats:

@@ -14,7 +14,6 @@ from cfrlib.deep.afterstates import (
     NetworkPlayer,
     drawn,
     even,
-    known_values,
     matched,
     owners,
     totals,
@@ -211,19 +210,17 @@ def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
     traverser = np.arange(task.rounds) % 2
     unit = unit_of(task.game)
 
-    def decide(
-        rows: Numbers, player: Numbers, after: Afterstates
-    ) -> tuple[Floats, Floats, Floats]:
-        value = known_values(judge(task.networks[CRITIC], after), after, unit)
-        sigma = matched(judge(task.networks[REGRET], after), after.start)
+    def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
+        sigma = matched(judge(task.networks[REGRET], after.code), after.start)
         explores = (player == traverser[rows])[owners(after.start)]
         mixed = (1 - explore) * sigma + explore * even(after.start)
-        return sigma, np.where(explores, mixed, sigma), value
+        return sigma, np.where(explores, mixed, sigma)
 
     steps = follow(judge.describer, rounds, decide, rng)
     learns = np.stack([traverser == 0, traverser == 1])
-    critic, regrets = judged(steps, rounds.paid, unit, learns, lambda step, gain: gain)
-    return sum(len(step.rows) for step in steps), critic, regrets
+    critic = partial(judge, task.networks[CRITIC])
+    values, regrets = judged(critic, steps, rounds.paid, unit, learns, lambda _, gain: gain)
+    return sum(len(step.rows) for step in steps), values, regrets
 
 
 # ---- traversals ------------------------------------------------------------------------------
@@ -362,7 +359,7 @@ def descend(
             return levels
         after = describer.after(rounds, going)
         own, counts = owners(after.start), np.diff(after.start)
-        sigma = matched(judge(task.networks[REGRET], after), after.start)
+        sigma = matched(judge(task.networks[REGRET], after.code), after.start)
         mine = rounds.player[going] == traverser[going]
         tried = np.minimum(k, counts)
         # a random order of the actions of each decision: the first k are tried

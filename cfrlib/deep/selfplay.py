@@ -24,6 +24,7 @@ from cfrlib.deep.afterstates import (
     RulesOnly,
     Study,
     drawn,
+    known_values,
     owners,
     totals,
 )
@@ -47,8 +48,8 @@ class Step(NamedTuple):
     rows, player : int arrays, shape (decisions,)
         Which rounds, and who chose.
     after : Afterstates
-    sigma, value : float arrays, shape (rows of `after`,)
-        The strategy, and what the network that judges says of each action.
+    sigma : float array, shape (rows of `after`,)
+        The strategy.
     chosen : int array, shape (decisions,)
         The row of the action that was taken.
     """
@@ -57,7 +58,6 @@ class Step(NamedTuple):
     player: Numbers
     after: Afterstates
     sigma: Floats
-    value: Floats
     chosen: Numbers
 
 
@@ -145,7 +145,7 @@ class Reservoir:
             mine[: len(saved)] = saved
 
 
-Decide = Callable[[Numbers, Numbers, Afterstates], tuple[Floats, Floats, Floats]]
+Decide = Callable[[Numbers, Numbers, Afterstates], tuple[Floats, Floats]]
 
 
 def follow(
@@ -154,7 +154,7 @@ def follow(
     """Play rounds to their end and return all decisions, in order.
 
     `decide` is asked with the rounds, who chooses, and the afterstates; it answers the
-    strategy, how likely each action shall be taken, and the values, one number a row each.
+    strategy and how likely each action shall be taken, one number a row each.
     """
     steps: list[Step] = []
     while True:
@@ -162,9 +162,9 @@ def follow(
         if not len(rows):
             return steps
         player, after = rounds.player[rows], describer.after(rounds, rows)
-        sigma, behavior, value = decide(rows, player, after)
+        sigma, behavior = decide(rows, player, after)
         chosen = drawn(behavior, after.start, rng.random(len(rows)))
-        steps.append(Step(rows, player, after, sigma, value, chosen))
+        steps.append(Step(rows, player, after, sigma, chosen))
         describer.simulator.act(rounds, rows, after.action[chosen])
 
 
@@ -403,6 +403,7 @@ def together(lessons: list[Lesson]) -> Lesson:
 
 
 def judged(
+    critic: Callable[[Numbers], Floats],
     steps: list[Step],
     paid: Numbers,
     unit: float,
@@ -417,6 +418,8 @@ def judged(
 
     Parameters
     ----------
+    critic : function
+        What it says of rows of afterstates.
     steps : list of Step
         All decisions of some rounds, in order.
     paid : int array, shape (rounds,)
@@ -428,22 +431,28 @@ def judged(
     target : function
         Of a step and the advantages of all its rows.
     """
+    mine = [learns[step.player, step.rows] for step in steps]
+    asked = [m[owners(step.after.start)] for m, step in zip(mine, steps, strict=True)]
+    codes = [step.after.code[rows] for rows, step in zip(asked, steps, strict=True)]
+    answers = np.split(critic(np.concatenate(codes)), np.cumsum([len(c) for c in codes])[:-1])
     then = np.stack([paid, -paid]) / unit  # what came of the last action of each player
-    critic: tuple[list[Any], list[Any]] = ([], [])
-    actor: tuple[list[Any], list[Any]] = ([], [])
-    for step in reversed(steps):
-        after, mine = step.after, learns[step.player, step.rows]
-        mean = totals(step.sigma * step.value, after.start)
-        where = (step.player[mine], step.rows[mine])
-        chosen, learned = step.chosen[mine], np.isnan(after.paid[step.chosen[mine]])
-        critic[0].append(after.code[chosen[learned]])
-        critic[1].append(then[where][learned])
-        then[where] = mean[mine]
-        own = owners(after.start)
-        a_choice = (mine & (np.diff(after.start) > 1))[own]
-        actor[0].append(after.code[a_choice])
-        actor[1].append(target(step, step.value - mean[own])[a_choice])
-    return lesson_of(*critic), lesson_of(*actor)
+    values: tuple[list[Any], list[Any]] = ([], [])
+    actions: tuple[list[Any], list[Any]] = ([], [])
+    for n in reversed(range(len(steps))):
+        after, own = steps[n].after, owners(steps[n].after.start)
+        value = np.zeros(len(own))
+        value[asked[n]] = known_values(answers[n], after.paid[asked[n]], unit)
+        mean = totals(steps[n].sigma * value, after.start)
+        where = (steps[n].player[mine[n]], steps[n].rows[mine[n]])
+        chosen = steps[n].chosen[mine[n]]
+        learned = np.isnan(after.paid[chosen])
+        values[0].append(after.code[chosen[learned]])
+        values[1].append(then[where][learned])
+        then[where] = mean[mine[n]]
+        a_choice = (mine[n] & (np.diff(after.start) > 1))[own]
+        actions[0].append(after.code[a_choice])
+        actions[1].append(target(steps[n], value - mean[own])[a_choice])
+    return lesson_of(*values), lesson_of(*actions)
 
 
 def share_of(name: str, value: float) -> float:

@@ -239,8 +239,11 @@ class Describer:
         foresee_all(rounds, rows, table, start, code, action, paid)
         return Afterstates(code, start, action, paid)
 
-    def see(self, code: Numbers) -> Rows:
-        """Return what a network sees of afterstates, shape (rows, columns)."""
-        seen = np.zeros((len(code), self.columns), np.float32)
+    def see(self, code: Numbers, rows: int | None = None) -> Rows:
+        """Return what a network sees of afterstates, shape (rows, columns).
+
+        Rows beyond those of `code`, if more are wanted, are 0.
+        """
+        seen = np.zeros((len(code) if rows is None else rows, self.columns), np.float32)
         describe_all(code, self.simulator.table, self._cards, seen)
         return seen
