@@ -2,9 +2,10 @@
 
 Whatever cfrlib saves has the same form. ``header`` is a string of JSON: the ``format`` (what
 it is, and the version of its layout), the ``game`` as it prints itself, a ``fingerprint`` of
-the game, and what else belongs to that format. All other entries are arrays of float64; one
-with a number for each sequence lists player 0's empty sequence, then player 0's pairs
-(infoset, action), then player 1's empty sequence, …; the header's ``infosets`` name them.
+the game, and what else belongs to that format. All other entries are arrays of float64 (only
+the networks of a player may be shorter floats); one with a number for each sequence lists
+player 0's empty sequence, then player 0's pairs (infoset, action), then player 1's empty
+sequence, …; the header's ``infosets`` name them.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Kind(NamedTuple):
         What to call the content, and the method that writes it, in messages.
     vectors, tables : tuple of str
         Names of the arrays: with a number for each sequence, and of any other shape.
+    dtypes : tuple of str
+        What the numbers may be.
     """
 
     format: str
@@ -44,6 +47,7 @@ class Kind(NamedTuple):
     writer: str
     vectors: tuple[str, ...]
     tables: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ("float64",)
 
 
 class Described(Protocol):
@@ -127,7 +131,7 @@ def read(
             arrays: Arrays = {name: file[name] for name in kind.vectors + kind.tables}
         if header["format"] != kind.format:
             raise ValueError(f"format {header['format']!r}")
-        if any(array.dtype != np.float64 for array in arrays.values()):
+        if any(array.dtype.name not in kind.dtypes for array in arrays.values()):
             raise ValueError("not numbers")
         mine = str(header["fingerprint"]) == form.fingerprint()
         if mine:

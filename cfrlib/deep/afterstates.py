@@ -14,8 +14,10 @@ from typing import Any, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 import optax
 
+from cfrlib import files
 from cfrlib.deep.features import sequences_of
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, answer, fresh, shape
@@ -333,6 +335,29 @@ class NetworkPlayer:
             actions[mine] = after.action[drawn(self.sigma(n, after), after.start, u)]
         return actions
 
+    def save(self, path: files.PathLike) -> None:
+        """Write the networks, as float16 if they are none the worse for it, else float32."""
+        networks: npt.NDArray[Any] = np.stack(self.networks)
+        if (networks == (half := networks.astype(np.float16))).all():
+            networks = half
+        header = {"hidden": self.hidden, "rule": self.rule, "sha256": _digest(networks)}
+        arrays: Any = {"networks": networks, "weights": self.weights}
+        files.write(path, PLAYER, RulesOnly(self.game), header, arrays)
+
+    @classmethod
+    def load(cls, path: files.PathLike, game: KoiKoi) -> NetworkPlayer:
+        """Return a saved player.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, of another kind, of a game with other rules, or if its
+            networks are not those it was written with.
+        """
+        header, arrays = files.read(path, PLAYER, RulesOnly(game), _check_player)
+        networks = list(arrays["networks"].astype(np.float32))
+        return cls(game, networks, header["hidden"], header["rule"], arrays["weights"].tolist())
+
     def strategy(self) -> Strategy:
         """Return what it plays as exact probabilities, if the game compiles.
 
@@ -410,6 +435,21 @@ def decisions_of(game: KoiKoi) -> Decisions:
 
 
 # ---- files -----------------------------------------------------------------------------------
+
+
+PLAYER = files.Kind(
+    "cfrlib network player 1", "player", "NetworkPlayer.save", (), ("networks", "weights"),
+    ("float16", "float32", "float64"),
+)  # fmt: skip
+
+
+def _digest(networks: npt.NDArray[Any]) -> str:
+    return sha256(networks.tobytes()).hexdigest()
+
+
+def _check_player(header: files.Header, arrays: files.Arrays) -> None:
+    if header["sha256"] != _digest(arrays["networks"]):
+        raise ValueError("networks other than those it was written with")
 
 
 class RulesOnly:
