@@ -44,7 +44,7 @@ RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
 RUNS = PLAYERS / "runs"
 GAMES = {"full": KoiKoi, "K10": MiniKoiKoi.K10, "K12": MiniKoiKoi.K12}
-TIMES = (0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60)
+TIMES = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60)
 DEALS = 3_000  # for each measurement in the full game, both ways
 SHIPPED, MEASURED = 4, 16  # networks at most in a file, and where a mixture is measured
 EVERY = 10  # iterations, from which a network is kept for the average
@@ -55,7 +55,7 @@ LEARNERS = {
     "monte carlo": (MonteCarloLearner, {}, {}),
     "policy gradient": (
         PolicyLearner,
-        {"eta": 5.0, "magnet": 0.03},
+        {"eta": 10.0, "magnet": 0.03},
         {"eta": 2.0, "magnet": 0.1},
     ),
     "regret": (
@@ -103,11 +103,11 @@ class Run(NamedTuple):
 
 
 PLAN = (
-    Run("full", "regret", 0, 60), Run("full", "monte carlo", 0, 15),
-    Run("full", "policy gradient", 0, 15), Run("full", "traversal", 0, 5),
+    Run("full", "monte carlo", 0, 10), Run("full", "policy gradient", 0, 10),
+    Run("full", "traversal", 0, 5), Run("full", "regret", 0, 60),
+    *(Run("K10", name, seed, 1.5) for seed in (0, 1, 2) for name in LEARNERS),
     *(Run("full", name, seed, 5) for seed in (1, 2) for name in LEARNERS),
-    *(Run("K10", name, seed, 2) for seed in (0, 1, 2) for name in LEARNERS),
-    *(Run("K12", name, seed, 2) for seed in (0, 1) for name in LEARNERS),
+    *(Run("K12", name, seed, 1.5) for seed in (0, 1) for name in LEARNERS),
 )  # fmt: skip
 
 

@@ -342,7 +342,7 @@ def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
         afterstates.Afterstates(np.zeros((3, CODE), int), start, np.arange(3), np.zeros(3)),
         sigma, np.zeros(1, int),
     )  # fmt: skip
-    new = afterstates.softmax(policy_gradient.descent(eta, alpha, step, gain), start)
+    new = policy_gradient.descent(eta, alpha, step, gain)
 
     def worth(p):
         kl = (p * np.log(p / sigma)).sum(), (p * np.log(p * 3)).sum()

@@ -6,7 +6,7 @@ decision d those from ``start[d]`` on, and a network answers one number for each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeAlias
@@ -143,6 +143,20 @@ class Study(NamedTuple):
     steps: int
 
 
+def row_loss(said: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return the weighted squared error of rows, shapes (rows,)."""
+    return jnp.mean(weight * (said - target) ** 2)
+
+
+def choice_loss(said: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return the cross entropy of strategies, shapes (decisions, actions).
+
+    Of logits, where the weight is above 0 for every action there is, from a target strategy.
+    """
+    log_sigma = jax.nn.log_softmax(jnp.where(weight > 0, said, -1e9), axis=1)
+    return -jnp.mean(jnp.sum(target * log_sigma, axis=1))
+
+
 class Judge:
     """Networks of one shape that judge afterstates of a game.
 
@@ -176,33 +190,37 @@ class Judge:
         return said
 
     def improve(
-        self, study: Study, code: Numbers, target: Floats, weight: Floats, rate: float
-    ) -> tuple[Study, float]:
+        self, study: Study, code: Numbers, target: Floats, weight: Floats, rate: float,
+        loss: Callable[[jax.Array, jax.Array, jax.Array], jax.Array] = row_loss,
+    ) -> tuple[Study, float]:  # fmt: skip
         """Train a network further, by steps of Adam.
 
         Parameters
         ----------
         study : Study
-        code : int array, shape (steps, batch, CODE)
+        code : int array, shape (steps, batch, …, CODE)
             The rows of each step.
-        target, weight : float arrays, shape (steps, batch)
-            What the network shall answer, and how much that counts.
+        target, weight : float arrays, shape (steps, batch, …)
+            As the loss wants them.
         rate : float
+        loss : function
+            `row_loss`, or `choice_loss` for batches of decisions of several actions.
 
         Returns
         -------
         study : Study
         loss : float
-            Weighted squared error, the mean of all steps.
+            The mean of all steps.
         """
-        steps, batch, columns = code.shape
-        seen = self.describer.see(code.reshape(-1, columns)).reshape(steps, batch, -1)
-        *state, loss = _improve(
+        steps, columns = len(code), code.shape[-1]
+        seen = self.describer.see(code.reshape(-1, columns))
+        seen = seen.reshape(*code.shape[:-1], seen.shape[-1])
+        *state, mean = _improve(
             study.weights, study.first, study.second, study.steps, seen,
-            target.astype(np.float32), weight.astype(np.float32), rate, self._sizes,
+            target.astype(np.float32), weight.astype(np.float32), rate, self._sizes, loss,
         )  # fmt: skip
         weights, first, second = (np.asarray(array) for array in state)
-        return Study(weights, first, second, study.steps + steps), float(loss)
+        return Study(weights, first, second, study.steps + steps), float(mean)
 
 
 def padded(rows: int) -> int:
@@ -222,21 +240,22 @@ def padded(rows: int) -> int:
 _Sizes: TypeAlias = tuple[Architecture, int, int]
 
 
-@partial(jax.jit, static_argnames="sizes")
+@partial(jax.jit, static_argnames=("sizes", "loss"))
 def _improve(
     weights: Any, first: Any, second: Any, steps: Any, seen: Any, target: Any, weight: Any,
-    rate: Any, sizes: _Sizes,
+    rate: Any, sizes: _Sizes, loss: Any,
 ) -> Any:  # fmt: skip
     """Run some steps of Adam as one loop, in which nothing is Python."""
     adam = optax.scale_by_adam()
 
-    def loss(weights: jax.Array, rows: Any) -> jax.Array:
+    def wrong(weights: jax.Array, rows: Any) -> jax.Array:
         x, y, w = rows
-        return jnp.mean(w * (shape(*sizes).network(weights)(x)[:, 0] - y) ** 2)
+        said: jax.Array = loss(shape(*sizes).network(weights)(x)[..., 0], y, w)
+        return said
 
     def step(carry: Any, rows: Any) -> Any:
         weights, state = carry
-        value, gradient = jax.value_and_grad(loss)(weights, rows)
+        value, gradient = jax.value_and_grad(wrong)(weights, rows)
         change, state = adam.update(gradient, state)
         return (weights - rate * change, state), value
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cfrlib.deep.afterstates import NetworkPlayer, softmax, totals, unit_of
+from cfrlib.deep.afterstates import NetworkPlayer, choice_loss, softmax, unit_of
 from cfrlib.deep.selfplay import (
     Lesson,
     SelfPlay,
@@ -37,13 +37,13 @@ class PolicyLearner(SelfPlay):
     softmax of them is played by both players, who need not explore. In iteration t it is
     taught, at all their decisions,
 
-        z(a) ← (z(a) + η A(a)) / (1 + η α),        A(a) = q(a) − Σ_b σ(b) q(b)
+        σ(a) ∝ exp((z(a) + η A(a)) / (1 + η α)),        A(a) = q(a) − Σ_b σ(b) q(b)
 
-    which is the strategy that gains most by the critic's word, at the price of (1 / η) KL from
-    the present one and of α KL from the uniform one, the *magnet*: without it, strategies
-    circle; with it, they settle where a softmax of values / α is the answer to itself. The
-    magnet is let go slowly, α = `magnet` / √t. What is played in the end is the last
-    strategy, not an average.
+    by cross entropy: the strategy that gains most by the critic's word, at the price of
+    (1 / η) KL from the present one and of α KL from the uniform one, the *magnet*. Without it,
+    strategies circle; with it, they settle where a softmax of values / α is the answer to
+    itself. The magnet is let go slowly, α = `magnet` / √t. What is played in the end is the
+    last strategy, not an average.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ class PolicyLearner(SelfPlay):
         batch: int = 1_024,
         rate: float = 1e-3,
         seed: int = 0,
-        eta: float = 2.0,
-        magnet: float = 0.1,
+        eta: float = 10.0,
+        magnet: float = 0.03,
         window: int = 5,
         jobs: int | None = None,
     ):
@@ -105,7 +105,16 @@ class PolicyLearner(SelfPlay):
         self.decisions += sum(decisions for decisions, _, _ in shares)
         critic = together([critic for _, critic, _ in shares])
         self._teach(CRITIC, self._recent.add(critic), rng)
-        self._teach(POLICY, together([logits for _, _, logits in shares]), rng)
+        self._imitate(together([choices for _, _, choices in shares]), rng)
+
+    def _imitate(self, choices: Lesson, rng: np.random.Generator) -> None:
+        """Train the policy network on decisions, with about as many rows as another."""
+        most = choices.code.shape[1]
+        which = rng.integers(0, len(choices.code), (self.steps, max(self.batch // most, 1)))
+        self._studies[POLICY], self.losses[POLICY] = self._judge.improve(
+            self._studies[POLICY], choices.code[which], choices.target[which],
+            choices.weight[which], self.rate, choice_loss,
+        )  # fmt: skip
 
     def player(self) -> NetworkPlayer:
         """Return the player by the last policy network."""
@@ -136,14 +145,29 @@ def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Lesson, L
     steps = follow(judge.describer, rounds, decide, rng)
     both = np.ones((2, task.rounds), np.bool_)
     critic, target = partial(judge, task.networks[CRITIC]), partial(descent, eta, alpha)
-    values, logits = judged(critic, steps, rounds.paid, unit, both, target)
-    return sum(len(step.rows) for step in steps), values, logits
+    values, rows, counts = judged(critic, steps, rounds.paid, unit, both, target)
+    return (
+        sum(len(step.rows) for step in steps),
+        values,
+        side_by_side(rows, counts, task.game.hand),
+    )
 
 
 def descent(eta: float, alpha: float, step: Step, advantage: Floats) -> Floats:
-    """Return the logits that one step of magnetic mirror descent comes to."""
-    start = step.after.start
-    log = np.log(np.maximum(step.sigma, 1e-30))
-    middle = np.repeat(totals(log, start) / np.diff(start), np.diff(start))
-    logits: Floats = (log - middle + eta * advantage) / (1 + eta * alpha)
-    return logits
+    """Return the strategy that one step of magnetic mirror descent comes to."""
+    logits = np.log(np.maximum(step.sigma, 1e-30)) + eta * advantage
+    return softmax(logits / (1 + eta * alpha), step.after.start)
+
+
+def side_by_side(rows: Lesson, counts: Numbers, most: int) -> Lesson:
+    """Return decisions as rows of actions, shape (decisions, most), of weight 0 beyond them."""
+    most = max(most, 2)
+    end = np.cumsum(counts)
+    place = (
+        np.repeat(np.arange(len(counts)), counts),
+        np.arange(end[-1]) - np.repeat(end - counts, counts),
+    )
+    wide = [np.zeros((len(counts), most, *column.shape[1:]), column.dtype) for column in rows]
+    for there, column in zip(wide, rows, strict=True):
+        there[place] = column
+    return Lesson(*wide)

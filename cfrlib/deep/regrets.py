@@ -219,7 +219,7 @@ def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
     steps = follow(judge.describer, rounds, decide, rng)
     learns = np.stack([traverser == 0, traverser == 1])
     critic = partial(judge, task.networks[CRITIC])
-    values, regrets = judged(critic, steps, rounds.paid, unit, learns, lambda _, gain: gain)
+    values, regrets, _ = judged(critic, steps, rounds.paid, unit, learns, lambda _, gain: gain)
     return sum(len(step.rows) for step in steps), values, regrets
 
 

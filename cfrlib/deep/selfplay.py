@@ -409,12 +409,13 @@ def judged(
     unit: float,
     learns: npt.NDArray[np.bool_],
     target: Callable[[Step, Floats], Floats],
-) -> tuple[Lesson, Lesson]:
-    """Return what rounds teach a critic, and what the critic teaches of them.
+) -> tuple[Lesson, Lesson, Numbers]:
+    """Return what rounds teach a critic, what the critic teaches of them, and in what parts.
 
     The critic is taught, for every action taken, what its player was paid, or the value under
     the strategy of his next decision: Σ_b σ(b) q(b). All actions of a decision are taught
-    what `target` makes of their advantages q(a) − Σ_b σ(b) q(b).
+    what `target` makes of their advantages q(a) − Σ_b σ(b) q(b); the last array says how many
+    actions each decision has.
 
     Parameters
     ----------
@@ -438,6 +439,7 @@ def judged(
     then = np.stack([paid, -paid]) / unit  # what came of the last action of each player
     values: tuple[list[Any], list[Any]] = ([], [])
     actions: tuple[list[Any], list[Any]] = ([], [])
+    counts: list[Numbers] = []
     for n in reversed(range(len(steps))):
         after, own = steps[n].after, owners(steps[n].after.start)
         value = np.zeros(len(own))
@@ -452,7 +454,8 @@ def judged(
         a_choice = (mine[n] & (np.diff(after.start) > 1))[own]
         actions[0].append(after.code[a_choice])
         actions[1].append(target(steps[n], value - mean[own])[a_choice])
-    return lesson_of(*values), lesson_of(*actions)
+        counts.append(np.diff(after.start)[mine[n] & (np.diff(after.start) > 1)])
+    return lesson_of(*values), lesson_of(*actions), np.concatenate(counts)
 
 
 def share_of(name: str, value: float) -> float:
