@@ -1,0 +1,192 @@
+"""Players of Koi-Koi judged: by yardsticks, by each other, and by those who only exploit.
+
+    python experiments/koikoi_judge.py [--only duels]
+
+Reads the players that experiments/koikoi_train.py wrote, and writes experiments/
+koikoi_judge.json after each judgement; called again, it does what is missing or was of other
+networks. All of it takes about an hour on one core.
+
+- `duels`: points a round that each player wins from the simple ones and from each other, every
+  deal played twice with changed seats, ± 95 %; how many deals, as the spread demands.
+- `spread`: standard deviation of what a single round pays, and of the mean of both seats.
+- `matches`: twelve rounds, against greedy players.
+- `exploited`: what a local best responder and a trained one win from each player: lower bounds
+  on its exploitability, and no more. The responder begins with the network of `monte
+  carlo`, which tells values.
+- `traversals`: how many decisions robust sampling takes, by k, and how many external would.
+
+All numbers are seeded; seconds are processor time.
+"""
+
+import argparse
+import json
+import re
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from cfrlib.deep import LocalResponder, NetworkPlayer, ResponseLearner, TraversalLearner
+from cfrlib.games import KoiKoi
+from cfrlib.games.koikoi.players import (
+    GreedyPlayer,
+    RandomPlayer,
+    SearchPlayer,
+    duel,
+    play,
+    play_matches,
+)
+from cfrlib.games.koikoi.simulator import OVER, PLAY, Simulator, members
+
+RESULTS = Path(__file__).with_suffix(".json")
+PLAYERS = Path(__file__).with_name("koikoi")
+NAMES = ("monte carlo", "policy gradient", "regret", "traversal")
+SIMPLE = {
+    "random": (RandomPlayer(), 5_000),
+    "greedy, stops": (GreedyPlayer("stop"), 20_000),
+    "greedy, calls": (GreedyPlayer("koi"), 10_000),
+    "greedy, by rule": (GreedyPlayer("rule"), 20_000),
+    "search, 10": (SearchPlayer(10), 6_000),
+    "search, 50": (SearchPlayer(50), 3_000),
+    "search, 400": (SearchPlayer(400), 1_500),
+}  # and how many deals
+AMONG = 10_000  # deals between two of the trained
+LOCAL = {"samples": 32, "hands": 128}
+LOCAL_DEALS, TRAINED_DEALS = 600, 20_000
+RESPONSE = 60  # iterations of the trained responder
+SEED = 0
+game = KoiKoi()
+
+
+def files():
+    """Return the files of the players there are."""
+    every = {name: PLAYERS / f"{name.replace(' ', '_')}.npz" for name in NAMES}
+    return {name: path for name, path in every.items() if path.exists()}
+
+
+class Results:
+    """What is known so far, and of which networks."""
+
+    def __init__(self, only):
+        self.only = only
+        self.known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+    def once(self, section, key, networks, judge, *what):
+        """Do what is not known of these networks yet, and write it down."""
+        if not section.startswith(self.only):
+            return
+        place = self.known.setdefault(section, {})
+        if place.get(key, {}).get("networks") == networks:
+            return
+        began = time.process_time()
+        found = judge(*what)
+        seconds = round(time.process_time() - began, 1)
+        place[key] = {"networks": networks, **found, "seconds": seconds}
+        print(section, key, place[key], flush=True)
+        text = json.dumps(self.known, indent=1)
+        flat = re.sub(r"[\[{]\s+([^][{}]*?)\s+[\]}]", _one_line, text)
+        RESULTS.write_text(flat + "\n")
+
+
+def _one_line(found):
+    inside = " ".join(found[1].split())
+    return f"{found[0][0]}{inside}{found[0][-1]}"
+
+
+def digits(number):
+    """Keep four significant digits."""
+    return float(f"{number:.4g}")
+
+
+def compared(one, other, deals):
+    """Return what a duel found."""
+    found = duel(game, one, other, deals=deals, seed=SEED)
+    return {
+        "points": [digits(found.mean), digits(found.error)], "deals": deals,
+        "won": digits(found.won), "drawn": digits(found.drawn),
+    }  # fmt: skip
+
+
+def spread(one, other):
+    """Return the standard deviations of a round, and of the mean of a deal's two rounds."""
+    simulator = Simulator(game)
+    ahead = play(simulator, one, other, 5_000, seed=SEED)
+    behind = -play(simulator, other, one, 5_000, seed=SEED)
+    both = (ahead + behind) / 2
+    return {"round": digits(ahead.std(ddof=1)), "deal": digits(both.std(ddof=1))}
+
+
+def matches(one, other):
+    """Return how many matches of twelve rounds are won."""
+    found = play_matches(game, one, other, matches=1_000, seed=SEED)
+    return {"won": found.won, "drawn": found.drawn, "error": digits(found.error),
+            "points": digits(found.points)}  # fmt: skip
+
+
+def trained(player, start):
+    """Train a responder against a player, and let it play other deals."""
+    run = ResponseLearner(game, player, start=start, rate=3e-4, seed=SEED)
+    run.run(RESPONSE, progress=False)
+    return compared(run.player(), player, TRAINED_DEALS) | {"rounds": RESPONSE * run.rounds}
+
+
+def traversals(k):
+    """Return the mean number of decisions of a traversal with uniform play."""
+    rounds = {1: 2_000, 2: 200, 3: 20}[k]
+    run = TraversalLearner(game, k=k, rounds=rounds, steps=1, hidden=(8,), seed=SEED).run(1)
+    return {"decisions": digits(run.decisions / rounds), "traversals": rounds}
+
+
+def external(rounds):
+    """Estimate the decisions of an external traversal with uniform play, by Knuth's estimator.
+
+    Along a random round each decision stands for as many as the traverser had actions before.
+    """
+    simulator, rng = Simulator(game), np.random.default_rng(SEED)
+    played = simulator.deal(rounds, seed=SEED)
+    stands_for, total = np.ones(rounds), np.zeros(rounds)
+    traverser = np.arange(rounds) % 2
+    while len(rows := np.flatnonzero(played.stage != OVER)):
+        legal = [members(int(cards)) for cards in simulator.legal(played)[rows]]
+        total[rows] += stands_for[rows]
+        own = played.player[rows] == traverser[rows]
+        stands_for[rows] *= np.where(own, [len(actions) for actions in legal], 1)
+        simulator.act(played, rows, [rng.choice(actions) for actions in legal])
+    error = 1.96 * total.std(ddof=1) / rounds**0.5
+    return {"decisions": [digits(total.mean()), digits(error)], "rounds": rounds}
+
+
+def main():
+    """Judge whatever is not judged yet."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", default="", help="sections whose names begin so")
+    results = Results(parser.parse_args().only)
+    paths = files()
+    sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
+    players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
+    for k in (1, 2, 3):
+        results.once("traversals", str(k), "", traversals, k)
+    results.once("traversals", "external", "", external, 20_000)
+    stops, rule = GreedyPlayer("stop"), GreedyPlayer("rule")
+    results.once("spread", "greedy, stops - random", "", spread, stops, RandomPlayer())
+    for name, player in players.items():
+        mine = sums[name]
+        results.once("spread", f"{name} - greedy, stops", mine, spread, player, stops)
+        results.once("matches", f"{name} - greedy, by rule", mine, matches, player, rule)
+        for other, (simple, deals) in SIMPLE.items():
+            results.once("duels", f"{name} - {other}", mine, compared, player, simple, deals)
+        for other in list(players)[list(players).index(name) + 1 :]:
+            both, rival = mine + sums[other], players[other]
+            results.once("duels", f"{name} - {other}", both, compared, player, rival, AMONG)
+    for name, player in players.items():
+        local = LocalResponder(player, **LOCAL)
+        results.once(
+            "exploited", f"{name}, local", sums[name], compared, local, player, LOCAL_DEALS
+        )
+        start, both = players["monte carlo"], sums[name] + sums["monte carlo"]
+        results.once("exploited", f"{name}, trained", both, trained, player, start)
+
+
+if __name__ == "__main__":
+    main()
