@@ -37,7 +37,7 @@ from cfrlib.games.koikoi.players import (
     play,
     play_matches,
 )
-from cfrlib.games.koikoi.simulator import OVER, PLAY, Simulator, members
+from cfrlib.games.koikoi.simulator import OVER, Simulator, members
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
