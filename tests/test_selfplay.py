@@ -475,7 +475,7 @@ def test_options_are_checked():
     for options, message in [
         ({"rounds": 3}, "rounds"), ({"steps": 0}, "steps"), ({"rate": 0}, "rate"),
         ({"explore": 2}, "explore"), ({"memory": 0}, "memory"), ({"window": 0}, "window"),
-        ({"keep_every": 0}, "keep_every"),
+        ({"keep_every": 0}, "keep_every"), ({"power": -1}, "power"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             RegretLearner(K8, **{**TINY, **options})

@@ -63,9 +63,13 @@ class Regrets(SelfPlay):
         seed: int,
         jobs: int | None,
         memory: int,
+        power: float,
         keep_every: int,
     ):
         super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
+        if not 0 <= power < np.inf:
+            raise ValueError(f"power must be a number, at least 0, got {power!r}")
+        self.power = float(power)
         self.keep_every = whole_number("keep_every", keep_every, 1)
         self._memory = Reservoir(whole_number("memory", memory, 1))
         self._kept: list[Singles] = []
@@ -73,20 +77,22 @@ class Regrets(SelfPlay):
 
     def _learn_regrets(self, t: int, regrets: Lesson, rng: np.random.Generator) -> None:
         """Offer the regrets of iteration t to the reservoir, and learn from it."""
-        self._memory.offer(regrets._replace(weight=regrets.weight * t), rng)
+        counts = t**self.power
+        self._memory.offer(regrets._replace(weight=regrets.weight * counts), rng)
         known = self._memory.lesson
-        self._teach(REGRET, known._replace(weight=known.weight / t), rng)
+        self._teach(REGRET, known._replace(weight=known.weight / counts), rng)
         if t % self.keep_every == 0:
             self._kept.append(self._studies[REGRET].weights)
             self._kept_at.append(t)
 
     def player(self) -> NetworkPlayer:
-        """Return the average: each round by one of the regret networks, weighted linearly."""
+        """Return the average: each round by one of the regret networks kept."""
         if not self._kept:
             raise ValueError(
                 f"no network is kept yet: run {self.keep_every} iterations or more"
             )
-        return NetworkPlayer(self.game, self._kept, self.hidden, "regret", self._kept_at)
+        weights = [t**self.power for t in self._kept_at]
+        return NetworkPlayer(self.game, self._kept, self.hidden, "regret", weights)
 
     @property
     def current(self) -> NetworkPlayer:
@@ -95,7 +101,7 @@ class Regrets(SelfPlay):
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
-            "memory": self._memory.size, "keep_every": self.keep_every,
+            "memory": self._memory.size, "power": self.power, "keep_every": self.keep_every,
         }  # fmt: skip
 
     def _arrays(self) -> Arrays:
@@ -124,7 +130,7 @@ class RegretLearner(Regrets):
         r(a) = q(a) − Σ_b σ(b) q(b)
 
     says the critic, for all actions at once; a reservoir keeps a fair sample of all that was
-    ever said, weighted by the iteration. As every regret is as large as a payoff, nothing is
+    ever said, and iteration t counts t³, as first strategies and critics are worth little. As every regret is as large as a payoff, nothing is
     divided by how likely it was to get there, which in Koi-Koi would be a factor of 40,320 for
     the order of eight cards alone. The critic is taught what the traverser was paid, or the
     value, under the strategy, of its next decision. The average strategy is the mixture of
@@ -139,6 +145,8 @@ class RegretLearner(Regrets):
         How often the traverser takes any action.
     memory : int
         How many rows the reservoir holds.
+    power : float
+        Iteration t counts t to this power, in the mean regrets and in the average.
     window : int
         Of how many iterations, the last ones, the critic learns at a time: with few it runs
         after the luck of the last rounds, with many after strategies that are gone.
@@ -168,19 +176,20 @@ class RegretLearner(Regrets):
         game: KoiKoi,
         *,
         hidden: Sequence[int] = (256, 128),
-        rounds: int = 1_000,
-        steps: int = 60,
-        batch: int = 512,
+        rounds: int = 400,
+        steps: int = 30,
+        batch: int = 1_024,
         rate: float = 1e-3,
         seed: int = 0,
         explore: float = 0.5,
         memory: int = 300_000,
+        power: float = 3.0,
         window: int = 10,
         keep_every: int = 1,
         jobs: int | None = None,
     ):
         super().__init__(
-            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, keep_every
+            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, power, keep_every
         )
         self.explore = share_of("explore", explore)
         self._recent = Window(whole_number("window", window, 1))
@@ -244,7 +253,7 @@ class TraversalLearner(Regrets):
     game : KoiKoi or MiniKoiKoi
     k : int
         1 is outcome sampling, 8 external sampling, which takes about 800,000 nodes a round.
-    hidden, rounds, steps, batch, rate, seed, memory, keep_every, jobs
+    hidden, rounds, steps, batch, rate, seed, memory, power, keep_every, jobs
         As for `RegretLearner`; `rounds` are traversals.
 
     Notes
@@ -273,11 +282,12 @@ class TraversalLearner(Regrets):
         rate: float = 1e-3,
         seed: int = 0,
         memory: int = 300_000,
+        power: float = 3.0,
         keep_every: int = 1,
         jobs: int | None = None,
     ):
         super().__init__(
-            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, keep_every
+            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, power, keep_every
         )
         self.k = whole_number("k", k, 1)
 
