@@ -130,11 +130,12 @@ class RegretLearner(Regrets):
         r(a) = q(a) − Σ_b σ(b) q(b)
 
     says the critic, for all actions at once; a reservoir keeps a fair sample of all that was
-    ever said, and iteration t counts t³, as first strategies and critics are worth little. As every regret is as large as a payoff, nothing is
-    divided by how likely it was to get there, which in Koi-Koi would be a factor of 40,320 for
-    the order of eight cards alone. The critic is taught what the traverser was paid, or the
-    value, under the strategy, of its next decision. The average strategy is the mixture of
-    all regret networks kept, one for a round (Single Deep CFR).
+    ever said, and iteration t counts t³, as first strategies and critics are worth little. As
+    every regret is as large as a payoff, nothing is divided by how likely it was to get there,
+    which in Koi-Koi would be a factor of 40,320 for the order of eight cards alone. The critic
+    is taught what the traverser was paid, or the value, under the strategy, of its next
+    decision. The average strategy is the mixture of all regret networks kept, one for a round
+    (Single Deep CFR).
 
     Parameters
     ----------
