@@ -135,15 +135,22 @@ def train(run, limit, jobs):
             learner.run(1, progress=False)
             spent += clock() - began
             bar.update(round(spent) - bar.n)
-            due = [at for at in TIMES if at <= min(spent / 60, minutes)]
-            if len(due) > len(curve) and learner.iterations >= EVERY:
-                row = [learner.iterations * learner.rounds, learner.decisions]
-                curve += [[at, *row, *measure(learner.game, learner)]
-                          for at in due[len(curve):]]  # fmt: skip
+            if look(learner, min(spent / 60, minutes), curve):
                 bar.set_postfix_str(f"{curve[-1][3]:+.3f}", refresh=False)
             if spent - saved >= 60 or spent >= 60 * minutes:
                 save(run, learner, spent, curve)
                 saved = spent
+
+
+def look(learner, minutes, curve):
+    """Measure for all times that have come; return whether there were any."""
+    due = [at for at in TIMES if at <= minutes][len(curve) :]
+    if not due or learner.iterations < EVERY:
+        return False
+    row = [learner.iterations * learner.rounds, learner.decisions]
+    found = measure(learner.game, learner)
+    curve += [[at, *row, *found] for at in due]
+    return True
 
 
 def save(run, learner, spent, curve):

@@ -471,6 +471,46 @@ def test_a_foreign_or_damaged_file_is_refused(tmp_path):
         MonteCarloLearner.load(path, K8)
 
 
+def test_a_player_is_saved_and_loaded(tmp_path):
+    path, seed = tmp_path / "player.npz", np.uint64(7)
+    whole = RegretLearner(K8, **TINY).run(3, progress=False).player()
+    half = [network.astype(np.float16) for network in whole.networks]
+    for player in (whole, NetworkPlayer(K8, half, (16,), "regret", whole.weights)):
+        player.save(path)
+        loaded = NetworkPlayer.load(path, K8)
+        assert repr(loaded) == repr(player)
+        assert all(map(np.array_equal, loaded.networks, player.networks))
+        assert np.array_equal(loaded.weights, player.weights)
+        rounds = (simulator := Simulator(K8)).deal(50, seed=0)
+        rows = np.arange(50)
+        assert np.array_equal(*(p(simulator, rounds, rows, seed) for p in (player, loaded)))
+    with np.load(path) as file:
+        assert file["networks"].dtype == np.float16  # as nothing is lost by it
+    with pytest.raises(ValueError, match="not of MiniKoiKoi"):
+        NetworkPlayer.load(path, K9)
+
+
+@pytest.mark.parametrize("tampered", ["a weight", "a share", "a byte", "the header", "cut"])
+def test_a_tampered_player_is_refused(tampered, tmp_path):
+    path = tmp_path / "player.npz"
+    PolicyLearner(K8, **TINY).run(1, progress=False).player().save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name].copy() for name in file.files}
+    if tampered == "a weight":
+        arrays["networks"][0, 3] += 1e-3
+    elif tampered == "a share":
+        arrays["weights"] = np.ones(2)
+    elif tampered == "the header":
+        arrays["header"] = np.array(str(arrays["header"]).replace("logit", "luck"))
+    np.savez(path, **arrays)
+    whole = bytearray(path.read_bytes())
+    if tampered == "a byte":
+        whole[len(whole) // 2] ^= 1
+    path.write_bytes(whole[: len(whole) // 2] if tampered == "cut" else whole)
+    with pytest.raises(ValueError, match=r"complete file|rule must|shares of"):
+        NetworkPlayer.load(path, K8)
+
+
 def test_options_are_checked():
     for options, message in [
         ({"rounds": 3}, "rounds"), ({"steps": 0}, "steps"), ({"rate": 0}, "rate"),

@@ -1,0 +1,90 @@
+"""The training script of Koi-Koi: what it saves it goes on from, and what it ships it loads."""
+
+import json
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cfrlib.deep import NetworkPlayer
+from cfrlib.games import KoiKoi
+
+FOLDER = Path(__file__).parents[1] / "experiments"
+SCRIPT = FOLDER / "koikoi_train.py"
+TINY = {"hidden": (8,), "rounds": 40, "steps": 2, "batch": 16}
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """The script's functions, with learners as small as can be and a folder of their own."""
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT)])
+    names = runpy.run_path(str(SCRIPT))
+    world = names["train"].__globals__
+    world.update(
+        PLAYERS=tmp_path, RUNS=tmp_path / "runs", RESULTS=tmp_path / "results.json",
+        TIMES=(0.001, 0.05, 0.1), DEALS=20, FULL=TINY, MINI=TINY, EVERY=1,
+        LEARNERS={
+            name: (kind, {"keep_every": 1} if name in ("regret", "traversal") else {}, {})
+            for name, (kind, _, _) in names["LEARNERS"].items()
+        },
+    )  # fmt: skip
+    world["RUNS"].mkdir()
+    return world
+
+
+@pytest.mark.parametrize("learner", ["monte carlo", "policy gradient", "regret", "traversal"])
+def test_a_run_goes_on_where_it_stood(script, learner):
+    run = script["Run"]("K10", learner, 0, 0.1)
+    script["train"](run, 0.001, None)
+    first = json.loads((script["RUNS"] / f"{run.name}.json").read_text())
+    script["train"](run, np.inf, None)
+    learner, spent, curve = run.resume(None)
+    assert spent >= 60 * 0.1
+    assert curve[: len(first["curve"])] == first["curve"]
+    assert [row[0] for row in curve] == [0.001, 0.05, 0.1]
+    assert all(0 < row[3] < 2 for row in curve)
+    again = run.begin(None).run(learner.iterations, progress=False)
+    assert np.array_equal(learner.player().networks, again.player().networks)
+
+
+def test_results_and_players_are_written(script):
+    run = script["Run"]("full", "regret", 0, 0.001)
+    script["train"](run, np.inf, None)
+    script["PLAN"] = (run, script["Run"]("full", "traversal", 0, 1))
+    script["collect"]()
+    found = json.loads(script["RESULTS"].read_text())["curves"]
+    assert list(found) == ["full"]
+    assert list(found["full"]) == ["regret"]
+    player = NetworkPlayer.load(script["PLAYERS"] / "regret.npz", KoiKoi())
+    assert 1 <= len(player.networks) <= 4
+
+
+def test_a_mixture_is_thinned_by_its_shares(script):
+    size = script["Run"]("K10", "regret", 0, 1).begin(None)._judge.size
+    networks = [np.full(size, float(n)) for n in range(5)]
+    game = script["GAMES"]["K10"]()
+    player = NetworkPlayer(game, networks, (8,), "regret", [1, 1, 2, 2, 10])
+    few = script["thinned"](player, 4)
+    assert [network[0] for network in few.networks] == [1, 3, 4, 4]
+    assert (few.weights == 0.25).all()
+
+
+def test_what_is_shipped_is_what_the_results_are_of():
+    """The files are small, load, and are those that were judged."""
+    judged = json.loads((FOLDER / "koikoi_judge.json").read_text())
+    paths = sorted((FOLDER / "koikoi").glob("*.npz"))
+    assert len(paths) == 4
+    for path in paths:
+        assert path.stat().st_size <= 1_000_000
+        NetworkPlayer.load(path, KoiKoi())
+        name = path.stem.replace("_", " ")
+        digest = script_digest(path)
+        assert judged["matches"][f"{name} - greedy, by rule"]["networks"] == digest
+
+
+def script_digest(path):
+    from hashlib import sha256
+
+    return sha256(path.read_bytes()).hexdigest()[:16]
