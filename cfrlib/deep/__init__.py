@@ -7,6 +7,7 @@ Nothing else of cfrlib imports it, and it alone needs JAX, Flax and Optax:
 from cfrlib.deep.afterstates import NetworkPlayer
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.double_neural import DoubleNeural
+from cfrlib.deep.exploiters import LocalResponder, ResponseLearner
 from cfrlib.deep.features import encode, hashed, spell
 from cfrlib.deep.memory import Memory
 from cfrlib.deep.monte_carlo import MonteCarloLearner
@@ -20,6 +21,7 @@ __all__ = [
     "MLP",
     "DeepCFR",
     "DoubleNeural",
+    "LocalResponder",
     "Memory",
     "MonteCarloLearner",
     "NetworkPlayer",
@@ -28,6 +30,7 @@ __all__ = [
     "Reader",
     "RegretLearner",
     "Responder",
+    "ResponseLearner",
     "Training",
     "TraversalLearner",
     "encode",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numba import uint64
@@ -134,19 +134,24 @@ def copy(source: Rounds, r: int, target: Rounds, s: int) -> None:
 
 
 @inner
+def unseen(rounds: Rounds, r: int) -> np.uint64:
+    """Return the cards that whoever chooses in round r has not seen: a hand, and the stock."""
+    hidden: np.uint64 = rounds.hands[r, 1 - rounds.player[r]]
+    for c in range(rounds.turned[r], rounds.order.shape[1]):
+        hidden |= bit(rounds.order[r, c])
+    return hidden
+
+
+@inner
 def imagine(rounds: Rounds, r: int, table: Table, state: State) -> None:
     """Deal the cards that whoever chooses in round r has not seen once more, at random."""
     other = 1 - rounds.player[r]
-    order, cards, turned = rounds.order[r], rounds.order.shape[1], rounds.turned[r]
+    order, cards = rounds.order[r], rounds.order.shape[1]
     held = size(rounds.hands[r, other])
-    # The unseen cards: first the opponent's, which lie among those turned, then the stock.
-    unseen = rounds.hands[r, other]
-    for c in range(turned, cards):
-        unseen |= bit(order[c])
-    hand = uint64(0)
-    for left in range(size(unseen), 0, -1):
-        card = nth(unseen, int(uniform(state) * left))
-        unseen ^= bit(card)
+    rest, hand = unseen(rounds, r), uint64(0)
+    for left in range(size(rest), 0, -1):
+        card = nth(rest, int(uniform(state) * left))
+        rest ^= bit(card)
         if size(hand) < held:
             hand |= bit(card)
         else:
@@ -228,6 +233,25 @@ class Player(Protocol):
             Which of them.
         key : uint64
             Of random numbers.
+        """
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """A player who remembers how a round went, which the table alone does not tell."""
+
+    def watch(
+        self, simulator: Simulator, rounds: Rounds, rows: Numbers, actions: Numbers
+    ) -> None:
+        """See what is chosen in these rounds, by either player, just before it is done.
+
+        Parameters
+        ----------
+        simulator : Simulator
+        rounds : Rounds
+            Not to be changed, nor to be looked into further than a player may.
+        rows, actions : int arrays, shape (some,)
+            Which of them, and the action in each.
         """
 
 
@@ -363,12 +387,17 @@ def _play(
     dealing, *moving = seed.spawn(3)
     rounds = simulator.deal(len(dealer), seed=dealing)
     keys = [new_key(source) for source in moving]
+    watchers = {id(player): player for player in players if isinstance(player, Watcher)}
     while (rounds.stage != OVER).any():
         for i, player in enumerate(players):
             mine = rounds.player == np.where(dealer == i, 0, 1)
             rows = np.flatnonzero((rounds.stage != OVER) & mine)
-            if len(rows):
-                simulator.act(rounds, rows, player(simulator, rounds, rows, keys[i]))
+            if not len(rows):
+                continue
+            actions = player(simulator, rounds, rows, keys[i])
+            for watcher in watchers.values():
+                watcher.watch(simulator, rounds, rows, actions)
+            simulator.act(rounds, rows, actions)
     return rounds.paid
 
 
