@@ -6,7 +6,7 @@ decision d those from ``start[d]`` on, and a network answers one number for each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeAlias
@@ -291,6 +291,12 @@ def unit_of(game: KoiKoi) -> float:
     return float(max(y.points for y in game.yaku))
 
 
+def moment(rounds: Rounds, rows: Numbers) -> Numbers:
+    """Return a number for when in its round each decision is, another for each of them."""
+    plays: Numbers = np.bitwise_count(rounds.hands[rows, rounds.player[rows]]).astype(np.int64)
+    return 1 + 4 * (64 * plays + rounds.turned[rows]) + rounds.stage[rows]
+
+
 class NetworkPlayer:
     """Plays Koi-Koi as a network says, or each round as one of several.
 
@@ -342,16 +348,28 @@ class NetworkPlayer:
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
     ) -> Numbers:
         """Return an action for each of these rounds."""
+        network = self.network_of(uniforms(key, np.zeros_like(rows), rows))
+        return self.moves(rounds, rows, network, uniforms(key, moment(rounds, rows), rows))
+
+    def network_of(self, u: Floats) -> Numbers:
+        """Return the networks that numbers in [0, 1) draw, for whole rounds."""
+        drawn_networks: Numbers = np.searchsorted(np.cumsum(self.weights)[:-1], u, side="right")
+        return drawn_networks
+
+    def asked(
+        self, rounds: Rounds, rows: Numbers, network: Numbers
+    ) -> Iterator[tuple[Numbers, Afterstates, Floats]]:
+        """Ask in each of these rounds one network; yield which, the afterstates, and σ."""
+        for n in np.unique(network).tolist():
+            some = np.flatnonzero(network == n)
+            after = self.judge.describer.after(rounds, rows[some])
+            yield some, after, self.sigma(n, after)
+
+    def moves(self, rounds: Rounds, rows: Numbers, network: Numbers, u: Floats) -> Numbers:
+        """Return the actions that u, in [0, 1), draws in each of these rounds."""
         actions = np.empty(len(rows), np.int64)
-        ticket = uniforms(key, np.zeros_like(rows), rows)
-        chosen = np.searchsorted(np.cumsum(self.weights)[:-1], ticket, side="right")
-        for n in np.unique(chosen).tolist():
-            mine = np.flatnonzero(chosen == n)
-            some = rows[mine]
-            after = self.judge.describer.after(rounds, some)
-            now = 1 + 4 * rounds.turned[some] + rounds.stage[some]
-            u = uniforms(key, now, some)
-            actions[mine] = after.action[drawn(self.sigma(n, after), after.start, u)]
+        for some, after, sigma in self.asked(rounds, rows, network):
+            actions[some] = after.action[drawn(sigma, after.start, u[some])]
         return actions
 
     def save(self, path: files.PathLike) -> None:
