@@ -60,8 +60,8 @@ LEARNERS = {
     ),
     "regret": (
         RegretLearner,
-        {"explore": 0.25, "memory": 600_000, "keep_every": EVERY},
-        {"rounds": 1_000, "steps": 60},
+        {"memory": 600_000, "keep_every": EVERY},
+        {"steps": 60, "explore": 0.5},
     ),
     "traversal": (
         TraversalLearner,
@@ -104,7 +104,7 @@ class Run(NamedTuple):
 
 PLAN = (
     Run("full", "monte carlo", 0, 10), Run("full", "policy gradient", 0, 10),
-    Run("full", "regret", 0, 45), Run("full", "traversal", 0, 3),
+    Run("full", "regret", 0, 30), Run("full", "traversal", 0, 3),
     *(Run("full", name, seed, 3) for seed in (1, 2) for name in LEARNERS),
     *(Run("K10", name, seed, 1.5) for seed in (0, 1, 2) for name in LEARNERS),
     *(Run("K12", name, 0, 1.5) for name in LEARNERS),
