@@ -49,11 +49,11 @@ SIMPLE = {
     "greedy, by rule": (GreedyPlayer("rule"), 20_000),
     "search, 10": (SearchPlayer(10), 6_000),
     "search, 50": (SearchPlayer(50), 3_000),
-    "search, 400": (SearchPlayer(400), 1_500),
+    "search, 400": (SearchPlayer(400), 1_000),
 }  # and how many deals
 AMONG = 10_000  # deals between two of the trained
-LOCAL = {"samples": 32, "hands": 128}
-LOCAL_DEALS, TRAINED_DEALS = 600, 20_000
+LOCAL = {"samples": 16, "hands": 128}
+LOCAL_DEALS, TRAINED_DEALS = 200, 20_000
 RESPONSE = 60  # iterations of the trained responder
 SEED = 0
 game = KoiKoi()
