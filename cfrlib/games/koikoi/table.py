@@ -40,8 +40,8 @@ PAGE = "CFRLIB_PAGE"  # environment variable, set while the book is built
 KINDS = ("light", "animal", "ribbon", "plain")
 NEAR = 2  # a yaku is shown from so many missing cards on
 SENTENCE = (
-    "This is how the first round begins. To play it, run this page with a kernel: on your own "
-    "machine, or by the launch button at the top of a book that is online."
+    "To play, run this page with a kernel: on your own machine, or by the launch button at the "
+    "top of a book that is online."
 )
 
 
@@ -329,7 +329,9 @@ class Sitting:
         The opponent's hand lies face down until the round is over, the stock always.
         """
         at, i = self._simulator.position(self._round, 0), self._seat
-        theirs = pictures(at.hands[1 - i]) if self.over else art.back() * len(at.hands[1 - i])
+        held = at.hands[1 - i]
+        cards = pictures(held) if self.over else art.back() * len(held)
+        theirs = block("Their hand", cards, name="cfr-seat-backs")
         left = len(self.game.deck) - int(self._round.turned[0])
         stock = f"{art.back()}<span>×{left}</span>" if left else ""
         opened = block("To be matched", art.draw(at.card)) if at.card else ""
@@ -338,7 +340,7 @@ class Sitting:
         return (
             f"<p>Round {self._number} of {self.rounds}. {deals}. Your score: "
             f"<strong>{signed(self.score)}</strong></p>"
-            f"<div>{block('Their hand', theirs)}{self._pile('They captured', at, 1 - i)}</div>"
+            f"<div>{theirs}{self._pile('They captured', at, 1 - i)}</div>"
             f'<div class="cfr-seat-field">{block("Field", pictures(at.field))}'
             f"{block('Stock', stock)}{opened}</div>"
             f"<div>{mine}{self._pile('You captured', at, i)}</div>"
