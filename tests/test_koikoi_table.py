@@ -281,10 +281,13 @@ def test_the_widget_plays_a_match() -> None:
         )
         assert (board.value, story.value) == (sitting.board(), sitting.story())
         assert sitting.question() in unescape(said.value) and hints.value == sitting.hint()
-        button = rng.choice(visible)
+        button, before = rng.choice(visible), len(sitting.log)
         twin.press(button.description)
         button.click()
         assert (sitting.log, sitting.results) == (twin.log, twin.results)
+        news = " ".join(sitting.log[before if before < len(sitting.log) else 0 :])
+        if button.description not in (NEXT, AGAIN):
+            assert unescape(said.value).startswith(f"<p role='status'>{news}")
 
 
 def test_without_an_adviser_there_is_no_button_for_hints() -> None:

@@ -153,6 +153,7 @@ class Sitting:
         elif action == NEXT:
             self._begin_round()
         else:
+            self._heard = len(self.log)
             self._act(self._numbers[action])
             self._answer()
 
@@ -200,6 +201,7 @@ class Sitting:
         self._round = self._simulator.deal(1, seed=dealing)
         self._key = new_key(moving)
         self.log: list[str] = []
+        self._heard = 0  # lines of it that were there when you last pressed
         if self.over:  # a special deal was paid at once
             self._settle()
         self._answer()
@@ -423,9 +425,8 @@ class Sitting:
 
         def show() -> None:
             board.value, story.value = self.board(), self.story()
-            said.value = (
-                f"<p role='status'>{escape(' '.join([*self.log[-4:], self.question()]))}</p>"
-            )
+            words = " ".join([*self.log[self._heard :], self.question()])
+            said.value = f"<p role='status'>{escape(words)}</p>"
             hints.value = self.hint() if toggle.value else ""
             found = self.choices()
             for n, (picture, button) in enumerate(slots):
