@@ -9,8 +9,12 @@ import tempfile
 from pathlib import Path
 
 import matplotlib.font_manager  # its cache of fonts, too
+import numpy as np
 
 import cfrlib as cfr
+from cfrlib.games.koikoi import estimate
+from cfrlib.games.koikoi.features import Describer
+from cfrlib.games.koikoi.players import GreedyPlayer, SearchPlayer, duel
 
 
 def main() -> None:
@@ -32,6 +36,12 @@ def main() -> None:
     for lazy in (None, True):
         cfr.OOS(kuhn, lazy=lazy, seed=0).search((("Q", "K"), "check", "bet"), iterations=5)
     cfr.deep.DeepCFR(kuhn, traversals=2, seed=0).run(1)
+    koikoi = cfr.games.KoiKoi()
+    estimate(koikoi, 30, seed=0)
+    duel(koikoi, GreedyPlayer(), SearchPlayer(2), deals=2, seed=0)
+    describer = Describer(koikoi)
+    rounds = describer.simulator.deal(2, seed=0)
+    describer.see(describer.after(rounds, np.arange(2)).code)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         cfr.CFR(kuhn).run(10).save(path)

@@ -57,16 +57,16 @@
     return picture(["card", name], 80, 112, sheet(1.5, 9) + back);
   }
 
-  function chartWords(now) {
-    if (!now.hands) return "Chart of the score: no hand finished yet.";
+  function chartWords(now, unit) {
+    if (!now.hands) return `Chart of the score: no ${unit} finished yet.`;
     const band = Z * now.sd * Math.sqrt(now.hands);
     const reach = now.hands > 1 ? `; without an edge, 95% lie within ±${band.toFixed(1)}` : "";
     return `Chart of the score: ${signed(now.total)} after ${now.hands} ` +
-      `${now.hands === 1 ? "hand" : "hands"}${reach}.`;
+      `${now.hands === 1 ? unit : unit + "s"}${reach}.`;
   }
 
-  // The score after each hand, and the band in which 95% of scores lie without an edge.
-  function chart(results, width) {
+  // The score after each hand, or round, and the band in which 95% of scores lie without an edge.
+  function chart(results, width, unit = "hand") {
     const now = score(results), height = 210, left = 38, right = 10, top = 12, bottom = 26;
     const sums = results.reduce((all, x) => [...all, all[all.length - 1] + x], [0]);
     const last = Math.max(10, now.hands), spread = Z * (now.sd || 0);
@@ -90,8 +90,8 @@
     const line = `<polyline class="play-line" points="${path(sums.map((s, n) => [n, s]))}"/>` +
       `<circle cx="${x(now.hands)}" cy="${y(now.total)}" r="4"/>`;
     const foot = `<text x="${left}" y="${height - 6}">0</text><text x="${width - right}" ` +
-      `y="${height - 6}" text-anchor="end">${last} hands</text>`;
-    return picture(["chart", chartWords(now)], width, height, band + rules + line + foot);
+      `y="${height - 6}" text-anchor="end">${last} ${unit}s</text>`;
+    return picture(["chart", chartWords(now, unit)], width, height, band + rules + line + foot);
   }
 
   // ---- the page ----
@@ -115,7 +115,7 @@
       if (pressed) move(pressed.dataset.action);
     });
     game.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
       if (event.repeat && event.target.closest("button")) event.preventDefault(); // a key held down
       const buttons = [...actions.querySelectorAll("button")];
       const meant = buttons.find((b) => keys[b.dataset.action] === event.key.toLowerCase());

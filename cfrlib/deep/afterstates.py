@@ -23,6 +23,7 @@ from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, answer, fresh, shape
 from cfrlib.game import Chance, Decision, History
 from cfrlib.games.koikoi.features import Afterstates, Describer
+from cfrlib.games.koikoi.players import CHANCE, POINTS, Advice
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import Numbers, Rounds, Simulator
 from cfrlib.sequence import behavior, sequence_form
@@ -394,6 +395,30 @@ class NetworkPlayer:
         header, arrays = files.read(path, PLAYER, RulesOnly(game), _check_player)
         networks = list(arrays["networks"].astype(np.float32))
         return cls(game, networks, header["hidden"], header["rule"], arrays["weights"].tolist())
+
+    def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
+        """Return what it thinks of each action in round r.
+
+        By rule "value" in points, what whoever chooses can expect; by the others how likely it
+        plays each. Of several networks it is their mean, by how likely each is chosen for a
+        round, not by how likely each would have come here.
+
+        Returns
+        -------
+        Advice
+            The actions as `Simulator.act` takes them.
+        """
+        after = self.judge.describer.after(rounds, np.array([r]))
+        numbers = np.zeros(len(after.action))
+        for network, weight in zip(self.networks, self.weights, strict=True):
+            said = self.judge(network, after.code)
+            if self.rule == "value":
+                numbers += weight * self._unit * known_values(said, after.paid, self._unit)
+            else:
+                numbers += weight * act_by(self.rule, said, after, self._unit)
+        what = POINTS if self.rule == "value" else CHANCE
+        pairs = zip(after.action.tolist(), numbers.tolist(), strict=True)
+        return Advice(what, dict(pairs))
 
     def strategy(self) -> Strategy:
         """Return what it plays as exact probabilities, if the game compiles.

@@ -118,9 +118,13 @@ class Yaku(NamedTuple):
     more: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
 
+    def held(self, pile: Mapping[str, int]) -> int:
+        """Return how many of its cards a pile has, given as numbers of cards."""
+        return _held(self.cards, pile)
+
     def worth(self, pile: Mapping[str, int]) -> int:
         """Return its points in a pile, given as numbers of cards; 0 if it is not made."""
-        if _held(self.cards, pile) < self.need:
+        if self.held(pile) < self.need:
             return 0
         return self.points + max(0, _held(self.more, pile) - self.need)
 

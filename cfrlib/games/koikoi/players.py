@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numba import uint64
@@ -38,6 +38,7 @@ CALLS = ("stop", "koi", "rule")
 ALWAYS_KOI, BY_RULE = 1, 2  # their numbers
 CARD_POINTS = {"light": 20, "animal": 10, "ribbon": 5, "plain": 1}
 POINT = 100  # what a point of yaku counts for a greedy player, beside the points of cards
+POINTS, CHANCE = "points", "probability"  # what advice is in
 ENOUGH, CARDS_LEFT = 7, 3  # the rule: call below so many points, with so many cards left
 
 
@@ -253,6 +254,30 @@ class Watcher(Protocol):
         rows, actions : int arrays, shape (some,)
             Which of them, and the action in each.
         """
+
+
+class Advice(NamedTuple):
+    """What a player thinks of a decision's actions.
+
+    Attributes
+    ----------
+    what : str
+        ``POINTS``, what whoever chooses can expect of each, or ``CHANCE``, how often each
+        should be played.
+    numbers : dict
+        From the action to its number.
+    """
+
+    what: str
+    numbers: dict[Any, float]
+
+
+@runtime_checkable
+class Adviser(Protocol):
+    """Says what it thinks of actions."""
+
+    def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
+        """Return what it thinks of each action in round r, from what its player has seen."""
 
 
 @dataclass(frozen=True)
