@@ -50,7 +50,8 @@ SIMPLE = {
     "search, 10": (SearchPlayer(10), 6_000),
     "search, 50": (SearchPlayer(50), 3_000),
     "search, 400": (SearchPlayer(400), 1_000),
-}  # and how many deals
+    "search, 400, stops": (SearchPlayer(400, "stop"), 1_000),
+}  # and how many deals; the players that search imagines call by the rule, or stop
 AMONG = 10_000  # deals between two of the trained
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 200, 20_000

@@ -335,31 +335,35 @@ class SearchPlayer:
     """Perfect-information Monte Carlo: imagines the hidden cards, and plays each action out.
 
     For every decision it deals the cards it has not seen at random, `samples` times, lets
-    two greedy players (who call by the rule) finish the round after each of its actions, and
-    takes the one that was paid most. It forgets that the opponent's play tells of his cards,
+    two greedy players finish the round after each of its actions, and takes the one that was
+    paid most. It forgets that the opponent's play tells of his cards,
     and supposes to know, in each imagined round, what it will know only later.
 
     Parameters
     ----------
     samples : int
         How many deals to imagine.
+    call : "stop", "koi" or "rule"
+        When the players it imagines call koi-koi, as for `GreedyPlayer`.
 
     Examples
     --------
     >>> SearchPlayer(samples=50)
-    SearchPlayer(samples=50)
+    SearchPlayer(samples=50, call='rule')
     """
 
     samples: int = 50
+    call: str = "rule"
 
     def __post_init__(self) -> None:
         at_least(1, samples=self.samples)
+        GreedyPlayer(self.call)  # which checks it
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
     ) -> Numbers:
         """Return an action for each of these rounds."""
-        return _choose(simulator, rounds, rows, key, SEARCHING, "rule", self.samples)
+        return _choose(simulator, rounds, rows, key, SEARCHING, self.call, self.samples)
 
 
 def _choose(
