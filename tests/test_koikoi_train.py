@@ -22,7 +22,8 @@ def script(tmp_path, monkeypatch):
     names = runpy.run_path(str(SCRIPT))
     world = names["train"].__globals__
     world.update(
-        GAMES={"full": KoiKoi, "K10": MiniKoiKoi.K8}, PLAYERS=tmp_path, RUNS=tmp_path / "runs", RESULTS=tmp_path / "results.json",
+        GAMES={"full": KoiKoi, "K10": MiniKoiKoi.K8},  # the smallest will do
+        PLAYERS=tmp_path, RUNS=tmp_path / "runs", RESULTS=tmp_path / "results.json",
         TIMES=(0.001, 0.01, 0.02), DEALS=20, FULL=TINY, MINI=TINY, EVERY=1,
         LEARNERS={
             name: (kind, {"keep_every": 1} if name in ("regret", "traversal") else {}, {})
