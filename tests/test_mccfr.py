@@ -8,6 +8,7 @@ it; and two ways to the same numbers must lead to the same bits.
 import math
 import signal
 import threading
+import time
 from functools import partial
 from math import inf
 
@@ -705,6 +706,7 @@ class Pressing(cfr.Game):
         if self.n == 0:
             for _ in range(self.times):
                 signal.raise_signal(signal.SIGINT)
+                time.sleep(1e-3)  # two at the same moment would be heard as one
         return KUHN.node(h)
 
 
