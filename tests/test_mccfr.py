@@ -8,7 +8,6 @@ it; and two ways to the same numbers must lead to the same bits.
 import math
 import signal
 import threading
-import time
 from functools import partial
 from math import inf
 
@@ -706,7 +705,6 @@ class Pressing(cfr.Game):
         if self.n == 0:
             for _ in range(self.times):
                 signal.raise_signal(signal.SIGINT)
-                time.sleep(1e-3)  # two at the same moment would be heard as one
         return KUHN.node(h)
 
 
@@ -722,6 +720,15 @@ def test_an_interrupt_waits_for_the_end_of_the_iteration(n):
     assert by_label(run.run(20)) == by_label(whole.run(20))
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own handler of Ctrl-C, even if what began the tests ignores it (a shell's &)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_interrupt_takes_effect_at_once():
     run = MCCFR(Pressing(5, times=2), sampling="outcome", seed=3, lazy=True)
     with pytest.raises(KeyboardInterrupt):
