@@ -234,8 +234,10 @@ def padded(rows: int) -> int:
     >>> [padded(rows) for rows in (1, 257, 1_000, 1_025, 1_281)]
     [256, 320, 1024, 1280, 1536]
     """
-    step = max(LEAST_ROWS, 1 << (rows - 1).bit_length() - 1) // 4 if rows > 1 else LEAST_ROWS
-    return max(LEAST_ROWS, -(-rows // step) * step)
+    if rows <= LEAST_ROWS:
+        return LEAST_ROWS
+    step = (1 << (rows - 1).bit_length()) // 8
+    return -(-rows // step) * step
 
 
 _Sizes: TypeAlias = tuple[Architecture, int, int]

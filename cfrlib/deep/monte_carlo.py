@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -82,8 +82,12 @@ class MonteCarloLearner(SelfPlay):
         super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
         self.explore = share_of("explore", explore)
 
+    def _play(self) -> Callable[[Task], tuple[int, Lesson]]:
+        """Return how a share of an iteration is played."""
+        return partial(play_by_value, explore=self.explore)
+
     def _iterate(self, t: int) -> None:
-        shares = self._shares(t, partial(play_by_value, explore=self.explore))
+        shares = self._shares(t, self._play())
         self.decisions += sum(decisions for decisions, _ in shares)
         self._teach(0, together([lesson for _, lesson in shares]), self._chance(t))
 

@@ -331,11 +331,14 @@ class SelfPlay(ABC):
             If the file is damaged, of another kind, or of a game with other rules.
         """
         header, arrays = files.read(path, cls._kind(), RulesOnly(game), cls._check)
-        run = cls(game, **header["settings"], jobs=jobs)
-        run.iterations, run.decisions = header["iterations"], header["decisions"]
-        run.losses = list(header["losses"])
-        run._restore(header["steps"], arrays)
-        return run
+        return cls(game, **header["settings"], jobs=jobs)._resume(header, arrays)
+
+    def _resume(self, header: Header, arrays: Arrays) -> Self:
+        """Take the learner to where a file left off, and return it."""
+        self.iterations, self.decisions = header["iterations"], header["decisions"]
+        self.losses = list(header["losses"])
+        self._restore(header["steps"], arrays)
+        return self
 
     @classmethod
     def _kind(cls) -> files.Kind:
