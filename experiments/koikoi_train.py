@@ -44,8 +44,8 @@ RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
 RUNS = PLAYERS / "runs"
 GAMES = {"full": KoiKoi, "K10": MiniKoiKoi.K10, "K12": MiniKoiKoi.K12}
-TIMES = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60)
-DEALS = 3_000  # for each measurement in the full game, both ways
+TIMES = (0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 40, 50, 60)
+DEALS = 5_000  # for each measurement in the full game, both ways
 SHIPPED, MEASURED = 4, 16  # networks at most in a file, and where a mixture is measured
 EVERY = 10  # iterations, from which a network is kept for the average
 
@@ -103,7 +103,9 @@ class Run(NamedTuple):
 
 
 PLAN = (
-    *(Run("full", name, 0, 10) for name in ("monte carlo", "policy gradient", "regret")),
+    Run("full", "monte carlo", 0, 10),
+    Run("full", "policy gradient", 0, 10),
+    Run("full", "regret", 0, 40),
     Run("full", "traversal", 0, 2),
     *(Run("full", name, seed, 2) for seed in (1, 2) for name in LEARNERS),
     *(Run("K10", name, seed, 1) for seed in (0, 1, 2) for name in LEARNERS),

@@ -450,6 +450,17 @@ def test_a_saved_run_goes_on_as_if_it_had_not_stopped(learner, tmp_path):
     assert repr(whole) == repr(resumed)
 
 
+@pytest.mark.parametrize("learner", [MonteCarloLearner, PolicyLearner])
+def test_what_plays_is_the_mean_network_of_the_last_tenth(learner):
+    run, weights = learner(K8, **TINY), []
+    for _ in range(40):
+        weights.append(run.run(1, progress=False)._studies[0].weights)
+    # as n^9, but the first ones nothing: (n − 1) (n − 2) … (n − 9)
+    counts = [np.prod(n - np.arange(1.0, 10)) if n > 9 else 0.0 for n in range(1, 41)]
+    wanted = np.average(weights, axis=0, weights=counts)
+    assert run.player().networks[0] == pytest.approx(wanted, abs=1e-6)
+
+
 def test_workers_give_the_same_numbers():
     alone = RegretLearner(K8, **TINY).run(2, progress=False)
     shared = RegretLearner(K8, **TINY, jobs=2).run(2, progress=False)

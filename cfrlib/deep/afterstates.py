@@ -32,6 +32,7 @@ from cfrlib.streams import uniforms
 from cfrlib.tree import Floats
 
 LEAST_ROWS, MOST_ROWS = 256, 16_384  # that a network is asked about at once
+SETTLING = 10  # a settled network is the mean of about the last of so many parts of a training
 RULES = ("value", "regret", "logit")  # what the numbers are
 
 
@@ -132,13 +133,21 @@ class Study(NamedTuple):
     Attributes
     ----------
     weights : float32 array, shape (size,)
+    settled : float32 array, shape (size,)
+        Their mean over the training, which shakes less: after n of N steps they have counted
+        n^9, so that it is that of about the last tenth.
     first, second : float32 arrays, shape (size,)
         The moments of Adam.
     steps : int
         How many it has taken.
+
+    Notes
+    -----
+    The mean is the polynomial-decay averaging of Shamir and Zhang (2013).
     """
 
     weights: Singles
+    settled: Singles
     first: Singles
     second: Singles
     steps: int
@@ -156,6 +165,12 @@ def choice_loss(said: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Ar
     """
     log_sigma = jax.nn.log_softmax(jnp.where(weight > 0, said, -1e9), axis=1)
     return -jnp.mean(jnp.sum(target * log_sigma, axis=1))
+
+
+def begun(weights: Singles) -> Study:
+    """Return a network whose training begins."""
+    zero = np.zeros_like(weights)
+    return Study(weights, weights, zero, zero, 0)
 
 
 class Judge:
@@ -176,8 +191,7 @@ class Judge:
 
     def fresh(self, key: jax.Array) -> Study:
         """Return a new network, which answers 0."""
-        zero = np.zeros(self.size, np.float32)
-        return Study(np.asarray(fresh(key, self._sizes)), zero, zero, 0)
+        return begun(np.asarray(fresh(key, self._sizes)))
 
     def __call__(self, weights: Singles, code: Numbers) -> Floats:
         """Return what a network answers for rows of afterstates, shape (rows,)."""
@@ -221,7 +235,9 @@ class Judge:
             target.astype(np.float32), weight.astype(np.float32), rate, self._sizes, loss,
         )  # fmt: skip
         weights, first, second = (np.asarray(array) for array in state)
-        return Study(weights, first, second, study.steps + steps), float(mean)
+        share = np.float32(min(1.0, SETTLING * steps / (study.steps + steps)))
+        settled = study.settled + share * (weights - study.settled)
+        return Study(weights, settled, first, second, study.steps + steps), float(mean)
 
 
 def padded(rows: int) -> int:

@@ -29,8 +29,10 @@ class MonteCarloLearner(SelfPlay):
     """Deep Monte Carlo: a network learns what each action paid in the end.
 
     Both players take the action that the network values most, now and then any other. The
-    network is taught, for every action taken, what its player was paid. There is no average
-    and no guarantee: where an equilibrium must mix, this cannot.
+    network is taught, for every action taken, what its player was paid. As payments are noisy
+    and the network shakes with them, what plays in the end is its mean over the last tenth of
+    the training. There is no average of strategies and no guarantee: where an equilibrium must
+    mix, this cannot.
 
     Parameters
     ----------
@@ -92,8 +94,8 @@ class MonteCarloLearner(SelfPlay):
         self._teach(0, together([lesson for _, lesson in shares]), self._chance(t))
 
     def player(self) -> NetworkPlayer:
-        """Return the player that takes what the network values most."""
-        return NetworkPlayer(self.game, [self._studies[0].weights], self.hidden, "value")
+        """Return the player that takes what the settled network values most."""
+        return NetworkPlayer(self.game, [self._studies[0].settled], self.hidden, "value")
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"explore": self.explore}

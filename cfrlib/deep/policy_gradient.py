@@ -43,7 +43,7 @@ class PolicyLearner(SelfPlay):
     (1 / η) KL from the present one and of α KL from the uniform one, the *magnet*. Without it,
     strategies circle; with it, they settle where a softmax of values / α is the answer to
     itself. The magnet is let go slowly, α = `magnet` / √t. What is played in the end is the
-    last strategy, not an average.
+    last strategy, by the mean of the network over the last tenth of the training.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ class PolicyLearner(SelfPlay):
         )  # fmt: skip
 
     def player(self) -> NetworkPlayer:
-        """Return the player by the last policy network."""
-        return NetworkPlayer(self.game, [self._studies[POLICY].weights], self.hidden, "logit")
+        """Return the player by the settled policy network."""
+        return NetworkPlayer(self.game, [self._studies[POLICY].settled], self.hidden, "logit")
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {

@@ -36,7 +36,7 @@ from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
 from cfrlib.run import Bar, Goal, deferred_interrupt, whole_number
 from cfrlib.tree import Floats
 
-MOMENTS = ("weights", "first", "second")
+NETWORK = ("weights", "settled", "first", "second")  # of a study, as files hold it
 SHARES = 4  # that the rounds of an iteration are divided into, whoever plays them
 
 
@@ -356,10 +356,10 @@ class SelfPlay(ABC):
 
     @classmethod
     def _names(cls) -> list[str]:
-        return [f"{name}{n}" for n in range(cls.NETWORKS) for name in MOMENTS]
+        return [f"{name}{n}" for n in range(cls.NETWORKS) for name in NETWORK]
 
     def _arrays(self) -> Arrays:
-        rows = [getattr(study, name) for study in self._studies for name in MOMENTS]
+        rows = [getattr(study, name) for study in self._studies for name in NETWORK]
         return {
             name: np.asarray(row, np.float64)
             for name, row in zip(self._names(), rows, strict=True)
@@ -367,9 +367,8 @@ class SelfPlay(ABC):
 
     def _restore(self, steps: list[int], arrays: Arrays) -> None:
         """Take back what `_arrays` returned."""
-        rows = [arrays[name].astype(np.float32) for name in self._names()]
         self._studies = [
-            Study(rows[3 * n], rows[3 * n + 1], rows[3 * n + 2], taken)
+            Study(*(arrays[f"{name}{n}"].astype(np.float32) for name in NETWORK), taken)
             for n, taken in enumerate(steps)
         ]
 
