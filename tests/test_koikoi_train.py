@@ -3,6 +3,7 @@
 import json
 import runpy
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from cfrlib.deep import NetworkPlayer
 from cfrlib.games import KoiKoi, MiniKoiKoi
+from cfrlib.games.koikoi.players import GreedyPlayer, duel
 
 SCRIPT = Path(__file__).parents[1] / "experiments" / "koikoi_train.py"
 TINY = {"hidden": (8,), "rounds": 40, "steps": 2, "batch": 16}
@@ -70,3 +72,56 @@ def test_a_mixture_is_thinned_by_its_shares(script):
     few = script["thinned"](player, 4)
     assert [network[0] for network in few.networks] == [1, 3, 4, 4]
     assert (few.weights == 0.25).all()
+
+
+# ---- what the book ships ---------------------------------------------------------------------
+
+
+SHIPPED = ("monte carlo", "policy gradient", "regret", "traversal")
+FOLDER = SCRIPT.with_name("koikoi")
+
+
+def file_of(name):
+    return FOLDER / f"{name.replace(' ', '_')}.npz"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return json.loads(SCRIPT.with_name("koikoi_judge.json").read_text())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_player_is_small_and_the_one_that_was_judged(name, judged):
+    assert file_of(name).stat().st_size <= 1_000_000
+    digest = sha256(file_of(name).read_bytes()).hexdigest()[:16]
+    of_it = [found for key, found in judged["duels"].items() if key.startswith(f"{name} - ")]
+    assert len(of_it) >= 8
+    assert all(found["networks"].startswith(digest) for found in of_it)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_player_plays_as_well_as_it_was_judged(name, judged):
+    player = NetworkPlayer.load(file_of(name), KoiKoi())
+    found = duel(KoiKoi(), player, GreedyPlayer("stop"), deals=1_000, seed=7)
+    mean, half = judged["duels"][f"{name} - greedy, stops"]["points"]
+    assert abs(found.mean - mean) < 2 * (found.error**2 + half**2) ** 0.5
+
+
+def test_a_shipped_player_that_was_tampered_with_is_refused(tmp_path):
+    """One weight of many, written back as a file that is complete in every other way."""
+    with np.load(file_of("monte carlo")) as known:
+        arrays = {key: known[key] for key in known.files}
+    arrays["networks"] = arrays["networks"].copy()
+    arrays["networks"][0, 100] += 1
+    np.savez(tmp_path / "player.npz", **arrays)
+    with pytest.raises(ValueError, match="complete file"):
+        NetworkPlayer.load(tmp_path / "player.npz", KoiKoi())
+
+
+def test_every_run_of_the_plan_is_in_the_results():
+    plan = runpy.run_path(str(SCRIPT))["PLAN"]
+    curves = json.loads(SCRIPT.with_suffix(".json").read_text())["curves"]
+    for run in plan:
+        entry = curves[run.game][run.learner][str(run.seed)]
+        assert entry["seconds"] >= 60 * run.minutes
+        assert entry["curve"][-1][0] == run.minutes

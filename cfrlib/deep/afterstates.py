@@ -68,6 +68,17 @@ def even(start: Numbers) -> Floats:
     return chances
 
 
+def exploring(sigma: Floats, start: Numbers, explore: float) -> Floats:
+    """Return σ, but with probability `explore` any action.
+
+    Examples
+    --------
+    >>> exploring(np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 2, 4]), 0.2)
+    array([0.9, 0.1, 0.1, 0.9])
+    """
+    return (1.0 - explore) * sigma + explore * even(start)
+
+
 def best(x: Floats, start: Numbers) -> Floats:
     """Return probability 1 for the action with the largest number, the first if they tie.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cfrlib.deep.afterstates import NetworkPlayer, act_by, even, unit_of
+from cfrlib.deep.afterstates import NetworkPlayer, act_by, exploring, unit_of
 from cfrlib.deep.selfplay import (
     Lesson,
     SelfPlay,
@@ -108,7 +108,7 @@ def play_by_value(task: Task, explore: float) -> tuple[int, Lesson]:
 
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
         sigma = act_by("value", judge(task.networks[0], after.code), after, unit)
-        return sigma, (1 - explore) * sigma + explore * even(after.start)
+        return sigma, exploring(sigma, after.start, explore)
 
     steps = follow(judge.describer, rounds, decide, rng)
     codes, targets = [], []

@@ -19,7 +19,6 @@ from cfrlib.deep.selfplay import (
     judged,
     together,
 )
-from cfrlib.files import Arrays
 from cfrlib.games.koikoi.features import Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import Numbers
@@ -97,6 +96,7 @@ class PolicyLearner(SelfPlay):
                 raise ValueError(f"{name} must be above 0, got {number!r}")
         self.eta, self.magnet = float(eta), float(magnet)
         self._recent = Window(whole_number("window", window, 1))
+        self._stores.append(self._recent)
 
     def _iterate(self, t: int) -> None:
         rng = self._chance(t)
@@ -124,13 +124,6 @@ class PolicyLearner(SelfPlay):
         return super()._settings() | {
             "eta": self.eta, "magnet": self.magnet, "window": self._recent.length,
         }  # fmt: skip
-
-    def _arrays(self) -> Arrays:
-        return super()._arrays() | self._recent.tables()
-
-    def _restore(self, steps: list[int], arrays: Arrays) -> None:
-        super()._restore(steps, arrays)
-        self._recent.restore(arrays)
 
 
 def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Lesson, Lesson]:

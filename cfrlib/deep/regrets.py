@@ -13,7 +13,7 @@ from cfrlib.deep.afterstates import (
     Judge,
     NetworkPlayer,
     drawn,
-    even,
+    exploring,
     matched,
     owners,
     totals,
@@ -72,6 +72,7 @@ class Regrets(SelfPlay):
         self.power = float(power)
         self.keep_every = whole_number("keep_every", keep_every, 1)
         self._memory = Reservoir(whole_number("memory", memory, 1))
+        self._stores.append(self._memory)
         self._kept: list[Singles] = []
         self._kept_at: list[int] = []
 
@@ -82,8 +83,16 @@ class Regrets(SelfPlay):
         known = self._memory.lesson
         self._teach(REGRET, known._replace(weight=known.weight / counts), rng)
         if t % self.keep_every == 0:
-            self._kept.append(self._studies[REGRET].weights)
+            self._kept.append(self._studies[REGRET].settled)
             self._kept_at.append(t)
+
+    def _playing(self) -> tuple[Singles, ...]:
+        """Return the networks, that of regrets settled.
+
+        Mean regrets shrink from iteration to iteration, the shaking of a network does not.
+        """
+        _, *others = super()._playing()
+        return (self._studies[REGRET].settled, *others)
 
     def player(self) -> NetworkPlayer:
         """Return the average: each round by one of the regret networks kept."""
@@ -96,8 +105,8 @@ class Regrets(SelfPlay):
 
     @property
     def current(self) -> NetworkPlayer:
-        """The player by the last regret network."""
-        return NetworkPlayer(self.game, [self._studies[REGRET].weights], self.hidden, "regret")
+        """The player by the present regret network."""
+        return NetworkPlayer(self.game, [self._studies[REGRET].settled], self.hidden, "regret")
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
@@ -107,11 +116,10 @@ class Regrets(SelfPlay):
     def _arrays(self) -> Arrays:
         kept = np.array(self._kept, np.float64).reshape(len(self._kept), self._judge.size)
         at = np.array(self._kept_at, np.float64)
-        return super()._arrays() | self._memory.tables() | {"kept": kept, "kept_at": at}
+        return super()._arrays() | {"kept": kept, "kept_at": at}
 
     def _restore(self, steps: list[int], arrays: Arrays) -> None:
         super()._restore(steps, arrays)
-        self._memory.restore(arrays)
         self._kept = list(arrays["kept"].astype(np.float32))
         self._kept_at = arrays["kept_at"].astype(np.int64).tolist()
 
@@ -194,6 +202,7 @@ class RegretLearner(Regrets):
         )
         self.explore = share_of("explore", explore)
         self._recent = Window(whole_number("window", window, 1))
+        self._stores.append(self._recent)
 
     def _iterate(self, t: int) -> None:
         rng = self._chance(t)
@@ -206,13 +215,6 @@ class RegretLearner(Regrets):
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"explore": self.explore, "window": self._recent.length}
 
-    def _arrays(self) -> Arrays:
-        return super()._arrays() | self._recent.tables()
-
-    def _restore(self, steps: list[int], arrays: Arrays) -> None:
-        super()._restore(steps, arrays)
-        self._recent.restore(arrays)
-
 
 def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
     """Return how many decisions a share has, and lessons for the critic and of regrets."""
@@ -223,7 +225,7 @@ def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
         sigma = matched(judge(task.networks[REGRET], after.code), after.start)
         explores = (player == traverser[rows])[owners(after.start)]
-        mixed = (1 - explore) * sigma + explore * even(after.start)
+        mixed = exploring(sigma, after.start, explore)
         return sigma, np.where(explores, mixed, sigma)
 
     steps = follow(judge.describer, rounds, decide, rng)

@@ -234,6 +234,7 @@ class SelfPlay(ABC):
         self._judge = Judge(Describer(game), hidden)
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
         self._studies = [self._judge.fresh(key) for key in keys]
+        self._stores: list[Window | Reservoir] = []  # of lessons, that files hold too
 
     def run(
         self,
@@ -278,7 +279,7 @@ class SelfPlay(ABC):
 
     def _shares(self, t: int, play: Callable[[Task], Any]) -> list[Any]:
         """Play the rounds of iteration t and return the answers of all shares, in order."""
-        networks = tuple(study.weights for study in self._studies)
+        networks = self._playing()
         sizes = np.diff(np.linspace(0, self.rounds, SHARES + 1).astype(int)).tolist()
         tasks = [
             Task(self.game, self.hidden, networks, (self.seed, t, n), size)
@@ -290,6 +291,10 @@ class SelfPlay(ABC):
 
         answers: list[Any] = Parallel(n_jobs=self.jobs)(delayed(play)(task) for task in tasks)
         return answers
+
+    def _playing(self) -> tuple[Singles, ...]:
+        """Return the networks that the rounds are played with."""
+        return tuple(study.weights for study in self._studies)
 
     def _chance(self, t: int) -> np.random.Generator:
         """Return random numbers for the learning of iteration t."""
@@ -360,17 +365,24 @@ class SelfPlay(ABC):
 
     def _arrays(self) -> Arrays:
         rows = [getattr(study, name) for study in self._studies for name in NETWORK]
-        return {
+        arrays = {
             name: np.asarray(row, np.float64)
             for name, row in zip(self._names(), rows, strict=True)
         }
+        for store in self._stores:
+            arrays |= store.tables()
+        return arrays
 
     def _restore(self, steps: list[int], arrays: Arrays) -> None:
         """Take back what `_arrays` returned."""
-        self._studies = [
-            Study(*(arrays[f"{name}{n}"].astype(np.float32) for name in NETWORK), taken)
-            for n, taken in enumerate(steps)
-        ]
+        self._studies = []
+        for n, taken in enumerate(steps):
+            weights, settled, first, second = (
+                arrays[f"{name}{n}"].astype(np.float32) for name in NETWORK
+            )
+            self._studies.append(Study(weights, settled, first, second, taken))
+        for store in self._stores:
+            store.restore(arrays)
 
     def _settings(self) -> dict[str, Any]:
         return {
