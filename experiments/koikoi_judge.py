@@ -49,13 +49,13 @@ SIMPLE = {
     "greedy, by rule": (GreedyPlayer("rule"), 20_000),
     "search, 10": (SearchPlayer(10), 6_000),
     "search, 50": (SearchPlayer(50), 3_000),
-    "search, 400": (SearchPlayer(400), 1_000),
-    "search, 400, stops": (SearchPlayer(400, "stop"), 1_000),
+    "search, 400": (SearchPlayer(400), 3_000),
+    "search, 400, stops": (SearchPlayer(400, "stop"), 3_000),
 }  # and how many deals; the players that search imagines call by the rule, or stop
 AMONG = 10_000  # deals between two of the trained
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 200, 20_000
-RESPONSE = 60  # iterations of the trained responder
+RESPONSE = 100  # iterations of the trained responder
 SEED = 0
 game = KoiKoi()
 

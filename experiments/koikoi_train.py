@@ -103,11 +103,13 @@ class Run(NamedTuple):
 
 
 PLAN = (
-    Run("full", "monte carlo", 0, 10),
-    Run("full", "policy gradient", 0, 10),
-    Run("full", "regret", 0, 40),
+    *(Run("full", name, 0, 20) for name in ("monte carlo", "policy gradient", "regret")),
     Run("full", "traversal", 0, 2),
-    *(Run("full", name, seed, 2) for seed in (1, 2) for name in LEARNERS),
+    *(
+        Run("full", name, seed, 2)
+        for seed in (1, 2)
+        for name in ("monte carlo", "policy gradient", "regret")
+    ),
     *(Run("K10", name, seed, 1) for seed in (0, 1, 2) for name in LEARNERS),
     *(Run("K12", name, 0, 1) for name in LEARNERS),
 )  # fmt: skip
