@@ -109,7 +109,7 @@ test("a leak shows when the band is as narrow as it is", () => {
 
 test("the chart is as wide as it is told, whatever happened", () => {
   for (const results of [[], [1], [1, 1], [-2, 1, 1, 2], Array(300).fill(2)]) {
-    const svg = kuhn.chart(results, 300);
+    const svg = kuhn.chart(results, 300, "hand");
     assert.match(svg, /viewBox="0 0 300 \d+" role="img" aria-label="[^"]+"/);
     assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
   }
