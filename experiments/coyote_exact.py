@@ -12,11 +12,11 @@ same, with three NashConv stalls.
 """
 
 import json
-import re
 import sys
 import time
 from pathlib import Path
 
+import flat_json
 import numpy as np
 
 import cfrlib as cfr
@@ -158,9 +158,7 @@ def main(*players: int) -> None:
     made = [followed(*run) for run in RUNS if not players or run[0] in players]
     runs = sorted(kept + made, key=lambda run: run["players"])
     results = {"two": two, "runs": runs}
-    text = json.dumps(results, indent=1)
-    flat = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
-    RESULTS.write_text(flat + "\n")
+    flat_json.write(RESULTS, results)
     print(f"{RESULTS} written after {time.perf_counter() - began:.0f} s")
 
 

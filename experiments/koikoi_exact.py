@@ -18,12 +18,12 @@ Sampling and Monte Carlo control are seeded: every run gives the same numbers, u
 """
 
 import json
-import re
 import sys
 import time
 from collections import defaultdict
 from pathlib import Path
 
+import flat_json
 import numpy as np
 from numba import njit
 
@@ -473,9 +473,7 @@ def main(*names):
     for name in names or GAMES:
         results[name] = explored(name)
         ordered = {name: results[name] for name in GAMES if name in results}
-        text = json.dumps(ordered, indent=1)
-        flat = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
-        RESULTS.write_text(flat + "\n")
+        flat_json.write(RESULTS, ordered)
 
 
 if __name__ == "__main__":

@@ -20,11 +20,11 @@ All numbers are seeded; seconds are processor time.
 
 import argparse
 import json
-import re
 import time
 from hashlib import sha256
 from pathlib import Path
 
+import flat_json
 import numpy as np
 
 from cfrlib.deep import LocalResponder, NetworkPlayer, ResponseLearner, TraversalLearner
@@ -85,14 +85,7 @@ class Results:
         seconds = round(time.process_time() - began, 1)
         place[key] = {"networks": networks, **found, "seconds": seconds}
         print(section, key, place[key], flush=True)
-        text = json.dumps(self.known, indent=1)
-        flat = re.sub(r"[\[{]\s+([^][{}]*?)\s+[\]}]", _one_line, text)
-        RESULTS.write_text(flat + "\n")
-
-
-def _one_line(found):
-    inside = " ".join(found[1].split())
-    return f"{found[0][0]}{inside}{found[0][-1]}"
+        flat_json.write(RESULTS, self.known, objects=True)
 
 
 def digits(number):

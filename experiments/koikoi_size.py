@@ -7,10 +7,10 @@ histories and infosets of either player; `full` are decimal logarithms with thei
 from random rounds (Knuth, 1975), at several numbers of rounds of the same run.
 """
 
-import json
-import re
 import time
 from pathlib import Path
+
+import flat_json
 
 from cfrlib.games import KoiKoi, MiniKoiKoi
 from cfrlib.games.koikoi import count, estimate
@@ -65,9 +65,7 @@ def main():
         )
         results["full"][str(rounds)] = row
         print(rounds, row, f"{time.perf_counter() - began:.1f} s", flush=True)
-    text = json.dumps(results, indent=1)
-    flat = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
-    RESULTS.write_text(flat + "\n")
+    flat_json.write(RESULTS, results)
 
 
 if __name__ == "__main__":

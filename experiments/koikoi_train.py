@@ -21,11 +21,11 @@ is after so many iterations is.
 
 import argparse
 import json
-import re
 import time
 from pathlib import Path
 from typing import NamedTuple
 
+import flat_json
 import numpy as np
 from tqdm import tqdm
 
@@ -193,9 +193,7 @@ def collect():
                 PLAYERS / f"{run.learner.replace(' ', '_')}.npz"
             )
     columns = ["minutes", "rounds", "decisions", "exploitability or points", "± 95 %"]
-    text = json.dumps({"columns": columns, "curves": curves}, indent=1)
-    flat = re.sub(r"\[\s+([^][{}]*?)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text)
-    RESULTS.write_text(flat + "\n")
+    flat_json.write(RESULTS, {"columns": columns, "curves": curves})
 
 
 def main():

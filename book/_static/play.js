@@ -1,8 +1,9 @@
 // What the pages share on which a reader plays against a strategy: chance, the score and its
-// chart, cards, buttons and keys.
+// chart, cards, and the page itself, on which hand follows hand. What a game is, its own file says.
 (function () {
   "use strict";
   const Z = 1.96; // 95% of a normal distribution
+  const NOTHING = 5e-4; // what is less is written 0.000
 
   // ---- chance ----
 
@@ -23,12 +24,16 @@
     return numbers.reduce((a, b) => a + b, 0);
   }
 
+  function mean(numbers) {
+    return numbers.length ? sum(numbers) / numbers.length : 0;
+  }
+
   // Total, mean and standard deviation of the results; half the width of the mean's 95% band.
   function score(results) {
-    const hands = results.length, total = sum(results), mean = hands ? total / hands : 0;
-    const squares = sum(results.map((x) => (x - mean) ** 2));
+    const hands = results.length, middle = mean(results);
+    const squares = sum(results.map((x) => (x - middle) ** 2));
     const sd = hands > 1 ? Math.sqrt(squares / (hands - 1)) : NaN;
-    return { hands, total, mean, sd, half: (Z * sd) / Math.sqrt(hands) };
+    return { hands, total: sum(results), mean: middle, sd, half: (Z * sd) / Math.sqrt(hands) };
   }
 
   // ---- words ----
@@ -66,7 +71,7 @@
   }
 
   // The score after each hand, or round, and the band in which 95% of scores lie without an edge.
-  function chart(results, width, unit = "hand") {
+  function chart(results, width, unit) {
     const now = score(results), height = 210, left = 38, right = 10, top = 12, bottom = 26;
     const sums = results.reduce((all, x) => [...all, all[all.length - 1] + x], [0]);
     const last = Math.max(10, now.hands), spread = Z * (now.sd || 0);
@@ -94,6 +99,23 @@
     return picture(["chart", chartWords(now, unit)], width, height, band + rules + line + foot);
   }
 
+  // ---- tables ----
+
+  function table(heads, lines) {
+    const cells = heads.map((head) => `<th scope="col">${head}</th>`).join("");
+    return `<table><thead><tr>${cells}</tr></thead><tbody>${lines.join("")}</tbody></table>`;
+  }
+
+  // The reader's decisions, a line each, with what it cost at the end; cells(row) come before.
+  function costTable(heads, rows, cells) {
+    if (!rows.length) return "";
+    const lines = rows.map((row) => {
+      const lost = row.cost >= NOTHING ? `<span class="play-loss">${row.cost.toFixed(3)}</span>` : "0";
+      return `<tr data-cost="${row.cost}">${cells(row)}<td>${lost}</td></tr>`;
+    });
+    return `<div class="play-scroll">${table([...heads, "cost"], lines)}</div>`;
+  }
+
   // ---- the page ----
 
   // Write only what has changed: what stays keeps its focus, and is not read out again.
@@ -103,27 +125,126 @@
     element.innerHTML = html;
   }
 
-  function button(action, key, label) {
+  // What every game shows, around the parts of its own.
+  function frame({ unit, controls = "", felt, moves = "", side = "", leak }) {
+    return `${controls}
+    <div class="play-columns">
+      <section class="play-felt" aria-label="The ${unit}">
+        ${felt}
+        <p class="play-status" role="status"></p>
+        <div class="play-actions" role="group" aria-label="Your move"></div>
+        ${moves}
+      </section>
+      <section class="play-score" aria-label="The score">
+        <dl class="play-numbers"></dl>
+        <div class="play-plot"></div>
+        ${side}
+        <button type="button" class="play-restart">Start over</button>
+      </section>
+    </div>
+    <section class="play-leak" aria-label="${leak}"></section>`;
+  }
+
+  function button([action, key, label]) {
     return `<button type="button" data-action="${action}" aria-keyshortcuts="${key.toUpperCase()}">` +
       `${label} <kbd aria-hidden="true">${key.toUpperCase()}</kbd></button>`;
   }
 
-  // Call move(action) when a button is clicked, or its key pressed while the game has the focus.
-  function listen(game, actions, keys, move) {
-    actions.addEventListener("click", (event) => {
-      const pressed = event.target.closest("button");
-      if (pressed) move(pressed.dataset.action);
-    });
+  // Press the button that a key names while the game has the focus.
+  function listen(game) {
     game.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
-      if (event.repeat && event.target.closest("button")) event.preventDefault(); // a key held down
-      const buttons = [...actions.querySelectorAll("button")];
-      const meant = buttons.find((b) => keys[b.dataset.action] === event.key.toLowerCase());
-      if (meant && !event.repeat) move(meant.dataset.action);
+      if (event.repeat) { // a key held down
+        if (event.target.closest("button")) event.preventDefault();
+        return;
+      }
+      const buttons = [...game.querySelectorAll("[aria-keyshortcuts]")];
+      const meant = buttons.find((b) => b.getAttribute("aria-keyshortcuts") === event.key.toUpperCase());
+      if (meant) meant.click();
     });
   }
 
-  const play = { Z, button, card, chart, listen, picture, put, sample, score, signed, sum };
+  // Play wherever the page has a place for this game. `parts` are those of the frame, and what the
+  // score is called. A sitting is {hands that are over, hand last dealt, heard: how much of it was
+  // told before the reader's last action}; it is replaced, never changed. sit(page) returns
+  //   start(n)               the hand that follows n others
+  //   act(hand, action)      the hand when the reader has to act again, or when it is over
+  //   over(hand)
+  //   result(hand)           what the reader won
+  //   choices(hand)          what the reader may do: [action, key, label] of each
+  //   told(hand)             how much of the hand there is to tell so far
+  //   show(sitting, score)   writes what is the game's own
+  //   number(hands)          one more line of the score: [name, value]
+  //   review(sitting, score) what stands below, as HTML
+  // and gets the page: {root, game: elements, data, find(part), sitting, resume(sitting), show()}.
+  function open(name, parts, sit) {
+    const places = document.querySelectorAll(`[data-game=${name}]:not(.play-ready)`);
+    places.forEach((root) => openAt(root, name, parts, sit));
+  }
+
+  function openAt(root, name, parts, sit) {
+    const data = JSON.parse(root.querySelector("script").textContent);
+    const game = document.createElement("div");
+    game.className = `play-game play-${name}`;
+    game.innerHTML = frame(parts);
+    root.prepend(game);
+    const find = (part) => game.querySelector(`.play-${part}`);
+    const page = { root, game, data, find, sitting: null, resume, show };
+    const own = sit(page), { unit } = parts;
+
+    function begin(hands) {
+      return { hands, hand: own.start(hands.length), heard: 0 };
+    }
+
+    // Go on with a sitting, or with a new one.
+    function resume(sitting) {
+      page.sitting = sitting || begin([]);
+      show();
+    }
+
+    function move(action) {
+      const { hands, hand } = page.sitting;
+      if (action === "next") {
+        page.sitting = begin(hands);
+      } else {
+        const next = own.act(hand, action);
+        page.sitting = { hands: own.over(next) ? [...hands, next] : hands, hand: next, heard: own.told(hand) };
+      }
+      show();
+      find("actions").querySelector("button").focus({ preventScroll: true });
+    }
+
+    function showScore(results, now) {
+      const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
+      const numbers = [[`${unit}s`, now.hands], [parts.score, signed(now.total)],
+        [`mean per ${unit}`, signed(now.mean, 2) + band], own.number(page.sitting.hands)];
+      put(find("numbers"), numbers.map(([what, value]) => `<div><dt>${what}</dt><dd>${value}</dd></div>`).join(""));
+      put(find("plot"), chart(results, Math.max(240, find("plot").clientWidth), unit));
+    }
+
+    function show() {
+      const { hands, hand } = page.sitting, over = own.over(hand);
+      const results = hands.map(own.result), now = score(results);
+      own.show(page.sitting, now);
+      const choices = over ? [["next", "n", `Next ${unit}`]] : own.choices(hand);
+      put(find("actions"), choices.map(button).join(""));
+      find("felt").dataset.result = over ? own.result(hand) : "";
+      showScore(results, now);
+      put(find("leak"), own.review(page.sitting, now));
+    }
+
+    find("actions").addEventListener("click", (event) => {
+      const pressed = event.target.closest("button");
+      if (pressed) move(pressed.dataset.action);
+    });
+    listen(game);
+    find("restart").addEventListener("click", () => resume());
+    window.addEventListener("resize", show);
+    root.classList.add("play-ready");
+    resume();
+  }
+
+  const play = { NOTHING, Z, card, chart, costTable, mean, open, put, sample, score, signed, sum, table };
   if (typeof module === "undefined") window.cfrPlay = play;
   else module.exports = play;
 })();

@@ -3,8 +3,7 @@
 (function () {
   "use strict";
   const play = typeof module === "undefined" ? window.cfrPlay : require("./play.js");
-  const { put, sample, score, signed, sum } = play;
-  const NOTHING = 5e-4; // what a cost is rounded to
+  const { NOTHING, mean, put, sample, signed, sum } = play;
   const NAMES = { x2: "×2", black0: "black 0", max0: "max → 0", "?": "?" };
 
   // ---- the rules ----
@@ -131,17 +130,13 @@
   }
 
   function reviewTable(rows) {
-    const body = rows.map(({ declaration, action, worth, call, cost }) => {
+    return play.costTable(["after", "you", "it calls", "raise", "call"], rows, ({ declaration, action, worth, call }) => {
       const raise = "raise" in worth ? signed(worth.raise, 3) : "–";
-      const lost = cost >= NOTHING ? `<span class="play-loss">${cost.toFixed(3)}</span>` : "0";
-      return `<tr data-cost="${cost}"><th scope="row">${declaration || "–"}</th>` +
+      return `<th scope="row">${declaration || "–"}</th>` +
         `<td>${action === "raise" ? `say ${declaration + 1}` : "call"}</td>` +
         `<td class="play-own">${Math.round(100 * call)} %</td><td>${raise}</td>` +
-        `<td>${signed(worth.call, 3)}</td><td>${lost}</td></tr>`;
+        `<td>${signed(worth.call, 3)}</td>`;
     });
-    const heads = ["after", "you", "it calls", "raise", "call", "cost"];
-    return `<table><thead><tr>${heads.map((h) => `<th scope="col">${h}</th>`).join("")}</tr></thead>` +
-      `<tbody>${body.join("")}</tbody></table>`;
   }
 
   // The decisions worth a line: those that cost something, and the last three.
@@ -164,53 +159,25 @@
 
   // ---- the page ----
 
-  const GAME = `
-    <div class="play-columns">
-      <section class="play-felt" aria-label="The hand">
+  const PARTS = {
+    unit: "hand",
+    score: "score",
+    felt: `
         <div class="play-board">
           <div class="play-seat"><p>The equilibrium</p><div class="play-their-card"></div></div>
           <div class="play-pot"></div>
           <div class="play-seat"><p>You</p><div class="play-own-card"></div></div>
-        </div>
-        <p class="play-status" role="status"></p>
-        <div class="play-actions" role="group" aria-label="Your move"></div>
-      </section>
-      <section class="play-score" aria-label="The score">
-        <dl class="play-numbers"></dl>
-        <div class="play-plot"></div>
-        <button type="button" class="play-restart">Start over</button>
-      </section>
-    </div>
-    <section class="play-leak" aria-label="What you did, and what it would have done"></section>`;
-  const KEYS = { raise: "r", call: "c", next: "n" };
+        </div>`,
+    leak: "What you did, and what it would have done",
+  };
 
-  function open(root, random) {
-    const table = JSON.parse(root.querySelector("script").textContent);
-    const game = document.createElement("div");
-    game.className = "play-game";
-    game.innerHTML = GAME;
-    root.prepend(game);
-    const find = (name) => game.querySelector(`.play-${name}`);
-    let hands, hand, heard;
-
-    function begin() {
-      hand = start(hands.length % 2, table, random);
-      heard = 0;
+  function sit({ data: table, find }) {
+    function choices(hand) {
+      const all = { raise: ["raise", "r", `Say ${hand.declaration + 1}`], call: ["call", "c", "Coyote!"] };
+      return actions(hand, table).map((action) => all[action]);
     }
 
-    function move(action) {
-      if (action === "next") {
-        begin();
-      } else {
-        heard = hand.declaration;
-        hand = act(hand, action, table, random);
-        if (over(hand)) hands = [...hands, hand];
-      }
-      show();
-      find("actions").querySelector("button").focus({ preventScroll: true });
-    }
-
-    function showHand() {
+    function show({ hands, hand, heard }) {
       const seen = hand.cards[1 - hand.seat];
       put(find("their-card"), card(seen));
       put(find("own-card"), card(over(hand) && hand.cards[hand.seat]));
@@ -221,55 +188,25 @@
         words.unshift(`Hand ${hands.length + 1}. You see ${named(seen)}. ${first}`);
       }
       put(find("status"), words.join(" "));
-      const labels = { raise: `Say ${hand.declaration + 1}`, call: "Coyote!", next: "Next hand" };
-      const possible = over(hand) ? ["next"] : actions(hand, table);
-      put(find("actions"), possible.map((a) => play.button(a, KEYS[a], labels[a])).join(""));
-      find("felt").dataset.result = over(hand) ? result(hand) : "";
     }
 
-    function showScore() {
-      const results = hands.map(result), now = score(results);
-      const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
-      const costs = now.hands ? sum(hands.map((h) => cost(h, table))) / now.hands : 0;
-      const numbers = [["hands", now.hands], ["score", signed(now.total)],
-        ["mean per hand", signed(now.mean, 2) + band], ["cost per hand", costs.toFixed(3)]];
-      put(find("numbers"), numbers.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join(""));
-      put(find("plot"), play.chart(results, Math.max(240, find("plot").clientWidth)));
-    }
-
-    function showReview() {
-      if (!over(hand)) {
-        put(find("leak"), "<p>After the hand you read here what the equilibrium would have done in your place.</p>");
-        return;
-      }
-      const rows = review(hand, table), lines = told(rows);
-      put(find("leak"), reviewWords(hand, rows) +
-        (lines.length ? `<div class="play-scroll">${reviewTable(lines)}</div>` : ""));
-    }
-
-    function show() {
-      showHand();
-      showScore();
-      showReview();
-    }
-
-    function restart() {
-      hands = [];
-      begin();
-      show();
-    }
-
-    find("restart").addEventListener("click", restart);
-    play.listen(game, find("actions"), KEYS, move);
-    window.addEventListener("resize", show);
-    root.classList.add("play-ready");
-    restart();
+    return {
+      start: (n) => start(n % 2, table, Math.random),
+      act: (hand, action) => act(hand, action, table, Math.random),
+      over,
+      result,
+      choices,
+      told: (hand) => hand.declaration,
+      show,
+      number: (hands) => ["cost per hand", mean(hands.map((hand) => cost(hand, table))).toFixed(3)],
+      review({ hand }) {
+        if (!over(hand)) return "<p>After the hand you read here what the equilibrium would have done in your place.</p>";
+        const rows = review(hand, table);
+        return reviewWords(hand, rows) + reviewTable(told(rows));
+      },
+    };
   }
 
-  if (typeof module !== "undefined") {
-    module.exports = { act, actions, cost, draw, narrate, outcome, over, result, review, start, total, turn };
-  }
-  if (typeof document !== "undefined") {
-    document.querySelectorAll("[data-game=coyote]:not(.play-ready)").forEach((root) => open(root, Math.random));
-  }
+  if (typeof module === "undefined") play.open("coyote", PARTS, sit);
+  else module.exports = { act, actions, cost, draw, narrate, outcome, over, result, review, start, total, turn };
 })();

@@ -4,7 +4,7 @@
 (function () {
   "use strict";
   const play = typeof module === "undefined" ? window.cfrPlay : require("./play.js");
-  const { put, sample, score, signed, sum } = play;
+  const { mean, put, sample, signed, sum } = play;
   const SEATS = ["dealer", "other"], STOP = "stop", KOI = "koi-koi";
   const THOUSAND = 1000; // probabilities and points come in thousandths
 
@@ -255,21 +255,16 @@
     const rows = actions(at, table.rules).map((action) => `<tr data-action="${action}"><th scope="row">${action}</th>` +
       `<td class="play-own">${chance ? percent(chance[action]) : "–"}</td><td>${signed(worth[action], 3)}</td></tr>`);
     const never = chance ? "" : "<p>An earlier choice led where the equilibrium never is, so it has no advice; the points are exact.</p>";
-    return `<table><thead><tr><th scope="col">here</th><th scope="col">it would</th>` +
-      `<th scope="col">worth</th></tr></thead><tbody>${rows.join("")}</tbody></table>${never}`;
+    return play.table(["here", "it would", "worth"], rows) + never;
   }
 
   function reviewTable(rows) {
-    const body = rows.map(({ actions: both, action, chance, worth, cost }) => {
+    return play.costTable(["you", "worth", "it", "not", "worth"], rows, ({ actions: both, action, chance, worth }) => {
       const other = both.find((a) => a !== action);
-      const lost = cost > 0 ? `<span class="play-loss">${cost.toFixed(3)}</span>` : "0";
-      return `<tr data-cost="${cost}"><th scope="row">${action}</th><td>${signed(worth[action], 3)}</td>` +
+      return `<th scope="row">${action}</th><td>${signed(worth[action], 3)}</td>` +
         `<td class="play-own">${chance ? percent(chance[action]) : "–"}</td>` +
-        `<td>${other}</td><td>${signed(worth[other], 3)}</td><td>${lost}</td></tr>`;
+        `<td>${other}</td><td>${signed(worth[other], 3)}</td>`;
     });
-    const heads = ["you", "worth", "it", "not", "worth", "cost"];
-    return `<table><thead><tr>${heads.map((h) => `<th scope="col">${h}</th>`).join("")}</tr></thead>` +
-      `<tbody>${body.join("")}</tbody></table>`;
   }
 
   function reviewWords(rows) {
@@ -285,16 +280,18 @@
 
   // ---- the page ----
 
-  const GAME = `
+  const PARTS = {
+    unit: "round",
+    score: "score, points",
+    controls: `
     <div class="play-controls">
       <label class="play-choice">Your seat, from the next round on
         <select><option value="alternate">in turns</option><option value="0">dealer, who begins</option>` +
           `<option value="1">other</option></select></label>
       <button type="button" class="play-hint" aria-pressed="false" aria-keyshortcuts="H">Hints <kbd aria-hidden="true">H</kbd></button>
       <details class="play-sheet"><summary>What scores</summary><div class="play-yaku"></div></details>
-    </div>
-    <div class="play-columns">
-      <section class="play-felt" aria-label="The round">
+    </div>`,
+    felt: `
         <div class="play-side" role="group" aria-label="The equilibrium">
           <p class="play-who">The equilibrium</p><div class="play-cards play-their-hand"></div>
           <div class="play-their-pile"></div>
@@ -306,20 +303,14 @@
         <div class="play-side" role="group" aria-label="You">
           <p class="play-who play-you"></p><div class="play-cards play-own-hand"></div>
           <div class="play-own-pile"></div>
-        </div>
-        <p class="play-status" role="status"></p>
-        <div class="play-actions" role="group" aria-label="Your move"></div>
-        <div class="play-hints" aria-live="polite"></div>
-      </section>
-      <section class="play-score" aria-label="The score">
-        <dl class="play-numbers"></dl>
-        <div class="play-plot"></div>
+        </div>`,
+    moves: '<div class="play-hints" aria-live="polite"></div>',
+    side: `
         <p class="play-who">This round</p>
-        <ol class="play-log" aria-label="What happened in this round"></ol>
-        <button type="button" class="play-restart">Start over</button>
-      </section>
-    </div>
-    <section class="play-leak" aria-label="What your choices gave away"></section>`;
+        <ol class="play-log" aria-label="What happened in this round"></ol>`,
+    leak: "What your choices gave away",
+  };
+  const KEYS = { [STOP]: "s", [KOI]: "k" }; // of cards: their place
 
   // The label of a button: a card of the hand says what it would do.
   function label(action, at, table) {
@@ -330,35 +321,19 @@
       `<span>${action}${copies > 1 ? ` ×${copies}` : ""} <small>${does}</small></span>`;
   }
 
-  function open(root, random) {
-    const table = JSON.parse(root.querySelector("script").textContent);
-    const game = document.createElement("div");
-    game.className = "play-game play-koikoi";
-    game.innerHTML = GAME;
-    root.prepend(game);
-    const find = (name) => game.querySelector(`.play-${name}`);
-    const keys = {}; // {action: key}, of what can be done now
-    let rounds, round, heard;
+  function sit(page) {
+    const { data: table, game, find } = page, hint = find("hint");
 
-    function begun() {
-      const seat = game.querySelector("select").value;
-      round = start(seat === "alternate" ? rounds.length % 2 : Number(seat), table, random);
-      heard = 0;
+    function seatFor(n) {
+      const chosen = game.querySelector("select").value;
+      return chosen === "alternate" ? n % 2 : Number(chosen);
     }
 
-    function move(action) {
-      if (action === "next") {
-        begun();
-      } else {
-        heard = round.at.events.length;
-        round = choose(round, action, table, random);
-        if (over(round)) rounds = [...rounds, round];
-      }
-      show();
-      find("actions").querySelector("button").focus({ preventScroll: true });
+    function choices({ at }) {
+      return actions(at, table.rules).map((action, n) => [action, KEYS[action] || String(n + 1), label(action, at, table)]);
     }
 
-    function showCards() {
+    function showCards(round) {
       const { at, seat } = round, they = 1 - seat;
       const theirs = over(round) ? at.hands[they] : at.hands[they].map(() => null);
       put(find("their-hand"), row(theirs, table, "no card left"));
@@ -371,79 +346,46 @@
       put(find("own-pile"), pile(at, seat, table));
     }
 
-    function showMoves() {
-      const { at, seat } = round, possible = over(round) ? ["next"] : actions(at, table.rules);
-      for (const old of Object.keys(keys)) delete keys[old];
-      const fixed = { next: "n", [STOP]: "s", [KOI]: "k" };
-      possible.forEach((action, n) => { keys[action] = fixed[action] || String(n + 1); });
-      const text = (action) => (action === "next" ? "Next round" : label(action, at, table));
-      put(find("actions"), possible.map((a) => play.button(a, keys[a], text(a))).join(""));
-      const events = at.events.map((event) => sentence(event, seat));
+    function showWords({ hands: rounds, hand: round, heard }) {
+      const { at, seat } = round, events = at.events.map((event) => sentence(event, seat));
       const number = rounds.length + (over(round) ? 0 : 1);
       const words = [...events.slice(heard), question(round, table)];
       if (!round.past.length) words.unshift(`Round ${number}. ${seat ? "The equilibrium is dealer and begins." : "You are dealer and begin."}`);
       put(find("status"), words.filter(Boolean).join(" "));
       put(find("log"), events.map((line) => `<li>${line}</li>`).join("") || "<li>The cards are dealt.</li>");
-      find("felt").dataset.result = over(round) ? result(round) : "";
-      const asked = find("hint").getAttribute("aria-pressed") === "true" && !over(round);
-      put(find("hints"), asked ? hints(at, table) : "");
     }
 
-    function showScore() {
-      const results = rounds.map(result), now = score(results);
-      const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
-      const costs = now.hands ? sum(rounds.map(cost)) / now.hands : 0;
-      const numbers = [["rounds", now.hands], ["score, points", signed(now.total)],
-        ["mean per round", signed(now.mean, 2) + band], ["given away per round", costs.toFixed(3)]];
-      put(find("numbers"), numbers.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join(""));
-      put(find("plot"), play.chart(results, Math.max(240, find("plot").clientWidth), "round"));
+    function showHints(round) {
+      const asked = hint.getAttribute("aria-pressed") === "true" && !over(round);
+      put(find("hints"), asked ? hints(round.at, table) : "");
     }
 
-    function showReview() {
-      if (!over(round)) {
-        put(find("leak"), "<p>After the round you read here what your choices gave away.</p>");
-        return;
-      }
-      const rows = review(round);
-      put(find("leak"), reviewWords(rows) + (rows.length ? `<div class="play-scroll">${reviewTable(rows)}</div>` : ""));
-    }
-
-    function show() {
-      showCards();
-      showMoves();
-      showScore();
-      showReview();
-    }
-
-    function restart() {
-      put(find("yaku"), scoring(table.rules));
-      rounds = [];
-      begun();
-      show();
-    }
-
-    function toggle() {
-      const button = find("hint");
-      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
-      showMoves();
-    }
-
-    find("restart").addEventListener("click", restart);
-    find("hint").addEventListener("click", toggle);
-    game.addEventListener("keydown", (event) => {
-      const meant = !(event.ctrlKey || event.metaKey || event.altKey || event.repeat);
-      if (meant && !event.target.matches("select") && event.key.toLowerCase() === "h") toggle();
+    put(find("yaku"), scoring(table.rules));
+    hint.addEventListener("click", () => {
+      hint.setAttribute("aria-pressed", String(hint.getAttribute("aria-pressed") !== "true"));
+      showHints(page.sitting.hand);
     });
-    play.listen(game, find("actions"), keys, move);
-    window.addEventListener("resize", show);
-    root.classList.add("play-ready");
-    restart();
+    return {
+      start: (n) => start(seatFor(n), table, Math.random),
+      act: (round, action) => choose(round, action, table, Math.random),
+      over,
+      result,
+      choices,
+      told: (round) => round.at.events.length,
+      show(sitting) {
+        showCards(sitting.hand);
+        showWords(sitting);
+        showHints(sitting.hand);
+      },
+      number: (rounds) => ["given away per round", mean(rounds.map(cost)).toFixed(3)],
+      review({ hand: round }) {
+        if (!over(round)) return "<p>After the round you read here what your choices gave away.</p>";
+        const rows = review(round);
+        return reviewWords(rows) + reviewTable(rows);
+      },
+    };
   }
 
-  if (typeof module !== "undefined") {
-    module.exports = { act, actions, advice, begin, choose, cost, infoset, key, made, over, result, review, sentence, start };
-  }
-  if (typeof document !== "undefined") {
-    document.querySelectorAll("[data-game=koikoi]:not(.play-ready)").forEach((root) => open(root, Math.random));
-  }
+  if (typeof module === "undefined") play.open("koikoi", PARTS, sit);
+  else module.exports = { act, actions, advice, begin, choose, cost, infoset, key, made, over, result, review, sentence, start };
 })();

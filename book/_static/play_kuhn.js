@@ -265,34 +265,28 @@
 
   // ---- the page ----
 
-  const GAME = `
+  const PARTS = {
+    unit: "hand",
+    score: "score, chips",
+    controls: `
     <div class="play-controls">
       <label class="play-alpha"><span>opponent’s α</span>
         <input type="range" min="0" step="1"><output></output></label>
       <details class="play-sheet"><summary>Read their strategy</summary><div></div></details>
-    </div>
-    <div class="play-columns">
-      <section class="play-felt" aria-label="The hand">
+    </div>`,
+    felt: `
         <div class="play-board">
           <div class="play-seat"><p>The equilibrium</p><div class="play-their-card"></div><p class="play-their-chips"></p></div>
           <div class="play-pot"></div>
           <div class="play-seat"><p>You</p><div class="play-own-card"></div><p class="play-own-chips"></p></div>
-        </div>
-        <p class="play-status" role="status"></p>
-        <div class="play-actions" role="group" aria-label="Your move"></div>
+        </div>`,
+    moves: `
         <ol class="play-log" aria-label="What was done in this hand"></ol>
-        <label class="play-reveal"><input type="checkbox"> Show their card after a fold</label>
-      </section>
-      <section class="play-score" aria-label="The score">
-        <dl class="play-numbers"></dl>
-        <div class="play-plot"></div>
-        <p class="play-verdict"></p>
-        <button type="button" class="play-restart">Start over</button>
-      </section>
-    </div>
-    <section class="play-leak" aria-label="Your strategy and its leak"></section>`;
-  const KEYS = { check: "c", call: "c", bet: "b", fold: "f", next: "n" };
-  const LABELS = { check: "Check", bet: "Bet 1 chip", fold: "Fold", call: "Call 1 chip", next: "Next hand" };
+        <label class="play-reveal"><input type="checkbox"> Show their card after a fold</label>`,
+    side: '<p class="play-verdict"></p>',
+    leak: "Your strategy and its leak",
+  };
+  const CHOICES = { check: ["c", "Check"], bet: ["b", "Bet 1 chip"], fold: ["f", "Fold"], call: ["c", "Call 1 chip"] };
 
   function stake(hand, player) {
     const paid = hand.moves.some((move, k) => k % 2 === player && (move === "bet" || move === "call"));
@@ -303,40 +297,18 @@
     return `<span class="play-chips" aria-hidden="true">${"<i></i>".repeat(n)}</span> ${chips(n)}`;
   }
 
-  function open(root, random) {
-    const { players, members } = JSON.parse(root.querySelector("script").textContent);
-    const game = document.createElement("div");
-    game.className = "play-game";
-    game.innerHTML = GAME;
-    root.prepend(game);
-    const find = (name) => game.querySelector(`.play-${name}`);
+  function sit(page) {
+    const { data: { players, members }, game, find } = page;
     const slider = game.querySelector("input[type=range]");
     const reveal = game.querySelector("input[type=checkbox]");
 
-    // One table for each α: the finished hands, and the one in play.
-    const tables = members.map(() => null);
-    let k = Number(root.dataset.start);
+    // A sitting for each α, kept while the reader is at another.
+    const sittings = members.map(() => null);
+    let k = Number(page.root.dataset.start);
     slider.max = members.length - 1;
     slider.value = k;
 
-    function begin(hands) {
-      tables[k] = { hands, hand: start(hands.length % 2, members[k].strategy, random), seen: 0 };
-    }
-
-    function move(action) {
-      const table = tables[k];
-      if (action === "next") {
-        begin(table.hands);
-      } else {
-        table.seen = table.hand.moves.length;
-        table.hand = act(table.hand, action, members[k].strategy, random);
-        if (over(table.hand)) table.hands = [...table.hands, table.hand];
-      }
-      show();
-      find("actions").querySelector("button").focus({ preventScroll: true });
-    }
-
-    function showHand({ hand, hands, seen }) {
+    function showHand({ hands, hand, heard }) {
       const other = 1 - hand.seat;
       const visible = over(hand) && (!folded(hand) || reveal.checked);
       put(find("their-card"), card(visible && hand.cards[other]));
@@ -344,8 +316,8 @@
       put(find("their-chips"), stack(stake(hand, other)));
       put(find("own-chips"), stack(stake(hand, hand.seat)));
       put(find("pot"), `pot <strong>${stake(hand, 0) + stake(hand, 1)}</strong>`);
-      const first = seen === 0 && hand.moves.length < 2 && !over(hand);
-      const words = [...narrate(hand, first ? 0 : seen), question(hand, visible)];
+      const first = heard === 0 && hand.moves.length < 2 && !over(hand);
+      const words = [...narrate(hand, first ? 0 : heard), question(hand, visible)];
       const number = hands.length + (over(hand) ? 0 : 1);
       if (first) words.unshift(`Hand ${number}. ${holding(hand)}`);
       if (over(hand) && hands.length === ENOUGH) words.push("Your strategy is shown below the score.");
@@ -353,17 +325,9 @@
       const log = [`Hand ${number}: everybody antes a chip.`, ...narrate(hand, 0)];
       if (over(hand)) log.push(outcome(hand, visible));
       put(find("log"), log.map((line) => `<li>${line}</li>`).join(""));
-      put(find("actions"), (over(hand) ? ["next"] : turn(hand.moves).actions).map((action) => play.button(action, KEYS[action], LABELS[action])).join(""));
-      find("felt").dataset.result = over(hand) ? result(hand) : "";
     }
 
-    function showScore(now, results) {
-      const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
-      const best = sum(members[k].value) / 2;
-      const numbers = [["hands", now.hands], ["score, chips", signed(now.total)],
-        ["mean per hand", signed(now.mean, 2) + band], ["best you can expect", signed(best)]];
-      put(find("numbers"), numbers.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join(""));
-      put(find("plot"), play.chart(results, Math.max(240, find("plot").clientWidth)));
+    function showVerdict(now) {
       const luck = Math.abs(now.total) <= Z * now.sd * Math.sqrt(now.hands);
       put(find("verdict"), now.hands < 20
         ? "The shaded band holds 95% of the scores of a player without an edge."
@@ -371,48 +335,52 @@
           : "Your score lies outside the shaded band: luck alone puts it there once in 20 times.");
     }
 
-    function showLeak(now, hands) {
-      const { loss } = members[k], left = ENOUGH - now.hands;
-      if (left > 0) {
-        put(find("leak"), `<p>After ${ENOUGH} hands your own strategy appears here, with what it ` +
-          `leaks: ${left} more to play.</p><progress max="${ENOUGH}" value="${now.hands}" ` +
-          'aria-label="Hands toward your strategy"></progress>');
-        return;
-      }
-      const counts = count(hands, loss), found = leak(counts, loss);
-      for (const row of found.rows) row.counts = counts[row.name];
-      put(find("leak"), leakWords(found, now, members[k].sixtieths) +
-        `<div class="play-scroll">${leakTable(found, players, members)}</div>`);
-    }
-
-    function show() {
-      if (!tables[k]) begin([]);
-      const { sixtieths, strategy } = members[k], { hands } = tables[k];
-      const results = hands.map(result), now = score(results);
+    function show(sitting, now) {
+      const { sixtieths, strategy } = members[k];
       game.querySelector("output").textContent = alphaText(sixtieths);
       slider.setAttribute("aria-valuetext", alphaText(sixtieths));
       put(find("sheet").querySelector("div"), sheetTable(strategy));
-      showHand(tables[k]);
-      showScore(now, results);
-      showLeak(now, hands);
+      showHand(sitting);
+      showVerdict(now);
     }
 
-    slider.addEventListener("input", () => { k = Number(slider.value); show(); });
-    reveal.addEventListener("change", show);
-    find("restart").addEventListener("click", () => { begin([]); show(); });
-    play.listen(game, find("actions"), KEYS, move);
-    window.addEventListener("resize", show);
-    root.classList.add("play-ready");
-    show();
+    function review({ hands }, now) {
+      const { loss } = members[k], left = ENOUGH - now.hands;
+      if (left > 0) {
+        return `<p>After ${ENOUGH} hands your own strategy appears here, with what it ` +
+          `leaks: ${left} more to play.</p><progress max="${ENOUGH}" value="${now.hands}" ` +
+          'aria-label="Hands toward your strategy"></progress>';
+      }
+      const counts = count(hands, loss), found = leak(counts, loss);
+      for (const row of found.rows) row.counts = counts[row.name];
+      return leakWords(found, now, members[k].sixtieths) +
+        `<div class="play-scroll">${leakTable(found, players, members)}</div>`;
+    }
+
+    slider.addEventListener("input", () => {
+      sittings[k] = page.sitting;
+      k = Number(slider.value);
+      page.resume(sittings[k]);
+    });
+    reveal.addEventListener("change", page.show);
+    return {
+      start: (n) => start(n % 2, members[k].strategy, Math.random),
+      act: (hand, action) => act(hand, action, members[k].strategy, Math.random),
+      over,
+      result,
+      choices: (hand) => turn(hand.moves).actions.map((action) => [action, ...CHOICES[action]]),
+      told: (hand) => hand.moves.length,
+      show,
+      number: () => ["best you can expect", signed(sum(members[k].value) / 2)],
+      review,
+    };
   }
 
-  if (typeof module !== "undefined") {
+  if (typeof module === "undefined") play.open("kuhn", PARTS, sit);
+  else {
     module.exports = {
       act, alphaText, chart: play.chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
       outcome, over, payoff, range, result, sample, score, signed, start, turn,
     };
-  }
-  if (typeof document !== "undefined") {
-    document.querySelectorAll("[data-game=kuhn]:not(.play-ready)").forEach((root) => open(root, Math.random));
   }
 })();

@@ -6,25 +6,9 @@ const fs = require("node:fs");
 const path = require("node:path");
 const test = require("node:test");
 
+const { frequent, seeded } = require("./chance.js");
 const coyote = require(path.join(__dirname, "../../book/_static/play_coyote.js"));
 const { table, ends, leaks } = JSON.parse(fs.readFileSync(process.env.COYOTE_FIXTURE, "utf8"));
-
-// mulberry32: a small generator with a seed
-function seeded(seed) {
-  let s = seed;
-  return () => {
-    s = (s + 0x6d2b79f5) | 0;
-    let t = Math.imul(s ^ (s >>> 15), 1 | s);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-// within five standard errors
-function frequent(n, times, p, why) {
-  const gap = Math.abs(n - times * p), error = Math.sqrt(times * p * (1 - p));
-  assert.ok(gap <= 5 * error, `${why}: ${n} of ${times}, expected ${p}`);
-}
 
 // Play a hand as somebody who calls with this probability, whatever the cards.
 function handOf(call, seat, random) {

@@ -6,25 +6,9 @@ const fs = require("node:fs");
 const path = require("node:path");
 const test = require("node:test");
 
+const { frequent, seeded } = require("./chance.js");
 const koikoi = require(path.join(__dirname, "../../book/_static/play_koikoi.js"));
 const { table, games, leaks } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
-
-// mulberry32: a small generator with a seed
-function seeded(seed) {
-  let s = seed;
-  return () => {
-    s = (s + 0x6d2b79f5) | 0;
-    let t = Math.imul(s ^ (s >>> 15), 1 | s);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-// within five standard errors
-function frequent(n, times, p, why) {
-  const gap = Math.abs(n - times * p), error = Math.sqrt(times * p * (1 - p));
-  assert.ok(gap <= 5 * error + 1e-9, `${why}: ${n} of ${times}, expected ${p}`);
-}
 
 function mean(numbers) {
   return numbers.reduce((a, b) => a + b, 0) / numbers.length;

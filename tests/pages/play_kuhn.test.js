@@ -6,29 +6,13 @@ const fs = require("node:fs");
 const path = require("node:path");
 const test = require("node:test");
 
+const { frequent, seeded } = require("./chance.js");
 const kuhn = require(path.join(__dirname, "../../book/_static/play_kuhn.js"));
 const right = JSON.parse(fs.readFileSync(process.env.KUHN_FIXTURE, "utf8"));
 const { members } = right.table;
 
-// mulberry32: a small generator with a seed
-function seeded(seed) {
-  let s = seed;
-  return () => {
-    s = (s + 0x6d2b79f5) | 0;
-    let t = Math.imul(s ^ (s >>> 15), 1 | s);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 function close(found, wanted, why) {
   assert.ok(Math.abs(found - wanted) <= 1e-12, `${why}: ${found}, not ${wanted}`);
-}
-
-// within five standard errors
-function frequent(n, times, p, why) {
-  const gap = Math.abs(n - times * p), error = Math.sqrt(times * p * (1 - p));
-  assert.ok(gap <= 5 * error, `${why}: ${n} of ${times}, expected ${p}`);
 }
 
 // Play `n` hands as somebody who picks every action equally often.
@@ -125,7 +109,7 @@ test("a leak shows when the band is as narrow as it is", () => {
 
 test("the chart is as wide as it is told, whatever happened", () => {
   for (const results of [[], [1], [1, 1], [-2, 1, 1, 2], Array(300).fill(2)]) {
-    const svg = kuhn.chart(results, 300);
+    const svg = kuhn.chart(results, 300, "hand");
     assert.match(svg, /viewBox="0 0 300 \d+" role="img" aria-label="[^"]+"/);
     assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
   }
