@@ -78,7 +78,7 @@ test-library: $(VENV)/.test
 
 test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the code prints
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
-	$(BIN)/python -m pytest -p tests.patient_kernels --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg \
+	$(BIN)/python -m pytest -p tests.patient_kernels -p tests.learned_numbers --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg \
 		-n 2 --dist loadfile $(PAGES)
 
 test-book: book $(VENV)/.test

@@ -13,7 +13,7 @@ networks. All of it takes about an hour on one core.
 - `exploited`: what a local best responder and a trained one win from each player: lower bounds
   on its exploitability, and no more. The responder begins with the network of `monte
   carlo`, which tells values.
-- `traversals`: how many decisions robust sampling takes, by k, and how many external would.
+- `traversals`: how many decisions robust sampling takes, by k; external sampling is k = inf.
 
 All numbers are seeded; seconds are processor time.
 """
@@ -27,7 +27,7 @@ from pathlib import Path
 import flat_json
 import numpy as np
 
-from cfrlib.deep import LocalResponder, NetworkPlayer, ResponseLearner, TraversalLearner
+from cfrlib.deep import LocalResponder, NetworkPlayer, ResponseLearner
 from cfrlib.games import KoiKoi
 from cfrlib.games.koikoi.players import (
     GreedyPlayer,
@@ -55,6 +55,7 @@ SIMPLE = {
 AMONG = 10_000  # deals between two of the trained
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 200, 20_000
+WALKS = 20_000  # random rounds, for the size of traversals
 RESPONSE = 100  # iterations of the trained responder
 SEED = 0
 game = KoiKoi()
@@ -126,29 +127,24 @@ def trained(player, start):
 
 
 def traversals(k):
-    """Return the mean number of decisions of a traversal with uniform play."""
-    rounds = {1: 2_000, 2: 200, 3: 20}[k]
-    run = TraversalLearner(game, k=k, rounds=rounds, steps=1, hidden=(8,), seed=SEED).run(1)
-    return {"decisions": digits(run.decisions / rounds), "traversals": rounds}
+    """Estimate the decisions of one traversal that tries k actions, with uniform play.
 
-
-def external(rounds):
-    """Estimate the decisions of an external traversal with uniform play, by Knuth's estimator.
-
-    Along a random round each decision stands for as many as the traverser had actions before.
+    By Knuth's estimator: along a random round, each decision stands for as many as there are
+    ways to have come there, k (or all) for each of the traverser's actions so far.
     """
     simulator, rng = Simulator(game), np.random.default_rng(SEED)
-    played = simulator.deal(rounds, seed=SEED)
-    stands_for, total = np.ones(rounds), np.zeros(rounds)
-    traverser = np.arange(rounds) % 2
+    played = simulator.deal(WALKS, seed=SEED)
+    stands_for, total = np.ones(WALKS), np.zeros(WALKS)
+    traverser = np.arange(WALKS) % 2
     while len(rows := np.flatnonzero(played.stage != OVER)):
         legal = [members(int(cards)) for cards in simulator.legal(played)[rows]]
         total[rows] += stands_for[rows]
         own = played.player[rows] == traverser[rows]
-        stands_for[rows] *= np.where(own, [len(actions) for actions in legal], 1)
+        tried = [min(k, len(actions)) for actions in legal]
+        stands_for[rows] *= np.where(own, tried, 1)
         simulator.act(played, rows, [rng.choice(actions) for actions in legal])
-    error = 1.96 * total.std(ddof=1) / rounds**0.5
-    return {"decisions": [digits(total.mean()), digits(error)], "rounds": rounds}
+    error = 1.96 * total.std(ddof=1) / WALKS**0.5
+    return {"decisions": [digits(total.mean()), digits(error)], "walks": WALKS}
 
 
 def main():
@@ -159,9 +155,8 @@ def main():
     paths = files()
     sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
     players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
-    for k in (1, 2, 3):
+    for k in (1, 2, 3, np.inf):
         results.once("traversals", str(k), "", traversals, k)
-    results.once("traversals", "external", "", external, 20_000)
     stops, rule = GreedyPlayer("stop"), GreedyPlayer("rule")
     results.once("spread", "greedy, stops - random", "", spread, stops, RandomPlayer())
     for name, player in players.items():

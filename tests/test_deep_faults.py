@@ -42,7 +42,7 @@ def test_the_file_holds_what_the_page_computes(script, chapter, runs, fault):
     """A cell was edited since? Then run the experiment again."""
     for kind, start in script.curves(chapter, fault, 0, iterations=3).items():
         # an early strategy hangs on few walks: other processors round other ways
-        assert runs[fault, 0][kind][: len(start)] == pytest.approx(start, abs=2e-3)
+        assert runs[fault, 0][kind][: len(start)] == pytest.approx(start, abs=5e-3)
 
 
 def test_the_file_is_of_the_script_as_it_stands(script, chapter, results, runs):
