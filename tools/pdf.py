@@ -30,6 +30,7 @@ READY = "document.fonts.ready.then(() => window.MathJax?.startup?.promise)"
 HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h =>
   [+h.tagName[1], h.id || h.closest("section").id, [...h.childNodes].filter(
     n => !n.classList?.contains("headerlink")).map(n => n.textContent).join("").trim()])"""
+TERMS = """[...document.querySelectorAll("dl.glossary dt:not([lang])")].map(term => term.id)"""
 # Chromium keeps the place of an anchor only if some link leads there.
 ANCHORS = """anchors => anchors.forEach(id => {
   const link = document.createElement("a");
@@ -71,11 +72,11 @@ def pages() -> list[Path]:
 
 
 def printed(page: Page, path: Path) -> Part:
-    """Print one page; every heading becomes an anchor that the PDF knows."""
+    """Print one page; headings and the glossary's terms become anchors that the PDF knows."""
     page.goto(path.as_uri())
     page.evaluate(READY)
     headings = [tuple(h) for h in page.evaluate(HEADINGS)]
-    page.evaluate(ANCHORS, [anchor for _, anchor, _ in headings])
+    page.evaluate(ANCHORS, [anchor for _, anchor, _ in headings] + page.evaluate(TERMS))
     data = page.pdf(format="A4", margin=MARGIN, print_background=True)
     return Part(path, PdfReader(io.BytesIO(data)), headings)
 

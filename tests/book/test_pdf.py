@@ -68,6 +68,19 @@ def test_links_stay_in_the_book_or_leave_the_machine_alone(book: PdfReader) -> N
     assert inside > 40 and outside
 
 
+def test_links_to_terms_lead_to_their_leaves(book: PdfReader) -> None:
+    first, last = [
+        leaf for _, title, leaf in entries(book) if title in ("Glossary", "Notation")
+    ]
+    goals = [
+        book.get_page_number(link["/Dest"][0].get_object())
+        for leaf in book.pages[:first]
+        for link in (note.get_object() for note in leaf.get("/Annots", []))  # type: ignore[attr-defined]
+        if "/Dest" in link
+    ]
+    assert len({goal for goal in goals if goal is not None and first <= goal < last}) > 3
+
+
 def test_solutions_are_printed_and_controls_are_not(book: PdfReader) -> None:
     text = " ".join(leaf.extract_text() for leaf in book.pages)
     assert "Rock would have earned −1, paper 0, scissors 1" in text.replace("\n", " ")

@@ -1,0 +1,92 @@
+"""A link to the glossary shows the definition to whoever rests on it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+from reader import HTML, PHONE, Visit, reading
+
+CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
+CHAPTER = "book/02_games_with_hidden_cards.html"
+DEFINITION = "A set of histories that the player who moves cannot tell apart"
+
+
+def term(visit: Visit) -> tuple[Locator, Locator]:
+    """Return a link to the glossary and its box."""
+    link = visit.page.get_by_role("link", name="information set", exact=True)
+    return link, visit.page.locator(".cfr-term", has=link).locator(".cfr-tip")
+
+
+def test_the_pointer_opens_a_box_and_may_enter_it(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        link, tip = term(visit)
+        expect(tip).to_be_hidden()
+        link.hover()
+        expect(tip).to_contain_text(DEFINITION)
+        expect(tip).to_contain_text("情報集合 · 信息集")
+        expect(tip).to_be_visible()
+        word, box = link.bounding_box(), tip.bounding_box()
+        assert word and box and word["y"] + word["height"] / 2 < box["y"] < word["y"] + 40
+        visit.page.mouse.move(word["x"] + 5, box["y"] + 20, steps=10)
+        expect(tip).to_be_visible()
+        visit.page.mouse.move(0, 0)
+        expect(tip).to_be_hidden()
+        assert not visit.problems
+
+
+def test_escape_puts_the_box_away_until_one_comes_back(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        link, tip = term(visit)
+        link.hover()
+        expect(tip).to_be_visible()
+        visit.page.keyboard.press("Escape")
+        expect(tip).to_be_hidden()
+        visit.page.mouse.move(0, 0)
+        link.hover()
+        expect(tip).to_be_visible()
+
+
+def test_the_keyboard_opens_the_box_and_follows_the_link(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        link, tip = term(visit)
+        link.focus()
+        visit.page.keyboard.press("Shift+Tab")
+        expect(tip).to_be_hidden()
+        visit.page.keyboard.press("Tab")
+        expect(tip).to_be_visible()
+        expect(link).to_have_accessible_description(re.compile(DEFINITION))
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_url("**/glossary.html#term-information-set")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_box_can_be_read(chromium: Browser, dark: bool) -> None:
+    with reading(chromium, CHAPTER, dark=dark) as visit:
+        link, tip = term(visit)
+        link.hover()
+        expect(tip).to_have_css("opacity", "1")
+        assert not visit.page.evaluate(f"{CHECKS} checks.lowContrast(4.5)")
+
+
+def test_every_box_stays_on_a_phone(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER, size=PHONE) as visit:
+        links = visit.page.locator(".cfr-term > a")
+        assert links.count() > 20
+        for link in links.all():
+            link.focus()
+            box = link.locator("+ .cfr-tip").bounding_box()
+            assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
+
+
+def test_a_touch_follows_the_link(chromium: Browser) -> None:
+    context = chromium.new_context(
+        viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto((HTML / CHAPTER).as_uri())
+    page.locator(".cfr-term > a").first.tap()
+    page.wait_for_url("**/glossary.html#term-*")
+    context.close()
