@@ -571,7 +571,7 @@ def tree(
     --------
     >>> import cfrlib as cfr
     >>> tree(cfr.games.KuhnPoker(), root=(("J", "Q"),), highlight=["J check-bet"])
-    <Figure size 465x225 with 1 Axes>
+    <Figure size 465x210 with 1 Axes>
     """
     compiled = compile(game)
     start = compiled.find(tuple(root))
