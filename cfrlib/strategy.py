@@ -43,6 +43,13 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         The game the infosets belong to.
     values : float array, shape (sequences,)
         One number for each sequence; a copy is kept.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> regrets = cfr.CFR(cfr.games.KuhnPoker()).run(10).regrets
+    >>> regrets.player("Q bet"), sorted(regrets["Q bet"]), len(regrets.values_by_sequence)
+    (1, ['call', 'fold'], 26)
     """
 
     def __init__(self, form: Labels, values: Floats):
