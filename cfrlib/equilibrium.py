@@ -55,6 +55,12 @@ class Reach(NamedTuple):
         π_c(h).
     players : tuple of float
         π_i(h) of each player.
+
+    Examples
+    --------
+    >>> at = Reach(chance=0.5, players=(0.25, 0.8))
+    >>> at.total, at.others(0)
+    (0.1, 0.4)
     """
 
     chance: float
