@@ -162,6 +162,17 @@ class CFR(Run):
     0.008225977
     >>> run.run(900).iterations
     1000
+    >>> run.copy().run(1).iterations, run.iterations  # the copy goes its own way
+    (1001, 1000)
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/kuhn.npz")
+    ...     again = cfr.CFR.load(f"{folder}/kuhn.npz", run.game)
+    >>> again.run(10).average == run.run(10).average
+    True
     """
 
     _form: SequenceForm

@@ -47,7 +47,21 @@ class BestResponse(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How likely a history is, factor by factor: π(h) = π_c(h) Π_i π_i(h)."""
+    """How likely a history is, factor by factor: π(h) = π_c(h) Π_i π_i(h).
+
+    Attributes
+    ----------
+    chance : float
+        π_c(h).
+    players : tuple of float
+        π_i(h) of each player.
+
+    Examples
+    --------
+    >>> at = Reach(chance=0.5, players=(0.25, 0.8))
+    >>> at.total, at.others(0)
+    (0.1, 0.4)
+    """
 
     chance: float
     players: tuple[float, ...]
@@ -58,13 +72,33 @@ class Reach(NamedTuple):
         return float(self.chance * np.prod(self.players))
 
     def others(self, player: int) -> float:
-        """π_-i(h): the product of everybody's part but `player`'s, chance included."""
+        """``π_-i(h)``: the product of everybody's part but `player`'s, chance included."""
         mine = [p for i, p in enumerate(self.players) if i != player]
         return float(self.chance * np.prod(mine))
 
 
 def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Reach:
     """Return the reach probabilities of one history.
+
+    Parameters
+    ----------
+    game : Game
+    strategy : Strategy or mapping from infoset to mapping from action to float
+        Of all players.
+    history : tuple of actions
+        Chance's included, from the beginning.
+
+    Returns
+    -------
+    Reach
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If there is no such history, or the strategy is none of this game; the
+        message says which.
 
     Examples
     --------
@@ -82,7 +116,25 @@ def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Re
 
 
 def expected_utility(game: Game, strategy: StrategyLike) -> Floats:
-    """Return u_i(σ) of every player, shape (players,), in units of the game.
+    """Return u_i(σ) of every player, what each is paid on average.
+
+    Parameters
+    ----------
+    game : Game
+    strategy : Strategy or mapping from infoset to mapping from action to float
+        Of all players.
+
+    Returns
+    -------
+    float array, shape (players,)
+        In units of the game (chips, points).
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If the strategy is none of this game; the message says where.
 
     Examples
     --------
@@ -121,8 +173,22 @@ def _add_up(form: SequenceForm, terms: Floats) -> Floats:
 def best_response(game: Game, strategy: StrategyLike, player: int) -> BestResponse:
     """Return a pure best response of `player` against the others' part of `strategy`.
 
+    Parameters
+    ----------
+    game : Game
+    strategy : Strategy or mapping from infoset to mapping from action to float
+        Of all players.
+    player : int
+        Who responds; this player's part of `strategy` is what the gain is measured from.
+
+    Returns
+    -------
+    BestResponse
+
     Raises
     ------
+    GameError
+        If the rules of the game are unsound.
     ValueError
         If the game has no such player, or the strategy belongs to another game.
 
@@ -155,7 +221,29 @@ def best_response(game: Game, strategy: StrategyLike, player: int) -> BestRespon
 
 
 def nash_conv(game: Game, strategy: StrategyLike) -> float:
-    """Return Σ_i (best-response value − own value), in units of the game; 0 at equilibrium.
+    """Return Σ_i (best-response value − own value); 0 at equilibrium.
+
+    Parameters
+    ----------
+    game : Game
+    strategy : Strategy or mapping from infoset to mapping from action to float
+        Of all players.
+
+    Returns
+    -------
+    float
+        In units of the game (chips, points).
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If the strategy is none of this game; the message says where.
+
+    Notes
+    -----
+    The name is that of Lanctot et al. (2017).
 
     Examples
     --------
@@ -174,7 +262,28 @@ def nash_conv_of_plans(form: SequenceForm, x: Floats) -> float:
 
 
 def exploitability(game: Game, strategy: StrategyLike) -> float:
-    """Return NashConv divided by the number of players, in units of the game.
+    """Return NashConv divided by the number of players.
+
+    With two players and zero sum: by how much less than the value of the game the strategy
+    wins, on average over the seats, against opponents who know it.
+
+    Parameters
+    ----------
+    game : Game
+    strategy : Strategy or mapping from infoset to mapping from action to float
+        Of all players.
+
+    Returns
+    -------
+    float
+        In units of the game (chips, points).
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If the strategy is none of this game; the message says where.
 
     Examples
     --------
@@ -208,12 +317,18 @@ def solve_lp(game: Game) -> LPSolution:
     max v_∅ over plans x ≥ 0 with E_i x = e, subject to E_jᵀ v ≤ A_iᵀ x, where A_i[q, q'] is
     the payoff of i and row I of E says that a plan's weight at I equals what arrives there.
 
+    Parameters
+    ----------
+    game : Game
+
     Returns
     -------
     LPSolution
 
     Raises
     ------
+    GameError
+        If the rules of the game are unsound.
     ValueError
         If the game is not a two-player zero-sum game.
 

@@ -18,7 +18,20 @@ History: TypeAlias = Any  # a tuple of actions, unless the game overrides root()
 
 
 class GameError(ValueError):
-    """The rules of a game contradict themselves; the message names the history and the cure."""
+    """The rules of a game contradict themselves; the message names the history and the cure.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> class Coin(Game):
+    ...     def node(self, h):
+    ...         return Terminal((1, -1)) if h else Chance({"heads": 0.5, "tails": 0.4})
+    >>> cfr.compile(Coin())
+    Traceback (most recent call last):
+    ...
+    cfrlib.game.GameError: Coin(), history (): chance probabilities sum to 0.9, not 1; divide
+    each by their sum, or add the missing outcome
+    """
 
 
 class Chance:
@@ -130,7 +143,8 @@ class Game(ABC):
     ...         if len(h) == 1:
     ...             return Decision(1, "guess", ("heads", "tails"))
     ...         return Terminal((-1, 1) if h[0] == h[1] else (1, -1))
-    >>> MatchingPennies().node(("heads", "tails"))
+    >>> game = MatchingPennies()
+    >>> game.node(game.step(game.step(game.root(), "heads"), "tails"))
     Terminal((1, -1))
     """
 

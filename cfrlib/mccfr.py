@@ -144,6 +144,15 @@ class MCCFR(Sampled, Run):
     >>> run = cfr.MCCFR(cfr.games.KuhnPoker(), sampling="external", seed=0)
     >>> run.run(10_000).solution().exploitability < 0.02
     True
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/kuhn.npz")
+    ...     again = cfr.MCCFR.load(f"{folder}/kuhn.npz", run.game)
+    >>> again.run(10).average == run.run(10).average
+    True
     """
 
     def __init__(

@@ -148,7 +148,8 @@ class OOS(Sampled):
     variant : str or Variant
         As for :class:`MCCFR`: ``"cfr"``, the default, is regret matching.
     epsilon : float
-        Own actions are drawn with probability ε / |A(I)| + (1 − ε) σ(a). Above 0, at most 1.
+        Own actions are drawn with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at most
+        1.
     delta : float
         The share of walks that are targeted, from 0, which is outcome sampling, to below 1:
         with 1 the rest of the game would never be learned, and the result be biased.
@@ -187,6 +188,8 @@ class OOS(Sampled):
     1826
     >>> sorted(player.move("Q check-bet"))
     ['call', 'fold']
+    >>> player.copy().search("K", iterations=10).iterations, player.iterations  # its own way
+    (10, 1000)
     >>> player.match(cfr.Strategy.uniform(player.game), games=3, iterations=100, seed=0)
     Match of 3 games: mean payoff +0.000 ± 1.000
     """

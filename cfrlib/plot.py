@@ -30,6 +30,20 @@ from cfrlib.solution import Trace
 from cfrlib.strategy import Strategy
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree, compile
 
+__all__ = [
+    "COLORS",
+    "Picture",
+    "convergence",
+    "inline_svg",
+    "lines",
+    "show",
+    "simplex",
+    "strategy_bars",
+    "ten_to",
+    "to_simplex",
+    "tree",
+]
+
 COLORS = {
     "regret": "#B8440A",
     "strategy": "#0072B2",
@@ -63,7 +77,18 @@ STYLE: dict[Any, Any] = {
 
 
 class Picture:
-    """A figure for the page: inline SVG, a caption, and words for those who do not see it."""
+    """A figure for the page: inline SVG, a caption, and words for those who do not see it.
+
+    Parameters
+    ----------
+    svg, alt, caption : str
+        As :func:`show` makes them.
+
+    Examples
+    --------
+    >>> Picture("<svg></svg>", alt="A falling line.", caption="Exploitability falls.")
+    <Picture: A falling line.>
+    """
 
     def __init__(self, svg: str, alt: str, caption: str):
         self.svg, self.alt, self.caption = svg, alt, caption
@@ -91,6 +116,16 @@ def inline_svg(figure: Figure, attributes: str, *, key: str = "", crop: bool = T
         Put before every id. By default a digest, so that ids differ from figure to figure.
     crop : bool
         Whether to cut off empty margins. Without, figures of one size stay of one size.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> figure = lines({"y": ([0, 1], [0, 2])}, xlabel="x", ylabel="y")
+    >>> inline_svg(figure, 'role="img" aria-label="A line."').startswith('<svg role="img"')
+    True
     """
     buffer = io.StringIO()
     box = "tight" if crop else None
@@ -117,6 +152,12 @@ def show(figure: Figure, *, alt: str, caption: str) -> Picture:
     ------
     ValueError
         If either text is empty.
+
+    Examples
+    --------
+    >>> figure = lines({"y": ([0, 1], [0, 2])}, xlabel="x", ylabel="y")
+    >>> show(figure, alt="A line that rises to 2.", caption="How y grows.")
+    <Picture: A line that rises to 2.>
     """
     if not alt.strip() or not caption.strip():
         raise ValueError(
@@ -202,6 +243,16 @@ def lines(
     mark : float, optional
         An x at which to draw a vertical line, and a dot on every curve.
     size : (width, height) in inches
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> T = np.arange(1, 1_001)
+    >>> lines({"1/√T": (T, T**-0.5)}, xlabel="T", ylabel="bound", xscale="log", yscale="log")
+    <Figure size 500x300 with 1 Axes>
     """
     figure, axes = _new(*size, margins=(0.72, 0.2, 0.5, 0.3))
     with mpl.rc_context(STYLE):
@@ -251,7 +302,13 @@ def _power_of_ten(x: float) -> str:
 
 
 def ten_to(exponent: int) -> str:
-    """Write a power of ten, such as 10⁻⁵."""
+    """Write a power of ten.
+
+    Examples
+    --------
+    >>> ten_to(-5)
+    '10⁻⁵'
+    """
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
@@ -301,7 +358,25 @@ def convergence(
         ``"iterations"``, ``"nodes"`` or ``"seconds"``.
     bound : bool
         Whether to add a line that falls like 1/√T from the first trace's first point.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ValueError
+        If `x` is none of the three.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> runs = {name: cfr.solve(cfr.games.KuhnPoker(), name, 100) for name in ("cfr", "cfr+")}
+    >>> convergence({name: solution.trace for name, solution in runs.items()}, bound=True)
+    <Figure size 500x300 with 1 Axes>
     """
+    if x not in ("iterations", "nodes", "seconds"):
+        raise ValueError(f'x must be "iterations", "nodes" or "seconds", got {x!r}')
     curves = {name: (getattr(t, x), t.exploitability) for name, t in traces.items()}
     if bound:
         first = next(iter(traces.values()))
@@ -329,6 +404,23 @@ def strategy_bars(
         What the bars measure.
     width : float
         In inches.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    KeyError
+        If a strategy has no such infoset, or the infoset no such action.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> pair = {"CFR": cfr.solve(game).strategy, "uniform": cfr.Strategy.uniform(game)}
+    >>> strategy_bars(pair, {"J": "bet", "Q check-bet": "call"}, xlabel="probability")
+    <Figure size 500x176 with 1 Axes>
     """
     names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
     height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.8
@@ -356,7 +448,24 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
 
 def to_simplex(probabilities: npt.ArrayLike) -> Floats:
-    """Return points of the plane, shape (…, 2), for distributions over three actions."""
+    """Return points of the plane for distributions over three actions.
+
+    The corners of the simplex are (0, 0), (1, 0) and (1/2, √3/2).
+
+    Parameters
+    ----------
+    probabilities : array-like, shape (…, 3)
+
+    Returns
+    -------
+    float array, shape (…, 2)
+
+    Examples
+    --------
+    >>> to_simplex([[1, 0, 0], [1 / 3, 1 / 3, 1 / 3]]).round(3)
+    array([[0.   , 0.   ],
+           [0.5  , 0.289]])
+    """
     return np.asarray(np.asarray(probabilities, np.float64) @ CORNERS)
 
 
@@ -376,6 +485,18 @@ def simplex(
         Left, right and top: the pure strategies.
     points : mapping from name to array-like, shape (3,), optional
         Single strategies to mark with a cross.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> path = cfr.play(cfr.games.RockPaperScissors(3), 500, seed=0)
+    >>> names = ("rock", "paper", "scissors")
+    >>> simplex({"now": path.current[0], "mean": path.average[0]}, names)
+    <Figure size 420x350 with 1 Axes>
     """
     figure, axes = _new(4.2, 3.5, margins=(0.5, 0.5, 0.3, 0.3))
     with mpl.rc_context(STYLE):
@@ -435,10 +556,22 @@ def tree(
         The histories of each are ringed in a color of their own and joined by a line.
     size : (width, height) in inches, optional
 
+    Returns
+    -------
+    matplotlib Figure
+
     Raises
     ------
+    GameError
+        If the game does not compile.
     ValueError
         If there is no such history, or more than 400 would have to be drawn.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> tree(cfr.games.KuhnPoker(), root=(("J", "Q"),), highlight=["J check-bet"])
+    <Figure size 465x210 with 1 Axes>
     """
     compiled = compile(game)
     start = compiled.find(tuple(root))

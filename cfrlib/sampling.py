@@ -61,7 +61,13 @@ class External:
 
 @dataclass(frozen=True)
 class ChanceSampling(External):
-    """Chance sampling: draw chance only, try all actions of all players."""
+    """Chance sampling: draw chance only, try all actions of all players.
+
+    Examples
+    --------
+    >>> ChanceSampling() == SAMPLINGS["chance"]
+    True
+    """
 
     everyone: ClassVar[bool] = True
 
@@ -75,8 +81,8 @@ class Robust:
     k : int or inf
         How many, at least 1; all of them where there are no more.
     epsilon : float
-        They are drawn, without replacement, in proportion to ε / |A(I)| + (1 − ε) σ(a): 1, the
-        default, draws each equally often. Above 0, at most 1.
+        They are drawn, without replacement, in proportion to ``ε / |A(I)| + (1 − ε) σ(a)``: 1,
+        the default, draws each equally often. Above 0, at most 1.
 
     Raises
     ------
@@ -106,12 +112,18 @@ class Outcome:
     Parameters
     ----------
     epsilon : float
-        The own action is drawn with probability ε / |A(I)| + (1 − ε) σ(a). Above 0, at most 1.
+        The own action is drawn with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at
+        most 1.
 
     Raises
     ------
     ValueError
         If ε is out of range.
+
+    Examples
+    --------
+    >>> Outcome()
+    Outcome(epsilon=0.6)
     """
 
     k: ClassVar[float] = 1
@@ -252,6 +264,10 @@ def include_subsets(
 
 def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
     """Return the probability of each action to be among k drawn without replacement.
+
+    Each draw is in proportion to `p` among the actions left: a given order a_1, …, a_k comes
+    with probability Π_j p(a_j) / (1 − p(a_1) − … − p(a_{j−1})), and ρ(a) is the sum over all
+    orders with a in them.
 
     Parameters
     ----------

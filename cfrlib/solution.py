@@ -48,6 +48,15 @@ class Trace:
         Exploitability of the current strategy, the last iterate.
     best : float array
         The least exploitability of any average or current strategy up to here.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> trace = cfr.solve(cfr.games.KuhnPoker(), iterations=20).trace
+    >>> trace.iterations
+    array([ 1,  2,  3,  4,  6,  7, 10, 13, 18, 20])
+    >>> bool((trace.best <= trace.exploitability).all())
+    True
     """
 
     COLUMNS = ("iterations", "nodes", "seconds", "exploitability", "value", "current")
@@ -116,6 +125,24 @@ class Solution(NamedTuple):
         How exploitability fell.
     sampling : str
         What was sampled, and how; empty if nothing was.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> solution = cfr.solve(game, "cfr+", 1_000)
+    >>> round(solution.value, 3), solution.nash_conv == 2 * solution.exploitability
+    (-0.056, True)
+    >>> solution.guarantee
+    'two-player zero-sum: exploitability goes to 0'
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     solution.save(f"{folder}/kuhn.npz")
+    ...     cfr.Solution.load(f"{folder}/kuhn.npz", game).strategy == solution.strategy
+    True
     """
 
     game: Game

@@ -43,6 +43,13 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         The game the infosets belong to.
     values : float array, shape (sequences,)
         One number for each sequence; a copy is kept.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> regrets = cfr.CFR(cfr.games.KuhnPoker()).run(10).regrets
+    >>> regrets.player("Q bet"), sorted(regrets["Q bet"]), len(regrets.values_by_sequence)
+    (1, ['call', 'fold'], 26)
     """
 
     def __init__(self, form: Labels, values: Floats):
@@ -149,6 +156,16 @@ class Strategy(InfosetTable):
     ...                         "player 1": {"paper": 0.5, "scissors": 0.5}})
     >>> s["player 1"]
     {'rock': 0.0, 'paper': 0.5, 'scissors': 0.5}
+    >>> s.player("player 1"), round(s.max_difference(cfr.Strategy.uniform(game)), 9)
+    (1, 0.666666667)
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     s.save(f"{folder}/rps.npz")
+    ...     cfr.Strategy.load(f"{folder}/rps.npz", game) == s
+    True
     """
 
     def __init__(self, game: Game, probabilities: Mapping[str, Mapping[Action, float]]):
@@ -159,7 +176,16 @@ class Strategy(InfosetTable):
 
     @classmethod
     def from_vector(cls, form: SequenceForm, sigma: Floats) -> Strategy:
-        """Wrap probabilities that a solver holds, shape (sequences,)."""
+        """Wrap probabilities that a solver holds, shape (sequences,).
+
+        Examples
+        --------
+        >>> import cfrlib as cfr
+        >>> from cfrlib.sequence import sequence_form
+        >>> form = sequence_form(cfr.games.RockPaperScissors())
+        >>> cfr.Strategy.from_vector(form, form.uniform())["player 0"]["paper"].__round__(3)
+        0.333
+        """
         self = cls.__new__(cls)
         InfosetTable.__init__(self, form, sigma)
         return self
@@ -172,6 +198,11 @@ class Strategy(InfosetTable):
 
     def replace(self, changes: Mapping[str, Mapping[Action, float]]) -> Strategy:
         """Return a copy in which the given infosets play differently.
+
+        Raises
+        ------
+        ValueError
+            If an infoset or an action is unknown, or numbers are not probabilities.
 
         Examples
         --------
@@ -225,6 +256,14 @@ class PartialStrategy(InfosetTable):
 
     What :class:`cfrlib.MCCFR` has of a game too large to compile. It reads as a `Strategy`
     does; an infoset that was not met is a KeyError, and stands for the uniform strategy.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> run = cfr.MCCFR(cfr.games.LiarsDice(), sampling="outcome", lazy=True, seed=0).run(100)
+    >>> met = run.average
+    >>> "6" in met, 100 < len(met) < 24_576  # of 24,576 infosets
+    (True, True)
     """
 
 

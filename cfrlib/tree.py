@@ -81,6 +81,14 @@ class Tree:
         Owner of an infoset, its first sequence, and the sequence its player arrives by.
     player_infosets, player_sequences : int arrays, shape (players + 1,)
         Player i owns infosets ``player_infosets[i]:player_infosets[i+1]``; likewise sequences.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> tree = cfr.compile(cfr.games.RockPaperScissors())
+    >>> k = tree.find(("rock", "paper"))
+    >>> tree.history(k), tree.utility[k].tolist()
+    (('rock', 'paper'), [-1.0, 1.0])
     """
 
     game: Game

@@ -2,8 +2,10 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
+import public
 import pytest
 
 import cfrlib
@@ -27,3 +29,27 @@ def test_the_examples_are_found():
     assert sum(counts.values()) >= 50
     for name in ("game", "tree", "strategy", "equilibrium", "regret", "cfr", "games.kuhn"):
         assert counts[f"cfrlib.{name}"] > 0
+
+
+# ---- and there is one for everything public --------------------------------------------------
+
+
+def examples(*things):
+    """Return the code of the examples in these docstrings."""
+    parse = doctest.DocTestParser().get_examples
+    docs = [inspect.cleandoc(thing.__doc__ or "") for thing in things]
+    return [example.source for doc in docs for example in parse(doc)]
+
+
+@pytest.mark.parametrize("name", public.names())
+def test_a_public_name_has_an_example(name):
+    thing = public.resolve(name)
+    assert examples(thing) or not callable(thing)  # data have no docstring of their own
+
+
+@pytest.mark.parametrize(("owner", "method"), public.methods())
+def test_a_method_on_the_page_is_called_in_an_example(owner, method):
+    cls = public.resolve(owner)
+    things = [thing for base in cls.__mro__[:-1] for thing in (base, *vars(base).values())]
+    told = [thing for thing in things if isinstance(getattr(thing, "__doc__", None), str)]
+    assert any(f".{method}(" in source for source in examples(*told))

@@ -345,6 +345,27 @@ class NetworkPlayer:
     ------
     ValueError
         If the networks have another size, or there is not one weight for each.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> from cfrlib.deep import MonteCarloLearner
+    >>> from cfrlib.games.koikoi.simulator import Simulator
+    >>> game = cfr.games.MiniKoiKoi.K8()
+    >>> player = MonteCarloLearner(game, hidden=(16,)).player()  # has learned nothing yet
+    >>> simulator = Simulator(game)
+    >>> player.advise(simulator, simulator.deal(1, seed=0), 0).what
+    'points'
+    >>> cfr.exploitability(game, player.strategy()) > 0.5
+    True
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     player.save(f"{folder}/player.npz")
+    ...     NetworkPlayer.load(f"{folder}/player.npz", game)
+    NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by value
     """
 
     def __init__(

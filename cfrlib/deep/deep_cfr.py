@@ -143,6 +143,19 @@ class DeepCFR(Run):
     >>> run = cfr.deep.DeepCFR(cfr.games.KuhnPoker(), traversals=500, seed=0)
     >>> run.run(30).solution().exploitability < 0.05
     True
+    >>> run.policy()
+    Policy of KuhnPoker(): one of 30 networks for each player
+    >>> run.draw(seed=0).max_difference(run.current) > 0  # another strategy of the run
+    True
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/kuhn.npz")
+    ...     again = cfr.deep.DeepCFR.load(f"{folder}/kuhn.npz", run.game)
+    >>> again.iterations, again.current == run.current
+    (30, True)
     """
 
     def __init__(

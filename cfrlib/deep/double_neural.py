@@ -88,6 +88,15 @@ class DoubleNeural(MCCFR):
     >>> run = cfr.deep.DoubleNeural(cfr.games.KuhnPoker(), batch=500, seed=0)
     >>> run.run(30).solution().exploitability < 0.05
     True
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/kuhn.npz")
+    ...     again = cfr.deep.DoubleNeural.load(f"{folder}/kuhn.npz", run.game)
+    >>> again.iterations, again.current == run.current
+    (30, True)
     """
 
     def __init__(

@@ -28,6 +28,15 @@ class Memory(NamedTuple):
         How many rows were offered. The first min(seen, rows) rows are filled.
     state : uint64 array, shape (LINE,)
         Of the random numbers.
+
+    Examples
+    --------
+    >>> memory = new_memory(rows=100, actions=2, key=np.uint64(0), number=0)
+    >>> rows = waiting_room(rows=250, actions=2)
+    >>> rows.infoset[:], rows.weight[:] = 0, 1.0
+    >>> offer(rows, 250, memory)
+    >>> int(memory.seen[0]), memory.filled
+    (250, 100)
     """
 
     infoset: Ints

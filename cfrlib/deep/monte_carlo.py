@@ -63,6 +63,16 @@ class MonteCarloLearner(SelfPlay):
     >>> run = MonteCarloLearner(MiniKoiKoi.K8(), hidden=(16,), rounds=100, steps=5, batch=64)
     >>> run.run(3, progress=False)
     MonteCarloLearner of MiniKoiKoi.K8(): 3 iterations, 300 rounds, 911 decisions
+    >>> run.player()
+    NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by value
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/run.npz")
+    ...     MonteCarloLearner.load(f"{folder}/run.npz", run.game).iterations
+    3
     """
 
     FORMAT = "cfrlib monte carlo learner 1"

@@ -24,7 +24,25 @@ GATES = {"gru": 3, "lstm": 4}  # the cells, and how many vectors each makes of a
 
 
 class MLP(nnx.Module):
-    """Layers of ReLU. The last one is linear and begins at 0, so a new network answers 0."""
+    """Layers of ReLU. The last one is linear and begins at 0, so a new network answers 0.
+
+    Parameters
+    ----------
+    inputs : int
+        Columns of what it sees, float array, shape (rows, inputs).
+    hidden : sequence of int
+        Widths of the layers.
+    outputs : int
+        Columns of what it answers, shape (rows, outputs).
+    rngs : flax.nnx.Rngs
+        Of the first weights (He et al., 2015).
+
+    Examples
+    --------
+    >>> network = MLP(inputs=3, hidden=(8,), outputs=2, rngs=nnx.Rngs(0))
+    >>> network(jnp.ones((1, 3))).tolist()
+    [[0.0, 0.0]]
+    """
 
     def __init__(self, inputs: int, hidden: Sequence[int], outputs: int, rngs: nnx.Rngs):
         sizes = (inputs, *hidden)
@@ -60,6 +78,20 @@ class Reader(nnx.Module):
         Widths: of the state, then of the layers.
     attention : bool
         After Bahdanau, Cho & Bengio (2015).
+    outputs : int
+        Columns of what it answers, shape (rows, outputs), to words, int array, shape
+        (rows, places), as :func:`spell` returns them.
+    rngs : flax.nnx.Rngs
+        Of the first weights.
+
+    Examples
+    --------
+    >>> network = Reader(5, "gru", hidden=(4, 8), attention=True, outputs=2, rngs=nnx.Rngs(0))
+    >>> words = jnp.array([[1, 4, 0]])  # two words, then none
+    >>> network(words).tolist()
+    [[0.0, 0.0]]
+    >>> network.attention(network.states(words), words).sum(axis=1).tolist()
+    [1.0]
     """
 
     def __init__(
@@ -156,6 +188,15 @@ class Training:
     ------
     ValueError
         If a number is not above 0, a cell is unknown, or attention has nothing to look at.
+
+    Notes
+    -----
+    Adam is that of Kingma & Ba (2015), the cosine that of Loshchilov & Hutter (2017).
+
+    Examples
+    --------
+    >>> Training(hidden=(32,), steps=200)
+    Training(hidden=(32,), steps=200, batch=None, rate=0.005, cell=None, attention=False)
     """
 
     hidden: tuple[int, ...] = (64, 64)

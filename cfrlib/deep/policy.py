@@ -101,6 +101,22 @@ class Policy:
     ------
     ValueError
         If the networks have a cell.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> from cfrlib.deep import DeepCFR, Training
+    >>> game, small = cfr.games.KuhnPoker(), Training((16,), steps=20, batch=64)
+    >>> run = DeepCFR(game, traversals=50, advantage=small, lazy=True, seed=0)
+    >>> policy = run.run(3, progress=False).policy()
+    >>> policy
+    Policy of KuhnPoker(): one of 3 networks for each player
+    >>> policy([game.node((("K", "Q"),))], tickets=[0.5]).shape
+    (1, 2)
+    >>> policy.draw(seed=0)
+    Policy of KuhnPoker(): one network for each player
+    >>> len(policy.strategy())  # infosets
+    12
     """
 
     def __init__(

@@ -110,6 +110,16 @@ class Linear(_Range):
         Shown first; by default `low`.
     label : str, optional
         By default the name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If the steps do not lead from `low` to `high`, or `start` is none of the positions.
+
+    Examples
+    --------
+    >>> Linear(0, 1, step=0.25).positions
+    [0.0, 0.25, 0.5, 0.75, 1.0]
     """
 
     def __init__(
@@ -162,6 +172,11 @@ class Log(_Range):
         Shown first; by default `low`. It must be one of the positions.
     label : str, optional
         By default the name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If the range is empty or begins below 1, or `start` is none of the positions.
 
     Examples
     --------
@@ -220,6 +235,11 @@ class Seed(_Range):
         How many on a page: 0, 1, …, count - 1.
     label : str
         What it is called.
+
+    Examples
+    --------
+    >>> Seed(3).positions
+    [0, 1, 2]
     """
 
     plays = False
@@ -258,6 +278,16 @@ class Choice(Control):
         What there is; the first is shown first.
     label : str
         By default the name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two.
+
+    Examples
+    --------
+    >>> Choice("cfr", "cfr+").positions
+    ['cfr', 'cfr+']
     """
 
     def __init__(self, *options: str, label: str = ""):
@@ -312,6 +342,16 @@ class Mix(Control):
         Shown first; by default the first action for sure.
     label : str
         By default the name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If `start` is none of the positions.
+
+    Examples
+    --------
+    >>> Mix("rock", "paper", parts=2).positions
+    [(0.0, 1.0), (0.5, 0.5), (1.0, 0.0)]
     """
 
     def __init__(
@@ -422,6 +462,20 @@ class Walk(Control):
         The history shown first.
     label : str
         What the way is called.
+
+    Raises
+    ------
+    GameError
+        If the game does not compile.
+    ValueError
+        If `start` is no history of the game.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> way = Walk(cfr.games.RockPaperScissors(), start=("rock",))
+    >>> len(way.positions), way.text(("rock", "paper"))
+    (13, 'rock → paper')
     """
 
     def __init__(self, game: Game, start: tuple[Action, ...] = (), label: str = "so far"):

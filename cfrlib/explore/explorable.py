@@ -42,6 +42,14 @@ class Frame:
     ------
     ValueError
         If there is no figure, alt text or number.
+
+    Examples
+    --------
+    >>> from cfrlib import plot
+    >>> figure = plot.lines({"y": ([0, 1], [0, 2])}, xlabel="x", ylabel="y")
+    >>> frame = Frame(figure, alt="A line that rises to 2.", numbers={"y(1)": 2})
+    >>> "<dd>2</dd>" in frame.html(key="f")
+    True
     """
 
     def __init__(self, *figures: Figure, alt: str, numbers: Mapping[str, Any]):
@@ -119,8 +127,13 @@ class Explorable:
     >>> def draw(a):
     ...     figure = plot.lines({"y": ([0, 1], [0, a])}, xlabel="x", ylabel="y", ylim=(0, 2))
     ...     return explore.Frame(figure, alt=f"A line that rises to {a}", numbers={"y(1)": a})
-    >>> explore.Explorable(draw, caption="A line.", a=explore.Linear(0, 2, step=0.5))
+    >>> line = explore.Explorable(draw, caption="A line.", a=explore.Linear(0, 2, step=0.5))
+    >>> line
     Explorable(a = 0.0 … 2.0, 5 frames)
+    >>> line.start, "rises to 1.25" in line.frame_html(a=1.25)  # between two positions
+    ({'a': 0.0}, True)
+    >>> line.page().count("<input"), type(line.widget()).__name__  # the two faces
+    (1, 'VBox')
     """
 
     def __init__(

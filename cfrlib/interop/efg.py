@@ -67,7 +67,16 @@ Payoffs: TypeAlias = tuple[Fraction, ...]
 
 
 class EfgError(GameError):
-    """A file is not in Gambit's .efg format; the message names line and column."""
+    """A file is not in Gambit's .efg format; the message names line and column.
+
+    Examples
+    --------
+    >>> read_efg("EFG 2 R")
+    Traceback (most recent call last):
+    ...
+    cfrlib.interop.efg.EfgError: text, line 1, column 8: expected the title of the game in
+    quotes, found the end of the file
+    """
 
 
 class GambitGame(Game):

@@ -107,8 +107,9 @@ class Yaku(NamedTuple):
     Examples
     --------
     >>> pair = Yaku("hanami", ("Curtain", "Sake"), 2, 5)
-    >>> pair.worth(Counter(["Sake", "Moon", "Curtain"]))
-    5
+    >>> pile = Counter(["Sake", "Moon", "Curtain"])
+    >>> pair.held(pile), pair.worth(pile)
+    (2, 5)
     """
 
     name: str
@@ -166,6 +167,11 @@ def made(pile: Iterable[str], yaku: Sequence[Yaku] = YAKU) -> dict[str, int]:
         Names of cards.
     yaku : sequence of Yaku
         The rules: the book's, if left out.
+
+    Returns
+    -------
+    dict from str to int
+        In the order of the rules; yaku that another one replaces are left out.
 
     Examples
     --------

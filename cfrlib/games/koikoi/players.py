@@ -402,6 +402,15 @@ def play(
     Returns
     -------
     int array, shape (deals,)
+        Points; the second was paid as much less.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> simulator = Simulator(cfr.games.KoiKoi())
+    >>> paid = play(simulator, GreedyPlayer(), RandomPlayer(), 1_000, seed=0)
+    >>> bool(paid.mean() > 2)
+    True
     """
     if not isinstance(seed, np.random.SeedSequence):
         seed = np.random.SeedSequence(seed)

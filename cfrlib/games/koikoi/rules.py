@@ -49,6 +49,13 @@ class Position(NamedTuple):
         What each player saw first: the own hand and the field.
     heard : str
         What both saw since.
+
+    Examples
+    --------
+    >>> game = MiniKoiKoi.K8()
+    >>> at = game.step(game.root(), "Curtain Curtain / Moon Moon / Sake Sake")
+    >>> at.stage, at.hands, at.field
+    ('play', (('Curtain', 'Curtain'), ('Moon', 'Moon')), ('Sake', 'Sake'))
     """
 
     stage: str
@@ -377,6 +384,9 @@ class MiniKoiKoi(KoiKoi):
     >>> import cfrlib as cfr
     >>> cfr.compile(MiniKoiKoi.K8())
     MiniKoiKoi.K8(): 2 players, zero-sum, 7,663 histories (1,944 terminal), 3,216 infosets
+    >>> games = MiniKoiKoi.K9(), MiniKoiKoi.K10(), MiniKoiKoi.K12()
+    >>> [(len(game.deck), game.hand, game.open) for game in games]
+    [(9, 2, 2), (10, 2, 2), (12, 3, 4)]
     """
 
     def __init__(

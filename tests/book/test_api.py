@@ -1,0 +1,42 @@
+"""The page of the package's names: everything public is there, and says what it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import public
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+HTML = Path(__file__).parents[2] / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def entries() -> dict[str, Tag]:
+    """Return the description of each name on the built page."""
+    page = BeautifulSoup((HTML / "book" / "api.html").read_text("utf-8"), "html.parser")
+    found = {}
+    for head in page.select("dt.sig[id]"):
+        body = head.find_next_sibling("dd")
+        assert isinstance(body, Tag)
+        found[str(head["id"])] = body
+    return found
+
+
+def test_every_public_name_is_on_the_page(entries: dict[str, Tag]) -> None:
+    shown = {id(public.resolve(name)) for name in entries}
+    missing = [name for name in public.names() if id(public.resolve(name)) not in shown]
+    assert not missing, "add them to book/api.md"
+
+
+def test_every_name_is_described(entries: dict[str, Tag]) -> None:
+    assert not [name for name, body in entries.items() if not body.find(["p", "dl"])]
+
+
+def test_docstrings_are_read_as_they_are_meant(entries: dict[str, Tag]) -> None:
+    """Sections, lists of parameters and examples, and none of their marks left over."""
+    solve = entries["cfrlib.solve"]
+    assert solve.select_one("dl.field-list") and solve.select_one(".highlight pre")
+    for name, body in entries.items():
+        words = " ".join(p.get_text() for p in body.select("p, dt"))
+        assert ">>>" not in words and "----" not in words and "`" not in words, name

@@ -1,0 +1,80 @@
+"""The page on what goes wrong shows the messages that the book's own code gives today."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import chromium
+import nbformat
+import pytest
+from notebooks import HOSTED
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "book" / "troubleshooting.md").read_text("utf-8")
+ENTRIES = re.split(r"^\([\w-]+\)=\n## ", PAGE, flags=re.MULTILINE)[1:]
+NEEDS = """
+import sys
+sys.modules["{module}"] = None
+import cfrlib
+try:
+    {code}
+except ModuleNotFoundError as error:
+    print(f"ModuleNotFoundError: {{error}}")
+"""
+
+
+def said(*command: str, **environment: str) -> str:
+    """Return what a command prints, without the mark of a file's line."""
+    calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+    done = subprocess.run(
+        command, cwd=ROOT, env=calm | environment, capture_output=True, text=True
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
+def test_an_entry_says_why_what_to_do_and_whether_it_was_tried(entry: str) -> None:
+    marks = re.findall(r"^\*\*(.*?)\*\*", entry, re.MULTILINE)
+    assert marks in (
+        ["Why.", "What to do.", "Tried"],
+        ["Why.", "What to do.", "Not tried"],
+    )
+
+
+def test_make_refuses_an_old_python(tmp_path: Path) -> None:
+    old = tmp_path / "python3.9"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    answer = said("make", "book", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}")
+    first, second = answer.strip().splitlines()
+    assert first in PAGE
+    assert re.sub(r"\d+: \S+", "", second) in re.sub(r"\d+: \.\S+", "", PAGE)
+
+
+def test_the_tool_finds_no_chromium() -> None:
+    answer = said(sys.executable, "tools/chromium.py", CHROMIUM="/nowhere")
+    assert answer.strip() == chromium.CURE and answer in PAGE
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [("jax", "cfrlib.deep"), ("pyspiel", 'cfrlib.from_open_spiel("kuhn_poker")')],
+)
+def test_a_package_is_missing(module: str, code: str) -> None:
+    program = NEEDS.format(module=module, code=code)
+    assert said(sys.executable, "-c", program, PYTHONPATH=str(ROOT)) in PAGE
+
+
+def test_colab_is_told_where_to_open_a_chapter() -> None:
+    message = re.search(r'assert .*, "(.*)"', HOSTED)
+    assert message and f"AssertionError: {message[1]}" in PAGE
+
+
+def test_a_notebook_shows_this_line_in_place_of_a_slider() -> None:
+    line = re.search(r"^Explorable\(.*\)$", PAGE, re.MULTILINE)
+    nb = nbformat.read(ROOT / "book" / "01_regret_matching.ipynb", as_version=4)
+    assert line and line[0] in str([cell.get("outputs") for cell in nb.cells])

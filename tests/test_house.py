@@ -1,0 +1,98 @@
+"""What stands around the book and the package tells the same story as they do."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import cfrlib
+
+ROOT = Path(__file__).parents[1]
+TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "book/troubleshooting.md")
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+WORKFLOW = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
+STEPS = [step for job in yaml.safe_load(WORKFLOW)["jobs"].values() for step in job["steps"]]
+
+
+def read(name):
+    return (ROOT / name).read_text("utf-8")
+
+
+def code(text):
+    """Return what stands in backticks or is indented as code."""
+    blocks = re.findall(r"^(?: {4}|\t)(.*)$", text, re.MULTILINE)
+    return [*blocks, *re.findall(r"`([^`\n]+)`", text)]
+
+
+# ---- versions --------------------------------------------------------------------------------
+
+
+def test_one_version_everywhere():
+    version = cfrlib.__version__
+    assert tomllib.loads(read("pyproject.toml"))["project"]["version"] == version
+    citation = yaml.safe_load(read("CITATION.cff"))
+    assert citation["version"] == citation["preferred-citation"]["version"] == version
+    assert f"version {version}" in read("README.md")
+    assert f"version {version}" in read("book/index.md")
+    newest = re.search(r"^## \[(.*?)\]", read("CHANGELOG.md"), re.MULTILINE)[1]
+    assert newest in (version, "Unreleased")
+
+
+def test_the_book_has_one_title():
+    title = yaml.safe_load(read("_config.yml"))["title"]
+    assert yaml.safe_load(read("CITATION.cff"))["preferred-citation"]["title"] == title
+
+
+# ---- what the texts name ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_commands_are_there(name):
+    said = {
+        target
+        for line in code(read(name))
+        if line.startswith("make ")
+        for target in line.split("#")[0].split()[1:]
+        if re.fullmatch(r"[a-z-]+", target)
+    }
+    assert said and said <= TARGETS
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_files_are_there(name):
+    kinds = r"(?:[\w.-]+/)+[\w.-]+\.(?:py|json|md|bib|ipynb|txt|toml|yml|html)"
+    said = {path for line in code(read(name)) for path in re.findall(kinds, line)}
+    made_up = re.compile(r"name\.|^\.venv/|^_build/|^path/")
+    assert not [
+        path for path in said if not made_up.search(path) and not (ROOT / path).exists()
+    ]
+
+
+# ---- the workflow ----------------------------------------------------------------------------
+
+
+def test_the_workflow_calls_the_two_commands_of_the_readme():
+    two = re.search(r"## Two commands\n\n(.*?)\n\n", read("README.md"), re.DOTALL)[1]
+    commands = [line.split("#")[0].strip() for line in two.splitlines()]
+    assert commands == ["make book", "make test"]
+    runs = [step["run"] for step in STEPS if "run" in step]
+    assert [run for run in runs if run.startswith("make")] == commands
+
+
+def test_the_workflow_has_no_owner_and_pins_majors():
+    assert not re.search(r"github\.com/\w|github\.io|/gh/\w", WORKFLOW)
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert used and all(re.fullmatch(r"actions/[\w-]+@v\d+", action) for action in used)
+
+
+def test_the_workflow_may_do_no_more_than_it_must():
+    flow = yaml.safe_load(WORKFLOW)
+    assert flow["permissions"] == {}
+    may = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}
+    assert may == {
+        "book": {"contents": "read", "pages": "read"},
+        "publish": {"pages": "write", "id-token": "write"},
+        "binder": {},
+    }
