@@ -27,9 +27,13 @@ INFO = {
 }
 MARGIN = {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}
 READY = "document.fonts.ready.then(() => window.MathJax?.startup?.promise)"
-HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h =>
-  [+h.tagName[1], h.id || h.closest("section").id, [...h.childNodes].filter(
-    n => !n.classList?.contains("headerlink")).map(n => n.textContent).join("").trim()])"""
+# A section may begin at the foot of a leaf and its heading on the next: headings have places
+# of their own.
+HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h => {
+  h.id ||= `${h.closest("section").id}-heading`;
+  return [+h.tagName[1], h.id, [...h.childNodes].filter(
+    n => !n.classList?.contains("headerlink")).map(n => n.textContent).join("").trim()];
+})"""
 TERMS = """[...document.querySelectorAll("dl.glossary dt:not([lang])")].map(term => term.id)"""
 # Chromium keeps the place of an anchor only if some link leads there.
 ANCHORS = """anchors => anchors.forEach(id => {
