@@ -1,8 +1,7 @@
 """Outputs of trained networks are compared loosely, but they are compared."""
 
 import pytest
-
-from tests.learned_numbers import agree
+from learned_numbers import agree
 
 
 @pytest.mark.parametrize(
