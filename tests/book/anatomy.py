@@ -33,7 +33,9 @@ FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
 WORDS = ("alt", "caption")  # what a picture says besides itself
 LONGEST_CELL, WIDEST_LINE = 25, 78
-LONGEST_FOLDED = 50  # code of a figure, which the page shows on demand
+LONGEST_FOLDED = 50  # code of a figure or a solution, which the page shows on demand
+FOLDED = {"hide-input", "hide-cell"}
+CHECK = re.compile(r"""exercises\.check\("([\w.]+)", [\s\S]*\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_500
 UNCOMPARED = "nbval-ignore-output"
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|opt)/\w|[A-Z]:\\\w")
@@ -163,10 +165,50 @@ def exercises(chapter: Chapter) -> Iterator[str]:
             yield f"the solution of {block.title!r} is not hidden by `:class: dropdown`"
 
 
+def number(label: str) -> str:
+    """Return how `exercises.check` calls an exercise: 4.2 for ex-04-2."""
+    return ".".join(part.lstrip("0") for part in label.split("-")[1:])
+
+
+def verdict(cell: Any) -> str:
+    """Return the mark with which the feedback in a cell's output begins, or nothing."""
+    shown = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
+    return next((text[0] for text in shown if text), "")
+
+
+def checks(chapter: Chapter) -> Iterator[str]:
+    """Each exercise has a hint, a cell for the answer, and a solution that is right."""
+    cells = chapter.nb.cells
+    marks = {"answer": "○✗", "solution": "✓"}
+    found: dict[str, list[str]] = {kind: [] for kind in marks}
+    for before, cell in zip(cells, cells[1:], strict=False):
+        for kind in marks.keys() & set(tags(cell)):
+            opening = directives(before.source)
+            asked = "solution" if kind == "solution" else "exercise"
+            labels = {block.options.get("label", block.title) for block in opening}
+            call = CHECK.search(cell.source)
+            if kind == "answer" and not any(block.kind == "hint" for block in opening):
+                yield f"the exercise above {short(cell)} has no `{{hint}}`"
+            if not any(block.kind == asked for block in opening):
+                yield f"the cell {short(cell)} does not follow its `{{{asked}}}`"
+            elif call is None or call[1] not in {number(label) for label in labels}:
+                yield f"the cell {short(cell)} does not end with `exercises.check` of it"
+            else:
+                found[kind].append(call[1])
+            if verdict(cell) not in marks[kind]:
+                yield f"the {kind} {short(cell)} prints {verdict(cell)!r}"
+    for block in directives(chapter.text):
+        if block.kind == "exercise":
+            name = number(block.options.get("label", ""))
+            for kind, there in found.items():
+                if name not in there:
+                    yield f"exercise {name} has no cell with the tag `{kind}` right behind it"
+
+
 def cells(chapter: Chapter) -> Iterator[str]:
     for cell in chapter.code:
         lines = cell.source.split("\n")
-        longest = LONGEST_FOLDED if "hide-input" in tags(cell) else LONGEST_CELL
+        longest = LONGEST_FOLDED if FOLDED & set(tags(cell)) else LONGEST_CELL
         if len(lines) > longest:
             yield f"{len(lines)} lines in the cell {short(cell)}: at most {longest}"
         for line in lines:
@@ -281,6 +323,7 @@ RULES = (
     imports,
     sections,
     exercises,
+    checks,
     cells,
     length,
     figures,

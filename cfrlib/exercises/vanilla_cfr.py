@@ -1,0 +1,253 @@
+"""Chapter 4: counterfactual regret, its two reaches, a solver that matches too early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.cfr import CFR
+from cfrlib.equilibrium import exploitability, solve_lp
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, listed, number
+from cfrlib.game import Chance, Game, History, Node, Terminal
+from cfrlib.regret import regret_matching
+from cfrlib.strategy import Strategy
+
+Sums = dict[str, Any]  # an array for each infoset: the weighted sum of what was played there
+Solver = Callable[[Game, int], Sums]
+
+ROUNDS = 200  # for solvers in plain Python: a second or two
+
+
+class DealtBackward(games.KuhnPoker):
+    """Kuhn poker, its six deals in another order: the same game."""
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        node = super().node(h)
+        if isinstance(node, Chance):
+            return Chance(dict(reversed(list(node.probabilities.items()))))
+        return node
+
+
+def solver(regret: str = "others", plan: str = "own", early: bool = False) -> Solver:
+    """Return the solver of exercise 4.3: its two weights, and whether it matches too early."""
+
+    def solve(game: Game, iterations: int) -> Sums:
+        R: dict[str, Any] = {}
+        S: dict[str, Any] = {}
+        sigma: dict[str, Any] = {}
+
+        def walk(h: History, pi: Any) -> Any:
+            node = game.node(h)
+            if isinstance(node, Terminal):
+                return np.array(node.utilities)
+            if isinstance(node, Chance):
+                outcomes = node.probabilities.items()
+                return sum(f * walk((*h, a), pi * [1, 1, f]) for a, f in outcomes)
+            I, i, k = node.infoset, node.player, len(node.actions)
+            row = sigma.setdefault(I, np.full(k, 1 / k))
+            steps = np.where(np.arange(3) == i, row[:, None], 1)
+            u = np.array(
+                [walk((*h, a), pi * step) for a, step in zip(node.actions, steps, strict=True)]
+            )
+            weight = {"others": np.delete(pi, i).prod(), "own": pi[i]}
+            R[I] = R.get(I, 0) + weight[regret] * (u[:, i] - row @ u[:, i])
+            S[I] = S.get(I, 0) + weight[plan] * row
+            if early:
+                sigma[I] = regret_matching(R[I])
+            return row @ u
+
+        for _ in range(iterations):
+            walk((), np.ones(3))
+            sigma.update({I: regret_matching(r) for I, r in R.items()})
+        return S
+
+    return solve
+
+
+def at_the_queen(weight: float) -> dict[str, dict[str, float]]:
+    """Return values and regrets behind check-bet, if each of two deals counts `weight`."""
+    values = {"fold": 2 * weight * -1.0, "call": weight * (2.0 - 2.0)}
+    mean = sum(values.values()) / 2
+    return {"values": values, "regrets": {a: v - mean for a, v in values.items()}}
+
+
+@cache
+def swapped(regret: str, plan: str) -> float:
+    """Return how exploitable Kuhn poker's solution is with other weights."""
+    game = games.KuhnPoker()
+    sums = solver(regret, plan)(game, 1_000)
+    rows = Strategy.uniform(game).items()
+    return exploitability(
+        game, {I: dict(zip(row, sums[I] / sums[I].sum(), strict=True)) for I, row in rows}
+    )
+
+
+def both_orders(solve: Any) -> dict[str, dict[str, float]]:
+    """Return what a solver finds in both orders of the deals: how often the jack bets, ..."""
+    if not callable(solve):
+        raise Unreadable("yours is no function")
+    found: dict[str, dict[str, float]] = {}
+    for name, game in (("as dealt", games.KuhnPoker()), ("backward", DealtBackward())):
+        sums = solve(game, ROUNDS)
+        if not isinstance(sums, Mapping):
+            raise Unreadable("yours does not return S")
+        rows = {I: listed(sums[I], 2) for I in ("J", "K", "Q check-bet", "Q bet")}
+        found[name] = {I: number(row[1]) / sum(map(number, row)) for I, row in rows.items()}
+    return found
+
+
+def four_cards(bluff: str = "T") -> dict[str, object]:
+    """Return the value of Kuhn poker with four cards, and a card said to open as a bluff."""
+    return {"value": solve_lp(games.KuhnPoker(cards=4)).value, "bluff": bluff}
+
+
+def alpha(update: str) -> float:
+    """Return how often the jack opens with a bet, on average over 100,000 iterations."""
+    run = CFR(games.KuhnPoker(), update=update).run(100_000)
+    return run.average["J"]["bet"]
+
+
+EXERCISES = (
+    Exercise(
+        "4.1",
+        "By hand",
+        "a dictionary with 'values' and 'regrets', each a dictionary with 'fold' and 'call'",
+        lambda: at_the_queen(1 / 12),
+        (
+            Mistake(
+                lambda: at_the_queen(1 / 2),
+                "You took the mean over the two hidden cards. That is what the queen expects "
+                "once she is here; a counterfactual value also counts how likely the deal and "
+                "the other player's bet make each history.",
+            ),
+            Mistake(
+                lambda: at_the_queen(1 / 6),
+                "You counted the deal and left out that player 1 bets only half of the time: "
+                "the weight is everyone's reach but your own.",
+            ),
+            Mistake(
+                lambda: at_the_queen(1 / 24),
+                "You multiplied by your own reach as well, your check at the start. Left out, "
+                "it makes the value counterfactual: as if you had played to get here.",
+            ),
+            Mistake(
+                lambda: at_the_queen(1 / 12) | {"regrets": at_the_queen(1 / 12)["values"]},
+                "The values are right. A regret is what an action is worth *more* than your "
+                "present mix of both.",
+            ),
+        ),
+        tolerance=1e-4,
+        points=2,
+        takeaway="Chance and the other player weigh the deals; your own check does not count.",
+        advice="Two deals, a payoff for each, and one weight: chance times player 1's bet.",
+    ),
+    Exercise(
+        "4.2",
+        "Which reach?",
+        "a dictionary with the exploitability after 1,000 iterations, 'line 6' and 'line 7' "
+        "swapped, and under 'hides' the line whose mistake does not show",
+        lambda: {
+            "line 6": swapped("own", "own"),
+            "line 7": swapped("others", "others"),
+            "hides": "line 7",
+        },
+        (
+            Mistake(
+                lambda: {
+                    "line 6": swapped("own", "others"),
+                    "line 7": swapped("own", "others"),
+                    "hides": "line 7",
+                },
+                "That is both at once. Swap one, measure, put it back, swap the other.",
+            ),
+            Mistake(
+                lambda: {
+                    "line 6": swapped("others", "others"),
+                    "line 7": swapped("own", "own"),
+                    "hides": "line 6",
+                },
+                "You have them the wrong way round: line 6 adds to R, line 7 to S.",
+            ),
+            Mistake(
+                lambda: {
+                    "line 6": 2 * swapped("own", "own"),
+                    "line 7": 2 * swapped("others", "others"),
+                    "hides": "line 7",
+                },
+                "This is NashConv, the sum of what both players could gain; exploitability is "
+                "their mean.",
+            ),
+        ),
+        points=2,
+        takeaway="A mistake in the regrets shows; one in the average can hide on Kuhn poker.",
+        advice="The page's `source.replace(...)`, `exec` and `solve(1_000, ...)` do it.",
+    ),
+    Exercise(
+        "4.3",
+        "Find the planted bug",
+        "a function of a game and a number of iterations that returns S, as `friend` does",
+        lambda: solver(),
+        (
+            Mistake(
+                lambda: solver(early=True),
+                "The order of the deals still changes the result.",
+            ),
+            Mistake(
+                lambda: solver(regret="own"),
+                "The order of the deals does not matter any more, but now regrets are weighted "
+                "by the own reach; that line was right.",
+            ),
+            Mistake(
+                lambda: solver(plan="others"),
+                "The order of the deals does not matter any more, but now the average is "
+                "weighted by the others' reach; that line was right.",
+            ),
+        ),
+        see=both_orders,
+        points=3,
+        takeaway="All histories of an iteration are played by one and the same strategy.",
+        advice="It runs, and it still is not vanilla CFR with simultaneous updates.",
+    ),
+    Exercise(
+        "4.4",
+        "Four cards",
+        "a dictionary with 'value' and under 'bluff' the card that opens with a bluff",
+        four_cards,
+        (
+            Mistake(
+                lambda: four_cards("J"),
+                "With three cards it was the jack, because it was the lowest. Print the "
+                "probability of a bet for each of the four.",
+            ),
+            Mistake(
+                lambda: four_cards("K"),
+                "The king bets for value: it wants to be called. A bluff hopes for a fold.",
+            ),
+            Mistake(
+                lambda: {"value": solve_lp(games.KuhnPoker()).value, "bluff": "T"},
+                "This is the value of the game with three cards.",
+            ),
+        ),
+        takeaway="The lowest card bluffs: it has nothing to win by being called.",
+        advice="`cfr.solve_lp(cfr.games.KuhnPoker(cards=4))` has the value.",
+    ),
+    Exercise(
+        "4.5",
+        "Open: does the path choose α?",
+        "α of the average after 100,000 iterations with alternating updates",
+        lambda: alpha("alternating"),
+        (
+            Mistake(
+                lambda: alpha("simultaneous"),
+                "That is α of simultaneous updates. Alternating ones end elsewhere.",
+            ),
+        ),
+        takeaway="So much can be checked; whether α settles, and where, is open.",
+        advice="`cfr.CFR(game, update='alternating').run(100_000).average['J']`.",
+    ),
+)
