@@ -1,4 +1,4 @@
-"""Exercises that grade themselves: what they accept, what they say, what they keep to themselves.
+"""Exercises that grade themselves: what they accept, say, and keep to themselves.
 
 Every exercise is tried with its solution, with each of its mistakes, and unanswered.
 """

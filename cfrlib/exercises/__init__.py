@@ -13,7 +13,24 @@ __all__ = ["Exercise", "Feedback", "Mistake", "check", "find"]
 
 # the number of an exercise begins with its chapter, or with the name of an appendix
 PAGES = {
+    "1": "regret_matching",
+    "2": "hidden_cards",
+    "3": "equilibrium",
     "4": "vanilla_cfr",
+    "5": "cfr_plus",
+    "6": "discounting",
+    "7": "monte_carlo",
+    "8": "robust_sampling",
+    "9": "online_search",
+    "10": "deep_cfr",
+    "11": "double_neural",
+    "12": "coyote",
+    "13": "koi_koi",
+    "14": "learning_koi_koi",
+    "sub": "subgames",
+    "own": "your_own_game",
+    "errata": "errata",
+    "classic": "classics",
 }
 
 

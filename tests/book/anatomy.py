@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,7 @@ def checks(chapter: Chapter) -> Iterator[str]:
     cells = chapter.nb.cells
     marks = {"answer": "○✗", "solution": "✓"}
     found: dict[str, list[str]] = {kind: [] for kind in marks}
-    for before, cell in zip(cells, cells[1:], strict=False):
+    for before, cell in pairwise(cells):
         for kind in marks.keys() & set(tags(cell)):
             opening = directives(before.source)
             asked = "solution" if kind == "solution" else "exercise"

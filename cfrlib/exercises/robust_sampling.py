@@ -1,0 +1,5 @@
+"""Exercises."""
+
+from cfrlib.exercises.grading import Exercise
+
+EXERCISES: tuple[Exercise, ...] = ()
