@@ -14,6 +14,7 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
+    in_step,
     listed,
     look_for_gaps,
     number,
@@ -60,20 +61,18 @@ def row(answer: Any) -> list[float]:
     return plays
 
 
-def both_gains(answer: Any) -> dict[str, list[float]]:
+def both_gains(answer: Any) -> dict[object, list[float]]:
     """Return the gains of both players for each of the two profiles asked for."""
-    if not isinstance(answer, Mapping) or set(answer) != {"sum", "mean"}:
-        raise Unreadable("yours is no dictionary with 'sum' and 'mean'")
     u = RockPaperScissors().row_payoffs
     found = {}
-    for name, profile in answer.items():
+    for name, profile, _ in in_step(answer, {"sum": None, "mean": None}):
         x, y = map(np.array, map(row, listed(profile, 2)))
         value = x @ u @ y
         found[name] = [float((u @ y).max() - value), float(value - (x @ u).min())]
     return found
 
 
-def fits(seen: dict[str, list[float]]) -> bool:
+def fits(seen: dict[object, list[float]]) -> bool:
     """Say whether the first profile has one gain only, and the second two equal ones."""
     one, other = sorted(seen["sum"])
     same = seen["mean"]
@@ -249,7 +248,7 @@ EXERCISES = (
         points=2,
         takeaway="One gain only: ε is the sum. Two equal gains: ε is the mean.",
         advice="For each player: what the best action would earn against the other's strategy, "
-        "minus what is earned now.",
+        "minus what is earned now. Write down these two gains for each of your profiles.",
     ),
     Exercise(
         "3.3",

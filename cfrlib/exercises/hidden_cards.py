@@ -191,11 +191,12 @@ def cost(groups: frozenset[str]) -> float:
 def grouped(answer: Any) -> dict[str, object]:
     """Return a reader's groups, and what they cost."""
     deck = KuhnPoker(cards=5).deck
+    if isinstance(answer, str) or len(answer) != 3:
+        raise Unreadable(f"{answer!r} is no list of three")
+    held = sorted(str(card) for group in answer for card in group)
+    if held != sorted(deck) or not all(answer):
+        raise Unreadable(f"in yours not every card of {', '.join(deck)} is in one group")
     groups = frozenset("".join(sorted(map(str, group), key=deck.index)) for group in answer)
-    if sorted("".join(groups)) != sorted(deck) or "" in groups:
-        raise Unreadable(f"in yours not every card of {', '.join(deck)} has one group")
-    if len(groups) != 3:
-        raise Unreadable(f"yours are {len(groups)} groups")
     return {"groups": set(groups), "cost": cost(groups)}
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from cfrlib.equilibrium import solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, listed, look_for_gaps
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    in_step,
+    listed,
+    look_for_gaps,
+    words,
+)
 from cfrlib.games import RockPaperScissors
 from cfrlib.regret import regret_matching
 
@@ -43,6 +51,15 @@ def against(opponent: Any) -> dict[str, object]:
     """Return a best response to a mixture, and what it earns."""
     earns = PAYOFF @ np.array(opponent)
     return {"best": NAMES[int(earns.argmax())], "earns": float(earns.max())}
+
+
+def habit(answer: Any) -> dict[object, Any]:
+    """Return a reader's best response, and what it earns if it is one."""
+    right = against((0.2, 0.2, 0.6))
+    given = {key: value for key, value, _ in in_step(answer, right)}
+    if words(given["best"]) not in NAMES:
+        raise Unreadable(f"{given['best']!r} is not one of {', '.join(NAMES)}")
+    return given if words(given["best"]) == right["best"] else given | {"earns": 0}
 
 
 def equilibrium(n: float) -> dict[str, float]:
@@ -178,7 +195,13 @@ EXERCISES = (
                 "The regrets are right. But regret matching does not put everything on the "
                 "largest one; it shares, in proportion to the regrets.",
             ),
+            Mistake(
+                lambda: looking_back(lost_to_paper(), lost_to_paper()),
+                "The regrets are right, and the next strategy has their proportions. But it "
+                "is made of probabilities, so divide by the sum of the regrets.",
+            ),
         ),
+        tolerance=1e-2,
         takeaway="What would have won is regretted most, so it is played most; the draw has "
         "its share, too.",
         advice="One line of the table of payoffs, minus what you earned; then divide by the "
@@ -197,16 +220,17 @@ EXERCISES = (
                 "those it wins.",
             ),
             Mistake(
-                lambda: {"best": "scissors", "earns": float(PAYOFF[2] @ [0.2, 0.2, 0.6])},
+                lambda: {"best": "scissors", "earns": 0},
                 "Scissors is what *they* play most, and against itself it only draws. Look for "
                 "what beats it.",
             ),
             Mistake(
-                lambda: {"best": "paper", "earns": float(PAYOFF[1] @ [0.2, 0.2, 0.6])},
+                lambda: {"best": "paper", "earns": 0},
                 "This is the worst answer of the three: their scissors cut it. The row with "
                 "the largest number is wanted.",
             ),
         ),
+        see=habit,
         takeaway="Weigh each of the friend's actions by how often it comes, losses included.",
         advice="For each of your actions: payoff times probability, added up over the three "
         "things your friend may do.",
