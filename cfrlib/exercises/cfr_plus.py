@@ -350,8 +350,8 @@ EXERCISES = (
         ),
         tolerance=5e-3,
         points=2,
-        takeaway="On Kuhn poker. Why, which is better on your game, and what a coin toss does, "
-        "is open.",
+        takeaway="So much for Kuhn poker. Why, which order is better on your game, and what a "
+        "coin toss does, is open.",
         advice="Kuhn poker, CFR+, a new run or a pause at each of 100, 200, ..., 1,000.",
     ),
 )
