@@ -136,7 +136,7 @@ def solver(discount: str = "once") -> Solver:
         ``"once"``: each table after its player's traversal, which is right; ``"early"``:
         after each history; ``"twice"``: all tables after each traversal; ``"before"``: what
         is stored, then the new regrets are added; ``"today"``: once, by the sign of the new
-        regret.
+        regret; ``"never"``.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -171,7 +171,9 @@ def solver(discount: str = "once") -> Solver:
         def take_up(t: int) -> None:
             for I, new in r.items():
                 old = R.get(I, 0 * new)
-                if discount == "before":
+                if discount == "never":
+                    R[I] = old + new
+                elif discount == "before":
                     R[I] = faded(old, old, t, dcfr) + new
                 else:
                     sign = new if discount == "today" else old + new
@@ -306,6 +308,11 @@ EXERCISES = (
                 "The order of the deals does not matter any more, but now each table is "
                 "discounted twice in an iteration, after its owner's turn and after the "
                 "other's.",
+            ),
+            Mistake(
+                lambda: solver("never"),
+                "The order of the deals does not matter any more, but now nothing is discounted "
+                "at all. The line was right; only its place was not.",
             ),
             Mistake(
                 lambda: solver("before"),
