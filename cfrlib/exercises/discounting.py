@@ -311,8 +311,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: solver("never"),
-                "The order of the deals does not matter any more, but now nothing is discounted "
-                "at all. The line was right; only its place was not.",
+                "The order of the deals does not matter any more, but now nothing is "
+                "discounted at all. The line was right; only its place was not.",
             ),
             Mistake(
                 lambda: solver("before"),
