@@ -198,6 +198,11 @@ def checks(chapter: Chapter) -> Iterator[str]:
                 found[kind].append(call[1])
             if verdict(cell) not in marks[kind]:
                 yield f"the {kind} {short(cell)} prints {verdict(cell)!r}"
+    if chapter.name in (*ALGORITHM, "12_coyote", "14_learning_koi_koi") and not any(
+        "answer" in tags(cell) and verdict(cell) == "✗" and re.search(r"\bdef ", cell.source)
+        for cell in chapter.code
+    ):
+        yield "no exercise has a planted bug: a function that is wrong as it stands"
     for block in directives(chapter.text):
         if block.kind == "exercise":
             name = number(block.options.get("label", ""))
