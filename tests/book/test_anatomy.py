@@ -100,7 +100,7 @@ BAD = [
     ("checks", swap(ANSWER, "exercises.check", "print")),
     ("checks", tag(ANSWER)),
     ("checks", tag(WORKED, "hide-cell")),
-    ("checks", swap(ANSWER + 4, "def match(regret):", "match = lambda regret: (")),
+    ("checks", swap(ANSWER + 4, "def match(regret):\n    return", "match = lambda regret:")),
     ("checks", feedback(ANSWER, "✓")),
     ("checks", feedback(WORKED, "✗")),
     ("cells", append(CODE, "\n" * 24 + "7")),
