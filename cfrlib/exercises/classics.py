@@ -194,14 +194,14 @@ class Kuhn(Game):
 
     Parameters
     ----------
-    peek : bool
-        Whether labels show both cards.
+    sees : str
+        Which cards a label shows: ``"own"``, ``"both"`` or ``"none"``.
     folding, called : int
         What a fold costs, and a bet that was called.
     """
 
-    def __init__(self, peek: bool = False, folding: int = 1, called: int = 2):
-        self.peek, self.folding, self.called = peek, folding, called
+    def __init__(self, sees: str = "own", folding: int = 1, called: int = 2):
+        self.sees, self.folding, self.called = sees, folding, called
 
     def node(self, h: History) -> Node:
         """Say what the history `h` is."""
@@ -216,7 +216,7 @@ class Kuhn(Game):
             if moves == ("pass", "pass"):
                 gain = higher
             return Terminal((gain, -gain) if i == 0 else (-gain, gain))
-        seen = "".join(cards if self.peek else cards[i])
+        seen = {"own": cards[i], "both": "".join(cards), "none": "?"}[self.sees]
         return Decision(i, f"{i} {seen} {' '.join(moves)}", ("pass", "bet"))
 
 
@@ -283,7 +283,7 @@ def kuhn_seen(answer: object) -> dict[str, object]:
 
 
 KUHN = Kuhn()
-PEEKING, COSTLY, CHEAP = Kuhn(peek=True), Kuhn(folding=2), Kuhn(called=1)
+PEEKING, BLIND, COSTLY, CHEAP = Kuhn("both"), Kuhn("none"), Kuhn(folding=2), Kuhn(called=1)
 
 # ---- 3: Dudo ---------------------------------------------------------------------------------
 
@@ -632,6 +632,11 @@ EXERCISES = (
                 lambda: kuhn_answer(PEEKING),
                 "There are too many infosets: somebody sees a card of the other player. A "
                 "label holds the own card and the moves.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(BLIND),
+                "There are too few infosets: the card is missing in the labels, so that nobody "
+                "looks at it.",
             ),
             Mistake(
                 lambda: kuhn_answer(COSTLY),
