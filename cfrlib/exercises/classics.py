@@ -267,15 +267,17 @@ def kuhn_seen(answer: object) -> dict[str, object]:
     """Return the size of a game, what it is worth, and how good its strategy is."""
     game, strategy = part(answer, "game"), part(answer, "strategy")
     tree = sound(game)
-    size = [tree.num_histories, tree.num_terminals, tree.num_infosets]
-    worth = [float(expected_utility(game, Strategy.uniform(game))[0]), solve_lp(game).value]
+    value = solve_lp(game).value
     good = quality(game, strategy, KUHN_BAR)
     opens = openings(game, strategy)
     family = len(opens) == 3 and abs(opens[2] - 3 * opens[0]) < 0.1 and opens[1] < 0.05
-    known = good == "solved" and abs(worth[1] - solve_lp(games.KuhnPoker()).value) < 1e-6
+    known = good == "solved" and abs(value - solve_lp(games.KuhnPoker()).value) < 1e-6
     return {
-        "histories, ends, infosets": size,
-        "values": worth,
+        "histories": tree.num_histories,
+        "ends": tree.num_terminals,
+        "infosets": tree.num_infosets,
+        "uniform play": float(expected_utility(game, Strategy.uniform(game))[0]),
+        "value": value,
         "strategy": good,
         "family": not known or family,  # of another game, or a poor strategy, not asked
         "alpha": number(part(answer, "alpha")) - opens[0],
@@ -387,7 +389,7 @@ def dudo_seen(answer: object) -> dict[str, object]:
     value = float(expected_utility(game, strategy)[0])
     return {
         "histories with 3 and 4 faces": [tree.num_histories for tree in small],
-        "their values": values,
+        "values with 3 and 4 faces": values,
         "histories": tree.num_histories,
         "infosets": number(part(answer, "infosets")) - tree.num_infosets,
         "value": bool(abs(claimed - value) < DUDO_BAR),
@@ -540,7 +542,7 @@ def in_kuhn(merge: tuple[tuple[str, str], ...]) -> tuple[float, Outcome]:
 def in_rain(factor: float) -> str:
     """Say whether the regret of a player who forgets the weather goes on falling."""
     if not 0.5 <= abs(factor) <= 10:
-        raise Unreadable(f"a factor of {factor:g} is not between 1/2 and 10, but for its sign")
+        raise Unreadable(f"a factor of {factor:g} is not between 1/2 and 10 in size")
     early, late = (
         Merged(Weather(factor), FORGET_WEATHER).run(iterations).regret
         for iterations in (MERGED // 4, MERGED)
