@@ -1,10 +1,11 @@
 """What one student needs: seconds and memory of every page, of its assignment, of JupyterLab.
 
-Runs every notebook of the book in a kernel of its own, as a reader does with "Run all cells", then
-the assignment made of its exercises with the solutions in it, which is the work of grading one
-submission. Memory is the most that the kernel ever had resident (`VmHWM`), and that of its child
-processes. JupyterLab's own is taken after it has sent its page and one notebook. Prints a table and
-writes benchmarks/teaching.json, from which the page "For teachers" is made. Linux only.
+Runs every notebook of the book in a kernel of its own, as a reader does with "Run all cells",
+then the assignment made of its exercises with the solutions in it, which is the work of grading
+one submission. Memory is the most that the kernel ever had resident (`VmHWM`), and that of its
+child processes. JupyterLab's own is taken after it has sent its page and one notebook. Prints a
+table and writes benchmarks/teaching.json, from which the page "For teachers" is made. Linux
+only.
 
     python benchmarks/teaching.py [05_cfr_plus ...]    only these, the others stay as they are
 """

@@ -30,8 +30,8 @@ BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 HEAD = """\
 # {title}
 
-{count} exercises, {points} points in all. They belong to the page of the book with this title, \
-`book/{name}.ipynb`: read that first.
+{count} exercises, {points} points in all. They belong to the page of the book with this \
+title: read `book/{name}.ipynb` first.
 
 Write where `...` stands, or repair the code you are given. Run your cell, then the one below \
 that begins with `points`: it says whether the answer is right, and if not, what may have gone \
@@ -39,10 +39,9 @@ wrong. You may try as often as you like. Cells of code that are not yours are pu
 they were before your work is graded.
 """
 
-# What the cells that give points call. Three things are nbgrader's: it takes all points away for
-# anything on stderr, be it a progress bar; it takes a number that a cell ends with for partial
-# credit; and it tells in an environment variable that it is grading. Then an answer counts only
-# once, so that one exercise's is not taken for the next one's whose cell failed.
+# What the cells that give points call. nbgrader takes all points away for anything on stderr,
+# be it a progress bar, and tells in an environment variable that it is grading. Then an answer
+# counts only once, so that it is not taken for that of the next exercise if its cell failed.
 POINTS = '''\
 import contextlib
 import io
@@ -145,7 +144,9 @@ def page_title(path: Path) -> str:
     source = nbformat.read(path, as_version=4).cells[0].source
     title = re.search(r"^# (.+)$", source, re.MULTILINE)
     number = re.match(r"\d+", path.stem)
-    return (f"Chapter {int(number[0])}: " if number else "") + (title[1] if title else path.stem)
+    return (f"Chapter {int(number[0])}: " if number else "") + (
+        title[1] if title else path.stem
+    )
 
 
 def pages() -> list[Path]:
@@ -159,7 +160,7 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-# ---- Markdown for any notebook ----------------------------------------------------------------
+# ---- Markdown for any notebook ---------------------------------------------------------------
 
 
 def plain(text: str, titles: dict[str, str]) -> str:
@@ -168,7 +169,8 @@ def plain(text: str, titles: dict[str, str]) -> str:
     An exercise and its hint, {doc}, {cite}, {term}, {eq}, and colored words are known; another
     directive becomes its title and text.
     """
-    lines, closers = [], []
+    lines: list[str] = []
+    closers: list[tuple[str, list[str]]] = []
     for line in text.split("\n"):
         opens = re.match(r"^(`{3,}|:{3,})\{([\w:-]+)\}\s*(.*)$", line)
         if closers and line.strip() == closers[-1][0]:
@@ -176,7 +178,9 @@ def plain(text: str, titles: dict[str, str]) -> str:
         elif opens:
             fence, kind, title = opens.groups()
             hidden = kind == "hint"
-            lines += ["<details><summary>Hint</summary>", ""] if hidden else heading(kind, title)
+            lines += (
+                ["<details><summary>Hint</summary>", ""] if hidden else heading(kind, title)
+            )
             closers.append((fence, ["", "</details>"] if hidden else []))
         elif not (closers and re.match(r"^:[\w-]+:", line)):  # an option
             lines.append(line)
@@ -223,12 +227,17 @@ def authors(key: str) -> str:
     return f"{first}{' and others' if len(names) > 1 else ''}, {fields.get('year', 'n.d.')}"
 
 
-# ---- writing an assignment --------------------------------------------------------------------
+# ---- writing an assignment -------------------------------------------------------------------
 
 
 def graded(cell: Any, grade_id: str, **options: Any) -> Any:
     """Return a cell with what nbgrader wants to know about it."""
-    settings = {"grade": False, "solution": False, "locked": True, "task": False}
+    settings: dict[str, Any] = {
+        "grade": False,
+        "solution": False,
+        "locked": True,
+        "task": False,
+    }
     settings |= {"grade_id": grade_id, "schema_version": 3, **options}
     cell.id, cell.metadata["nbgrader"] = grade_id, settings
     return cell
@@ -238,7 +247,8 @@ def cells_of(task: Task) -> list[Any]:
     """Return the three cells of an exercise: text, answer, points."""
     exercise, base = exercises.find(task.number), "ex-" + task.number.replace(".", "-")
     worth = f"{exercise.points} point{'s' if exercise.points > 1 else ''}"
-    text = re.sub(r"^\*\*(.*)\*\*", rf"## {task.number} · {exercise.title} ({worth})", task.text)
+    head = f"## {task.number} · {exercise.title} ({worth})"
+    text = re.sub(r"^\*\*.*\*\*", lambda _: head, task.text)
     why = re.sub(r"\b([Tt]he cells?) below\b", r"\1's code", task.reason)
     lines = [textwrap.wrap(part, 76) or [""] for part in why.split("\n")]
     why = "\n".join(f"# {line}".rstrip() for part in lines for line in part)

@@ -1,12 +1,12 @@
-"""Make a course for nbgrader from the book's exercises, and grade invented students: `make classroom`.
+"""Make a course for nbgrader from the book's exercises, and grade invented students.
 
     python tools/classroom.py                        all pages, and the demonstration
     python tools/classroom.py --course ~/cfr 04_vanilla_cfr 05_cfr_plus
 
-The course, below `_build/classroom/course` unless said otherwise, has for every page an assignment
-in `source/`, the same without solutions in `release/`, and run with them in `solutions/`. What is
-already there of students, `submitted/`, `autograded/`, `gradebook.db`, stays. The demonstration has
-a course of its own, `_build/classroom/demo`, made anew each time.
+The course, `_build/classroom/course` unless said otherwise, has an assignment for every page in
+`source/`, the same without solutions in `release/`, and run with them in `solutions/`. What is
+there of students, `submitted/`, `autograded/`, `gradebook.db`, stays. The demonstration has a
+course of its own, `_build/classroom/demo`, made anew each time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -64,7 +64,7 @@ class Student:
         """Return a released assignment with this student's answers."""
         solved = nbformat.from_dict(release)
         checks = [c.source for c in source.cells if is_grade(c)]
-        answers = [n for n, c in enumerate(source.cells) if is_solution(c) and c.cell_type == "code"]
+        answers = [n for n, c in enumerate(source.cells) if is_solution(c)]
         for n, check in zip(answers, checks, strict=True):
             _, number, _, name, _ = check.split('"')
             code = self.answers(number, name, source.cells[n].source)
@@ -89,7 +89,7 @@ def succeed(result: dict[str, Any], what: str) -> None:
         raise RuntimeError(f"{what}\n{result.get('log', '')}\n{result.get('error', '')}")
 
 
-def prepare(course: Path, paths: Iterable[Path]) -> NbGraderAPI:
+def prepare(course: Path, paths: Iterable[Path]) -> None:
     """Write the sources of assignments and generate what students get."""
     course.mkdir(parents=True, exist_ok=True)
     for name in OURS:
@@ -108,7 +108,6 @@ def prepare(course: Path, paths: Iterable[Path]) -> NbGraderAPI:
         succeed(api.generate_assignment(name), f"{name}: no release")
         worth = [c.metadata.nbgrader.points for c in nb.cells if is_grade(c)]
         print(f"released  {name}: {len(worth)} exercises, {sum(worth)} points", flush=True)
-    return api
 
 
 def solution(course: Path, name: str) -> str:
@@ -193,8 +192,11 @@ def submit(course: Path, name: str, student: Student) -> None:
     nbformat.write(nb, folder / f"{name}.ipynb")
 
 
-def grade(api: NbGraderAPI, name: str, student: str) -> dict[str, float] | None:
-    """Grade a submission and write its feedback; return points by exercise, None if it failed."""
+def grade(
+    course: Path, name: str, student: str, **options: dict[str, Any]
+) -> dict[str, float] | None:
+    """Grade a submission, write its feedback; return points by exercise, None if it failed."""
+    api = api_of(course, **options)
     if not api.autograde(name, student)["success"]:
         return None
     succeed(api.generate_feedback(name, student), f"{name}: no feedback for {student}")
@@ -202,6 +204,19 @@ def grade(api: NbGraderAPI, name: str, student: str) -> dict[str, float] | None:
         submission = book.find_submission(name, student)
         grades = [grade for nb in submission.notebooks for grade in nb.grades]
         return {number_of(grade.name): grade.score for grade in grades}
+
+
+def grade_all(
+    course: Path, name: str, students: Sequence[Student], **options: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, float] | None]]:
+    """Hand in and grade what students answer, two of them at a time."""
+    for student in students:
+        submit(course, name, student)
+    names = [student.name for student in students]
+    with ProcessPoolExecutor(max_workers=2) as pool:
+        yield from zip(
+            names, pool.map(partial(grade, course, name, **options), names), strict=True
+        )
 
 
 def number_of(grade_id: str) -> str:
@@ -219,15 +234,13 @@ def worth(name: str, course: Path) -> dict[str, float]:
 def demonstrate(course: Path, path: Path) -> None:
     """Grade the invented students on one assignment; write the grades, print a table."""
     shutil.rmtree(course, ignore_errors=True)
-    api, name = prepare(course, [path]), path.stem
-    most = worth(name, course)
+    prepare(course, [path])
+    most = worth(path.stem, course)
     rows: list[list[object]] = []
-    for student in class_of(list(most)[1]):
-        submit(course, name, student)
-        print(f"grading   {student.name} ...", flush=True)
-        scores = grade(api, name, student.name)
+    for student, scores in grade_all(course, path.stem, class_of(list(most)[1])):
+        print(f"graded    {student}", flush=True)
         earned = [scores[n] for n in most] if scores else ["by hand"] * len(most)
-        rows.append([student.name, *earned, sum(scores.values()) if scores else "by hand"])
+        rows.append([student, *earned, sum(scores.values()) if scores else "by hand"])
     head = ["student", *most, "all"]
     rows.append(["possible", *map(float, most.values()), float(sum(most.values()))])
     with (course / "grades.csv").open("w", newline="", encoding="utf-8") as file:
@@ -247,7 +260,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--course", type=Path, default=BUILD / "course", help="its folder")
     parser.add_argument("--no-demo", action="store_true", help="grade nobody")
-    parser.add_argument("names", nargs="*", help="pages, as 04_vanilla_cfr; all if none is named")
+    parser.add_argument(
+        "names", nargs="*", help="pages, as 04_vanilla_cfr; all if none is named"
+    )
     options = parser.parse_args(arguments)
     there = {path.stem: path for path in pages()}
     names = options.names or list(there)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from contained import Contained
+from contained import Contained, can_build_walls
+from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -20,7 +21,6 @@ from nbgrader.preprocessors import (
     LockCells,
     SaveAutoGrades,
 )
-from nbconvert.preprocessors import ClearMetadataPreprocessor
 
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "cfr"
@@ -28,7 +28,7 @@ c.CourseDirectory.solution_directory = "solutions"
 
 # what a released cell has in place of the solution
 c.ClearSolutions.code_stub = {
-    "python": "# Fill in what stands above, change it, or write your own; then run the next cell."
+    "python": "# Fill in, change or replace what stands above; then run the next cell."
 }
 
 # Nbgrader's own steps, but cells run contained; contained.py says in what way.
@@ -49,3 +49,4 @@ c.GenerateSolution.preprocessors = [
 ]
 c.Execute.timeout = 60  # seconds for a cell of a student; the slowest solution takes far less
 c.Contained.memory = 4  # GiB
+c.Contained.walls = can_build_walls()  # with bubblewrap: no network, nothing else to write to
