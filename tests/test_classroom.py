@@ -1,14 +1,17 @@
 """Assignments made of the pages' exercises, and nbgrader grading invented students."""
 
+import json
 import os
 import re
 import shutil
+import socket
 import sys
 from functools import partial
 from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import is_grade, is_locked, is_solution
 
@@ -142,6 +145,26 @@ def test_the_setup_checks_and_forgets(monkeypatch):
             space["points"]("4.1", "answer")
 
 
+# ---- what one student needs ------------------------------------------------------------------
+
+
+def test_the_values_are_those_of_the_measurements():
+    """JupyterLab and the hungriest chapter are guaranteed, and a second one is allowed."""
+    told = json.loads((ROOT / "benchmarks" / "teaching.json").read_text("utf-8"))
+    most = max(row["page"]["megabytes"] for row in told["pages"].values())
+    values = yaml.safe_load((ROOT / "deploy" / "jupyterhub-values.yaml").read_text("utf-8"))
+    memory = {
+        key: float(size[:-1]) * 2**30 / 1e6
+        for key, size in values["singleuser"]["memory"].items()
+    }
+    assert told["server_megabytes"] + most <= memory["guarantee"]
+    assert told["server_megabytes"] + 2 * most <= memory["limit"]
+    assert {path.stem for path in (ROOT / "book").glob("*.ipynb")} == {*told["pages"]}
+    text = (ROOT / "book" / "for_teachers.md").read_text("utf-8")
+    cores = 200 * values["singleuser"]["cpu"]["guarantee"]
+    assert f"need 200 GB and {cores:.0f} cores guaranteed" in text
+
+
 # ---- grading ---------------------------------------------------------------------------------
 
 STUBBORN = """\
@@ -262,7 +285,7 @@ def test_nothing_of_the_others_is_gone(course, graded):
 @pytest.mark.slow
 def test_the_feedback_has_the_words(course, graded):
     page = (course / "feedback" / "mistakes-1" / NAME / f"{NAME}.html").read_text("utf-8")
-    assert "Not yet." in page and "Traceback" not in page
+    assert "Not yet." in page and "Traceback (most" not in page
     lost = (course / "feedback" / "dreadful" / NAME / f"{NAME}.html").read_text("utf-8")
     assert "could not be stopped" in lost and "The kernel died" in lost
 
@@ -270,8 +293,6 @@ def test_the_feedback_has_the_words(course, graded):
 @pytest.mark.slow
 @pytest.mark.skipif(not contained.can_build_walls(), reason="needs bubblewrap")
 def test_walls_stop_absolute_paths_and_the_network(course, tmp_path):
-    import socket
-
     victims = [str(course / "gradebook.db"), str(tmp_path / "mine")]
     (tmp_path / "mine").touch()
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -158,12 +158,11 @@ def only(place: str, code: str, number: str, name: str, worked: str) -> str:
 
 LOOP = "while True:\n    pass"
 DELETE = """\
-import os, pathlib, shutil
-for name in os.listdir():
-    os.remove(name) if os.path.isfile(name) else shutil.rmtree(name)
-for up in ("..", "../..", "../../..", "../../../.."):
-    shutil.rmtree(up, ignore_errors=True)
-shutil.rmtree(pathlib.Path.home(), ignore_errors=True)
+import shutil
+from pathlib import Path
+here, home = Path.cwd(), Path.home()
+for folder in (home, here, *list(here.parents)[:8]):
+    shutil.rmtree(folder, ignore_errors=True)
 """
 
 

@@ -105,13 +105,10 @@ class Contained(Execute):  # type: ignore[misc]
             cell, resources = super().preprocess_cell(cell, resources, index)
         except (DeadKernelError, CellTimeoutError) as error:
             died = isinstance(error, DeadKernelError)
-            what = (
-                "The kernel died here" if died else "This ran too long and could not be stopped"
-            )
-            text = f"{what}. What follows ran in a new kernel."
-            cell.outputs.append(
-                new_output("error", ename="Lost", evalue=text, traceback=[text])
-            )
+            what = "The kernel died" if died else "This ran too long and could not be stopped"
+            text = f"{what}; what follows ran in a new kernel."
+            lost = new_output("error", ename="Lost", evalue=text, traceback=[text])
+            cell.outputs.append(lost)
             self.begin_again(index)
         return cell, resources
 
