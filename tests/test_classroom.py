@@ -232,7 +232,7 @@ def graded(course):
         *(classroom.Student(f"mistakes-{n}", partial(rotated, n)) for n in range(rounds())),
     ]
     options = {"Execute": {"timeout": PATIENCE}}
-    return dict(classroom.grade_all(course, NAME, students, **options))
+    return dict(classroom.grade_all(course, NAME, students, options))
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,8 @@ from assignments import ROOT, assignment, files_of, pages, read
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.utils import capture_log, determine_grade, is_grade, is_solution, temp_attrs
-from traitlets.config import Config, PyFileConfigLoader
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
 from cfrlib import exercises
 
@@ -76,10 +77,10 @@ class Student:
 # ---- the course ------------------------------------------------------------------------------
 
 
-def api_of(course: Path, **options: dict[str, Any]) -> NbGraderAPI:
+def api_of(course: Path, options: dict[str, Any] | None = None) -> NbGraderAPI:
     """Return nbgrader for a course; options go before those of the course's own file."""
     config = PyFileConfigLoader(OURS[0], path=str(course)).load_config()
-    config.merge(Config({"CourseDirectory": {"root": str(course)}, **options}))
+    config.merge(Config({"CourseDirectory": {"root": str(course)}, **(options or {})}))
     return NbGraderAPI(config=config, log_level="ERROR")
 
 
@@ -192,10 +193,10 @@ def submit(course: Path, name: str, student: Student) -> None:
 
 
 def grade(
-    course: Path, name: str, student: str, **options: dict[str, Any]
+    course: Path, name: str, student: str, options: dict[str, Any] | None = None
 ) -> dict[str, float] | None:
     """Grade a submission, write its feedback; return points by exercise, None if it failed."""
-    api = api_of(course, **options)
+    api = api_of(course, options)
     if not api.autograde(name, student)["success"]:
         return None
     succeed(api.generate_feedback(name, student), f"{name}: no feedback for {student}")
@@ -206,7 +207,10 @@ def grade(
 
 
 def grade_all(
-    course: Path, name: str, students: Sequence[Student], **options: dict[str, Any]
+    course: Path,
+    name: str,
+    students: Sequence[Student],
+    options: dict[str, Any] | None = None,
 ) -> Iterator[tuple[str, dict[str, float] | None]]:
     """Hand in and grade what students answer, two of them at a time."""
     for student in students:
@@ -214,7 +218,7 @@ def grade_all(
     names = [student.name for student in students]
     with ProcessPoolExecutor(max_workers=2) as pool:
         yield from zip(
-            names, pool.map(partial(grade, course, name, **options), names), strict=True
+            names, pool.map(partial(grade, course, name, options=options), names), strict=True
         )
 
 
