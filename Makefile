@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help book test lab bench notebooks format lock clean lint types test-library \
-	test-notebooks test-book test-browser pdf
+	test-notebooks test-book test-browser pdf classroom
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,10 @@ $(VENV)/.test: requirements-test.txt $(VENV)/.book
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
 	@touch $@
 
+$(VENV)/.classroom: requirements-classroom.txt $(VENV)/.book
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-classroom.txt
+	@touch $@
+
 # ---- book ----------------------------------------------------------------------------------
 
 # Sphinx repeats no warning of an unchanged page, so -W needs the pages built anew. That is
@@ -56,6 +60,9 @@ pdf: book $(VENV)/.test ## print the built pages into one PDF
 
 lab: $(VENV)/.book ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=book
+
+classroom: $(VENV)/.classroom ## assignments for nbgrader, and five invented students graded
+	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE))
 
 notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)
@@ -108,12 +115,16 @@ bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib beside its peers, and the s
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/deep.py
 	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/teaching.py
 
 # ---- housekeeping --------------------------------------------------------------------------
 
 lock: $(VENV)/.test ## compile the ranges of pyproject.toml into the pinned requirements
 	$(LOCK) --upgrade --extra book -o requirements.txt
-	$(LOCK) --upgrade --extra test --constraint requirements.txt -o requirements-test.txt
+	$(LOCK) --upgrade --extra classroom --constraint requirements.txt \
+		-o requirements-classroom.txt
+	$(LOCK) --upgrade --extra test --constraint requirements-classroom.txt \
+		-o requirements-test.txt
 
 clean: ## remove the built book, the caches and the environment
 	rm -rf _build $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,133 @@
+"""Run a submission so that it can spoil nothing but itself: a preprocessor for nbgrader.
+
+nbgrader runs a submission in `autograded/STUDENT/ASSIGNMENT`, so one that deletes `../..`
+deletes what is graded of all others, and one that deletes `../../..` the course with the grade
+book. It gives each cell a time-out and interrupts it; a kernel that dies, or that does not let
+itself be interrupted, ends the grading of its notebook without any grade. Here
+
+- the kernel works in a folder of its own, made for it, eight folders deep and thrown away
+  afterward, which is its home folder too;
+- a kernel that died or does not let itself be interrupted is replaced by a new one, which runs
+  the given cells again and goes on with the next exercise;
+- it may have `memory` GiB, and asking for more is an error in its cell;
+- where bubblewrap is installed and works (Linux), walls stand around it: no network, nothing
+  but its own folder to write to, and the course, with its solutions, not even to read.
+
+Without walls it is a process of the same user: absolute paths and the network are open to it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import Execute
+from nbgrader.utils import is_grade, is_locked
+from traitlets import Bool, Integer
+
+DEPTH = 8  # folders around the one that a submission works in
+
+
+def around(folder: Path) -> list[str]:
+    """Return the command that builds walls around a kernel which may write into a folder."""
+    course = str(Path(__file__).resolve().parent)
+    look = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    own = ["--tmpfs", course, "--bind", str(folder), str(folder)]
+    # inside, the kernel's parent is process 1, which it would take for a sign to go
+    alone = ["--unshare-all", "--die-with-parent", "--unsetenv", "JPY_PARENT_PID"]
+    return ["bwrap", *look, *own, *alone]
+
+
+def can_build_walls() -> bool:
+    """Return whether bubblewrap is there and allowed to do its work."""
+    if not shutil.which("bwrap"):
+        return False
+    with tempfile.TemporaryDirectory() as folder:
+        tried = subprocess.run([*around(Path(folder)), "true"], capture_output=True)
+    return tried.returncode == 0
+
+
+class Contained(Execute):  # type: ignore[misc]
+    """Nbgrader's `Execute`, with a folder, a memory limit and new kernels when needed."""
+
+    memory = Integer(4, help="GiB that a kernel may allocate; 0: as many as it likes").tag(
+        config=True
+    )
+    patience = Integer(600, help="seconds that a given cell may take: it may compile").tag(
+        config=True
+    )
+    walls = Bool(False, help="run kernels in bubblewrap").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
+        """Run a notebook in a folder of its own, which has the files that came with it."""
+        self.source = Path(resources["metadata"]["path"])
+        with tempfile.TemporaryDirectory(
+            prefix="submission-", ignore_cleanup_errors=True
+        ) as top:
+            self.folder = Path(top, *map(str, range(1, DEPTH)), self.source.name)
+            metadata = {**resources["metadata"], "path": str(self.folder)}
+            nb, _ = super().preprocess(nb, {**resources, "metadata": metadata}, km)
+        return nb, resources
+
+    def start_new_kernel(self, **options: Any) -> None:
+        """Start a kernel whose home is the folder it works in."""
+        top = self.folder.parents[DEPTH - 1]
+        no_notebooks = shutil.ignore_patterns("*.ipynb")
+        shutil.copytree(self.source, self.folder, ignore=no_notebooks, dirs_exist_ok=True)
+        if os.name == "posix":
+            # sockets that are files need no network
+            self.km.transport, self.km.ip = "ipc", str(top / f"socket-{uuid4().hex[:6]}")
+            self.km.kernel_spec.argv = self.command(self.km.kernel_spec.argv, top)
+        if self.walls:
+            self.km.kernel_spec.interrupt_mode = "message"  # a signal would end bubblewrap
+        home = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR"), str(self.folder))
+        options["env"] = {**os.environ, **home}
+        options |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # its log
+        super().start_new_kernel(**options)
+
+    def command(self, kernel: list[str], top: Path) -> list[str]:
+        """Return the command that starts a kernel with little memory and behind walls."""
+        most = f"ulimit -d {self.memory * 2**20 or 'unlimited'}"
+        walls = around(top) if self.walls else []
+        return ["sh", "-c", f'{most}; exec "$@"', "sh", *walls, sys.executable, *kernel[1:]]
+
+    def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
+        """Run a cell, and take a new kernel if this one is dead or deaf afterward."""
+        try:
+            cell, resources = super().preprocess_cell(cell, resources, index)
+        except (DeadKernelError, CellTimeoutError) as error:
+            died = isinstance(error, DeadKernelError)
+            what = "The kernel died" if died else "This ran too long and could not be stopped"
+            text = f"{what}; what follows ran in a new kernel."
+            lost = new_output("error", ename="Lost", evalue=text, traceback=[text])
+            cell.outputs.append(lost)
+            self.begin_again(index)
+        return cell, resources
+
+    def begin_again(self, index: int) -> None:
+        """Start a new kernel, and run the given cells before a place in the notebook."""
+        self.shutdown_kernel = "immediate"
+        self._cleanup_kernel()
+        self.km = self.create_kernel_manager()
+        self.start_new_kernel()
+        self.start_new_kernel_client()
+        for place, cell in enumerate(self.nb.cells[:index]):
+            if self.is_given(cell):
+                self.execute_cell(cell, place, store_history=False)
+
+    @staticmethod
+    def is_given(cell: Any) -> bool:
+        """Return whether a cell is code that students are given and cannot change."""
+        return cell.cell_type == "code" and is_locked(cell) and not is_grade(cell)
+
+    def _get_timeout(self, cell: Any) -> int | None:
+        given = cell is not None and self.is_given(cell)
+        return self.patience if given else super()._get_timeout(cell)
