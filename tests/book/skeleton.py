@@ -124,7 +124,7 @@ CELLS: list[tuple[str, str, list[str]]] = [
         """,
         [],
     ),
-    ("code", 'exercises.check("1.1", [1, 0])', ["hide-cell", "solution"]),
+    ("code", 'answer = [1, 0]\nexercises.check("1.1", answer)', ["hide-cell", "solution"]),
     (
         "markdown",
         """
@@ -161,7 +161,11 @@ CELLS: list[tuple[str, str, list[str]]] = [
         """,
         [],
     ),
-    ("code", 'exercises.check("1.2", cfr.regret_matching)', ["hide-cell", "solution"]),
+    (
+        "code",
+        'match = cfr.regret_matching\nexercises.check("1.2", match)',
+        ["hide-cell", "solution"],
+    ),
     (
         "markdown",
         """
