@@ -272,7 +272,7 @@ EXERCISES = (
         "1.4",
         "Find the planted bug",
         "a function of payoffs, an opponent's strategy, a number of rounds and a seed that "
-        "returns the average strategy, as `friend` does",
+        "returns the average strategy, as `program` does",
         lambda: learner(positive_part),
         (
             Mistake(
