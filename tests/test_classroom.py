@@ -112,7 +112,7 @@ def test_myst_becomes_markdown():
     )
     assert plain(text, {"04_vanilla_cfr": "Chapter 4: CFR"}) == (
         "**Which?**\n\nSee *Chapter 4: CFR*, a, (Takizawa, 2020), regret and there.\n\n"
-        "<details><summary>Hint</summary>\n\nLook.\n\n</details>"
+        f"{assignments.HINT}\n\nLook.\n\n</details>"
     )
 
 
