@@ -9,6 +9,9 @@ LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-versio
 	--no-emit-build-options --custom-compile-command "make lock"
 # Matplotlib's font cache is made once at installation: a notebook would report making it.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
+# What JAX has compiled for a notebook once, it need not compile again when that is tested.
+export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/$(VENV)/jax
+export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.1
 # Notebooks find the kernel and the commands of this environment, whatever else is installed.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -85,8 +88,8 @@ test-library: $(VENV)/.test
 
 test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the code prints
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
-	$(BIN)/python -m pytest -p tests.patient_kernels -p tests.learned_numbers --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg \
-		-n 2 --dist loadfile $(PAGES)
+	$(BIN)/python -m pytest -p tests.patient_kernels -p tests.learned_numbers \
+		--nbval --nbval-sanitize-with tests/nbval_sanitize.cfg -n 2 --dist loadfile $(PAGES)
 
 test-book: book $(VENV)/.test
 	$(BIN)/pytest tests/book

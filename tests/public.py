@@ -17,6 +17,7 @@ MODULES = (
     "cfrlib.deep",
     "cfrlib.plot",
     "cfrlib.explore",
+    "cfrlib.exercises",
 )
 ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
 

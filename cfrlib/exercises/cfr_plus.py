@@ -1,5 +1,357 @@
-"""Exercises."""
+"""Chapter 5: a floor under the regrets, a buffer, a delay, the order of updates."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+import math
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.cfr import CFR
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, in_step, listed, number
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.regret import regret_matching
+from cfrlib.solving import solve
+
+Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
+Solver = Callable[[Game, int], Sums]
+
+GIVEN = ((-2, 1, 1), (3, -4, 1), (-1, 2, -1))  # instantaneous regrets of three rounds
+ROUNDS = 100  # for solvers in plain Python: well below a second
+BUDGET = 2_000  # traversals
+LENGTHS = (300, 1_000)
+GOOD = 1.15  # times the best: ten percent, as the page asks, and some for rounding
+CHECKPOINTS = range(100, 1_001, 100)
+
+
+# ---- 5.1 -------------------------------------------------------------------------------------
+
+
+def by_hand(
+    clip: Callable[[Any, Any], Any] = lambda Q, r: np.maximum(Q + r, 0), after: int = 3
+) -> dict[str, object]:
+    """Return both tables after each round, and what is played on those after one round."""
+    R, Q = np.zeros((4, 3)), np.zeros((4, 3))
+    for t, r in enumerate(np.array(GIVEN), 1):
+        R[t], Q[t] = R[t - 1] + r, clip(Q[t - 1], r)
+    played = {name: regret_matching(x[after]).tolist() for name, x in (("R", R), ("Q", Q))}
+    return {"R": R[1:].tolist(), "Q": Q[1:].tolist(), "played": played}
+
+
+def read_with_a_floor() -> dict[str, object]:
+    """Return the tables of someone who keeps R and prints it clipped."""
+    right: dict[str, Any] = by_hand()
+    return right | {
+        "Q": np.maximum(right["R"], 0).tolist(),
+        "played": {"R": right["played"]["R"], "Q": right["played"]["R"]},
+    }
+
+
+# ---- 5.2 -------------------------------------------------------------------------------------
+
+
+@cache
+def solver(emptied: str = "at once") -> Solver:
+    """Return the solver of exercise 5.2, by when its buffer is emptied.
+
+    Parameters
+    ----------
+    emptied : str
+        ``"at once"``: as soon as it was added to Q, which is right; ``"never"``;
+        ``"too soon"``: before it was added; ``"late"``: after both players' turns, so that
+        what player 0's traversal found is added twice; ``"together"``: the tables are updated
+        after both traversals, which makes the updates simultaneous.
+    """
+
+    def solve(game: Game, iterations: int) -> Sums:
+        Q: dict[str, Any] = {}
+        S: Sums = {}
+        r: Sums = {}
+        sigma: Sums = {}
+        at = cache(game.node)
+
+        def walk(h: History, i: int, w: int, own: float, others: float) -> float:
+            node = at(h)
+            if isinstance(node, Terminal):
+                return node.utilities[i]
+            if isinstance(node, Chance):
+                f = node.probabilities
+                return sum(f[a] * walk((*h, a), i, w, own, f[a] * others) for a in f)
+            I, A = node.infoset, node.actions
+            row = sigma.setdefault(I, [1 / len(A)] * len(A))
+            if node.player != i:
+                moves = zip(A, row, strict=True)
+                return sum(p * walk((*h, a), i, w, own, p * others) for a, p in moves)
+            u = [walk((*h, a), i, w, p * own, others) for a, p in zip(A, row, strict=True)]
+            mean = sum(p * x for p, x in zip(row, u, strict=True))
+            for n, p in enumerate(row):
+                r.setdefault(I, [0.0] * len(A))[n] += others * (u[n] - mean)
+                S.setdefault(I, [0.0] * len(A))[n] += w * own * p
+            return mean
+
+        def take_up() -> None:
+            if emptied == "too soon":
+                r.clear()
+            for I, row in r.items():
+                Q[I] = np.maximum(Q.get(I, 0) + np.array(row), 0)
+                sigma[I] = regret_matching(Q[I]).tolist()
+            if emptied in ("at once", "together"):
+                r.clear()
+
+        for t in range(1, iterations + 1):
+            for i in (0, 1):
+                walk((), i, t, 1, 1)
+                if i == 1 or emptied != "together":
+                    take_up()
+            if emptied == "late":
+                r.clear()
+        return S
+
+    return solve
+
+
+def played(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Return what a solver plays in Kuhn poker on average."""
+    if not callable(solve):
+        raise Unreadable("yours is no function")
+    sums = solve(games.KuhnPoker(), rounds)
+    if not isinstance(sums, Mapping):
+        raise Unreadable("yours does not return S")
+    found = {}
+    for I in solver()(games.KuhnPoker(), 1):
+        if I not in sums:
+            raise Unreadable(f"your S has no row for the infoset {I!r}")
+        row = [number(x) for x in listed(sums[I], 2)]
+        found[I] = [x / (sum(row) or 1) for x in row]
+    return found
+
+
+# ---- 5.3 -------------------------------------------------------------------------------------
+
+
+@cache
+def with_delay(iterations: int, delay: int) -> float:
+    """Return how exploitable CFR+ is on Leduc poker, where suits decide nothing."""
+    game = games.LeducPoker(merge_suits=True)
+    return solve(game, "cfr+", iterations, delay=delay, progress=False).exploitability
+
+
+def tried(iterations: int) -> dict[int, float]:
+    """Return how exploitable each delay leaves it that the exercise names."""
+    return {
+        d: with_delay(iterations, d) for d in range(0, iterations // 2 + 1, iterations // 20)
+    }
+
+
+def best_delays() -> dict[int, int]:
+    """Return the best delay tried for each length."""
+    return {T: min(tried(T), key=tried(T).__getitem__) for T in LENGTHS}
+
+
+def behind(answer: Any) -> dict[int, float]:
+    """Return how many times as exploitable each delay is as the best one tried."""
+    found = {}
+    for T, (_, given, _) in zip(LENGTHS, in_step(answer, best_delays()), strict=True):
+        d = number(given)
+        if d != int(d) or not 0 <= d < T:
+            raise Unreadable(
+                f"{given!r} is no delay: that is a number of iterations, and fewer than {T}"
+            )
+        found[T] = with_delay(T, int(d)) / min(tried(T).values())
+    return found
+
+
+# ---- 5.4 and 5.5 -----------------------------------------------------------------------------
+
+
+@cache
+def kuhn(iterations: int, order: str, variant: str = "cfr+") -> float:
+    """Return how exploitable Kuhn poker's average is."""
+    game = games.KuhnPoker()
+    return solve(game, variant, iterations, update=order, progress=False).exploitability
+
+
+def at_budget(one: int, two: int, variant: str = "cfr+", times: float = 1) -> dict[str, float]:
+    """Return what three orders get for so many iterations of one and of two traversals."""
+    return {
+        "simultaneous": times * kuhn(one, "simultaneous", variant),
+        "alternating": times * kuhn(two, "alternating", variant),
+        "literal": times * kuhn(two, "simultaneous", variant),
+    }
+
+
+class Exchanged(games.KuhnPoker):
+    """Kuhn poker, its players with each other's number: player 1 begins."""
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        node = super().node(h)
+        if isinstance(node, Decision):
+            return Decision(1 - node.player, node.infoset, node.actions)
+        if isinstance(node, Terminal):
+            return Terminal(node.utilities[::-1])
+        return node
+
+
+@cache
+def curve(first: int) -> tuple[float, ...]:
+    """Return how exploitable CFR+ is at the checkpoints if this player is updated first."""
+    run = CFR((games.KuhnPoker(), Exchanged())[first], "cfr+")
+    step = CHECKPOINTS.step
+    return tuple(run.run(step, progress=False).solution().exploitability for _ in CHECKPOINTS)
+
+
+def both_orders(mean: Callable[[Any], Any] = lambda e: np.log10(e).mean()) -> dict[str, float]:
+    """Return a mean over the checkpoints for both orders of updating."""
+    return {f"{i} first": float(mean(curve(i))) for i in (0, 1)}
+
+
+def exchanged() -> dict[str, float]:
+    """Return the same under each other's name."""
+    right = both_orders()
+    return dict(zip(right, reversed(right.values()), strict=True))
+
+
+EXERCISES = (
+    Exercise(
+        "5.1",
+        "By hand",
+        "a dictionary: 'R' and 'Q' with a row for every round, and 'played' with what each of "
+        "them plays in round 4",
+        by_hand,
+        (
+            Mistake(
+                read_with_a_floor,
+                "You kept R and floored it when you read it. RM+ floors what it *stores*, so "
+                "that the next round starts from there.",
+            ),
+            Mistake(
+                lambda: by_hand(lambda Q, r: Q + np.maximum(r, 0)),
+                "You clipped what comes in. RM+ clips the sum: a bad round lowers Q, though "
+                "never below 0.",
+            ),
+            Mistake(
+                lambda: by_hand(after=2),
+                "The tables are right, but you read the strategy one round too early: round 4 "
+                "is played on all three rounds.",
+            ),
+        ),
+        takeaway="Once forgotten, a debt need not be paid back.",
+        advice="Add the round to what is stored; for Q, put 0 wherever the sum is negative.",
+    ),
+    Exercise(
+        "5.2",
+        "Find the planted bug",
+        "a function of a game and a number of iterations that returns S, as `friend` does",
+        solver,
+        (
+            Mistake(
+                lambda: solver("never"),
+                "More iterations still do not bring it closer to equilibrium.",
+            ),
+            Mistake(
+                lambda: solver("late"),
+                "Better, but player 0's regrets are still there when player 1's turn is over, "
+                "and are added a second time.",
+            ),
+            Mistake(
+                lambda: solver("together"),
+                "No regret is counted twice any more, but now both players are updated at the "
+                "end of the iteration: these are simultaneous updates.",
+            ),
+            Mistake(
+                lambda: solver("too soon"),
+                "The buffer is emptied before anybody has read it, so nothing is ever learned.",
+            ),
+        ),
+        see=played,
+        points=3,
+        takeaway="A buffer is read once, then emptied.",
+        advice="It runs, and it still is not CFR+ with alternating updates and weights t.",
+    ),
+    Exercise(
+        "5.3",
+        "The delay",
+        "a dictionary with a good delay, in iterations, for the lengths 300 and 1000",
+        best_delays,
+        (
+            Mistake(
+                lambda: dict.fromkeys(LENGTHS, 0),
+                "That is no delay at all. It is best on Kuhn poker; here it is Leduc, whose "
+                "early strategies are worth forgetting.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(LENGTHS, 250),
+                "The same number at both lengths: of 300 iterations that leaves hardly any to "
+                "average. What may carry over is the share.",
+            ),
+        ),
+        see=behind,
+        accepts=lambda seen: all(ratio <= GOOD for ratio in seen.values()),
+        points=2,
+        takeaway="The start should go; how much of it, hardly matters near the minimum.",
+        advice="Some share of 0, 5, ..., 50 % does clearly better. `cfr.solve` takes `delay=`.",
+    ),
+    Exercise(
+        "5.4",
+        "At equal nodes",
+        "a dictionary with three exploitabilities: 'simultaneous', 'alternating', 'literal'",
+        lambda: at_budget(BUDGET, BUDGET // 2),
+        (
+            Mistake(
+                lambda: at_budget(BUDGET, BUDGET),
+                "You gave each of them the same number of *iterations*. Two of the three walk "
+                "the tree twice in each.",
+            ),
+            Mistake(
+                lambda: at_budget(BUDGET // 2, BUDGET // 2),
+                "You halved the iterations of all three. Simultaneous updates need one "
+                "traversal for both players.",
+            ),
+            Mistake(
+                lambda: at_budget(BUDGET, BUDGET // 2, "cfr"),
+                "This is vanilla CFR. The variant asked for is `'cfr+'`.",
+            ),
+            Mistake(
+                lambda: at_budget(BUDGET, BUDGET // 2, times=2),
+                "This is NashConv, the sum of what both players could gain; exploitability is "
+                "their mean.",
+            ),
+        ),
+        tolerance=1e-5,
+        points=2,
+        takeaway="The literal reading pays for alternation and does not get it.",
+        advice="How many iterations of each do 2,000 traversals buy? `solve` takes `update=`.",
+    ),
+    Exercise(
+        "5.5",
+        "Open: which order first?",
+        "a dictionary with '0 first' and '1 first': the mean of log10(exploitability) over the "
+        "ten checkpoints",
+        both_orders,
+        (
+            Mistake(
+                exchanged,
+                "You have them the wrong way round: the chapter's loop, (0, 1), has player 0 "
+                "first.",
+            ),
+            Mistake(
+                lambda: both_orders(lambda e: math.log10(np.mean(e))),
+                "That is the logarithm of the mean, in which the first checkpoints drown the "
+                "others. Take the logarithms first.",
+            ),
+            Mistake(
+                lambda: both_orders(lambda e: np.log(e).mean()),
+                "These are natural logarithms; the base asked for is 10.",
+            ),
+        ),
+        tolerance=5e-3,
+        points=2,
+        takeaway="So much for Kuhn poker. Why, which order is better on your game, and what a "
+        "coin toss does, is open.",
+        advice="Kuhn poker, CFR+, a new run or a pause at each of 100, 200, ..., 1,000.",
+    ),
+)

@@ -1,5 +1,785 @@
-"""Exercises."""
+"""Five classic projects: Blotto, Kuhn poker, Dudo, Leduc poker, and a player who forgets."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import groupby, permutations, product
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.cfr import CFR
+from cfrlib.equilibrium import expected_utility, exploitability, solve_lp
+from cfrlib.exercises.forgetting import (
+    FORGET_WEATHER,
+    Merged,
+    Outcome,
+    Weather,
+    best_guarantee,
+    forgetful,
+)
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number, words
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal, history_label
+from cfrlib.solving import solve
+from cfrlib.strategy import Strategy
+from cfrlib.tree import Floats, Tree, compile
+
+Rows = Mapping[str, Mapping[Any, float]]
+
+# ---- reading ---------------------------------------------------------------------------------
+
+
+def part(answer: object, key: str) -> Any:
+    """Return what an answer says under a key."""
+    if not isinstance(answer, Mapping):
+        raise Unreadable("yours is no dictionary")
+    found = [value for name, value in answer.items() if words(name) == key]
+    if not found:
+        raise Unreadable(f"{key!r} is missing: the keys here are {list(answer)}")
+    return found[0]
+
+
+def sound(game: object) -> Tree:
+    """Return the tree of a reader's game for two players and zero sum."""
+    if not isinstance(game, Game):
+        raise Unreadable("'game' is no object of a class that inherits from cfr.Game")
+    try:
+        tree = compile(game)
+    except ValueError as error:
+        raise Unreadable(f"the rules are unsound: {error}") from error
+    if tree.num_players != 2:
+        raise Unreadable(f"your game has {tree.num_players} players, not 2")
+    if not tree.zero_sum:
+        k = int(np.abs(tree.utility.sum(axis=1)).argmax())
+        raise Unreadable(
+            "your game is not zero-sum: at the end "
+            f"'{history_label(tree.history(k))}' it pays {tuple(tree.utility[k].tolist())}, "
+            "and what one player wins the other loses"
+        )
+    return tree
+
+
+def quality(game: Game, strategy: Any, bar: float) -> str:
+    """Say in a word how good a strategy is."""
+    if not isinstance(strategy, Mapping):
+        raise Unreadable("'strategy' is no dictionary of infosets")
+    if not isinstance(strategy, Strategy) or strategy.game is not game:
+        strategy = Strategy(game, strategy)
+    if strategy.max_difference(Strategy.uniform(game)) < 1e-6:
+        return "uniform"
+    return "solved" if exploitability(game, strategy) < bar else "exploitable"
+
+
+# ---- 1: Colonel Blotto -----------------------------------------------------------------------
+
+Division = tuple[int, ...]
+BLOTTO_BAR = 0.02
+DIVISIONS: tuple[Division, ...] = tuple(
+    d for d in product(range(5, -1, -1), repeat=3) if sum(d) == 5
+)
+
+
+def battle(mine: Division, theirs: Division) -> int:
+    """Return 1 if the first division takes more battlefields, -1 if the second does."""
+    return int(np.sign(np.sign(np.subtract(mine, theirs)).sum()))
+
+
+def taken(mine: Division, theirs: Division) -> int:
+    """Return how many battlefields the first division takes: a mistake."""
+    return int((np.subtract(mine, theirs) > 0).sum())
+
+
+Payoff = Callable[[Division, Division], int]
+
+
+@cache
+def blotto_plan(wanted: str = "") -> tuple[float, Floats]:
+    """Return how often a shape is played at most in an equilibrium, and one that does so."""
+    from scipy.optimize import linprog
+
+    table = games.ColonelBlotto().row_payoffs
+    aim = np.array([-float(shape(d) == wanted) for d in DIVISIONS])
+    found = linprog(
+        aim, A_ub=-table.T, b_ub=np.full(len(aim), 1e-9), A_eq=np.ones((1, len(aim))), b_eq=[1]
+    )
+    if not found.success or found.fun is None:
+        raise RuntimeError(found.message)
+    return -float(found.fun), np.asarray(found.x)
+
+
+def shape(division: Any) -> str:
+    """Return a division without its order, as '3-1-1'.
+
+    Examples
+    --------
+    >>> shape((1, 3, 1)), shape("0-2-3")
+    ('3-1-1', '3-2-0')
+    """
+    return "-".join(map(str, sorted(as_division(division), reverse=True)))
+
+
+def as_division(name: Any) -> Division:
+    """Read a division that may be a tuple, a list or a word."""
+    try:
+        found = tuple(int(n) for n in (name.split("-") if isinstance(name, str) else name))
+    except (TypeError, ValueError):
+        raise Unreadable(f"{name!r} is no division such as (3, 1, 1)") from None
+    return found
+
+
+@cache
+def surviving() -> frozenset[str]:
+    """Return the shapes that some equilibrium plays."""
+    shapes = sorted({shape(d) for d in DIVISIONS})
+    return frozenset(s for s in shapes if blotto_plan(s)[0] > 1e-6)
+
+
+def blotto_answer(payoff: Payoff = battle) -> dict[str, object]:
+    """Return what a reader with these payoffs finds."""
+    plan = blotto_plan()[1]
+    return {
+        "divisions": list(DIVISIONS),
+        "payoff": payoff,
+        "strategy": dict(zip(DIVISIONS, plan, strict=True)),
+        "shapes": set(surviving()),
+    }
+
+
+def blotto_seen(answer: object) -> dict[str, object]:
+    """Return how much of each part is wrong."""
+    listed = [as_division(d) for d in part(answer, "divisions")]
+    payoff = part(answer, "payoff")
+    if not callable(payoff):
+        raise Unreadable("'payoff' is no function of two divisions")
+    pairs = list(product(DIVISIONS, repeat=2))
+    wrong = sum(abs(number(payoff(a, b)) - battle(a, b)) > 1e-9 for a, b in pairs)
+    return {
+        "divisions": len(set(listed) ^ set(DIVISIONS)) + len(listed) - len(set(listed)),
+        "payoff": wrong,
+        "strategy": blotto_quality(part(answer, "strategy")),
+        "shapes": {shape(d) for d in part(answer, "shapes")},
+    }
+
+
+def blotto_quality(strategy: Any) -> str:
+    """Say in a word how good a mixture of divisions is."""
+    if not isinstance(strategy, Mapping):
+        raise Unreadable("'strategy' is no dictionary from division to probability")
+    plan = dict.fromkeys(DIVISIONS, 0.0)
+    for division, p in strategy.items():
+        name = as_division(division)
+        if name not in plan:
+            raise Unreadable(f"{division!r} is no division of five soldiers")
+        plan[name] += number(p)
+    x = np.array(list(plan.values()))
+    if x.min() < -1e-9 or abs(x.sum() - 1) > 1e-3:
+        raise Unreadable(f"the probabilities of 'strategy' add up to {x.sum():.4g}")
+    if np.ptp(x) < 1e-6:
+        return "uniform"
+    if x.max() > 1 - 1e-6:
+        return "pure"
+    lost = -(x @ games.ColonelBlotto().row_payoffs).min()
+    return "solved" if lost < BLOTTO_BAR else "exploitable"
+
+
+# ---- 2: Kuhn poker ---------------------------------------------------------------------------
+
+KUHN_BAR = 0.01
+
+
+class Kuhn(Game):
+    """Kuhn poker as a reader may write it, and with the mistakes of some.
+
+    Parameters
+    ----------
+    sees : str
+        Which cards a label shows: ``"own"``, ``"both"`` or ``"none"``.
+    folding, called : int
+        What a fold costs, and a bet that was called.
+    """
+
+    def __init__(self, sees: str = "own", folding: int = 1, called: int = 2):
+        self.sees, self.folding, self.called = sees, folding, called
+
+    def node(self, h: History) -> Node:
+        """Say what the history `h` is."""
+        if not h:
+            deals = list(permutations("JQK", 2))
+            return Chance(dict.fromkeys(deals, 1 / len(deals)))
+        cards, moves = h[0], h[1:]
+        i = len(moves) % 2
+        if (len(moves) > 1 and moves[-1] == "pass") or moves[-2:] == ("bet", "bet"):
+            higher = 1 if "JQK".index(cards[i]) > "JQK".index(cards[1 - i]) else -1
+            gain = self.called * higher if moves[-1] == "bet" else self.folding
+            if moves == ("pass", "pass"):
+                gain = higher
+            return Terminal((gain, -gain) if i == 0 else (-gain, gain))
+        seen = {"own": cards[i], "both": "".join(cards), "none": "?"}[self.sees]
+        return Decision(i, f"{i} {seen} {' '.join(moves)}", ("pass", "bet"))
+
+
+def openings(game: Game, strategy: Rows) -> list[float]:
+    """Return how often the jack, the queen and the king open with a bet.
+
+    Cards are told by what they earn against uniform play, the bet by its stakes.
+    """
+    earned: dict[str, float] = {}
+    staked: dict[tuple[str, Any], float] = {}
+
+    def walk(h: History, p: float, first: tuple[str, Any] | None) -> None:
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            if first is not None:
+                earned[first[0]] = earned.get(first[0], 0.0) + p * node.utilities[0]
+                staked[first] = staked.get(first, 0.0) + p * abs(node.utilities[0])
+        elif isinstance(node, Chance):
+            for a, q in node.probabilities.items():
+                walk(game.step(h, a), p * q, first)
+        else:
+            for a in node.actions:
+                walk(game.step(h, a), p / len(node.actions), first or (node.infoset, a))
+
+    walk(game.root(), 1.0, None)
+    found = []
+    for label in sorted(earned, key=earned.__getitem__):
+        bet = max(strategy[label], key=lambda a: staked[label, a])
+        found.append(number(strategy[label][bet]))
+    return found
+
+
+@cache
+def kuhn_solution(game: Game) -> tuple[Any, Any]:
+    """Return the average and the last iterate of a run of CFR."""
+    run = CFR(game).run(2_000, progress=False).solution()
+    return run.strategy, run.current
+
+
+def kuhn_answer(game: Game, current: bool = False, card: int = 0) -> dict[str, object]:
+    """Return what a reader with this game finds; `card` gives alpha, 0 for the jack."""
+    strategy = kuhn_solution(game)[int(current)]
+    alpha = openings(game, strategy)[card]
+    return {"game": game, "strategy": dict(strategy), "alpha": alpha}
+
+
+def kuhn_seen(answer: object) -> dict[str, object]:
+    """Return the size of a game, what it is worth, and how good its strategy is."""
+    game, strategy = part(answer, "game"), part(answer, "strategy")
+    tree = sound(game)
+    value = solve_lp(game).value
+    good = quality(game, strategy, KUHN_BAR)
+    opens = openings(game, strategy)
+    family = len(opens) == 3 and abs(opens[2] - 3 * opens[0]) < 0.1 and opens[1] < 0.05
+    known = good == "solved" and abs(value - solve_lp(games.KuhnPoker()).value) < 1e-6
+    return {
+        "histories": tree.num_histories,
+        "ends": tree.num_terminals,
+        "infosets": tree.num_infosets,
+        "uniform play": float(expected_utility(game, Strategy.uniform(game))[0]),
+        "value": value,
+        "strategy": good,
+        "family": not known or family,  # of another game, or a poor strategy, not asked
+        "alpha": number(part(answer, "alpha")) - opens[0],
+    }
+
+
+KUHN = Kuhn()
+PEEKING, BLIND, COSTLY, CHEAP = Kuhn("both"), Kuhn("none"), Kuhn(folding=2), Kuhn(called=1)
+
+# ---- 3: Dudo ---------------------------------------------------------------------------------
+
+DUDO_BAR = 0.005
+
+
+class Dudo(Game):
+    """Dudo with a die for each player, and with the mistakes of some.
+
+    Parameters
+    ----------
+    faces : int
+        Of a die.
+    wild : bool
+        Whether ones count as every rank.
+    ones_first : bool
+        Whether claims of ones are the lowest of their number.
+    more : bool
+        Whether a claim needs more dice than it says.
+    """
+
+    wild, ones_first, more = True, False, False
+
+    def __init__(self, faces: int = 6):
+        self.faces = faces
+        ranks = [*range(2, faces + 1)]
+        ranks = [1, *ranks] if self.ones_first else [*ranks, 1]
+        self.claims = [(n, rank) for n in (1, 2) for rank in ranks]
+
+    def node(self, h: History) -> Node:
+        """Say what the history `h` is."""
+        if not h:
+            rolls = list(product(range(1, self.faces + 1), repeat=2))
+            return Chance(dict.fromkeys(rolls, 1 / len(rolls)))
+        roll, said = h[0], h[1:]
+        i = len(said) % 2
+        if said and said[-1] == "dudo":
+            n, rank = said[-2]
+            count = sum(die == rank or (self.wild and die == 1) for die in roll)
+            gain = 1 if count >= n + self.more else -1  # for the one who claimed
+            return Terminal((gain, -gain) if i == 0 else (-gain, gain))
+        if not said:
+            return Decision(0, f"0 {roll[0]}", tuple(self.claims))
+        higher = self.claims[self.claims.index(said[-1]) + 1 :]
+        heard = " ".join(f"{n}x{rank}" for n, rank in said)
+        return Decision(i, f"{i} {roll[i]} {heard}", (*higher, "dudo"))
+
+
+class NothingWild(Dudo):
+    """Ones are ones."""
+
+    wild = False
+
+
+class OnesFirst(Dudo):
+    """Claims in the order of numbers."""
+
+    ones_first = True
+
+
+class MoreThan(Dudo):
+    """A claim is true if there are more."""
+
+    more = True
+
+
+@cache
+def dudo_solution() -> Any:
+    """Return what CFR+ finds: a few seconds, nearly all of them to write down the tree."""
+    return solve(Dudo(), "cfr+", 300, progress=False)
+
+
+def twin() -> dict[int, int]:
+    """Return the face of `LiarsDice` in the part of each face: the same order of claims."""
+    order = [rank for _, rank in Dudo().claims[:6]]
+    return dict(zip(order, range(1, 7), strict=True))
+
+
+def dudo_answer(rules: type[Dudo] = Dudo, **changed: object) -> dict[str, object]:
+    """Return what a reader with these rules finds."""
+    solution = dudo_solution()
+    return {
+        "game": rules,
+        "infosets": compile(solution.game).num_infosets,
+        "value": solution.value,
+        "strategy": solution.strategy,
+        "twin": twin(),
+    } | changed
+
+
+def dudo_seen(answer: object) -> dict[str, object]:
+    """Return the sizes and values of small games, and how good the strategy for six is."""
+    make = part(answer, "game")
+    if isinstance(make, Game) or not callable(make):
+        raise Unreadable("'game' is no class or function of a number of faces")
+    small = [sound(make(faces)) for faces in (3, 4)]
+    values = [solve_lp(tree.game).value for tree in small]
+    strategy = part(answer, "strategy")
+    game = strategy.game if isinstance(strategy, Strategy) else make(6)
+    tree, claimed = sound(game), number(part(answer, "value"))
+    value = float(expected_utility(game, strategy)[0])
+    return {
+        "histories with 3 and 4 faces": [tree.num_histories for tree in small],
+        "values with 3 and 4 faces": values,
+        "histories": tree.num_histories,
+        "infosets": number(part(answer, "infosets")) - tree.num_infosets,
+        "value": bool(abs(claimed - value) < DUDO_BAR),
+        "strategy": quality(game, strategy, DUDO_BAR),
+        "twin": unlike(part(answer, "twin")),
+    }
+
+
+def unlike(faces: Any) -> int:
+    """Return how often liar's dice with renamed faces pays or orders otherwise than Dudo."""
+    ranks = range(1, 7)
+    try:
+        to = {int(a): int(b) for a, b in dict(faces).items()}
+    except (TypeError, ValueError):
+        raise Unreadable("'twin' is no dictionary from face to face") from None
+    if set(to) != set(ranks) or set(to.values()) != set(ranks):
+        raise Unreadable("'twin' does not give each of the faces 1 to 6 a face of its own")
+    ours, theirs = Dudo(), games.LiarsDice()
+    names = [f"{n}x{to[rank]}" for n, rank in ours.claims]
+    wrong = sum(a != b for a, b in zip(names, theirs.bids, strict=True))
+    for roll in product(ranks, repeat=2):
+        there = tuple(str(to[die]) for die in roll)
+        for claim, name in zip(ours.claims, names, strict=True):
+            a, b = ours.node((roll, claim, "dudo")), theirs.node((there, name, "liar"))
+            assert isinstance(a, Terminal) and isinstance(b, Terminal)
+            wrong += a.utilities[0] != b.utilities[0]
+    return wrong
+
+
+# ---- 4: Leduc poker --------------------------------------------------------------------------
+
+LEDUC_BAR = 0.001
+DECK = ("J♠", "J♥", "Q♠", "Q♥", "K♠", "K♥")
+
+
+class Leduc(Game):
+    """Leduc poker as a reader may write it, and with the mistakes of some.
+
+    Parameters
+    ----------
+    bets : pair of int
+        What a bet or raise costs in the two rounds.
+    pairs : bool
+        Whether a pair with the public card beats everything.
+    raises : int
+        How often a round may be bet and raised.
+    """
+
+    def __init__(self, bets: Sequence[int] = (2, 4), pairs: bool = True, raises: int = 2):
+        self.bets, self.pairs, self.raises = bets, pairs, raises
+
+    def node(self, h: History) -> Node:
+        """Say what the history `h` is."""
+        if not h:
+            deals = list(permutations(DECK, 2))
+            return Chance(dict.fromkeys(deals, 1 / len(deals)))
+        cards, past = h[0], h[1:]
+        public = next((a for a in past if a in DECK), None)
+        rounds = [list(g) for card, g in groupby(past, DECK.__contains__) if not card]
+        if public is not None and past[-1] == public:
+            rounds.append([])
+        paid = [1, 1]
+        for bet, moves in zip(self.bets, rounds, strict=False):
+            for n, move in enumerate(moves):
+                if move in ("call", "raise"):
+                    paid[n % 2] = max(paid)
+                if move == "raise":
+                    paid[n % 2] += bet
+        now = rounds[-1] if rounds else []
+        i = len(now) % 2
+        if now and now[-1] == "fold":
+            return Terminal((paid[1], -paid[1]) if i == 0 else (-paid[0], paid[0]))
+        if len(now) > 1 and now[-1] == "call":
+            if public is None:
+                rest = [card for card in DECK if card not in cards]
+                return Chance(dict.fromkeys(rest, 1 / len(rest)))
+            return self.showdown(cards, public, paid[0])
+        actions = ["fold"] if now and now[-1] == "raise" else []
+        actions += ["call"] + ["raise"] * (now.count("raise") < self.raises)
+        return Decision(i, f"{i} {cards[i]} {' '.join(past)}", tuple(actions))
+
+    def showdown(self, cards: Sequence[str], public: str, stake: int) -> Terminal:
+        """Pay the stake to the better card."""
+        strength = [
+            (self.pairs and card[0] == public[0], "JQK".index(card[0])) for card in cards
+        ]
+        gain = stake * ((strength[0] > strength[1]) - (strength[0] < strength[1]))
+        return Terminal((gain, -gain))
+
+
+@cache
+def leduc_run(game: Game, variant: str, iterations: int) -> Any:
+    """Return the solution after some iterations."""
+    return solve(game, variant, iterations, progress=False)
+
+
+def leduc_answer(game: Game, gauge: str = "exploitability") -> dict[str, object]:
+    """Return what a reader with this game finds."""
+    best = leduc_run(game, "cfr+", 1_000)
+    return {
+        "game": game,
+        "value": best.value,
+        "CFR": getattr(leduc_run(game, "cfr", 100), gauge),
+        "CFR+": getattr(leduc_run(game, "cfr+", 100), gauge),
+        "strategy": best.strategy,
+    }
+
+
+def leduc_seen(answer: object) -> dict[str, object]:
+    """Return what tells the rules from others, and how far the numbers are from this game's."""
+    game = part(answer, "game")
+    tree = sound(game)
+    uniform = Strategy.uniform(game)
+    best = leduc_run(game, "cfr+", 1_000)
+    return {
+        "infosets": "fit" if tree.num_infosets in leduc_sizes() else "do not fit",
+        "uniform": [float(expected_utility(game, uniform)[0]), exploitability(game, uniform)],
+        "value": number(part(answer, "value")) - best.value,
+        **{
+            name: number(part(answer, name)) - leduc_run(game, name, 100).exploitability
+            for name in ("cfr", "cfr+")
+        },
+        "strategy": quality(game, part(answer, "strategy"), LEDUC_BAR),
+    }
+
+
+@cache
+def leduc_sizes() -> tuple[int, ...]:
+    """Return how many infosets the game has with suits, and without."""
+    both = (games.LeducPoker(merge_suits=merged) for merged in (False, True))
+    return tuple(compile(game).num_infosets for game in both)
+
+
+LEDUC = Leduc()
+SMALL_BETS, NO_PAIRS, THREE_RAISES = Leduc(bets=(2, 2)), Leduc(pairs=False), Leduc(raises=3)
+
+# ---- 5: a player who forgets -----------------------------------------------------------------
+
+MERGED = 1_000  # iterations
+GAP = 0.1  # how far below the best the average has to stay
+
+
+@cache
+def in_kuhn(merge: tuple[tuple[str, str], ...]) -> tuple[float, Outcome]:
+    """Return the best guarantee of an abstraction, and what CFR makes of it."""
+    return best_guarantee(dict(merge)), Merged(games.KuhnPoker(), dict(merge)).run(MERGED)
+
+
+@cache
+def in_rain(factor: float) -> str:
+    """Say whether the regret of a player who forgets the weather goes on falling."""
+    if not 0.5 <= abs(factor) <= 10:
+        raise Unreadable(f"a factor of {factor:g} is not between 1/2 and 10 in size")
+    early, late = (
+        Merged(Weather(factor), FORGET_WEATHER).run(iterations).regret
+        for iterations in (MERGED // 4, MERGED)
+    )
+    return "falls" if late < 0.75 * early else "stays"
+
+
+def forgetting_answer(
+    merge: Mapping[str, str], factors: tuple[float, float] = (2.0, -1.0)
+) -> dict[str, object]:
+    """Return what a reader finds who merges so."""
+    best, outcome = in_kuhn(tuple(merge.items()))
+    return {
+        "merge": dict(merge),
+        "best": best,
+        "reached": outcome.reached,
+        "regret": outcome.regret,
+        "harmless": factors[0],
+        "harmful": factors[1],
+    }
+
+
+def forgetting_seen(answer: object) -> dict[str, object]:
+    """Return what a merge does, and how far the numbers are from what it comes to."""
+    merge = part(answer, "merge")
+    if not isinstance(merge, Mapping):
+        raise Unreadable("'merge' is no dictionary from label to label")
+    forgets = forgetful(merge)
+    best, outcome = in_kuhn(tuple(merge.items()))
+    breaks = "breaks" if best - outcome.reached > GAP else "does little"
+    return {
+        "merge": breaks if forgets else "remembers",
+        "best": number(part(answer, "best")) - best,
+        "reached": number(part(answer, "reached")) - outcome.reached,
+        "regret": number(part(answer, "regret")) - outcome.regret,
+        "harmless": in_rain(number(part(answer, "harmless"))),
+        "harmful": in_rain(number(part(answer, "harmful"))),
+    }
+
+
+J_OR_K = {"J check-bet": "J/K check-bet", "K check-bet": "J/K check-bet"}
+Q_OR_K = {"Q check-bet": "Q/K check-bet", "K check-bet": "Q/K check-bet"}
+J_OR_Q = {f"{card}{moves}": f"J/Q{moves}" for card in "JQ" for moves in ("", " check-bet")}
+
+# ---- the projects ----------------------------------------------------------------------------
+
+EXERCISES = (
+    Exercise(
+        "classic.1",
+        "Colonel Blotto",
+        "a dictionary with 'divisions', a list of tuples; 'payoff', a function of two of them; "
+        "'strategy', from division to probability; and 'shapes', a set such as {'5-0-0'}",
+        blotto_answer,
+        (
+            Mistake(
+                lambda: blotto_answer(taken),
+                "You count the battlefields that are taken. The war goes to whoever takes more "
+                "of them: 1 to one colonel, and what one wins the other loses.",
+            ),
+            Mistake(
+                lambda: blotto_answer() | {"strategy": {DIVISIONS[3]: 1.0}},
+                "This is one division, as the last round of regret matching has it. Whoever "
+                "knows it beats it; what converges is the average of all rounds.",
+            ),
+            Mistake(
+                lambda: blotto_answer() | {"divisions": [d for d in DIVISIONS if 0 not in d]},
+                "Some divisions are missing: a battlefield may be left without soldiers.",
+            ),
+            Mistake(
+                lambda: blotto_answer() | {"shapes": {"3-2-0"}},
+                "An equilibrium with fewer shapes exists, but is it the only one? The question "
+                "is which shapes *some* equilibrium plays: maximize each over all of them.",
+            ),
+        ),
+        see=blotto_seen,
+        points=3,
+        takeaway="Neither the whole army in one place nor an even spread survives.",
+        advice="Add up regrets for each colonel, match them, and average what was played; the "
+        "strategy is right if it loses less than 0.02 a war to whoever knows it.",
+    ),
+    Exercise(
+        "classic.2",
+        "Kuhn poker, from nothing",
+        "a dictionary with 'game', an object of your class; 'strategy', from its infosets to "
+        "rows from action to probability; and 'alpha', how often its jack opens with a bet",
+        lambda: kuhn_answer(KUHN),
+        (
+            Mistake(
+                lambda: kuhn_answer(PEEKING),
+                "There are too many infosets: somebody sees a card of the other player. A "
+                "label holds the own card and the moves.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(BLIND),
+                "There are too few infosets: the card is missing in the labels, so that nobody "
+                "looks at it.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(COSTLY),
+                "Who folds to a bet loses the ante, and not the chip that was asked for: that "
+                "one was never paid.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(CHEAP),
+                "After a bet and a call each player has two chips in the pot, so two are won.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(KUHN, current=True),
+                "This is the last iterate. It goes in circles around the solution; the "
+                "average, weighted by the own reach, comes to rest at it.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(KUHN, card=2),
+                "This is how often the king opens with a bet.",
+            ),
+        ),
+        see=kuhn_seen,
+        tolerance=5e-3,
+        points=3,
+        takeaway="Rules, infosets, value, strategy: the whole chain is yours.",
+        advice="Check in order: histories, ends and infosets by drawing one deal, then the "
+        "payoffs of uniform play, then the value, then the strategy (exploitable for less than "
+        "0.01, and the king bets three times as often as the jack).",
+    ),
+    Exercise(
+        "classic.3",
+        "Dudo, a die each",
+        "a dictionary with 'game', your class, which takes a number of faces; 'infosets' and "
+        "'value' with six; a 'strategy' for six; and 'twin', from your faces to those of "
+        "cfr.games.LiarsDice",
+        dudo_answer,
+        (
+            Mistake(
+                lambda: dudo_answer(NothingWild),
+                "With few faces your game has another value: it is that of Dudo in which ones "
+                "count only for themselves. In Dudo they count as every rank that is claimed.",
+            ),
+            Mistake(
+                lambda: dudo_answer(OnesFirst),
+                "With few faces your game has another value. Ones are twice as rare as what "
+                "any other claim counts, so they rank above the other claims of their number.",
+            ),
+            Mistake(
+                lambda: dudo_answer(MoreThan),
+                "With few faces your game has another value: a claim says *at least* so many.",
+            ),
+            Mistake(
+                lambda: dudo_answer(value=-dudo_solution().value),
+                "The sign of the value is the other one: it is what the first player wins.",
+            ),
+            Mistake(
+                lambda: dudo_answer(twin={face: face for face in range(1, 7)}),
+                "Not every face is its own twin: which is wild over there, and ranks last?",
+            ),
+        ),
+        see=dudo_seen,
+        points=3,
+        takeaway="The one who has to say something first is the worse off, by a little.",
+        advice="Try your class with two and three faces first, where you can list everything. "
+        "The strategy for six has to be exploitable for less than 0.005.",
+    ),
+    Exercise(
+        "classic.4",
+        "Leduc poker",
+        "a dictionary with 'game', an object of your class; its 'value'; under 'CFR' and "
+        "'CFR+' the exploitability after 100 iterations of cfr.solve; and a 'strategy'",
+        lambda: leduc_answer(LEDUC),
+        (
+            Mistake(
+                lambda: leduc_answer(SMALL_BETS),
+                "Your second round is as cheap as the first; its bets are twice as large.",
+            ),
+            Mistake(
+                lambda: leduc_answer(NO_PAIRS),
+                "The public card changes nothing in your game: a pair with it beats any rank.",
+            ),
+            Mistake(
+                lambda: leduc_answer(THREE_RAISES),
+                "There are too many infosets: a round has a bet and one raise, and no more.",
+            ),
+            Mistake(
+                lambda: leduc_answer(LEDUC, "nash_conv"),
+                "The numbers under CFR and CFR+ are NashConv, the sum of what both could gain; "
+                "exploitability is their mean.",
+            ),
+        ),
+        see=leduc_seen,
+        points=3,
+        takeaway="The same traversals, and a strategy several times better.",
+        advice="`cfr.compile` counts the infosets, with suits or without. What uniform play "
+        "earns, and what it can lose, tells other rules from these. The strategy has to be "
+        "exploitable for less than 0.001.",
+    ),
+    Exercise(
+        "classic.5",
+        "A player who forgets",
+        "a dictionary with 'merge', from labels of player 0 to new ones; the numbers 'best', "
+        "'reached' and 'regret' for it; and the factors 'harmless' and 'harmful'",
+        lambda: forgetting_answer(J_OR_K),
+        (
+            Mistake(
+                lambda: forgetting_answer(Q_OR_K),
+                "This player forgets, and the regret stays; but what the average can be sure "
+                "of approaches the best. Try another pair.",
+            ),
+            Mistake(
+                lambda: forgetting_answer(J_OR_Q),
+                "This player never knew what you merged at the second decision, so nothing is "
+                "forgotten: it is a coarser game with perfect recall, and CFR solves it.",
+            ),
+            Mistake(
+                lambda: (
+                    forgetting_answer(J_OR_K)
+                    | {"best": in_kuhn(tuple(J_OR_K.items()))[1].hindsight}
+                ),
+                "Your best is what would have been earned against this opponent's average. Ask "
+                "what the player can be *sure* of, whoever the opponent is.",
+            ),
+            Mistake(
+                lambda: (
+                    forgetting_answer(J_OR_K)
+                    | {"regret": in_kuhn(tuple(J_OR_K.items()))[1].immediate}
+                ),
+                "Your regret is the sum over infosets, the one that CFR makes small. Asked is "
+                "that of whole strategies: best in hindsight, less what was paid.",
+            ),
+            Mistake(
+                lambda: forgetting_answer(J_OR_K, (-1.0, 2.0)),
+                "You have the factors the wrong way round.",
+            ),
+        ),
+        see=forgetting_seen,
+        points=3,
+        takeaway="Small regrets at every infoset say nothing about the whole once a player "
+        "forgets, unless what was forgotten does not matter.",
+        advice="Which two cards want opposite things when they face a bet, and which of them "
+        "would a good player not have there? All numbers are for 1,000 iterations of "
+        "plain_cfr.",
+    ),
+)

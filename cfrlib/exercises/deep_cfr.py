@@ -1,5 +1,344 @@
-"""Exercises."""
+"""Chapter 10: fair samples, sums and means, a buffer that forgets, what a network sees."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unanswered,
+    Unreadable,
+    listed,
+    number,
+)
+from cfrlib.solving import solve
+
+Shares = dict[str, Fraction]
+Draw = Callable[[random.Random, int, int], int]  # rng, rows seen, size: a place
+Features = Callable[[int], Sequence[float]]
+
+CARDS = range(1, 61)
+SHOWN = range(5, 61, 5)  # cards from which exercise 10.5 fits
+
+
+# ---- 10.1: a reservoir of two ---------------------------------------------------------------
+
+
+def kept(places: Callable[[int], int], size: int = 2, rows: str = "abcd") -> Shares:
+    """Return how likely each row is in a memory at the end, over all draws of places.
+
+    The n-th row goes to one of `places(n)` places, and is dropped if that is beyond the memory.
+    """
+    late = range(size, len(rows))
+    draws = list(product(*(range(places(n + 1)) for n in late)))
+    found: Counter[str] = Counter()
+    for drawn in draws:
+        memory = list(rows[:size])
+        for n, place in zip(late, drawn, strict=True):
+            if place < size:
+                memory[place] = rows[n]
+        found.update(memory)
+    return {row: Fraction(found[row], len(draws)) for row in rows}
+
+
+def fair() -> Shares:
+    """Return how likely a reservoir keeps each row."""
+    return kept(lambda n: n)
+
+
+def forgetful() -> Shares:
+    """Return how likely a memory that keeps every new row has each at the end."""
+    return kept(lambda n: 2)
+
+
+# ---- 10.2: which divisor? -------------------------------------------------------------------
+
+
+def played_first(a: Fraction, b: Fraction, asked: str = "sums") -> dict[str, object]:
+    """Return how often the first action is played by means `a` and `b`, and by sums."""
+    sums = Fraction(3), Fraction(2 + 2)
+    return {
+        "means": a / (a + b),
+        "sums": sums[0] / sum(sums),
+        "CFR asks for": asked,
+    }
+
+
+# ---- 10.3: the borrowed buffer --------------------------------------------------------------
+
+
+@cache
+def buffer(kind: str) -> type:
+    """Return the buffer of exercise 10.3, with one of five ways to place a late row."""
+    draw: Draw = {
+        "fair": lambda rng, seen, size: rng.randrange(seen),
+        "ring": lambda rng, seen, size: (seen - 1) % size,
+        "forgets": lambda rng, seen, size: rng.randrange(size),
+        "one too few": lambda rng, seen, size: rng.randrange(seen - 1),
+        "closed": lambda rng, seen, size: size,
+    }[kind]
+
+    class Buffer:
+        def __init__(self, size: int, rng: random.Random):
+            self.rng, self.seen = rng, 0
+            self.rows: list[Any] = [None] * size
+
+        def offer(self, I: int, weight: float, target: object) -> None:
+            place, size = self.seen, len(self.rows)
+            self.seen += 1
+            if place >= size:
+                place = draw(self.rng, self.seen, size)
+            if place < size:
+                self.rows[place] = I, weight, target
+
+    return Buffer
+
+
+@cache
+def quarters(made: Callable[[int, random.Random], Any]) -> list[float]:
+    """Return how often a memory of ten keeps rows 1 to 10 of forty, rows 11 to 20, ..."""
+    counts, seeds = [0] * 4, 3_000
+    for seed in range(seeds):
+        memory = made(10, random.Random(seed))
+        for n in range(40):
+            memory.offer(n, 1 + n // 10, [0.0])
+        rows = [row for row in memory.rows if row is not None]
+        if len(rows) != 10:
+            raise Unreadable(f"after 40 rows yours holds {len(rows)} in 10 places")
+        for row in rows:
+            counts[row[0] // 10] += 1
+    return [count / seeds / 10 for count in counts]
+
+
+def sampled(made: Any) -> list[float]:
+    """Return what `quarters` finds, if it is a class that was given."""
+    if not callable(made):
+        raise Unreadable("yours is no class")
+    return quarters(made)
+
+
+# ---- 10.4: rows or means --------------------------------------------------------------------
+
+
+def replaced(
+    weights: Sequence[float] = (1, 2, 3), rows: Sequence[float] = (3, 1, -1)
+) -> dict[str, float]:
+    """Return the row that stands for some rows in a loss, and what it leaves out."""
+    w, r = np.array(weights, float), np.array(rows, float)
+    total, mean = w.sum(), w @ r / w.sum()
+    return {"weight": total, "target": mean, "constant": w @ (r - mean) ** 2}
+
+
+# ---- 10.5: show it more ---------------------------------------------------------------------
+
+
+@cache
+def gains() -> Any:
+    """Return what calling with each of sixty cards brings over folding, against exact bets."""
+    found = solve(games.KuhnPoker(cards=60), "cfr+", 500, progress=False).strategy
+    bets = np.array([found[f"{card}"]["bet"] for card in CARDS])
+    pays = np.array([[3.0 if card > c else -1.0 for c in CARDS] for card in CARDS])
+    others = bets * (1 - np.eye(len(bets)))
+    return (others * pays).sum(axis=1) / others.sum(axis=1)
+
+
+def error(features: Any) -> float:
+    """Return how far a linear fit to every fifth card is off at the others."""
+    if not callable(features):
+        raise Unreadable("yours is no function")
+    rows = [features(card) for card in CARDS]
+    if any(row is ... for row in rows):
+        raise Unanswered()
+    width = len(list(rows[0]))
+    x = np.array([[1.0, *map(number, listed(list(row), width))] for row in rows])
+    if not np.isfinite(x).all():
+        raise Unreadable("some of your numbers are not finite")
+    shown = np.isin(CARDS, SHOWN)
+    weights = np.linalg.lstsq(x[shown], gains()[shown], rcond=None)[0]
+    off = (x @ weights - gains())[~shown]
+    return float(np.sqrt(np.mean(off**2)))
+
+
+def rank(card: int) -> list[float]:
+    """Return what the page shows a network of a card."""
+    return [card / 30 - 1]
+
+
+def name(card: int) -> list[float]:
+    """Return one number for each card there is."""
+    return [float(card == n) for n in CARDS]
+
+
+def powers(card: int) -> list[float]:
+    """Return the first nine powers of the rank."""
+    return [(card / 30 - 1) ** n for n in range(1, 10)]
+
+
+def above(card: int) -> list[float]:
+    """Return how far a card lies above 0, 10, ..., 50."""
+    return [max(card - n, 0) / 30 for n in range(0, 60, 10)]
+
+
+EXERCISES = (
+    Exercise(
+        "10.1",
+        "A reservoir of two",
+        "a dictionary with 'reservoir' and 'forget', each with the four probabilities by row",
+        lambda: {"reservoir": fair(), "forget": forgetful()},
+        (
+            Mistake(
+                lambda: {"reservoir": forgetful(), "forget": fair()},
+                "You have the two memories the wrong way round.",
+            ),
+            Mistake(
+                lambda: {"reservoir": kept(lambda n: 3), "forget": forgetful()},
+                "You let row d draw among three places, as row c does. It is the fourth row, "
+                "so it draws among four.",
+            ),
+            Mistake(
+                lambda: {
+                    "reservoir": {"a": "1/3", "b": "1/3", "c": "2/3", "d": "1/2"},
+                    "forget": forgetful(),
+                },
+                "You let a and b leave whenever c or d enters. Who enters takes *one* of the "
+                "two places, and the row at the other stays.",
+            ),
+            Mistake(
+                lambda: {"reservoir": fair(), "forget": {"a": 0, "b": 0, "c": 1, "d": 1}},
+                'That is a ring, which overwrites the oldest. "Forget" draws the place of '
+                "each new row at random, so that c may be the one that d overwrites.",
+            ),
+        ),
+        tolerance=1e-6,
+        takeaway='A reservoir favors nobody; "forget" favors what came last.',
+        advice="How likely does a row enter, and does each later one leave it where it is?",
+    ),
+    Exercise(
+        "10.2",
+        "Which divisor?",
+        "a dictionary with how often a is played by the 'means' and by the 'sums', and under "
+        "'CFR asks for' one of the two words",
+        lambda: played_first(Fraction(3), Fraction(2)),
+        (
+            Mistake(
+                lambda: played_first(Fraction(3), Fraction(2), "means"),
+                "Both shares are right. But CFR matches cumulative regret. A mean may stand in "
+                "for it where all actions have one divisor, and here they have two.",
+            ),
+            Mistake(
+                lambda: played_first(Fraction(3, 3), Fraction(4, 3)),
+                "You divided by all three visits. That would do no harm, and it is not what "
+                "was done here: each action was averaged over the rows that have it.",
+            ),
+            Mistake(
+                lambda: {"means": "3/7", "sums": "3/5", "CFR asks for": "sums"},
+                "You have means and sums the wrong way round.",
+            ),
+        ),
+        takeaway="A mean does a sum's work only if all actions share the divisor.",
+        advice="Regret matching divides an action's number by the total of both.",
+    ),
+    Exercise(
+        "10.3",
+        "The borrowed buffer",
+        "a class like `Buffer`, made with a size and a random.Random, with `offer` and `rows`",
+        lambda: buffer("fair"),
+        (
+            Mistake(
+                lambda: buffer("ring"),
+                "Every row is accepted, and the strategy network still learns the average of "
+                "the latest strategies only.",
+            ),
+            Mistake(
+                lambda: buffer("forgets"),
+                'That is the page\'s "forget": the place is random now, but every new row '
+                "still gets one, so old rows die out.",
+            ),
+            Mistake(
+                lambda: buffer("one too few"),
+                "Nearly: the row that is offered counts as well. You draw one place too few, "
+                "so the first rows are kept a little too seldom.",
+            ),
+            Mistake(
+                lambda: buffer("closed"),
+                "Now a full buffer takes nothing new: the first rows stay for good.",
+            ),
+        ),
+        see=sampled,
+        accepts=lambda shares: all(abs(share - 10 / 40) < 0.011 for share in shares),
+        tolerance=0.01,
+        points=3,
+        takeaway="Each of all rows ever offered is kept with the same probability.",
+        advice="Offer forty rows to ten places, with many seeds: which are kept too often?",
+    ),
+    Exercise(
+        "10.4",
+        "Rows or means",
+        "a dictionary with 'weight' and 'target' of the one row, and the 'constant'",
+        replaced,
+        (
+            Mistake(
+                lambda: {**replaced((1, 1, 1)), "weight": 6},
+                "The target is a plain mean. The rows count by their weights.",
+            ),
+            Mistake(
+                lambda: replaced() | {"weight": 1},
+                "The target is right. With weight 1, though, an infoset that was met a "
+                "thousand times would count no more than one that was met once.",
+            ),
+            Mistake(
+                lambda: replaced() | {"constant": 0},
+                "The row is right, but the losses are not equal: at D = target the one row "
+                "has loss 0, and the three rows disagree with one another.",
+            ),
+            Mistake(
+                lambda: replaced() | {"constant": float(np.array([1, 2, 3]) @ [9, 1, 1])},
+                "You took the loss of the three rows at D = 0, and have to subtract that of "
+                "the one row there.",
+            ),
+        ),
+        tolerance=1e-3,
+        points=2,
+        takeaway="One row with all the weight, and the same gradient everywhere.",
+        advice="Write D - r as (D - mean) + (mean - r), and square.",
+    ),
+    Exercise(
+        "10.5",
+        "Open: show it more",
+        "a function of a card, from 1 to 60, that returns a list of numbers",
+        lambda: above,
+        (
+            Mistake(
+                lambda: rank,
+                "That is the page's own. A linear function of the rank is a straight line, "
+                "and what calling brings has bends.",
+            ),
+            Mistake(
+                lambda: name,
+                "One number for each card says nothing about a card that was not shown: 48 "
+                "cards get the same answer.",
+            ),
+            Mistake(
+                lambda: powers,
+                "Nine powers go through almost everything they were shown, and swing in "
+                "between. More is not always better.",
+            ),
+        ),
+        see=error,
+        accepts=lambda off: bool(off < error(rank) / 4),
+        points=2,
+        takeaway="For a linear fit. A network can bend by itself: whether it needs your "
+        "features, and with how many walks, is open.",
+        advice="Too far off at the cards that were not shown. Where does the curve bend?",
+    ),
+)

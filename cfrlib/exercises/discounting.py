@@ -1,5 +1,388 @@
-"""Exercises."""
+"""Chapter 6: one update by hand, an exponent near infinity, a discount out of place."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections.abc import Callable, Mapping
+from functools import cache
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, in_step, listed, number
+from cfrlib.exercises.vanilla_cfr import DealtBackward
+from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.regret import VARIANTS, Variant, regret_matching
+from cfrlib.solving import solve
+
+Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
+Solver = Callable[[Game, int], Sums]
+
+STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.1
+ROUNDS = 50  # for solvers in plain Python: well below a second
+LONG = (100, 1_000)  # of exercise 6.4
+UNPREDICTED = {
+    v: (VARIANTS[v].alpha, VARIANTS[v].beta, VARIANTS[v].gamma) for v in ("dcfr", "cfr")
+}
+BAR, LENGTH = 1.25, 300  # of exercise 6.5
+
+
+def factor(t: int, exponent: float) -> float:
+    """Return what regrets are multiplied by after iteration t."""
+    if abs(exponent) == inf:
+        return float(exponent > 0)
+    return float(t**exponent / (t**exponent + 1))
+
+
+def faded(R: Any, sign: Any, t: int, v: Variant) -> Any:
+    """Return regrets after the discount of iteration t, by the signs of `sign`."""
+    return R * np.where(np.asarray(sign) > 0, factor(t, v.alpha), factor(t, v.beta))
+
+
+# ---- 6.1 -------------------------------------------------------------------------------------
+
+
+def by_hand(fault: str = "") -> dict[str, dict[str, list[float]]]:
+    """Return the stored regrets and the next strategy under three variants, or a slip's."""
+    before, r = np.array(STORED, float), np.array(NEW, float)
+    found = {}
+    for name in ("linear", "dcfr", "pcfr+"):
+        v = VARIANTS[name]
+        t = T - 1 if fault == "one too few" else T
+        R = faded(before + r, before + r, t, v)
+        if fault == "discount first":
+            R = faded(before, before, t, v) + r
+        if fault == "today's sign":
+            R = faded(before + r, r, t, v)
+        guess = r if v.predictive and fault != "no guess" else 0 * r
+        played = regret_matching(R + guess)
+        if fault == "stored guess":
+            R = R + guess
+        found[name] = {"stored": R.tolist(), "played": played.tolist()}
+    return found
+
+
+# ---- 6.2 and 6.4 -----------------------------------------------------------------------------
+
+
+@cache
+def leduc(
+    alpha: float,
+    beta: float,
+    gamma: float,
+    predictive: bool = False,
+    iterations: int = 100,
+    update: str = "alternating",
+) -> float:
+    """Return how exploitable a variant's average is on Leduc poker."""
+    v = Variant("mine", alpha, beta, gamma, predictive)
+    found = solve(games.LeducPoker(), v, iterations, update=update, progress=False)
+    return found.exploitability
+
+
+def large_exponent(update: str = "alternating") -> dict[str, float]:
+    """Return what two variants reach, and the larger one's first factor."""
+    cfr, big = leduc(inf, inf, 0, update=update), leduc(60, 60, 0, update=update)
+    return {"cfr": cfr, "big": big, "first factor": factor(1, 60)}
+
+
+def worth_of_guessing(update: str = "alternating") -> dict[str, dict[int, float]]:
+    """Return the exploitability with prediction, divided by that without."""
+    return {
+        name: {
+            n: leduc(*exponents, True, n, update) / leduc(*exponents, False, n, update)
+            for n in LONG
+        }
+        for name, exponents in UNPREDICTED.items()
+    }
+
+
+def upside_down() -> dict[str, dict[int, float]]:
+    """Return the same quotients the other way up."""
+    right = worth_of_guessing()
+    return {name: {n: 1 / x for n, x in row.items()} for name, row in right.items()}
+
+
+def beside_pcfr() -> dict[str, dict[int, float]]:
+    """Return the exploitability with pcfr+ instead, divided by the same."""
+    return {
+        name: {n: leduc(inf, -inf, 2, True, n) / leduc(*exponents, False, n) for n in LONG}
+        for name, exponents in UNPREDICTED.items()
+    }
+
+
+def in_logarithms(answer: Any) -> dict[str, dict[int, float]]:
+    """Return the logarithms of an answer's four ratios."""
+    found: dict[str, dict[int, float]] = {}
+    for name, row, wanted in in_step(answer, dict.fromkeys(UNPREDICTED, dict.fromkeys(LONG))):
+        ratios = [number(x) for _, x, _ in in_step(row, wanted)]
+        if min(ratios) <= 0:
+            raise Unreadable("what is asked for are quotients, all of them positive")
+        found[str(name)] = dict(zip(LONG, np.log10(ratios).tolist(), strict=True))
+    return found
+
+
+# ---- 6.3 -------------------------------------------------------------------------------------
+
+
+@cache
+def solver(discount: str = "once") -> Solver:
+    """Return the solver of exercise 6.3, by where it discounts.
+
+    Parameters
+    ----------
+    discount : str
+        ``"once"``: each table after its player's traversal, which is right; ``"early"``:
+        after each history; ``"twice"``: all tables after each traversal; ``"before"``: what
+        is stored, then the new regrets are added; ``"today"``: once, by the sign of the new
+        regret; ``"never"``.
+    """
+
+    def solve(game: Game, iterations: int) -> Sums:
+        R: dict[str, Any] = {}
+        S: Sums = {}
+        r: dict[str, Any] = {}
+        sigma: dict[str, list[float]] = {}
+        at = cache(game.node)
+        dcfr = VARIANTS["dcfr"]
+
+        def walk(h: History, i: int, t: int, own: float, others: float) -> float:
+            node = at(h)
+            if isinstance(node, Terminal):
+                return node.utilities[i]
+            if isinstance(node, Chance):
+                f = node.probabilities
+                return sum(f[a] * walk((*h, a), i, t, own, f[a] * others) for a in f)
+            I, A = node.infoset, node.actions
+            row = sigma.setdefault(I, [1 / len(A)] * len(A))
+            if node.player != i:
+                moves = zip(A, row, strict=True)
+                return sum(p * walk((*h, a), i, t, own, p * others) for a, p in moves)
+            u = [walk((*h, a), i, t, p * own, others) for a, p in zip(A, row, strict=True)]
+            mean = sum(p * x for p, x in zip(row, u, strict=True))
+            r[I] = r.get(I, 0) + others * (np.array(u) - mean)
+            for n, p in enumerate(row):
+                S.setdefault(I, [0.0] * len(A))[n] += t**2 * own * p
+            if discount == "early":
+                take_up(t)
+            return mean
+
+        def take_up(t: int) -> None:
+            for I, new in r.items():
+                old = R.get(I, 0 * new)
+                if discount == "never":
+                    R[I] = old + new
+                elif discount == "before":
+                    R[I] = faded(old, old, t, dcfr) + new
+                else:
+                    sign = new if discount == "today" else old + new
+                    R[I] = faded(old + new, sign, t, dcfr)
+            if discount == "twice":
+                R.update({I: faded(x, x, t, dcfr) for I, x in R.items() if I not in r})
+            r.clear()
+
+        for t in range(1, iterations + 1):
+            for i in (0, 1):
+                walk((), i, t, 1, 1)
+                take_up(t)
+                sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
+        return S
+
+    return solve
+
+
+def both_orders(solve: Any) -> dict[str, dict[str, list[float]]]:
+    """Return what a solver plays on average in both orders of the deals."""
+    if not callable(solve):
+        raise Unreadable("yours is no function")
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, game in (("as dealt", games.KuhnPoker()), ("backward", DealtBackward())):
+        sums = solve(game, ROUNDS)
+        if not isinstance(sums, Mapping):
+            raise Unreadable("yours does not return S")
+        found[name] = {}
+        for I in solver()(game, 1):
+            if I not in sums:
+                raise Unreadable(f"your S has no row for the infoset {I!r}")
+            row = [number(x) for x in listed(sums[I], 2)]
+            found[name][I] = [x / (sum(row) or 1) for x in row]
+    return found
+
+
+# ---- 6.5 -------------------------------------------------------------------------------------
+
+
+def lead(answer: Any) -> float:
+    """Return how many times as exploitable dcfr is as a point of the family, on Leduc."""
+    if isinstance(answer, Variant):
+        if answer.predictive:
+            raise Unreadable("prediction is another matter: three exponents are asked for")
+        answer = (answer.alpha, answer.beta, answer.gamma)
+    alpha, beta, gamma = (number(x) for x in listed(answer, 3))
+    rival = leduc(*UNPREDICTED["dcfr"], iterations=LENGTH)
+    return rival / leduc(alpha, beta, gamma, iterations=LENGTH)
+
+
+@cache
+def leader() -> tuple[float, ...]:
+    """Return the best of eight points near the top of the page's grid."""
+    points = [(a, b, g) for a in (1.5, 2) for b in (-1, -2) for g in (2, 3)]
+    return max(points, key=lead)
+
+
+EXERCISES = (
+    Exercise(
+        "6.1",
+        "By hand",
+        "for each of 'linear', 'dcfr' and 'pcfr+' a dictionary with 'stored' and 'played', "
+        "three numbers each",
+        by_hand,
+        (
+            Mistake(
+                lambda: by_hand("discount first"),
+                "You faded what was stored and then added the new regrets. Line 3 comes before "
+                "line 4: the new ones fade with the rest.",
+            ),
+            Mistake(
+                lambda: by_hand("today's sign"),
+                "You went by the sign of today's regret. Line 4 asks for the sign of the sum.",
+            ),
+            Mistake(
+                lambda: by_hand("one too few"),
+                "You took the factors of the iteration before: t counts the present one.",
+            ),
+            Mistake(
+                lambda: by_hand("stored guess"),
+                "pcfr+ plays with its guess, but does not store it: the true regret is added "
+                "when it is known.",
+            ),
+            Mistake(
+                lambda: by_hand("no guess"),
+                "All but one thing: pcfr+ matches R + m, and m is the last regret once more.",
+            ),
+        ),
+        points=2,
+        takeaway="A factor common to all positive regrets changes what is stored and not what "
+        "is played next.",
+        advice="Add, look at the sign of each sum, multiply, and only then match.",
+    ),
+    Exercise(
+        "6.2",
+        "Is a large exponent infinity?",
+        "a dictionary: exploitability after 100 iterations of 'cfr' and 'big', and under "
+        "'first factor' what 'big' multiplies regrets by after iteration 1",
+        large_exponent,
+        (
+            Mistake(
+                lambda: large_exponent() | {"first factor": 1},
+                "The two runs differ, so something must: compute the factor for t = 1 instead "
+                "of the limit.",
+            ),
+            Mistake(
+                lambda: large_exponent() | {"big": leduc(inf, inf, 0), "first factor": 1},
+                "That is what one would predict. Run it.",
+            ),
+            Mistake(
+                lambda: large_exponent("simultaneous"),
+                "These are simultaneous updates; this chapter alternates.",
+            ),
+        ),
+        tolerance=2e-4,
+        takeaway="No finite exponent makes the first factor 1: the limit of the family is not "
+        "its member at infinity.",
+        advice="`cfr.solve(leduc, variant, 100).exploitability`, and the formula of line 4.",
+    ),
+    Exercise(
+        "6.3",
+        "Find the planted bug",
+        "a function of a game and a number of iterations that returns S, as `friend` does",
+        solver,
+        (
+            Mistake(
+                lambda: solver("early"),
+                "The order of the deals still changes the result.",
+            ),
+            Mistake(
+                lambda: solver("twice"),
+                "The order of the deals does not matter any more, but now each table is "
+                "discounted twice in an iteration, after its owner's turn and after the "
+                "other's.",
+            ),
+            Mistake(
+                lambda: solver("never"),
+                "The order of the deals does not matter any more, but now nothing is "
+                "discounted at all. The line was right; only its place was not.",
+            ),
+            Mistake(
+                lambda: solver("before"),
+                "The order of the deals does not matter any more, but now the discount comes "
+                "before the sum, and the new regrets miss it.",
+            ),
+            Mistake(
+                lambda: solver("today"),
+                "The order of the deals does not matter any more, but the factor goes by the "
+                "sign of the new regret and not by that of the sum.",
+            ),
+        ),
+        see=both_orders,
+        points=3,
+        takeaway="What belongs to an infoset is done once an iteration, not once a history.",
+        advice="It runs, and it still is not discounted CFR with alternating updates.",
+    ),
+    Exercise(
+        "6.4",
+        "Predict with other exponents",
+        "for 'dcfr' and 'cfr' a dictionary with a quotient for 100 and 1000 iterations: "
+        "exploitability with prediction, divided by that without",
+        worth_of_guessing,
+        (
+            Mistake(
+                upside_down,
+                "Your quotients stand on their heads: above 1 shall mean that prediction does "
+                "harm.",
+            ),
+            Mistake(
+                beside_pcfr,
+                "You compared with the variant pcfr+, which has other exponents besides. Keep "
+                "the three numbers and turn only the switch.",
+            ),
+            Mistake(
+                lambda: worth_of_guessing("simultaneous"),
+                "These are simultaneous updates, under which the picture is another one; this "
+                "chapter alternates.",
+            ),
+        ),
+        see=in_logarithms,
+        tolerance=0.07,
+        points=2,
+        takeaway="A guess is worth what the rest of the algorithm makes of it.",
+        advice="`cfr.Variant(name, alpha, beta, gamma, True)` predicts. Divide, then round.",
+    ),
+    Exercise(
+        "6.5",
+        "Open: beat dcfr",
+        "three exponents, α, β and γ, whose exploitability after 300 iterations of Leduc poker "
+        "is below that of dcfr by a factor of 1.25 or more",
+        leader,
+        (
+            Mistake(
+                lambda: VARIANTS["dcfr"],
+                "This is dcfr itself.",
+            ),
+            Mistake(
+                lambda: VARIANTS["cfr+"],
+                "This is cfr+. With few iterations of Leduc poker it is behind.",
+            ),
+            Mistake(
+                lambda: VARIANTS["linear"],
+                "This is linear CFR, whose negative regrets linger too long here.",
+            ),
+        ),
+        see=lead,
+        accepts=lambda seen: seen >= BAR,
+        takeaway="So much for one game and one length, where rounding alone moves such a lead. "
+        "Whether any exponents lead everywhere is open.",
+        advice="It is not far enough below dcfr. Look at the leaders of the page's grid.",
+    ),
+)

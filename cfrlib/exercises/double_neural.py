@@ -1,5 +1,294 @@
-"""Exercises."""
+"""Chapter 11: sums in networks, errors that stay, words that are not there, and their order."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, listed, number
+from cfrlib.regret import regret_matching
+from cfrlib.tree import compile
+
+Attention = Callable[[Any, Any, Any, Any], Any]
+
+BATCHES = (-0.75, 0.25), (0.5, 0.0)  # mean sampled regrets, exercise 11.1
+INPUTS, OUTPUTS = 8, 2  # of the package's networks on Kuhn poker
+
+
+# ---- 11.1: two updates by hand --------------------------------------------------------------
+
+
+def updates(clip_sum: bool = True, clip_batch: bool = False) -> list[list[float]]:
+    """Return what is held after each batch."""
+    held, shown = np.array([0.5, 0.0]), []
+    for batch in BATCHES:
+        held = held + (np.maximum(batch, 0) if clip_batch else batch)
+        held = np.maximum(held, 0) if clip_sum else held
+        shown.append(held.tolist())
+    return shown
+
+
+def by_hand(
+    held: Sequence[Sequence[float]], unclipped: Sequence[Sequence[float]]
+) -> dict[str, list[float]]:
+    """Return an answer: what is held after both batches, and played with and without a clip."""
+    return {
+        "after 1": list(held[0]),
+        "after 2": list(held[1]),
+        "played": regret_matching(np.array(held[1])).tolist(),
+        "without clip": regret_matching(np.array(unclipped[1])).tolist(),
+    }
+
+
+# ---- 11.2: an error that stays --------------------------------------------------------------
+
+
+def stays(factor: float, share: float | None = None) -> dict[str, float]:
+    """Return by what a sum grows, and how often an action is played that alone has grown."""
+    return {
+        "factor": factor,
+        "all": 0.5,
+        "one": factor / (1 + factor) if share is None else share,
+    }
+
+
+# ---- 11.3: padding --------------------------------------------------------------------------
+
+
+def attention(mask: str) -> Attention:
+    """Return attention that leaves out words that are not there, or does it wrongly."""
+
+    def attend(H: Any, words: Any, W: Any, v: Any) -> Any:
+        scores = np.tanh(H @ W) @ v
+        if mask == "scores of 0":
+            scores = np.where(words > 0, scores, 0)
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+        if mask == "before the sum":
+            weights = weights * (words > 0)
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        if mask == "after the sum":
+            weights = weights * (words > 0)
+        return np.einsum("lp,lpw->lw", weights, H)
+
+    return attend
+
+
+def padded(attend: Any) -> list[list[float]]:
+    """Return the answers for three labels, as they are and with places of zeros behind them."""
+    if not callable(attend):
+        raise Unreadable("yours is no function")
+    rng = np.random.default_rng(0)
+    H, W, v = rng.normal(size=(3, 4, 2)), rng.normal(size=(2, 2)), rng.normal(size=2)
+    words = np.array([[1, 4, 5, 4], [2, 5, 0, 0], [3, 0, 0, 0]])
+    for n, row in enumerate(words):  # a state stays where the label has ended
+        H[n, (row > 0).sum() :] = H[n, (row > 0).sum() - 1]
+    longer = np.concatenate([H, np.repeat(H[:, -1:], 3, axis=1)], axis=1)
+    more = np.pad(words, ((0, 0), (0, 3)))
+    shown = []
+    for states, places in ((H, words), (longer, more)):
+        answers = np.asarray(attend(states.copy(), places.copy(), W, v), float)
+        if answers.shape != (3, 2):
+            raise Unreadable(f"yours returns an array of shape {answers.shape}")
+        shown.append(answers.ravel().tolist())
+    return shown
+
+
+# ---- 11.4: order ----------------------------------------------------------------------------
+
+
+@cache
+def bags() -> dict[str, tuple[int, frozenset[str]]]:
+    """Return who acts at each infoset of Leduc poker, and the words of its label."""
+    tree = compile(games.LeducPoker())
+    rows = zip(tree.infoset_label, tree.infoset_player, strict=True)
+    return {I: (int(i), frozenset(I.replace("-", " ").split())) for I, i in rows}
+
+
+@cache
+def crowd() -> tuple[int, int]:
+    """Return how many infosets share their bag with another, and how many bags they fill."""
+    sizes = Counter(words for _, words in bags().values())
+    several = [n for n in sizes.values() if n > 1]
+    return sum(several), len(several)
+
+
+@cache
+def twins() -> tuple[str, str]:
+    """Return two infosets of one player that have the same words."""
+    first: dict[tuple[int, frozenset[str]], str] = {}
+    for label, bag in bags().items():
+        if bag in first:
+            return first[bag], label
+        first[bag] = label
+    raise AssertionError("no two infosets have the same words")
+
+
+def alike(answer: Any) -> dict[str, object]:
+    """Return what is true of a pair of infosets, and the number that comes with it."""
+    if not isinstance(answer, dict) or set(answer) != {"pair", "how many"}:
+        raise Unreadable("yours is no dictionary with these two keys")
+    labels = listed(answer["pair"], 2)
+    for label in labels:
+        if label not in bags():
+            raise Unreadable(f"Leduc poker has no infoset {label!r}")
+    one, other = (bags()[label] for label in labels)
+    return {
+        "two infosets": labels[0] != labels[1],
+        "one player": one[0] == other[0],
+        "the same words": one[1] == other[1],
+        "how many": number(answer["how many"]),
+    }
+
+
+# ---- 11.5: a cheaper network ----------------------------------------------------------------
+
+
+def weights(hidden: Sequence[int], biases: bool = True, last: bool = True) -> int:
+    """Return how many weights a network of such layers has."""
+    sizes = (INPUTS, *hidden, OUTPUTS) if last else (INPUTS, *hidden)
+    return sum(m * n + (n if biases else 0) for m, n in pairwise(sizes))
+
+
+def several(**how: bool) -> dict[tuple[int, ...], int]:
+    """Return how many weights three networks have."""
+    return {hidden: weights(hidden, **how) for hidden in ((32, 32), (4,), (2,))}
+
+
+EXERCISES = (
+    Exercise(
+        "11.1",
+        "Two updates by hand",
+        "a dictionary with four pairs of numbers: what RSN holds 'after 1' and 'after 2', what "
+        "is 'played' then, and what would be 'without clip'",
+        lambda: by_hand(updates(), updates(clip_sum=False)),
+        (
+            Mistake(
+                lambda: by_hand(updates(clip_sum=False), updates(clip_sum=False)),
+                "You clipped where the strategy is read. Line 6 clips what is *stored*, so the "
+                "next batch is added to 0 and not to what lay below.",
+            ),
+            Mistake(
+                lambda: by_hand(updates(clip_batch=True), updates(clip_sum=False)),
+                "You clipped the batch before adding it. A bad batch has to take something "
+                "away; the sum is what may not fall below 0.",
+            ),
+            Mistake(
+                lambda: by_hand(updates(), updates()),
+                "Without the clip the first action would begin the second batch below 0, and "
+                "need that much more to come back.",
+            ),
+        ),
+        tolerance=1e-6,
+        points=2,
+        takeaway="What is clipped once is forgotten: the next batch starts from 0.",
+        advice="Add, clip, write down; then the same with the second batch.",
+    ),
+    Exercise(
+        "11.2",
+        "An error that stays",
+        "a dictionary with the 'factor', and how often the first action is played at the end "
+        "if 'all' answers err, and if only that 'one' does",
+        lambda: stays(math.exp(0.01 * 30)),
+        (
+            Mistake(
+                lambda: stays(1 + 0.01 * 30),
+                "You added the errors up. What stays is a factor, and each iteration "
+                "multiplies what the one before has left.",
+            ),
+            Mistake(
+                lambda: stays(math.exp(0.01)),
+                "That is one iteration. The next target is made of the wrong answer.",
+            ),
+            Mistake(
+                lambda: {**stays(math.exp(0.01 * 30)), "all": stays(math.exp(0.3))["one"]},
+                "If all actions have the same factor, matching divides it out again.",
+            ),
+            Mistake(
+                lambda: stays(math.exp(0.01 * 30), 0.5 * math.exp(0.01 * 30)),
+                "You multiplied the share. The sum has grown, and so has the total by which "
+                "matching divides.",
+            ),
+        ),
+        takeaway="A common error cancels; a difference of errors between actions does not.",
+        advice="What is Q after one iteration, if its logarithm is off by δ?",
+    ),
+    Exercise(
+        "11.3",
+        "Padding",
+        "a function `attend(H, words, W, v)` that returns a row for each label",
+        lambda: attention("before the sum"),
+        (
+            Mistake(
+                lambda: attention("none"),
+                "Places of zeros behind a label still change its answer.",
+            ),
+            Mistake(
+                lambda: attention("scores of 0"),
+                "A score of 0 is not a weight of 0: its exponential is 1.",
+            ),
+            Mistake(
+                lambda: attention("after the sum"),
+                "Words that are not there count 0 now, but the weights of the others no longer "
+                "add up to 1.",
+            ),
+        ),
+        see=padded,
+        tolerance=1e-5,
+        points=3,
+        takeaway="A label is read alike, however long the others are.",
+        advice="It runs, and it is not the mean of the states whose words are there.",
+    ),
+    Exercise(
+        "11.4",
+        "Order",
+        "a dictionary with a 'pair' of labels, and 'how many' infosets share their bag",
+        lambda: {"pair": twins(), "how many": crowd()[0]},
+        (
+            Mistake(
+                lambda: {"pair": twins(), "how many": crowd()[1]},
+                "The pair is right. That is how many *bags* hold several infosets; asked is "
+                "how many infosets are in them.",
+            ),
+            Mistake(
+                lambda: {"pair": twins(), "how many": len(bags()) - crowd()[0]},
+                "The pair is right. That is how many infosets have a bag to themselves.",
+            ),
+            Mistake(
+                lambda: {"pair": ("Js check", "Jh check"), "how many": crowd()[0]},
+                "These two are worth the same, but Js and Jh are different words, so the bags "
+                "differ: the network can tell them apart, and need not.",
+            ),
+        ),
+        see=alike,
+        points=2,
+        takeaway="A bag does not know which card is yours.",
+        advice="Which cards does a label name, and does the order say whose they are?",
+    ),
+    Exercise(
+        "11.5",
+        "Open: a cheaper network",
+        "a dictionary with the numbers of weights for (32, 32), (4,) and (2,)",
+        several,
+        (
+            Mistake(
+                lambda: several(biases=False),
+                "These are the matrices. Each layer also adds a number to each of its outputs.",
+            ),
+            Mistake(
+                lambda: several(last=False),
+                "The last layer is missing: it makes an answer for each action.",
+            ),
+        ),
+        points=1,
+        takeaway="How small a network may be before Kuhn poker suffers is open: measure, with "
+        "several seeds.",
+        advice="A layer from m to n numbers has m · n weights and n more.",
+    ),
+)

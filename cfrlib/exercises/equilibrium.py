@@ -1,5 +1,365 @@
-"""Exercises."""
+"""Chapter 3: best responses, three measures of a profile, a linear program, regrets."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrlib.cfr import CFR
+from cfrlib.equilibrium import best_response, expected_utility, nash_conv, solve_lp
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    in_step,
+    listed,
+    look_for_gaps,
+    number,
+    words,
+)
+from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
+from cfrlib.strategy import Strategy
+
+Sheet = Mapping[str, Mapping[Any, float]]
+Responder = Callable[[Game, Sheet, int], float]
+
+NAMES = ("rock", "paper", "scissors")
+STAKES = ((0, -2, 3), (2, 0, -1), (-3, 1, 0))  # of exercise 3.4
+
+
+def earns(game: Game, strategy: Sheet, h: History) -> float:
+    """Return what player 0 expects from the history h on."""
+    node = game.node(h)
+    if isinstance(node, Terminal):
+        return float(node.utilities[0])
+    options = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
+    return sum(p * earns(game, strategy, (*h, a)) for a, p in options.items())
+
+
+def jack(weight: float = 1 / 6, deals: str = "QK", better: str = "bet") -> dict[str, object]:
+    """Return what checking and betting the jack are worth to player 0."""
+    game = KuhnPoker()
+    sheet = Strategy.uniform(game).replace({"J check-bet": {"fold": 1, "call": 0}})
+    values: dict[str, object] = {
+        action: sum(weight * earns(game, sheet, (("J", card), action)) for card in deals)
+        for action in ("check", "bet")
+    }
+    return values | {"better": better}
+
+
+def row(answer: Any) -> list[float]:
+    """Return a strategy of rock–paper–scissors, which may be the name of one action."""
+    if words(answer) in NAMES:
+        return [float(words(answer) == name) for name in NAMES]
+    plays = [number(p) for p in listed(answer, 3)]
+    if min(plays) < 0 or abs(sum(plays) - 1) > 1e-6:
+        raise Unreadable(f"{plays} are no three probabilities that add up to 1")
+    return plays
+
+
+def both_gains(answer: Any) -> dict[object, list[float]]:
+    """Return the gains of both players for each of the two profiles asked for."""
+    u = RockPaperScissors().row_payoffs
+    found = {}
+    for name, profile, _ in in_step(answer, {"sum": None, "mean": None}):
+        x, y = map(np.array, map(row, listed(profile, 2)))
+        value = x @ u @ y
+        found[name] = [float((u @ y).max() - value), float(value - (x @ u).min())]
+    return found
+
+
+def fits(seen: dict[object, list[float]]) -> bool:
+    """Say whether the first profile has one gain only, and the second two equal ones."""
+    one, other = sorted(seen["sum"])
+    same = seen["mean"]
+    return abs(one) < 1e-6 < other - 1e-3 and abs(same[0] - same[1]) < 1e-6 < min(same) - 1e-3
+
+
+def responder(backward: bool = True, afresh: bool = True) -> Responder:
+    """Return the function of exercise 3.3: its order, and whether it begins from even play."""
+
+    def respond(game: Game, strategy: Sheet, player: int) -> float:
+        even = Strategy.uniform(game)
+        own = [I for I in even if even.player(I) == player]
+        best = Strategy(game, {**strategy, **({I: even[I] for I in own} if afresh else {})})
+
+        def worth(sheet: Strategy) -> float:
+            return float(expected_utility(game, sheet)[player])
+
+        for I in reversed(own) if backward else own:
+            best = max((best.replace({I: {a: 1}}) for a in best[I]), key=worth)
+        return worth(best)
+
+    return respond
+
+
+def sheets() -> dict[str, Strategy]:
+    """Return strategies of Kuhn poker to respond to."""
+    game = KuhnPoker()
+    rng = np.random.default_rng(3)
+    found = {"even": Strategy.uniform(game)}
+    for name in ("one", "another", "a third"):
+        rows = {
+            I: dict(zip(options, rng.dirichlet([1, 1]).tolist(), strict=True))
+            for I, options in found["even"].items()
+        }
+        found[name] = Strategy(game, rows)
+    always: dict[object, float] = {"check": 0, "bet": 1}
+    found["bets"] = found["even"].replace(
+        {f"{card}{past}": always for card in "JQK" for past in ("", " check")}
+    )
+    return found
+
+
+def answers(respond: Any) -> dict[str, list[float]]:
+    """Return what a reader's responder earns against some sheets, in both seats."""
+    if not callable(respond):
+        raise Unreadable("yours is no function")
+    game = KuhnPoker()
+    found = {}
+    for name, sheet in sheets().items():
+        values = [respond(game, sheet, player) for player in (0, 1)]
+        look_for_gaps(values)
+        found[name] = [number(value) for value in values]
+    return found
+
+
+def true_response(game: Game, strategy: Sheet, player: int) -> float:
+    """Return what a best response earns."""
+    return best_response(game, strategy, player).value
+
+
+def at_stake(plan: Any = None) -> dict[str, object]:
+    """Return value and plan of the game of exercise 3.4, or another plan for it."""
+    solution = solve_lp(MatrixGame(STAKES, actions=NAMES))
+    if plan is None:
+        plan = solution.strategy["player 0"].values()
+    return {"value": solution.value, "plan": dict(zip(NAMES, plan, strict=True))}
+
+
+@cache
+def experiment(update: str = "alternating", late: bool = False) -> Any:
+    """Return the regrets and the gains of both players after 1,000 iterations.
+
+    With `late`, what is earned in an iteration is measured after learning from it.
+    """
+    game = KuhnPoker()
+    run, earned = CFR(game, update=update), np.zeros(2)
+    for _ in range(1_000):
+        before = run.current
+        run.run(1, progress=False)
+        earned += expected_utility(game, run.current if late else before) / 1_000
+    best = [best_response(game, run.average, i) for i in (0, 1)]
+    conv = nash_conv(game, run.average)
+    return [b.value for b in best] - earned, [b.gain for b in best], conv
+
+
+def regrets(update: str = "alternating", late: bool = False) -> dict[str, object]:
+    """Return the answer to exercise 3.5, or a wrong one."""
+    (first, second), _, conv = experiment(update, late)
+    holds = abs(first + second - experiment(update)[2]) < 1e-9
+    first, second = float(first), float(second)
+    return {"player 0": first, "player 1": second, "NashConv": conv, "holds": bool(holds)}
+
+
+@cache
+def value(cards: int) -> float:
+    """Return the value of Kuhn poker with so many cards."""
+    return solve_lp(KuhnPoker(cards=cards)).value
+
+
+def decks() -> dict[str, float]:
+    """Return the best and the worst deck of 3 to 20 cards, and the value with 20."""
+    sizes = range(3, 21)
+    return {"best": max(sizes, key=value), "worst": min(sizes, key=value), "with 20": value(20)}
+
+
+EXERCISES = (
+    Exercise(
+        "3.1",
+        "One more decision by hand",
+        "a dictionary with the counterfactual values of 'check' and 'bet', and the name of "
+        "the larger under 'better'",
+        jack,
+        (
+            Mistake(
+                lambda: jack(1 / 2),
+                "These are means over the two deals, what the jack expects once it is here. A "
+                "counterfactual value leaves the weight of each deal in.",
+            ),
+            Mistake(
+                lambda: jack(1 / 12),
+                "Half of it is missing. Either one of the two deals is, or you multiplied by "
+                "your friend's own choice as well, which a counterfactual value leaves out.",
+            ),
+            Mistake(
+                lambda: (
+                    {a: -u for a, u in jack().items() if isinstance(u, float)}
+                    | {"better": "check"}
+                ),
+                "This is what *you* are paid. The friend decides here, so count what the "
+                "friend gets, which is the negative.",
+            ),
+            Mistake(
+                lambda: jack(better="check"),
+                "Both values are right. The larger of two negative numbers is the one closer "
+                "to zero.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="With the worst card a bet loses less than a check: that is why one bluffs.",
+        advice="Two deals. For each, what the friend gets on average, times the probability "
+        "of the deal; then add.",
+    ),
+    Exercise(
+        "3.2",
+        "Between the mean and the sum",
+        "a dictionary with 'sum' and 'mean', each a pair of strategies (of player 0, of "
+        "player 1); a strategy is the name of an action, or three probabilities",
+        lambda: {"sum": ("rock", [1 / 3, 1 / 3, 1 / 3]), "mean": ("rock", "rock")},
+        (
+            Mistake(
+                lambda: {"sum": ("rock", "rock"), "mean": ("rock", [1 / 3] * 3)},
+                "Both are good finds, but they are swapped. Which of the two has one gain "
+                "that is zero?",
+            ),
+            Mistake(
+                lambda: {"sum": ([1 / 3] * 3, [1 / 3] * 3), "mean": ("rock", "rock")},
+                "The second is fine. The first is an equilibrium: sum, mean and largest gain "
+                "are all zero there. One player should still be able to gain.",
+            ),
+            Mistake(
+                lambda: {"sum": ("rock", [1 / 3] * 3), "mean": ([1 / 3] * 3, [1 / 3] * 3)},
+                "The first is fine. The second is an equilibrium, where nobody gains a thing; "
+                "let both gain, and the same.",
+            ),
+            Mistake(
+                lambda: {"sum": ("rock", "rock"), "mean": ("rock", "rock")},
+                "The second is fine. But where both players can gain, the sum is more than "
+                "the larger of the two.",
+            ),
+        ),
+        see=both_gains,
+        accepts=fits,
+        points=2,
+        takeaway="One gain only: ε is the sum. Two equal gains: ε is the mean.",
+        advice="For each player: what the best action would earn against the other's strategy, "
+        "minus what is earned now. Write down these two gains for each of your profiles.",
+    ),
+    Exercise(
+        "3.3",
+        "Find the planted bug",
+        "a function of a game, a strategy and a player that returns what a best response "
+        "earns, as `respond` does",
+        lambda: true_response,
+        (
+            Mistake(
+                lambda: responder(backward=False),
+                "For player 0 it still returns too little.",
+            ),
+            Mistake(
+                lambda: responder(afresh=False),
+                "One thing is mended, but now it begins from what the player does at present. "
+                "Where they never go, no action makes a difference; that line was right.",
+            ),
+        ),
+        see=answers,
+        tolerance=1e-6,
+        points=3,
+        takeaway="What a check is worth depends on what you will do later, so decide the "
+        "later thing first.",
+        advice="Compare with `cfr.best_response(game, strategy, player).value`.",
+    ),
+    Exercise(
+        "3.4",
+        "The linear program elsewhere",
+        "a dictionary with 'value' and 'plan', the latter a dictionary with 'rock', 'paper' "
+        "and 'scissors'",
+        at_stake,
+        (
+            Mistake(
+                lambda: at_stake([0.2, 0.6, 0.2]),
+                "This is the equilibrium of the first chapter, where paper wins one point.",
+            ),
+            Mistake(
+                lambda: at_stake([1 / 2, 1 / 3, 1 / 6]),
+                "You play each action in proportion to what it can win. But the other player "
+                "knows that, and answers. Let the program tell.",
+            ),
+            Mistake(
+                lambda: at_stake([1 / 3, 1 / 3, 1 / 3]),
+                "Even play gives something away now, as rock earns more than the others "
+                "against it.",
+            ),
+        ),
+        points=2,
+        takeaway="Each action is played in proportion to what is at stake between the other "
+        "two.",
+        advice="A table with three rows and columns for `cfr.games.MatrixGame`, and that for "
+        "`maximin`.",
+    ),
+    Exercise(
+        "3.5",
+        "Alternating updates",
+        "a dictionary with the average overall regrets of 'player 0' and 'player 1', the "
+        "'NashConv' of the average, and True or False under 'holds'",
+        regrets,
+        (
+            Mistake(
+                lambda: regrets("simultaneous"),
+                "These belong to simultaneous updates, the run of the page after a thousand "
+                "iterations.",
+            ),
+            Mistake(
+                lambda: regrets() | dict(zip(regrets(), experiment()[1], strict=False)),
+                "These are the gains. Their sum is the same, so it is easy to take them for "
+                "the regrets; but a regret compares with what was earned *while* learning.",
+            ),
+            Mistake(
+                lambda: regrets(late=True),
+                "You measured what is earned after the iteration has changed the strategies. "
+                "Measure first, then let it learn.",
+            ),
+            Mistake(
+                lambda: regrets() | {"holds": False},
+                "The numbers are right. Add the two regrets, and look again.",
+            ),
+        ),
+        tolerance=1e-5,
+        points=2,
+        takeaway="The equality needs nothing but the average; that regrets become small needs "
+        "a proof.",
+        advice="The loop of the page with another `update`, for a thousand iterations.",
+    ),
+    Exercise(
+        "3.6",
+        "Open: many cards",
+        "a dictionary with the numbers of cards that are 'best' and 'worst' for player 0, and "
+        "the value 'with 20' cards",
+        decks,
+        (
+            Mistake(
+                lambda: decks() | {"best": decks()["worst"], "worst": decks()["best"]},
+                "You have them the wrong way round: all values are negative, and the best for "
+                "player 0 is the one closest to zero.",
+            ),
+            Mistake(
+                lambda: decks() | {"with 20": -decks()["with 20"]},
+                "The decks are right. The value is what *player 0* earns.",
+            ),
+            Mistake(
+                lambda: decks() | {"with 20": value(19)},
+                "That is the value with one card less; does your range end too early?",
+            ),
+        ),
+        tolerance=1e-5,
+        points=2,
+        takeaway="So much can be checked; why small decks jump, and where large ones go, is "
+        "yours to find out.",
+        advice="A loop over `cfr.solve_lp(cfr.games.KuhnPoker(cards=n)).value`.",
+    ),
+)

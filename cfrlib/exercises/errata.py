@@ -1,5 +1,281 @@
-"""Exercises."""
+"""The errata: a reach summed twice, an update whose bias hides, a test that tells."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections.abc import Callable, Mapping
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from cfrlib.equilibrium import reach
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    listed,
+    look_for_gaps,
+    number,
+)
+from cfrlib.game import Chance, Decision, History, Terminal
+from cfrlib.games import KuhnPoker, kuhn_equilibrium
+from cfrlib.strategy import Strategy
+
+Formula = Callable[[History, Strategy, int], float]
+Test = Callable[[Formula], object]
+
+VALUES = (1.0, -1.0, 0.0)
+
+
+@cache
+def kuhn() -> KuhnPoker:
+    """Return Kuhn poker."""
+    return KuhnPoker()
+
+
+@cache
+def exact() -> Strategy:
+    """Return the equilibrium with α = 0.2."""
+    return kuhn_equilibrium(kuhn(), 0.2)
+
+
+# ---- reach ----------------------------------------------------------------------------------
+
+
+def with_the_king(chance: bool = True, own: bool = True) -> dict[str, float]:
+    """Return the reach of the king behind check-bet, and the product with a sum.
+
+    Parameters
+    ----------
+    chance, own : bool
+        Whether the deal and the own check are counted.
+    """
+    found = [reach(kuhn(), exact(), (("K", c), "check", "bet")) for c in "JQ"]
+    deal = [1.0 if chance else 1 / r.chance for r in found]
+    others = sum(r.others(0) * d for r, d in zip(found, deal, strict=True))
+    once = found[0].players[0] if own else 1.0
+    summed = sum(r.players[0] if own else 1.0 for r in found)
+    return {"reach": once * others, "product": summed * others}
+
+
+# ---- a bias that hides ----------------------------------------------------------------------
+
+
+def bias(u: Any, k: int, shared: bool = True) -> float:
+    """Return the largest bias of the printed update, with uniform σ and even draws.
+
+    Parameters
+    ----------
+    u : sequence of float
+        The values of three actions.
+    k : int
+        How many are tried.
+    shared : bool
+        Whether each is credited with the total of all that were tried, as printed.
+    """
+    u = np.asarray(u, dtype=float)
+    mean, sets = np.zeros(3), [list(A) for A in combinations(range(3), k)]
+    for A in sets:
+        each = u[A] / 3 / (k / 3)
+        credit = np.full(3, -each.sum())
+        credit[A] = 2 * each.sum() if shared else 3 * each - each.sum()
+        mean += credit / len(sets)
+    return float(abs(mean - (u - u.mean())).max())
+
+
+def hidden(hides: tuple[float, ...] = (0.0, 0.0, 0.0), shared: bool = True) -> dict[str, Any]:
+    """Return the answer of exercise errata.2."""
+    found = {f"k = {k}": bias(VALUES, k, shared) for k in (2, 3)}
+    return found | {"hides": list(hides)}
+
+
+def biases(answer: Any) -> dict[str, float]:
+    """Return what is said of a vector, and how large the bias is where it should hide."""
+    if not isinstance(answer, Mapping) or set(answer) != {"k = 2", "k = 3", "hides"}:
+        raise Unreadable("its keys should be 'k = 2', 'k = 3' and 'hides'")
+    u = [number(x) for x in listed(answer["hides"], 3)]
+    found = {key: number(answer[key]) for key in ("k = 2", "k = 3")}
+    return found | {"hides": max(bias(u, k) for k in (2, 3))}
+
+
+# ---- a test ---------------------------------------------------------------------------------
+
+
+@cache
+def histories() -> tuple[History, ...]:
+    """Return all histories of Kuhn poker but the empty one."""
+    found: list[History] = []
+    todo: list[Any] = [()]
+    while todo:
+        h = todo.pop()
+        node = kuhn().node(h)
+        if isinstance(node, Decision | Chance):
+            todo += [(*h, a) for a in node.actions]
+        found.append(h)
+    return tuple(h for h in found if h)
+
+
+def right(h: History, s: Strategy, i: int) -> float:
+    """Return the others' reach."""
+    return reach(kuhn(), s, h).others(i)
+
+
+def printed(h: History, s: Strategy, i: int) -> float:
+    """Return what B6a prints: the own reach."""
+    return reach(kuhn(), s, h).players[i]
+
+
+def quotient(h: History, s: Strategy, i: int) -> float:
+    """Return the reach over the own reach, 0 where both are 0."""
+    r = reach(kuhn(), s, h)
+    return r.total / r.players[i] if r.players[i] else 0.0
+
+
+def without_chance(h: History, s: Strategy, i: int) -> float:
+    """Return the other player's reach without the deal (C5)."""
+    return reach(kuhn(), s, h).players[1 - i]
+
+
+FORMULAS = {
+    "right": right,
+    "printed": printed,
+    "quotient": quotient,
+    "without chance": without_chance,
+}
+
+
+def passes(test: Any) -> dict[str, bool]:
+    """Return which formulas pass a test."""
+    if not callable(test):
+        raise Unreadable("yours is no function")
+    found = {name: test(formula) for name, formula in FORMULAS.items()}
+    look_for_gaps(found["right"])
+    return {name: bool(passed) for name, passed in found.items()}
+
+
+def by_identity(s: Strategy) -> Test:
+    """Return a test: the others' reach times the own is the reach, whatever one does."""
+
+    def test(formula: Formula) -> bool:
+        uniform = Strategy.uniform(kuhn())
+        for i in (0, 1):
+            mine = {I: row for I, row in uniform.items() if uniform.player(I) == i}
+            everywhere = s.replace(mine)
+            for h in histories():
+                r = reach(kuhn(), everywhere, h)
+                if abs(formula(h, s, i) * r.players[i] - r.total) > 1e-9:
+                    return False
+        return True
+
+    return test
+
+
+def by_product(h: History, s: Strategy, i: int) -> float:
+    """Return the others' reach, factor by factor."""
+    found = 1.0
+    at: tuple[Any, ...] = ()
+    moves: Any = h
+    for a in moves:
+        node = kuhn().node(at)
+        assert not isinstance(node, Terminal)
+        if isinstance(node, Chance):
+            found *= node.probabilities[a]
+        elif node.player != i:
+            found *= s[node.infoset][a]
+        at = (*at, a)
+    return found
+
+
+def small_tests(s: Strategy) -> Test:
+    """Return a test by hand, at all histories but of one strategy."""
+
+    def test(formula: Formula) -> bool:
+        return all(
+            abs(formula(h, s, i) - by_product(h, s, i)) < 1e-9
+            for h in histories()
+            for i in (0, 1)
+        )
+
+    return test
+
+
+EXERCISES = (
+    Exercise(
+        "errata.1",
+        "By hand",
+        "a dictionary with the 'reach' of the infoset and the 'product' of B6c",
+        with_the_king,
+        (
+            Mistake(
+                lambda: with_the_king(chance=False),
+                "The deal is missing: chance is one of the others.",
+            ),
+            Mistake(
+                lambda: with_the_king(own=False),
+                "Your own check is missing. The reach of an infoset counts everybody.",
+            ),
+            Mistake(
+                lambda: with_the_king() | {"product": with_the_king()["reach"]},
+                "The reach is right. The product takes the own reach of *both* histories, "
+                "which is the slip.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="Two histories, and the product is twice too large.",
+        advice="Chance, the king's check, and the bets of the jack and of the queen.",
+    ),
+    Exercise(
+        "errata.2",
+        "When does it hide?",
+        "a dictionary with the largest bias for 'k = 2' and 'k = 3' if the values are "
+        "(1, −1, 0), and under 'hides' three values for which both are unbiased",
+        hidden,
+        (
+            Mistake(
+                lambda: hidden((1.0, 1.0, 1.0)),
+                "The biases are right. With equal values nobody regrets anything, but each "
+                "action is credited all the same.",
+            ),
+            Mistake(
+                lambda: hidden(VALUES),
+                "The biases are right. A mean of zero is not enough, as they show themselves.",
+            ),
+            Mistake(
+                lambda: hidden(shared=False),
+                "You credit each action with its own value. That is the corrected update, "
+                "and has no bias; the printed one credits the total.",
+            ),
+        ),
+        see=biases,
+        points=2,
+        takeaway="A symmetric game is where this bias cannot be seen.",
+        advice="List the sets of k actions, credit each as under B20, and take the mean.",
+    ),
+    Exercise(
+        "errata.3",
+        "Open: the next erratum",
+        "a function that is given a formula and returns whether it passes",
+        lambda: by_identity(exact()),
+        (
+            Mistake(
+                lambda: lambda formula: True,
+                "Everything passes. A test that cannot fail says nothing.",
+            ),
+            Mistake(
+                lambda: lambda formula: False,
+                "Nothing passes, and one of the formulas is right.",
+            ),
+            Mistake(
+                lambda: small_tests(Strategy.uniform(kuhn())),
+                "A wrong formula passes: the quotient. It is right wherever the own reach is "
+                "above zero. Where is it not?",
+            ),
+        ),
+        see=passes,
+        points=3,
+        takeaway="It lets the right one pass, and stops three that were or might be printed. "
+        "The next erratum is open.",
+        advice="Your test lets a wrong formula pass, or stops the right one.",
+    ),
+)

@@ -34,6 +34,11 @@ class Mistake:
     says : str
         What to tell a reader who gives it: what went wrong and why it is tempting, but not
         the solution.
+
+    Examples
+    --------
+    >>> Mistake(lambda: [1, 0], "A pure strategy can be exploited.").answer()
+    [1, 0]
     """
 
     answer: Callable[[], object]
@@ -52,6 +57,11 @@ class Feedback:
         ``"right"``, ``"wrong"``, ``"unreadable"`` or ``"open"`` (not answered yet).
     text : str
         The sentences.
+
+    Examples
+    --------
+    >>> Feedback("4.5", "Open", "open", "Not answered yet.")
+    ○ 4.5 · Open · Not answered yet.
     """
 
     number: str
@@ -104,6 +114,21 @@ class Exercise:
         What it is worth in class.
     takeaway, advice : str
         What to say to a right answer, and to a wrong one that no mistake explains.
+
+    Examples
+    --------
+    >>> coin = Exercise(
+    ...     "0.1",
+    ...     "A coin",
+    ...     "a number",
+    ...     lambda: 1 / 4,
+    ...     (Mistake(lambda: 1 / 2, "That is one toss."),),
+    ...     takeaway="Twice a half.",
+    ... )
+    >>> coin.check("1/4")
+    ✓ 0.1 · A coin · Right. Twice a half.
+    >>> coin.check(0.5)
+    ✗ 0.1 · A coin · Not yet. That is one toss.
     """
 
     number: str

@@ -1,5 +1,387 @@
-"""Exercises."""
+"""Chapter 2: counting, reach, a game with a liar in it, labels that say too little."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections.abc import Iterable
+from functools import cache
+from itertools import product
+from typing import Any
+
+from cfrlib.equilibrium import reach, solve_lp
+from cfrlib.exercises.grading import Exercise, Mistake, Unanswered, Unreadable
+from cfrlib.game import Chance, Decision, Game, GameError, History, Node, Terminal
+from cfrlib.games import KuhnPoker
+from cfrlib.strategy import Strategy
+from cfrlib.tree import compile as compile_game
+
+SIDES = ("heads", "tails")
+REPLIES = ("believe", "doubt")
+
+
+def size(deals: int | None = None, infosets: int | None = None) -> dict[str, int]:
+    """Return the size of Kuhn poker with four cards, or what it would be otherwise."""
+    tree = compile_game(KuhnPoker(cards=4))
+    of_each = 4 * 3  # deals
+    histories, ends = (tree.num_histories - 1) // of_each, tree.num_terminals // of_each
+    deals = of_each if deals is None else deals
+    return {
+        "histories": 1 + deals * histories,
+        "ends": deals * ends,
+        "infosets": tree.num_infosets if infosets is None else infosets,
+    }
+
+
+def accounts() -> dict[str, float]:
+    """Return the reach of the history in exercise 2.2, and its parts."""
+    game = KuhnPoker()
+    at = reach(game, Strategy.uniform(game), (("J", "K"), "check", "bet", "call"))
+    return {
+        "chance": at.chance,
+        "player 0": at.players[0],
+        "player 1": at.players[1],
+        "in all": at.total,
+        "all but player 1": at.others(1),
+    }
+
+
+class Liar(Game):
+    """The game of exercise 2.3, or what may become of it.
+
+    Parameters
+    ----------
+    peeks, blind, deaf : bool
+        Whether player 1 sees the toss, player 0 does not, player 1 does not hear the word.
+    sign : int
+        -1 to pay the wrong player.
+    """
+
+    def __init__(
+        self, peeks: bool = False, blind: bool = False, deaf: bool = False, sign: int = 1
+    ):
+        self.peeks, self.blind, self.deaf, self.sign = peeks, blind, deaf, sign
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        if len(h) == 0:
+            return Chance(dict.fromkeys(SIDES, 0.5))
+        if len(h) == 1:
+            return Decision(0, "blind" if self.blind else f"saw {h[0]}", SIDES)
+        if len(h) == 2:
+            heard = "deaf" if self.deaf else f"heard {h[1]}"
+            return Decision(1, f"{heard}, saw {h[0]}" if self.peeks else heard, REPLIES)
+        right = (h[0] == h[1]) == (h[2] == "believe")
+        paid = -self.sign if right else self.sign
+        return Terminal((paid, -paid))
+
+
+def blanks(game: Game) -> None:
+    """Raise `Unanswered` if ``...`` stands where a node or a label should."""
+    for h in ((), ("heads",), ("heads", "tails"), ("heads", "tails", "believe")):
+        node: Any = game.node(h)
+        if node is ... or getattr(node, "infoset", "") is ...:
+            raise Unanswered(f", what `node` says after {h} is missing")
+
+
+def coin_and_word(answer: Any) -> dict[str, object]:
+    """Return the size of a reader's game, and who is paid what."""
+    game = answer() if isinstance(answer, type) else answer
+    if not isinstance(game, Game):
+        raise Unreadable("yours is no cfr.Game")
+    blanks(game)
+    tree = compile_game(game)
+    paid = {}
+    for h in product(SIDES, SIDES, REPLIES):
+        node = game.node(h)
+        if not isinstance(node, Terminal):
+            raise Unreadable(f"after {h} yours is not at an end")
+        paid[", ".join(h)] = node.utilities[0]
+    owners = tree.infoset_player.tolist()
+    return {
+        "histories": tree.num_histories,
+        "infosets of player 0": owners.count(0),
+        "infosets of player 1": owners.count(1),
+        "paid to player 0": paid,
+    }
+
+
+class LastMove(KuhnPoker):
+    """Kuhn poker whose labels keep the last move only, with or without the player.
+
+    Parameters
+    ----------
+    owned : bool
+        Whether the label says whose it is.
+    """
+
+    def __init__(self, owned: bool):
+        super().__init__()
+        self.owned = owned
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        node = super().node(h)
+        if not isinstance(node, Decision):
+            return node
+        who = f"{node.player}: " if self.owned else ""
+        last = "".join(h[1:][-1:])
+        return Decision(node.player, f"{who}{h[0][node.player]} {last}", node.actions)
+
+
+def alike(game: Game) -> set[frozenset[History]]:
+    """Return which histories a game's labels join."""
+    tree = compile_game(game)
+    joined: dict[int, set[History]] = {}
+    for k, I in enumerate(tree.infoset.tolist()):
+        if I >= 0:
+            joined.setdefault(I, set()).add(tree.history(k))
+    return {frozenset(members) for members in joined.values()}
+
+
+def diagnosis() -> dict[str, object]:
+    """Return what can be said about labels with the last move only."""
+    try:
+        compile_game(LastMove(owned=False))
+        compiles = True
+    except GameError:
+        compiles = False
+    sets = alike(LastMove(owned=True))
+    return {
+        "compiles": compiles,
+        "infosets": len(sets),
+        "same game": sets == alike(KuhnPoker()),
+    }
+
+
+def labels() -> int:
+    """Return how many labels with the last move only there are, whoever they belong to."""
+    tree, game = compile_game(KuhnPoker()), LastMove(owned=False)
+    nodes = [game.node(tree.history(k)) for k in range(tree.num_histories)]
+    return len({node.infoset for node in nodes if isinstance(node, Decision)})
+
+
+class Vague(KuhnPoker):
+    """Kuhn poker with five cards, of which player 0 sees only the group.
+
+    Parameters
+    ----------
+    groups : iterable of str
+        The cards of each group.
+    """
+
+    def __init__(self, groups: Iterable[str]):
+        super().__init__(cards=5)
+        self.groups = tuple(groups)
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        node = super().node(h)
+        if not isinstance(node, Decision) or node.player == 1:
+            return node
+        own = h[0][0]
+        seen = next(group for group in self.groups if own in group)
+        return Decision(0, node.infoset.replace(own, seen), node.actions)
+
+
+@cache
+def cost(groups: frozenset[str]) -> float:
+    """Return what player 0 loses, per hand, by seeing only groups of cards."""
+    return solve_lp(KuhnPoker(cards=5)).value - solve_lp(Vague(groups)).value
+
+
+def grouped(answer: Any) -> dict[str, object]:
+    """Return a reader's groups, and what they cost."""
+    deck = KuhnPoker(cards=5).deck
+    if isinstance(answer, str) or len(answer) != 3:
+        raise Unreadable(f"{answer!r} is no list of three")
+    held = sorted(str(card) for group in answer for card in group)
+    if held != sorted(deck) or not all(answer):
+        raise Unreadable(f"in yours not every card of {', '.join(deck)} is in one group")
+    groups = frozenset("".join(sorted(map(str, group), key=deck.index)) for group in answer)
+    return {"groups": set(groups), "cost": cost(groups)}
+
+
+def cheapest() -> list[str]:
+    """Return the three groups that cost the least."""
+    deck = KuhnPoker(cards=5).deck
+    tried = {
+        frozenset("".join(c for c, g in zip(deck, of, strict=True) if g == k) for k in range(3))
+        for of in product(range(3), repeat=len(deck))
+        if len(set(of)) == 3
+    }
+    costs = {groups: cost(groups) for groups in tried}
+    best = min(costs, key=costs.__getitem__)
+    return sorted(best)
+
+
+EXERCISES = (
+    Exercise(
+        "2.1",
+        "Count",
+        "a dictionary with the numbers of 'histories', 'ends' and 'infosets'",
+        size,
+        (
+            Mistake(
+                lambda: size() | {"histories": size()["histories"] - 1},
+                "You forgot one that is easy to forget: the beginning, before any card is "
+                "dealt, is a history, too.",
+            ),
+            Mistake(
+                lambda: size(4 * 4),
+                "You let both players get the same card. There is only one of each.",
+            ),
+            Mistake(
+                lambda: size(4 * 3 // 2),
+                "You counted the pairs of cards. It also matters who has which: a deal says "
+                "first the card of player 0, then that of player 1.",
+            ),
+            Mistake(
+                lambda: size(infosets=size()["infosets"] // 2),
+                "These are the infosets of one player. Both have some.",
+            ),
+            Mistake(
+                lambda: size(infosets=4 * 3 * 4 // 2),
+                "With three cards every infoset has two histories, with four cards it has "
+                "more: count the cards that the other player may hold.",
+            ),
+        ),
+        takeaway="A deck grows, the infosets grow in step, the histories faster.",
+        advice="Count the deals first. Below each there is the same small tree, the first "
+        "picture of the page; the beginning comes on top.",
+    ),
+    Exercise(
+        "2.2",
+        "Reach by hand",
+        "a dictionary with the accounts of 'chance', 'player 0' and 'player 1', their product "
+        "under 'in all', and the part 'all but player 1'",
+        accounts,
+        (
+            Mistake(
+                lambda: accounts() | {"all but player 1": accounts()["player 0"]},
+                "Everything is right but the last: *everybody* else counts there, and chance "
+                "is one of them.",
+            ),
+            Mistake(
+                lambda: accounts() | {"all but player 1": accounts()["player 1"]},
+                "Everything is right but the last. You gave player 1's own part; the minus in "
+                "π₋₁ says that this one is left out.",
+            ),
+            Mistake(
+                lambda: (
+                    accounts()
+                    | {
+                        "player 0": 1 / 2,
+                        "in all": accounts()["in all"] * 2,
+                        "all but player 1": accounts()["all but player 1"] * 2,
+                    }
+                ),
+                "Player 0 acts twice on the way, before and after the other player's bet.",
+            ),
+            Mistake(
+                lambda: (
+                    accounts()
+                    | {
+                        "player 0": accounts()["player 1"],
+                        "player 1": accounts()["player 0"],
+                        "all but player 1": accounts()["chance"] * accounts()["player 1"],
+                    }
+                ),
+                "The two players are swapped: player 0 begins, then they take turns.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="Every factor has an owner, and the product of all but one is all we need.",
+        advice="Walk along the history: who decides at each step, and with which probability?",
+    ),
+    Exercise(
+        "2.3",
+        "Write a game",
+        "an instance of your class, `Liar()`",
+        Liar,
+        (
+            Mistake(
+                lambda: Liar(peeks=True),
+                "It compiles, but there are too many infosets: player 1's label gives the toss "
+                "away. Player 1 heard the word and saw nothing.",
+            ),
+            Mistake(
+                lambda: Liar(blind=True),
+                "Player 0 is to see the toss, so what player 0 knows differs after heads and "
+                "after tails, and so must the label.",
+            ),
+            Mistake(
+                lambda: Liar(deaf=True),
+                "Player 1 hears the word, so what player 1 knows differs, and so must the "
+                "label.",
+            ),
+            Mistake(
+                lambda: Liar(sign=-1),
+                "Everything fits but the payoffs, which go to the wrong player. They stand in "
+                "the order (player 0, player 1), and who falls for a lie *loses* a point.",
+            ),
+        ),
+        see=coin_and_word,
+        points=3,
+        takeaway="Each label says what its player knows, no less and no more.",
+        advice="The history is (toss, word, reply). Ask of each player what they know, and of "
+        "each of the eight ends who pays.",
+    ),
+    Exercise(
+        "2.4",
+        "Diagnose",
+        "a dictionary: under 'compiles' True or False, then, with the player added to the "
+        "label, the number of 'infosets', and under 'same game' True or False",
+        diagnosis,
+        (
+            Mistake(
+                lambda: diagnosis() | {"compiles": True},
+                "The last two are right. But try the label as the friend wrote it: both "
+                "players come to a label like 'Q bet', and a label belongs to one of them.",
+            ),
+            Mistake(
+                lambda: diagnosis() | {"same game": False},
+                "Take it once more: which two histories are joined that were not joined "
+                "before? In Kuhn poker the last move and the player tell all the rest.",
+            ),
+            Mistake(
+                lambda: diagnosis() | {"infosets": labels()},
+                "So many labels are there without the player in them. Where both players "
+                "have the same one, it becomes two.",
+            ),
+        ),
+        points=2,
+        takeaway="A short label is fine as long as it joins no histories that the player can "
+        "tell apart, and it belongs to one player.",
+        advice="Subclass `MyKuhn`, replace `knows`, give it to `cfr.compile` and read what it "
+        "says.",
+    ),
+    Exercise(
+        "2.5",
+        "Open: what may be forgotten?",
+        "a list of three groups of cards, each a string such as '9T'",
+        cheapest,
+        (
+            Mistake(
+                lambda: ["9T", "JQ", "K"],
+                "Neighbors in pairs look natural, but this costs close to a hundredth of a "
+                "chip a hand. Which two of these cards does player 0 play alike anyway?",
+            ),
+            Mistake(
+                lambda: ["9T", "J", "QK"],
+                "The two highest together: a good idea. The two lowest together cost a little "
+                "too much, as only one of them bluffs.",
+            ),
+            Mistake(
+                lambda: ["9", "TJQ", "K"],
+                "The ends apart, everything else in one group: but the queen is nearly a king "
+                "here, and the ten is not.",
+            ),
+        ),
+        see=grouped,
+        accepts=lambda seen: seen["cost"] < 1e-3,
+        points=3,
+        takeaway="It costs nothing at all with this deck, even if the opponent knows of it. "
+        "Which hands to merge where nobody can try all ways is open.",
+        advice="There are only 25 ways to make three groups of five cards: let a loop compare "
+        "the values of all of them.",
+    ),
+)

@@ -1,5 +1,399 @@
-"""Exercises."""
+"""Chapter 7: one walk by hand, all walks listed, who must be drawn from what, and noise."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.cfr import CFR
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable
+from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.strategy import Strategy
+
+Weights = Mapping[Any, float]  # of what may be drawn; they need not add up to 1
+Draw = Callable[[Weights], Any]
+Profile = Mapping[str, Mapping[Any, float]]
+Table = dict[Any, float]  # by infoset and action
+Walk = Callable[[Game, History, int, Draw, Profile, Table, Table], Any]
+
+MIX = 0.6  # ε, the share of even draws, on the whole page
+AFTER = (1, 3, 100, 1_000)  # iterations of CFR after which exercise 7.5 looks for the best ε
+
+
+def new_table() -> Table:
+    """Return a table of zeros."""
+    return defaultdict(float)
+
+
+class Dice:
+    """Draws that follow a script, then take the first way there is.
+
+    Attributes
+    ----------
+    chance : float
+        How likely all draws were together.
+    others : list
+        Scripts of the ways passed over.
+    """
+
+    def __init__(self, script: list[Hashable]):
+        self.script, self.at, self.chance = script, 0, 1.0
+        self.others: list[list[Hashable]] = []
+
+    def __call__(self, weights: Weights) -> Any:
+        """Return the next key of the script."""
+        options = [a for a, weight in weights.items() if weight > 0]
+        if self.at == len(self.script):
+            self.others += [[*self.script, a] for a in options[1:]]
+            self.script = [*self.script, options[0]]
+        drawn: Any = self.script[self.at]
+        self.at += 1
+        self.chance *= weights[drawn] / sum(weights.values())
+        return drawn
+
+
+def every_path(walk: Callable[[Draw], object]) -> Iterator[float]:
+    """Run a walk in every way its draws can fall, and yield how likely each is."""
+    todo: list[list[Hashable]] = [[]]
+    while todo:
+        dice = Dice(todo.pop())
+        walk(dice)
+        todo += dice.others
+        yield dice.chance
+
+
+def external_walk(source: str = "strategy", at: str = "opponent") -> Walk:
+    """Return exercise 7.3's walk: whence it draws the opponent, where it collects S."""
+
+    def walk(
+        game: Game, h: History, i: int, draw: Draw, sigma: Profile, r: Table, S: Table
+    ) -> Any:
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            return node.utilities[i]
+        if isinstance(node, Chance):
+            return walk(game, (*h, draw(node.probabilities)), i, draw, sigma, r, S)
+        I, row = node.infoset, sigma[node.infoset]
+        if (node.player != i) == (at == "opponent"):
+            for a in row:
+                S[I, a] += row[a]
+        if node.player != i:
+            average = {a: S[I, a] for a in row}
+            weights = {"strategy": row, "average": average, "even": dict.fromkeys(row, 1.0)}
+            return walk(game, (*h, draw(weights[source])), i, draw, sigma, r, S)
+        u = {a: walk(game, (*h, a), i, draw, sigma, r, S) for a in row}
+        mean = sum(row[a] * u[a] for a in row)
+        for a in row:
+            r[I, a] += u[a] - mean
+        return mean
+
+    return walk
+
+
+def outcome_walk(epsilon: float = MIX, tail: bool = True, charged: bool = True) -> Walk:
+    """Return a walk of outcome sampling, with a weight of exercise 7.1 left out if told so."""
+
+    def walk(
+        game: Game,
+        h: History,
+        i: int,
+        draw: Draw,
+        sigma: Profile,
+        r: Table,
+        S: Table,
+        q: float = 1.0,
+    ) -> Any:
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            return node.utilities[i]
+        if isinstance(node, Chance):
+            return walk(game, (*h, draw(node.probabilities)), i, draw, sigma, r, S, q)
+        I, row = node.infoset, sigma[node.infoset]
+        if node.player != i:
+            for a in row:
+                S[I, a] += row[a] / q
+            return walk(game, (*h, draw(row)), i, draw, sigma, r, S, q)
+        p = {a: epsilon / len(row) + (1 - epsilon) * x for a, x in row.items()}
+        drawn = draw(p)
+        u = walk(game, (*h, drawn), i, draw, sigma, r, S, q * p[drawn])
+        u /= p[drawn] if tail else 1
+        mean = row[drawn] * u
+        for a in row:
+            if charged or a == drawn:
+                r[I, a] += (u * (a == drawn) - mean) / q
+        return mean
+
+    return walk
+
+
+# ---- one walk --------------------------------------------------------------------------------
+
+
+def by_hand(head: bool = True, **weights: bool) -> dict[str, dict[str, float]]:
+    """Return the sampled regrets of the walk K against Q, check, bet, call."""
+    game, script = games.KuhnPoker(), iter([("K", "Q"), "check", "bet", "call"])
+    r, S = new_table(), new_table()
+    walk = outcome_walk(**weights)
+    walk(game, (), 0, lambda _: next(script), Strategy.uniform(game), r, S)
+    first, second = "K", "K check-bet"
+    arrives = 1.0 if head else 1 / 2  # a king checks with this probability
+    return {
+        first: {a: r[first, a] for a in ("check", "bet")},
+        second: {a: arrives * r[second, a] for a in ("fold", "call")},
+    }
+
+
+# ---- all walks -------------------------------------------------------------------------------
+
+
+def count_paths(cards: int) -> dict[str, int]:
+    """Return how many paths external sampling has: in one deal, and in all of them."""
+    game = games.KuhnPoker(cards=cards)
+    sigma, found = Strategy.uniform(game), []
+    for i in (0, 1):
+
+        def walk(draw: Draw, i: int = i) -> None:
+            external_walk()(game, (), i, draw, sigma, new_table(), new_table())
+
+        found.append(sum(1 for _ in every_path(walk)))
+    deals = cards * (cards - 1)
+    one = {f"traverser {i}": n // deals for i, n in enumerate(found)}
+    return one | {"four cards": sum(found)}
+
+
+# ---- a walk with a bug -----------------------------------------------------------------------
+
+
+@cache
+def crossing() -> tuple[Game, Profile, Table]:
+    """Return Kuhn poker, what is played now, and sums of what was played before."""
+    game = games.KuhnPoker()
+    rows = Strategy.uniform(game).items()
+    share = {I: 0.2 + 0.1 * n % 0.6 for n, (I, _) in enumerate(rows)}
+    sigma = {I: dict(zip(row, (share[I], 1 - share[I]), strict=True)) for I, row in rows}
+    S = {(I, a): 5 * (1 - x) for I, row in sigma.items() for a, x in row.items()}
+    return game, sigma, S
+
+
+def means(walk: Any) -> dict[str, Table]:
+    """Return what a walk adds to r and S on average, in the middle of a run."""
+    if not callable(walk):
+        raise Unreadable("yours is no function")
+    game, sigma, before = crossing()
+    added = {"r": new_table(), "S": new_table()}
+    for i in (0, 1):
+        now: list[Table] = []
+
+        def one(draw: Draw, i: int = i, now: list[Table] = now) -> None:
+            now[:] = [new_table(), defaultdict(float, before)]
+            walk(game, (), i, draw, sigma, *now)
+
+        for chance in every_path(one):
+            for key, x in now[0].items():
+                added["r"][key] += chance * x
+            for key, x in now[1].items():
+                added["S"][key] += chance * (x - before.get(key, 0))
+    return added
+
+
+@cache
+def right_means() -> dict[str, Table]:
+    """Return the same of the right walk."""
+    return means(external_walk())
+
+
+def faults(walk: Any) -> dict[str, float]:
+    """Return how far off, on average, what a walk adds to r and to S is."""
+    found, wanted = means(walk), right_means()
+    names = {"r": "regrets", "S": "sums for the average"}
+    return {
+        f"the {names[table]}": max(
+            abs(found[table][key] - x) for key, x in wanted[table].items()
+        )
+        for table in wanted
+    }
+
+
+# ---- noise -----------------------------------------------------------------------------------
+
+
+def noise(
+    sigma: Profile, walk: Walk, squared: bool = True, traversers: tuple[int, ...] = (0, 1)
+) -> float:
+    """Return the variances of all sampled regrets on Kuhn poker, added up."""
+    game = games.KuhnPoker()
+    first, second = new_table(), new_table()
+    for i in traversers:
+        r = new_table()
+
+        def one(draw: Draw, i: int = i, r: Table = r) -> None:
+            r.clear()
+            walk(game, (), i, draw, sigma, r, new_table())
+
+        for chance in every_path(one):
+            for key, x in r.items():
+                first[key] += chance * x
+                second[key] += chance * x**2
+    return sum(x - squared * first[key] ** 2 for key, x in second.items())
+
+
+def at_equilibrium(vanishes: bool = False, **how: Any) -> dict[str, object]:
+    """Return how noisy both schemes are at an equilibrium."""
+    sigma = games.kuhn_equilibrium(games.KuhnPoker(), 0.2)
+    return {
+        "external": noise(sigma, external_walk(), **how),
+        "outcome": noise(sigma, outcome_walk(), **how),
+        "vanishes": vanishes,
+    }
+
+
+@cache
+def quietest(average: bool = False, loudest: bool = False) -> dict[int, float]:
+    """Return the ε with the least variance after so many iterations of CFR."""
+    grid = [n / 20 for n in range(1, 21)]
+    run, found = CFR(games.KuhnPoker(), update="simultaneous"), {}
+    for T in AFTER:
+        run.run(T - run.iterations)
+        sigma = run.average if average else run.current
+        total = [noise(sigma, outcome_walk(epsilon)) for epsilon in grid]
+        found[T] = grid[int(np.argmax(total) if loudest else np.argmin(total))]
+    return found
+
+
+EXERCISES = (
+    Exercise(
+        "7.1",
+        "By hand",
+        "a dictionary with 'K' and 'K check-bet', each a dictionary of regrets by action",
+        by_hand,
+        (
+            Mistake(
+                lambda: by_hand(head=False),
+                "The values are right. But a walk comes to the second decision only if the "
+                "check was drawn at the first, and what is written there has to make up for "
+                "the walks that did not: line 8 divides.",
+            ),
+            Mistake(
+                lambda: by_hand(tail=False),
+                "You left out the division of line 6: the payoff that came up has to stand for "
+                "all the times when this action is not drawn.",
+            ),
+            Mistake(
+                lambda: by_hand(charged=False),
+                "The actions drawn are right. The others count as 0 in the mean, so they have "
+                "a regret as well, although nobody tried them.",
+            ),
+        ),
+        points=2,
+        takeaway="One division for what lies below an action, one for the way to it.",
+        advice="How likely is each of player 0's own draws? Then lines 6 to 8, upward.",
+    ),
+    Exercise(
+        "7.2",
+        "Count the paths",
+        "a dictionary with the external paths of one deal, 'traverser 0' and 'traverser 1', "
+        "and of all of poker with 'four cards'",
+        lambda: count_paths(4),
+        (
+            Mistake(
+                lambda: count_paths(4) | {"four cards": count_paths(3)["four cards"]},
+                "One deal is right. How many deals are there with four cards? Whether you hold "
+                "the king and they the ten, or the other way round, makes two.",
+            ),
+            Mistake(
+                lambda: {"traverser 0": 4, "traverser 1": 4, "four cards": 12 * (4 + 4)},
+                "The two traversers are not alike. Against traverser 1 the one who draws is "
+                "player 0: what is left to draw after an opening bet?",
+            ),
+            Mistake(
+                lambda: {"traverser 0": 5, "traverser 1": 5, "four cards": 12 * (5 + 5)},
+                "You counted ends, as outcome sampling does. In external sampling one path "
+                "sees several ends: the traverser's choices do not multiply the paths.",
+            ),
+        ),
+        points=2,
+        takeaway="Draws multiply the paths, and what is tried does not.",
+        advice="Where does the opponent draw? After each choice of the traverser separately.",
+    ),
+    Exercise(
+        "7.3",
+        "Find the planted bug",
+        "a function like `friend`, with the same arguments",
+        external_walk,
+        (
+            Mistake(
+                lambda: external_walk("average"),
+                "In the middle of a run, what it adds is still biased.",
+            ),
+            Mistake(
+                lambda: external_walk("even"),
+                "Now the opponent is drawn evenly, and counted as if not: still biased.",
+            ),
+            Mistake(
+                lambda: external_walk(at="traverser"),
+                "The regrets are right. But the average is collected at the traverser's nodes "
+                "now, where the walk comes as often as the *others* like; that line was right.",
+            ),
+        ),
+        see=faults,
+        points=3,
+        takeaway="Draw from what is played now, and no weight is left.",
+        advice="With tables from the middle of a run, the mean over all paths is not right.",
+    ),
+    Exercise(
+        "7.4",
+        "Noise at equilibrium",
+        "a dictionary with the total variances 'external' and 'outcome', and True or False "
+        "under 'vanishes'",
+        at_equilibrium,
+        (
+            Mistake(
+                lambda: at_equilibrium(vanishes=True),
+                "The numbers are right. Do they say that the noise vanishes?",
+            ),
+            Mistake(
+                lambda: at_equilibrium(squared=False),
+                "These are means of squares. From each of them, subtract the square of the "
+                "mean; most means are 0 at equilibrium, not all.",
+            ),
+            Mistake(
+                lambda: at_equilibrium(traversers=(0,)),
+                "You have the walks of player 0 only. Add those of player 1.",
+            ),
+        ),
+        tolerance=2e-3,
+        takeaway="The regrets are near 0 there, and the dice are still rolled.",
+        advice="Put `equilibrium` into `sigma` and add up `moments(walk)[2].values()`.",
+    ),
+    Exercise(
+        "7.5",
+        "Open: which ε?",
+        f"a dictionary with an ε, a multiple of 0.05, for each of {', '.join(map(str, AFTER))}",
+        quietest,
+        (
+            Mistake(
+                lambda: quietest(average=True),
+                "That is for the average strategy. A walk draws from the *current* one, "
+                "`run.current`.",
+            ),
+            Mistake(
+                lambda: quietest(loudest=True),
+                "There the variance is largest. An action that is never played is drawn "
+                "with probability ε/2, and counts the more the smaller that is.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(AFTER, MIX),
+                "That is the usual choice. The variance alone would choose otherwise.",
+            ),
+        ),
+        points=2,
+        takeaway="A low variance is not yet a low exploitability: on Leduc poker ε = 1 "
+        "gained nothing over 0.6. What a schedule should look at is open.",
+        advice="`moments(outcome_walk)[2].values()`, added up, for 20 values of `epsilon`.",
+    ),
+)

@@ -1,5 +1,410 @@
-"""Exercises."""
+"""Chapter 9: the price of a coin, aimed walks and their weights, what a search remembers."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+from cfrlib import games
+from cfrlib.equilibrium import solve_lp
+from cfrlib.exercises.grading import Exercise, Mistake, Unanswered, Unreadable, number
+from cfrlib.exercises.monte_carlo import Draw, Table, every_path
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.strategy import Strategy
+
+Aim = frozenset[History]
+Walk = Callable[[Any, History, int, float, float, float, bool], Any]
+
+PRICES = (-0.8, -0.2, 0.0, 0.4, 0.6)
+DELTA, EPSILON = 0.5, 0.4  # of the listings of the page
+TARGETS = ("Q check-bet", "J bet", "K")
+
+# ---- the coin --------------------------------------------------------------------------------
+
+
+class CoinSale(Game):
+    """Sell the coin you see, or let the other player guess it."""
+
+    def __init__(self, price: float):
+        self.price = {"heads": price, "tails": -price}
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        if not h:
+            return Chance({"heads": 0.5, "tails": 0.5})
+        if len(h) == 1:
+            return Decision(0, h[0], ("sell", "play"))
+        if h[1] == "sell":
+            pay = self.price[h[0]]
+            return Terminal((pay, -pay))
+        if len(h) == 2:
+            return Decision(1, "guess", ("heads", "tails"))
+        pay = -1 if h[2] == h[0] else 1
+        return Terminal((pay, -pay))
+
+
+@cache
+def guess(price: float) -> float:
+    """Return how often to say heads, by linear programming."""
+    return float(solve_lp(CoinSale(price)).strategy["guess"]["heads"])
+
+
+def at_prices(answer: Any) -> dict[str, float]:
+    """Return what a function of the price says at some prices."""
+    if not callable(answer):
+        raise Unreadable("yours is no function")
+    found = [answer(price) for price in PRICES]
+    if ... in found:
+        raise Unanswered
+    return {f"price {price}": number(x) for price, x in zip(PRICES, found, strict=True)}
+
+
+# ---- two probabilities -----------------------------------------------------------------------
+
+
+def weights(
+    own: bool = False, deal: bool = True, either: bool = False, swap: bool = False
+) -> dict[str, float]:
+    """Return exercise 9.2's numbers, or those of somebody who errs.
+
+    Parameters
+    ----------
+    own : bool
+        Whether the own reach is in the weight as well.
+    deal : bool
+        Whether the deal counts in s2.
+    either : bool
+        Whether an aimed walk is divided by s1 alone.
+    swap : bool
+        Whether s1 and s2 are interchanged.
+    """
+    game, h = games.KuhnPoker(), (("Q", "J"), "check", "bet")
+    sigma, aim = Strategy.uniform(game), leads(game, "Q check-bet")
+    s1 = s2 = others = 1.0
+    for n, a in enumerate(h):
+        node = game.node(h[:n])
+        assert not isinstance(node, Terminal)
+        row = node.probabilities if isinstance(node, Chance) else sigma[node.infoset]
+        s1 *= row[a] / sum(x for c, x in row.items() if (*h[:n], c) in aim)
+        if deal or n:
+            s2 *= row[a]
+        if own or isinstance(node, Chance) or node.player == 1:
+            others *= row[a]
+    s1, s2 = (s2, s1) if swap else (s1, s2)
+    q = s1 if either else 0.9 * s1 + 0.1 * s2
+    return {"s1": s1, "s2": s2, "aimed": others / q, "not aimed": others / s2}
+
+
+# ---- what a search remembers -----------------------------------------------------------------
+
+
+def decisions(game: Game, h: History = (), past: tuple[Any, ...] = ()) -> Iterator[Any]:
+    """Yield each decision of a game, with those on the way to it."""
+    node = game.node(h)
+    if isinstance(node, Terminal):
+        return
+    if isinstance(node, Decision):
+        yield node, past
+        past = (*past, node)
+    for a in node.actions:
+        yield from decisions(game, (*h, a), past)
+
+
+def second_moves() -> set[str]:
+    """Return the infosets of Kuhn poker at which the player has moved before."""
+    return {
+        node.infoset
+        for node, past in decisions(games.KuhnPoker())
+        if any(before.player == node.player for before in past)
+    }
+
+
+def infosets(player: int | None = None, later: bool = False) -> set[str]:
+    """Return infosets of Kuhn poker: a player's, or those that are not the first move."""
+    return {
+        node.infoset
+        for node, past in decisions(games.KuhnPoker())
+        if player in (None, node.player) and (past or not later)
+    }
+
+
+# ---- aims ------------------------------------------------------------------------------------
+
+
+def leads(
+    game: Game, target: str, public: bool = False, before: bool = True, after: bool = True
+) -> set[History]:
+    """Return the histories that may lead to an infoset, or are past it.
+
+    Parameters
+    ----------
+    public : bool
+        Whether all that looks the same in public, whatever the cards, counts as the infoset.
+    before, after : bool
+        Whether histories before it, and past it, are among them.
+    """
+    at = {h for h, node in histories(game) if getattr(node, "infoset", None) == target}
+    moves = {h[1:] for h in at}
+    if public:
+        at = {h for h, _ in histories(game) if h and h[1:] in moves}
+    found = set(at)
+    for h, _ in histories(game):
+        if (before and any(goal[: len(h)] == h for goal in at)) or (
+            after and any(h[: len(goal)] == goal for goal in at)
+        ):
+            found.add(h)
+    return found
+
+
+def histories(game: Game, h: History = ()) -> Iterator[tuple[History, Node]]:
+    """Yield all histories of a game."""
+    node = game.node(h)
+    yield h, node
+    if not isinstance(node, Terminal):
+        for a in node.actions:
+            yield from histories(game, (*h, a))
+
+
+def aims(answer: Any) -> dict[str, set[History]]:
+    """Return where a function of a game and a target aims, for some targets."""
+    if not callable(answer):
+        raise Unreadable("yours is no function")
+    found = {target: answer(games.KuhnPoker(), target) for target in TARGETS}
+    if ... in found.values():
+        raise Unanswered
+    return found
+
+
+# ---- the walk of the page --------------------------------------------------------------------
+
+
+def aimed_walk(bug: str = "") -> Walk:
+    """Return the page's walk, or one of exercise 9.4, which has a bug.
+
+    Parameters
+    ----------
+    bug : str
+        ``"chance"``: where chance moves, what comes back is not multiplied by its
+        probability; ``"nobody"``: it is not anywhere; ``"reach"``: the probability of
+        chance is left out of the others' reach instead.
+    """
+
+    def walk(
+        m: Any, h: History, i: int, s1: float, s2: float, others: float, targeted: bool
+    ) -> Any:
+        node = m.game.node(h)
+        if isinstance(node, Terminal):
+            return node.utilities[i]
+        played, p2, p1 = m.rows(h, node, i)
+        n = m.draw(p1 if targeted else p2)
+        a, x = list(node.actions)[n], played[n]
+        t1, t2 = s1 * p1[n], s2 * p2[n]
+        q, after = (DELTA * s + (1 - DELTA) * t for s, t in ((s1, s2), (t1, t2)))
+        chance = isinstance(node, Chance)
+        own = not chance and node.player == i
+        reach = others if own or (chance and bug == "reach") else others * x
+        u = walk(m, (*h, a), i, t1, t2, reach, targeted) * q / after
+        mean = u if bug == "nobody" or (chance and bug in ("chance", "reach")) else x * u
+        for c in () if chance else node.actions:
+            if own:
+                m.R[node.infoset, c] += (u * (c == a) - mean) * others / q
+            else:
+                m.S[node.infoset, c] += m.sigma[node.infoset][c] * others / q
+        return mean
+
+    return walk
+
+
+def three_rows(m: Any, h: History, node: Any, i: int) -> tuple[list[float], ...]:
+    """Return line 2: what is played, how an ordinary and how an aimed walk draws."""
+    if isinstance(node, Chance):
+        played = p2 = list(node.probabilities.values())
+    else:
+        played = p2 = list(m.sigma[node.infoset].values())
+        if node.player == i:
+            p2 = [EPSILON / len(played) + (1 - EPSILON) * x for x in played]
+    ways = [(*h, a) in m.aim for a in node.actions]
+    p1 = [x * way for x, way in zip(p2, ways, strict=True)]
+    total = sum(p1) or 1.0
+    return played, p2, [x / total for x in p1]
+
+
+def listed(game: Game, target: str, walk: Any) -> tuple[Table, Table]:
+    """Return what a walk adds to R and S on average, at uniform play."""
+    m = SimpleNamespace(
+        game=game, sigma=Strategy.uniform(game), aim=leads(game, target), delta=DELTA
+    )
+    m.rows = lambda h, node, i: three_rows(m, h, node, i)
+    means: tuple[Table, Table] = (defaultdict(float), defaultdict(float))
+    for i in (0, 1):
+
+        def one(draw: Draw, i: int = i) -> None:
+            m.draw = lambda p: draw(dict(enumerate(p)))
+            m.R, m.S = defaultdict(float), defaultdict(float)
+            walk(m, (), i, 1.0, 1.0, 1.0, m.draw([1 - DELTA, DELTA]) == 1)
+
+        for chance in every_path(one):
+            for mean, table in zip(means, (m.R, m.S), strict=True):
+                for key, x in table.items():
+                    mean[key] += chance * x
+    return means
+
+
+@cache
+def cases() -> dict[str, tuple[Game, str, tuple[Table, Table]]]:
+    """Return what the right walk adds, for two games, each with a target."""
+    small = games.LeducPoker(ranks=2, merge_suits=True)
+    played = {"Kuhn": (games.KuhnPoker(), "Q check-bet"), "Leduc": (small, "K bet-raise")}
+    return {
+        name: (game, target, listed(game, target, aimed_walk()))
+        for name, (game, target) in played.items()
+    }
+
+
+def faults(walk: Any) -> dict[str, float]:
+    """Return how far off, on average, what a walk adds to R or S is, for each game."""
+    if not callable(walk):
+        raise Unreadable("yours is no function")
+    found = {}
+    for name, (game, target, right) in cases().items():
+        worst = 0.0
+        for mean, wanted in zip(listed(game, target, walk), right, strict=True):
+            keys = mean.keys() | wanted.keys()
+            worst = max([worst, *(abs(mean[key] - wanted[key]) for key in keys)])
+        found[name] = worst
+    return found
+
+
+EXERCISES = (
+    Exercise(
+        "9.1",
+        "Any price",
+        "a function of the price that returns the probability of saying heads",
+        lambda: guess,
+        (
+            Mistake(
+                lambda: lambda price: (1 + price) / 2,
+                "The wrong way round. If the sale of heads brings more, do you need to say "
+                "heads more often, or less, to keep player 0 from playing all heads?",
+            ),
+            Mistake(
+                lambda: lambda price: 0.5,
+                "That is the search from here: it does not know the price.",
+            ),
+            Mistake(
+                lambda: lambda price: 0.25,
+                "That is right for the price of the page only.",
+            ),
+        ),
+        see=at_prices,
+        takeaway="The answer depends on a payment that can no longer be made.",
+        advice="At which guess does player 0 earn as much by playing heads as by selling them?",
+    ),
+    Exercise(
+        "9.2",
+        "Two probabilities",
+        "a dictionary with 's1', 's2', and the weights 'aimed' (δ = 0.9) and 'not aimed'",
+        weights,
+        (
+            Mistake(
+                lambda: weights(own=True),
+                "Player 0's own check is in your weight. The reach of the *others* leaves it "
+                "out.",
+            ),
+            Mistake(
+                lambda: weights(deal=False),
+                "An ordinary walk has to draw the deal as well.",
+            ),
+            Mistake(
+                lambda: weights(either=True),
+                "You divide by the probability of an aimed walk alone. But one walk in ten is "
+                "ordinary, and may come here too.",
+            ),
+            Mistake(
+                lambda: weights(swap=True),
+                "You have them the wrong way round: the first index is for aimed walks.",
+            ),
+        ),
+        tolerance=1e-4,
+        points=2,
+        takeaway="More visits, each of which counts that much less.",
+        advice="Step by step: the deal, the check, the bet. Then q, and the others' reach.",
+    ),
+    Exercise(
+        "9.3",
+        "Continue or start afresh?",
+        "the set of infosets at which the two can differ",
+        second_moves,
+        (
+            Mistake(
+                infosets,
+                "At the first move of a match there is nothing to remember yet.",
+            ),
+            Mistake(
+                lambda: infosets(0),
+                "Player 0 opens with an empty table either way.",
+            ),
+            Mistake(
+                lambda: infosets(later=True),
+                "These are all infosets at which *somebody* has moved. A search remembers "
+                "what the same player computed at an earlier move.",
+            ),
+        ),
+        takeaway="Who moves once in a match has nothing to forget.",
+        advice="At which infosets has the player who decides there searched before?",
+    ),
+    Exercise(
+        "9.4",
+        "Find the planted bug",
+        "a function like `friend`, with the same arguments",
+        aimed_walk,
+        (
+            Mistake(
+                lambda: aimed_walk("chance"),
+                "On small Leduc poker it is still biased.",
+            ),
+            Mistake(
+                lambda: aimed_walk("nobody"),
+                "Now nothing is multiplied by the probability with which it is played, and "
+                "Kuhn poker shows it too.",
+            ),
+            Mistake(
+                lambda: aimed_walk("reach"),
+                "You took the deal out of the others' reach as well. That line was right.",
+            ),
+        ),
+        see=faults,
+        points=3,
+        takeaway="Divided by the chance of the draw, multiplied by the chance of play.",
+        advice="Listed over all walks, what it adds to R or to S is not right on average.",
+    ),
+    Exercise(
+        "9.5",
+        "Open: where should the walks go?",
+        "a function of a game and an infoset that returns a set of histories",
+        lambda: lambda game, target: leads(game, target, public=True),
+        (
+            Mistake(
+                lambda: leads,
+                "This is the page's aim: your own infoset only. In public, deals look alike.",
+            ),
+            Mistake(
+                lambda: lambda game, target: leads(game, target, public=True, before=False),
+                "The histories on the way are missing, so an aimed walk does not find there.",
+            ),
+            Mistake(
+                lambda: lambda game, target: leads(game, target, public=True, after=False),
+                "What is past the target is missing. There an aimed walk would have nothing "
+                "left to draw.",
+            ),
+        ),
+        see=aims,
+        points=2,
+        takeaway="The walk needs no other change, and stays unbiased. Whether this aim is the "
+        "better one, and how δ should change from move to move, is open.",
+        advice="Take the moves of a history without the deal, `h[1:]`, and compare those.",
+    ),
+)

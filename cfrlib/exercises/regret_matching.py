@@ -1,5 +1,330 @@
-"""Exercises."""
+"""Chapter 1: the regrets of one round, a best response, a learner that plays its losses."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrlib.equilibrium import solve_lp
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    in_step,
+    listed,
+    look_for_gaps,
+    words,
+)
+from cfrlib.games import RockPaperScissors
+from cfrlib.regret import regret_matching
+
+NAMES = ("rock", "paper", "scissors")
+ROCK, PAPER, SCISSORS = range(3)
+PAYOFF = RockPaperScissors().row_payoffs
+
+Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and seed
+# habits so clear that after as many rounds luck does not decide
+FRIENDS = {"(0.4, 0.3, 0.3)": (0.4, 0.3, 0.3), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
+ROUNDS = 3_000
+
+
+def named(numbers: Any) -> dict[str, float]:
+    """Return three numbers with the names of the actions."""
+    return dict(zip(NAMES, np.asarray(numbers, dtype=float).tolist(), strict=True))
+
+
+def looking_back(regrets: Any, plays: Any = None) -> dict[str, dict[str, float]]:
+    """Return regrets, and what follows from them if nothing else is said."""
+    plays = regret_matching(regrets) if plays is None else plays
+    return {"regrets": named(regrets), "next": named(plays)}
+
+
+def lost_to_paper() -> Any:
+    """Return the regrets of rock against paper."""
+    return PAYOFF[:, PAPER] - PAYOFF[ROCK, PAPER]
+
+
+def against(opponent: Any) -> dict[str, object]:
+    """Return a best response to a mixture, and what it earns."""
+    earns = PAYOFF @ np.array(opponent)
+    return {"best": NAMES[int(earns.argmax())], "earns": float(earns.max())}
+
+
+def habit(answer: Any) -> dict[object, Any]:
+    """Return a reader's best response, and what it earns if it is one."""
+    right = against((0.2, 0.2, 0.6))
+    given = {key: value for key, value, _ in in_step(answer, right)}
+    if words(given["best"]) not in NAMES:
+        raise Unreadable(f"{given['best']!r} is not one of {', '.join(NAMES)}")
+    return given if words(given["best"]) == right["best"] else given | {"earns": 0}
+
+
+def equilibrium(n: float) -> dict[str, float]:
+    """Return what both players do if rock wins n points from scissors."""
+    row = solve_lp(RockPaperScissors(n)).strategy["player 0"]
+    return {name: row[name] for name in NAMES}
+
+
+def at_some_prizes(formula: Any) -> dict[str, dict[str, float]]:
+    """Return what a function of n says for a few n."""
+    if not callable(formula):
+        raise Unreadable("yours is no function")
+    found = {}
+    for n in (1, 2, 3, 10):
+        answer = formula(n)
+        look_for_gaps(answer)
+        if not isinstance(answer, dict):
+            answer = dict(zip(NAMES, listed(answer, 3), strict=True))
+        found[f"n = {n}"] = answer
+    return found
+
+
+@cache
+def learner(weigh: Callable[[Any], Any]) -> Learner:
+    """Return the program of exercise 1.4; `weigh` turns regrets into weights of actions."""
+
+    def learn(payoff: Any, opponent: Any, rounds: int, seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        regret, total = np.zeros(3), np.zeros(3)
+        for _ in range(rounds):
+            weight = weigh(regret)
+            even = np.full(3, 1 / 3)
+            strategy = weight / weight.sum() if weight.sum() > 0 else even
+            mine, theirs = rng.choice(3, p=strategy), rng.choice(3, p=opponent)
+            regret += payoff[:, theirs] - payoff[mine, theirs]
+            total += strategy
+        return total / rounds
+
+    return learn
+
+
+def gladness(regret: Any) -> Any:
+    """Return the negative parts of regrets, the wrong ones."""
+    return np.maximum(-regret, 0)
+
+
+def positive_part(regret: Any) -> Any:
+    """Return the positive parts of regrets."""
+    return np.maximum(regret, 0)
+
+
+@cache
+def averages(learn: Learner) -> dict[str, list[float]]:
+    """Return what a learner plays on average against two friends."""
+    found = {}
+    for name, opponent in FRIENDS.items():
+        answer = learn(PAYOFF.copy(), np.array(opponent), ROUNDS, 0)
+        look_for_gaps(answer)
+        found[name] = [float(p) for p in listed(answer, 3)]
+    return found
+
+
+def plays_often(learn: Any) -> dict[str, list[float]]:
+    """Return what a reader's function plays on average."""
+    if not callable(learn):
+        raise Unreadable("yours is no function")
+    return averages(learn)
+
+
+def finds_the_best(seen: dict[str, list[float]]) -> bool:
+    """Say whether best responses are played nearly always, and as probabilities."""
+    return all(
+        plays[NAMES.index(str(against(FRIENDS[name])["best"]))] > 0.85
+        and min(plays) >= 0
+        and abs(sum(plays) - 1) < 1e-6
+        for name, plays in seen.items()
+    )
+
+
+@cache
+def without_chance(guess: float, rounds: int = 1_000) -> tuple[float, float, float]:
+    """Return how exploitable the average is, the last profile, and the one after it.
+
+    Both players of the biased game know each other's strategy when they look back; they add
+    `guess` times the latest regrets before matching.
+    """
+    u = RockPaperScissors(3).row_payoffs
+
+    def exploitable(x: Any, y: Any) -> float:
+        return float((u @ y).max() - (x @ u).min()) / 2
+
+    regret, last, total = np.zeros((3, 2, 3))
+    for _ in range(rounds):
+        x, y = map(regret_matching, regret + guess * last)
+        last = np.array([u @ y - x @ u @ y, x @ u @ y - x @ u])
+        regret, total = regret + last, total + np.array([x, y])
+    after = map(regret_matching, regret + guess * last)
+    return exploitable(*(total / rounds)), exploitable(x, y), exploitable(*after)
+
+
+def tamed(guess: float = 1) -> dict[str, float]:
+    """Return the three measurements of exercise 1.5."""
+    average, current, _ = without_chance(guess)
+    return {"plain": without_chance(0)[0], "guess": average, "current": current}
+
+
+EXERCISES = (
+    Exercise(
+        "1.1",
+        "The other loss",
+        "a dictionary with 'regrets' and 'next', each a dictionary with 'rock', 'paper' and "
+        "'scissors'",
+        lambda: looking_back(lost_to_paper()),
+        (
+            Mistake(
+                lambda: looking_back(PAYOFF[:, PAPER]),
+                "These are what each action would have earned. Its regret is how much *more* "
+                "that is than what you did earn, so there is a subtraction left to do. (It is "
+                "easy to forget: after a draw both are the same.)",
+            ),
+            Mistake(
+                lambda: looking_back(-PAYOFF[ROCK, :] + PAYOFF[ROCK, PAPER]),
+                "These are your friend's regrets: you changed what *they* played. Leave their "
+                "paper where it is and ask what each of your three actions would have earned.",
+            ),
+            Mistake(
+                lambda: looking_back(-lost_to_paper()),
+                "The subtraction is the wrong way round: what the action would have earned, "
+                "minus what you did earn. You lost, so there is something to regret.",
+            ),
+            Mistake(
+                lambda: looking_back(lost_to_paper(), np.eye(3)[SCISSORS]),
+                "The regrets are right. But regret matching does not put everything on the "
+                "largest one; it shares, in proportion to the regrets.",
+            ),
+            Mistake(
+                lambda: looking_back(lost_to_paper(), lost_to_paper()),
+                "The regrets are right, and the next strategy has their proportions. But it "
+                "is made of probabilities, so divide by the sum of the regrets.",
+            ),
+        ),
+        tolerance=1e-2,
+        takeaway="What would have won is regretted most, so it is played most; the draw has "
+        "its share, too.",
+        advice="One line of the table of payoffs, minus what you earned; then divide by the "
+        "sum of what is positive.",
+    ),
+    Exercise(
+        "1.2",
+        "Another habit",
+        "a dictionary with the name of the action under 'best' and what it earns a round "
+        "under 'earns'",
+        lambda: against((0.2, 0.2, 0.6)),
+        (
+            Mistake(
+                lambda: {"best": "rock", "earns": 0.6},
+                "The action is right. What it earns counts the rounds it loses, too, not only "
+                "those it wins.",
+            ),
+            Mistake(
+                lambda: {"best": "scissors", "earns": 0},
+                "Scissors is what *they* play most, and against itself it only draws. Look for "
+                "what beats it.",
+            ),
+            Mistake(
+                lambda: {"best": "paper", "earns": 0},
+                "This is the worst answer of the three: their scissors cut it. The row with "
+                "the largest number is wanted.",
+            ),
+        ),
+        see=habit,
+        takeaway="Weigh each of the friend's actions by how often it comes, losses included.",
+        advice="For each of your actions: payoff times probability, added up over the three "
+        "things your friend may do.",
+    ),
+    Exercise(
+        "1.3",
+        "Bend it further",
+        "a function of n that returns a dictionary with 'rock', 'paper' and 'scissors'",
+        lambda: equilibrium,
+        (
+            Mistake(
+                lambda: lambda n: named([n / (n + 2), 1 / (n + 2), 1 / (n + 2)]),
+                "You gave the large share to rock, because it pays. But then everybody would "
+                "answer with paper. Set all three earnings to zero and solve.",
+            ),
+            Mistake(
+                lambda: lambda n: named([1 / (n + 2), 1 / (n + 2), n / (n + 2)]),
+                "The large share went to scissors, which rock beats. Rock earns n·s − p: if "
+                "that is zero, which of the two is the larger?",
+            ),
+            Mistake(
+                lambda: lambda n: named([1, n, 1]),
+                "These are in the right proportion, and it is a short step from here: "
+                "probabilities add up to 1, so divide by the sum.",
+            ),
+            Mistake(
+                lambda: lambda n: named(list(equilibrium(3).values())),
+                "This is right where rock wins three points, as on the page. Now let the "
+                "answer depend on n.",
+            ),
+        ),
+        see=at_some_prizes,
+        points=2,
+        takeaway="The more rock pays, the less it is played; paper takes its place.",
+        advice="Write down what rock, paper and scissors earn against (r, p, s), set all three "
+        "to zero, and use that r + p + s = 1.",
+    ),
+    Exercise(
+        "1.4",
+        "Find the planted bug",
+        "a function of payoffs, an opponent's strategy, a number of rounds and a seed that "
+        "returns the average strategy, as `friend` does",
+        lambda: learner(positive_part),
+        (
+            Mistake(
+                lambda: learner(np.abs),
+                "It still plays the worst answer nearly as often as the best one.",
+            ),
+            Mistake(
+                lambda: learner(gladness),
+                "Now it plays *only* what it is glad not to have played. The other sign is the "
+                "one to keep.",
+            ),
+        ),
+        see=plays_often,
+        accepts=finds_the_best,
+        points=3,
+        takeaway="A negative regret says: good that you did not play this. It counts as zero.",
+        advice="Against a fixed friend the average should come to the best response nearly "
+        "always. Begin again from the planted version and change one line.",
+    ),
+    Exercise(
+        "1.5",
+        "Open: can the current strategy be tamed?",
+        "a dictionary with the exploitability after 1,000 rounds: of the average under "
+        "'plain' (the rule of this page) and 'guess' (with the guess), and under 'current' of "
+        "what is played in the last of the rounds with the guess",
+        tamed,
+        (
+            Mistake(
+                lambda: tamed(0),
+                "With the guess you measured the same as without. Did you add the latest "
+                "regret to the *sum* twice? That doubles all regrets, and regret matching "
+                "does not see a common factor. Add it only while matching, and forget it.",
+            ),
+            Mistake(
+                lambda: {name: 2 * value for name, value in tamed().items()},
+                "These are the sums of both players' gains, NashConv. Exploitability is the "
+                "mean of the two.",
+            ),
+            Mistake(
+                lambda: tamed() | {"current": without_chance(1)[2]},
+                "Both averages are right. The last is what would be played one round later.",
+            ),
+            Mistake(
+                lambda: tamed() | {"current": without_chance(0)[1]},
+                "Both averages are right. The last is the current strategy without the guess.",
+            ),
+        ),
+        tolerance=1e-4,
+        points=3,
+        takeaway="The average is better by far, the current strategy still wanders. So much "
+        "can be checked; which rules make it settle, and in which games, is open.",
+        advice="Keep two arrays, the sum of regrets and the latest ones; match their sum, then "
+        "add the new regrets to the first. Both players move at once, from uniform.",
+    ),
+)

@@ -1,5 +1,328 @@
-"""Exercises."""
+"""Chapter 8: inclusion probabilities, draws put back or shared, q that piles up, which k."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable
+from cfrlib.exercises.monte_carlo import Draw, Table, Weights, every_path
+from cfrlib.game import Chance, Game, Terminal
+from cfrlib.mccfr import MCCFR
+from cfrlib.sampling import Robust, inclusion_probabilities
+from cfrlib.strategy import Strategy
+
+Walk = Callable[[Any, Any, int, float, float], Any]
+
+FIRST = (0.6, 0.3, 0.1)  # the first draw of exercise 8.1
+EVEN = 0.2  # ε in the listings of the page
+NODES, SEEDS = 100_000, 10  # of exercise 8.5
+KS = {1: 1, 2: 2, 4: 4, "all": math.inf}
+
+# ---- inclusion probabilities -----------------------------------------------------------------
+
+
+def with_replacement(biased: bool | None = None) -> dict[str, object]:
+    """Return whether the friend of exercise 8.2 is biased, and how many actions are tried."""
+    p, tried, means = (0.5, 0.3, 0.2), 0.0, [0.0, 0.0, 0.0]
+    for draws in product(range(3), repeat=2):
+        chance = math.prod(p[a] for a in draws)
+        tried += chance * len(set(draws))
+        for a in set(draws):  # it counts 1 / (its divisor), and 1 on average if that is right
+            means[a] += chance / (1 - (1 - p[a]) ** 2)
+    if biased is None:
+        biased = max(abs(mean - 1) for mean in means) > 1e-12
+    return {"biased": biased, "tried": tried}
+
+
+# ---- the walk of the page, whole and broken --------------------------------------------------
+
+
+def sample(m: Any, I: str) -> dict[Any, float]:
+    """Return the actions to try at an infoset, each with its inclusion probability."""
+    row, n = m.sigma[I], len(m.sigma[I])
+    if m.k >= n:
+        return dict.fromkeys(row, 1.0)
+    p = {a: EVEN / n + (1 - EVEN) * x for a, x in row.items()}
+    rho = dict(zip(p, inclusion_probabilities(list(p.values()), m.k), strict=True))
+    tried: dict[Any, float] = {}
+    while len(tried) < m.k:
+        a = m.draw({c: x for c, x in p.items() if c not in tried})
+        tried[a] = float(rho[a])
+    return tried
+
+
+def robust_walk(bug: str = "", own: bool = False) -> Walk:
+    """Return the page's walk, or one of exercise 8.4, which has a bug.
+
+    Parameters
+    ----------
+    bug : str
+        ``"piles up"``: q is multiplied at each action tried, for all that follow;
+        ``"stays"``: it is never multiplied; ``"left out"``: regrets are not divided by it.
+    own : bool
+        Whether the average is collected at the traverser's nodes.
+    """
+
+    def walk(m: Any, h: Any, i: int, w: float, q: float) -> Any:
+        node = m.game.node(h)
+        if isinstance(node, Terminal):
+            return node.utilities[i]
+        if isinstance(node, Chance):
+            return walk(m, (*h, m.draw(node.probabilities)), i, w, q)
+        I, row = node.infoset, m.sigma[node.infoset]
+        if (node.player == i) == own:
+            for a in row:
+                m.S[I, a] += w * row[a] / q
+        if node.player != i:
+            return walk(m, (*h, m.draw(row)), i, w, q)
+        u, below = dict.fromkeys(row, 0.0), q
+        for a, rho in m.sample(I).items():
+            below = {"piles up": below * rho, "stays": q}.get(bug, q * rho)
+            u[a] = walk(m, (*h, a), i, w, below) / rho
+        mean = sum(row[a] * u[a] for a in row)
+        over = {"piles up": below, "left out": 1.0}.get(bug, q)
+        for a in row:
+            m.g[I, a] += (u[a] - mean) / over
+        return mean
+
+    return walk
+
+
+def listed(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
+    """Return what a walk adds to g and S on average, over all its paths."""
+    weights = {2: (0.7, 0.3), 3: (0.5, 0.3, 0.2)}
+    rows = Strategy.uniform(game).items()
+    sigma = {I: dict(zip(row, weights[len(row)], strict=True)) for I, row in rows}
+    means: tuple[Table, Table] = (defaultdict(float), defaultdict(float))
+    for i in (0, 1):
+        m = SimpleNamespace(game=game, k=k, sigma=sigma)
+        m.sample = lambda I, m=m: sample(m, I)
+
+        def one(draw: Draw, i: int = i, m: Any = m) -> None:
+            m.draw, m.g, m.S = draw, defaultdict(float), defaultdict(float)
+            walk(m, (), i, 1.0, 1.0)
+
+        for chance in every_path(one):
+            for mean, table in zip(means, (m.g, m.S), strict=True):
+                for key, x in table.items():
+                    mean[key] += chance * x
+    return means
+
+
+@cache
+def cases() -> dict[str, list[tuple[Game, float, tuple[Table, Table]]]]:
+    """Return what the right walk adds, on the page's games, for each k."""
+    kuhn, rps = games.KuhnPoker(), games.RockPaperScissors(3)
+    return {
+        name: [(game, k, listed(game, k, robust_walk())) for game in (kuhn, rps)]
+        for name, k in (("k = 1", 1), ("k = 2", 2), ("k = 3", 3))
+    }
+
+
+def faults(walk: Any) -> dict[str, float]:
+    """Return how far off, on average, what a walk adds to g or S is, for each k."""
+    if not callable(walk):
+        raise Unreadable("yours is no function")
+    found = {}
+    for name, rows in cases().items():
+        worst = 0.0
+        for game, k, right in rows:
+            for mean, wanted in zip(listed(game, k, walk), right, strict=True):
+                keys = mean.keys() | wanted.keys()
+                worst = max([worst, *(abs(mean[key] - wanted[key]) for key in keys)])
+        found[name] = worst
+    return found
+
+
+# ---- one opponent for all --------------------------------------------------------------------
+
+
+@cache
+def shared(once: bool) -> float:
+    """Return the variance of all regrets of a walk on biased rock-paper-scissors, k = 3."""
+    game = games.RockPaperScissors(3)
+    sigma = Strategy.uniform(game)
+    first: Table = defaultdict(float)
+    second: Table = defaultdict(float)
+    for i in (0, 1):
+        m = SimpleNamespace(game=game, k=3, sigma=sigma)
+        m.sample = lambda I, m=m: sample(m, I)
+
+        def one(draw: Draw, i: int = i, m: Any = m) -> None:
+            drawn: list[Any] = []
+
+            def again(weights: Weights) -> Any:
+                if not (once and drawn):
+                    drawn.append(draw(weights))
+                return drawn[-1]
+
+            m.draw, m.g, m.S = again, defaultdict(float), defaultdict(float)
+            robust_walk()(m, (), i, 1.0, 1.0)
+
+        for chance in every_path(one):
+            for key, x in m.g.items():
+                first[key] += chance * x
+                second[key] += chance * x**2
+    return sum(x - first[key] ** 2 for key, x in second.items())
+
+
+# ---- which k ---------------------------------------------------------------------------------
+
+
+@cache
+def race(k: float, seed: int, iterations: int | None = None) -> float:
+    """Return how exploitable a run on liar's dice is after so many nodes, or iterations."""
+    game = games.LiarsDice(faces=3)
+    run = MCCFR(game, sampling=Robust(k), seed=seed, threads=1).run(100)
+    more = round(100 * NODES / run.nodes) if iterations is None else iterations
+    run.run(more - 100, progress=False)
+    return float(run.solution().exploitability)
+
+
+def which_k(
+    seeds: int = SEEDS, iterations: int | None = None, decided: bool | None = None
+) -> dict[object, object]:
+    """Return the mean for each k, and whether k = 4 and all actions can be told apart."""
+    found = {name: [race(k, s, iterations) for s in range(seeds)] for name, k in KS.items()}
+    if decided is None:
+        four, every = np.array(found[4]), np.array(found["all"])
+        error = math.sqrt((four.var(ddof=1) + every.var(ddof=1)) / seeds)
+        decided = bool(abs(four.mean() - every.mean()) > 2 * error)
+    means: dict[object, object] = {name: float(np.mean(e)) for name, e in found.items()}
+    return means | {"decided": decided}
+
+
+EXERCISES = (
+    Exercise(
+        "8.1",
+        "By hand",
+        "three inclusion probabilities, in the order of the actions",
+        lambda: inclusion_probabilities(FIRST, 2).tolist(),
+        (
+            Mistake(
+                lambda: [2 * x for x in FIRST],
+                "You took two times the first draw. That adds up to 2 as it should, but one of "
+                "your probabilities is above 1: what comes first cannot come again.",
+            ),
+            Mistake(
+                lambda: [1 - (1 - x) ** 2 for x in FIRST],
+                "Your second draw is from the full row, as if the first action were put back. "
+                "Only two actions are left, and together they have all of the probability.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="They add up to 2, because two are tried each time.",
+        advice="First, or second after either of the other two: three terms for each action.",
+    ),
+    Exercise(
+        "8.2",
+        "Is this a bug?",
+        "a dictionary with True or False under 'biased', and under 'tried' how many actions "
+        "are tried on average",
+        with_replacement,
+        (
+            Mistake(
+                lambda: with_replacement(biased=True),
+                "The number is right. But is what the friend divides by not just the "
+                "probability that the action is among those tried?",
+            ),
+            Mistake(
+                lambda: with_replacement() | {"tried": 2},
+                "Two are drawn each time. If both draws give the same action, one is tried.",
+            ),
+            Mistake(
+                lambda: {"biased": True, "tried": 2},
+                "An action drawn twice is tried once; and what is its probability of being "
+                "among those tried?",
+            ),
+        ),
+        takeaway="Any way of drawing will do, if you divide by its own inclusion probability.",
+        advice="Add up the inclusion probabilities: each is the mean of an indicator.",
+    ),
+    Exercise(
+        "8.3",
+        "One opponent for all",
+        "a dictionary with True or False under 'unbiased', and the 'variance'",
+        lambda: {"unbiased": True, "variance": shared(once=True)},
+        (
+            Mistake(
+                lambda: {"unbiased": True, "variance": shared(once=False)},
+                "This is the variance of the page's walk, which draws anew below each action.",
+            ),
+            Mistake(
+                lambda: {"unbiased": False, "variance": shared(once=True)},
+                "The variance is right. For the mean, look at one action at a time: what is "
+                "its opponent drawn from?",
+            ),
+        ),
+        points=2,
+        takeaway="Means add up whether or not draws are independent; variances do not.",
+        advice="All draws of a walk are one draw: three paths for each traverser.",
+    ),
+    Exercise(
+        "8.4",
+        "Find the planted bug",
+        "a function like `friend`, with the same arguments",
+        robust_walk,
+        (
+            Mistake(
+                lambda: robust_walk("piles up"),
+                "With k = 1 and with k = 2 it is still biased.",
+            ),
+            Mistake(
+                lambda: robust_walk("stays"),
+                "Now q stays 1 all the way down, so later decisions do not know how seldom a "
+                "walk comes to them.",
+            ),
+            Mistake(
+                lambda: robust_walk("left out"),
+                "What is written into g is not divided by q any more. It does not show where "
+                "everybody decides only once.",
+            ),
+            Mistake(
+                lambda: robust_walk(own=True),
+                "The regrets are right, but now the average is collected at the traverser's "
+                "nodes; that line was right.",
+            ),
+        ),
+        see=faults,
+        points=3,
+        takeaway="q belongs to one history: each action below gets a product of its own.",
+        advice="Listed over all paths, what it adds to g or to S is not right on average.",
+    ),
+    Exercise(
+        "8.5",
+        "Open: which k?",
+        "a dictionary with the mean exploitability under 1, 2, 4 and 'all', and True or False "
+        "under 'decided'",
+        which_k,
+        (
+            Mistake(
+                lambda: which_k(decided=True),
+                "The means are right. Is the gap between k = 4 and all actions larger than "
+                "two standard errors of it?",
+            ),
+            Mistake(
+                lambda: which_k(seeds=1, decided=True),
+                "That is seed 0 alone, and one seed is not an answer.",
+            ),
+            Mistake(
+                lambda: which_k(seeds=1, decided=False),
+                "That is seed 0 alone, which has no standard error at all.",
+            ),
+        ),
+        points=2,
+        takeaway="k = 4 comes level with trying all, with less work in each walk. Where a k in "
+        "the middle wins, and whether it should differ among infosets, is open.",
+        advice="`race(k, seed)`, seeds 0 to 9.",
+    ),
+)

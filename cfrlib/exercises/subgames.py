@@ -1,5 +1,325 @@
-"""Exercises."""
+"""The appendix on subgames: gates, ranges, the largest margin, cards that are alike."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
+from functools import cache
+from itertools import combinations, permutations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from cfrlib.equilibrium import best_response, exploitability
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.games import LeducPoker
+from cfrlib.games.koikoi import DECK
+from cfrlib.sequence import sequence_form
+from cfrlib.solving import solve
+from cfrlib.strategy import Strategy
+from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree, compile
+
+HIDDEN = [  # of the position of exercise sub.4; two in each hand
+    *("Crane", "Pine-1", "Warbler", "Plum-1", "Plum-2", "Cherry-1", "Cherry-2"),
+    *("Wisteria-1", "Wisteria-2", "Iris-1", "Boar", "Clover-1", "Clover-2", "Mum-blue"),
+    *("Paulownia-1", "Paulownia-2"),
+]
+
+# ---- the coin, and ranges --------------------------------------------------------------------
+
+
+def coin(heads: float = 1 / 2, tails: float = -1 / 2) -> dict[str, float]:
+    """Return what each coin earns against the only guess that the gate leaves.
+
+    A coin showing heads earns 1 − 2p if heads is guessed with p, tails 2p − 1; neither may earn
+    more than its price.
+    """
+    least, most = (1 - heads) / 2, (1 + tails) / 2
+    assert least == most
+    return {"heads": 1 - 2 * least, "tails": 2 * least - 1, "guess": least}
+
+
+def hands(drawn: int = 2, held: int = 1) -> list[int]:
+    """Return how many hands the other may hold at each of the dealer's turns.
+
+    Parameters
+    ----------
+    drawn : int
+        By how many cards the stock shrinks from one turn of the dealer to the next.
+    held : int
+        1 if the other's own hand is among the cards that you do not see.
+    """
+    found = []
+    for turn in range(1, 9):
+        n, stock = 9 - turn, 24 - drawn * (turn - 1)
+        found.append(comb(held * n + stock, n))
+    return found
+
+
+def like_poker(drawn: int = 2, held: int = 1) -> dict[str, Any]:
+    """Return the hands at each turn, and the first turn with fewer than in Texas hold'em."""
+    found = hands(drawn, held)
+    fewer = [turn for turn, n in enumerate(found, 1) if n < comb(52, 2)]
+    return {"hands": found, "fewer from": fewer[0]}
+
+
+# ---- solving a subgame again -----------------------------------------------------------------
+
+
+class Part(Game):
+    """A game from the middle, behind a gate or a choice of the hand to enter with."""
+
+    def __init__(
+        self, tree: Tree, odds: dict[int, float], rival: int, out: dict[int, tuple[str, float]],
+        margin: bool,
+    ):  # fmt: skip
+        self.tree, self.odds, self.rival, self.out = tree, odds, rival, out
+        self.margin, self.hands = margin, defaultdict(list)
+        for k in odds:
+            self.hands[out[k][0]].append(k)
+
+    def root(self) -> History:
+        """Return the beginning."""
+        return ("deal", None, 0.0)
+
+    def step(self, h: Any, a: Any) -> History:
+        """Return what `a` makes of `h`: a stage, a history of the tree, what is taken off."""
+        word, k, less = h
+        if word == "deal" and isinstance(a, str):
+            return ("hand", a, 0.0)
+        if word in ("deal", "hand"):
+            return ("play", a, self.out[a][1]) if self.margin else ("gate", a, 0.0)
+        if word == "gate":
+            return ("play" if a == "follow" else "out", k, 0.0)
+        return (word, self.tree.action.index(a, self.tree.first_child[k]), less)
+
+    def node(self, h: Any) -> Node:
+        """Return what happens after `h`."""
+        word, k, less = h
+        if word == "deal" and self.margin:
+            return Decision(self.rival, "enter", tuple(self.hands))
+        if word in ("deal", "hand"):
+            some = list(self.odds) if word == "deal" else self.hands[k]
+            total = sum(self.odds[k] for k in some)
+            return Chance({k: self.odds[k] / total for k in some})
+        if word == "gate":
+            return Decision(self.rival, f"gate {self.out[k][0]}", ("follow", "out"))
+        if word == "out":
+            return self._paid(self.out[k][1])
+        return self._inside(k, less)
+
+    def _paid(self, x: float) -> Terminal:
+        return Terminal((x, -x) if self.rival == 0 else (-x, x))
+
+    def _inside(self, k: int, less: float) -> Node:
+        tree = self.tree
+        if tree.player[k] == TERMINAL:
+            return self._paid(float(tree.utility[k, self.rival]) - less)
+        if tree.player[k] == CHANCE:
+            first = int(tree.first_child[k])
+            below = range(first, first + int(tree.num_children[k]))
+            return Chance({tree.action[c]: float(tree.probability[c]) for c in below})
+        I = tree.infoset[k]
+        return Decision(int(tree.player[k]), tree.infoset_label[I], tree.infoset_actions[I])
+
+
+def values(tree: Tree, sigma: Floats) -> Floats:
+    """Return what both expect at every history, shape (histories, 2)."""
+    u, p, parent = tree.utility.copy(), tree.probability.copy(), tree.parent
+    c = np.flatnonzero(tree.player[parent] >= 0)
+    c = c[c > 0]
+    p[c] = sigma[tree.sequence[c, tree.player[parent[c]]]]
+    for d in range(len(tree.level_start) - 2, 0, -1):
+        level = slice(*tree.level_start[d : d + 2])
+        np.add.at(u, parent[level], p[level, None] * u[level])
+    return u
+
+
+def dealt(tree: Tree, k: int) -> tuple[Any, ...]:
+    """Return a history of Leduc poker: two hidden cards, then all that is public."""
+    deal, *moves = tree.history(k)
+    cards: Any = deal.split(" / ") if isinstance(deal, str) else deal
+    return (*cards, *moves)
+
+
+def flops(tree: Tree) -> list[list[int]]:
+    """Return the histories after Leduc's public card, by public state."""
+    found = defaultdict(list)
+    for k in np.flatnonzero((tree.player[tree.parent] == CHANCE) & (tree.parent > 0)).tolist():
+        found[dealt(tree, k)[2:]].append(k)
+    return list(found.values())
+
+
+def outs(
+    tree: Tree, ks: list[int], weight: Floats, worth: Floats, rival: int, free: bool
+) -> dict[int, tuple[str, float]]:
+    """Return, for each history, the rival's hand and what it could earn before."""
+    total: dict[str, float] = defaultdict(float)
+    earned: dict[str, float] = defaultdict(float)
+    hand = {k: str(dealt(tree, k)[rival]) for k in ks}
+    for k in ks:
+        total[hand[k]] += weight[k]
+        earned[hand[k]] += weight[k] * worth[k]
+    return {
+        k: (hand[k], 0.0 if free else earned[hand[k]] / total[hand[k]]) for k in ks if weight[k]
+    }
+
+
+@cache
+def solved_again(margin: bool, free: bool = False) -> float:
+    """Return the exploitability of a blueprint of Leduc poker, solved again by both players.
+
+    Parameters
+    ----------
+    margin : bool
+        Whether the smallest margin is made as large as possible; otherwise there is a gate.
+    free : bool
+        Whether what a hand could earn before is forgotten.
+    """
+    game = LeducPoker(merge_suits=True)
+    tree, form = compile(game), sequence_form(game)
+    blueprint = solve(game, "cfr", 100, progress=False).strategy
+    rows: dict[str, Mapping[Hashable, float]] = dict(blueprint)
+    reach = form.plans(blueprint.values_by_sequence)[tree.sequence]
+    for i, rival in ((0, 1), (1, 0)):
+        best = best_response(game, blueprint, rival).strategy.values_by_sequence
+        worth, mine = values(tree, best)[:, rival], tree.chance_reach * reach[:, i]
+        for ks in flops(tree):
+            out = outs(tree, ks, mine, worth, rival, free)
+            part = Part(tree, {k: float(mine[k]) for k in out}, rival, out, margin)
+            new = solve(part, "cfr+", 1_000, progress=False).strategy
+            rows |= {I: new[I] for I in new if I in blueprint and new.player(I) == i}
+    return exploitability(game, Strategy(game, rows))
+
+
+# ---- cards that are alike --------------------------------------------------------------------
+
+
+def faces(plain_only: bool = True) -> dict[str, object]:
+    """Return what a card looks like if plain cards of a month, or all of one, are alike."""
+    return {
+        card.name: (card.month, card.kind if card.kind == "plain" else card.name)
+        if plain_only
+        else card.month
+        for card in DECK
+    }
+
+
+def deals(plain_only: bool = True, order: bool = False, both: bool = True) -> dict[str, int]:
+    """Return how many deals there are, told apart and merged."""
+    face, ways = faces(plain_only), set()
+    told = 0
+    for mine in (permutations if order else combinations)(HIDDEN, 2):
+        rest = [card for card in HIDDEN if card not in mine]
+        for theirs in (permutations if order else combinations)(rest, 2):
+            told += 1
+            looks = [tuple(sorted(str(face[card]) for card in hand)) for hand in (mine, theirs)]
+            ways.add(tuple(looks) if both else tuple(sorted(looks)))
+    return {"told apart": told, "merged": len(ways)}
+
+
+def two_numbers(answer: Any) -> dict[str, float]:
+    """Return both exploitabilities as numbers."""
+    if not isinstance(answer, Mapping) or set(answer) != {"gate", "margin"}:
+        raise Unreadable("its keys should be 'gate' and 'margin'")
+    return {key: number(x) for key, x in answer.items()}
+
+
+EXERCISES = (
+    Exercise(
+        "sub.1",
+        "The coin again",
+        "a dictionary with what 'heads' and 'tails' earn if played, and the 'guess' that the "
+        "gate leaves, as a probability of heads",
+        coin,
+        (
+            Mistake(
+                lambda: coin() | {"guess": 1 / 2},
+                "Even guesses are as good as any *in the subgame*. But then tails earns more "
+                "if played than its price: the gate forbids that.",
+            ),
+            Mistake(
+                lambda: coin() | {"guess": 3 / 4},
+                "That is the probability of tails.",
+            ),
+            Mistake(
+                lambda: {"heads": -1 / 2, "tails": 1 / 2, "guess": 1 / 4},
+                "Those are your gains, who guess. The gate pays the coin's owner.",
+            ),
+        ),
+        takeaway="Two bounds meet in one guess. Without the gate, no guess was better.",
+        advice="If heads is guessed with p, what does a coin showing heads earn? And tails?",
+    ),
+    Exercise(
+        "sub.2",
+        "When is it like poker?",
+        "a dictionary with 'hands', eight numbers, and 'fewer from', the first turn with fewer "
+        "hands than in Texas hold'em",
+        like_poker,
+        (
+            Mistake(
+                lambda: like_poker(drawn=1),
+                "Between two turns of the dealer the other player draws, too.",
+            ),
+            Mistake(
+                lambda: like_poker(held=0),
+                "What you do not see is the stock *and* the other's hand.",
+            ),
+            Mistake(
+                lambda: like_poker() | {"fewer from": 5},
+                "The numbers are right. How many pairs can be made of 52 cards?",
+            ),
+        ),
+        takeaway="Late in a round, ranges are smaller than in poker.",
+        advice="Choose the other's hand among all cards that you do not see.",
+    ),
+    Exercise(
+        "sub.3",
+        "As large a margin as possible",
+        "a dictionary with the exploitability of Leduc's blueprint of 100 iterations, solved "
+        "again with the 'gate' and with the largest 'margin'",
+        lambda: {"gate": solved_again(False), "margin": solved_again(True)},
+        (
+            Mistake(
+                lambda: {"gate": solved_again(True), "margin": solved_again(False)},
+                "You have gate and margin the wrong way round.",
+            ),
+            Mistake(
+                lambda: {"gate": solved_again(False), "margin": solved_again(True, free=True)},
+                "Your opponent enters with the hand that earns most. It should be the hand "
+                "that earns most *beyond its out*: take that off every payoff.",
+            ),
+        ),
+        see=two_numbers,
+        points=3,
+        takeaway="A safe solution may do better than safe.",
+        advice="Only the beginning of the game and its payoffs differ from the gate's.",
+    ),
+    Exercise(
+        "sub.4",
+        "Open: four turns",
+        "a dictionary with the number of deals, 'told apart' and 'merged'",
+        deals,
+        (
+            Mistake(
+                lambda: deals(plain_only=False),
+                "You merged all cards of a month. A light or a ribbon is worth more than a "
+                "plain card.",
+            ),
+            Mistake(
+                lambda: deals(order=True),
+                "A hand has no order: each was counted several times.",
+            ),
+            Mistake(
+                lambda: deals(both=False),
+                "Who of both holds which hand matters.",
+            ),
+        ),
+        points=2,
+        takeaway="So much is gained by merging hands alone; to solve four turns is open.",
+        advice="Two of the sixteen for you, two of the rest for the other; the rest is "
+        "the stock.",
+    ),
+)

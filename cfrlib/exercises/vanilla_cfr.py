@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import exploitability, solve_lp
@@ -16,10 +14,10 @@ from cfrlib.game import Chance, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
 
-Sums = dict[str, Any]  # an array for each infoset: the weighted sum of what was played there
+Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
 Solver = Callable[[Game, int], Sums]
 
-ROUNDS = 200  # for solvers in plain Python: a second or two
+ROUNDS = 100  # for solvers in plain Python: well below a second
 
 
 class DealtBackward(games.KuhnPoker):
@@ -33,37 +31,40 @@ class DealtBackward(games.KuhnPoker):
         return node
 
 
+@cache
 def solver(regret: str = "others", plan: str = "own", early: bool = False) -> Solver:
     """Return the solver of exercise 4.3: its two weights, and whether it matches too early."""
 
     def solve(game: Game, iterations: int) -> Sums:
-        R: dict[str, Any] = {}
-        S: dict[str, Any] = {}
-        sigma: dict[str, Any] = {}
+        R: Sums = {}
+        S: Sums = {}
+        sigma: Sums = {}
+        at = cache(game.node)
 
-        def walk(h: History, pi: Any) -> Any:
-            node = game.node(h)
+        def walk(h: History, pi: tuple[float, ...]) -> float:
+            node = at(h)
             if isinstance(node, Terminal):
-                return np.array(node.utilities)
+                return node.utilities[0]
             if isinstance(node, Chance):
                 outcomes = node.probabilities.items()
-                return sum(f * walk((*h, a), pi * [1, 1, f]) for a, f in outcomes)
-            I, i, k = node.infoset, node.player, len(node.actions)
-            row = sigma.setdefault(I, np.full(k, 1 / k))
-            steps = np.where(np.arange(3) == i, row[:, None], 1)
-            u = np.array(
-                [walk((*h, a), pi * step) for a, step in zip(node.actions, steps, strict=True)]
-            )
-            weight = {"others": np.delete(pi, i).prod(), "own": pi[i]}
-            R[I] = R.get(I, 0) + weight[regret] * (u[:, i] - row @ u[:, i])
-            S[I] = S.get(I, 0) + weight[plan] * row
+                return sum(f * walk((*h, a), (*pi[:2], f * pi[2])) for a, f in outcomes)
+            I, i, sign = node.infoset, node.player, 1 - 2 * node.player
+            row = sigma.setdefault(I, [1 / len(node.actions)] * len(node.actions))
+            lower = [(*pi[:i], p * pi[i], *pi[i + 1 :]) for p in row]
+            below = zip(node.actions, lower, strict=True)
+            u = [sign * walk((*h, a), reach) for a, reach in below]
+            mean = sum(p * x for p, x in zip(row, u, strict=True))
+            weight = {"others": pi[1 - i] * pi[2], "own": pi[i]}
+            for n, p in enumerate(row):
+                R.setdefault(I, [0.0] * len(row))[n] += weight[regret] * (u[n] - mean)
+                S.setdefault(I, [0.0] * len(row))[n] += weight[plan] * p
             if early:
-                sigma[I] = regret_matching(R[I])
-            return row @ u
+                sigma[I] = regret_matching(R[I]).tolist()
+            return sign * mean
 
         for _ in range(iterations):
-            walk((), np.ones(3))
-            sigma.update({I: regret_matching(r) for I, r in R.items()})
+            walk((), (1, 1, 1))
+            sigma.update({I: regret_matching(r).tolist() for I, r in R.items()})
         return S
 
     return solve
@@ -76,6 +77,13 @@ def at_the_queen(weight: float) -> dict[str, dict[str, float]]:
     return {"values": values, "regrets": {a: v - mean for a, v in values.items()}}
 
 
+def at_the_queen_to_the_best() -> dict[str, dict[str, float]]:
+    """Return the same values, and how far each stays behind the better one."""
+    values = at_the_queen(1 / 12)["values"]
+    best = max(values.values())
+    return {"values": values, "regrets": {a: best - v for a, v in values.items()}}
+
+
 @cache
 def swapped(regret: str, plan: str) -> float:
     """Return how exploitable Kuhn poker's solution is with other weights."""
@@ -83,7 +91,11 @@ def swapped(regret: str, plan: str) -> float:
     sums = solver(regret, plan)(game, 1_000)
     rows = Strategy.uniform(game).items()
     return exploitability(
-        game, {I: dict(zip(row, sums[I] / sums[I].sum(), strict=True)) for I, row in rows}
+        game,
+        {
+            I: {a: x / sum(sums[I]) for a, x in zip(row, sums[I], strict=True)}
+            for I, row in rows
+        },
     )
 
 
@@ -139,6 +151,11 @@ EXERCISES = (
                 lambda: at_the_queen(1 / 12) | {"regrets": at_the_queen(1 / 12)["values"]},
                 "The values are right. A regret is what an action is worth *more* than your "
                 "present mix of both.",
+            ),
+            Mistake(
+                at_the_queen_to_the_best,
+                "The values are right. What an action misses on the *best* one is not what is "
+                "added up here: a regret compares an action with your present mix of both.",
             ),
         ),
         tolerance=1e-4,
@@ -216,7 +233,8 @@ EXERCISES = (
     Exercise(
         "4.4",
         "Four cards",
-        "a dictionary with 'value' and under 'bluff' the card that opens with a bluff",
+        "a dictionary with 'value' and under 'bluff' the card (T, J, Q or K) that opens with a "
+        "bluff",
         four_cards,
         (
             Mistake(

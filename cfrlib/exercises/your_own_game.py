@@ -1,5 +1,274 @@
-"""Exercises."""
+"""The appendix on games of one's own: the smuggler, a forecast, a line that is too early."""
 
-from cfrlib.exercises.grading import Exercise
+from __future__ import annotations
 
-EXERCISES: tuple[Exercise, ...] = ()
+from collections import defaultdict
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import cache
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from cfrlib import games
+from cfrlib.cfr import CFR
+from cfrlib.equilibrium import exploitability, solve_lp
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.regret import regret_matching
+from cfrlib.strategy import Strategy
+from cfrlib.tree import compile
+
+# ---- the smuggler ----------------------------------------------------------------------------
+
+
+class Smuggler(Game):
+    """The smuggler's game, with a forecast for the guard that is right so often."""
+
+    def __init__(self, right: float = 1.0, told: tuple[str, ...] = ("guard",)):
+        self.right, self.told = right, told
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`: weather, forecast, boat, guard."""
+        done: tuple[Any, ...] = tuple(h) if isinstance(h, tuple) else ()
+        if len(done) == 0:
+            return Chance({"fog": 1 / 3, "clear": 2 / 3})
+        if len(done) == 1:
+            wrong = {"fog": "clear", "clear": "fog"}[done[0]]
+            return Chance({done[0]: self.right, wrong: 1 - self.right})
+        weather, forecast, *moves = done
+        if len(moves) == 0:
+            heard = f", told {forecast}" if "smuggler" in self.told else ""
+            return Decision(0, weather + heard, ("run", "stay"))
+        if len(moves) == 1:
+            heard = f", told {forecast}" if "guard" in self.told else ""
+            return Decision(1, "guard" + heard, ("patrol", "rest"))
+        gain = payment(weather, moves[0], moves[1])
+        return Terminal((gain, -gain))
+
+
+def payment(weather: str, boat: str, guard: str, lost: int = -1) -> int:
+    """Return what the smuggler gains; `lost` if he meets the patrol in fog."""
+    if boat == "stay":
+        return int(guard == "patrol")
+    return 3 if guard == "rest" else lost if weather == "fog" else -4
+
+
+def threshold(lost: int = -1) -> Fraction:
+    """Return the chance of fog at which the guard is indifferent, if he runs in fog only."""
+    plan = {"fog": "run", "clear": "stay"}
+    gains = {
+        w: payment(w, plan[w], "patrol", lost) - payment(w, plan[w], "rest", lost) for w in plan
+    }
+    return Fraction(gains["clear"], gains["clear"] - gains["fog"])
+
+
+@cache
+def forecasts(told: tuple[str, ...] = ("guard",), sure: bool = False) -> dict[str, float]:
+    """Return how many infosets there are, and the value with two forecasts."""
+    made = {right: Smuggler(1.0 if sure else float(right), told) for right in ("0.6", "0.75")}
+    found: dict[str, float] = {"infosets": compile(made["0.6"]).num_infosets}
+    return found | {right: float(solve_lp(game).value) for right, game in made.items()}
+
+
+# ---- a line that is too early ----------------------------------------------------------------
+
+
+@cache
+def too_early(iterations: int) -> float:
+    """Return the exploitability if the next strategy is set before each visit's regret."""
+    game = games.KuhnPoker()
+    R: dict[str, Any] = defaultdict(lambda: np.zeros(2))
+    S: dict[str, Any] = defaultdict(lambda: np.zeros(2))
+    now: dict[str, Any] = defaultdict(lambda: np.full(2, 0.5))
+    upcoming: dict[str, Any] = {}
+
+    def walk(h: History, i: int, mine: float, others: float) -> float:
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            return float(node.utilities[i])
+        if isinstance(node, Chance):
+            return sum(
+                f * walk((*h, a), i, mine, others * f) for a, f in node.probabilities.items()
+            )
+        I, own = node.infoset, node.player == i
+        upcoming[I] = regret_matching(R[I])
+        sigma, u = now[I], []
+        for a, p in zip(node.actions, sigma, strict=True):
+            u.append(walk((*h, a), i, *((mine * p, others) if own else (mine, others * p))))
+        if own:
+            R[I] += others * (np.array(u) - sigma @ u)
+            S[I] += mine * sigma
+        return float(sigma @ u)
+
+    for _ in range(iterations):
+        for i in (0, 1):
+            walk((), i, 1.0, 1.0)
+        now.update(upcoming)
+    rows = Strategy.uniform(game).items()
+    return exploitability(
+        game, {I: dict(zip(row, S[I] / S[I].sum(), strict=True)) for I, row in rows}
+    )
+
+
+@cache
+def reached(update: str) -> dict[str, object]:
+    """Return the exploitability after 10 and 100 iterations, and what the curve is called."""
+    names = {"simultaneous": "after both players", "alternating": "after each player"}
+    found: dict[str, object] = {}
+    for T in (10, 100):
+        run = CFR(games.KuhnPoker(), update=update).run(T)
+        found[str(T)] = exploitability(games.KuhnPoker(), run.average)
+    return found | {"same as": names[update]}
+
+
+# ---- a label ---------------------------------------------------------------------------------
+
+
+class Pennies(Game):
+    """Kuhn poker whose players know the moves, their number, or all cards."""
+
+    def __init__(self, knows: str = "moves"):
+        self.knows = knows
+
+    def node(self, h: History) -> Node:
+        """Return what happens after `h`."""
+        done: tuple[Any, ...] = tuple(h) if isinstance(h, tuple) else ()
+        if not done:
+            return Chance(dict.fromkeys(permutations("JQK", 2), 1 / 6))
+        cards, moves = done[0], done[1:]
+        i = len(moves) % 2
+        won = 1 if "JQK".index(cards[0]) > "JQK".index(cards[1]) else -1
+        if moves[-2:] == ("bet", "pass"):
+            return Terminal((1, -1) if i == 0 else (-1, 1))
+        if len(moves) > 1 and moves[-2:] != ("pass", "bet"):
+            stake = 2 if moves[-1] == "bet" else 1
+            return Terminal((won * stake, -won * stake))
+        label = {
+            "moves": f"{cards[i]} {moves}",
+            "number": f"{cards[i]} {len(moves)}",
+            "cards": f"{i} {cards} {moves}",
+            "nothing": f"{i} {moves}",
+        }[self.knows]
+        return Decision(i, label, ("pass", "bet"))
+
+
+def symptoms(answer: Any) -> dict[str, float]:
+    """Return what tells a wrong label: how many histories and infosets, and the value."""
+    game = answer() if isinstance(answer, type) else answer
+    if not isinstance(game, Game):
+        raise Unreadable("yours is no game, nor a class of games")
+    tree = compile(game)
+    return {
+        "histories": tree.num_histories,
+        "infosets": tree.num_infosets,
+        "value": float(solve_lp(game).value),
+    }
+
+
+def doubled(found: Mapping[str, object]) -> dict[str, object]:
+    """Return the same with NashConv in place of exploitability."""
+    return {key: 2 * x if isinstance(x, float) else x for key, x in found.items()}
+
+
+EXERCISES = (
+    Exercise(
+        "own.1",
+        "The threshold",
+        "a chance of fog",
+        threshold,
+        (
+            Mistake(
+                lambda: 1 - threshold(),
+                "That is the chance of a clear night.",
+            ),
+            Mistake(
+                lambda: threshold(lost=-4),
+                "In fog a patrol does not cost him the boat: he throws the cargo overboard.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="With less fog, to run in fog alone would no longer keep her busy.",
+        advice="What does he gain on average if she patrols, and what if she rests?",
+    ),
+    Exercise(
+        "own.2",
+        "A weather forecast",
+        "a dictionary with the number of 'infosets', and the values for a forecast that is "
+        "right with probability '0.6' and '0.75'",
+        forecasts,
+        (
+            Mistake(
+                lambda: forecasts(told=("guard", "smuggler")),
+                "Your smuggler hears the forecast, too. He should see the weather only.",
+            ),
+            Mistake(
+                lambda: forecasts(told=()),
+                "Your guard does not hear the forecast: nothing but the tree has changed. It "
+                "has to be in her label.",
+            ),
+            Mistake(
+                lambda: forecasts(sure=True),
+                "That is the game in which she sees the weather itself.",
+            ),
+        ),
+        points=2,
+        takeaway="Knowing more never hurts her, and beyond a point it does not help.",
+        advice="A second chance event follows the weather; the guard's label is what it says.",
+    ),
+    Exercise(
+        "own.3",
+        "Move one line",
+        "a dictionary with the exploitability after '10' and '100' iterations, and under 'same "
+        "as' the name of the curve that it joins",
+        lambda: reached("simultaneous"),
+        (
+            Mistake(
+                lambda: {"10": too_early(10), "100": too_early(100), "same as": "inside"},
+                "That is the curve from before. Is the line really the last one but the "
+                "return, and did you run the new function?",
+            ),
+            Mistake(
+                lambda: reached("alternating"),
+                "That is the curve of another program, in which the strategy changes between "
+                "the two traversals.",
+            ),
+            Mistake(
+                lambda: doubled(reached("simultaneous")),
+                "This is NashConv, the sum of what both players could gain; exploitability is "
+                "their mean.",
+            ),
+        ),
+        tolerance=1e-4,
+        points=2,
+        takeaway="Being inside the recursion was never the problem, being early was.",
+        advice="Move the line, then `curve('inside', [10, 100])`.",
+    ),
+    Exercise(
+        "own.4",
+        "Find the planted bug",
+        "a class of games, as `Friend` is",
+        lambda: Pennies,
+        (
+            Mistake(
+                lambda: Pennies("number"),
+                "`compile` has no complaint, but three infosets are missing, and the value is "
+                "not that of Kuhn poker.",
+            ),
+            Mistake(
+                lambda: Pennies("cards"),
+                "Now each player sees both cards: too many infosets, and no bluff is worth "
+                "anything.",
+            ),
+            Mistake(
+                lambda: Pennies("nothing"),
+                "Now nobody sees a card at all, not even their own.",
+            ),
+        ),
+        see=symptoms,
+        points=2,
+        takeaway="A label holds all that its player knows: what was done, not how much.",
+        advice="Compare with `cfr.compile(cfr.games.KuhnPoker())`: histories, infosets, value.",
+    ),
+)

@@ -95,37 +95,107 @@ CELLS: list[tuple[str, str, list[str]]] = [
         - Regret is what you missed.
 
         ## Exercises
-
-        ```{exercise} Warm-up
-        :label: ex-warm-up
+        """,
+        [],
+    ),
+    (
+        "markdown",
+        """
+        ````{exercise} Warm-up
+        :label: ex-01-1
         Start from the regrets (0.125, 0).
-        ```
 
-        ```{solution} ex-warm-up
+        :::{hint}
+        :class: dropdown
+        Only one of them is positive.
+        :::
+        ````
+        """,
+        [],
+    ),
+    ("code", 'answer = ...\nexercises.check("1.1", answer)', ["answer"]),
+    (
+        "markdown",
+        """
+        ```{solution} ex-01-1
         :class: dropdown
         The first action, always.
         ```
-
-        ```{exercise} Next
-        :label: ex-next
+        """,
+        [],
+    ),
+    ("code", 'answer = [1, 0]\nexercises.check("1.1", answer)', ["hide-cell", "solution"]),
+    (
+        "markdown",
+        """
+        ````{exercise} Find the planted bug
+        :label: ex-01-2
         And if every regret is negative?
-        ```
 
-        ```{solution} ex-next
+        :::{hint}
+        :class: dropdown
+        What is the sum?
+        :::
+        ````
+        """,
+        [],
+    ),
+    (
+        "code",
+        """
+        def match(regret):
+            return regret / sum(regret)
+
+
+        exercises.check("1.2", match)
+        """,
+        ["answer"],
+    ),
+    (
+        "markdown",
+        """
+        ```{solution} ex-01-2
         :class: dropdown
         Uniform.
         ```
-
-        ```{exercise} Open
-        :label: ex-open
+        """,
+        [],
+    ),
+    (
+        "code",
+        'match = cfr.regret_matching\nexercises.check("1.2", match)',
+        ["hide-cell", "solution"],
+    ),
+    (
+        "markdown",
+        """
+        ````{exercise} Open
+        :label: ex-01-3
         Does the last strategy converge?
-        ```
 
-        ```{solution} ex-open
+        :::{hint}
+        :class: dropdown
+        Draw it.
+        :::
+        ````
+        """,
+        [],
+    ),
+    ("code", 'answer = ...\nexercises.check("1.3", answer)', ["answer"]),
+    (
+        "markdown",
+        """
+        ```{solution} ex-01-3
         :class: dropdown
         It need not.
         ```
-
+        """,
+        [],
+    ),
+    ("code", 'answer = "no"\nexercises.check("1.3", answer)', ["hide-cell", "solution"]),
+    (
+        "markdown",
+        """
         ## Further reading
 
         - {cite:t}`hart2000` prove it, and their proof is short.
@@ -133,6 +203,14 @@ CELLS: list[tuple[str, str, list[str]]] = [
         [],
     ),
 ]
+
+
+def feedback(source: str, tags: list[str]) -> list[Any]:
+    """Return what `exercises.check` prints, or nothing where it is not called."""
+    if not {"answer", "solution"} & set(tags):
+        return []
+    mark = "✓" if "solution" in tags else "✗" if "def " in source else "○"
+    return [v4.new_output("execute_result", {"text/plain": mark}, execution_count=1)]
 
 
 def chapter(words: int = 1_200) -> Any:
@@ -144,6 +222,7 @@ def chapter(words: int = 1_200) -> Any:
         if kind == "code":
             count += 1
             cell = v4.new_code_cell(source, execution_count=count)
+            cell.outputs = feedback(source, tags)
         else:
             cell = v4.new_markdown_cell(source)
         if tags:

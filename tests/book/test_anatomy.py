@@ -30,6 +30,8 @@ def test_chapter(path: Path) -> None:
 
 # cells of the skeleton
 HOSTED, IMPORTS, FIRST, FILL, CODE, FIGURE, EXPLORABLE, LAST = 1, 2, 3, 4, 5, 6, 8, 9
+TASK, ANSWER, SOLUTION, WORKED = 10, 11, 12, 13  # of the first exercise; the next follow
+END = 22
 
 
 def swap(cell: int, old: str, new: str) -> Callable[[Any], None]:
@@ -62,6 +64,18 @@ def output(cell: int, **data: str) -> Callable[[Any], None]:
     return edit
 
 
+def feedback(cell: int, mark: str) -> Callable[[Any], None]:
+    def edit(nb: Any) -> None:
+        nb.cells[cell].outputs[0].data["text/plain"] = mark
+
+    return edit
+
+
+def renamed(nb: Any) -> None:
+    """The solution of one exercise behind another."""
+    nb.cells[SOLUTION + 4].source = nb.cells[SOLUTION].source
+
+
 def widget_state(nb: Any) -> None:
     nb.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {}}
 
@@ -78,12 +92,17 @@ BAD = [
     ("sections", swap(LAST, "Note on the sources", "Note")),
     ("sections", swap(LAST, "## Summary", "### Summary")),
     ("sections", swap(LAST, "## Exercises", "## Problems")),
-    ("sections", swap(LAST, "## Further reading", "## More")),
+    ("sections", swap(END, "## Further reading", "## More")),
     ("sections", swap(FIRST, "{prf:algorithm}", "{prf:definition}")),
-    ("exercises", swap(LAST, "{solution} ex-next", "{tip} ex-next")),
-    ("exercises", swap(LAST, "{solution} ex-next", "{solution} ex-warm-up")),
-    ("exercises", swap(LAST, "{exercise} Open", "{tip} Open")),
-    ("exercises", swap(LAST, "{solution} ex-open\n:class: dropdown", "{solution} ex-open")),
+    ("exercises", swap(SOLUTION, "\n:class: dropdown", "")),
+    ("checks", swap(TASK, "{hint}", "{tip}")),
+    ("checks", swap(ANSWER, '"1.1"', '"1.2"')),
+    ("checks", swap(ANSWER, "exercises.check", "print")),
+    ("checks", tag(ANSWER)),
+    ("checks", tag(WORKED, "hide-cell")),
+    ("checks", swap(ANSWER + 4, "def match(regret):\n    return", "match = lambda regret:")),
+    ("checks", feedback(ANSWER, "✓")),
+    ("checks", feedback(WORKED, "✗")),
     ("cells", append(CODE, "\n" * 24 + "7")),
     ("cells", append(CODE, "  # " + "long " * 12)),
     ("length", swap(FILL, "Regret looks back", "Regret")),
@@ -114,7 +133,7 @@ BAD = [
     ("numbers", append(LAST, "\n\nThe value is $-\\tfrac{1}{18}$.")),
     ("numbers", append(LAST, "\n\nAfter 1,000 rounds.")),
     ("numbers", swap(FIGURE, "first bar", "bar of 0.9")),
-    ("numbers", swap(LAST, "Uniform.", "Play 0.25.")),
+    ("numbers", swap(SOLUTION + 4, "Uniform.", "Play 0.25.")),
 ]
 
 
@@ -131,6 +150,16 @@ def test_an_offence_is_caught(rule: str, edit: Callable[[Any], None]) -> None:
     found = problems(nb, "01_regret_matching", BOOK, KEYS)
     assert found, "nothing was noticed"
     assert {line.partition(":")[0] for line in found} == {rule}, found
+
+
+@pytest.mark.parametrize(
+    "edit", [swap(SOLUTION, "{solution}", "{tip}"), swap(TASK, "{exercise}", "{tip}"), renamed]
+)
+def test_a_solution_belongs_to_its_exercise(edit: Callable[[Any], None]) -> None:
+    nb = chapter()
+    edit(nb)
+    found = problems(nb, "01_regret_matching", BOOK, KEYS)
+    assert {line.partition(":")[0] for line in found} >= {"exercises", "checks"}
 
 
 def test_tags_that_excuse() -> None:

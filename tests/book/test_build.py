@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from urllib.parse import urldefrag, urlparse
+from urllib.parse import unquote, urldefrag, urlparse
 
 import pytest
 from bs4 import BeautifulSoup, Tag
@@ -81,8 +81,15 @@ def repeated(page: BeautifulSoup) -> list[str]:
     return sorted({script[:200] for script in scripts if scripts.count(script) > 1})
 
 
-def dead(page: BeautifulSoup, path: Path) -> list[str]:
-    """Links and files of the book that are not there."""
+Anchors = dict[Path, set[str]]  # what a link may point to, by page
+
+
+def anchors(page: BeautifulSoup) -> set[str]:
+    return {str(tag["id"]) for tag in page.find_all(id=True)}
+
+
+def dead(page: BeautifulSoup, path: Path, known: Anchors) -> list[str]:
+    """Links and files of the book that are not there, and places on its pages."""
     found = []
     for tag in page.find_all(["a", "img", "script", "link"]):
         assert isinstance(tag, Tag)
@@ -90,11 +97,11 @@ def dead(page: BeautifulSoup, path: Path) -> list[str]:
         parts = urlparse(target)
         if parts.scheme or parts.netloc or (not target and not anchor):
             continue
-        place = (path.parent / parts.path).resolve() if parts.path else path
-        if not place.exists():
+        place = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+        if place not in known and not place.exists():
             found.append(f"{tag.name}: {target}")
-        elif place == path and anchor and not page.find(id=anchor):
-            found.append(f"{tag.name}: #{anchor}")
+        elif anchor and unquote(anchor) not in known.get(place, {unquote(anchor)}):
+            found.append(f"{tag.name}: {target}#{anchor}")
     return found
 
 
@@ -142,7 +149,10 @@ def test_no_script_runs_twice(pages: Pages) -> None:
 
 
 def test_no_link_is_dead(pages: Pages) -> None:
-    assert not collect({path: dead(page, path) for path, page in pages.items()})
+    known = {path.resolve(): anchors(page) for path, page in pages.items()}
+    assert not collect(
+        {path: dead(page, path.resolve(), known) for path, page in pages.items()}
+    )
 
 
 def test_pages_show_no_error_of_the_parser(pages: Pages) -> None:
@@ -195,7 +205,11 @@ def test_repeated() -> None:
 
 
 def test_dead(tmp_path: Path) -> None:
-    path = tmp_path / "a.html"
-    path.touch()
-    html = '<a href="a.html#x">1</a><a href="b.html">2</a><a href="#y">3</a><i id="x"></i>'
-    assert dead(BeautifulSoup(html, "html.parser"), path) == ["a: b.html", "a: #y"]
+    path, other = tmp_path / "a.html", tmp_path / "c.html"
+    html = (
+        '<a href="a.html#x">1</a><a href="b.html">2</a><a href="#y">3</a><i id="x"></i>'
+        '<a href="c.html#z">4</a><a href="c.html#%CE%B1">5</a>'
+    )
+    page = BeautifulSoup(html, "html.parser")
+    known = {path: anchors(page), other: {"α"}}
+    assert dead(page, path, known) == ["a: b.html", "a: #y", "a: c.html#z"]

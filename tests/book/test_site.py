@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -139,6 +140,7 @@ def test_first_cell_says_what_to_do_with_a_copy(monkeypatch: pytest.MonkeyPatch)
 # ---- built pages -----------------------------------------------------------------------------
 
 
+@functools.cache
 def page(name: str) -> BeautifulSoup:
     return BeautifulSoup((HTML / "book" / f"{name}.html").read_text("utf-8"), "html.parser")
 

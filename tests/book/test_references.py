@@ -1,0 +1,86 @@
+"""The bibliography: each entry is used, each use has an entry, each was checked or says not."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from pybtex.database import parse_file, parse_string
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+PAGE = ROOT / "_build" / "html" / "book" / "references.html"
+CITE = re.compile(r"\{cite(?::\w+)?\}`([^`]+)`")
+sys.path.insert(0, str(BOOK / "_ext"))
+
+import checked  # noqa: E402
+
+ENTRIES = parse_file(str(BOOK / "references.bib")).entries
+
+
+def cited() -> dict[str, set[str]]:
+    """Return the keys that each page cites."""
+    pages = [*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")]
+    found = {page.stem: CITE.findall(page.read_text("utf-8")) for page in pages}
+    return {
+        page: {key.strip() for keys in all_ for key in keys.split(",")}
+        for page, all_ in found.items()
+    }
+
+
+def test_every_key_has_an_entry() -> None:
+    missing = {page: keys - set(ENTRIES) for page, keys in cited().items() if keys}
+    assert not {page: keys for page, keys in missing.items() if keys}
+
+
+def test_every_entry_is_cited() -> None:
+    """The page of references itself does not count."""
+    used = set().union(*(keys for page, keys in cited().items() if page != "references"))
+    assert not set(ENTRIES) - used
+
+
+@pytest.mark.parametrize("key", ENTRIES)
+def test_an_entry_says_who_what_when_where_and_how_it_was_checked(key: str) -> None:
+    entry = ENTRIES[key]
+    assert entry.persons["author"]
+    assert entry.fields["title"] and re.fullmatch(r"\d{4}|n\.d\.", entry.fields["year"])
+    places = {"journal", "booktitle", "publisher", "howpublished", "note"}
+    assert places & set(entry.fields), "where was it published?"
+    assert entry.fields["checked"] in checked.KINDS
+    assert entry.fields.get("unchecked", "the ").startswith("the ")
+
+
+def test_no_entry_stands_twice() -> None:
+    titles = [re.sub(r"\W", "", entry.fields["title"]).lower() for entry in ENTRIES.values()]
+    assert len(titles) == len(set(titles))
+
+
+def test_the_page_lists_every_entry_and_how_it_was_checked() -> None:
+    page = BeautifulSoup(PAGE.read_text("utf-8"), "html.parser")
+    assert len(page.select("div.citation")) == len(ENTRIES)
+    section = page.select_one("#how-this-list-was-checked")
+    assert section is not None
+    assert len(section.select("li a[href^='#']")) == len(ENTRIES)
+    text = " ".join(section.get_text().split())
+    doubts = [entry.fields.get("unchecked") for entry in ENTRIES.values()]
+    for doubt in filter(None, doubts):
+        assert f"(not {doubt})" in text
+
+
+# ---- the rule can fail -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["", "checked = {by heart},"])
+def test_an_entry_without_a_known_kind_is_refused(field: str) -> None:
+    data = parse_string(f"@misc{{key, title = {{T}}, {field} }}", "bibtex")
+    with pytest.raises(ValueError, match="key is checked against"):
+        checked.by_kind(data)
+
+
+def test_what_was_not_shown_is_said() -> None:
+    entry = "@misc{key, title = {T}, checked = {arXiv}, unchecked = {the pages}}"
+    line = "- **arXiv**, the record there: {cite:t}`key` (not the pages)."
+    assert checked.lines(parse_string(entry, "bibtex")) == [line]

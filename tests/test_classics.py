@@ -1,0 +1,233 @@
+"""The five classic projects: the games that judge are right, and what they accept and say."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib import exercises
+from cfrlib.exercises import classics, forgetting
+from cfrlib.exercises.grading import Unreadable
+
+U = cfr.Strategy.uniform
+
+
+def changed(number, **parts):
+    """Return the feedback to the solution with some parts replaced."""
+    answer = {**exercises.find(number).solution()}
+    return exercises.check(number, answer | parts)
+
+
+# ---- the games are those of the package, under other names ----------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mine", "known"),
+    [
+        (classics.Kuhn(), cfr.games.KuhnPoker()),
+        (classics.Dudo(2), cfr.games.LiarsDice(2)),
+        (classics.Dudo(3), cfr.games.LiarsDice(3)),
+        (classics.Leduc(), cfr.games.LeducPoker()),
+    ],
+    ids=repr,
+)
+def test_the_same_game(mine, known):
+    a, b = cfr.compile(mine), cfr.compile(known)
+    for size in ("num_histories", "num_terminals", "num_infosets"):
+        assert getattr(a, size) == getattr(b, size)
+    assert cfr.exploitability(mine, U(mine)) == pytest.approx(
+        cfr.exploitability(known, U(known)), abs=1e-12
+    )
+    runs = [cfr.solve(game, "cfr", 50, progress=False) for game in (mine, known)]
+    assert runs[0].value == pytest.approx(runs[1].value, abs=1e-9)
+    assert runs[0].exploitability == pytest.approx(runs[1].exploitability, abs=1e-9)
+
+
+def test_dudo_is_liars_dice_and_no_other_names_fit():
+    assert classics.unlike(classics.twin()) == 0
+    for a, b in product(range(1, 7), repeat=2):
+        if a < b:
+            swapped = dict(classics.twin())
+            swapped[a], swapped[b] = swapped[b], swapped[a]
+            assert classics.unlike(swapped) > 0
+
+
+# ---- a game that is another, or none ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("rules", [classics.NothingWild, classics.OnesFirst, classics.MoreThan])
+def test_other_rules_of_dudo_have_other_values(rules):
+    right = [cfr.solve_lp(cfr.games.LiarsDice(faces)).value for faces in (3, 4)]
+    values = [cfr.solve_lp(rules(faces)).value for faces in (3, 4)]
+    assert np.abs(np.subtract(values, right)).max() > 0.05
+    assert cfr.compile(rules(3)).num_infosets == cfr.compile(classics.Dudo(3)).num_infosets
+
+
+class Pot(cfr.Game):
+    """Kuhn poker whose author pays the pot to the winner, and takes nothing from the loser."""
+
+    def node(self, h):
+        node = classics.KUHN.node(h)
+        if isinstance(node, cfr.Terminal):
+            return cfr.Terminal(tuple(max(2 * u, 0) for u in node.utilities))
+        return node
+
+
+class Crowded(cfr.games.KuhnPoker):
+    """Three players."""
+
+    def __init__(self):
+        super().__init__(players=3)
+
+
+@pytest.mark.parametrize(
+    ("game", "said"),
+    [
+        (Pot(), "not zero-sum: at the end 'JQ bet bet' it pays (0.0, 4.0)"),
+        (Crowded(), "3 players, not 2"),
+        (classics.Kuhn, "inherits from cfr.Game"),
+        (cfr.games.LeducPoker, "inherits from cfr.Game"),
+    ],
+)
+def test_a_game_that_cannot_be_judged_is_refused_readably(game, said):
+    feedback = changed("classic.2", game=game)
+    assert feedback.verdict == "unreadable" and said in feedback.text, feedback
+
+
+# ---- what is accepted besides the solution ---------------------------------------------------
+
+
+def test_blotto_accepts_every_mixture_that_is_hard_to_beat():
+    six = {d: 1 / 6 for d in classics.DIVISIONS if sorted(d) == [0, 2, 3]}
+    nine = {"-".join(map(str, d)): 1 / 9 for d in classics.DIVISIONS if max(d) == 3}
+    sampled = cfr.play(cfr.games.ColonelBlotto(), 50_000, seed=1).average[0][-1]
+    drawn = dict(zip(cfr.games.ColonelBlotto().actions[0], sampled, strict=True))
+    for strategy in (six, nine, drawn):
+        assert changed("classic.1", strategy=strategy).right
+    even = dict.fromkeys(classics.DIVISIONS, 1 / 21)
+    two = {(2, 2, 1): 1 / 3, (2, 1, 2): 1 / 3, (1, 2, 2): 1 / 3}
+    for strategy in (even, two):
+        assert "'strategy' is not right" in changed("classic.1", strategy=strategy).text
+    assert "add up to" in changed("classic.1", strategy={(3, 1, 1): 0.5}).text
+    assert "no division" in changed("classic.1", strategy={(4, 1, 1): 1.0}).text
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.2, 1 / 3])
+def test_kuhn_accepts_the_whole_family(alpha):
+    known = cfr.games.kuhn_equilibrium(cfr.games.KuhnPoker(), alpha)
+    words = {"": "", " pass": " check", " bet": " bet", " pass bet": " check-bet"}
+    strategy = {}
+    for label in U(classics.KUHN):
+        past = label[3:].strip()
+        row = list(known[label[2] + words[f" {past}" if past else ""]].values())
+        strategy[label] = {"pass": row[0], "bet": row[1]}
+    assert cfr.exploitability(classics.KUHN, strategy) < 1e-12
+    assert changed("classic.2", strategy=strategy, alpha=alpha).right
+    assert "'alpha' is not right" in changed("classic.2", strategy=strategy, alpha=0.5).text
+
+
+def test_leduc_accepts_labels_without_suits():
+    game = cfr.games.LeducPoker(merge_suits=True)
+    best = cfr.solve(game, "cfr+", 1_000, progress=False)
+    feedback = changed("classic.4", game=game, strategy=best.strategy)
+    assert feedback.right, feedback
+    poor = cfr.solve(game, "cfr", 100, progress=False).strategy
+    feedback = changed("classic.4", game=game, strategy=poor)
+    assert "'strategy' is not right" in feedback.text
+
+
+# ---- a player who forgets --------------------------------------------------------------------
+
+
+class Renamed(cfr.Game):
+    def __init__(self, merge):
+        self.merge, self.kuhn = merge, cfr.games.KuhnPoker()
+
+    def node(self, h):
+        node = self.kuhn.node(h)
+        if isinstance(node, cfr.Decision):
+            label = self.merge.get(node.infoset, node.infoset)
+            return cfr.Decision(node.player, label, node.actions)
+        return node
+
+
+def mergers():
+    """Yield all 25 ways to confuse cards at player 0's first and second decision."""
+    ways = [("a", "b", "c"), ("a", "a", "b"), ("a", "b", "a"), ("b", "a", "a"), ("a", "a", "a")]
+    for first, second in product(ways, repeat=2):
+        names = dict(zip("JQK", first, strict=True))
+        later = {f"{c} check-bet": f"{n} later" for c, n in zip("JQK", second, strict=True)}
+        yield names | later
+
+
+def test_without_mergers_it_is_cfr():
+    game = cfr.games.KuhnPoker()
+    mine = forgetting.Merged(game, {}).run(50)
+    known = cfr.CFR(game, update="simultaneous").run(50, progress=False).average
+    assert cfr.Strategy(game, mine.rows).max_difference(known) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "merge", list(mergers()), ids=lambda m: "".join(v[0] for v in m.values())
+)
+def test_the_theorem_holds_where_nothing_is_forgotten(merge):
+    forgets = bool(forgetting.forgetful(merge))
+    game = Renamed(merge)
+    try:
+        cfr.compile(game)
+    except cfr.GameError as error:
+        assert forgets and "imperfect recall" in str(error)
+    else:
+        assert not forgets
+    best = forgetting.best_guarantee(merge)
+    outcome = forgetting.Merged(cfr.games.KuhnPoker(), merge).run(100)
+    assert outcome.reached <= best + 1e-9
+    if not forgets:
+        assert outcome.regret <= outcome.immediate + 1e-9
+        assert best == pytest.approx(cfr.solve_lp(game).value, abs=1e-9)
+
+
+def test_the_jack_and_the_king():
+    best, outcome = classics.in_kuhn(tuple(classics.J_OR_K.items()))
+    assert best == pytest.approx(-1 / 18, abs=1e-9)
+    longer = forgetting.Merged(cfr.games.KuhnPoker(), classics.J_OR_K).run(4_000)
+    assert longer.reached < best - 0.16 and longer.regret > 0.27
+    assert longer.immediate < 0.002 < outcome.immediate
+
+
+def test_another_merge_that_breaks_is_accepted():
+    merge = {f"{card} check-bet": "?" for card in "JQK"}
+    answer = classics.forgetting_answer(merge, (0.5, -1.0))
+    assert exercises.check("classic.5", answer).right
+
+
+@pytest.mark.parametrize(
+    ("merge", "said"),
+    [
+        ({"J": "J check-bet"}, "different actions"),
+        ({"J check": "Q check"}, "the infosets of player 0"),
+        ("J check-bet", "no dictionary"),
+    ],
+)
+def test_mergers_that_make_no_sense(merge, said):
+    feedback = changed("classic.5", merge=merge)
+    assert feedback.verdict == "unreadable" and said in feedback.text, feedback
+
+
+def test_weather_by_its_factor():
+    """A positive factor meets the condition; that -2 does no harm shows it is not necessary."""
+    assert [classics.in_rain(f) for f in (0.5, 1.0, 10.0)] == ["falls"] * 3
+    assert [classics.in_rain(f) for f in (-0.5, -1.0, -2.0)] == ["stays", "stays", "falls"]
+    with pytest.raises(Unreadable, match="not between"):
+        classics.in_rain(0.1)
+
+
+def test_forgotten_weather_is_harmless_in_the_game_that_remembers():
+    """The bound of well-formed games holds for the game before merging."""
+    game = forgetting.Weather(2.0)
+    found = [
+        cfr.exploitability(game, forgetting.Merged(game, forgetting.FORGET_WEATHER).run(T).rows)
+        for T in (100, 1_600)
+    ]
+    assert found[1] < 0.3 * found[0]
