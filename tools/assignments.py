@@ -36,20 +36,15 @@ HEAD = """\
 title: read `book/{name}.ipynb` first.
 
 Run the cells before the first exercise. Then write where `...` stands, or repair the code you \
-are given; run your cell, and the one below it that begins with `points`: it says whether the \
-answer is right, and if not, what may have gone wrong. You may try as often as you like. Cells \
-of code that are not yours are put back to what they were before your work is graded.
+are given; run your cell, and the one below it, `check_answer`: it says whether the answer is \
+right, and if not, what may have gone wrong. You may try as often as you like. Cells of code \
+that are not yours are put back to what they were before your work is graded.
 """
 
 # What the cells that give points call. nbgrader takes all points away for anything on stderr,
 # be it a progress bar, and tells in an environment variable that it is grading. Then an answer
 # counts only once, so that it is not taken for that of the next exercise if its cell failed.
-POINTS = '''\
-import contextlib
-import io
-import os
-
-
+CHECK = '''\
 class NotYet(AssertionError):
     """Shows what is said about an answer, and not the code that said it."""
 
@@ -57,8 +52,12 @@ class NotYet(AssertionError):
         return [str(self)]
 
 
-def points(number, name):
+def check_answer(number, name):
     """Say whether the answer called `name` is right, and fail if it is not."""
+    import contextlib
+    import io
+    import os
+
     with contextlib.redirect_stderr(io.StringIO()):
         said = exercises.check(number, globals().get(name, ...))
     if name == "answer" and "NBGRADER_EXECUTION" in os.environ:
@@ -263,7 +262,7 @@ def cells_of(task: Task) -> list[Any]:
         graded(new_markdown_cell(text), f"{base}-text"),
         graded(new_code_cell(answer), f"{base}-answer", solution=True, locked=False),
         graded(
-            new_code_cell(f'points("{task.number}", "{task.name}")'),
+            new_code_cell(f'check_answer("{task.number}", "{task.name}")'),
             f"{base}-points",
             grade=True,
             points=exercise.points,
@@ -282,7 +281,7 @@ def assignment(path: Path) -> Any:
     title = titles[path.stem]
     head = HEAD.format(title=title, count=len(found), points=total, name=path.stem)
     cells = [graded(new_markdown_cell(head), "head")]
-    setup = [imports.source, *needed, POINTS]
+    setup = [imports.source, *needed, CHECK]
     cells += [graded(new_code_cell(s), f"given-{n}") for n, s in enumerate(setup, 1)]
     cells += [cell for task in found for cell in cells_of(task)]
     made = new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
