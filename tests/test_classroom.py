@@ -1,5 +1,6 @@
 """Assignments made of the pages' exercises, and nbgrader grading invented students."""
 
+import ast
 import json
 import os
 import re
@@ -84,13 +85,29 @@ def test_a_release_has_no_solution(course, path):
     released = nbformat.reads(text, as_version=4)
     assert "SOLUTION" not in text
     shown = {line for cell in released.cells for line in cell.source.split("\n")}
-    forms, worked = set(), set()  # what students are given anyway, and what they are not
+    given, solved = set(), []
     for cell in source.cells:
-        form, _, rest = cell.source.partition(BEGIN)
-        forms |= set(form.split("\n"))
-        worked |= set(rest.partition(END)[0].split("\n"))
-    secret = {line for line in worked - forms if not trivial(line)}
-    assert len(secret) > 10 and not secret & shown
+        before, _, rest = cell.source.partition(BEGIN)
+        inside, _, after = rest.partition(END)
+        given.update(before.split("\n"), after.split("\n"))
+        if inside:  # a mended function has most of its lines from the faulty one
+            solved.append(set(inside.split("\n")) - set(before.split("\n")))
+    assert len(solved) == sum(map(is_solution, source.cells))
+    for lines in solved:
+        assert any(not trivial(line) for line in lines)
+        told = lines & shown - given  # an ordinary line may stand in what students are given
+        assert not [line for line in told if not trivial(line)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_nobody_else_uses_the_names_of_the_check(path):
+    """A chapter with a variable of that name would lose all points after it."""
+    ours = {node.name for node in ast.parse(assignments.CHECK).body}
+    for cell in assignments.assignment(path).cells:
+        if cell.cell_type == "code" and cell.source != assignments.CHECK:
+            bound = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Name)]
+            stored = {n.id for n in bound if isinstance(n.ctx, ast.Store)}
+            assert not stored & {*ours, "exercises"}
 
 
 def test_what_an_assignment_needs_is_beside_it(course):
@@ -111,7 +128,7 @@ def test_myst_becomes_markdown():
     )
     assert plain(text, {"04_vanilla_cfr": "Chapter 4: CFR"}) == (
         "**Which?**\n\nSee *Chapter 4: CFR*, a, (Takizawa, 2020), regret and there.\n\n"
-        "<details><summary>Hint</summary>\n\nLook.\n\n</details>"
+        f"{assignments.HINT}\n\nLook.\n\n</details>"
     )
 
 
@@ -132,16 +149,16 @@ def test_a_check_that_no_assignment_can_be_made_of(source):
 def test_the_setup_checks_and_forgets(monkeypatch):
     """And a progress bar on stderr, for which nbgrader would take all points, is not shown."""
     space = {"exercises": exercises, "answer": [1, 2, 3]}
-    exec(assignments.POINTS, space)
+    exec(assignments.CHECK, space)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
     for _ in range(2):  # who runs it twice is told the same twice
         with pytest.raises(AssertionError, match=r"^. 4\.1 · By hand · The answer is") as told:
-            space["points"]("4.1", "answer")
+            space["check_answer"]("4.1", "answer")
     assert told.value._render_traceback_() == [str(told.value)]
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     for said in ("The answer is", "Not answered yet"):
         with pytest.raises(AssertionError, match=said):
-            space["points"]("4.1", "answer")
+            space["check_answer"]("4.1", "answer")
 
 
 # ---- what one student needs ------------------------------------------------------------------

@@ -14,6 +14,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from cfrlib import exercises
 ROOT = Path(__file__).resolve().parents[1]
 BOOK, EXPERIMENTS = ROOT / "book", ROOT / "experiments"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+HINT = "<details><summary><em>Hint: click to open</em></summary>"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
 HEAD = """\
@@ -33,21 +35,16 @@ HEAD = """\
 {count} exercises, {points} points in all. They belong to the page of the book with this \
 title: read `book/{name}.ipynb` first.
 
-Write where `...` stands, or repair the code you are given. Run your cell, then the one below \
-that begins with `points`: it says whether the answer is right, and if not, what may have gone \
-wrong. You may try as often as you like. Cells of code that are not yours are put back to what \
-they were before your work is graded.
+Run the cells before the first exercise. Then write where `...` stands, or repair the code you \
+are given; run your cell, and the one below it, `check_answer`: it says whether the answer is \
+right, and if not, what may have gone wrong. You may try as often as you like. Cells of code \
+that are not yours are put back to what they were before your work is graded.
 """
 
 # What the cells that give points call. nbgrader takes all points away for anything on stderr,
 # be it a progress bar, and tells in an environment variable that it is grading. Then an answer
 # counts only once, so that it is not taken for that of the next exercise if its cell failed.
-POINTS = '''\
-import contextlib
-import io
-import os
-
-
+CHECK = '''\
 class NotYet(AssertionError):
     """Shows what is said about an answer, and not the code that said it."""
 
@@ -55,8 +52,12 @@ class NotYet(AssertionError):
         return [str(self)]
 
 
-def points(number, name):
+def check_answer(number, name):
     """Say whether the answer called `name` is right, and fail if it is not."""
+    import contextlib
+    import io
+    import os
+
     with contextlib.redirect_stderr(io.StringIO()):
         said = exercises.check(number, globals().get(name, ...))
     if name == "answer" and "NBGRADER_EXECUTION" in os.environ:
@@ -149,6 +150,12 @@ def page_title(path: Path) -> str:
     )
 
 
+@cache
+def page_titles() -> dict[str, str]:
+    """Return the titles of all notebooks."""
+    return {path.stem: page_title(path) for path in BOOK.glob("*.ipynb")}
+
+
 def pages() -> list[Path]:
     """Return the pages that have exercises in the form that assignments are made of."""
     found = sorted(BOOK.glob("*.ipynb"))
@@ -178,9 +185,7 @@ def plain(text: str, titles: dict[str, str]) -> str:
         elif opens:
             fence, kind, title = opens.groups()
             hidden = kind == "hint"
-            lines += (
-                ["<details><summary>Hint</summary>", ""] if hidden else heading(kind, title)
-            )
+            lines += [HINT, ""] if hidden else heading(kind, title)
             closers.append((fence, ["", "</details>"] if hidden else []))
         elif not (closers and re.match(r"^:[\w-]+:", line)):  # an option
             lines.append(line)
@@ -257,7 +262,7 @@ def cells_of(task: Task) -> list[Any]:
         graded(new_markdown_cell(text), f"{base}-text"),
         graded(new_code_cell(answer), f"{base}-answer", solution=True, locked=False),
         graded(
-            new_code_cell(f'points("{task.number}", "{task.name}")'),
+            new_code_cell(f'check_answer("{task.number}", "{task.name}")'),
             f"{base}-points",
             grade=True,
             points=exercise.points,
@@ -267,7 +272,7 @@ def cells_of(task: Task) -> list[Any]:
 
 def assignment(path: Path) -> Any:
     """Return the source of an assignment: with solutions, which nbgrader takes out."""
-    nb, titles = read(path), {p.stem: page_title(p) for p in BOOK.glob("*.ipynb")}
+    nb, titles = read(path), page_titles()
     code = [cell for cell in nb.cells if cell.cell_type == "code"]
     imports = next(cell for cell in code if "remove-cell" not in tags(cell))
     needed = [cell.source for cell in code if "needed" in tags(cell)]
@@ -276,7 +281,7 @@ def assignment(path: Path) -> Any:
     title = titles[path.stem]
     head = HEAD.format(title=title, count=len(found), points=total, name=path.stem)
     cells = [graded(new_markdown_cell(head), "head")]
-    setup = [imports.source, *needed, POINTS]
+    setup = [imports.source, *needed, CHECK]
     cells += [graded(new_code_cell(s), f"given-{n}") for n, s in enumerate(setup, 1)]
     cells += [cell for task in found for cell in cells_of(task)]
     made = new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
