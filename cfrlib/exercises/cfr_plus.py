@@ -11,7 +11,15 @@ import numpy as np
 
 from cfrlib import games
 from cfrlib.cfr import CFR
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, in_step, listed, number
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    in_step,
+    listed,
+    need_function,
+    number,
+)
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.solving import solve
@@ -115,8 +123,7 @@ def solver(emptied: str = "at once") -> Solver:
 
 def played(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
     """Return what a solver plays in Kuhn poker on average."""
-    if not callable(solve):
-        raise Unreadable("yours is no function")
+    need_function(solve)
     sums = solve(games.KuhnPoker(), rounds)
     if not isinstance(sums, Mapping):
         raise Unreadable("yours does not return S")

@@ -19,6 +19,7 @@ from cfrlib.exercises.grading import (
     Unanswered,
     Unreadable,
     listed,
+    need_function,
     number,
 )
 from cfrlib.solving import solve
@@ -154,8 +155,7 @@ def gains() -> Any:
 
 def error(features: Any) -> float:
     """Return how far a linear fit to every fifth card is off at the others."""
-    if not callable(features):
-        raise Unreadable("yours is no function")
+    need_function(features)
     rows = [features(card) for card in CARDS]
     if any(row is ... for row in rows):
         raise Unanswered()

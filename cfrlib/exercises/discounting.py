@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from cfrlib import games
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, in_step, listed, number
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    in_step,
+    listed,
+    need_function,
+    number,
+)
 from cfrlib.exercises.vanilla_cfr import DealtBackward
 from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.regret import VARIANTS, Variant, regret_matching
@@ -194,8 +202,7 @@ def solver(discount: str = "once") -> Solver:
 
 def both_orders(solve: Any) -> dict[str, dict[str, list[float]]]:
     """Return what a solver plays on average in both orders of the deals."""
-    if not callable(solve):
-        raise Unreadable("yours is no function")
+    need_function(solve)
     found: dict[str, dict[str, list[float]]] = {}
     for name, game in (("as dealt", games.KuhnPoker()), ("backward", DealtBackward())):
         sums = solve(game, ROUNDS)

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from cfrlib import games
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, listed, number
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    listed,
+    need_function,
+    number,
+)
 from cfrlib.regret import regret_matching
 from cfrlib.tree import compile
 
@@ -82,8 +89,7 @@ def attention(mask: str) -> Attention:
 
 def padded(attend: Any) -> list[list[float]]:
     """Return the answers for three labels, as they are and with places of zeros behind them."""
-    if not callable(attend):
-        raise Unreadable("yours is no function")
+    need_function(attend)
     rng = np.random.default_rng(0)
     H, W, v = rng.normal(size=(3, 4, 2)), rng.normal(size=(2, 2)), rng.normal(size=2)
     words = np.array([[1, 4, 5, 4], [2, 5, 0, 0], [3, 0, 0, 0]])

@@ -17,6 +17,7 @@ from cfrlib.exercises.grading import (
     in_step,
     listed,
     look_for_gaps,
+    need_function,
     number,
     words,
 )
@@ -117,8 +118,7 @@ def sheets() -> dict[str, Strategy]:
 
 def answers(respond: Any) -> dict[str, list[float]]:
     """Return what a reader's responder earns against some sheets, in both seats."""
-    if not callable(respond):
-        raise Unreadable("yours is no function")
+    need_function(respond)
     game = KuhnPoker()
     found = {}
     for name, sheet in sheets().items():

@@ -16,6 +16,7 @@ from cfrlib.exercises.grading import (
     Unreadable,
     listed,
     look_for_gaps,
+    need_function,
     number,
 )
 from cfrlib.game import Chance, Decision, History, Terminal
@@ -147,8 +148,7 @@ FORMULAS = {
 
 def passes(test: Any) -> dict[str, bool]:
     """Return which formulas pass a test."""
-    if not callable(test):
-        raise Unreadable("yours is no function")
+    need_function(test)
     found = {name: test(formula) for name, formula in FORMULAS.items()}
     look_for_gaps(found["right"])
     return {name: bool(passed) for name, passed in found.items()}

@@ -215,6 +215,20 @@ def number(value: Any) -> float:
         raise Unreadable(f"{short(value)} is not a number") from None
 
 
+def need_function(given: object) -> None:
+    """Raise `Unreadable` unless an answer is a function.
+
+    Examples
+    --------
+    >>> need_function(abs)
+    >>> need_function(-1)
+    Traceback (most recent call last):
+    cfrlib.exercises.grading.Unreadable: yours is no function
+    """
+    if not callable(given):
+        raise Unreadable("yours is no function")
+
+
 def short(value: object) -> str:
     """Return how a value prints, in one short line."""
     return textwrap.shorten(repr(value), 60, placeholder=" …")

@@ -10,7 +10,13 @@ from typing import Any
 
 from cfrlib import games
 from cfrlib.equilibrium import solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, Unanswered, Unreadable, number
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unanswered,
+    need_function,
+    number,
+)
 from cfrlib.exercises.monte_carlo import Draw, Table, every_path
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.strategy import Strategy
@@ -54,8 +60,7 @@ def guess(price: float) -> float:
 
 def at_prices(answer: Any) -> dict[str, float]:
     """Return what a function of the price says at some prices."""
-    if not callable(answer):
-        raise Unreadable("yours is no function")
+    need_function(answer)
     found = [answer(price) for price in PRICES]
     if ... in found:
         raise Unanswered
@@ -170,8 +175,7 @@ def histories(game: Game, h: History = ()) -> Iterator[tuple[History, Node]]:
 
 def aims(answer: Any) -> dict[str, set[History]]:
     """Return where a function of a game and a target aims, for some targets."""
-    if not callable(answer):
-        raise Unreadable("yours is no function")
+    need_function(answer)
     found = {target: answer(games.KuhnPoker(), target) for target in TARGETS}
     if ... in found.values():
         raise Unanswered
@@ -266,8 +270,7 @@ def cases() -> dict[str, tuple[Game, str, tuple[Table, Table]]]:
 
 def faults(walk: Any) -> dict[str, float]:
     """Return how far off, on average, what a walk adds to R or S is, for each game."""
-    if not callable(walk):
-        raise Unreadable("yours is no function")
+    need_function(walk)
     found = {}
     for name, (game, target, right) in cases().items():
         worst = 0.0

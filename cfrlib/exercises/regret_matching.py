@@ -16,6 +16,7 @@ from cfrlib.exercises.grading import (
     in_step,
     listed,
     look_for_gaps,
+    need_function,
     words,
 )
 from cfrlib.games import RockPaperScissors
@@ -70,8 +71,7 @@ def equilibrium(n: float) -> dict[str, float]:
 
 def at_some_prizes(formula: Any) -> dict[str, dict[str, float]]:
     """Return what a function of n says for a few n."""
-    if not callable(formula):
-        raise Unreadable("yours is no function")
+    need_function(formula)
     found = {}
     for n in (1, 2, 3, 10):
         answer = formula(n)
@@ -124,8 +124,7 @@ def averages(learn: Learner) -> dict[str, list[float]]:
 
 def plays_often(learn: Any) -> dict[str, list[float]]:
     """Return what a reader's function plays on average."""
-    if not callable(learn):
-        raise Unreadable("yours is no function")
+    need_function(learn)
     return averages(learn)
 
 

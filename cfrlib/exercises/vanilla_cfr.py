@@ -9,7 +9,14 @@ from typing import Any
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import exploitability, solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, listed, number
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    listed,
+    need_function,
+    number,
+)
 from cfrlib.game import Chance, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
@@ -101,8 +108,7 @@ def swapped(regret: str, plan: str) -> float:
 
 def both_orders(solve: Any) -> dict[str, dict[str, float]]:
     """Return what a solver finds in both orders of the deals: how often the jack bets, ..."""
-    if not callable(solve):
-        raise Unreadable("yours is no function")
+    need_function(solve)
     found: dict[str, dict[str, float]] = {}
     for name, game in (("as dealt", games.KuhnPoker()), ("backward", DealtBackward())):
         sums = solve(game, ROUNDS)
