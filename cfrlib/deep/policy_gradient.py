@@ -1,4 +1,4 @@
-"""Koi-Koi by policy gradient: magnetic mirror descent, softly greedy towards a critic."""
+"""Koi-Koi by policy gradient: magnetic mirror descent, softly greedy toward a critic."""
 
 from __future__ import annotations
 
