@@ -95,7 +95,7 @@ test-book: book $(VENV)/.test
 	$(BIN)/pytest tests/book
 
 test-browser: book $(VENV)/.test # the built pages, and the notebooks in JupyterLab, in Chromium
-	$(BIN)/pytest -n 2 --dist loadfile tests/browser
+	$(BIN)/pytest -n 3 --dist loadfile tests/browser  # much of it is waiting
 
 format: $(VENV)/.test ## let the formatter set the code and the cells
 	$(BIN)/ruff check --fix .

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import dis
 import json
 import linecache
 import re
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,8 +34,42 @@ def cells(page: Path) -> list[str]:
     return [re.sub(r"\A(:.*\n)+", "", cell) for cell in found]
 
 
+def names_of(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """Return the global names that code sets, and those that it uses, functions included."""
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    made = {name for op, name in steps if op in ("STORE_NAME", "STORE_GLOBAL")}
+    used = {name for op, name in steps if op in ("LOAD_NAME", "LOAD_GLOBAL")}
+    for inner in filter(lambda c: isinstance(c, types.CodeType), code.co_consts):
+        deeper = names_of(inner)
+        made, used = made | deeper[0], used | deeper[1]
+    return made, used
+
+
+def acted_on(source: str) -> set[str]:
+    """Return names whose object a cell may change, as in `run.run(9)` and `table[1] = 0`."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) or (
+            isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store)
+        ):
+            found |= {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return found - {"print", "plot", "np", "cfr"}
+
+
+def needed(sources: list[str]) -> list[str]:
+    """Return what makes the explorables, and what that depends on; the rest may take long."""
+    kept: list[str] = []
+    wanted: set[str] = set()
+    for source in reversed(sources):
+        made, used = names_of(compile(source, "", "exec"))
+        if "Explorable(" in source or made & wanted or acted_on(source) & wanted:
+            kept.insert(0, source)
+            wanted |= used
+    return kept
+
+
 def explorables(page: Path) -> list[Explorable]:
-    """Run the code of a page and return its explorables in order."""
+    """Run the code that a page's explorables need, and return them in order."""
     made: list[Explorable] = []
     init = Explorable.__init__
 
@@ -43,9 +80,8 @@ def explorables(page: Path) -> list[Explorable]:
     plain = TransformerManager()  # makes Python of `%pip install ...`
     names: dict[str, Any] = {"__name__": "__main__"}
     with mock.patch.object(Explorable, "__init__", note), mock.patch("builtins.print"):
-        last = max(n for n, source in enumerate(cells(page)) if "Explorable(" in source)
-        for n, cell in enumerate(cells(page)[: last + 1]):
-            source, name = plain.transform_cell(cell), f"{page}, cell {n}"
+        for n, source in enumerate(needed([plain.transform_cell(c) for c in cells(page)])):
+            name = f"{page}, cell {n}"
             linecache.cache[name] = len(source), None, source.splitlines(True), name  # inspect
             exec(compile(source, name, "exec"), names)
     return made

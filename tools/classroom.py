@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ TOOLS = Path(__file__).parent
 OURS = ("nbgrader_config.py", "contained.py")  # of a course
 BUILD = ROOT / "_build" / "classroom"
 SHOWN = "04_vanilla_cfr"  # the assignment of the demonstration
+FRESH = get_context("spawn")  # a forked process may hang, if its parent has threads of its own
 
 
 warnings.filterwarnings("ignore", module="nbgrader")  # it warns of itself, not of the course
@@ -125,7 +127,7 @@ def solution(course: Path, name: str) -> str:
 
 def solutions(course: Path, names: Sequence[str]) -> int:
     """Run all solutions, two at a time; return how many assignments do not earn all points."""
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    with ProcessPoolExecutor(max_workers=2, mp_context=FRESH) as pool:
         faults = pool.map(partial(solution, course), names)
         failed = 0
         for name, fault in zip(names, faults, strict=True):
@@ -217,7 +219,7 @@ def grade_all(
     for student in students:
         submit(course, name, student)
     names = [student.name for student in students]
-    with ProcessPoolExecutor(max_workers=2) as pool:
+    with ProcessPoolExecutor(max_workers=2, mp_context=FRESH) as pool:
         yield from zip(
             names, pool.map(partial(grade, course, name, options=options), names), strict=True
         )
