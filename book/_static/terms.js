@@ -6,6 +6,8 @@
     if (!term) return;
     const [link, tip] = term.children;
     const room = tip.offsetParent ? tip.offsetParent.clientWidth - tip.offsetWidth : 0;
+    // a word that goes on in the next line is one line farther from its box
+    term.classList.toggle("cfr-wrapped", link.getClientRects().length > 1);
     tip.style.left = `${Math.max(0, Math.min(link.offsetLeft, room))}px`;
   }
 

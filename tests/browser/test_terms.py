@@ -32,7 +32,7 @@ def test_the_pointer_opens_a_box_and_may_enter_it(chromium: Browser) -> None:
         assert word and box
         low = word["y"] + word["height"]  # of the last line, if the words stand on two
         assert low - 12 < box["y"] < low + 20
-        visit.page.mouse.move(word["x"] + 5, box["y"] + 20, steps=10)
+        visit.page.mouse.move(max(word["x"], box["x"]) + 5, box["y"] + 20, steps=10)
         expect(tip).to_be_visible()
         visit.page.mouse.move(0, 0)
         expect(tip).to_be_hidden()
