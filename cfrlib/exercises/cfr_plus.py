@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -16,16 +16,12 @@ from cfrlib.exercises.grading import (
     Mistake,
     Unreadable,
     in_step,
-    listed,
-    need_function,
     number,
 )
-from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.exercises.plain import Solver, Sums, run, shares, walker
+from cfrlib.game import Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.solving import solve
-
-Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
-Solver = Callable[[Game, int], Sums]
 
 GIVEN = ((-2, 1, 1), (3, -4, 1), (-1, 2, -1))  # instantaneous regrets of three rounds
 ROUNDS = 100  # for solvers in plain Python: well below a second
@@ -79,26 +75,7 @@ def solver(emptied: str = "at once") -> Solver:
         S: Sums = {}
         r: Sums = {}
         sigma: Sums = {}
-        at = cache(game.node)
-
-        def walk(h: History, i: int, w: int, own: float, others: float) -> float:
-            node = at(h)
-            if isinstance(node, Terminal):
-                return node.utilities[i]
-            if isinstance(node, Chance):
-                f = node.probabilities
-                return sum(f[a] * walk((*h, a), i, w, own, f[a] * others) for a in f)
-            I, A = node.infoset, node.actions
-            row = sigma.setdefault(I, [1 / len(A)] * len(A))
-            if node.player != i:
-                moves = zip(A, row, strict=True)
-                return sum(p * walk((*h, a), i, w, own, p * others) for a, p in moves)
-            u = [walk((*h, a), i, w, p * own, others) for a, p in zip(A, row, strict=True)]
-            mean = sum(p * x for p, x in zip(row, u, strict=True))
-            for n, p in enumerate(row):
-                r.setdefault(I, [0.0] * len(A))[n] += others * (u[n] - mean)
-                S.setdefault(I, [0.0] * len(A))[n] += w * own * p
-            return mean
+        walk = walker(game, sigma, r, S)
 
         def take_up() -> None:
             if emptied == "too soon":
@@ -123,17 +100,8 @@ def solver(emptied: str = "at once") -> Solver:
 
 def played(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
     """Return what a solver plays in Kuhn poker on average."""
-    need_function(solve)
-    sums = solve(games.KuhnPoker(), rounds)
-    if not isinstance(sums, Mapping):
-        raise Unreadable("yours does not return S")
-    found = {}
-    for I in solver()(games.KuhnPoker(), 1):
-        if I not in sums:
-            raise Unreadable(f"your S has no row for the infoset {I!r}")
-        row = [number(x) for x in listed(sums[I], 2)]
-        found[I] = [x / (sum(row) or 1) for x in row]
-    return found
+    sums = run(solve, games.KuhnPoker(), rounds)
+    return {I: shares(sums, I) for I in solver()(games.KuhnPoker(), 1)}
 
 
 # ---- 5.3 -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from math import inf
 from typing import Any
@@ -16,16 +15,12 @@ from cfrlib.exercises.grading import (
     Unreadable,
     in_step,
     listed,
-    need_function,
     number,
 )
-from cfrlib.exercises.vanilla_cfr import DealtBackward
-from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.exercises.plain import Solver, Sums, in_both_orders, shares, walker
+from cfrlib.game import Game
 from cfrlib.regret import VARIANTS, Variant, regret_matching
 from cfrlib.solving import solve
-
-Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
-Solver = Callable[[Game, int], Sums]
 
 STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.1
 ROUNDS = 50  # for solvers in plain Python: well below a second
@@ -150,34 +145,13 @@ def solver(discount: str = "once") -> Solver:
     def solve(game: Game, iterations: int) -> Sums:
         R: dict[str, Any] = {}
         S: Sums = {}
-        r: dict[str, Any] = {}
-        sigma: dict[str, list[float]] = {}
-        at = cache(game.node)
-        dcfr = VARIANTS["dcfr"]
+        r: Sums = {}
+        sigma: Sums = {}
+        dcfr, t = VARIANTS["dcfr"], 0  # t is the iteration
 
-        def walk(h: History, i: int, t: int, own: float, others: float) -> float:
-            node = at(h)
-            if isinstance(node, Terminal):
-                return node.utilities[i]
-            if isinstance(node, Chance):
-                f = node.probabilities
-                return sum(f[a] * walk((*h, a), i, t, own, f[a] * others) for a in f)
-            I, A = node.infoset, node.actions
-            row = sigma.setdefault(I, [1 / len(A)] * len(A))
-            if node.player != i:
-                moves = zip(A, row, strict=True)
-                return sum(p * walk((*h, a), i, t, own, p * others) for a, p in moves)
-            u = [walk((*h, a), i, t, p * own, others) for a, p in zip(A, row, strict=True)]
-            mean = sum(p * x for p, x in zip(row, u, strict=True))
-            r[I] = r.get(I, 0) + others * (np.array(u) - mean)
-            for n, p in enumerate(row):
-                S.setdefault(I, [0.0] * len(A))[n] += t**2 * own * p
-            if discount == "early":
-                take_up(t)
-            return mean
-
-        def take_up(t: int) -> None:
-            for I, new in r.items():
+        def take_up() -> None:
+            for I, row in r.items():
+                new = np.array(row)
                 old = R.get(I, 0 * new)
                 if discount == "never":
                     R[I] = old + new
@@ -190,10 +164,11 @@ def solver(discount: str = "once") -> Solver:
                 R.update({I: faded(x, x, t, dcfr) for I, x in R.items() if I not in r})
             r.clear()
 
+        walk = walker(game, sigma, r, S, take_up if discount == "early" else lambda: None)
         for t in range(1, iterations + 1):
             for i in (0, 1):
-                walk((), i, t, 1, 1)
-                take_up(t)
+                walk((), i, t**2, 1, 1)
+                take_up()
                 sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
         return S
 
@@ -202,19 +177,9 @@ def solver(discount: str = "once") -> Solver:
 
 def both_orders(solve: Any) -> dict[str, dict[str, list[float]]]:
     """Return what a solver plays on average in both orders of the deals."""
-    need_function(solve)
-    found: dict[str, dict[str, list[float]]] = {}
-    for name, game in (("as dealt", games.KuhnPoker()), ("backward", DealtBackward())):
-        sums = solve(game, ROUNDS)
-        if not isinstance(sums, Mapping):
-            raise Unreadable("yours does not return S")
-        found[name] = {}
-        for I in solver()(game, 1):
-            if I not in sums:
-                raise Unreadable(f"your S has no row for the infoset {I!r}")
-            row = [number(x) for x in listed(sums[I], 2)]
-            found[name][I] = [x / (sum(row) or 1) for x in row]
-    return found
+    asked = solver()(games.KuhnPoker(), 1)
+    found = in_both_orders(solve, ROUNDS)
+    return {name: {I: shares(sums, I) for I in asked} for name, sums in found.items()}
 
 
 # ---- 6.5 -------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -12,30 +11,13 @@ from cfrlib.equilibrium import exploitability, solve_lp
 from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
-    Unreadable,
-    listed,
-    need_function,
-    number,
 )
-from cfrlib.game import Chance, Game, History, Node, Terminal
+from cfrlib.exercises.plain import Solver, Sums, in_both_orders, shares
+from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
 
-Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
-Solver = Callable[[Game, int], Sums]
-
 ROUNDS = 100  # for solvers in plain Python: well below a second
-
-
-class DealtBackward(games.KuhnPoker):
-    """Kuhn poker, its six deals in another order: the same game."""
-
-    def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
-        node = super().node(h)
-        if isinstance(node, Chance):
-            return Chance(dict(reversed(list(node.probabilities.items()))))
-        return node
 
 
 @cache
@@ -108,15 +90,9 @@ def swapped(regret: str, plan: str) -> float:
 
 def both_orders(solve: Any) -> dict[str, dict[str, float]]:
     """Return what a solver finds in both orders of the deals: how often the jack bets, ..."""
-    need_function(solve)
-    found: dict[str, dict[str, float]] = {}
-    for name, game in (("as dealt", games.KuhnPoker()), ("backward", DealtBackward())):
-        sums = solve(game, ROUNDS)
-        if not isinstance(sums, Mapping):
-            raise Unreadable("yours does not return S")
-        rows = {I: listed(sums[I], 2) for I in ("J", "K", "Q check-bet", "Q bet")}
-        found[name] = {I: number(row[1]) / sum(map(number, row)) for I, row in rows.items()}
-    return found
+    asked = ("J", "K", "Q check-bet", "Q bet")
+    found = in_both_orders(solve, ROUNDS)
+    return {name: {I: shares(sums, I)[1] for I in asked} for name, sums in found.items()}
 
 
 def four_cards(bluff: str = "T") -> dict[str, object]:
