@@ -13,6 +13,8 @@ networks. All of it takes about an hour on one core.
 - `exploited`: what a local best responder and a trained one win from each player: lower bounds
   on its exploitability, and no more. The responder begins with the network of `monte
   carlo`, which tells values.
+- `told`: how well a network learns the regrets of a fixed player if it is told them, of the
+  table after an action alone; and if it is told values, of the tables after and before.
 - `traversals`: how many decisions robust sampling takes, by k; external sampling is k = inf.
 
 All numbers are seeded; seconds are processor time.
@@ -25,9 +27,20 @@ from hashlib import sha256
 from pathlib import Path
 
 import flat_json
+import jax
 import numpy as np
 
 from cfrlib.deep import LocalResponder, NetworkPlayer, ResponseLearner
+from cfrlib.deep.afterstates import (
+    best,
+    drawn,
+    exploring,
+    known_values,
+    owners,
+    totals,
+    unit_of,
+    values_of,
+)
 from cfrlib.games import KoiKoi
 from cfrlib.games.koikoi.players import (
     GreedyPlayer,
@@ -57,6 +70,7 @@ LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 200, 20_000
 WALKS = 20_000  # random rounds, for the size of traversals
 RESPONSE = 100  # iterations of the trained responder
+TOLD, HELD_OUT, STEPS = 20_000, 2_000, 8_000  # rounds to learn from and to test; steps
 SEED = 0
 game = KoiKoi()
 
@@ -147,6 +161,60 @@ def traversals(k):
     return {"decisions": [digits(total.mean()), digits(error)], "walks": WALKS}
 
 
+def regrets_of_greed(player, rounds, seed):
+    """Return afterstates, values and levels of all decisions of some rounds.
+
+    Values are what the network of `player` says; who plays takes the best action, three times
+    of four, else any.
+    """
+    simulator, rng = Simulator(game), np.random.default_rng(seed)
+    played, met = simulator.deal(rounds, seed=seed), []
+    while len(going := np.flatnonzero(played.stage != OVER)):
+        after = player.judge.describer.after(played, going)
+        q = values_of(player.judge, player.networks[0], after, unit_of(game))
+        sigma = best(q, after.start)
+        met.append((after, q, totals(sigma * q, after.start)))
+        row = drawn(exploring(sigma, after.start, 0.25), after.start, rng.random(len(going)))
+        simulator.act(played, going, after.action[row])
+    return met
+
+
+def told(critic):
+    """Teach the regrets of a player in both ways, and test how often its action is found.
+
+    Also what is lost, in points a decision, by whoever takes the action of most regret.
+    """
+    judge, unit, result = critic.judge, unit_of(game), {}
+    train, test = regrets_of_greed(critic, TOLD, 0), regrets_of_greed(critic, HELD_OUT, 1)
+    q = np.concatenate([q for _, q, _ in train])
+    v = np.concatenate([v for *_, v in train])
+    level = np.concatenate([v[owners(after.start)] for after, _, v in train])
+    code = np.concatenate([after.code for after, *_ in train])
+    before = np.concatenate([after.before for after, *_ in train])
+    ways = {
+        "regrets": (code, q - level),
+        "values": (np.concatenate([code, before]), np.concatenate([q, v])),
+    }
+    for way, (rows, target) in ways.items():
+        study, rng = judge.fresh(jax.random.key(SEED)), np.random.default_rng(SEED)
+        for _ in range(STEPS // 100):
+            which = rng.integers(0, len(rows), (100, 1_024))
+            same = np.ones(which.shape)
+            study, _ = judge.improve(study, rows[which], target[which], same, 1e-3)
+        found = lost = decisions = 0
+        for after, q, v in test:
+            said = judge(study.settled, after.code)  # less one number a decision: as good
+            chosen = best(known_values(said, after.paid, unit), after.start) > 0
+            if way == "regrets":
+                chosen = best(said, after.start) > 0
+            choice = np.diff(after.start) > 1
+            missed = (v - q[chosen])[choice] * unit
+            found, lost = found + (missed < 1e-9).sum(), lost + missed.sum()
+            decisions += choice.sum()
+        result[way] = {"found": digits(found / decisions), "lost": digits(lost / decisions)}
+    return result | {"decisions": int(decisions)}
+
+
 def main():
     """Judge whatever is not judged yet."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -157,7 +225,8 @@ def main():
     players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
     for k in (1, 2, 3, np.inf):
         results.once("traversals", str(k), "", traversals, k)
-    stops, rule = GreedyPlayer("stop"), GreedyPlayer("rule")
+    critic, stops, rule = players["monte carlo"], GreedyPlayer("stop"), GreedyPlayer("rule")
+    results.once("told", "monte carlo", sums["monte carlo"], told, critic)
     results.once("spread", "greedy, stops - random", "", spread, stops, RandomPlayer())
     for name, player in players.items():
         mine = sums[name]

@@ -20,9 +20,10 @@ from cfrlib.deep import (
     selfplay,
 )
 from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi.features import CODE, COUNTS, PLACES, Describer
+from cfrlib.games.koikoi.features import CODE, COUNTS, PLACES, UNDECIDED, Describer
 from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
 from cfrlib.games.koikoi.simulator import OVER, Simulator, members
+from cfrlib.sequence import sequence_form
 
 FULL, K8, K9 = KoiKoi(), MiniKoiKoi.K8(), MiniKoiKoi.K9()
 TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
@@ -84,11 +85,37 @@ def test_afterstates_are_what_the_readable_rules_come_to_before_chance(game):
     assert ("match" in stages) == (game is not K8)
 
 
+@pytest.mark.parametrize("game", [FULL, K8, K9], ids=repr)
+def test_the_table_before_an_action_is_the_one_that_lies(game):
+    describer = Describer(game)
+    simulator = describer.simulator
+    for moves in range(9):
+        rounds, rows = some_rounds(game, 80, moves, seed=moves)
+        if not len(rows):
+            continue
+        for code, r in zip(describer.after(rounds, rows).before, rows, strict=True):
+            at, i = simulator.position(rounds, r), int(rounds.player[r])
+            card = (at.card,) if at.stage == "match" else ()
+            cards = (at.hands[i], at.field, at.piles[i], at.piles[1 - i], card)
+            for place, expected in zip(PLACES, cards, strict=True):
+                named = [simulator.names[c] for c in members(int(code[ROW[place]]))]
+                assert tuple(named) == expected, place
+            facts = {
+                "points": game.worth(at.piles[i]), "other": at.points[1 - i],
+                "calls": at.calls[i], "called": at.calls[1 - i], "seat": i,
+                "risen": at.stage == "call", "ends": False,
+                "draws": bool(at.stock) and (at.stage == "play" or not at.drawn),
+                "stops": UNDECIDED,
+            }  # fmt: skip
+            assert dict(zip(COUNTS, code[len(PLACES) :], strict=True)) == facts
+
+
 def test_a_network_does_not_see_what_its_player_does_not():
     """The opponent's hand changes places with cards of the stock; nothing else changes."""
     describer = Describer(FULL)
     rounds, rows = some_rounds(FULL, 50, 5)
-    before = describer.see(describer.after(rounds, rows).code)
+    after = describer.after(rounds, rows)
+    before = [describer.see(code) for code in (after.code, after.before)]
     for r in rows:
         other = 1 - rounds.player[r]
         theirs = members(int(rounds.hands[r, other]))
@@ -98,7 +125,9 @@ def test_a_network_does_not_see_what_its_player_does_not():
         rest = theirs + stock[len(theirs) :]
         dealt = [c for c in rounds.order[r, : rounds.turned[r]].tolist() if c not in theirs]
         rounds.order[r] = [*dealt, *new, *rest]
-    assert (describer.see(describer.after(rounds, rows).code) == before).all()
+    after = describer.after(rounds, rows)
+    assert (describer.see(after.code) == before[0]).all()
+    assert (describer.see(after.before) == before[1]).all()
 
 
 def test_copies_are_told_alike():
@@ -117,6 +146,9 @@ def test_copies_are_told_alike():
     half = after.start[1]
     assert (seen[:half] == seen[half:]).all()
     assert (after.code[:half] != after.code[half:]).any()
+    seen = describer.see(after.before)
+    assert (seen[0] == seen[1]).all()
+    assert (after.before[0] != after.before[1]).any()
 
 
 # ---- rows of decisions -----------------------------------------------------------------------
@@ -176,18 +208,55 @@ def test_values_are_taught_what_was_paid():
     assert not lesson.code[:, ROW["stops"]].any()  # what stopping pays is known
 
 
-def test_regrets_are_what_the_critic_says_less_its_mean():
+def test_values_of_actions_and_decisions_are_those_of_the_critic():
+    """Also of the same rounds played again here, decision by decision."""
     learner = RegretLearner(K9, **TINY, seed=3).run(3, progress=False)
-    (_, critic, taught), task = share(learner, partial(regrets.play_by_regret, explore=0.5), 4)
-    judge, *_ = task.begin()
-    said = judge(task.networks[regrets.CRITIC], taught.code)
-    known = taught.code[:, ROW["stops"]] == 0
-    means = (said - taught.target)[known]
-    # rows of one decision follow each other and share their mean
-    assert len(np.unique(means.round(5))) < 0.6 * len(means)
+    play_share = partial(regrets.play_by_regret, explore=0.5)
+    (_, critic, taught), task = share(learner, play_share, 4)
+    judge, rounds, rng = task.begin()
+    unit, traverser = afterstates.unit_of(K9), np.arange(len(rounds)) % 2
+    known = {}
+
+    def decide(rows, player, after):
+        sigma = afterstates.act_by("regret", judge, task.networks[regrets.REGRET], after, unit)
+        value = afterstates.values_of(judge, task.networks[regrets.CRITIC], after, unit)
+        mine = (player == traverser[rows])[afterstates.owners(after.start)]
+        for code, v in zip(after.code, value, strict=True):
+            known[code.tobytes()] = v
+        means = afterstates.totals(sigma * value, after.start)
+        for code, v in zip(after.before, means, strict=True):
+            known[code.tobytes()] = v
+        return sigma, np.where(mine, afterstates.exploring(sigma, after.start, 0.5), sigma)
+
+    selfplay.follow(judge.describer, rounds, decide, rng)
+    found = [known[code.tobytes()] for code in taught.code]
+    assert taught.target == pytest.approx(found, abs=1e-5)
+    undecided = taught.code[:, ROW["stops"]] == UNDECIDED
+    assert len(taught.code) / 9 < undecided.sum() < len(taught.code) / 2
+    assert not (taught.code[:, ROW["stops"]] == 1).any()  # what stopping pays is known
     assert np.abs(critic.target).max() <= 30
     seats = set(critic.code[:, ROW["seat"]].tolist())
     assert seats == {0, 1}  # either traverser
+
+
+def test_regrets_are_values_less_that_of_the_decision():
+    """Whatever networks say: matched to what is above the level, and stopping is known."""
+    learner = RegretLearner(K9, **TINY, seed=3).run(3, progress=False)
+    known, unit = afterstates.decisions_of(K9), afterstates.unit_of(K9)
+    weights, judge, after = (
+        learner._studies[regrets.REGRET].weights,
+        learner._judge,
+        known.after,
+    )
+    regret = afterstates.regrets_of(judge, weights, after, unit)
+    stops = ~np.isnan(after.paid)
+    assert 0 < stops.sum() < len(stops)
+    for d, (begin, end) in enumerate(pairwise(after.start)):
+        actions = judge(weights, after.code[begin:end])
+        level = judge(weights, after.before[d : d + 1])
+        paid = after.paid[begin:end] / unit
+        expected = np.where(stops[begin:end], paid, actions) - level
+        assert regret[begin:end] == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_traverser_alone_explores():
@@ -208,11 +277,8 @@ def test_the_critic_learns_the_value_of_the_present_strategy():
         learner._studies[regrets.REGRET] = fixed
     strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
     known, unit = afterstates.decisions_of(K8), afterstates.unit_of(K8)
-    value = afterstates.known_values(
-        learner._judge(learner._studies[regrets.CRITIC].weights, known.after.code),
-        known.after.paid,
-        unit,
-    )
+    critic = learner._studies[regrets.CRITIC].weights
+    value = afterstates.values_of(learner._judge, critic, known.after, unit)
     sigma = learner_sigma(fixed.weights, known, learner)
     means = afterstates.totals(sigma * value, known.after.start) * unit
     exact = first_values(K8, strategy)
@@ -222,7 +288,8 @@ def test_the_critic_learns_the_value_of_the_present_strategy():
 
 
 def learner_sigma(weights, known, learner):
-    return afterstates.matched(learner._judge(weights, known.after.code), known.after.start)
+    unit = afterstates.unit_of(learner.game)
+    return afterstates.act_by("regret", learner._judge, weights, known.after, unit)
 
 
 def first_values(game, strategy):
@@ -251,58 +318,71 @@ def first_values(game, strategy):
 
 @pytest.mark.parametrize("k", [1, 2, 8])
 def test_traversals_are_unbiased(k):
-    """On average their weighted regrets are the exact counterfactual ones."""
+    """On average their weighted values are the exact counterfactual ones."""
     learner = TraversalLearner(K8, **TINY, k=8).run(4, progress=False)  # no actions tie
-    strategy = learner.current.strategy()
-    exact, batches, unit = exact_regrets(K8, strategy), [], afterstates.unit_of(K8)
     networks = tuple(study.weights for study in learner._studies)
-    for n in range(24):
+    known, unit = afterstates.decisions_of(K8), afterstates.unit_of(K8)
+    form = sequence_form(K8)
+    sigma = form.uniform()  # also where the traverser himself never goes
+    sigma[known.sequence] = learner_sigma(networks[0], known, learner)
+    exact, batches = exact_values(K8, cfr.Strategy.from_vector(form, sigma), k), []
+    for n in range(48):
         task = selfplay.Task(K8, (16,), networks, (7, n), 500)
         _, lesson = regrets.traverse(task, k)
         sums = dict.fromkeys(exact, 0.0)
         seen = learner._judge.describer.see(lesson.code)
-        for row, r, weight in zip(seen, *lesson[1:], strict=True):
-            sums[row.tobytes()] += weight * r * unit / 250  # for each traverser
+        for row, value, weight in zip(seen, *lesson[1:], strict=True):
+            sums[row.tobytes()] += weight * value * unit / 250  # for each traverser
         batches.append(list(sums.values()))
-    found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 24**0.5
-    met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 12)  # not once by luck
+    found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 48**0.5
+    met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 18)  # not once by luck
     z = (found - list(exact.values()))[met] / error[met]
-    assert len(z) > 100
+    assert len(z) > 300
     assert np.abs(z).max() < 5
     assert z.std() < 1.3
     if k == 8:
         assert (lesson.weight == 1).all()
 
 
-def exact_regrets(game, strategy):
-    """Counterfactual regrets of the readable tree, added up over what looks alike."""
+def exact_values(game, strategy, k):
+    """Counterfactual values of the readable tree, added up over what looks alike.
+
+    Of decisions, and of their actions, as often as one is among k that are tried.
+    """
     tree, known = cfr.compile(game), afterstates.decisions_of(game)
     label, actions = tree.infoset_label, tree.infoset_actions
     reach = np.ones((tree.num_histories, 3))  # of the players, and of chance
-    for k in range(1, tree.num_histories):
-        parent = tree.parent[k]
-        reach[k] = reach[parent]
+    for h in range(1, tree.num_histories):
+        parent = tree.parent[h]
+        reach[h] = reach[parent]
         if (i := tree.player[parent]) < 0:
-            reach[k, 2] *= tree.probability[k]
+            reach[h, 2] *= tree.probability[h]
         else:
-            reach[k, i] *= strategy[label[tree.infoset[parent]]][tree.action[k]]
+            reach[h, i] *= strategy[label[tree.infoset[parent]]][tree.action[h]]
     value = tree.utility.copy()
-    for k in range(tree.num_histories - 1, 0, -1):
-        if (i := tree.player[parent := tree.parent[k]]) < 0:
-            p = tree.probability[k]
+    for h in range(tree.num_histories - 1, 0, -1):
+        if (i := tree.player[parent := tree.parent[h]]) < 0:
+            p = tree.probability[h]
         else:
-            p = strategy[label[tree.infoset[parent]]][tree.action[k]]
-        value[parent] += p * value[k]
-    regret = {}
-    for k in range(1, tree.num_histories):
-        if (i := tree.player[parent := tree.parent[k]]) >= 0:
-            key = (int(tree.infoset[parent]), tree.action[k])
-            gain = reach[parent, 1 - i] * reach[parent, 2] * (value[k, i] - value[parent, i])
-            regret[key] = regret.get(key, 0.0) + gain
-    names = [(I, a) for I, there in enumerate(actions) if len(there) > 1 for a in there]
-    total = {}
-    for row, name in zip(Describer(game).see(known.after.code), names, strict=True):
-        total[row.tobytes()] = total.get(row.tobytes(), 0.0) + regret[name]
+            p = strategy[label[tree.infoset[parent]]][tree.action[h]]
+        value[parent] += p * value[h]
+    worth = {}
+    for h in range(1, tree.num_histories):
+        if (i := tree.player[parent := tree.parent[h]]) >= 0:
+            I, others = int(tree.infoset[parent]), reach[parent, 1 - i] * reach[parent, 2]
+            key = (I, tree.action[h])
+            worth[key] = worth.get(key, 0.0) + others * value[h, i]
+            p = strategy[label[I]][tree.action[h]]
+            worth[I] = worth.get(I, 0.0) + others * p * value[h, i]
+    which = [I for I, there in enumerate(actions) if len(there) > 1]
+    names = [(I, a) for I in which for a in actions[I]]
+    after, total, see = known.after, {}, Describer(game).see
+    for row, name, paid in zip(see(after.code), names, after.paid, strict=True):
+        if np.isnan(paid):
+            n = len(actions[name[0]])
+            total[row.tobytes()] = total.get(row.tobytes(), 0.0) + worth[name] * min(k, n) / n
+    for row, I in zip(see(after.before), which, strict=True):
+        total[row.tobytes()] = total.get(row.tobytes(), 0.0) + worth[I]
     return total
 
 
@@ -337,12 +417,11 @@ def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
     rng, eta, alpha = np.random.default_rng(0), 2.0, 0.3
     start = np.array([0, 3])
     sigma, gain = rng.dirichlet(np.ones(3)), rng.normal(size=3)
-    step = selfplay.Step(
-        np.zeros(1, int), np.zeros(1, int),
-        afterstates.Afterstates(np.zeros((3, CODE), int), start, np.arange(3), np.zeros(3)),
-        sigma, np.zeros(1, int),
-    )  # fmt: skip
-    new = policy_gradient.descent(eta, alpha, step, gain)
+    unseen, one = np.zeros((3, CODE), int), np.zeros(1, int)
+    after = afterstates.Afterstates(unseen, start, np.arange(3), np.zeros(3), unseen[:1])
+    step = selfplay.Step(one, one, after, sigma, one)
+    said = selfplay.Verdict(step, gain + 0.7, np.array([0.7]), np.array([True]))
+    new = policy_gradient.descent(eta, alpha, said)
 
     def worth(p):
         kl = (p * np.log(p / sigma)).sum(), (p * np.log(p * 3)).sum()

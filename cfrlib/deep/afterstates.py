@@ -185,7 +185,7 @@ def begun(weights: Singles) -> Study:
 
 
 class Judge:
-    """Networks of one shape that judge afterstates of a game.
+    """Networks of one shape that judge tables of a game, most of them after an action.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Judge:
         return begun(np.asarray(fresh(key, self._sizes)))
 
     def __call__(self, weights: Singles, code: Numbers) -> Floats:
-        """Return what a network answers for rows of afterstates, shape (rows,)."""
+        """Return what a network answers for rows of tables, shape (rows,)."""
         said = np.empty(len(code))
         for begin in range(0, len(said), MOST_ROWS):
             part = code[begin : begin + MOST_ROWS]
@@ -297,18 +297,43 @@ def _improve(
 # ---- players ---------------------------------------------------------------------------------
 
 
-def act_by(rule: str, said: Floats, after: Afterstates, unit: float) -> Floats:
-    """Return the probabilities of all actions, given what a network says of each.
+def act_by(
+    rule: str, judge: Judge, weights: Singles, after: Afterstates, unit: float
+) -> Floats:
+    """Return the probabilities of all actions, as a network answers.
 
     Parameters
     ----------
     rule : "value", "regret" or "logit"
-        A value is in units of `unit` points; the best is taken, and what stopping pays is
-        known. Regrets are matched. Of logits a softmax is taken.
+        By its values the best is taken, its regrets are matched, of logits a softmax is taken.
+    judge : Judge
+    weights : float32 array
+        The network.
+    after : Afterstates
+    unit : float
+        The points that count 1.
     """
     if rule == "value":
-        return best(known_values(said, after.paid, unit), after.start)
-    return (matched if rule == "regret" else softmax)(said, after.start)
+        return best(values_of(judge, weights, after, unit), after.start)
+    if rule == "regret":
+        return matched(regrets_of(judge, weights, after, unit), after.start)
+    return softmax(judge(weights, after.code), after.start)
+
+
+def values_of(judge: Judge, weights: Singles, after: Afterstates, unit: float) -> Floats:
+    """Return the values of all actions: what a network says, but what stopping pays."""
+    return known_values(judge(weights, after.code), after.paid, unit)
+
+
+def regrets_of(judge: Judge, weights: Singles, after: Afterstates, unit: float) -> Floats:
+    """Return the regrets of all actions: their values less that of their decision.
+
+    A network that sees the table after an action could not tell the regret itself: the same
+    table may be the best or the worst that could be made of a hand.
+    """
+    said = judge(weights, np.concatenate([after.code, after.before]))
+    actions, decisions = np.split(said, [len(after.code)])
+    return known_values(actions, after.paid, unit) - decisions[owners(after.start)]
 
 
 def known_values(said: Floats, paid: Floats, unit: float) -> Floats:
@@ -393,7 +418,7 @@ class NetworkPlayer:
 
     def sigma(self, n: int, after: Afterstates) -> Floats:
         """Return what network n plays, shape (rows,)."""
-        return act_by(self.rule, self.judge(self.networks[n], after.code), after, self._unit)
+        return act_by(self.rule, self.judge, self.networks[n], after, self._unit)
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
@@ -461,11 +486,11 @@ class NetworkPlayer:
         after = self.judge.describer.after(rounds, np.array([r]))
         numbers = np.zeros(len(after.action))
         for network, weight in zip(self.networks, self.weights, strict=True):
-            said = self.judge(network, after.code)
             if self.rule == "value":
-                numbers += weight * self._unit * known_values(said, after.paid, self._unit)
+                points = self._unit * values_of(self.judge, network, after, self._unit)
+                numbers += weight * points
             else:
-                numbers += weight * act_by(self.rule, said, after, self._unit)
+                numbers += weight * act_by(self.rule, self.judge, network, after, self._unit)
         what = POINTS if self.rule == "value" else CHANCE
         pairs = zip(after.action.tolist(), numbers.tolist(), strict=True)
         return Advice(what, dict(pairs))

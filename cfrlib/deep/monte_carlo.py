@@ -117,7 +117,7 @@ def play_by_value(task: Task, explore: float) -> tuple[int, Lesson]:
     unit = unit_of(task.game)
 
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
-        sigma = act_by("value", judge(task.networks[0], after.code), after, unit)
+        sigma = act_by("value", judge, task.networks[0], after, unit)
         return sigma, exploring(sigma, after.start, explore)
 
     steps = follow(judge.describer, rounds, decide, rng)

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from cfrlib.deep.afterstates import NetworkPlayer, choice_loss, softmax, unit_of
+from cfrlib.deep.afterstates import NetworkPlayer, choice_loss, owners, softmax, unit_of
 from cfrlib.deep.selfplay import (
     Lesson,
     SelfPlay,
-    Step,
     Task,
+    Verdict,
     Window,
     follow,
     judged,
+    lesson_of,
     together,
 )
 from cfrlib.games.koikoi.features import Afterstates
@@ -137,19 +138,23 @@ def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Lesson, L
 
     steps = follow(judge.describer, rounds, decide, rng)
     both = np.ones((2, task.rounds), np.bool_)
-    critic, target = partial(judge, task.networks[CRITIC]), partial(descent, eta, alpha)
-    values, rows, counts = judged(critic, steps, rounds.paid, unit, both, target)
-    return (
-        sum(len(step.rows) for step in steps),
-        values,
-        side_by_side(rows, counts, task.game.hand),
+    critic = partial(judge, task.networks[CRITIC])
+    values, verdicts = judged(critic, steps, rounds.paid, unit, both)
+    rows = lesson_of(
+        [v.step.after.code[v.rows] for v in verdicts],
+        [descent(eta, alpha, v)[v.rows] for v in verdicts],
     )
+    counts = np.concatenate([np.diff(v.step.after.start)[v.learned] for v in verdicts])
+    decisions = sum(len(step.rows) for step in steps)
+    return decisions, values, side_by_side(rows, counts, task.game.hand)
 
 
-def descent(eta: float, alpha: float, step: Step, advantage: Floats) -> Floats:
+def descent(eta: float, alpha: float, said: Verdict) -> Floats:
     """Return the strategy that one step of magnetic mirror descent comes to."""
-    logits = np.log(np.maximum(step.sigma, 1e-30)) + eta * advantage
-    return softmax(logits / (1 + eta * alpha), step.after.start)
+    start = said.step.after.start
+    advantage = said.value - said.mean[owners(start)]
+    logits = np.log(np.maximum(said.step.sigma, 1e-30)) + eta * advantage
+    return softmax(logits / (1 + eta * alpha), start)
 
 
 def side_by_side(rows: Lesson, counts: Numbers, most: int) -> Lesson:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from cfrlib.deep.afterstates import (
     Judge,
     NetworkPlayer,
+    act_by,
     drawn,
     exploring,
-    matched,
     owners,
     totals,
     unit_of,
@@ -25,10 +25,12 @@ from cfrlib.deep.selfplay import (
     Reservoir,
     SelfPlay,
     Task,
+    Verdict,
     Window,
     earned,
     follow,
     judged,
+    lesson_of,
     share_of,
     together,
 )
@@ -43,7 +45,11 @@ REGRET, CRITIC = 0, 1  # the networks
 
 
 class Regrets(SelfPlay):
-    """A learner with a reservoir of regrets, a network of their means, and its past selves.
+    """A learner with a reservoir of values, a network of their means, and its past selves.
+
+    The network is taught the value q(a) of every action, as it sees the table after it, and
+    the value v = Σ_b σ(b) q(b) of the decision, as it sees the table before. What it answers
+    are their means over all iterations, and the mean regret is the difference, r(a) = q(a) − v.
 
     Attributes
     ----------
@@ -76,10 +82,10 @@ class Regrets(SelfPlay):
         self._kept: list[Singles] = []
         self._kept_at: list[int] = []
 
-    def _learn_regrets(self, t: int, regrets: Lesson, rng: np.random.Generator) -> None:
-        """Offer the regrets of iteration t to the reservoir, and learn from it."""
+    def _learn_regrets(self, t: int, values: Lesson, rng: np.random.Generator) -> None:
+        """Offer the values of iteration t to the reservoir, and learn from it."""
         counts = t**self.power
-        self._memory.offer(regrets._replace(weight=regrets.weight * counts), rng)
+        self._memory.offer(values._replace(weight=values.weight * counts), rng)
         known = self._memory.lesson
         self._teach(REGRET, known._replace(weight=known.weight / counts), rng)
         if t % self.keep_every == 0:
@@ -131,11 +137,11 @@ class RegretLearner(Regrets):
     """Regret matching with networks, without importance weights: ESCHER on afterstates.
 
     Two networks. The *critic* judges the value of every action under the present strategy;
-    the *regret network* answers the mean regret of every action over all iterations, which is
-    matched to play. In each iteration one player of every round, the traverser, explores, and
-    the other follows the strategy. At each decision of the traverser
+    from the *regret network* comes the mean regret of every action over all iterations, which
+    is matched to play. In each iteration one player of every round, the traverser, explores,
+    and the other follows the strategy. At each decision of the traverser
 
-        r(a) = q(a) − Σ_b σ(b) q(b)
+        r(a) = q(a) − v,        v = Σ_b σ(b) q(b)
 
     says the critic, for all actions at once; a reservoir keeps a fair sample of all that was
     ever said, and iteration t counts t³, as first strategies and critics are worth little. As
@@ -144,6 +150,11 @@ class RegretLearner(Regrets):
     is taught what the traverser was paid, or the value, under the strategy, of its next
     decision. The average strategy is the mixture of all regret networks kept, one for a round
     (Single Deep CFR).
+
+    The regret network is taught q(a) on the table after the action and v on the table before
+    it, and the regret is the difference of its answers. Of the table after the action alone no
+    network could tell the regret, as the same table is the best that comes of one hand and the
+    worst that comes of another.
 
     Parameters
     ----------
@@ -176,7 +187,7 @@ class RegretLearner(Regrets):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
     """
 
-    FORMAT = "cfrlib regret learner 1"
+    FORMAT = "cfrlib regret learner 2"
     NETWORKS = 2
     _EXTRA = (*Regrets._EXTRA, "recent", "lengths")
 
@@ -210,20 +221,20 @@ class RegretLearner(Regrets):
         self.decisions += sum(decisions for decisions, _, _ in shares)
         critic = together([critic for _, critic, _ in shares])
         self._teach(CRITIC, self._recent.add(critic), rng)
-        self._learn_regrets(t, together([regrets for _, _, regrets in shares]), rng)
+        self._learn_regrets(t, together([values for _, _, values in shares]), rng)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"explore": self.explore, "window": self._recent.length}
 
 
 def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
-    """Return how many decisions a share has, and lessons for the critic and of regrets."""
+    """Return how many decisions a share has, and lessons for both networks."""
     judge, rounds, rng = task.begin()
     traverser = np.arange(task.rounds) % 2
     unit = unit_of(task.game)
 
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
-        sigma = matched(judge(task.networks[REGRET], after.code), after.start)
+        sigma = act_by("regret", judge, task.networks[REGRET], after, unit)
         explores = (player == traverser[rows])[owners(after.start)]
         mixed = exploring(sigma, after.start, explore)
         return sigma, np.where(explores, mixed, sigma)
@@ -231,8 +242,18 @@ def play_by_regret(task: Task, explore: float) -> tuple[int, Lesson, Lesson]:
     steps = follow(judge.describer, rounds, decide, rng)
     learns = np.stack([traverser == 0, traverser == 1])
     critic = partial(judge, task.networks[CRITIC])
-    values, regrets, _ = judged(critic, steps, rounds.paid, unit, learns, lambda _, gain: gain)
-    return sum(len(step.rows) for step in steps), values, regrets
+    taught, verdicts = judged(critic, steps, rounds.paid, unit, learns)
+    decisions = sum(len(step.rows) for step in steps)
+    return decisions, taught, together([values_in(said) for said in verdicts])
+
+
+def values_in(said: Verdict) -> Lesson:
+    """Return the values of actions, where they are not known, and of their decisions."""
+    after, learned = said.step.after, said.learned
+    rows = said.rows & np.isnan(after.paid)
+    return lesson_of(
+        [after.code[rows], after.before[learned]], [said.value[rows], said.mean[learned]]
+    )
 
 
 # ---- traversals ------------------------------------------------------------------------------
@@ -248,8 +269,10 @@ class TraversalLearner(Regrets):
         û(a) = value below a · n / k  where a was tried, else 0
         v = Σ_b σ(b) û(b)             r(a) = û(a) − v
 
-    with n actions. A row of the reservoir counts as much as its decision was unlikely to be
-    reached by the traverser's own choices, the product of all n / k above it.
+    with n actions. The network is taught v on the table before, and the value below a, where a
+    was tried, on the table after it, which has the same mean as û(a) and varies less. A row of
+    the reservoir counts as much as its decision was unlikely to be reached by the traverser's
+    own choices, the product of all n / k above it.
 
     Parameters
     ----------
@@ -270,7 +293,7 @@ class TraversalLearner(Regrets):
     TraversalLearner of MiniKoiKoi.K8(): 0 iterations, 0 rounds, 0 decisions
     """
 
-    FORMAT = "cfrlib traversal learner 1"
+    FORMAT = "cfrlib traversal learner 2"
     NETWORKS = 1
 
     def __init__(
@@ -297,8 +320,8 @@ class TraversalLearner(Regrets):
     def _iterate(self, t: int) -> None:
         shares = self._shares(t, partial(traverse, k=self.k))
         self.decisions += sum(decisions for decisions, _ in shares)
-        regrets = together([regrets for _, regrets in shares])
-        self._learn_regrets(t, regrets, self._chance(t))
+        values = together([values for _, values in shares])
+        self._learn_regrets(t, values, self._chance(t))
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"k": self.k}
@@ -335,7 +358,7 @@ class Level(NamedTuple):
 
 
 def traverse(task: Task, k: int) -> tuple[int, Lesson]:
-    """Return how many decisions a share of traversals has, and lessons of regrets."""
+    """Return how many decisions a share of traversals has, and lessons of values."""
     judge, rounds, rng = task.begin()
     levels = descend(judge, task, k, rounds, rng)
     codes, targets, weights = [], [], []
@@ -347,10 +370,12 @@ def traverse(task: Task, k: int) -> tuple[int, Lesson]:
         own = owners(after.start)
         by_strategy = totals(level.sigma * estimate, after.start)
         mean = np.where(level.mine, by_strategy, totals(estimate, after.start))
-        a_choice = (level.mine & (np.diff(after.start) > 1))[own]
-        codes.append(after.code[a_choice])
-        targets.append((estimate - mean[own])[a_choice])
-        weights.append(level.weight[own][a_choice])
+        a_choice = level.mine & (np.diff(after.start) > 1)
+        taught = a_choice[own[level.tried]] & np.isnan(after.paid[level.tried])
+        rows = level.tried[taught]
+        codes += [after.code[rows], after.before[a_choice]]
+        targets += [below[taught], mean[a_choice]]
+        weights += [level.weight[own[rows]], level.weight[a_choice]]
         below = level.value.copy()
         below[level.open] = mean
     lesson = Lesson(np.concatenate(codes), np.concatenate(targets), np.concatenate(weights))
@@ -372,7 +397,7 @@ def descend(
             return levels
         after = describer.after(rounds, going)
         own, counts = owners(after.start), np.diff(after.start)
-        sigma = matched(judge(task.networks[REGRET], after.code), after.start)
+        sigma = act_by("regret", judge, task.networks[REGRET], after, unit)
         mine = rounds.player[going] == traverser[going]
         tried = np.minimum(k, counts)
         # a random order of the actions of each decision: the first k are tried
@@ -393,6 +418,6 @@ def descend(
 
 def _leaves(value: Floats) -> Level:
     """Return a level of nodes that are all over."""
-    none, nothing = np.zeros(0, np.int64), np.zeros(0)
-    after = Afterstates(np.zeros((0, CODE), np.int64), np.zeros(1, np.int64), none, nothing)
+    none, nothing, unseen = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, CODE), np.int64)
+    after = Afterstates(unseen, np.zeros(1, np.int64), none, nothing, unseen)
     return Level(value, none, after, nothing, nothing, none, np.zeros(0, np.bool_), nothing)

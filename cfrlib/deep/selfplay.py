@@ -61,6 +61,32 @@ class Step(NamedTuple):
     chosen: Numbers
 
 
+class Verdict(NamedTuple):
+    """What a critic says of one decision of each of some rounds.
+
+    Attributes
+    ----------
+    step : Step
+    value : float array, shape (rows of `step.after`,)
+        Of every action of the decisions of `learned`; what stopping pays is known.
+    mean : float array, shape (decisions,)
+        The value under the strategy, Σ_b σ(b) q(b).
+    learned : bool array, shape (decisions,)
+        Whose decisions are taught, if there is a choice.
+    """
+
+    step: Step
+    value: Floats
+    mean: Floats
+    learned: npt.NDArray[np.bool_]
+
+    @property
+    def rows(self) -> npt.NDArray[np.bool_]:
+        """Whether an action is of such a decision, shape (rows of `step.after`,)."""
+        mask: npt.NDArray[np.bool_] = self.learned[owners(self.step.after.start)]
+        return mask
+
+
 class Lesson(NamedTuple):
     """What a network is taught: rows, what to answer there, and how much that counts.
 
@@ -422,14 +448,11 @@ def judged(
     paid: Numbers,
     unit: float,
     learns: npt.NDArray[np.bool_],
-    target: Callable[[Step, Floats], Floats],
-) -> tuple[Lesson, Lesson, Numbers]:
-    """Return what rounds teach a critic, what the critic teaches of them, and in what parts.
+) -> tuple[Lesson, list[Verdict]]:
+    """Return what rounds teach a critic, and what the critic says of them, the last step first.
 
     The critic is taught, for every action taken, what its player was paid, or the value under
-    the strategy of his next decision: Σ_b σ(b) q(b). All actions of a decision are taught
-    what `target` makes of their advantages q(a) − Σ_b σ(b) q(b); the last array says how many
-    actions each decision has.
+    the strategy of his next decision: Σ_b σ(b) q(b).
 
     Parameters
     ----------
@@ -443,33 +466,27 @@ def judged(
         The points that count 1.
     learns : bool array, shape (2, rounds)
         Whose decisions are taught.
-    target : function
-        Of a step and the advantages of all its rows.
     """
     mine = [learns[step.player, step.rows] for step in steps]
     asked = [m[owners(step.after.start)] for m, step in zip(mine, steps, strict=True)]
     codes = [step.after.code[rows] for rows, step in zip(asked, steps, strict=True)]
     answers = np.split(critic(np.concatenate(codes)), np.cumsum([len(c) for c in codes])[:-1])
     then = np.stack([paid, -paid]) / unit  # what came of the last action of each player
-    values: tuple[list[Any], list[Any]] = ([], [])
-    actions: tuple[list[Any], list[Any]] = ([], [])
-    counts: list[Numbers] = []
+    taught: tuple[list[Any], list[Any]] = ([], [])
+    verdicts: list[Verdict] = []
     for n in reversed(range(len(steps))):
-        after, own = steps[n].after, owners(steps[n].after.start)
-        value = np.zeros(len(own))
+        after = steps[n].after
+        value = np.zeros(len(after.code))
         value[asked[n]] = known_values(answers[n], after.paid[asked[n]], unit)
         mean = totals(steps[n].sigma * value, after.start)
+        verdicts.append(Verdict(steps[n], value, mean, mine[n] & (np.diff(after.start) > 1)))
         where = (steps[n].player[mine[n]], steps[n].rows[mine[n]])
         chosen = steps[n].chosen[mine[n]]
         learned = np.isnan(after.paid[chosen])
-        values[0].append(after.code[chosen[learned]])
-        values[1].append(then[where][learned])
+        taught[0].append(after.code[chosen[learned]])
+        taught[1].append(then[where][learned])
         then[where] = mean[mine[n]]
-        a_choice = (mine[n] & (np.diff(after.start) > 1))[own]
-        actions[0].append(after.code[a_choice])
-        actions[1].append(target(steps[n], value - mean[own])[a_choice])
-        counts.append(np.diff(after.start)[mine[n] & (np.diff(after.start) > 1)])
-    return lesson_of(*values), lesson_of(*actions), np.concatenate(counts)
+    return lesson_of(*taught), verdicts
 
 
 def share_of(name: str, value: float) -> float:

@@ -1,4 +1,4 @@
-"""What a network sees of Koi-Koi: the table as it would lie after an action."""
+"""What a network sees of Koi-Koi: the table as it lies, and as it would after an action."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ COUNTS = ("points", "other", "calls", "called", "seat", "risen", "ends", "draws"
 CODE = len(PLACES) + len(COUNTS)
 FACTS = len(COUNTS) + 3  # what a network is told beside cards and yaku
 MANY = 10.0  # points: the unit of points that a network is told
+UNDECIDED = -1  # in place of `stops`: nothing is chosen yet
 
 
 class Afterstates(NamedTuple):
@@ -54,12 +55,15 @@ class Afterstates(NamedTuple):
         The action, as `Simulator.act` takes it.
     paid : float array, shape (actions,)
         What stopping pays whoever decides, in points; NaN for all other actions.
+    before : int array, shape (decisions, CODE)
+        What the table looks like as long as nothing is chosen.
     """
 
     code: Numbers
     start: Numbers
     action: Numbers
     paid: npt.NDArray[np.float64]
+    before: Numbers
 
 
 class Cards(NamedTuple):
@@ -123,6 +127,23 @@ def foresee(rounds: Rounds, r: int, action: int, table: Table, code: Numbers, ro
 
 
 @inner
+def survey(rounds: Rounds, r: int, table: Table, code: Numbers, row: int) -> None:
+    """Write what the table looks like before whoever chooses has chosen."""
+    i, stage = rounds.player[r], rounds.stage[r]
+    hand, pile, theirs = rounds.hands[r, i], rounds.piles[r, i], rounds.piles[r, 1 - i]
+    pending = bit(rounds.card[r]) if stage == MATCH else uint64(0)
+    code[row, 0], code[row, 1], code[row, 2] = hand, rounds.field[r], pile
+    code[row, 3], code[row, 4] = theirs, pending
+    code[row, 5], code[row, 6] = worth(pile, table), rounds.points[r, 1 - i]
+    code[row, 7], code[row, 8] = rounds.calls[r, i], rounds.calls[r, 1 - i]
+    code[row, 9] = i
+    code[row, 10], code[row, 11] = stage == CALL, False
+    stock = rounds.order.shape[1] - rounds.turned[r]
+    code[row, 12] = stock > 0 and (stage == PLAY or not rounds.drawn[r])
+    code[row, 13] = UNDECIDED
+
+
+@inner
 def describe(code: Numbers, row: int, table: Table, shown: Cards, out: Rows) -> None:
     """Write what a network sees of a row."""
     faces = len(shown.copies)
@@ -153,11 +174,12 @@ def count_actions(rounds: Rounds, rows: Numbers, table: Table, start: Numbers) -
 @kernel
 def foresee_all(
     rounds: Rounds, rows: Numbers, table: Table, start: Numbers, code: Numbers,
-    action: Numbers, paid: npt.NDArray[np.float64],
+    action: Numbers, paid: npt.NDArray[np.float64], before: Numbers,
 ) -> None:  # fmt: skip
-    """Write the afterstates of every action of these rounds."""
+    """Write the afterstates of every action of these rounds, and the tables before them."""
     for n in range(len(rows)):
         r = rows[n]
+        survey(rounds, r, table, before, n)
         actions, row = legal(rounds, r, table), start[n]
         while actions:
             a = lowest(actions)
@@ -187,7 +209,8 @@ class Describer:
     of it each pile has; the points of both and what they would pay; whether the points have
     just risen; the calls of koi-koi so far; what share of the hand is left; the seat; whether
     the turn is over; whether a card will be drawn; and whether the round is stopped. Copies of
-    a card in a miniature deck are one column, so that what looks alike is told alike.
+    a card in a miniature deck are one column, so that what looks alike is told alike. The table
+    before the action is shown in the same columns, marked in the last.
 
     That is less than the player has seen: which cards the other one played, and when he did
     not capture, is forgotten.
@@ -234,10 +257,13 @@ class Describer:
         """
         table, start = self.simulator.table, np.zeros(len(rows) + 1, np.int64)
         count_actions(rounds, rows, table, start)
-        code = np.empty((start[-1], CODE), np.int64)
+        code, before = (
+            np.empty((start[-1], CODE), np.int64),
+            np.empty((len(rows), CODE), np.int64),
+        )
         action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
-        foresee_all(rounds, rows, table, start, code, action, paid)
-        return Afterstates(code, start, action, paid)
+        foresee_all(rounds, rows, table, start, code, action, paid, before)
+        return Afterstates(code, start, action, paid, before)
 
     def see(self, code: Numbers, rows: int | None = None) -> Rows:
         """Return what a network sees of afterstates, shape (rows, columns).
