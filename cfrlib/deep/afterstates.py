@@ -33,7 +33,7 @@ from cfrlib.tree import Floats
 
 LEAST_ROWS, MOST_ROWS = 256, 16_384  # that a network is asked about at once
 SETTLING = 10  # a settled network is the mean of about the last of so many parts of a training
-RULES = ("value", "regret", "logit")  # what the numbers are
+RULES = ("value", "regret", "logit")  # how networks are asked
 
 
 # ---- rows of decisions -----------------------------------------------------------------------
@@ -362,7 +362,8 @@ class NetworkPlayer:
     hidden : sequence of int
         Their widths.
     rule : "value", "regret" or "logit"
-        What their answers are.
+        How they are asked: the action of the highest value; actions in proportion to positive
+        regret, the value of an action less that of the decision; or by a softmax of logits.
     weights : sequence of float, optional
         How likely each network is chosen for a round, in proportion.
 
