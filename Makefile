@@ -89,7 +89,7 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 test-library: $(VENV)/.test
-	$(BIN)/pytest tests --ignore=tests/book --ignore=tests/browser
+	$(BIN)/pytest -n 2 --dist loadfile tests --ignore=tests/book --ignore=tests/browser
 
 # Committed outputs are there, clean, and what the code prints.
 test-notebooks: $(VENV)/.test _build/.executed-with
