@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help book test lab bench notebooks format lock clean lint types test-library \
-	test-notebooks test-book test-browser pdf classroom
+	test-notebooks test-book test-browser test-pages pdf classroom
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,8 +73,13 @@ notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal fo
 test: $(VENV)/.test ## everything: lint, types, library, notebooks, book
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 \
 		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		book lint types test-library test-notebooks test-book test-browser
+		test-pages lint types test-library
 	@echo "All tests passed."
+
+# One after the other: the book shows what the comparison of the notebooks has run.
+test-pages: $(VENV)/.test
+	@$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
+		$(MAKE) --no-print-directory test-book test-browser && exit $$notebooks
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -84,12 +89,14 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 test-library: $(VENV)/.test
-	$(BIN)/pytest tests --ignore=tests/book --ignore=tests/browser
+	$(BIN)/pytest -n 2 --dist loadfile tests --ignore=tests/book --ignore=tests/browser
 
-test-notebooks: $(VENV)/.test # committed outputs are there, clean, and what the code prints
+# Committed outputs are there, clean, and what the code prints.
+test-notebooks: $(VENV)/.test _build/.executed-with
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
 	$(BIN)/python -m pytest -p tests.patient_kernels -p tests.learned_numbers \
-		--nbval --nbval-sanitize-with tests/nbval_sanitize.cfg -n 2 --dist loadfile $(PAGES)
+		-p tests.page_runs --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg \
+		-n 2 --dist loadfile $(PAGES)
 
 test-book: book $(VENV)/.test
 	$(BIN)/pytest tests/book

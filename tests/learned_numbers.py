@@ -36,9 +36,12 @@ def near(one: str, other: str) -> bool:
 def compare_outputs(cell, test, ref, skip_compare=None):
     """As nbval does, but for texts of cells tagged `learned`, which need only agree."""
     if "learned" in cell.cell.metadata.get("tags", []) and len(test) == len(ref):
-        for found, known in zip(test, ref, strict=True):
-            if "text" in found and "text" in known and agree(found.text, known.text):
-                found.text = known.text
+        test = [
+            known
+            if "text" in found and "text" in known and agree(found.text, known.text)
+            else found
+            for found, known in zip(test, ref, strict=True)
+        ]
     return _compare(cell, test, ref, skip_compare)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from xml.etree import ElementTree
 import nbformat
 import notebooks
 import pytest
+from jupyter_cache import get_cache
 from nbformat import v4
 
 ROOT = Path(__file__).parents[2]
@@ -34,13 +36,15 @@ def tool(*arguments: object) -> Done:
     return Done(code, said.getvalue())
 
 
-def nbval(folder: Path) -> dict[str, int]:
+def nbval(folder: Path, *plugins: str) -> dict[str, int]:
     """Run the comparison as `make test` does; return how many cells of each file failed."""
     report, paths = folder / "report.xml", sorted(folder.glob("*.ipynb"))
     sanitize = ["--nbval", "--nbval-sanitize-with", ROOT / "tests" / "nbval_sanitize.cfg"]
     options = ["-p", "no:cacheprovider", "--rootdir", folder, "--junitxml", report]
+    options += [word for name in plugins for word in ("-p", f"tests.{name}")]
     command = [sys.executable, "-m", "pytest", *sanitize, *options, *paths]
-    subprocess.run([str(word) for word in command], cwd=folder, capture_output=True)
+    home = os.environ | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, env=home)
     failed = {path.stem: 0 for path in paths}
     for cell in ElementTree.parse(report).iter("testcase"):
         (name,) = (name for name in failed if f"{name}.ipynb" in cell.attrib["classname"])
@@ -262,3 +266,42 @@ def test_nbval_is_blind_where_the_check_is_not(edited: Path) -> None:
     assert "never run" in done.said
     # and neither replaces the other
     assert tool("--check", edited / "number.ipynb").code == 0
+
+
+# ---- run once, compared and shown ------------------------------------------------------------
+
+FIGURE = """\
+import os
+
+
+class Figure:
+    def __repr__(self):
+        return "a figure"
+
+    def _repr_html_(self):
+        return "<svg>page</svg>" if os.environ.get("CFRLIB_PAGE") else "<p>live</p>"
+
+
+Figure()"""
+
+
+def test_what_was_right_is_shown_and_not_run_again(tmp_path: Path) -> None:
+    """The figure has its page's face, of which nbval compared what is committed: the text."""
+    once = v4.new_code_cell("import random\nprint(random.random())")
+    once.metadata["tags"] = ["nbval-ignore-output", "timing"]
+    for name, shown in (("right", "7"), ("wrong", "8")):
+        path = tmp_path / f"{name}.ipynb"
+        write(path, v4.new_code_cell(FIGURE), once, v4.new_code_cell(f"7  # {name}"))
+        assert tool("--execute", path).code == 0
+        nb = read(path)
+        del nb.cells[0].outputs[0].data["text/html"]  # a drawing, which is not committed
+        nb.cells[2].outputs[0].data["text/plain"] = shown
+        path.write_text(nbformat.writes(nb), "utf-8")
+    assert nbval(tmp_path, "page_runs") == {"right": 0, "wrong": 1}
+    cache = get_cache(tmp_path / "_build" / ".jupyter_cache")
+    _, shown = cache.merge_match_into_notebook(read(tmp_path / "right.ipynb"))
+    assert shown.cells[0].outputs[0].data["text/html"] == "<svg>page</svg>"
+    assert 0 <= float(shown.cells[1].outputs[0].text) < 1
+    assert [cell.execution_count for cell in shown.cells] == [1, 2, 3]
+    with pytest.raises(KeyError):
+        cache.match_cache_notebook(read(tmp_path / "wrong.ipynb"))

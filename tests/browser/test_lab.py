@@ -138,9 +138,9 @@ def test_a_slider_draws_anew(notebook: Page) -> None:
     drag(slider, 0.6)
     assert readout.inner_text() != start
 
-    expected = explorable.frame_html(**moved(explorable, readout.inner_text()))
-    wanted = read(notebook, expected)
-    for _ in range(100):
+    for _ in range(100):  # the handle may still be on its way
+        expected = explorable.frame_html(**moved(explorable, readout.inner_text()))
+        wanted = read(notebook, expected)
         if words(stage) == wanted:
             break
         notebook.wait_for_timeout(100)

@@ -1,0 +1,70 @@
+"""A pytest plugin: what nbval has run and found right, the book shows, and does not run again.
+
+Notebooks run as they do while the book is built, explorables drawing all their positions. One
+whose every cell ran and agreed goes into the book's cache of executed notebooks. What nbval
+does not see this way, explorables as live widgets, is driven in `tests/browser`.
+"""
+
+import copy
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
+from nbval import plugin
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
+
+import notebooks
+
+_run, _compare = plugin.IPyNbCell.runtest, plugin.IPyNbCell.compare_outputs
+_teardown = plugin.IPyNbFile.teardown
+
+
+def cache(config: pytest.Config) -> JupyterCacheAbstract:
+    """Return the book's cache of executed notebooks."""
+    return get_cache(config.rootpath / "_build" / ".jupyter_cache")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw as for a page; make the cache before several processes write into it."""
+    os.environ["CFRLIB_PAGE"] = "1"
+    cache(config).list_cache_records()
+
+
+def compare_outputs(cell, test, ref, skip_compare=None):
+    """As nbval does, but of what is shown only that part which is committed."""
+    kept = copy.deepcopy(test)
+    for output in kept:
+        for mime in list(output.get("data", ())):
+            if not notebooks.keeps(mime, output.data[mime]):
+                del output.data[mime]
+    return _compare(cell, kept, ref, skip_compare)
+
+
+def runtest(cell: plugin.IPyNbCell) -> None:
+    """Run and compare one cell; if all is well, remember what it showed."""
+    _run(cell)
+    cell.parent.right = getattr(cell.parent, "right", {})
+    cell.parent.right[cell.cell_num] = cell.test_outputs
+
+
+def teardown(file: plugin.IPyNbFile) -> None:
+    """Give a notebook that was right to the book; as the cells of a file end, so does it."""
+    _teardown(file)
+    right = getattr(file, "right", {})
+    nb = copy.deepcopy(file.nb)
+    cells = [cell for cell in nb.cells if cell.cell_type == "code"]
+    if len(right) < len(cells):
+        return
+    for count, cell in enumerate(cells):
+        cell.outputs, cell.execution_count = right[count], count + 1
+    cache(file.config).cache_notebook_bundle(
+        CacheBundleIn(nb, str(file.path)), check_validity=False, overwrite=True
+    )
+
+
+plugin.IPyNbCell.runtest, plugin.IPyNbCell.compare_outputs = runtest, compare_outputs
+plugin.IPyNbFile.teardown = teardown
