@@ -7,6 +7,8 @@ LIBRARY := $(shell find cfrlib -name '*.py')
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --only-binary :all: --no-emit-index-url --no-emit-find-links \
 	--no-emit-build-options --custom-compile-command "make lock"
+# Python compiles a module when it is first imported; all of them would take half a minute.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 # Matplotlib's font cache is made once at installation: a notebook would report making it.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # What JAX has compiled for a notebook once, it need not compile again when that is tested.
@@ -30,17 +32,17 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.book: requirements.txt pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	$(INSTALL) -r requirements.txt
+	$(INSTALL) --no-deps -e .
 	$(BIN)/python -c 'import matplotlib.font_manager'
 	@touch $@
 
 $(VENV)/.test: requirements-test.txt $(VENV)/.book
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
+	$(INSTALL) -r requirements-test.txt
 	@touch $@
 
 $(VENV)/.classroom: requirements-classroom.txt $(VENV)/.book
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-classroom.txt
+	$(INSTALL) -r requirements-classroom.txt
 	@touch $@
 
 # ---- book ----------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ LEARNERS = {
     "regret": (
         RegretLearner,
         {"memory": 600_000, "keep_every": EVERY},
-        {"steps": 60, "explore": 0.5, "power": 2.0},
+        {"steps": 60, "explore": 0.5, "power": 1.0},
     ),
     "traversal": (
         TraversalLearner,

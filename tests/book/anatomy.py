@@ -312,9 +312,10 @@ def numbers(chapter: Chapter) -> Iterator[str]:
         for call in figure_calls(cell) + explorable_calls(cell):
             texts += [literal(word.value) for word in call.keywords if word.arg in WORDS]
     for number in numerals.unproved("\n\n".join(texts), pool):
+        name = re.sub(r"\s", "", number.text)
         yield (
             f"{number.context!r}: no cell of this page computes or asserts {number.text}. "
-            f"Compute it, or say why not: <!-- not-computed: {number.text} the reason -->"
+            f"Compute it, or say why not: <!-- not-computed: {name} the reason -->"
         )
 
 
