@@ -178,12 +178,12 @@ def thinned(player, few):
     return NetworkPlayer(player.game, networks, player.hidden, player.rule)
 
 
-def grown(learner, curve):
-    """Return what a mixture of networks wins from itself as it was after some minutes."""
-    (then,) = (rounds // learner.rounds for at, rounds, *_ in curve if at == YOUNG)
-    now = learner.player()
-    few = then // EVERY
-    young = NetworkPlayer(now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few])
+def grown(learner, then):
+    """Return what a mixture of networks wins from itself as it was after some rounds."""
+    now, few = learner.player(), then // learner.rounds // EVERY
+    young = NetworkPlayer(
+        now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few]
+    )
     players = (thinned(player, MEASURED) for player in (now, young))
     found = duel(now.game, *players, deals=GROWN_DEALS, seed=2)
     return [round(found.mean, 3), round(found.error, 3)]
@@ -203,8 +203,10 @@ def collect():
             thinned(learner.player(), SHIPPED).save(
                 PLAYERS / f"{run.learner.replace(' ', '_')}.npz"
             )
-            if run.learner == "regret" and growth.get("iterations") != learner.iterations:
-                found = grown(learner, entry["curve"])
+            young = [rounds for at, rounds, *_ in entry["curve"] if at == YOUNG]
+            fresh = growth.get("iterations") != learner.iterations
+            if run.learner == "regret" and young and fresh:
+                found = grown(learner, young[0])
                 growth = {"iterations": learner.iterations, "points": found}
     columns = ["minutes", "rounds", "decisions", "exploitability or points", "± 95 %"]
     flat_json.write(RESULTS, {"columns": columns, "curves": curves, "grown": growth})

@@ -57,11 +57,28 @@ def test_results_and_players_are_written(script):
     script["train"](run, np.inf, None)
     script["PLAN"] = (run, script["Run"]("full", "traversal", 0, 1))
     script["collect"]()
-    found = json.loads(script["RESULTS"].read_text())["curves"]
-    assert list(found) == ["full"]
-    assert list(found["full"]) == ["regret"]
+    found = json.loads(script["RESULTS"].read_text())
+    assert list(found["curves"]) == ["full"]
+    assert list(found["curves"]["full"]) == ["regret"]
+    assert found["grown"] == {}  # it was never as old as that
     player = NetworkPlayer.load(script["PLAYERS"] / "regret.npz", KoiKoi())
     assert 1 <= len(player.networks) <= 4
+
+
+def test_a_run_is_held_against_itself_as_it_was(script):
+    """Of the same age it is level, of nothing else; the result is kept for this run."""
+    script.update(YOUNG=0.001, GROWN_DEALS=40)
+    run = script["Run"]("full", "regret", 0, 0.02)
+    script["train"](run, np.inf, None)
+    script["PLAN"] = (run,)
+    script["collect"]()
+    learner, _, curve = run.resume(None)
+    grown = json.loads(script["RESULTS"].read_text())["grown"]
+    assert grown["iterations"] == learner.iterations > curve[0][1] // learner.rounds
+    assert script["grown"](learner, learner.iterations * learner.rounds) == [0.0, 0.0]
+    assert script["grown"](learner, curve[0][1]) == grown["points"] != [0.0, 0.0]
+    script["duel"] = None  # not asked again
+    script["collect"]()
 
 
 def test_a_mixture_is_thinned_by_its_shares(script):
