@@ -81,7 +81,7 @@ test: $(VENV)/.test ## everything: lint, types, library, notebooks, book
 # One after the other: the book shows what the comparison of the notebooks has run.
 test-pages: $(VENV)/.test
 	@$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
-		$(MAKE) --no-print-directory test-book test-browser && exit $$notebooks
+		$(MAKE) --no-print-directory test-browser test-book && exit $$notebooks
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

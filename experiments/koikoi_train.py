@@ -181,9 +181,7 @@ def thinned(player, few):
 def grown(learner, then):
     """Return what a mixture of networks wins from itself as it was after some rounds."""
     now, few = learner.player(), then // learner.rounds // EVERY
-    young = NetworkPlayer(
-        now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few]
-    )
+    young = NetworkPlayer(now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few])
     players = (thinned(player, MEASURED) for player in (now, young))
     found = duel(now.game, *players, deals=GROWN_DEALS, seed=2)
     return [round(found.mean, 3), round(found.error, 3)]
