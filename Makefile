@@ -71,9 +71,10 @@ notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal fo
 
 # ---- tests ---------------------------------------------------------------------------------
 
-# Two jobs at a time, every failure reported, the output of each job in one piece.
+# Three jobs at a time, as each waits now and then; every failure reported, the output of each
+# job in one piece.
 test: $(VENV)/.test ## everything: lint, types, library, notebooks, book
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 \
+	@$(MAKE) --no-print-directory --keep-going --jobs=3 \
 		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
 		test-pages lint types test-library
 	@echo "All tests passed."
