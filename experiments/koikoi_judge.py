@@ -204,9 +204,9 @@ def told(critic):
         found = lost = decisions = 0
         for after, q, v in test:
             said = judge(study.settled, after.code)  # less one number a decision: as good
-            chosen = best(known_values(said, after.paid, unit), after.start) > 0
-            if way == "regrets":
-                chosen = best(said, after.start) > 0
+            if way == "values":
+                said = known_values(said, after.paid, unit)
+            chosen = best(said, after.start) > 0
             choice = np.diff(after.start) > 1
             missed = (v - q[chosen])[choice] * unit
             found, lost = found + (missed < 1e-9).sum(), lost + missed.sum()

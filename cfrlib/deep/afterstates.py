@@ -337,7 +337,7 @@ def regrets_of(judge: Judge, weights: Singles, after: Afterstates, unit: float) 
 
 
 def known_values(said: Floats, paid: Floats, unit: float) -> Floats:
-    """Return the values of all actions: what a network says, but what stopping pays."""
+    """Return values that a network said, in place of those of stopping what it pays."""
     return np.where(np.isnan(paid), said, paid / unit)
 
 

@@ -257,10 +257,8 @@ class Describer:
         """
         table, start = self.simulator.table, np.zeros(len(rows) + 1, np.int64)
         count_actions(rounds, rows, table, start)
-        code, before = (
-            np.empty((start[-1], CODE), np.int64),
-            np.empty((len(rows), CODE), np.int64),
-        )
+        code = np.empty((start[-1], CODE), np.int64)
+        before = np.empty((len(rows), CODE), np.int64)
         action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
         foresee_all(rounds, rows, table, start, code, action, paid, before)
         return Afterstates(code, start, action, paid, before)
