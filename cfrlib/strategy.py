@@ -196,6 +196,51 @@ class Strategy(InfosetTable):
         form = sequence_form(game)
         return cls.from_vector(form, form.uniform())
 
+    @classmethod
+    def random(
+        cls,
+        game: Game,
+        seed: int | np.random.Generator | None = None,
+        concentration: float = 1.0,
+    ) -> Strategy:
+        """Return a profile drawn at random, which gives every action some probability.
+
+        The row of every infoset is drawn from a symmetric Dirichlet distribution, one after
+        the other in the order in which the game comes to the infosets, level by level.
+
+        Parameters
+        ----------
+        game : Game
+            The game it is for.
+        seed : int or numpy Generator, optional
+            The same int gives the same profile. A generator goes on: the next one is another.
+        concentration : float above 0
+            With 1 all rows are equally likely. Large numbers stay near uniform play, small
+            ones near pure strategies.
+
+        Raises
+        ------
+        ValueError
+            If `concentration` is not a number above 0.
+
+        Examples
+        --------
+        >>> import cfrlib as cfr
+        >>> sigma = cfr.Strategy.random(cfr.games.KuhnPoker(), seed=0, concentration=2)
+        >>> {a: round(p, 3) for a, p in sigma["Q check"].items()}
+        {'check': 0.17, 'bet': 0.83}
+        """
+        if not 0 < concentration < np.inf:
+            raise ValueError(f"concentration must be a number above 0, got {concentration!r}")
+        form, rng = sequence_form(game), np.random.default_rng(seed)
+        tree, sigma = form.tree, form.uniform()
+        met, first = np.unique(tree.infoset, return_index=True)
+        for I in met[np.argsort(first)]:
+            if I >= 0:  # no infoset: an end, or chance
+                n, start = len(tree.infoset_actions[I]), tree.infoset_start[I]
+                sigma[start : start + n] = rng.dirichlet(np.full(n, concentration))
+        return cls.from_vector(form, sigma)
+
     def replace(self, changes: Mapping[str, Mapping[Action, float]]) -> Strategy:
         """Return a copy in which the given infosets play differently.
 

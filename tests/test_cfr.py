@@ -335,6 +335,30 @@ def test_small_probabilities_stay_visible(kuhn):
     assert "bet 1e-07" in repr(strategy)
 
 
+def test_random_strategies_are_drawn_in_the_order_of_play(kuhn):
+    rng, expected = np.random.default_rng(7), {}
+    deepest = [f"{card} check-bet" for card in "JQK"]
+    second = [f"{card} {bet}" for card in "QKJ" for bet in ("check", "bet")]  # QJ, KJ, JQ …
+    for I in [*"JQK", *second, *deepest]:
+        expected[I] = rng.dirichlet([3, 3]).tolist()
+    drawn = cfr.Strategy.random(kuhn, 7, concentration=3)
+    assert {I: list(row.values()) for I, row in drawn.items()} == expected
+    assert cfr.Strategy.random(kuhn, np.random.default_rng(7), 3) == drawn
+    another = cfr.Strategy.random(kuhn, rng, 3)
+    assert another != drawn  # a generator goes on
+    assert cfr.Strategy.random(kuhn) != cfr.Strategy.random(kuhn)  # without a seed
+
+
+@pytest.mark.parametrize(("concentration", "away"), [(1e-3, 0.49), (1.0, 0.25), (1e6, 0.001)])
+def test_concentration_leads_from_pure_to_uniform(leduc, concentration, away):
+    drawn = cfr.Strategy.random(leduc, 0, concentration)
+    two = [row for row in drawn.values() if len(row) == 2]
+    assert len(two) > 100
+    assert np.mean([abs(x - 0.5) for row in two for x in row.values()]) == pytest.approx(
+        away, abs=0.03
+    )
+
+
 def test_strategies_are_mappings(kuhn):
     strategy = cfr.Strategy.uniform(kuhn)
     assert len(strategy) == 12

@@ -277,6 +277,8 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
             cfr.Strategy(KUHN, {**UNIFORM, "J": {"bet": 1.5, "check": -0.5}}))),
         bad_call("'bet': nan", lambda: cfr.Strategy(KUHN, {**UNIFORM, "J": {"bet": math.nan}})),
         bad_call("no infoset 'X'", lambda: cfr.Strategy.uniform(KUHN).replace({"X": {}})),
+        bad_call("concentration must be", lambda: cfr.Strategy.random(KUHN, 0, 0)),
+        bad_call("concentration must be", lambda: cfr.Strategy.random(KUHN, 0, math.nan)),
         bad_call("alpha must lie between 0 and 1/3, got 0.34", lambda: (
             kuhn_equilibrium(KUHN, 0.34))),
         bad_call("alpha .* got -0.01", lambda: kuhn_equilibrium(KUHN, -0.01)),

@@ -30,14 +30,6 @@ def lost(strategy: cfr.Strategy, loss: dict[str, dict[str, float]], player: int)
     )
 
 
-def random_strategy(game: cfr.Game, rng: np.random.Generator) -> cfr.Strategy:
-    uniform = cfr.Strategy.uniform(game)
-    rows = {I: rng.dirichlet(np.full(len(row), 0.5)) for I, row in uniform.items()}
-    return cfr.Strategy(
-        game, {I: dict(zip(uniform[I], row, strict=True)) for I, row in rows.items()}
-    )
-
-
 @pytest.mark.parametrize("player", [0, 1])
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_losses_add_up_to_the_gain_of_a_best_response(
@@ -47,7 +39,7 @@ def test_losses_add_up_to_the_gain_of_a_best_response(
     sheet = cfr.games.kuhn_equilibrium(game, alpha)
     loss = page["losses"](sheet)
     for _ in range(50):
-        mine = random_strategy(game, rng)
+        mine = cfr.Strategy.random(game, rng, concentration=0.5)
         own = {I: row for I, row in mine.items() if sheet.player(I) == player}
         gain = cfr.best_response(game, sheet.replace(own), player).gain
         assert lost(mine, loss, player) == pytest.approx(gain, abs=1e-12)
@@ -58,7 +50,7 @@ def test_losses_add_up_against_any_opponent(page: dict[str, Any], player: int) -
     """Of an equilibrium little is lost; here every term of the sum is put to the test."""
     game, rng = page["game"], np.random.default_rng(2)
     for _ in range(50):
-        profile = random_strategy(game, rng)
+        profile = cfr.Strategy.random(game, rng, concentration=0.5)
         gain = cfr.best_response(game, profile, player).gain
         assert lost(profile, page["losses"](profile), player) == pytest.approx(gain, abs=1e-12)
 

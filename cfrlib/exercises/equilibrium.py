@@ -104,11 +104,7 @@ def sheets() -> dict[str, Strategy]:
     rng = np.random.default_rng(3)
     found = {"even": Strategy.uniform(game)}
     for name in ("one", "another", "a third"):
-        rows = {
-            I: dict(zip(options, rng.dirichlet([1, 1]).tolist(), strict=True))
-            for I, options in found["even"].items()
-        }
-        found[name] = Strategy(game, rows)
+        found[name] = Strategy.random(game, rng)
     always: dict[object, float] = {"check": 0, "bet": 1}
     found["bets"] = found["even"].replace(
         {f"{card}{past}": always for card in "JQK" for past in ("", " check")}
