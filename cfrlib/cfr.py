@@ -5,6 +5,9 @@ the gradient of u_i, one pass bottom-up turns it into counterfactual values and 
 regrets, regret matching gives the next strategy, one pass top-down its realization plan.
 The average strategy is the weighted sum of these plans (Zinkevich et al., 2007): a plan
 already holds the player's own reach probability.
+
+The tables are kept band by band (:mod:`cfrlib.bands`); what goes in and out is in the
+numbering of the game.
 """
 
 from __future__ import annotations
@@ -19,20 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib import files
+from cfrlib.bands import Bands, banded, best_response, gradient, lift, realize
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
 from cfrlib.run import Measured, Run, check_weight, whole_number
-from cfrlib.sequence import (
-    SequenceForm,
-    Treeplexes,
-    behavior,
-    best_response,
-    gradient,
-    kernel,
-    realize,
-    sequence_form,
-)
+from cfrlib.sequence import SequenceForm, behavior, inner, lean, sequence_form
 from cfrlib.solution import UPDATES, Trace, check_run
 from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.tree import Floats
@@ -44,7 +39,7 @@ RUN_FILE = Kind(
 
 
 class Tables(NamedTuple):
-    """What a run remembers, each a vector over sequences."""
+    """What a run remembers, each a vector over sequences, and its scratch."""
 
     regret: Floats  # cumulative counterfactual regret R(I, a)
     sigma: Floats  # current strategy σ(a | I)
@@ -52,59 +47,81 @@ class Tables(NamedTuple):
     total: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
     reply: Floats  # plans of best responses, if the updates ask for them
     values: Floats  # scratch: gradient, then counterfactual values
+    value: Floats  # scratch, of each infoset: v(I), or the owner's reach
+    norm: Floats  # scratch, of each infoset: what σ is divided by
+    sums: Floats  # scratch of `gradient`
     done: npt.NDArray[np.int64]  # iterations; counted in the kernel, for interrupts' sake
 
 
-@kernel
-def update(
-    form: Treeplexes, tables: Tables, player: int, positive: float, negative: float,
-    predictive: bool,
-) -> None:  # fmt: skip
-    """Add the regrets of `player` bottom-up and match the next strategy to them.
+@inner
+def match_band(
+    form: Bands, tables: Tables, b: int, positive: float, negative: float, predictive: bool
+) -> None:
+    """Add the regrets at the infosets of band `b` and match the next strategy to them.
 
-    At each infoset: r(a) = v(a) − v, R(a) ← (R(a) + r(a)) · discount by the sign of the sum,
-    then σ ∝ max(R, 0). A predictive player matches R(a) + r(a) instead: the next regret, were
-    the next iteration like this one. Written out, because it runs almost twice as fast so.
+    At each: v = Σ σ(a) v(a), r(a) = v(a) − v, R(a) ← (R(a) + r(a)) · discount by the sign of
+    the sum, then σ ∝ max(R, 0). A predictive player matches R(a) + r(a) instead: the next
+    regret, were the next iteration like this one. At a single action all this changes nothing.
     """
     regret, sigma, values = tables.regret, tables.sigma, tables.values
-    for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
-        start, stop = form.infoset_start[I], form.infoset_stop[I]
-        if stop - start == 1:  # nothing to choose, nothing to regret
-            values[form.infoset_parent[I]] += values[start]
-            continue
-        value = 0.0
-        for q in range(start, stop):
-            value += sigma[q] * values[q]
-        values[form.infoset_parent[I]] += value
-        total = 0.0
-        for q in range(start, stop):
-            r = values[q] - value
-            R = regret[q] + r
+    v, norm = tables.value, tables.norm
+    start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+    actions = form.band_actions[b]
+    for j in range(size):
+        v[first + j] = sigma[start + j] * values[start + j]
+    if actions == 1:
+        return
+    for a in range(1, actions):
+        q = start + a * size
+        for j in range(size):
+            v[first + j] += sigma[q + j] * values[q + j]
+    for j in range(size):
+        norm[first + j] = 0.0
+    for a in range(actions):
+        q = start + a * size
+        for j in range(size):
+            r = values[q + j] - v[first + j]
+            R = regret[q + j] + r
             R *= positive if R > 0.0 else negative
-            regret[q] = R
-            sigma[q] = max(R + r if predictive else R, 0.0)
-            total += sigma[q]
-        for q in range(start, stop):
-            sigma[q] = sigma[q] / total if total > 0.0 else 1.0 / (stop - start)
+            regret[q + j] = R
+            sigma[q + j] = max(R + r if predictive else R, 0.0)
+            norm[first + j] += sigma[q + j]
+    for a in range(actions):
+        q = start + a * size
+        for j in range(size):
+            total = norm[first + j]
+            sigma[q + j] = sigma[q + j] / total if total > 0.0 else 1.0 / actions
 
 
-@kernel
-def respond(form: Treeplexes, tables: Tables) -> None:
+@inner
+def update(
+    form: Bands, tables: Tables, player: int, positive: float, negative: float,
+    predictive: bool,
+) -> None:  # fmt: skip
+    """Turn the gradient of `player` into values, regrets and the next strategy, bottom-up."""
+    for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
+        for b in range(form.level_bands[level], form.level_bands[level + 1]):
+            match_band(form, tables, b, positive, negative, predictive)
+        lift(form, level, tables.value, tables.values)
+
+
+@inner
+def respond(form: Bands, tables: Tables) -> None:
     """Write everybody's best response to the current profile into `tables.reply`, as plans."""
-    for i in range(len(form.player_infosets) - 1):
-        gradient(form, i, tables.plan, tables.values)
-        best_response(form, i, tables.values, tables.reply)
-        realize(form, i, tables.reply, tables.reply)
+    for i in range(len(form.player_levels) - 1):
+        gradient(form, i, tables.plan, tables.values, tables.sums)
+        best_response(form, i, tables.values, tables.reply, tables.value)
+        realize(form, i, tables.reply, tables.reply, tables.value)
 
 
-@kernel
+@lean
 def iterate(
-    form: Treeplexes, tables: Tables, first: int, count: int,
+    form: Bands, tables: Tables, first: int, count: int,
     alpha: float, beta: float, gamma: float, predictive: bool, delay: int,
     alternating: bool, against_best: bool,
 ) -> None:  # fmt: skip
     """Run iterations first, first + 1, …, first + count - 1."""
-    players = len(form.player_infosets) - 1
+    players = len(form.player_levels) - 1
     opponents = tables.reply if against_best else tables.plan
     for t in range(first, first + count):
         positive, negative = discount(t, alpha), discount(t, beta)
@@ -114,13 +131,13 @@ def iterate(
         for i in range(players):
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
                 tables.total[q] += weight * tables.plan[q]
-            gradient(form, i, opponents, tables.values)
+            gradient(form, i, opponents, tables.values, tables.sums)
             update(form, tables, i, positive, negative, predictive)
             if alternating:
-                realize(form, i, tables.sigma, tables.plan)
+                realize(form, i, tables.sigma, tables.plan, tables.value)
         if not alternating:
             for i in range(players):
-                realize(form, i, tables.sigma, tables.plan)
+                realize(form, i, tables.sigma, tables.plan, tables.value)
         tables.done[0] = t
 
 
@@ -191,10 +208,13 @@ class CFR(Run):
         self.game, self.update = game, update
         self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
-        sigma, zeros = form.uniform(), np.zeros(form.num_sequences)
+        self._banded = banded(form)
+        sigma = form.uniform()
+        keep, n, infosets = self._banded.keep, form.num_sequences, form.tree.num_infosets
         self._tables = Tables(
-            zeros.copy(), sigma, form.plans(sigma), zeros.copy(), zeros.copy(), zeros.copy(),
-            np.zeros(1, np.int64),
+            np.zeros(n), keep(sigma), keep(form.plans(sigma)), np.zeros(n), np.zeros(n),
+            np.zeros(n), np.zeros(infosets), np.zeros(infosets),
+            np.zeros(self._banded.bands.player_sums[-1]), np.zeros(1, np.int64),
         )  # fmt: skip
         self.seconds = 0.0
         self._rows: list[list[float]] = []
@@ -205,7 +225,7 @@ class CFR(Run):
         began, v = time.perf_counter(), self.variant
         check_weight(v, self.iterations + count)
         iterate(
-            self._form.treeplexes, self._tables, self.iterations + 1, count,
+            self._banded.bands, self._tables, self.iterations + 1, count,
             v.alpha, v.beta, v.gamma, v.predictive, self.delay,
             self.update == "alternating", self.update == "best response",
         )  # fmt: skip
@@ -233,20 +253,20 @@ class CFR(Run):
     @property
     def current(self) -> Strategy:
         """The strategy that the next iteration will use."""
-        return self._strategy(self._tables.sigma)
+        return self._strategy(self._current())
 
     @property
     def regrets(self) -> InfosetTable:
         """Cumulative counterfactual regrets R(I, a), in units of the game."""
-        return Regrets(self._form, self._tables.regret)
+        return Regrets(self._form, self._banded.read(self._tables.regret))
 
     def _average(self) -> Floats:
         sigma = np.empty(self._form.num_sequences)
-        behavior(self._form.treeplexes, self._tables.total, sigma)
+        behavior(self._form.treeplexes, self._banded.read(self._tables.total), sigma)
         return sigma
 
     def _current(self) -> Floats:
-        return self._tables.sigma.copy()
+        return self._banded.read(self._tables.sigma)
 
     def _strategy(self, sigma: Floats) -> Strategy:
         return Strategy.from_vector(self._form, sigma)
@@ -275,9 +295,9 @@ class CFR(Run):
             "best": {"exploitability": self._best.exploitability, "value": self._best.value},
         }
         arrays = {
-            "regret": self._tables.regret,
-            "sigma": self._tables.sigma,
-            "total": self._tables.total,
+            "regret": self._banded.read(self._tables.regret),
+            "sigma": self._banded.read(self._tables.sigma),
+            "total": self._banded.read(self._tables.total),
             "best": self._best.sigma,
             "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
         }
@@ -307,8 +327,8 @@ class CFR(Run):
             delay=header["delay"],
         )
         for field in ("regret", "sigma", "total"):
-            getattr(self._tables, field)[:] = arrays[field]
-        self._tables.plan[:] = form.plans(self._tables.sigma)
+            getattr(self._tables, field)[:] = self._banded.keep(arrays[field])
+        self._tables.plan[:] = self._banded.keep(form.plans(arrays["sigma"]))
         self._tables.done[0], self.seconds = header["iterations"], header["seconds"]
         self._rows = arrays["trace"].tolist()
         self._best = Measured(**header["best"], sigma=arrays["best"])

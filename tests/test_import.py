@@ -25,6 +25,7 @@ LEVELS = [
     {"solution"},
     {"run"},
     {"rounds"},
+    {"bands"},
     {"cfr"},
     {"explored"},  # of tree only
     {"sampling"},

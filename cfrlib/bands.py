@@ -1,0 +1,251 @@
+"""Sequences in bands: the order in which a run of CFR keeps its tables.
+
+A *band* is the infosets of one player at one depth that have equally many actions. Its
+sequences stand together, action by action: first action 0 of all its infosets, then action 1
+of all, and so on. What :mod:`cfrlib.sequence` does infoset by infoset becomes a loop over
+neighbors, which the compiler turns into instructions that take eight numbers at a time. And
+sequences whose rows in the leaf table are equal share them: whoever holds neither the face of
+the last bid nor a wild one earns the same by calling liar, whatever the die shows.
+
+The results are those of :mod:`cfrlib.sequence` to the last bit. A sum at an infoset runs over
+its actions, and one over leaves over the same rows as there; `lift` adds up the values below a
+sequence in the numbering of the game, last infoset first.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.sequence import Indices, SequenceForm, Treeplexes, inner
+from cfrlib.tree import Floats
+
+
+class Bands(NamedTuple):
+    """What the kernels of CFR read; sequences and infosets are numbered band by band.
+
+    Infoset ``band_infoset[b] + j`` has the sequences ``band_start[b] + a * band_size[b] + j``,
+    one for each action a.
+
+    Attributes
+    ----------
+    player_levels : int array, shape (players + 1,)
+        Levels ``player_levels[i]`` … ``player_levels[i+1] - 1`` are player i's, top-down: a
+        level is the infosets before which its owner has moved equally often.
+    level_bands, level_infosets : int arrays, shape (levels + 1,)
+        Where the bands and the infosets of each level begin.
+    band_start, band_size, band_actions, band_infoset : int arrays, shape (bands,)
+        First sequence, number of infosets, actions at each, and first infoset.
+    parent : int array, shape (infosets,)
+        The sequence by which the owner arrives.
+    lifted, above : int arrays, shape (infosets,)
+        The infosets of each level in the order in which `lift` adds up their values, and the
+        sequences above these.
+    player_sequences : int array, shape (players + 1,)
+        Where each player's sequences begin.
+    player_sums : int array, shape (players + 1,)
+        Where each player's sums over leaves begin.
+    leaf_sum : int array, shape (sequences,)
+        Which sum is the gradient at a sequence.
+    leaf_start, leaf_payoff, leaf_others
+        As in :class:`cfrlib.sequence.Treeplexes`, with a sum in place of a sequence.
+    """
+
+    player_levels: npt.NDArray[np.int64]
+    level_bands: Indices
+    level_infosets: Indices
+    band_start: Indices
+    band_size: Indices
+    band_actions: Indices
+    band_infoset: Indices
+    parent: Indices
+    lifted: Indices
+    above: Indices
+    player_sequences: Indices
+    player_sums: Indices
+    leaf_sum: Indices
+    leaf_start: Indices
+    leaf_payoff: Floats
+    leaf_others: tuple[Indices, ...]
+
+
+@inner
+def lift(form: Bands, level: int, value: Floats, g: Floats) -> None:
+    """Add the value of each infoset of a level to the sequence above: g[parent(I)] += v(I)."""
+    for k in range(form.level_infosets[level], form.level_infosets[level + 1]):
+        g[form.above[k]] += value[form.lifted[k]]
+
+
+@inner
+def realize(form: Bands, player: int, sigma: Floats, x: Floats, reach: Floats) -> None:
+    """Write the realization plan of `player` into `x`; `reach` is scratch, one per infoset."""
+    x[form.player_sequences[player]] = 1.0
+    for level in range(form.player_levels[player], form.player_levels[player + 1]):
+        for b in range(form.level_bands[level], form.level_bands[level + 1]):
+            start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+            for j in range(size):
+                reach[first + j] = x[form.parent[first + j]]
+            for a in range(form.band_actions[b]):
+                q = start + a * size
+                for j in range(size):
+                    x[q + j] = reach[first + j] * sigma[q + j]
+
+
+@inner
+def gradient(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> None:
+    """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`; `sums` is scratch."""
+    for s in range(form.player_sums[player], form.player_sums[player + 1]):
+        total = 0.0
+        for z in range(form.leaf_start[s], form.leaf_start[s + 1]):
+            payoff = form.leaf_payoff[z]
+            for other in form.leaf_others:
+                payoff *= x[other[z]]
+            total += payoff
+        sums[s] = total
+    for q in range(form.player_sequences[player], form.player_sequences[player + 1]):
+        g[q] = sums[form.leaf_sum[q]]
+
+
+@inner
+def best_response(form: Bands, player: int, g: Floats, sigma: Floats, value: Floats) -> None:
+    """Write best actions against the gradient `g` into `sigma`, and values into `g`, `value`.
+
+    Of actions that are worth the same it is the first.
+    """
+    for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
+        for b in range(form.level_bands[level], form.level_bands[level + 1]):
+            start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+            for j in range(size):
+                value[first + j] = -np.inf
+            for a in range(form.band_actions[b]):
+                q = start + a * size
+                for j in range(size):
+                    value[first + j] = max(value[first + j], g[q + j])
+            for j in range(size):
+                best, q = value[first + j], start + j
+                for _ in range(form.band_actions[b]):
+                    sigma[q] = 1.0 if g[q] == best else 0.0
+                    best = np.inf if g[q] == best else best
+                    q += size
+        lift(form, level, value, g)
+
+
+class Banded:
+    """A sequence form in bands; made by :func:`banded`.
+
+    Attributes
+    ----------
+    bands : Bands
+        The arrays that the kernels read.
+    place : int array, shape (sequences,)
+        Where a table keeps each sequence of the game's own numbering.
+    """
+
+    def __init__(self, form: SequenceForm):
+        t, owner = form.treeplexes, form.tree.infoset_player
+        depth, options = _depths(t), t.infoset_stop - t.infoset_start
+        infosets = np.arange(len(owner))
+        order = np.lexsort((options, depth, owner))  # within a band as in the game
+        band = _begins(owner[order], depth[order], options[order])
+        level = _begins(owner[order], depth[order])
+        bounds = np.append(level, len(order))
+        size = np.diff(np.append(band, len(order)))
+        actions = options[order[band]].astype(np.int64)
+        # a band follows the one before it, and the empty sequence of its owner
+        start = np.cumsum(size * actions) - size * actions + owner[order[band]] + 1
+
+        self.place = np.empty(form.num_sequences, np.int64)
+        self.place[t.player_sequences[:-1]] = t.player_sequences[:-1]
+        for first, m, n, q in zip(band, size, actions, start, strict=True):
+            I = order[first : first + m]
+            for a in range(n):
+                self.place[t.infoset_start[I] + a] = q + a * m + np.arange(m)
+
+        upward = np.lexsort((-infosets, depth, owner))
+        self.bands = Bands(
+            np.searchsorted(owner[order[level]], np.arange(form.num_players + 1)),
+            _indices(np.searchsorted(band, bounds)),
+            _indices(bounds),
+            _indices(start),
+            _indices(size),
+            _indices(actions),
+            _indices(band),
+            _indices(self.place[t.infoset_parent[order]]),
+            _indices(np.argsort(order)[upward]),
+            _indices(self.place[t.infoset_parent[upward]]),
+            t.player_sequences,
+            *_leaf_table(t, self.place),
+        )
+
+    def keep(self, vector: Floats) -> Floats:
+        """Return a table of `vector`, which is in the numbering of the game."""
+        table = np.empty_like(vector)
+        table[self.place] = vector
+        return table
+
+    def read(self, table: Floats) -> Floats:
+        """Return a table in the numbering of the game."""
+        return table[self.place]
+
+
+def _indices(numbers: npt.NDArray[Any]) -> Indices:
+    return numbers.astype(np.uint32)
+
+
+def _depths(t: Treeplexes) -> npt.NDArray[np.int64]:
+    """Return how often the owner has moved before each infoset."""
+    moves = np.zeros(int(t.player_sequences[-1]), np.int64)  # in each sequence
+    for start, stop, parent in zip(
+        t.infoset_start, t.infoset_stop, t.infoset_parent, strict=True
+    ):
+        moves[start:stop] = moves[parent] + 1
+    return moves[t.infoset_parent]
+
+
+def _begins(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
+    """Return where runs of equal keys begin."""
+    if not len(keys[0]):
+        return np.zeros(0, np.int64)
+    changes = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    return np.append(0, np.flatnonzero(changes) + 1)
+
+
+def _leaf_table(
+    t: Treeplexes, place: npt.NDArray[np.int64]
+) -> tuple[Indices, Indices, Indices, Floats, tuple[Indices, ...]]:
+    """Return `player_sums` and all about leaves, in the new order, equal rows once."""
+    columns: tuple[npt.NDArray[Any], ...] = (t.leaf_payoff, *t.leaf_others)
+    player_sums, leaf_sum = [0], np.empty(len(place), np.int64)
+    chosen: list[slice] = []  # the rows of each sum
+    for first, last in pairwise(t.player_sequences.tolist()):
+        known: dict[tuple[bytes, ...], int] = {}
+        for q in first + np.argsort(place[first:last]):
+            rows = slice(t.leaf_start[q], t.leaf_start[q + 1])
+            content = tuple(column[rows].tobytes() for column in columns)
+            leaf_sum[place[q]] = known.setdefault(content, len(chosen))
+            if len(known) > len(chosen) - player_sums[-1]:
+                chosen.append(rows)
+        player_sums.append(len(chosen))
+    start = np.cumsum([0, *(rows.stop - rows.start for rows in chosen)])
+    payoff, *others = (np.concatenate([column[rows] for rows in chosen]) for column in columns)
+    return (
+        _indices(np.array(player_sums)),
+        _indices(leaf_sum),
+        _indices(start),
+        payoff,
+        tuple(_indices(place[other]) for other in others),
+    )
+
+
+_ORDERED: WeakKeyDictionary[SequenceForm, Banded] = WeakKeyDictionary()
+
+
+def banded(form: SequenceForm) -> Banded:
+    """Return `form` in bands; it is put in order once."""
+    if form not in _ORDERED:
+        _ORDERED[form] = Banded(form)
+    return _ORDERED[form]
