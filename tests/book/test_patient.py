@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from pathlib import Path
 
@@ -32,10 +33,12 @@ def test_another_kernel_is_started(
         NotebookClient, "async_start_new_kernel_client", patient.connect_patiently
     )
     nb = v4.new_notebook(cells=[v4.new_code_cell("print(6 * 7)")])
+    client = NotebookClient(nb)
     if runs:
-        NotebookClient(nb).execute()
+        client.execute()
         assert nb.cells[0].outputs[0]["text"] == "42\n"
     else:
         with pytest.raises(RuntimeError, match="didn't respond"):
-            NotebookClient(nb).execute()
+            client.execute()
+        atexit.unregister(client._cleanup_kernel)  # left behind, to fail at exit
     assert asked == list(patient.WAITS[: deaf + 1])
