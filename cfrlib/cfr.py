@@ -26,11 +26,12 @@ from cfrlib.bands import Bands, banded, best_response, gradient, lift, realize
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
-from cfrlib.run import Measured, Run, check_weight, whole_number
+from cfrlib.run import Measured, Run, check_weight
 from cfrlib.sequence import SequenceForm, behavior, inner, lean, sequence_form
 from cfrlib.solution import UPDATES, Trace, check_run
 from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.tree import Floats
+from cfrlib.whole import whole_number
 
 RUN_FILE = Kind(
     "cfrlib.CFR 2", "run", "CFR.save",

@@ -45,7 +45,7 @@ from cfrlib.explored import Explored, explore, grown
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
-from cfrlib.run import Measured, Run, check_weight, deferred_interrupt, whole_number
+from cfrlib.run import Measured, Run, check_weight, deferred_interrupt
 from cfrlib.sampled import Sampled
 from cfrlib.sampling import (
     SCHEMES,
@@ -62,6 +62,7 @@ from cfrlib.solution import Trace, check_run
 from cfrlib.strategy import check_probabilities
 from cfrlib.streams import begin, new_key
 from cfrlib.tree import Floats, check_game
+from cfrlib.whole import whole_number
 
 RUN_FILE = Kind(
     "cfrlib.MCCFR 1", "run", "MCCFR.save",

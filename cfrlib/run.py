@@ -27,6 +27,7 @@ from cfrlib.sequence import SequenceForm
 from cfrlib.solution import Solution, Trace
 from cfrlib.strategy import PartialStrategy, Strategy
 from cfrlib.tree import Floats
+from cfrlib.whole import whole_number
 
 BAR_DELAY = 2.0  # seconds before a progress bar shows
 PATIENCE = 1_000_000  # iterations after which `until` alone gives up
@@ -306,13 +307,6 @@ def deferred_interrupt() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
     if heard:
         raise KeyboardInterrupt
-
-
-def whole_number(name: str, value: int | None, least: int) -> int:
-    """Return an argument that must be a whole number."""
-    if not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}")
-    return int(value)
 
 
 def _next_checkpoint(t: int) -> int:

@@ -267,7 +267,7 @@ def test_matches_can_be_repeated():
     one = play_matches(FULL, rule, stop, matches=200, seed=3)
     assert one == play_matches(FULL, rule, stop, matches=200, seed=3)
     assert "of 200 matches of 12 rounds" in repr(one)
-    with pytest.raises(ValueError, match="rounds must be at least 1"):
+    with pytest.raises(ValueError, match="rounds must be a whole number, at least 1"):
         play_matches(FULL, rule, stop, rounds=0)
 
 

@@ -125,7 +125,7 @@ def test_what_cannot_be_pressed_is_refused() -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(ValueError, match=r"gives no advice.*leave out hints"):
         sit_down(KoiKoi(), GreedyPlayer(), hints=True)
-    with pytest.raises(ValueError, match="rounds must be at least 1"):
+    with pytest.raises(ValueError, match="rounds must be a whole number, at least 1"):
         sit_down(KoiKoi(), GreedyPlayer(), rounds=0)
 
 

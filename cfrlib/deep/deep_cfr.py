@@ -50,7 +50,7 @@ from cfrlib.explored import Explored, explore, records
 from cfrlib.files import Arrays, Header, Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import find_variant
-from cfrlib.run import Measured, Run, deferred_interrupt, whole_number
+from cfrlib.run import Measured, Run, deferred_interrupt
 from cfrlib.sampling import (
     ENTRY,
     ROWS,
@@ -67,6 +67,7 @@ from cfrlib.solution import DEEP, Solution, Trace, check_run
 from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.streams import LINE, new_key
 from cfrlib.tree import Floats, Tree, check_game
+from cfrlib.whole import whole_number
 
 AVERAGES = ("network", "mixture")
 _OPTIONS = ("traversals", "memory", "baseline")

@@ -23,8 +23,8 @@ from cfrlib.deep.selfplay import (
 from cfrlib.games.koikoi.features import Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import Numbers
-from cfrlib.run import whole_number
 from cfrlib.tree import Floats
+from cfrlib.whole import whole_number
 
 POLICY, CRITIC = 0, 1  # the networks
 

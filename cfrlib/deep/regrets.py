@@ -38,8 +38,8 @@ from cfrlib.files import Arrays
 from cfrlib.games.koikoi.features import CODE, Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
-from cfrlib.run import whole_number
 from cfrlib.tree import Floats
+from cfrlib.whole import whole_number
 
 REGRET, CRITIC = 0, 1  # the networks
 

@@ -33,8 +33,9 @@ from cfrlib.files import Arrays, Header, PathLike
 from cfrlib.games.koikoi.features import CODE, Afterstates, Describer
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
-from cfrlib.run import Bar, Goal, deferred_interrupt, whole_number
+from cfrlib.run import Bar, Goal, deferred_interrupt
 from cfrlib.tree import Floats
+from cfrlib.whole import whole_number
 
 NETWORK = ("weights", "settled", "first", "second")  # of a study, as files hold it
 SHARES = 4  # that the rounds of an iteration are divided into, whoever plays them

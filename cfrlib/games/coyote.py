@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.games.whole import whole
+from cfrlib.whole import whole
 
 Card: TypeAlias = int | str  # a number, or one of SPECIAL
 

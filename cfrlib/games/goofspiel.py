@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.games.whole import whole
+from cfrlib.whole import whole
 
 PRIZES = ("random", "descending")
 

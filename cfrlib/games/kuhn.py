@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import permutations
 
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.games.whole import whole
 from cfrlib.strategy import Strategy
+from cfrlib.whole import whole
 
 RANKS = "A23456789TJQK"  # low to high
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games.kuhn import RANKS
-from cfrlib.games.whole import whole
+from cfrlib.whole import whole
 
 SUITS = "shdc"  # spades, hearts, diamonds, clubs
 BET = (2, 4)  # chips by which a bet or a raise exceeds the stake, in each round

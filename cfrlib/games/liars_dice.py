@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
-from cfrlib.games.whole import whole
+from cfrlib.whole import whole
 
 
 class LiarsDice(Game):

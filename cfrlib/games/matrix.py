@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.game import Decision, Game, History, Node, Terminal
-from cfrlib.games.whole import whole
+from cfrlib.whole import whole
 
 
 class MatrixGame(Game):

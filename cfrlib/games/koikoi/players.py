@@ -29,9 +29,9 @@ from cfrlib.games.koikoi.simulator import (
     without_lowest,
     worth,
 )
-from cfrlib.games.whole import at_least
 from cfrlib.sequence import inner, kernel
 from cfrlib.streams import LINE, State, begin, new_key, uniform
+from cfrlib.whole import whole_number
 
 RANDOM, GREEDY, SEARCHING = 0, 1, 2
 CALLS = ("stop", "koi", "rule")
@@ -356,7 +356,7 @@ class SearchPlayer:
     call: str = "rule"
 
     def __post_init__(self) -> None:
-        at_least(1, samples=self.samples)
+        whole_number("samples", self.samples, 1)
         GreedyPlayer(self.call)  # which checks it
 
     def __call__(
@@ -492,7 +492,7 @@ def duel(
     >>> duel(cfr.games.KoiKoi(), GreedyPlayer(), GreedyPlayer(), deals=100, seed=0)
     +0.000 ± 0.000 points a round (100 deals, both ways; won 47.5%, drawn 5.0%)
     """
-    at_least(2, deals=deals)
+    whole_number("deals", deals, 2)
     simulator, source = Simulator(game), np.random.SeedSequence(seed)
     ahead = play(simulator, one, other, deals, seed=source)
     source = np.random.SeedSequence(source.entropy)  # the same deals once more
@@ -557,8 +557,8 @@ def play_matches(
     >>> found.won > 0.9
     True
     """
-    at_least(2, matches=matches)
-    at_least(1, rounds=rounds)
+    whole_number("matches", matches, 2)
+    whole_number("rounds", rounds, 1)
     simulator, points = Simulator(game), np.zeros(matches, np.int64)
     dealer = np.arange(matches) % 2
     for source in np.random.SeedSequence(seed).spawn(rounds):

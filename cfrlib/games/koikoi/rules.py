@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games.koikoi.cards import DECK, MONTHS, YAKU, Yaku, check_yaku, made
-from cfrlib.games.whole import whole
+from cfrlib.whole import whole
 
 Cards: TypeAlias = tuple[str, ...]  # names, in the order of the deck
 Type: TypeAlias = tuple[int, str, int]  # of a miniature deck: month, kind, copies

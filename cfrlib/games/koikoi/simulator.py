@@ -11,9 +11,9 @@ from numba import uint64
 
 from cfrlib.game import Action
 from cfrlib.games.koikoi.rules import KOI, STOP, KoiKoi, Position
-from cfrlib.games.whole import at_least
 from cfrlib.sequence import inner, kernel, lean
 from cfrlib.streams import LINE, State, begin, new_key, uniform
+from cfrlib.whole import whole_number
 
 Bits: TypeAlias = npt.NDArray[np.uint64]  # sets of cards: card c is the bit 2^c
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -480,7 +480,7 @@ class Simulator:
         first : int
             The number of the first one.
         """
-        at_least(1, rounds=rounds)
+        whole_number("rounds", rounds, 1)
         dealt = Rounds.empty(rounds, len(self.names))
         deal_all(dealt, self.table, new_key(seed), first, np.zeros(LINE, np.uint64))
         return dealt

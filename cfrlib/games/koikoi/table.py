@@ -29,8 +29,8 @@ from cfrlib.games.koikoi.simulator import (
     Simulator,
     members,
 )
-from cfrlib.games.whole import at_least
 from cfrlib.streams import new_key
+from cfrlib.whole import whole_number
 
 if TYPE_CHECKING:
     import ipywidgets
@@ -89,7 +89,7 @@ def sit_down(
     >>> table.log[0].startswith("You play")
     True
     """
-    at_least(1, rounds=rounds)
+    whole_number("rounds", rounds, 1)
     adviser = opponent if hints is True else hints or None
     if adviser is not None and not isinstance(adviser, Adviser):
         raise ValueError(
