@@ -35,7 +35,8 @@ class Bands(NamedTuple):
     ----------
     player_levels : int array, shape (players + 1,)
         Levels ``player_levels[i]`` … ``player_levels[i+1] - 1`` are player i's, top-down: a
-        level is the infosets before which its owner has moved equally often.
+        level is the infosets before which its owner has moved equally often. Signed, to count
+        down.
     level_bands, level_infosets : int arrays, shape (levels + 1,)
         Where the bands and the infosets of each level begin.
     band_start, band_size, band_actions, band_infoset : int arrays, shape (bands,)
