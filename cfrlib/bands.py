@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.sequence import Indices, SequenceForm, Treeplexes, inner
+from cfrlib.sequence import Indices, SequenceForm, Treeplexes, inner, sum_leaves
 from cfrlib.tree import Floats
 
 
@@ -99,14 +99,7 @@ def realize(form: Bands, player: int, sigma: Floats, x: Floats, reach: Floats) -
 @inner
 def gradient(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> None:
     """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`; `sums` is scratch."""
-    for s in range(form.player_sums[player], form.player_sums[player + 1]):
-        total = 0.0
-        for z in range(form.leaf_start[s], form.leaf_start[s + 1]):
-            payoff = form.leaf_payoff[z]
-            for other in form.leaf_others:
-                payoff *= x[other[z]]
-            total += payoff
-        sums[s] = total
+    sum_leaves(form, form.player_sums, player, x, sums)
     for q in range(form.player_sequences[player], form.player_sequences[player + 1]):
         g[q] = sums[form.leaf_sum[q]]
 
@@ -227,9 +220,10 @@ def _leaf_table(
         for q in first + np.argsort(place[first:last]):
             rows = slice(t.leaf_start[q], t.leaf_start[q + 1])
             content = tuple(column[rows].tobytes() for column in columns)
-            leaf_sum[place[q]] = known.setdefault(content, len(chosen))
-            if len(known) > len(chosen) - player_sums[-1]:
+            if content not in known:
+                known[content] = len(chosen)
                 chosen.append(rows)
+            leaf_sum[place[q]] = known[content]
         player_sums.append(len(chosen))
     start = np.cumsum([0, *(rows.stop - rows.start for rows in chosen)])
     payoff, *others = (np.concatenate([column[rows] for rows in chosen]) for column in columns)

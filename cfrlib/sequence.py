@@ -105,17 +105,26 @@ def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
             x[q] = reach * sigma[q]
 
 
-@kernel
-def gradient(form: Treeplexes, player: int, x: Floats, g: Floats) -> None:
-    """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`."""
-    for q in range(form.player_sequences[player], form.player_sequences[player + 1]):
+@inner
+def sum_leaves(form: Any, bounds: Indices, player: int, x: Floats, sums: Floats) -> None:
+    """Write Σ_z π_c(z) u_i(z) Π_{j≠i} x_j into `sums`, from ``bounds[player]`` to the next.
+
+    `form` is whatever has a leaf table: Treeplexes, or the bands of :mod:`cfrlib.bands`.
+    """
+    for q in range(bounds[player], bounds[player + 1]):
         total = 0.0
         for z in range(form.leaf_start[q], form.leaf_start[q + 1]):
             payoff = form.leaf_payoff[z]
             for other in form.leaf_others:
                 payoff *= x[other[z]]
             total += payoff
-        g[q] = total
+        sums[q] = total
+
+
+@kernel
+def gradient(form: Treeplexes, player: int, x: Floats, g: Floats) -> None:
+    """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`."""
+    sum_leaves(form, form.player_sequences, player, x, g)
 
 
 @kernel

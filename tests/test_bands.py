@@ -51,7 +51,7 @@ def scratch(form):
 
 
 random_games = st.builds(
-    random_game, st.integers(0, 2**32), players=st.integers(1, 3), depth=st.integers(2, 6)
+    random_game, st.integers(0, 2**32), players=st.integers(1, 4), depth=st.integers(2, 6)
 )
 
 
