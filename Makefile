@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PAGES := $(wildcard book/*.ipynb)
-LIBRARY := $(shell find cfrlib -name '*.py')
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --only-binary :all: --no-emit-index-url --no-emit-find-links \
 	--no-emit-build-options --custom-compile-command "make lock"
-# Python compiles a module when it is first imported; all of them would take half a minute.
-INSTALL := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+# uv installs in seconds what takes pip a minute; where uv cannot be had, or cannot reach the
+# index that pip is configured for, pip does it. Modules are compiled when they are imported.
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
+install = $(BIN)/python -m uv pip install --quiet --python $(BIN)/python $(1) || $(PIP) $(1)
 # Matplotlib's font cache is made once at installation: a notebook would report making it.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # What JAX has compiled for a notebook once, it need not compile again when that is tested.
@@ -18,44 +19,48 @@ export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test lab bench notebooks format lock clean lint types test-library \
-	test-notebooks test-book test-browser test-pages pdf classroom
+.PHONY: help book test check portable lab bench notebooks format lock clean lint types kernels \
+	test-library test-fast test-notebooks test-changed test-book test-browser test-pages pdf \
+	classroom
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # ---- environment ---------------------------------------------------------------------------
 
-$(BIN)/python:
+# An environment that was not finished, or whose Python is gone, is made anew.
+$(shell test -x $(BIN)/python || rm -f $(VENV)/.made)
+
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
 		{ echo "Python 3.11, 3.12 or 3.13 is needed; try: make PYTHON=python3.12 ..."; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV) > /dev/null || { rm -rf $(VENV); \
+		echo "Python's module venv does not work; on Debian and Ubuntu: apt install python3-venv"; \
+		exit 1; }
+	@$(PIP) --constraint requirements-test.txt uv || echo "There is no uv here: pip installs."
+	@touch $@
 
-$(VENV)/.book: requirements.txt pyproject.toml | $(BIN)/python
-	$(INSTALL) -r requirements.txt
-	$(INSTALL) --no-deps -e .
-	$(BIN)/python -c 'import matplotlib.font_manager'
+$(VENV)/.book: requirements.txt pyproject.toml | $(VENV)/.made
+	@echo "Installing what the book needs into $(VENV)."
+	@$(call install,-r requirements.txt)
+	@$(call install,--no-deps -e .)
+	@$(BIN)/python -c 'import matplotlib.font_manager'
 	@touch $@
 
 $(VENV)/.test: requirements-test.txt $(VENV)/.book
-	$(INSTALL) -r requirements-test.txt
+	@echo "Installing what the tests need into $(VENV)."
+	@$(call install,-r requirements-test.txt)
 	@touch $@
 
 $(VENV)/.classroom: requirements-classroom.txt $(VENV)/.book
-	$(INSTALL) -r requirements-classroom.txt
+	@$(call install,-r requirements-classroom.txt)
 	@touch $@
 
 # ---- book ----------------------------------------------------------------------------------
 
-# Sphinx repeats no warning of an unchanged page, so -W needs the pages built anew. That is
-# cheap: executed notebooks stay in the cache, until the library or a pin changes.
-book: $(VENV)/.book _build/.executed-with ## run the notebooks, build the HTML book
-	@rm -rf _build/html _build/.doctrees
-	$(BIN)/jupyter-book build . --quiet -W --keep-going
-	@echo "The book is ready: file://$(CURDIR)/_build/html/index.html"
-
-_build/.executed-with: $(LIBRARY) requirements.txt
-	@rm -rf _build/.jupyter_cache && mkdir -p _build && touch $@
+book: $(VENV)/.book ## run the notebooks, build the HTML book (4 minutes, 1.3 GB, 335 MB to download)
+	@$(BIN)/python tools/build.py
 
 pdf: book $(VENV)/.test ## print the built pages into one PDF
 	$(BIN)/python tools/pdf.py
@@ -71,13 +76,25 @@ notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal fo
 
 # ---- tests ---------------------------------------------------------------------------------
 
-# Three jobs at a time, as each waits now and then; every failure reported, the output of each
-# job in one piece.
-test: $(VENV)/.test ## everything: lint, types, library, notebooks, book
-	@$(MAKE) --no-print-directory --keep-going --jobs=3 \
-		$(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
-		test-pages lint types test-library
+# Every failure is reported, and the output of each job comes in one piece.
+TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=3 \
+	$(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+LIBRARY := tests --ignore=tests/book --ignore=tests/browser
+NBVAL := --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg -p tests.patient_kernels \
+	-p tests.page_runs
+IN_TWO := -n 2 --dist loadfile
+
+# Kernels are compiled once, while ruff and mypy, which need none, have the other processor.
+# Then three jobs at a time, as each waits now and then.
+test: $(VENV)/.test ## everything: lint, types, library, notebooks, book (25 minutes, 2.1 GB, 565 MB)
+	@$(TOGETHER) lint types kernels; first=$$?; \
+		$(TOGETHER) test-pages test-library && exit $$first
 	@echo "All tests passed."
+
+check: $(VENV)/.test ## lint, types, fast library tests, notebooks that have changed (minutes)
+	@$(TOGETHER) lint types kernels; first=$$?; \
+		$(TOGETHER) test-fast test-changed && exit $$first
+	@echo "All checks passed; \`make test\` does the rest."
 
 # One after the other: the book shows what the comparison of the notebooks has run.
 test-pages: $(VENV)/.test
@@ -91,21 +108,34 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	$(BIN)/mypy
 
+kernels: $(VENV)/.test
+	$(BIN)/python tools/warm.py
+
 test-library: $(VENV)/.test
-	$(BIN)/pytest -n 2 --dist loadfile tests --ignore=tests/book --ignore=tests/browser
+	$(BIN)/pytest $(IN_TWO) --durations=20 $(LIBRARY)
+
+test-fast: $(VENV)/.test
+	$(BIN)/pytest $(IN_TWO) -m "not slow" $(LIBRARY)
 
 # Committed outputs are there, clean, and what the code prints.
-test-notebooks: $(VENV)/.test _build/.executed-with
+test-notebooks: $(VENV)/.test
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
-	$(BIN)/python -m pytest -p tests.patient_kernels -p tests.learned_numbers \
-		-p tests.page_runs --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg \
-		-n 2 --dist loadfile $(PAGES)
+	$(BIN)/python -m pytest $(NBVAL) $(IN_TWO) --durations=20 $(PAGES)
+
+test-changed: $(VENV)/.test
+	@changed=$$(git status --porcelain --untracked-files=all $(PAGES) | cut -c4-); \
+		echo "Notebooks that have changed: $${changed:-none}"; \
+		test -z "$$changed" || $(BIN)/python -m pytest $(NBVAL) $$changed
 
 test-book: book $(VENV)/.test
-	$(BIN)/pytest tests/book
+	$(BIN)/pytest --durations=20 tests/book
 
-test-browser: book $(VENV)/.test # the built pages, and the notebooks in JupyterLab, in Chromium
-	$(BIN)/pytest -n 3 --dist loadfile tests/browser  # much of it is waiting
+# The built pages, and notebooks in JupyterLab, in Chromium: three at a time, as much is waiting.
+test-browser: book $(VENV)/.test
+	$(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder --durations=20 tests/browser
+
+portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)
+	$(BIN)/python tools/portable.py
 
 format: $(VENV)/.test ## let the formatter set the code and the cells
 	$(BIN)/ruff check --fix .
@@ -131,6 +161,8 @@ bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib beside its peers, and the s
 
 lock: $(VENV)/.test ## compile the ranges of pyproject.toml into the pinned requirements
 	$(LOCK) --upgrade --extra book -o requirements.txt
+	$(LOCK) --extra notebooks --extra deep --constraint requirements.txt \
+		-o binder/requirements.txt
 	$(LOCK) --upgrade --extra classroom --constraint requirements.txt \
 		-o requirements-classroom.txt
 	$(LOCK) --upgrade --extra test --constraint requirements-classroom.txt \

@@ -12,7 +12,7 @@ The companion package of the book. Games are one method, strategies are dictiona
 
 import importlib
 
-from cfrlib import games
+from cfrlib import compiling, games
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import (
     best_response,
@@ -48,6 +48,8 @@ from cfrlib.strategy import PartialStrategy, Strategy
 from cfrlib.tree import compile
 
 __version__ = "0.1.0"
+
+compiling.announce()
 
 __all__ = [
     "CFR",

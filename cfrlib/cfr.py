@@ -14,29 +14,38 @@ from __future__ import annotations
 
 import copy
 import math
-import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files
+from cfrlib import files, schema
 from cfrlib.bands import Bands, banded, best_response, gradient, lift, realize
-from cfrlib.files import Arrays, Header, Kind, PathLike
+from cfrlib.files import Kind, PathLike
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
-from cfrlib.run import Measured, Run, check_weight
+from cfrlib.run import Measured, Run
 from cfrlib.sequence import SequenceForm, behavior, inner, lean, sequence_form
-from cfrlib.solution import UPDATES, Trace, check_run
-from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
+from cfrlib.solution import BEST, HEADER, TRACE, UPDATES, Trace, check_best, check_trace
+from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.tree import Floats
 from cfrlib.whole import whole_number
 
 RUN_FILE = Kind(
-    "cfrlib.CFR 2", "run", "CFR.save",
-    vectors=("regret", "sigma", "total", "best"), tables=("trace",),
-)  # fmt: skip
+    "cfrlib.CFR 2",
+    "run",
+    "CFR.save",
+    {**HEADER, "best": BEST},
+    {
+        "regret": schema.Array(("sequences",)),
+        "sigma": SIGMA,
+        "total": schema.Array(("sequences",), schema.sums),
+        "best": SIGMA,
+        "trace": TRACE,
+    },
+)
 
 
 class Tables(NamedTuple):
@@ -221,18 +230,14 @@ class CFR(Run):
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
 
-    def _advance(self, count: int) -> float:
-        """Run `count` iterations in compiled code and return how long they took."""
-        began, v = time.perf_counter(), self.variant
-        check_weight(v, self.iterations + count)
+    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
+        """Run `count` iterations in compiled code, which nothing interrupts."""
+        v = self.variant
         iterate(
             self._banded.bands, self._tables, self.iterations + 1, count,
             v.alpha, v.beta, v.gamma, v.predictive, self.delay,
             self.update == "alternating", self.update == "best response",
         )  # fmt: skip
-        took = time.perf_counter() - began
-        self.seconds += took
-        return took
 
     @property
     def iterations(self) -> int:
@@ -314,19 +319,16 @@ class CFR(Run):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-
-        def check(header: Header, arrays: Arrays) -> None:
-            check_run(header, arrays)
-            check_probabilities(form, arrays["sigma"])
-            Measured(**header["best"], sigma=arrays["best"])
-
-        header, arrays = files.read(path, RUN_FILE, form, check)
-        self = cls(
-            game,
-            Variant(**header["variant"]),
-            update=header["update"],
-            delay=header["delay"],
-        )
+        with files.reading(path, RUN_FILE, form) as file:
+            header, arrays = file.header, file.arrays()
+            check_probabilities(form, arrays["sigma"], arrays["best"])
+            check_best(header, check_trace(arrays["trace"], header, form, math.inf))
+            self = cls(
+                game,
+                Variant(**header["variant"]),
+                update=header["update"],
+                delay=header["delay"],
+            )
         for field in ("regret", "sigma", "total"):
             getattr(self._tables, field)[:] = self._banded.keep(arrays[field])
         self._tables.plan[:] = self._banded.keep(form.plans(arrays["sigma"]))

@@ -8,12 +8,14 @@ opponent; otherwise it only says that nobody gains by deviating alone.
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cfrlib.game import Action, Game
-from cfrlib.sequence import SequenceForm, behavior, sequence_form
+from cfrlib.sequence import SequenceForm, behavior, gradient, sequence_form
 from cfrlib.sequence import best_response as _best_response_kernel
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
 from cfrlib.tree import Floats
@@ -22,6 +24,9 @@ from cfrlib.tree import Floats
 # the functions that use it import it.
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+SMALLEST = 1e-280  # largest payoff of a game to solve by the linear program, unless all are 0
+ACCURACY = 1e-6  # of the linear program, relative to the average of what changes hands
 
 
 class BestResponse(NamedTuple):
@@ -330,12 +335,18 @@ def solve_lp(game: Game) -> LPSolution:
     GameError
         If the rules of the game are unsound.
     ValueError
-        If the game is not a two-player zero-sum game.
+        If the game is not a two-player zero-sum game, or its payoffs are so small or so large
+        that products with probabilities leave the range of floats.
+    RuntimeError
+        If the solution found is not accurate enough, which can happen where payoffs differ by
+        a factor of a billion or more.
 
     Notes
     -----
-    Source: Koller, Megiddo & von Stengel (1996). Solved by SciPy's HiGHS. The two players'
-    programs are each other's duals; their values are compared before anything is returned.
+    Source: Koller, Megiddo & von Stengel (1996). Solved by SciPy's HiGHS, in a unit in which
+    no payoff is larger than 1. The two players' programs are each other's duals, and NashConv
+    of their solutions is the gap between them. It is computed before anything is returned,
+    and may be at most a millionth of the average amount that changes hands.
 
     Examples
     --------
@@ -349,6 +360,7 @@ def solve_lp(game: Game) -> LPSolution:
             f"the linear program solves two-player zero-sum games; {form.tree!r}. "
             "Use cfrlib.solve, which runs on any game (without this guarantee)"
         )
+    exponent, form = _scaled(form)
     flows = [_flow_matrix(form, i) for i in (0, 1)]
     values, plan = [], np.empty(form.num_sequences)
     for i in (0, 1):
@@ -356,11 +368,51 @@ def solve_lp(game: Game) -> LPSolution:
         first, last = form.treeplexes.player_sequences[i : i + 2]
         plan[first:last] = np.maximum(x, 0.0)
         values.append(value)
-    if abs(values[0] + values[1]) > 1e-6 * (1 + abs(values[0])):
-        raise RuntimeError(f"primal {values[0]} and dual {-values[1]} disagree for {game!r}")
     sigma = np.empty(form.num_sequences)
     behavior(form.treeplexes, plan, sigma)
-    return LPSolution(values[0], Strategy.from_vector(form, sigma))
+    value = _checked(form, values[0], sigma)
+    return LPSolution(math.ldexp(value, exponent), Strategy.from_vector(form, sigma))
+
+
+def _scaled(form: SequenceForm) -> tuple[int, SequenceForm]:
+    """Return an exponent e, and the same game with payoffs in units of 2^e, none above 1."""
+    payoffs, game = form.treeplexes.leaf_payoff, form.tree.game
+    largest = float(np.abs(form.tree.utility).max())
+    if 0 < largest < SMALLEST:
+        raise ValueError(
+            f"the largest payoff of {game!r} is {largest:.2g}, so small that products with "
+            "probabilities are rounded to 0; multiply all payoffs by a constant"
+        )
+    if not np.isfinite(payoffs).all():
+        raise ValueError(
+            f"the largest payoff of {game!r} is {largest:.2g}, so large that sums leave the "
+            "range of floats; divide all payoffs by a constant"
+        )
+    exponent = math.frexp(np.abs(payoffs).max(initial=0.0))[1]
+    scaled = copy.copy(form)  # a power of two: nothing is rounded
+    scaled.treeplexes = form.treeplexes._replace(leaf_payoff=np.ldexp(payoffs, -exponent))
+    return exponent, scaled
+
+
+def _checked(form: SequenceForm, value: float, sigma: Floats) -> float:
+    """Return the value of the game, or raise an error unless `sigma` is an equilibrium."""
+    x = form.plans(sigma)
+    own, gain, _ = evaluate(form, x)
+    sizes = np.abs(form.treeplexes.leaf_payoff)
+    amounts = np.empty(form.num_sequences)
+    gradient(form.treeplexes._replace(leaf_payoff=sizes), 0, x, amounts)
+    mine = slice(0, form.treeplexes.player_sequences[1])
+    average = float(x[mine] @ amounts[mine])  # of what changes hands
+    smallest = float(sizes.min(where=sizes > 0, initial=1.0))
+    if not gain.sum() <= ACCURACY * (average + smallest):
+        utility = np.abs(form.tree.utility)
+        raise RuntimeError(
+            f"the linear program of {form.tree.game!r} could not be solved accurately: "
+            f"its payoffs reach from {utility.min(where=utility > 0, initial=np.inf):.1g} to "
+            f"{utility.max():.1g} in size, too far apart; bring them closer together, or use "
+            "cfrlib.solve, which tells how far it came"
+        )
+    return value if abs(value - own[0]) <= ACCURACY * average else float(own[0])
 
 
 def _flow_matrix(form: SequenceForm, player: int) -> csr_array:

@@ -17,7 +17,6 @@ import numpy as np
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.tree import (
     CHANCE,
-    MAX_HISTORIES,
     TERMINAL,
     Floats,
     Ints,
@@ -25,11 +24,10 @@ from cfrlib.tree import (
     TooLarge,
     Tree,
     compile,
-    estimate,
+    is_huge,
 )
 
 UNKNOWN = -3
-HUGE = 20  # a game is not compiled if it is estimated to be so many times too large
 
 
 # Records, because a walk reads most fields of one history, or one infoset, at a time.
@@ -176,8 +174,19 @@ class Explored(Rules):
         rows : sequence of (player, label, labels of the actions)
         parents : int array
             The sequences by which the players arrive.
+
+        Raises
+        ------
+        ValueError
+            If a label is there twice, or its player cannot arrive by that sequence.
         """
         for (player, label, actions), parent in zip(rows, parents, strict=True):
+            above = int(self.owner[parent]) if 0 <= parent < self.num_sequences else None
+            whose = parent if above == -1 else above
+            if above is not None and above >= 0:
+                whose = int(_plain(self.infosets)["player"][above])
+            if whose != player or label in self.infoset_of_label:
+                raise ValueError(f"no player arrives like that at {label[:80]!r}")
             self.infoset_of_label[label] = len(self.known)
             self.known.append((player, (), -1))
             self._enter_row(player, label, tuple(actions), int(parent))
@@ -334,7 +343,7 @@ def explore(
     TooLarge
         If the game does not compile and `lazy` is False.
     """
-    if lazy or (lazy is None and not hasattr(game, "_tree") and _huge(game)):
+    if lazy or (lazy is None and not hasattr(game, "_tree") and is_huge(game)):
         return Explored(game, proposal)
     try:
         return Explored.of(compile(game), proposal)
@@ -342,14 +351,6 @@ def explore(
         if lazy is False:
             raise
         return Explored(game, proposal)
-
-
-def _huge(game: Game) -> bool:
-    """Whether a rough estimate says that there is no point in trying to compile a game."""
-    try:
-        return estimate(game, seed=0) > HUGE * MAX_HISTORIES
-    except Exception:  # the rules are unsound, as compiling will say in a better way
-        return False
 
 
 def _plain(records: Records) -> Any:

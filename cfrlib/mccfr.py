@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import math
 import os
-import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfrlib import files, remote
+from cfrlib import files, remote, schema
 from cfrlib.batches import (
     AVERAGING,
     LANES,
@@ -42,12 +41,13 @@ from cfrlib.batches import (
     take_up,
 )
 from cfrlib.explored import Explored, explore, grown
-from cfrlib.files import Arrays, Header, Kind, PathLike
+from cfrlib.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
-from cfrlib.run import Measured, Run, check_weight, deferred_interrupt
+from cfrlib.run import Measured, Run
 from cfrlib.sampled import Sampled
 from cfrlib.sampling import (
+    SCHEME,
     SCHEMES,
     Sampling,
     Scheme,
@@ -58,20 +58,57 @@ from cfrlib.sampling import (
     room_to_draw,
 )
 from cfrlib.sequence import sequence_form
-from cfrlib.solution import Trace, check_run
-from cfrlib.strategy import check_probabilities
+from cfrlib.solution import BEST, HEADER, TRACE, Trace, check_best, check_trace
+from cfrlib.strategy import SIGMA, check_rows
 from cfrlib.streams import begin, new_key
 from cfrlib.tree import Floats, check_game
 from cfrlib.whole import whole_number
 
-RUN_FILE = Kind(
-    "cfrlib.MCCFR 1", "run", "MCCFR.save",
-    vectors=("regret", "sigma", "total", "best"), tables=("memory", "baseline", "trace"),
-)  # fmt: skip
+_LOGARITHM = schema.number(most=0, infinite=True)  # of discounts
+_HEADER: schema.Schema = {
+    **HEADER,
+    "update": schema.one_of("alternating", "simultaneous"),
+    "best": BEST,
+    "batch": schema.whole(1),
+    "averaging": schema.one_of(*AVERAGING),
+    "baseline": schema.maybe(schema.number(0, 1)),
+    "sampling": SCHEME,
+    "proposal": schema.maybe(schema.listed(schema.number(0, 1))),
+    "key": schema.whole(0, 2**64 - 1),
+    "ledger": schema.row(
+        schema.whole(),
+        schema.whole(),
+        schema.number(0),
+        schema.number(0),
+        schema.number(0, 1),
+        schema.number(0, 1),
+        *[_LOGARITHM] * 4,
+    ),
+    "turn": schema.maybe(schema.whole()),
+}
+_ARRAYS = {
+    "regret": schema.Array(("sequences",)),
+    "sigma": SIGMA,
+    "total": schema.Array(("sequences",), schema.sums),
+    "memory": schema.Array(
+        (3, "infosets"), lambda m: schema.sums(m[0]) and bool((m[1:] <= 0).all())
+    ),
+    "baseline": schema.Array(("players", "learned")),
+    "trace": TRACE,
+}
+RUN_FILE = Kind("cfrlib.MCCFR 1", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
 PARTIAL_FILE = Kind(
-    "cfrlib.MCCFR explored 1", "run", "MCCFR.save", vectors=(),
-    tables=("regret", "sigma", "total", "memory", "baseline", "trace", "parents"),
-)  # fmt: skip
+    "cfrlib.MCCFR explored 1",
+    "run",
+    "MCCFR.save",
+    {
+        **_HEADER,
+        "infosets": schema.listed(
+            schema.row(schema.whole(), schema.text, schema.listed(schema.text, 1))
+        ),
+    },
+    {**_ARRAYS, "parents": schema.Array(("infosets",), schema.whole_in(0, 2**31 - 1))},
+)
 _OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
 WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
 
@@ -247,29 +284,19 @@ class MCCFR(Sampled, Run):
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def _advance(self, count: int) -> float:
-        """Run `count` iterations; an interrupt is heard between two of them."""
-        check_weight(self.variant, self.iterations + count)
-        began = time.perf_counter()
-        if not count:
-            self._warm_up()
-        with deferred_interrupt() as interrupted:
-            if self._known.whole and not self._shared and self._turn is None:
-                known = Known(*(getattr(self._known, name) for name in Known._fields))
-                iterate(
-                    known, self._tables, self._settings, self._lanes, self.iterations + 1, count
-                )
-            else:
-                for t in range(self.iterations + 1, self.iterations + count + 1):
-                    self._iterate(t)
-                    if interrupted:
-                        break
-        took = time.perf_counter() - began
-        self.seconds += took
-        return took
+    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
+        """Run `count` iterations, at once if nobody else is asked."""
+        if self._known.whole and not self._shared and self._turn is None:
+            known = Known(*(getattr(self._known, name) for name in Known._fields))
+            iterate(
+                known, self._tables, self._settings, self._lanes, self.iterations + 1, count
+            )
+        else:
+            super()._advance(count, interrupted)
 
     def _warm_up(self) -> None:
-        """Have everything compiled that a run will use."""
+        """Have everything compiled that a run will use; nothing comes of it."""
+        super()._warm_up()
         walk, scratch, state, gain, sums, told, count = self._lanes
         known, tables, settings = self._known, self._tables, self._settings
         if not known.whole:
@@ -503,32 +530,52 @@ class MCCFR(Sampled, Run):
         ValueError
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
-        whole = files.format_of(path) != PARTIAL_FILE.format
-        form: Any = sequence_form(game) if whole else Explored(game).snapshot()
-
-        def check(header: Header, arrays: Arrays) -> None:
-            check_run(header, arrays)
-            if whole:
-                check_probabilities(form, arrays["sigma"])
-            if header["sampling"][0] not in SCHEMES:
-                raise ValueError(f"header {header!r}")
-
-        header, arrays = files.read(path, RUN_FILE if whole else PARTIAL_FILE, form, check)
-        name, parameters = header["sampling"]
-        self = cls(
-            game, Variant(**header["variant"]), sampling=SCHEMES[name](**parameters),
-            proposal=_first_chance(game, header["proposal"]), lazy=not whole, threads=threads,
-            **{option: header[option] for option in _OPTIONS},
-        )  # fmt: skip
-        if not whole:
-            self._known.restore(header["infosets"], arrays["parents"].astype(np.int32))
-            self._tables = new_tables(self._known, self.baseline is not None)
-            self._lanes = self._new_lanes(1)
-        self._unpack(header, arrays)
+        if threads is not None:
+            whole_number("threads", threads, 1)
+        kind = files.kind_of(path, RUN_FILE, PARTIAL_FILE)
+        form: Any = sequence_form(game) if kind is RUN_FILE else Explored(game).snapshot()
+        with files.reading(path, kind, form) as file:
+            header = file.header
+            name, parameters = header["sampling"]
+            self = cls(
+                game, Variant(**header["variant"]), sampling=SCHEMES[name](**parameters),
+                proposal=_first_chance(game, header["proposal"]), lazy=kind is PARTIAL_FILE,
+                threads=threads, **{option: header[option] for option in _OPTIONS},
+            )  # fmt: skip
+            self._unpack(file)
         return self
 
-    def _unpack(self, header: Header, arrays: Arrays) -> None:
-        """Take up what a file holds; the options are those of the run already."""
+    @property
+    def _more_sizes(self) -> dict[str, int]:
+        """Sizes of arrays that a file of another kind of run holds besides."""
+        return {}
+
+    def _unpack(self, file: Saved) -> Arrays:
+        """Take up what a file holds, and return it; the options are those of the run already.
+
+        Raises an error, most often a ValueError, if no run could have written it.
+        """
+        header, known = file.header, self._known
+        met = [] if known.whole else header["infosets"]
+        found = known.num_sequences + sum(len(actions) for _, _, actions in met)
+        arrays = file.arrays(
+            sequences=found, infosets=known.num_infosets + len(met),
+            learned=0 if self.baseline is None else found, **self._more_sizes,
+        )  # fmt: skip
+        if not known.whole:
+            known.restore(met, arrays["parents"].astype(np.int32))
+            self._tables = new_tables(known, self.baseline is not None)
+            self._lanes = self._new_lanes(1)
+        infosets = known.infosets[: known.num_infosets]
+        for name in ("sigma", "best") if known.whole else ("sigma",):
+            check_rows(infosets.start, infosets.stop, arrays[name])
+        done, nodes, _, weights, *_ = header["ledger"]
+        demand(
+            float(arrays["memory"][0].max(initial=0.0)) <= max(1.0, 1.001 * weights), "memory"
+        )
+        demand(done == header["iterations"], "ledger")
+        demand((header["turn"] or 0) <= self.game.num_players, "turn")
+        check_best(header, check_trace(arrays["trace"], header, self._form, nodes))
         self._settings = self._read_settings(np.uint64(header["key"]))
         table, memory, ledger, baseline = self._tables
         for field in ("regret", "sigma", "total"):
@@ -541,6 +588,7 @@ class MCCFR(Sampled, Run):
         self._turn = header["turn"]
         best = arrays["best"] if self._known.whole else self._current()
         self._best = Measured(**header["best"], sigma=best)
+        return arrays
 
 
 def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:

@@ -16,16 +16,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-import matplotlib as mpl
+try:
+    import matplotlib as mpl
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"cfrlib.plot needs {error.name}, which is not installed; run: "
+        'pip install "cfrlib[plot]"',
+        name=error.name,
+    ) from None
 import numpy as np
 import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
 from cfrlib.game import Action, Game, action_label
+from cfrlib.sheet import Names, Sheet, Trail, Words
 from cfrlib.solution import Trace
 from cfrlib.strategy import Strategy
 from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree, compile
@@ -177,7 +186,9 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     svg = svg.replace(strokes[0], "")
     strokes_here = strokes[1].replace(": ", ":")
     svg = re.sub(r'<g id="\w+">', "<g>", svg)  # groups are never referred to
-    svg = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(\.\d\d)\d+", r"\1", tag[0]), svg)
+    pieces = re.split(r"(?<=>)([^<>]*[^<>\s][^<>]*)(?=<)", svg)  # tags, words, tags, ...
+    pieces[::2] = [re.sub(r"(?<=\.\d\d)\d+", "", tags) for tags in pieces[::2]]
+    svg = "".join(pieces)
     key = key or hashlib.sha256(svg.encode()).hexdigest()[:8]
     svg = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{key}-", svg)
     svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
@@ -206,14 +217,13 @@ def _theme_color(found: re.Match[str]) -> str:
 def _new(
     width: float, height: float, margins: tuple[float, float, float, float]
 ) -> tuple[Figure, Axes]:
-    """Return an empty figure in the book's style; sizes and margins (W, E, S, N) in inches."""
+    """Return an empty figure; sizes and margins (W, E, S, N) in inches."""
     west, east, south, north = margins
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(width, height))
-        axes = figure.add_axes((
-            west / width, south / height,
-            1 - (west + east) / width, 1 - (south + north) / height,
-        ))  # fmt: skip
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes((
+        west / width, south / height,
+        1 - (west + east) / width, 1 - (south + north) / height,
+    ), axes_class=Sheet)  # fmt: skip
     return figure, axes
 
 
@@ -254,8 +264,8 @@ def lines(
     >>> lines({"1/√T": (T, T**-0.5)}, xlabel="T", ylabel="bound", xscale="log", yscale="log")
     <Figure size 500x300 with 1 Axes>
     """
-    figure, axes = _new(*size, margins=(0.72, 0.2, 0.5, 0.3))
     with mpl.rc_context(STYLE):
+        figure, axes = _new(*size, margins=(0.72, 0.2, 0.5, 0.3))
         for name, (x, y) in curves.items():
             (line,) = axes.plot(np.asarray(x), np.asarray(y), label=name)
             if mark is not None:
@@ -269,10 +279,10 @@ def lines(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle="-")
         for name, level in (levels or {}).items():
             axes.axhline(level, color=COLORS["muted"], linewidth=1, linestyle=(0, (4, 3)))
-            axes.annotate(
-                name, (0.01, level), xycoords=("axes fraction", "data"), va="bottom",
+            axes.add_artist(Words(
+                [name], [(0.01, level)], axes.get_yaxis_transform(), va="bottom",
                 color=COLORS["muted"], fontsize=9,
-            )  # fmt: skip
+            ))  # fmt: skip
         axes.set(xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
         _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
         _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
@@ -314,11 +324,8 @@ def ten_to(exponent: int) -> str:
 
 def _name(axes: Axes, side: Literal["left", "right"]) -> None:
     """Name what is drawn, in a row above the axes, where it covers nothing."""
-    axes.legend(
-        loc="lower right" if side == "right" else "lower left",
-        bbox_to_anchor=(float(side == "right"), 1.0), ncols=4,
-        borderaxespad=0, handlelength=2, handletextpad=0.4, columnspacing=0.9,
-    )  # fmt: skip
+    end = float(side == "right")
+    axes.add_artist(Names(axes, (end, 0), (end, 1), columns=4, gap=4, margin=0))
 
 
 def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:
@@ -330,19 +337,18 @@ def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -
     getattr(axes, f"{which}axis").set_visible(False)
     frame = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
     places = [(t, 0.0) if across else (0.0, t) for t in ticks]
-    axes.plot(
-        *np.transpose(places), linestyle="none", marker=TICKDOWN if across else TICKLEFT,
-        color=INK, transform=frame, clip_on=False, scalex=False, scaley=False,
-    )  # fmt: skip
-    write: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
-    write |= {"ha": "center", "va": "top"} if across else {"ha": "right", "va": "center"}
-    for place, words in zip(places, ticks.values(), strict=True):
-        axes.annotate(words, place, (0, -7) if across else (-7, 0), xycoords=frame, **write)
+    marker: Any = TICKDOWN if across else TICKLEFT
+    axes.add_artist(Line2D(
+        *np.transpose(places), linestyle="none", marker=marker, color=INK,
+        transform=frame, clip_on=False,
+    ))  # fmt: skip
+    looks = {"ha": "center", "va": "top"} if across else {"ha": "right", "va": "center"}
+    shift = (0, -7) if across else (-7, 0)
+    axes.add_artist(Words(ticks.values(), places, frame, shift, **looks))
     if across:
-        axes.annotate(label, (0.5, 0), (0, -23), xycoords="axes fraction", **write)
+        axes.add_artist(Words([label], [(0.5, 0)], axes.transAxes, (0, -23), **looks))
     elif label:
-        axes.annotate(label, (0, 1), (-25, 8), xycoords="axes fraction",
-                      textcoords="offset points")  # fmt: skip
+        axes.add_artist(Words([label], [(0, 1)], axes.transAxes, (-25, 8)))
 
 
 def convergence(
@@ -425,9 +431,9 @@ def strategy_bars(
     names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
     height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.8
     west = 0.25 + 0.075 * max(map(len, names))
-    figure, axes = _new(width, height, margins=(west, 0.2, 0.5, 0.3))
     thick = 0.8 / len(strategies)
     with mpl.rc_context(STYLE):
+        figure, axes = _new(width, height, margins=(west, 0.2, 0.5, 0.3))
         for n, (name, strategy) in enumerate(strategies.items()):
             y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * thick
             p = [strategy[infoset][action] for infoset, action in action_of.items()]
@@ -443,7 +449,6 @@ def strategy_bars(
     return figure
 
 
-PIECE = 50  # points
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
 
@@ -498,8 +503,8 @@ def simplex(
     >>> simplex({"now": path.current[0], "mean": path.average[0]}, names)
     <Figure size 420x350 with 1 Axes>
     """
-    figure, axes = _new(4.2, 3.5, margins=(0.5, 0.5, 0.3, 0.3))
     with mpl.rc_context(STYLE):
+        figure, axes = _new(4.2, 3.5, margins=(0.5, 0.5, 0.3, 0.3))
         axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1)
         for n, (name, path) in enumerate(paths.items()):
             xy = to_simplex(path)
@@ -509,9 +514,7 @@ def simplex(
                 "linestyle": "-",
                 "linewidth": 0.8 if n == 0 else 2.4,
             }
-            # in pieces: when the path grows, the pieces before the last one stay as they are
-            for start in range(0, len(xy), PIECE):
-                axes.plot(*xy[start : start + PIECE + 1].T, **style)
+            axes.add_line(Trail(*xy.T, **style))
             end: dict[str, Any] = {"marker": "os^"[n % 3], "markersize": 7}
             axes.plot(*xy[-1], **end, **style, label=name)
         for name, point in (points or {}).items():
@@ -523,11 +526,11 @@ def simplex(
             (("right", "top"), ("left", "top"), ("center", "bottom")),
             strict=True,
         ):
-            axes.annotate(name, corner, ha=ha, va=va, xytext=(0, 4 if va == "bottom" else -4),
-                          textcoords="offset points")  # fmt: skip
+            shift = (0, 4 if va == "bottom" else -4)
+            axes.add_artist(Words([name], [corner], axes.transData, shift, ha=ha, va=va))
         axes.set_aspect("equal")
         axes.axis("off")
-        axes.legend(loc="upper left", bbox_to_anchor=(0.72, 0.98))
+        axes.add_artist(Names(axes, (0, 1), (0.72, 0.98), columns=1, gap=8, margin=5))
     return figure
 
 
@@ -584,8 +587,8 @@ def tree(
     ends = sum(compiled.player[k] == TERMINAL for k in place)
     depth = max(x for x, _ in place.values())
     width, height = size or (1.25 * depth + 0.9, max(1.6, 0.42 * ends))
-    figure, axes = _new(width, height, margins=(0.2, 0.4, 0.15, 0.15))
     with mpl.rc_context(STYLE):
+        figure, axes = _new(width, height, margins=(0.2, 0.4, 0.15, 0.15))
         for n, group in enumerate(highlight):
             _join(axes, [place[k] for k in _members(compiled, group) if k in place], n)
         _branches(axes, compiled, place, start)

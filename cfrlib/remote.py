@@ -7,8 +7,11 @@ where they belong, so the numbers are those of one process.
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from multiprocessing import parent_process
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -161,8 +164,19 @@ def spread(jobs: int, call: Callable[[T], A], tasks: Sequence[T]) -> list[A]:
     """
     joblib = _joblib()
     parallel = joblib.Parallel(n_jobs=workers(jobs, len(tasks)))
-    answers: list[A] = parallel(joblib.delayed(call)(task) for task in tasks)
+    answers: list[A] = parallel(joblib.delayed(_undisturbed)(call, task) for task in tasks)
     return answers
+
+
+def _undisturbed(call: Callable[[T], A], task: T) -> A:
+    """Call in a worker, which leaves Ctrl-C to the process that waits for it.
+
+    A terminal interrupts the whole group. A worker that heard of it would break off, at once or
+    while it waits for the next task, and joblib would take that for a crash.
+    """
+    if parent_process() and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return call(task)
 
 
 def _joblib() -> Any:

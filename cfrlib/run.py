@@ -13,7 +13,7 @@ import time
 import types
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, NoReturn, Self
 
@@ -24,7 +24,7 @@ from cfrlib.equilibrium import evaluate
 from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.sequence import SequenceForm
-from cfrlib.solution import Solution, Trace
+from cfrlib.solution import Solution, Trace, next_checkpoint
 from cfrlib.strategy import PartialStrategy, Strategy
 from cfrlib.tree import Floats
 from cfrlib.whole import whole_number
@@ -103,7 +103,7 @@ class Measured(NamedTuple):
 
 
 class Run(ABC):
-    """A solver at work. `CFR` and `MCCFR` say what an iteration is."""
+    """A solver at work. `CFR`, `MCCFR` and others say what an iteration is."""
 
     game: Game
     variant: Variant
@@ -159,20 +159,19 @@ class Run(ABC):
             )
         first = self.iterations
         if not first:  # compile before the clock and the bar start
-            self._advance(0)
+            self._warm_up()
             self._measure(self._average())
-            self.seconds = 0.0
+        self._checkpoint()  # an interrupt may have come before it
         bar = Bar(goal, progress)
         end, reached = first + (goal.iterations or sys.maxsize - first), False
         look = end if until is None else first + 1
         try:
             while self.iterations < end and not (reached or bar.late):
-                checkpoint = _next_checkpoint(self.iterations)
+                checkpoint = next_checkpoint(self.iterations)
                 step = min(self._chunk, min(end, checkpoint, look) - self.iterations)
-                if self._advance(step) < 0.05 and step == self._chunk:
+                if self._work(step) < 0.05 and step == self._chunk:
                     self._chunk *= 2
-                if self.iterations == checkpoint:
-                    self._checkpoint()
+                self._checkpoint()
                 if until is not None and self.iterations in (look, end):
                     look = self.iterations + self.iterations // 20 + 1
                     reached = self._measure(self._average()).exploitability <= until
@@ -198,9 +197,35 @@ class Run(ABC):
     def nodes(self) -> int:
         """Histories visited so far."""
 
-    @abstractmethod
-    def _advance(self, count: int) -> float:
-        """Run `count` iterations and return how long they took."""
+    def _work(self, count: int) -> float:
+        """Run `count` iterations and return how long they took.
+
+        An interrupt is heard between two of them, at a place that suits the solver.
+        """
+        check_weight(self.variant, self.iterations + count)
+        began = time.perf_counter()
+        try:
+            with deferred_interrupt() as interrupted:
+                self._advance(count, interrupted)
+        finally:
+            took = time.perf_counter() - began
+            self.seconds += took
+        return took
+
+    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
+        """Run `count` iterations, or fewer if `interrupted` is not empty any more."""
+        for t in range(self.iterations + 1, self.iterations + count + 1):
+            self._iterate(t)
+            if interrupted:
+                break
+
+    def _iterate(self, t: int) -> None:
+        """Run iteration t. A solver has this method or an `_advance` of its own."""
+        raise NotImplementedError
+
+    def _warm_up(self) -> None:
+        """Have everything compiled that a run will use; nothing comes of it."""
+        self._advance(0)
 
     @abstractmethod
     def _average(self) -> Floats:
@@ -260,11 +285,15 @@ class Run(ABC):
         return Measured(float(gain.sum()) / self._form.num_players, float(own[0]), sigma)
 
     def _checkpoint(self) -> None:
-        """Add the present to the trace; remember the least exploitable strategy."""
+        """At a checkpoint, add the present to the trace, and remember the best strategy."""
+        t = self.iterations
+        if not t or next_checkpoint(t - 1) != t or (self._rows and self._rows[-1][0] == t):
+            return
         average = self._measure(self._average())
         current = self._measure(self._current())
-        self._rows.append(self._row(average, current))
-        self._best = min(self._best, average, current, key=lambda seen: seen.exploitability)
+        best = min(self._best, average, current, key=lambda seen: seen.exploitability)
+        rows = [*self._rows, self._row(average, current)]
+        self._rows, self._best = rows, best  # no call in between: so no interrupt either
 
     def _row(self, average: Measured, current: Measured) -> list[float]:
         """Return the present as one row of the trace."""
@@ -289,10 +318,12 @@ def check_weight(variant: Variant, t: int) -> None:
 def deferred_interrupt() -> Iterator[list[int]]:
     """Hear Ctrl-C when the block is over; the list is not empty once it was pressed.
 
-    Pressed again, it takes effect at once.
+    Pressed again, it takes effect at once. What else goes wrong after it was pressed is taken
+    for its consequence: a terminal interrupts the processes that the block waits for as well.
     """
     heard: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
         yield heard
         return
 
@@ -303,15 +334,11 @@ def deferred_interrupt() -> Iterator[list[int]]:
     before = signal.signal(signal.SIGINT, hear)
     try:
         yield heard
+    except Exception as error:
+        if heard:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.signal(signal.SIGINT, before)
     if heard:
         raise KeyboardInterrupt
-
-
-def _next_checkpoint(t: int) -> int:
-    """Return the first checkpoint after t: 1, 2, 3, 4, 6, 7, 10, 13, … = round(10^(k/8))."""
-    k = int(8 * np.log10(max(t, 1)))
-    while round(10 ** (k / 8)) <= t:
-        k += 1
-    return round(10 ** (k / 8))

@@ -25,6 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib import schema
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.game import Game
 from cfrlib.sequence import inner
@@ -138,6 +139,13 @@ Sampling = External | ChanceSampling | Robust | Outcome
 SCHEMES: dict[str, Any] = {
     scheme.__name__: scheme for scheme in (External, ChanceSampling, Outcome, Robust)
 }  # as files name them
+_EPSILON = schema.number(0, 1)
+_K = schema.any_of(schema.number(1, schema.EXACT), schema.exactly(math.inf))
+SCHEME = schema.any_of(
+    schema.row(schema.one_of("External", "ChanceSampling"), schema.record()),
+    schema.row(schema.one_of("Outcome"), schema.record(epsilon=_EPSILON)),
+    schema.row(schema.one_of("Robust"), schema.record(k=_K, epsilon=_EPSILON)),
+)
 SAMPLINGS: dict[str, Sampling] = {
     "chance": ChanceSampling(), "external": External(), "outcome": Outcome(),
 }  # fmt: skip

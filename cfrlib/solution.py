@@ -8,26 +8,48 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from cfrlib import files
-from cfrlib.files import Arrays, Header, Kind, PathLike
+from cfrlib import files, schema
+from cfrlib.files import Header, Kind, PathLike, demand
 from cfrlib.game import Game
 from cfrlib.regret import Variant
-from cfrlib.sequence import sequence_form
-from cfrlib.strategy import PartialStrategy, Strategy, check_probabilities
+from cfrlib.sequence import SequenceForm, sequence_form
+from cfrlib.strategy import SIGMA, PartialStrategy, Strategy, check_probabilities
 from cfrlib.tree import Floats
 
 UPDATES = ("alternating", "simultaneous", "best response")
 DEEP, DOUBLE = "Deep CFR", "Double Neural CFR"
 NETWORKS = (DEEP, DOUBLE)  # how `sampling` begins where networks stand for tables
+STRATEGIES = ("strategy", "current", "best")
+TRACE = schema.Array((None, 6), lambda rows: True)  # `check_run` looks at it
+# what the headers of a run and of a solution have in common
+HEADER: schema.Schema = {
+    "variant": schema.record(
+        name=schema.text,
+        alpha=schema.number(infinite=True),
+        beta=schema.number(infinite=True),
+        gamma=schema.number(0),
+        predictive=schema.flag,
+    ),
+    "update": schema.one_of(*UPDATES),
+    "delay": schema.whole(),
+    "iterations": schema.whole(),
+    "seconds": schema.number(0),
+}
+BEST = schema.record(exploitability=schema.number(infinite=True), value=schema.number())
+_SCALARS: schema.Schema = {
+    "value": schema.number(),
+    "exploitability": schema.number(),
+    "nash_conv": schema.number(),
+    "current_exploitability": schema.number(),
+    "best_exploitability": schema.number(),
+    "nodes": schema.whole(),
+    "sampling": schema.text,
+}
 SOLUTION_FILE = Kind(
-    "cfrlib.Solution 2", "solution", "Solution.save",
-    vectors=("strategy", "current", "best"), tables=("trace",),
-)  # fmt: skip
-# what a file of a solution says in its header, beside the variant
-_SCALARS = (
-    "value", "exploitability", "nash_conv", "current_exploitability", "best_exploitability",
-    "iterations", "nodes", "seconds", "update", "delay", "sampling",
+    "cfrlib.Solution 2", "solution", "Solution.save", {**HEADER, **_SCALARS},
+    {**dict.fromkeys(STRATEGIES, SIGMA), "trace": TRACE},
 )  # fmt: skip
 
 
@@ -226,11 +248,9 @@ class Solution(NamedTuple):
                 f"{self.game!r} was explored, not compiled, so its infosets are not all known; "
                 "save the run instead: MCCFR.save"
             )
-        header = {name: getattr(self, name) for name in _SCALARS}
+        header = {name: getattr(self, name) for name in SOLUTION_FILE.header}
         header["variant"] = asdict(self.variant)
-        arrays = {
-            name: getattr(self, name).values_by_sequence for name in SOLUTION_FILE.vectors
-        }
+        arrays = {name: getattr(self, name).values_by_sequence for name in STRATEGIES}
         arrays["trace"] = self.trace.rows
         files.write(path, SOLUTION_FILE, sequence_form(self.game), header, arrays)
 
@@ -244,34 +264,76 @@ class Solution(NamedTuple):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-
-        def check(header: Header, arrays: Arrays) -> None:
-            check_run(header, arrays)
-            for name in SOLUTION_FILE.vectors:
-                check_probabilities(form, arrays[name])
-            if not all(isinstance(header[name], (int, float, str)) for name in _SCALARS):
-                raise ValueError(f"header {header!r}")
-
-        header, arrays = files.read(path, SOLUTION_FILE, form, check)
-        found = {name: header[name] for name in _SCALARS}
-        for name in SOLUTION_FILE.vectors:
-            found[name] = Strategy.from_vector(form, arrays[name])
-        return cls(
-            game=game,
-            variant=Variant(**header["variant"]),
-            trace=Trace(arrays["trace"]),
-            **found,
-        )
+        with files.reading(path, SOLUTION_FILE, form) as file:
+            arrays, found = file.arrays(), dict(file.header)
+            check_probabilities(form, *(arrays[name] for name in STRATEGIES))
+            trace = check_trace(arrays["trace"], found, form, found["nodes"], ended=True)
+            least = min(found["exploitability"], found["current_exploitability"])
+            least = float(trace[:, [3, 5]].min(initial=least))
+            demand(found["best_exploitability"] == least, "best_exploitability")
+            found = {name: found[name] for name in SOLUTION_FILE.header}
+            found["variant"] = Variant(**found["variant"])
+            for name in STRATEGIES:
+                found[name] = Strategy.from_vector(form, arrays[name])
+        return cls(game=game, trace=Trace(trace), **found)
 
 
-def check_run(header: Header, arrays: Arrays) -> None:
-    """Raise an error if what a run and a solution have in common breaks a rule."""
-    Variant(**header["variant"])
-    counts = isinstance(header["iterations"], int) and isinstance(header["delay"], int)
-    if not (counts and isinstance(header["seconds"], float) and header["update"] in UPDATES):
-        raise ValueError(f"header {header!r}")
-    if arrays["trace"].shape[1:] != (len(Trace.COLUMNS),):
-        raise ValueError("a trace of other columns")
+def next_checkpoint(t: int) -> int:
+    """Return the first checkpoint after t: 1, 2, 3, 4, 6, 7, 10, 13, … = round(10^(k/8))."""
+    k = int(8 * np.log10(max(t, 1)))
+    while round(10 ** (k / 8)) <= t:
+        k += 1
+    return round(10 ** (k / 8))
+
+
+def check_trace(
+    rows: Floats, header: Header, form: SequenceForm | None, nodes: float, *,
+    ended: bool = False,
+) -> Floats:  # fmt: skip
+    """Return the rows of a trace; raise a ValueError unless a run could have written them.
+
+    Parameters
+    ----------
+    rows : float array, shape (checkpoints, 6)
+    header : dict
+        Of a run or a solution.
+    form : SequenceForm, optional
+        None: exploitability is not known.
+    nodes : float
+        How many were visited in the end.
+    ended : bool
+        Whether the last row is the present, checkpoint or not.
+    """
+    t, visited, seconds, *measured = rows.T
+    due, checkpoint = set(), next_checkpoint(0)
+    while checkpoint <= header["iterations"]:
+        due.add(checkpoint)
+        checkpoint = next_checkpoint(checkpoint)
+    if ended:
+        due.add(header["iterations"])
+    demand(due.issuperset(t.tolist()) and bool((np.diff(t) > 0).all()), "trace of iterations")
+    for column, limit in ((visited, nodes), (seconds, header["seconds"])):
+        steps = np.diff(column, prepend=0.0, append=limit)
+        demand(bool((steps >= 0).all()), "trace of work done")
+    if form is None:
+        demand(bool(np.isnan(measured).all()), "trace of exploitability")
+    else:
+        check_exploitability(form, measured[0], measured[2])
+        demand(bool(np.isfinite(measured[1]).all()), "trace of value")
+    return rows
+
+
+def check_exploitability(form: SequenceForm, *numbers: npt.ArrayLike) -> None:
+    """Raise a ValueError unless these numbers are at least 0, but for rounding, and finite."""
+    slack = schema.ROUNDING * float(np.abs(form.tree.utility).max(initial=0.0))
+    for each in map(np.asarray, numbers):
+        demand(bool(((each >= -slack) & (each < math.inf)).all()), "exploitability")
+
+
+def check_best(header: Header, trace: Floats) -> None:
+    """Raise a ValueError unless the best strategy so far is the best of the trace."""
+    least = float(np.fmin.reduce(trace[:, [3, 5]], axis=None, initial=math.inf))
+    demand(header["best"]["exploitability"] == least, "best")
 
 
 def _updates(update: str, delay: int) -> str:

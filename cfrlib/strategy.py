@@ -13,13 +13,15 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from cfrlib import files
-from cfrlib.files import Arrays, Header, Kind, PathLike
+from cfrlib.files import Kind, PathLike
 from cfrlib.game import Action, Game, action_label
+from cfrlib.schema import Array
 from cfrlib.sequence import SequenceForm, sequence_form
 from cfrlib.tree import Floats
 
 ROWS_SHOWN = 24
-STRATEGY_FILE = Kind("cfrlib.Strategy 1", "strategy", "Strategy.save", ("strategy",))
+SIGMA = Array(("sequences",))  # what `check_probabilities` looks at besides
+STRATEGY_FILE = Kind("cfrlib.Strategy 1", "strategy", "Strategy.save", {}, {"strategy": SIGMA})
 
 
 class Labels(Protocol):
@@ -289,11 +291,10 @@ class Strategy(InfosetTable):
         """
         form = sequence_form(game)
 
-        def check(header: Header, arrays: Arrays) -> None:
-            check_probabilities(form, arrays["strategy"])
-
-        _, arrays = files.read(path, STRATEGY_FILE, form, check)
-        return cls.from_vector(form, arrays["strategy"])
+        with files.reading(path, STRATEGY_FILE, form) as file:
+            sigma = file.arrays()["strategy"]
+            check_probabilities(form, sigma)
+        return cls.from_vector(form, sigma)
 
 
 class PartialStrategy(InfosetTable):
@@ -316,11 +317,18 @@ class Regrets(InfosetTable):
     """Cumulative counterfactual regrets. Not a strategy: see chapter 1."""
 
 
-def check_probabilities(form: SequenceForm, sigma: Floats) -> None:
-    """Raise a ValueError unless `sigma`, which was read from a file, is a strategy."""
+def check_probabilities(form: SequenceForm, *sigmas: Floats) -> None:
+    """Raise a ValueError unless these, which were read from a file, are strategies."""
+    for sigma in sigmas:
+        check_rows(form.treeplexes.infoset_start, form.treeplexes.infoset_stop, sigma)
+
+
+def check_rows(start: Any, stop: Any, sigma: Floats) -> None:
+    """Raise a ValueError unless sigma[start[I]:stop[I]] are probabilities for every I."""
     before = np.concatenate(([0.0], np.cumsum(sigma)))
-    sums = before[form.treeplexes.infoset_stop] - before[form.treeplexes.infoset_start]
-    if not ((sigma >= 0).all() and (np.abs(sums - 1) <= 1e-9).all()):
+    sums = before[stop] - before[start]
+    possible = ((sigma >= 0) & (sigma <= 1 + 1e-9)).all()
+    if not (possible and (np.abs(sums - 1) <= 1e-9).all()):
         raise ValueError("not probabilities")
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
+from itertools import islice
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -33,7 +34,9 @@ TERMINAL = -2
 
 MAX_HISTORIES = 2_000_000  # that `compile` enters unless told otherwise
 ESTIMATES, WIDTH = 10, 100  # a game too large is sampled so often, so wide at every history
-PATIENCE = 2.0  # seconds to spend on that, unless the first time takes longer
+PATIENCE, MOST_LOOKS = 3.0, 50_000  # seconds of this thread, and histories, to spend on that
+HUGE = 5  # a game is not walked to its limit if all estimates say so many times the limit
+EARLY, LOOKS = 200_000, 4_000  # histories after which to ask that, and to look at per estimate
 BYTES_PER_HISTORY = 300  # while compiling and solving, measured on liar's dice and Kuhn poker
 
 Ints = npt.NDArray[np.int32]
@@ -129,8 +132,11 @@ class Tree:
 
     @property
     def zero_sum(self) -> bool:
-        """Whether the payoffs of all players add up to zero at every end."""
-        return bool(np.all(np.abs(self.utility.sum(axis=1)) <= 1e-9))
+        """Whether the payoffs of all players add up to zero at every end, but for rounding."""
+        size = np.abs(self.utility).max(axis=1)
+        scale = size.max() or 1.0
+        missing = np.abs((self.utility / scale).sum(axis=1))
+        return bool(np.all(missing <= 1e-9 * (size / scale) + 1e-14))
 
     def history(self, k: int) -> tuple[Action, ...]:
         """Return history number `k` as a tuple of actions."""
@@ -379,29 +385,47 @@ class _Walk(Rules):
 
     def walk(self) -> None:
         """Visit every history, level by level."""
-        level: list[History] = [self.game.root()]
-        node, step = self.game.node, self.game.step
-        plain_tuples = type(self.game).step is Game.step
+        node = self.game.node
+        level: Iterator[History] = iter([self.game.root()])
+        limit = min(EARLY, self.max_histories)
         k = 0
-        while level:
-            deeper: list[History] = []
+        while True:
+            parents: list[tuple[History, tuple[Action, ...]]] = []
             for h in level:
                 actions = self.visit(k, node(h))
-                if plain_tuples:
-                    deeper.extend([(*h, a) for a in actions])
-                else:
-                    deeper.extend([step(h, a) for a in actions])
                 k += 1
-                if k + len(deeper) > self.max_histories:
-                    self.too_large()
+                if actions:
+                    parents.append((h, actions))
+                    while len(self.parent) > limit:
+                        if limit == self.max_histories or is_huge(
+                            self.game, self.max_histories, self.max_depth
+                        ):
+                            self.too_large()
+                        limit = self.max_histories
             self.level_start.append(k)
-            if len(self.level_start) > self.max_depth + 1 and deeper:
+            if not parents:
+                return
+            if len(self.level_start) > self.max_depth + 1:
                 self.fail(
                     k,
                     f"the game is deeper than max_depth={self.max_depth} actions; if it "
                     "surely ends, raise the limit: cfrlib.compile(game, max_depth=...)",
                 )
-            level = deeper
+            level = self.children(parents)
+
+    def children(self, parents: list[tuple[History, tuple[Action, ...]]]) -> Iterator[History]:
+        """Take the next step from each of these histories, and forget it."""
+        step = self.game.step
+        plain_tuples = type(self.game).step is Game.step
+        parents.reverse()
+        while parents:
+            h, actions = parents.pop()
+            if plain_tuples:
+                for a in actions:
+                    yield (*h, a)
+            else:
+                for a in actions:
+                    yield step(h, a)
 
     def visit(self, k: int, node: Node) -> tuple[Action, ...]:
         """Record history `k` and return the actions that lead on."""
@@ -529,11 +553,18 @@ class _Walk(Rules):
 
     def too_large(self) -> NoReturn:
         """Say how large the game is, and what can be done."""
-        began = time.perf_counter()
+        began = time.thread_time()
         sizes: list[float] = []
+        size, looks = 0.0, 0
         try:
-            while len(sizes) < ESTIMATES and time.perf_counter() - began < PATIENCE:
-                sizes.append(estimate(self.game, len(sizes), self.max_depth))
+            while len(sizes) < ESTIMATES and looks < MOST_LOOKS:
+                for counted in estimate(self.game, len(sizes), self.max_depth):
+                    size, looks = counted, looks + 1
+                    if looks >= MOST_LOOKS or time.thread_time() - began > PATIENCE:
+                        looks = MOST_LOOKS
+                        break
+                else:
+                    sizes.append(size)
         except Exception:  # the rules break where compile has not been
             self.fail(
                 0,
@@ -541,7 +572,8 @@ class _Walk(Rules):
                 "fails on one beyond them; mend it, then make the game smaller, or raise the "
                 "limit",
             )
-        size = sum(sizes) / len(sizes)
+        told = "about" if sizes else "more than"
+        size = max(sum(sizes) / len(sizes) if sizes else size, self.max_histories)
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
         if gigabytes > 1_000:
             cure = "Far too many for a solver of the whole tree: make"
@@ -554,34 +586,52 @@ class _Walk(Rules):
             )
         raise TooLarge(
             f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
-            f"about {size:.1e} by sampling. {cure} the game smaller, or use a solver that "
+            f"{told} {size:.1e} by sampling. {cure} the game smaller, or use a solver that "
             "samples histories and needs no tree: cfrlib.MCCFR"
         )
 
 
-def estimate(game: Game, seed: int, max_depth: int = 1_000) -> float:
+def is_huge(game: Game, max_histories: int = MAX_HISTORIES, max_depth: int = 1_000) -> bool:
+    """Whether a game is so large that there is no point in trying to compile it.
+
+    Every estimate must say so. Each is right on average, so at most one in HUGE can be HUGE
+    times too high, whatever the game; a game that would compile is not lost by bad luck.
+    """
+    size = HUGE * max_histories
+    try:
+        return all(
+            any(total > size for total in islice(estimate(game, seed, max_depth), LOOKS))
+            for seed in range(ESTIMATES)
+        )
+    except Exception:  # the rules are unsound, as compiling will say in a better way
+        return False
+
+
+def estimate(game: Game, seed: int, max_depth: int = 1_000) -> Iterator[float]:
     """Estimate the number of histories by heuristic sampling (Chen, 1992).
 
     Of all histories of one depth with as many actions only one is followed, chosen at
-    random, and counts for all of them.
+    random, and counts for all of them. Yields the histories counted so far after each one
+    looked at; the last number is the estimate.
     """
-    rng, total = random.Random(seed), 0.0
-    level: dict[int, tuple[float, History]] = {0: (1.0, game.root())}
-    for _ in range(max_depth + 1):
-        deeper: dict[int, tuple[float, History]] = {}
-        for weight, h in level.values():
-            total += weight
-            node = game.node(h)
+    rng, total = random.Random(seed), 1.0
+    root = game.root()
+    level: dict[int, tuple[float, History, Node]] = {0: (1.0, root, game.node(root))}
+    yield total
+    for _ in range(max_depth):
+        deeper: dict[int, tuple[float, History, Node]] = {}
+        for weight, h, node in level.values():
             actions = () if isinstance(node, Terminal) else tuple(node.actions)
             tried = rng.sample(actions, min(len(actions), WIDTH))
             weight *= len(actions) / max(len(tried), 1)
             for a in tried:
                 child = game.step(h, a)
                 after = game.node(child)
+                total += weight
+                yield total
                 kind = 0 if isinstance(after, Terminal) else len(after.actions)
-                before, kept = deeper.get(kind, (0.0, child))
+                before, kept, known = deeper.get(kind, (0.0, child, after))
                 if rng.random() * (before + weight) < weight:
-                    kept = child
-                deeper[kind] = (before + weight, kept)
+                    kept, known = child, after
+                deeper[kind] = (before + weight, kept, known)
         level = deeper
-    return total

@@ -1,8 +1,8 @@
-"""Seven faults of Deep CFR on liar's dice: the runs of chapter 10 that are too long for a page.
+"""Seven faults of Deep CFR on two games: the runs of chapter 10 that are too long for a page.
 
 The algorithm and its switch are the chapter's own. This script defines neither: it reads the
 cells of book/10_deep_cfr.ipynb and runs what they define. Writes deep_faults.json, which the
-chapter prints and draws. About three minutes on one core:
+chapter prints and draws. About five minutes on one core:
 
     python experiments/deep_faults.py
 """
@@ -19,8 +19,9 @@ import cfrlib as cfr
 
 RESULTS = Path(__file__).with_suffix(".json")
 CHAPTER = Path(__file__).parents[1] / "book" / "10_deep_cfr.ipynb"
-GAME = cfr.games.LiarsDice(3)
-ITERATIONS, TRAVERSALS, SEEDS = 20, 100, list(range(10))
+GAMES = {"Kuhn poker": cfr.games.KuhnPoker(), "liar's dice": cfr.games.LiarsDice(3)}
+TRAVERSALS = {"Kuhn poker": 300, "liar's dice": 100}
+ITERATIONS, SEEDS = 20, list(range(10))
 DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 
@@ -46,30 +47,42 @@ def page():
     return SimpleNamespace(**defined)
 
 
-def curves(chapter, fault, seed, iterations=ITERATIONS):
+def curves(chapter, game, fault, seed, iterations=ITERATIONS):
     """Return NashConv at the iterations at which the chapter looks, for both averages."""
-    dice = chapter.world(GAME)
-    curve = chapter.deep_cfr(dice, iterations, TRAVERSALS, seed, breakage=fault).curve
+    g, walks = chapter.world(GAMES[game]), TRAVERSALS[game]
+    curve = chapter.deep_cfr(g, iterations, walks, seed, breakage=fault).curve
     return {
         kind: [round(found[kind], 5) for found in curve.values()]
         for kind in ("network", "mixture")
     }
 
 
+def table(chapter, game, fault, iterations=5):
+    """Return NashConv with tables in place of networks: the same digits on every machine."""
+    g, walks = chapter.world(GAMES[game]), TRAVERSALS[game]
+    run = chapter.deep_cfr(g, iterations, walks, 0, learn="rows", breakage=fault)
+    return [round(found["memory"], 5) for found in run.curve.values()]
+
+
 def main():
     """Run the sound algorithm and each fault with every seed, and write the file."""
-    chapter, runs = page(), []
-    for fault, seed in product(("nothing", *chapter.FAULTS), SEEDS):
-        runs.append({"fault": fault, "seed": seed, **curves(chapter, fault, seed)})
+    chapter, runs, tables = page(), [], []
+    for game, fault in product(GAMES, ("nothing", *chapter.FAULTS)):
+        found = table(chapter, game, fault)
+        tables.append({"game": game, "fault": fault, "memory": found})
+    for game, fault, seed in product(GAMES, ("nothing", *chapter.FAULTS), SEEDS):
+        found = curves(chapter, game, fault, seed)
+        runs.append({"game": game, "fault": fault, "seed": seed, **found})
         print(runs[-1], flush=True)
     RESULTS.write_text(
         json.dumps({
-            "script": "experiments/deep_faults.py", "game": repr(GAME),
+            "script": "experiments/deep_faults.py",
+            "games": {name: repr(game) for name, game in GAMES.items()},
             "versions": {"cfrlib": cfr.__version__, "jax": jax.__version__},
             "traversals": TRAVERSALS,
             "iterations": [t for t in chapter.LOOK if t <= ITERATIONS],
-            "runs": runs,
-        }).replace('{"fault"', '\n{"fault"')
+            "tables": tables, "runs": runs,
+        }).replace('{"game"', '\n{"game"')
         + "\n"
     )  # fmt: skip
 

@@ -1,5 +1,6 @@
 """What all library tests share: the hypothesis profile and the two reference games."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,20 +8,33 @@ from hypothesis import settings
 
 import cfrlib as cfr
 
+# Nothing in them is compiled, or imported by what is.
+NO_KERNELS = {"exercises", "explore", "interop", "plot.py"}
+
 
 def pytest_configure():
-    """Forget compiled kernels older than the sources.
+    """Hear Ctrl-C, which some tests press, and forget compiled kernels older than the sources.
 
-    Numba asks only for the file of a kernel itself, not for those of the kernels inside it.
+    What a shell starts in the background ignores Ctrl-C. And Numba asks only for the file of a
+    kernel itself, not for those of the kernels inside it.
     """
-    sources = Path(cfr.__file__).parent
-    newest = max(path.stat().st_mtime for path in sources.rglob("*.py"))
-    for path in sources.rglob("*.nbi"):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    library = Path(cfr.__file__).parent
+    newest = max(
+        path.stat().st_mtime
+        for path in library.rglob("*.py")
+        if path.relative_to(library).parts[0] not in NO_KERNELS
+    )
+    for path in library.rglob("*.nbi"):
         if path.stat().st_mtime < newest:
             path.unlink(missing_ok=True)
 
 
+# The same examples every time, but for `pytest --hypothesis-profile=fresh`: what the seed gives
+# (`--hypothesis-seed=N`, as pytest reports it), and nothing remembered.
 settings.register_profile("cfrlib", derandomize=True, deadline=None, max_examples=60)
+settings.register_profile("fresh", deadline=None, max_examples=60, database=None)
 settings.load_profile("cfrlib")
 
 

@@ -1,12 +1,21 @@
-"""Find every explorable of the book as its notebook makes it, and read it off a built page."""
+"""Find every explorable of the book as its notebook makes it, and read it off a built page.
+
+The explorables of a notebook that nbval has run are kept: its kernel writes them into a file
+(`COLLECT` and `KEEP` run there), from which the browser's tests have them without running the
+notebook once more. They draw in another process then, so nothing they draw may depend on what
+the kernel did otherwise.
+"""
 
 from __future__ import annotations
 
 import ast
 import dis
+import hashlib
 import json
 import linecache
+import pickle
 import re
+import sys
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +29,32 @@ from IPython.core.inputtransformer2 import TransformerManager
 from cfrlib.explore import Explorable
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import build  # noqa: E402
+
+KEPT = build.OUT / "explorables"
+COLLECT = """
+from cfrlib.explore import Explorable as _Explorable
+def _note(self, *args, _init=_Explorable.__init__, **kwargs):
+    _init(self, *args, **kwargs)
+    _note.made.append(self)
+_note.made = []
+_Explorable.__init__ = _note
+"""
+# What `functools.cache` makes, pickle would look up by its name.
+KEEP = """
+import copyreg as _copyreg, functools as _functools, pathlib as _pathlib
+import cloudpickle as _cloudpickle
+_copyreg.pickle(
+    _functools._lru_cache_wrapper,
+    lambda f: (_functools.lru_cache(**f.cache_parameters()), (f.__wrapped__,)),
+)
+_Explorable.__init__ = _note.__kwdefaults__["_init"]
+_place = _pathlib.Path({place!r})
+_place.parent.mkdir(parents=True, exist_ok=True)
+_place.write_bytes(_cloudpickle.dumps(_note.made))
+"""
 PAGES = [*sorted((ROOT / "book").glob("*.ipynb")), ROOT / "book" / "index.md"]
 
 
@@ -68,7 +103,19 @@ def needed(sources: list[str]) -> list[str]:
     return kept
 
 
+def kept(page: Path) -> Path:
+    """Return the file for a page's explorables, named after all that they are made from."""
+    made_from = [*cells(page), build.digest(*build.LOADED)]
+    return KEPT / f"{page.stem}-{hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]}"
+
+
 def explorables(page: Path) -> list[Explorable]:
+    """Return a page's explorables in order, from a kernel that ran the page or made anew."""
+    place = kept(page)
+    return pickle.loads(place.read_bytes()) if place.exists() else make(page)
+
+
+def make(page: Path) -> list[Explorable]:
     """Run the code that a page's explorables need, and return them in order."""
     made: list[Explorable] = []
     init = Explorable.__init__

@@ -1,8 +1,16 @@
-"""Games that only the tests play: given as a table, changed a little, or random."""
+"""Games that only the tests play, and those that several files of tests compile."""
 
 import random
+from functools import cache
 
 from cfrlib import Chance, Decision, Game, Terminal
+from cfrlib.games import MiniKoiKoi
+
+
+@cache
+def mini(name, **options):
+    """Return a member of the small family; compiled once for all tests."""
+    return getattr(MiniKoiKoi, name)(**options)
 
 
 class TableGame(Game):

@@ -18,14 +18,15 @@ RUNS = {
 }
 
 # On Leduc the discounts lcfr and dcfr amplify rounding in infosets that are hardly reached:
-# doubles agree to 1e-11 up to iteration 50, and to 1e-5 only at iteration 100, where even the
-# order of the actions decides. So these rows are held to numbers computed once with 60 digits
-# (Decimal, in the plain Python of reference.py); the goldens at 100 are off by 2e-7 and 5e-6.
+# doubles agree to 1e-11 up to iteration 50, and at iteration 100, where even the order of the
+# actions decides, to 1e-6 and 1e-5 only. So these rows are held to numbers computed once with
+# 60 digits (Decimal, in the plain Python of reference.py); the goldens at 100 are off by 2e-7
+# and 5e-6, and are compared at ten times what orders of adding differ by.
 SIXTY_DIGITS = {
     "lcfr": {20: 0.25597780680552185, 30: 0.14479782518531667, 50: 0.06899518451957234},
     "dcfr": {20: 0.16679681798943974, 30: 0.06377842416221628, 50: 0.022921832285666424},
 }
-UNSTABLE = 1e-5
+UNSTABLE = {"lcfr": 1e-5, "dcfr": 1e-4}
 
 
 def row(game, name, up_to=100):

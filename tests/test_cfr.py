@@ -1,7 +1,6 @@
-"""A run can be split, stopped, saved, continued and shown."""
+"""A run can be continued and shown, and its results do not change when it goes on."""
 
 import re
-import signal
 
 import numpy as np
 import pytest
@@ -32,67 +31,6 @@ def assert_identical(a, b):
     np.testing.assert_array_equal(
         np.delete(a.trace.rows, seconds, axis=1), np.delete(b.trace.rows, seconds, axis=1)
     )
-
-
-# ---- split, save, load ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("variant", "update"), RUNS)
-def test_a_run_in_two_parts_is_one_run(kuhn, variant, update):
-    whole = cfr.CFR(kuhn, variant, update=update).run(100)
-    assert_identical(cfr.CFR(kuhn, variant, update=update).run(50).run(50), whole)
-
-
-@pytest.mark.parametrize(("variant", "update"), RUNS)
-def test_a_resumed_run_is_an_uninterrupted_run(tmp_path, kuhn, variant, update):
-    path = tmp_path / "kuhn.npz"
-    cfr.CFR(kuhn, variant, update=update).run(37).save(path)
-    resumed = cfr.CFR.load(path, KuhnPoker())
-    assert resumed.iterations == 37
-    assert_identical(resumed.run(63), cfr.CFR(kuhn, variant, update=update).run(100))
-
-
-def test_a_resumed_run_of_three_players(tmp_path):
-    game, path = KuhnPoker(players=3), str(tmp_path / "kuhn3")  # a str, without a suffix
-    run = cfr.CFR(game, cfr.Variant("mine", alpha=2, beta=-1.5, gamma=3)).run(10)
-    run.save(path)
-    assert_identical(cfr.CFR.load(path, game).run(10), run.run(10))
-
-
-def test_saving_changes_nothing_and_loading_gives_all(tmp_path, kuhn):
-    path = tmp_path / "kuhn.npz"
-    run = cfr.CFR(kuhn, "pcfr+").run(30)
-    run.save(path)
-    loaded = cfr.CFR.load(path, kuhn)
-    assert_identical(loaded, run)
-    assert loaded.seconds == run.seconds > 0
-    assert repr(loaded) == repr(run)
-    assert [p.name for p in tmp_path.iterdir()] == ["kuhn.npz"]
-    with np.load(path, allow_pickle=False) as file:
-        assert all(file[name].dtype != object for name in file.files)
-
-
-def test_a_run_that_never_ran_can_be_saved(tmp_path, kuhn):
-    path = tmp_path / "kuhn.npz"
-    cfr.CFR(kuhn).save(path)
-    assert_identical(cfr.CFR.load(path, kuhn).run(5), cfr.CFR(kuhn).run(5))
-
-
-def test_a_failed_save_keeps_the_old_file(tmp_path, kuhn, monkeypatch):
-    path = tmp_path / "kuhn.npz"
-    run = cfr.CFR(kuhn).run(10)
-    run.save(path)
-    old = path.read_bytes()
-
-    def full_disk(file, **arrays):
-        file.write(b"half a fi")
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(np, "savez", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        run.run(10).save(path)
-    assert path.read_bytes() == old
-    assert [p.name for p in tmp_path.iterdir()] == ["kuhn.npz"]
 
 
 # ---- solutions are not live ----------------------------------------------------------------
@@ -151,60 +89,6 @@ def test_games_without_decisions_and_of_one_player():
     alone = cfr.solve(TableGame(nodes, num_players=1), "cfr+", 1_000)
     assert alone.strategy["x"]["b"] > 0.99
     assert alone.nash_conv == pytest.approx(2 - alone.value, abs=1e-12)
-
-
-# ---- interrupts ----------------------------------------------------------------------------
-
-
-def test_an_interrupt_during_an_iteration_leaves_a_sound_run(kuhn):
-    """Ctrl-C arrives while compiled code runs, and is raised as soon as it returns."""
-
-    def ctrl_c(*_):
-        raise KeyboardInterrupt
-
-    run = cfr.CFR(kuhn).run(1)
-    previous = signal.signal(signal.SIGALRM, ctrl_c)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.2)
-            run.run(10**9)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
-    assert 1 < run.iterations < 10**9
-    same = cfr.CFR(kuhn).run(run.iterations)
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(run._tables, name), getattr(same._tables, name))
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
-    tmp_path, kuhn, monkeypatch, moment
-):
-    run, path = cfr.CFR(kuhn, "dcfr"), tmp_path / "kuhn.npz"
-    original = cfrlib.cfr.iterate
-
-    def interrupted(form, tables, first, count, *options):
-        if first > 40 and moment == "before":
-            raise KeyboardInterrupt
-        original(form, tables, first, count, *options)
-        if first > 40:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(cfrlib.cfr, "iterate", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            run.run(100)
-    assert 40 <= run.iterations < 100
-    run.save(path)
-    rest = 100 - run.iterations
-    whole = cfr.CFR(kuhn, "dcfr").run(100)
-    for again in (cfr.CFR.load(path, kuhn).run(rest), run.run(rest)):
-        assert again.iterations == 100
-        for name in ARRAYS:
-            np.testing.assert_array_equal(
-                getattr(again._tables, name), getattr(whole._tables, name)
-            )
 
 
 # ---- trace and progress --------------------------------------------------------------------

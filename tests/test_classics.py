@@ -9,6 +9,7 @@ import cfrlib as cfr
 from cfrlib import exercises
 from cfrlib.exercises import classics, forgetting
 from cfrlib.exercises.grading import Unreadable
+from cfrlib.regret import _draw
 
 U = cfr.Strategy.uniform
 
@@ -135,6 +136,58 @@ def test_leduc_accepts_labels_without_suits():
     poor = cfr.solve(game, "cfr", 100, progress=False).strategy
     feedback = changed("classic.4", game=game, strategy=poor)
     assert "'strategy' is not right" in feedback.text
+
+
+# ---- sampled play ----------------------------------------------------------------------------
+
+EIGHTHS = [(0.5, 0.25, 0.25), (0.125, 0.0, 0.875), (0.0, 0.0, 1.0), (0.625, 0.375, 0.0), (1.0,)]
+
+
+@pytest.mark.parametrize("probabilities", EIGHTHS)
+def test_an_action_is_sampled_on_its_part_of_the_unit_interval(probabilities):
+    """Its part is as long as its probability: half-open intervals, to the last float."""
+    p = np.array(probabilities)
+    stop = np.cumsum(p)  # exact: these are eighths
+    for a in np.flatnonzero(p):
+        start = stop[a] - p[a]
+        for u in (start, start + p[a] / 3, np.nextafter(stop[a], 0)):
+            assert _draw(p, u) == a
+
+
+def test_frequencies_on_a_fine_grid_are_the_probabilities():
+    p = np.random.default_rng(0).dirichlet(np.ones(7))
+    grid = (np.arange(100_000) + 0.5) / 100_000
+    counts = np.bincount([_draw(p, u) for u in grid], minlength=7)
+    assert np.abs(counts / 100_000 - p).max() <= 2e-5
+
+
+def test_rounding_leaves_no_point_without_an_action():
+    """Ten times a tenth is less than 1, and an action of probability 0 is never sampled."""
+    p = np.array([0.1] * 10 + [0.0])
+    assert _draw(p, np.nextafter(1.0, 0.0)) == 9
+    assert _draw(np.array([0.0, 1 - 1e-12, 0.0]), np.nextafter(1.0, 0.0)) == 1
+    assert _draw(np.array([0.0, 1.0]), 0.0) == 1
+
+
+UNEVEN = cfr.games.MatrixGame([[0, 2, -3], [-1, 0, 5], [4, -6, 0]])
+
+
+def played(path, table):
+    """Recover both actions of each round from how regrets grew: u(·, b) − u(played, b)."""
+    grown = np.diff(path.regret[0], axis=0, prepend=0.0)
+    pairs = list(product(range(3), repeat=2))
+    fits = [(grown == table[:, b] - table[a, b]).all(axis=1) for a, b in pairs]
+    assert np.all(np.sum(fits, axis=0) == 1)
+    return np.array(pairs)[np.argmax(fits, axis=0)].T
+
+
+@pytest.mark.parametrize("opponent", [None, (0.5, 0.3, 0.2)])
+def test_sampled_play_follows_the_strategies(opponent):
+    """Counts of actions minus their probabilities: within five standard deviations of 0."""
+    path = cfr.play(UNEVEN, 100_000, opponent=opponent, seed=0)
+    for taken, current in zip(played(path, UNEVEN.row_payoffs), path.current, strict=True):
+        surprise = (np.eye(3)[taken] - current).sum(axis=0)
+        assert np.all(np.abs(surprise) <= 5 * np.sqrt((current * (1 - current)).sum(axis=0)))
 
 
 # ---- a player who forgets --------------------------------------------------------------------

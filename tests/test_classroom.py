@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 import yaml
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import is_grade, is_locked, is_solution
+from traitlets.config import PyFileConfigLoader
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -29,7 +31,8 @@ from cfrlib import exercises  # noqa: E402
 PAGES = assignments.pages()
 NAME = "04_vanilla_cfr"
 PAGE = ROOT / "book" / f"{NAME}.ipynb"
-PATIENCE = 20  # seconds for a cell: some are compiled, on a machine that does other things, too
+# Seconds for a cell, on a machine that does other things: few for who never ends anyway.
+PATIENCE, SHORT = 600, 60
 
 
 def trivial(line):
@@ -78,6 +81,7 @@ def test_an_assignment_needs_no_sphinx(path):
             assert cell.source.count("<details>") == cell.source.count("</details>")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_release_has_no_solution(course, path):
     source = read(course / "source" / path.stem / path.name)
@@ -110,6 +114,7 @@ def test_nobody_else_uses_the_names_of_the_check(path):
             assert not stored & {*ours, "exercises"}
 
 
+@pytest.mark.slow
 def test_what_an_assignment_needs_is_beside_it(course):
     for path in PAGES:
         nb = read(course / "source" / path.stem / path.name)
@@ -183,11 +188,43 @@ def test_the_values_are_those_of_the_measurements():
 
 # ---- grading ---------------------------------------------------------------------------------
 
+
+@pytest.fixture(scope="module")
+def configured(course):
+    """What runs submissions, as nbgrader configures it in the folder of the course."""
+    read_as_nbgrader_does = PyFileConfigLoader("nbgrader_config.py", path=str(course))
+    return contained.Contained(config=read_as_nbgrader_does.load_config())
+
+
+def test_limits_are_those_that_teachers_are_told(configured):
+    """A minute for a cell of a student, 4 GiB for a kernel; what is given may compile."""
+    text = (ROOT / "book" / "for_teachers.md").read_text("utf-8")
+    gigabytes = re.search(r"more memory than it may have, (\d+) GiB", text)[1]
+    assert "| loops forever | its exercise, after a minute |" in text
+    assert configured.memory == int(gigabytes)
+    asked, given = nbformat.v4.new_code_cell(), nbformat.v4.new_code_cell()
+    given.metadata.nbgrader = {"grade": False, "locked": True, "solution": False}
+    assert configured._get_timeout(asked) == 60
+    assert configured._get_timeout(given) == 600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits are set by a shell")
+def test_a_kernel_has_as_much_memory_as_configured_and_no_more(configured, tmp_path):
+    """The limit as the process itself sees it."""
+    code = "import resource; print(*resource.getrlimit(resource.RLIMIT_DATA))"
+    command = configured.command(["python", "-c", code], tmp_path)
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told.split() == [str(4 * 2**30)] * 2
+
+
+# Neither ends; that they sleep leaves the processor to the other tests.
+LOOP = "import time\nwhile True:\n    time.sleep(1)"
 STUBBORN = """\
+import time
 while True:
     try:
         while True:
-            pass
+            time.sleep(1)
     except BaseException:
         pass
 """
@@ -239,16 +276,21 @@ def dreadful(number, name, worked):
 @pytest.fixture(scope="module")
 def graded(course):
     """What nbgrader gave to whom; misbehaving ones first, so that others could be spoiled."""
-    students = [
+    misbehaving = [
         classroom.Student("dreadful", dreadful),
+        classroom.Student("loops", partial(classroom.only, "4.2", LOOP)),
         classroom.Student("deletes", partial(classroom.only, "4.2", classroom.DELETE)),
-        classroom.Student("loops", partial(classroom.only, "4.2", classroom.LOOP)),
+    ]
+    students = [
         classroom.Student("perfect", classroom.right),
         classroom.Student("empty", classroom.nothing),
         *(classroom.Student(f"mistakes-{n}", partial(rotated, n)) for n in range(rounds())),
     ]
-    options = {"Execute": {"timeout": PATIENCE}}
-    return dict(classroom.grade_all(course, NAME, students, options))
+    found = {}
+    for group, seconds in ((misbehaving, SHORT), (students, PATIENCE)):
+        options = {"Execute": {"timeout": seconds}}
+        found |= classroom.grade_all(course, NAME, group, options)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -306,6 +348,31 @@ def test_the_feedback_has_the_words(course, graded):
     assert "could not be stopped" in lost and "The kernel died" in lost
 
 
+def test_what_is_compiled_is_not_compiled_again(tmp_path):
+    """Behind walls Numba cannot write beside the library; there it does not read either."""
+    program = """
+import cfrlib as cfr
+game = cfr.games.KuhnPoker()
+cfr.exploitability(game, cfr.Strategy.uniform(game))
+kernel = cfr.sequence.gradient
+print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    found = []
+    for cache in (None, tmp_path / "none", tmp_path / "copied"):
+        if cache:
+            cache.mkdir()
+            environment["NUMBA_CACHE_DIR"] = str(cache)
+        if cache == tmp_path / "copied":
+            contained.copy_compiled(cache)
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        )
+        found.append(done.stdout.split())
+    assert found[1:] == [["0", "1"], ["1", "0"]]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not contained.can_build_walls(), reason="needs bubblewrap")
 def test_walls_stop_absolute_paths_and_the_network(course, tmp_path):
@@ -331,6 +398,7 @@ def test_the_solutions_earn_all_points(course):
     assert any(BEGIN in cell.source for cell in nb.cells)
 
 
+@pytest.mark.slow
 def test_a_course_is_made_again_over_what_students_did(course):
     (course / "submitted" / "somebody").mkdir(parents=True)
     classroom.prepare(course, [PAGE])

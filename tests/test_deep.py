@@ -1,11 +1,8 @@
 """Deep CFR: what goes into the memories, what networks make of it, what a run leads to."""
 
 import math
-import signal
 import subprocess
 import sys
-import textwrap
-from pathlib import Path
 
 import jax
 import numpy as np
@@ -211,6 +208,7 @@ def one_row_each(targets, weight=None):
     return memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 256])
 def test_a_network_of_exact_advantages_plays_equilibrium(batch):
     """Overfitting: those of a predictive CFR+ that has converged; NashConv below 1e-3."""
@@ -273,6 +271,7 @@ def test_the_largest_is_played_where_no_advantage_is_positive():
 # ---- runs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_learned():
     """Sampling, reservoir, two kinds of networks; NashConv as promised, with room."""
     run = DeepCFR(KUHN, traversals=500, seed=3).run(60, progress=False)
@@ -281,10 +280,11 @@ def test_kuhn_poker_is_learned():
     assert cfr.nash_conv(KUHN, run.mixture) < 0.06
     assert "networks" in solution.guarantee
     assert solution.value == pytest.approx(-1 / 18, abs=0.02)
-    advantages = run.advantages
-    assert advantages["K check-bet"]["call"] > 0 > advantages["K check-bet"]["fold"]
+    king = run.advantages["K check-bet"]  # calling wins 2, folding loses 1
+    assert king["call"] - king["fold"] == pytest.approx(3, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -302,13 +302,6 @@ def test_one_seed_one_run(options):
     assert not same(one, other)
 
 
-def test_runs_in_pieces_are_the_same():
-    whole, pieces = small().run(7, progress=False), small()
-    for count in (1, 4, 2):
-        pieces.run(count, progress=False)
-    assert same(whole, pieces)
-
-
 def test_the_mixture_is_the_mean_of_what_is_drawn():
     run = small(KUHN, traversals=200).run(5, progress=False)
     plans = np.zeros(run._form.num_sequences)
@@ -323,6 +316,7 @@ def test_the_mixture_is_the_mean_of_what_is_drawn():
 KUHN_UNIFORM = cfr.Strategy.uniform(KUHN).values_by_sequence
 
 
+@pytest.mark.slow
 def test_three_players():
     run = small(THREE, average="mixture").run(3, progress=False)
     assert math.isfinite(run.solution().nash_conv)
@@ -349,90 +343,15 @@ def test_what_a_run_says():
 # ---- files -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"sampling": "outcome", "baseline": 0.3, "average": "mixture"}], ids=str
-)
-@pytest.mark.parametrize("before", [0, 4])
-def test_a_saved_run_goes_on_as_if_nothing_had_been(tmp_path, options, before):
-    whole, run = small(**options), small(**options)
-    for each in (whole, run):
-        if before:
-            each.run(before, progress=False)
-    run.save(tmp_path / "run.npz")
-    loaded = DeepCFR.load(tmp_path / "run.npz", KUHN)
-    assert same(loaded, run)
-    assert repr(loaded) == repr(run)
-    assert same(loaded.run(3, progress=False), whole.run(3, progress=False))
-    assert loaded.solution().nash_conv == whole.solution().nash_conv
-
-
-def test_files_of_others_are_refused(tmp_path):
-    run = small().run(2, progress=False)
-    path = tmp_path / "run.npz"
-    run.save(path)
-    with pytest.raises(ValueError, match="holds a run of KuhnPoker"):
-        DeepCFR.load(path, LeducPoker())
-    with pytest.raises(ValueError, match="other features"):
-        DeepCFR.load(path, KUHN, features=np.eye(12))
-    cfr.CFR(KUHN).save(tmp_path / "other.npz")
-    with pytest.raises(ValueError, match="not a complete file written by DeepCFR"):
-        DeepCFR.load(tmp_path / "other.npz", KUHN)
-    whole = path.read_bytes()
-    for size in (0, 100, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:size])
-        with pytest.raises(ValueError, match="not a complete file"):
-            DeepCFR.load(path, KUHN)
-
-
 def test_given_features_are_recognized(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
     assert same(DeepCFR.load(tmp_path / "run.npz", KUHN, features=np.eye(12)), run)
     with pytest.raises(ValueError, match="other features"):
         DeepCFR.load(tmp_path / "run.npz", KUHN)
-
-
-def test_a_full_disk_leaves_the_file_before(tmp_path, monkeypatch):
-    path, run = tmp_path / "run.npz", small().run(1, progress=False)
-    run.save(path)
-    before = path.read_bytes()
-
-    def full(file, **arrays):
-        file.write(b"half of it")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(OSError, match="No space"):
-        run.run(1, progress=False).save(path)
-    assert path.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path):
-    """SIGKILL in the middle of an iteration, as soon as two have been saved."""
-    path = tmp_path / "run.npz"
-    program = f"""
-        import sys
-        sys.path.insert(0, {str(Path(__file__).parent)!r})
-        from test_deep import small
-        run = small(traversals=3_000)
-        while True:
-            run.run(1, progress=False)
-            run.save({str(path)!r})
-            print(run.iterations, flush=True)
-    """
-    child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True
-    )
-    for line in child.stdout:
-        if int(line) == 2:
-            break
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    run = DeepCFR.load(path, KUHN)
-    assert 2 <= run.iterations < 6
-    whole = small(traversals=3_000).run(6, progress=False)
-    assert same(run.run(6 - run.iterations, progress=False), whole)
+    small().save(tmp_path / "run.npz")
+    with pytest.raises(ValueError, match="other features"):
+        DeepCFR.load(tmp_path / "run.npz", KUHN, features=np.eye(12))
 
 
 # ---- mistakes --------------------------------------------------------------------------------
@@ -466,6 +385,7 @@ def test_bad_training(options):
         Training(**options)
 
 
+@pytest.mark.slow
 def test_it_says_what_to_install():
     program = "import sys; sys.modules['jax'] = None; import cfrlib; cfrlib.deep"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -34,30 +35,44 @@ def results():
 
 @pytest.fixture(scope="module")
 def runs(results):
-    return {(run["fault"], run["seed"]): run for run in results["runs"]}
+    return {(run["game"], run["fault"], run["seed"]): run for run in results["runs"]}
 
 
 @pytest.mark.parametrize("fault", ["nothing", *FAULTS])
-def test_the_file_holds_what_the_page_computes(script, chapter, runs, fault):
-    """A cell was edited since? Then run the experiment again."""
-    for kind, start in script.curves(chapter, fault, 0, iterations=3).items():
-        # an early strategy hangs on few walks: other processors round other ways
-        assert runs[fault, 0][kind][: len(start)] == pytest.approx(start, abs=5e-3)
+@pytest.mark.parametrize("game", ["Kuhn poker", "liar's dice"])
+def test_the_file_holds_what_the_page_computes(script, chapter, results, runs, game, fault):
+    """A cell was edited since? Then run the experiment again.
+
+    With tables to the last digit; networks, whose digits depend on the processor, at the first
+    look, before other digits have led to other walks.
+    """
+    kept = {(row["game"], row["fault"]): row["memory"] for row in results["tables"]}
+    assert script.table(chapter, game, fault) == kept[game, fault]
+    for kind, start in script.curves(chapter, game, fault, 0, iterations=1).items():
+        assert runs[game, fault, 0][kind][:1] == pytest.approx(start, abs=0.05)
 
 
 def test_the_file_is_of_the_script_as_it_stands(script, chapter, results, runs):
     assert chapter.FAULTS == FAULTS
-    assert set(runs) == {(name, s) for name in ("nothing", *FAULTS) for s in script.SEEDS}
-    assert results["game"] == repr(script.GAME)
+    assert set(runs) == set(product(script.GAMES, ("nothing", *FAULTS), script.SEEDS))
+    assert results["games"] == {name: repr(game) for name, game in script.GAMES.items()}
     assert results["traversals"] == script.TRAVERSALS
     assert results["iterations"] == [1, 2, 3, 5, 8, 13, 20]
     assert results["iterations"][-1] == script.ITERATIONS
 
 
-def test_every_switch_does_something(results, runs):
-    """No fault is the sound run, or another fault, under a second name."""
-    ends = [[run["network"][-1], run["mixture"][-1]] for run in results["runs"]]
-    assert len(np.unique(ends, axis=0)) == len(ends)
+def test_every_switch_does_something(script, runs):
+    """No fault is the sound run, or another fault, under a second name.
+
+    But on Kuhn poker every action is legal everywhere, so that there is nothing to mask.
+    """
+    ends = {
+        (game, fault): [runs[game, fault, seed]["network"][-1] for seed in script.SEEDS]
+        for game, fault in product(script.GAMES, ("nothing", *FAULTS))
+    }
+    unmasked = ends.pop(("Kuhn poker", "no mask"))
+    assert unmasked == ends["Kuhn poker", "nothing"]
+    assert len(np.unique(list(ends.values()), axis=0)) == len(ends)
 
 
 def test_only_definitions_are_run(script, tmp_path, monkeypatch):

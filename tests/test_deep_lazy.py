@@ -81,6 +81,7 @@ def test_walks_are_those_of_the_compiled_game(game, sampling):
             assert np.array_equal(mine, theirs)
 
 
+@pytest.mark.slow
 def test_whole_runs_agree():
     """Networks too, but for rounding: batches are the same rows, in other numbers at a time."""
     lazy, whole = lazily(Kuhn()).run(3), DeepCFR(Kuhn(), lazy=False, **OPTIONS).run(3)
@@ -119,6 +120,7 @@ def test_memories_hold_regrets_on_average(sampling):
     assert np.abs(wanted[own]).max() > 10 * np.median(error[own])
 
 
+@pytest.mark.slow
 def test_leduc_is_learned_on_the_way():
     """A few iterations lead well below the uniform strategy's 4.75 (NashConv)."""
     training = Training((32, 32), 200, 256)
@@ -328,36 +330,6 @@ def test_a_responder_meets_the_whole_mixture(trained):
         Responder(trained.mixture, 2)
     with pytest.raises(ValueError, match="cannot be saved"):
         responder.save("somewhere.npz")
-
-
-# ---- files -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("before", [0, 3])
-def test_a_saved_run_goes_on_as_if_nothing_had_been(tmp_path, before):
-    whole, run = lazily(Kuhn(), memory=100), lazily(Kuhn(), memory=100)
-    if before:
-        whole.run(before)
-        run.run(before)
-    run.save(tmp_path / "run.npz")
-    loaded = DeepCFR.load(tmp_path / "run.npz", Kuhn())
-    assert same(loaded, run)
-    assert repr(loaded) == repr(run)
-    assert same(loaded.run(2), whole.run(2))
-    assert loaded.average.strategy().max_difference(whole.average.strategy()) == 0
-
-
-def test_files_of_others_are_refused(tmp_path):
-    path = tmp_path / "run.npz"
-    lazily(Kuhn()).run(1).save(path)
-    with pytest.raises(ValueError, match="holds a run of KuhnPoker"):
-        DeepCFR.load(path, Coyote())
-    with pytest.raises(ValueError, match="not a complete file written by MCCFR"):
-        cfr.MCCFR.load(path, KuhnPoker())
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match="not a complete file"):
-        DeepCFR.load(path, Kuhn())
 
 
 # ---- large games, and mistakes ---------------------------------------------------------------

@@ -344,8 +344,14 @@ LONG = "9" * 5000
 ERRORS = [
     # the header
     ("EFG", "1, column 4: expected version 2 of the format, found the end of the file"),
-    ("\nNFG 1 R", "2, column 1: expected 'EFG', the first word of an extensive game file, "
-                  "found 'NFG'"),
+    ("\nNFG 1 R", "2, column 1: expected 'EFG'; 'NFG' begins a normal-form game: give two "
+                  "players' payoffs to cfrlib.games.MatrixGame"),
+    ("#AGG\n2", "1, column 1: expected 'EFG'; '#AGG' begins an action-graph game"),
+    ("#BAGG\n2", "1, column 1: expected 'EFG'; '#BAGG' begins a Bayesian action-graph game"),
+    ("", "1, column 1: expected 'EFG', the first word of an extensive game file, found the end "
+         "of the file"),
+    ("GAME 1", "1, column 1: expected 'EFG', the first word of an extensive game file, found "
+               "'GAME'"),
     ("EFG 1 R", "1, column 5: expected version 2 of the format, found '1'"),
     ("EFG 2 Q", "1, column 7: expected 'R' (or the older 'D') after the version, found 'Q'"),
     ("EFG 2 R title", "1, column 9: expected the title of the game in quotes, found 'title'"),
@@ -481,6 +487,60 @@ def test_an_error_names_line_and_column_and_what_was_expected(text, message, tmp
     with pytest.raises(EfgError) as error:
         read_efg(text + " \n")  # as text rather than as a file
     assert str(error.value).startswith("text, line ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "found the end of the file"),
+        ('NFG 1 R "pennies" { "Ann" "Bob" } { 2 2 } 1 -1 -1 1 -1 1 1 -1', "MatrixGame"),
+        ("\ufeff #AGG 2 2 0", "an action-graph game, which cfrlib cannot read"),
+        ("#BAGG", "a Bayesian action-graph game, which cfrlib cannot read"),
+    ],
+)
+def test_a_text_on_one_line_is_not_taken_for_a_path(text, said):
+    with pytest.raises(EfgError, match=f"^text, line 1, column [12]: .*{said}"):
+        read_efg(text)
+
+
+@pytest.mark.parametrize("letter", ["n", '\\"', "\n", "\x00", "\U000e0001", "é"])
+def test_messages_are_short_however_long_the_names(letter, tmp_path):
+    """Of each name they quote the beginning, and of many names the first ones."""
+    name = letter * 10_000
+    actions = " ".join(f'"{name}{n}"' for n in range(100))
+    node = f'p "" 1 1 "{name}" {{ {actions} }} 0\n'
+    header = f'EFG 2 R "{name}" {{ "{name}" "{name}" }}\n'
+    digits = "1234567890" * 4
+    payoffs = f"{{ {digits}/{digits}1, {digits}/{digits}3 }}"
+    texts = [
+        f'"{name}"',
+        f"EFG {name}",
+        header,
+        header + node,
+        header + node + node.replace('0" "', '0" "x'),
+        header + node + f'p "" 1 1 "x{name}" {{ {actions} }} 0',
+        header + node.replace("p", "c", 1).replace(" 1 1 ", " 1 "),
+        header + f'c "" 1 "{name}" {{ "{name}" 1 }} 0\n' + f'c "" 1 "x{name}" {{ "{name}" 1 }}',
+        header + f'c "" 1 "" {{ "{name}" 2 }}',
+        header + f't "" 1 "{name}" {{ 1 "{name}" }}',
+        header + node + f't "" 1 "{name}" {payoffs}\nt "" 1 "{name}x" {payoffs}',
+    ]
+    path = tmp_path / ("f" * 200 + ".efg")
+    for text in texts:
+        path.write_text(text, encoding="utf-8", newline="")
+        with pytest.raises(EfgError) as error:
+            read_efg(path)
+        assert len(str(error.value)) <= 300, error.value
+    game = read_efg(header + 't "" 0\n')
+    assert len(repr(game)) <= 100 and game.title == name.replace("\\", "")
+
+
+def test_the_refusal_of_an_action_is_short():
+    actions = " ".join(f'"{n}{"n" * 1_000}"' for n in range(100))
+    game = read_efg(HEADER + f'p "" 1 1 "" {{ {actions} }} 0\n' + 't "" 0\n' * 100)
+    with pytest.raises(ValueError, match="no action 'up' at node 0; the legal") as error:
+        game.step(0, "up")
+    assert len(str(error.value)) <= 300
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path):

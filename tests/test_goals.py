@@ -1,8 +1,8 @@
 """A run stops where it is told to, averages what it is told to, and knows its best."""
 
+import itertools
 import json
 import re
-import time
 
 import numpy as np
 import pytest
@@ -32,8 +32,8 @@ def test_until_reached_already_costs_one_iteration(kuhn):
 def test_the_first_limit_wins(kuhn):
     with pytest.warns(RuntimeWarning, match=r"until=1e-12 was not reached in 50 iterations"):
         assert cfr.solve(kuhn, "cfr", 50, until=1e-12).iterations == 50
-    assert cfr.solve(kuhn, "cfr", 50, seconds=60).iterations == 50
-    assert cfr.solve(kuhn, "cfr", 10_000, until=1e-2, seconds=60).iterations < 100
+    assert cfr.solve(kuhn, "cfr", 50, seconds=3_600).iterations == 50
+    assert cfr.solve(kuhn, "cfr", 10_000, until=1e-2, seconds=3_600).iterations < 100
     assert cfr.solve(kuhn, "cfr").iterations == 1_000
 
 
@@ -43,11 +43,13 @@ def test_until_alone_gives_up(kuhn, monkeypatch):
         assert cfr.solve(kuhn, until=1e-9).iterations == 200
 
 
-def test_seconds_end_a_run_that_would_go_on(kuhn):
-    began = time.perf_counter()
-    run = cfr.CFR(kuhn).run(seconds=0.3)
-    assert 0.25 < time.perf_counter() - began < 5
-    assert run.iterations > 1_000
+def test_seconds_end_a_run_that_would_go_on(kuhn, monkeypatch):
+    """By a clock that goes on a millisecond whenever it is read."""
+    reads = itertools.count()
+    monkeypatch.setattr(module.time, "perf_counter", lambda: next(reads) / 1_000)
+    run = cfr.CFR(kuhn).run(seconds=0.05)
+    assert 50 <= next(reads) < 70
+    assert run.iterations > 1
     assert cfr.CFR(kuhn).run(run.iterations).average.max_difference(run.average) == 0
 
 
@@ -58,7 +60,7 @@ def test_the_bar_shows_what_the_run_aims_at(kuhn, capsys, monkeypatch):
     with pytest.warns(RuntimeWarning, match="not reached"):
         cfr.solve(kuhn, "cfr", until=1e-9, seconds=0.4)
     shown = capsys.readouterr().err
-    assert re.search(r"exploitability \d\.\d\de-\d\d → 1e-09, \d of 0.4 s", shown)
+    assert re.search(r"exploitability \d\.\d\de-\d\d → 1e-09, \d+ of 0.4 s", shown)
     assert "%" not in shown  # nobody knows how many iterations it will take
 
 
@@ -143,15 +145,6 @@ def test_the_best_may_be_an_earlier_strategy():
     assert cfr.exploitability(run.game, solution.best) == trace.best[-1]
     assert len(set(trace.best)) < len(trace)  # it stays until it is beaten
     assert (np.diff(trace.best) <= 0).all()
-
-
-def test_the_best_survives_saving(tmp_path):
-    game = RockPaperScissors(3)
-    run, path = cfr.CFR(game, "cfr+", update="simultaneous").run(57), tmp_path / "run.npz"
-    run.save(path)
-    loaded = cfr.CFR.load(path, game)
-    assert loaded.solution().best.max_difference(run.solution().best) == 0
-    assert loaded.run(40).solution().best.max_difference(run.run(40).solution().best) == 0
 
 
 # ---- CFR-BR --------------------------------------------------------------------------------

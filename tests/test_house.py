@@ -1,6 +1,8 @@
 """What stands around the book and the package tells the same story as they do."""
 
+import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 
@@ -10,10 +12,15 @@ import yaml
 import cfrlib
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import portable  # noqa: E402
+
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "book/troubleshooting.md")
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 WORKFLOW = (ROOT / ".github" / "workflows" / "book.yml").read_text("utf-8")
-STEPS = [step for job in yaml.safe_load(WORKFLOW)["jobs"].values() for step in job["steps"]]
+JOBS = yaml.safe_load(WORKFLOW)["jobs"]
+STEPS = [step for job in JOBS.values() for step in job["steps"]]
 
 
 def read(name):
@@ -70,6 +77,19 @@ def test_files_are_there(name):
     ]
 
 
+def test_chapters_that_need_networks_are_those_that_the_texts_name():
+    """The others run without JAX, which is most of what there is to download."""
+    deep = set()
+    for path in (ROOT / "book").glob("*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        code = "".join("".join(c["source"]) + "\n" for c in cells if c["cell_type"] == "code")
+        if re.search(r"\b(cfr|cfrlib)\.deep\b|\bimport (jax|flax|optax)\b", code):
+            deep.add(path.name.partition("_")[0])
+    assert deep == {"10", "11", "12", "14"}
+    for name in ("README.md", "pyproject.toml", "book/troubleshooting.md"):
+        assert "10, 11, 12 and 14" in read(name), name
+
+
 # ---- the workflow ----------------------------------------------------------------------------
 
 
@@ -77,8 +97,17 @@ def test_the_workflow_calls_the_two_commands_of_the_readme():
     two = re.search(r"## Two commands\n\n(.*?)\n\n", read("README.md"), re.DOTALL)[1]
     commands = [line.split("#")[0].strip() for line in two.splitlines()]
     assert commands == ["make book", "make test"]
-    runs = [step["run"] for step in STEPS if "run" in step]
+    runs = [step["run"] for step in JOBS["book"]["steps"] if "run" in step]
     assert [run for run in runs if run.startswith("make")] == commands
+
+
+def test_the_workflow_is_run_as_every_machine():
+    rows = JOBS["portable"]["strategy"]["matrix"]["include"]
+    assert {row["machine"] for row in rows if "os" not in row} == set(portable.MACHINES)
+    supported = re.search(r">=3\.(\d+),<3\.(\d+)", read("pyproject.toml"))
+    versions = {f"3.{n}" for n in range(*map(int, supported.groups()))}
+    assert {row.get("python", "3.11") for row in rows} == versions
+    assert {row["os"].split("-")[0] for row in rows if "os" in row} == {"macos", "windows"}
 
 
 def test_the_workflow_has_no_owner_and_pins_majors():
@@ -93,6 +122,7 @@ def test_the_workflow_may_do_no_more_than_it_must():
     may = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}
     assert may == {
         "book": {"contents": "read", "pages": "read"},
+        "portable": {"contents": "read"},
         "publish": {"pages": "write", "id-token": "write"},
         "binder": {},
     }

@@ -12,10 +12,10 @@ import cfrlib
 ROOT = Path(cfrlib.__file__).parent
 # design.md, section 3: a module imports only from the levels before its own
 LEVELS = [
-    {"game", "whole"},
+    {"game", "whole", "compiling"},
     {"tree"},
     {"sequence"},
-    {"streams"},
+    {"streams", "schema"},
     {"files"},
     {"strategy"},
     {"games"},  # game, tree, sequence and strategy; nothing that solves
@@ -36,6 +36,7 @@ LEVELS = [
     {"aiming"},
     {"oos"},
     {"solving"},
+    {"sheet"},
     {"plot"},
     {"explore"},
     {"deep"},  # imported by nobody below

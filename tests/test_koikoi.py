@@ -5,13 +5,13 @@ import json
 import random
 import re
 from collections import Counter
-from functools import cache
 from itertools import combinations
 from math import comb, factorial, log10
 from pathlib import Path
 
 import numpy as np
 import pytest
+from games import mini
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
@@ -22,12 +22,6 @@ from cfrlib.games.koikoi.rules import special_hand
 MONTH = {card.name: card.month for card in DECK}
 FULL = KoiKoi()
 NAMES = ("K8", "K9", "K10")
-
-
-@cache
-def mini(name, **options):
-    """Return a member of the small family; compiled once for all tests."""
-    return getattr(MiniKoiKoi, name)(**options)
 
 
 # ---- the deck, checked against lists written out by hand -------------------------------------
@@ -548,6 +542,7 @@ TRIPLE = {  # three of a month: two alike on the field are a choice between copi
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o), lambda **o: MiniKoiKoi(**TRIPLE, **o)],

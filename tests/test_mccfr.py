@@ -183,51 +183,6 @@ def test_exploring_leaves_most_of_a_large_game_alone():
     assert run._known.num_histories < 150
 
 
-RESUMED = pytest.mark.parametrize(
-    ("game", "options"),
-    [
-        (KUHN, {"sampling": "outcome", "variant": "cfr+"}),
-        (LEDUC, {"sampling": Robust(2, 0.5), "variant": "linear", "averaging": "lazy"}),
-        (LEDUC, {"sampling": "external", "variant": "dcfr", "batch": 3, "delay": 9}),
-        (UNEVEN, {"sampling": "outcome", "baseline": 0.5, "batch": 4, "threads": 2}),
-        (UNEVEN, {"sampling": "outcome", "baseline": 0.5, "batch": 4, "lazy": True}),
-        (KUHN, {"sampling": "external", "proposal": DEAL, "lazy": True}),
-        (THREE, {"sampling": "outcome", "lazy": True}),
-        (THREE, {"sampling": "external", "averaging": "optimistic"}),
-    ],
-    ids=repr,
-)
-
-
-@RESUMED
-def test_a_run_in_parts_is_the_same_run(game, options):
-    whole, parts = MCCFR(game, **options, seed=5).run(30), MCCFR(game, **options, seed=5)
-    for n in (1, 11, 1, 17):
-        parts.run(n)
-    assert_same(whole, parts, 30)
-    assert whole.trace.iterations.tolist() == [1, 2, 3, 4, 6, 7, 10, 13, 18, 24, 30]
-
-
-@RESUMED
-def test_a_copy_goes_its_own_way(game, options):
-    run = MCCFR(game, **options, seed=5).run(12)
-    before, copy = bits(run), run.copy()
-    copy.run(18)
-    assert bits(run) == before
-    assert run.iterations == 12
-    assert_same(copy, run.run(18), 30)
-
-
-@RESUMED
-def test_a_run_that_was_saved_goes_on_as_it_would_have(tmp_path, game, options):
-    run = MCCFR(game, **options, seed=5).run(12)
-    run.save(tmp_path / "run.npz")
-    loaded = MCCFR.load(tmp_path / "run.npz", game, threads=options.get("threads"))
-    assert by_label(loaded.run(18)) == by_label(run.run(18))
-    assert (loaded.iterations, loaded.nodes) == (run.iterations, run.nodes)
-    assert loaded.trace.iterations.tolist() == run.trace.iterations.tolist()
-
-
 def test_the_seed_decides():
     def found(seed):
         return bits(MCCFR(KUHN, sampling="outcome", seed=seed).run(30))
@@ -659,39 +614,6 @@ def test_leduc_on_average_over_seeds(name, leduc):
 
 
 # ---- interrupts ------------------------------------------------------------------------------
-
-WAYS = {
-    "compiled": {"threads": 1},
-    "threads": {"threads": 2, "batch": 4},
-    "exploring": {"lazy": True},
-}
-
-
-def interrupt_after(seconds):
-    """Press Ctrl-C a little later."""
-    timer = threading.Timer(seconds, signal.raise_signal, (signal.SIGINT,))
-    timer.start()
-    return timer
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_interrupted_run_goes_on_as_if_nothing_had_been(way, tmp_path):
-    options = {"sampling": "outcome", "baseline": 0.1, "seed": 8, **WAYS[way]}
-    run = MCCFR(LEDUC, **options).run(1)
-    before = signal.getsignal(signal.SIGINT)
-    timer = interrupt_after(0.15)
-    with pytest.raises(KeyboardInterrupt):
-        run.run(seconds=30)
-    timer.join()
-    assert signal.getsignal(signal.SIGINT) is before
-    done = run.iterations
-    assert done > 1
-    run.save(tmp_path / "interrupted.npz")
-    whole = MCCFR(LEDUC, **options).run(done)
-    assert_same(run, whole, done)
-    assert_same(run.run(9), whole.run(9), done + 9)
-    saved = MCCFR.load(tmp_path / "interrupted.npz", LEDUC).run(9)
-    assert by_label(saved) == by_label(whole)
 
 
 class Pressing(cfr.Game):

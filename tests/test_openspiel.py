@@ -1,5 +1,7 @@
 """cfrlib beside OpenSpiel: the same games, the same numbers."""
 
+import json
+import subprocess
 import sys
 from functools import cache
 
@@ -402,6 +404,88 @@ def test_without_open_spiel_the_error_says_how_to_install_it(monkeypatch):
 def test_a_name_that_does_not_load_is_refused(name, parts):
     with refused(ValueError, *parts):
         cfr.from_open_spiel(name)
+
+
+def asked_alone(code, *words):
+    """Return what a program prints as JSON, in a process of its own."""
+    told = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    return json.loads(told.stdout.splitlines()[-1])
+
+
+def test_games_in_python_are_found_without_being_imported_first():
+    """In a process of its own, since the import cannot be undone."""
+    code = """
+import json, cfrlib as cfr, pyspiel
+before = "python_kuhn_poker" in pyspiel.registered_names()
+tree = cfr.compile(cfr.from_open_spiel("python_kuhn_poker"))
+print(json.dumps([before, tree.num_terminals, tree.num_infosets]))
+"""
+    assert asked_alone(code) == [False, 30, 12]
+
+
+def test_games_in_python_that_cannot_be_imported(monkeypatch):
+    """A name that OpenSpiel does not know is looked for there; then the reason is told."""
+    monkeypatch.setitem(sys.modules, "open_spiel.python.games", None)
+    with refused(ImportError, "import open_spiel.python.games"):
+        cfr.from_open_spiel("python_nothing")
+
+
+def test_an_error_inside_open_spiel_is_told_as_one(capfd):
+    """Its noise is for two players, which it only finds when it pays out to three."""
+    game = cfr.from_open_spiel(noisy("kuhn_poker(players=3)"))
+    with refused(cfr.GameError, "history", "OpenSpiel itself fails", "returns.size") as error:
+        cfr.compile(game)
+    assert len(str(error.value)) <= 400
+    h = game.root()
+    while not h.state.is_terminal():
+        h = game.step(h, game.node(h).actions[0])
+    with refused(cfr.GameError, "OpenSpiel itself fails"):
+        game.node(h)
+    with refused(cfr.GameError, "OpenSpiel itself fails"):
+        game.step(h, h.numbers)  # no legal action
+    capfd.readouterr()  # OpenSpiel prints what it raises
+
+
+REFUSAL = """
+import json, resource, sys, cfrlib as cfr
+from cfrlib.interop.open_spiel import OpenSpielGame
+
+looks, node = 0, OpenSpielGame.node
+def counted(self, h):
+    global looks
+    looks += 1
+    return node(self, h)
+OpenSpielGame.node = counted
+
+def megabytes():
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / (1e6 if sys.platform == "darwin" else 1e3)
+
+cfr.compile(cfr.from_open_spiel("kuhn_poker"))
+game, before, looks = cfr.from_open_spiel(sys.argv[1]), megabytes(), 0
+try:
+    cfr.CFR(game)
+except cfr.GameError as error:
+    message = str(error)
+print(json.dumps([message, looks, megabytes() - before]))
+"""
+
+
+@pytest.mark.parametrize("name", ["hearts", "phantom_ttt", "kriegspiel"])
+def test_a_huge_game_is_refused_before_it_fills_the_memory(name):
+    """Seen before: up to 5,800 MB, and two million histories looked at or no end at all."""
+    message, looks, megabytes = asked_alone(REFUSAL, name)
+    assert "has more than max_histories=2,000,000" in message
+    assert "Far too many for a solver of the whole tree" in message and "MCCFR" in message
+    assert looks <= 120_000
+    assert megabytes <= 500
+
+
+def test_a_huge_game_can_be_sampled():
+    run = cfr.MCCFR(cfr.from_open_spiel("hearts"), sampling="outcome", seed=0).run(2)
+    assert run.iterations == 2 and len(run.average) > 20
 
 
 @pytest.mark.parametrize(

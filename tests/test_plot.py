@@ -1,6 +1,8 @@
 """Figures: what the page needs of them, and what they show."""
 
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -97,3 +99,17 @@ def test_a_figure_sets_no_style_for_the_rest_of_the_page():
     root = svg[: svg.index(">")]
     assert "stroke-linecap:butt" in root
     assert "stroke-linejoin:round" in root
+
+
+def test_without_matplotlib_the_error_says_what_to_install():
+    program = """
+import sys
+sys.modules["matplotlib"] = None  # as if it were not installed
+import cfrlib
+print(cfrlib.__name__, flush=True)
+import cfrlib.plot
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "cfrlib\n" and done.returncode == 1
+    assert "ModuleNotFoundError: cfrlib.plot needs matplotlib, which is not" in done.stderr
+    assert 'pip install "cfrlib[plot]"' in done.stderr

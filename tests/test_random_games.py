@@ -104,7 +104,7 @@ def test_expected_utility_is_the_sum_over_ends_of_reach_times_payoff(game, seed)
     assert u == pytest.approx(walk_utility(game, strategy), abs=1e-12)
     for r in reach:
         for i in range(game.num_players):
-            assert r.others(i) * r.players[i] == pytest.approx(r.total, abs=1e-15)
+            assert r.others(i) * r.players[i] == pytest.approx(r.total, rel=1e-14)
 
 
 @settings(max_examples=40)

@@ -1,4 +1,6 @@
-"""Find the Chromium that the browser tests and `make pdf` drive; print its path.
+"""Find the Chromium that the browser tests and `make pdf` drive, and start it.
+
+    python tools/chromium.py        print its path
 
 In this order: the program that CHROMIUM names, one on the PATH, one that Playwright has
 installed for this user. On Debian and Ubuntu, run as root, the last resort is
@@ -11,7 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # Playwright need not be installed to find a browser
+    from playwright.sync_api import Browser, BrowserContext
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CURE = (
@@ -19,6 +27,8 @@ CURE = (
     "`apt-get install chromium`; anywhere: `.venv/bin/playwright install chromium`), or say "
     "where yours is: CHROMIUM=/path/to/chromium make ..."
 )
+
+PATIENCE = 600_000  # milliseconds to wait for what a slow machine does late
 
 
 def present() -> str | None:
@@ -56,6 +66,30 @@ def executable() -> str:
     if found is None:
         raise RuntimeError(CURE)
     return found
+
+
+@contextmanager
+def opened(*arguments: str) -> Iterator[Browser]:
+    """Run the browser, with arguments of its own, until the block ends."""
+    from playwright.sync_api import sync_playwright
+
+    path = executable()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", *arguments], timeout=PATIENCE
+        )
+        yield browser
+        browser.close()
+
+
+def context(browser: Browser, **options: Any) -> BrowserContext:
+    """Return a context whose pages wait for events as long as a slow machine needs.
+
+    Playwright's own limit is half a minute.
+    """
+    made = browser.new_context(**options)
+    made.set_default_timeout(PATIENCE)
+    return made
 
 
 if __name__ == "__main__":

@@ -31,7 +31,10 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import Execute
 from nbgrader.utils import is_grade, is_locked
+from numba.core.caching import _CacheLocator
 from traitlets import Bool, Integer
+
+import cfrlib
 
 DEPTH = 8  # folders around the one that a submission works in
 
@@ -53,6 +56,19 @@ def can_build_walls() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         tried = subprocess.run([*around(Path(folder)), "true"], capture_output=True)
     return tried.returncode == 0
+
+
+def copy_compiled(folder: Path) -> None:
+    """Copy what Numba has compiled of the library, to a folder for `NUMBA_CACHE_DIR`.
+
+    Where Numba may not write it does not read either: behind walls, every submission would
+    compile the library for itself.
+    """
+    for cache in Path(cfrlib.__file__).parent.rglob("__pycache__"):
+        kept = folder / _CacheLocator.get_suitable_cache_subpath(str(cache.parent / "any.py"))
+        kept.mkdir()
+        for file in cache.glob("*.nb[ic]"):
+            shutil.copy(file, kept)
 
 
 class Contained(Execute):  # type: ignore[misc]
@@ -90,6 +106,10 @@ class Contained(Execute):  # type: ignore[misc]
             self.km.kernel_spec.interrupt_mode = "message"  # a signal would end bubblewrap
         home = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR"), str(self.folder))
         options["env"] = {**os.environ, **home}
+        if self.walls and "NUMBA_CACHE_DIR" not in os.environ:
+            compiled = Path(tempfile.mkdtemp(prefix="compiled-", dir=top))
+            copy_compiled(compiled)
+            options["env"]["NUMBA_CACHE_DIR"] = str(compiled)
         options |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)  # its log
         super().start_new_kernel(**options)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import chromium
 import numpy as np
-from playwright.sync_api import sync_playwright
 
 import cfrlib as cfr
 from cfrlib.plot import COLORS, to_simplex
@@ -76,14 +75,11 @@ def svg() -> str:
 def main() -> None:
     """Write both files."""
     (STATIC / "cover.svg").write_text(svg(), encoding="utf-8")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.executable(), args=["--no-sandbox"]
-        )
-        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+    with chromium.opened() as browser:
+        size = {"width": WIDTH, "height": HEIGHT}
+        page = chromium.context(browser, viewport=size).new_page()
         page.set_content(f"<style>body{{margin:0}}</style>{svg()}")
         page.screenshot(path=STATIC / "cover.png")
-        browser.close()
 
 
 if __name__ == "__main__":

@@ -24,12 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import kernels
 import nbformat
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 CURE = "run `make notebooks`"
-TIMEOUT = 600  # seconds a cell may run
 LONGEST_HTML = 20_000
 TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
@@ -147,11 +146,7 @@ def faults(nb: Any) -> list[str]:
 
 def execute(nb: Any, folder: Path) -> None:
     """Run a notebook in place."""
-    where = {"metadata": {"path": str(folder)}}
-    client = NotebookClient(
-        nb, timeout=TIMEOUT, kernel_name="python3", resources=where, record_timing=False
-    )
-    client.execute()
+    kernels.client(nb, folder).execute()
 
 
 def process(path: Path, *, run: bool, check: bool) -> list[str]:

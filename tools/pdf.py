@@ -14,7 +14,7 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 import chromium
 import yaml
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DictionaryObject, Fit, FloatObject, NameObject
 
@@ -154,26 +154,22 @@ def number(book: PdfWriter, page: Page) -> None:
         leaf.merge_page(stamp)
 
 
-def main() -> None:
-    """Print, bind, number and write the book; say where it is."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.executable(), args=["--no-sandbox"]
-        )
-        context = browser.new_context(color_scheme="light")
+def main(paths: list[Path], out: Path) -> None:
+    """Print, bind, number and write some of the built pages; say where the file is."""
+    with chromium.opened() as browser:
+        context = chromium.context(browser, color_scheme="light")
         page = context.new_page()
         svg = (ROOT / "book" / "_static" / "cover.svg").read_text("utf-8")
         cover = drawn(page, f'<div style="padding:60mm 10mm">{svg}</div>')
         page.add_init_script("localStorage.mode = localStorage.theme = 'light'")
-        book = bind([printed(page, path) for path in pages()], cover)
+        book = bind([printed(page, path) for path in paths], cover)
         page.close()
         number(book, context.new_page())
-        browser.close()
     book.compress_identical_objects(remove_unreferenced=True)
-    book.write(OUT)
-    size = OUT.stat().st_size / 1e6
-    print(f"The PDF is ready: {OUT.as_uri()} ({len(book.pages)} pages, {size:.1f} MB)")
+    book.write(out)
+    size = out.stat().st_size / 1e6
+    print(f"The PDF is ready: {out.as_uri()} ({len(book.pages)} pages, {size:.1f} MB)")
 
 
 if __name__ == "__main__":
-    main()
+    main(pages(), OUT)

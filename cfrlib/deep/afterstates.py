@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
-from cfrlib import files
+from cfrlib import files, schema
 from cfrlib.deep.features import sequences_of
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, answer, fresh, shape
@@ -468,9 +469,15 @@ class NetworkPlayer:
             If the file is damaged, of another kind, of a game with other rules, or if its
             networks are not those it was written with.
         """
-        header, arrays = files.read(path, PLAYER, RulesOnly(game), _check_player)
-        networks = list(arrays["networks"].astype(np.float32))
-        return cls(game, networks, header["hidden"], header["rule"], arrays["weights"].tolist())
+        with files.reading(path, PLAYER, RulesOnly(game)) as file:
+            hidden = file.header["hidden"]
+            demand_widths(file, "networks", hidden)
+            size = Judge(Describer(game), hidden).size
+            arrays = file.arrays(weights=size)
+            if file.header["sha256"] != _digest(arrays["networks"]):
+                raise ValueError("networks other than those it was written with")
+            networks, weights = arrays["networks"].astype(np.float32), arrays["weights"]
+            return cls(game, list(networks), hidden, file.header["rule"], weights.tolist())
 
     def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
         """Return what it thinks of each action in round r.
@@ -575,19 +582,31 @@ def decisions_of(game: KoiKoi) -> Decisions:
 # ---- files -----------------------------------------------------------------------------------
 
 
+HIDDEN = schema.listed(schema.whole(1), 0, 64)
 PLAYER = files.Kind(
-    "cfrlib network player 1", "player", "NetworkPlayer.save", (), ("networks", "weights"),
+    "cfrlib network player 1",
+    "player",
+    "NetworkPlayer.save",
+    {"hidden": HIDDEN, "rule": schema.one_of(*RULES), "sha256": schema.text},
+    {
+        "networks": schema.Array((None, "weights"), schema.single),
+        "weights": schema.Array(
+            (None,), lambda share: schema.finite(share) and bool((share >= 0).all())
+        ),
+    },
     ("float16", "float32", "float64"),
-)  # fmt: skip
+)
+
+
+def demand_widths(file: files.Saved, name: str, hidden: Any) -> None:
+    """Raise a ValueError if a network with such layers has more weights than a file holds."""
+    files.demand(HIDDEN(hidden), "hidden")
+    least = sum(m * n for m, n in pairwise((1, *hidden)))
+    files.demand(least <= file.shape(name)[-1], "hidden")
 
 
 def _digest(networks: npt.NDArray[Any]) -> str:
     return sha256(networks.tobytes()).hexdigest()
-
-
-def _check_player(header: files.Header, arrays: files.Arrays) -> None:
-    if header["sha256"] != _digest(arrays["networks"]):
-        raise ValueError("networks other than those it was written with")
 
 
 class RulesOnly:

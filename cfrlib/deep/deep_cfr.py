@@ -19,7 +19,6 @@ nothing is learned: a mixture plays one of the strategies of the run, t with pro
 from __future__ import annotations
 
 import math
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -31,7 +30,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files, remote
+from cfrlib import files, remote, schema
 from cfrlib.batches import Known
 from cfrlib.deep.features import (
     check_digest,
@@ -43,17 +42,18 @@ from cfrlib.deep.features import (
 )
 from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
 from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
-from cfrlib.deep.networks import Learner, Training, random_key
+from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
 from cfrlib.deep.walks import Desk, collect
 from cfrlib.explored import Explored, explore, records
-from cfrlib.files import Arrays, Header, Kind, PathLike
+from cfrlib.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.game import Game
 from cfrlib.regret import find_variant
-from cfrlib.run import Measured, Run, deferred_interrupt
+from cfrlib.run import Measured, Run
 from cfrlib.sampling import (
     ENTRY,
     ROWS,
+    SCHEME,
     SCHEMES,
     SEQUENCE,
     Sampling,
@@ -63,8 +63,17 @@ from cfrlib.sampling import (
     room_to_draw,
 )
 from cfrlib.sequence import SequenceForm, behavior, sequence_form
-from cfrlib.solution import DEEP, Solution, Trace, check_run
-from cfrlib.strategy import InfosetTable, Regrets, Strategy, check_probabilities
+from cfrlib.solution import (
+    BEST,
+    DEEP,
+    HEADER,
+    TRACE,
+    Solution,
+    Trace,
+    check_best,
+    check_trace,
+)
+from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
 from cfrlib.streams import LINE, new_key
 from cfrlib.tree import Floats, Tree, check_game
 from cfrlib.whole import whole_number
@@ -73,14 +82,52 @@ AVERAGES = ("network", "mixture")
 _OPTIONS = ("traversals", "memory", "baseline")
 BATCH = 1_024  # rows in a step of training, for games that do not compile
 LEAST = 1 << 14  # rows of a memory that are shown to the training at least
+_HEADER: schema.Schema = {
+    **HEADER,
+    "variant": schema.exactly(asdict(find_variant("linear"))),
+    "update": schema.one_of("alternating"),
+    "delay": schema.whole(0, 0),
+    "best": BEST,
+    "traversals": schema.whole(1),
+    "memory": schema.whole(1),
+    "baseline": schema.maybe(schema.number(0, 1)),
+    "average": schema.one_of(*AVERAGES),
+    "sampling": SCHEME,
+    "training": schema.row(TRAINING, TRAINING),
+    "nodes": schema.whole(),
+    "key": schema.whole(0, 2**64 - 1),
+    "losses": schema.listed(LOSS),
+    "actions": schema.whole(1, 2**31 - 1),
+    "features": schema.maybe(schema.text),
+    "learned": schema.listed(schema.whole()),
+    "seen": schema.listed(schema.whole()),
+    "states": schema.listed(schema.row(*[schema.whole(0, 2**64 - 1)] * LINE)),
+}
+_ARRAYS = {
+    "trace": TRACE,
+    "networks": schema.Array(("networks", "weights"), schema.single),
+    "rows": schema.Array(("rows", "columns"), schema.single),
+}
 RUN_FILE = Kind(
-    "cfrlib.deep.DeepCFR 2", "run", "DeepCFR.save", vectors=("sigma", "total", "best"),
-    tables=("baseline", "trace", "networks", "rows"),
-)  # fmt: skip
+    "cfrlib.deep.DeepCFR 2",
+    "run",
+    "DeepCFR.save",
+    _HEADER,
+    {
+        "sigma": SIGMA,
+        "total": schema.Array(("sequences",), schema.sums),
+        "best": SIGMA,
+        "baseline": schema.Array(("players", "learned")),
+        **_ARRAYS,
+    },
+)
 EXPLORED_FILE = Kind(
-    "cfrlib.deep.DeepCFR explored 1", "run", "DeepCFR.save", vectors=(),
-    tables=("trace", "networks", "rows", "sheets"),
-)  # fmt: skip
+    "cfrlib.deep.DeepCFR explored 1",
+    "run",
+    "DeepCFR.save",
+    _HEADER,
+    {**_ARRAYS, "sheets": schema.Array(("rows", "sheet"), schema.single)},
+)
 
 
 class DeepCFR(Run):
@@ -292,20 +339,6 @@ class DeepCFR(Run):
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def _advance(self, count: int) -> float:
-        """Run `count` iterations; an interrupt is heard between two of them."""
-        began = time.perf_counter()
-        if not count:
-            self._warm_up()
-        with deferred_interrupt() as interrupted:
-            for _ in range(count):
-                self._iterate(self.iterations + 1)
-                if interrupted:
-                    break
-        took = time.perf_counter() - began
-        self.seconds += took
-        return took
-
     def _warm_up(self) -> None:
         """Have the training compiled before the clock starts; nothing comes of it."""
         advantages, strategies = _spare(self._memories[0]), _spare(self._strategies)
@@ -323,10 +356,11 @@ class DeepCFR(Run):
         for i in self._learners:
             if len(self._networks[i]) < t:
                 memory, sheets = self._memories[i], [self._sheets[i], self._sheets[-1]]
-                visited = self._walk(t, i, self.traversals, memory, self._strategies, sheets)
+                self._counts[1] += self._walk(
+                    t, i, self.traversals, memory, self._strategies, sheets
+                )
                 network, self.losses[i] = self._learn(self._random(t, i), memory, sheets[0], t)
                 self._networks[i].append(network)
-                self._counts[1] += visited
                 if self._form is not None:
                     self._add_up(t, i, self._form)
                     self._update_baseline(i)
@@ -662,30 +696,52 @@ class DeepCFR(Run):
             If the file is damaged, was not written by `save`, or belongs to another game or
             other features.
         """
-        whole = files.format_of(path) != EXPLORED_FILE.format
-        form: Any = sequence_form(game) if whole else Explored(game).snapshot()
-
-        def check(header: Header, arrays: Arrays) -> None:
-            check_run(header, arrays)
-            if whole:
-                check_probabilities(form, arrays["sigma"])
-            if header["sampling"][0] not in SCHEMES:
-                raise ValueError(f"header {header!r}")
-
-        header, arrays = files.read(path, RUN_FILE if whole else EXPLORED_FILE, form, check)
-        name, parameters = header["sampling"]
-        advantage, strategy = map(Training.restored, header["training"])
-        self = cls(
-            game, sampling=SCHEMES[name](**parameters), average=header["average"],
-            advantage=advantage, strategy=strategy, features=features, lazy=not whole,
-            actions=None if whole else header["actions"], jobs=jobs,
-            **{option: header[option] for option in _OPTIONS},
-        )  # fmt: skip
-        check_digest(path, self._given, header["features"])
-        self._key = np.uint64(header["key"])
-        self._reset()
-        self._restore(header, arrays)
+        kind = files.kind_of(path, RUN_FILE, EXPLORED_FILE)
+        explored = kind is EXPLORED_FILE
+        form: Any = Explored(game).snapshot() if explored else sequence_form(game)
+        with files.reading(path, kind, form) as file:
+            header = file.header
+            name, parameters = header["sampling"]
+            advantage, strategy = map(Training.restored, header["training"])
+            self = cls(
+                game, sampling=SCHEMES[name](**parameters), average=header["average"],
+                advantage=advantage, strategy=strategy, features=features, lazy=explored,
+                actions=header["actions"] if explored else None, jobs=jobs,
+                **{option: header[option] for option in _OPTIONS},
+            )  # fmt: skip
+            check_digest(path, self._given, header["features"])
+            self._key = np.uint64(header["key"])
+            self._reset()
+            self._restore(header, self._checked(file))
         return self
+
+    def _checked(self, file: Saved) -> Arrays:
+        """Return what a file of such a run holds.
+
+        Raises a ValueError if no run could have written it.
+        """
+        header, players, form = file.header, self.game.num_players, self._form
+        filled = [min(seen, self.memory) for seen in header["seen"]]
+        arrays = file.arrays(
+            networks=sum(header["learned"]), weights=self._size, rows=sum(filled),
+            columns=2 + self._actions, sheet=1 + getattr(self, "_inputs", 0),
+            learned=0 if form is None else self._baseline.shape[1],
+        )  # fmt: skip
+        done = header["iterations"]
+        demand(header["actions"] == self._actions, "actions")
+        demand(len(header["losses"]) == len(header["learned"]) == players, "losses")
+        demand(len(header["seen"]) == len(header["states"]) == players + 1, "seen")
+        demand({done, done + 1}.issuperset(header["learned"]), "learned")
+        demand(max(header["seen"]) <= header["nodes"], "seen")
+        numbers, weights = arrays["rows"][:, 0], arrays["rows"][:, 1]
+        known = (-1, -1) if form is None else (0, len(self._legal) - 1)
+        demand(schema.whole_in(*known)(numbers) and bool((weights >= 0).all()), "rows")
+        if form is None:
+            demand(schema.whole_in(1, self._actions)(arrays["sheets"][:, 0]), "sheets")
+        else:
+            check_probabilities(form, arrays["sigma"], arrays["best"])
+        check_best(header, check_trace(arrays["trace"], header, form, header["nodes"]))
+        return arrays
 
     def _restore(self, header: Header, arrays: Arrays) -> None:
         """Take up what was saved."""

@@ -15,7 +15,7 @@ matter. So the networks learn log(1 + sum / unit), where an error is one of rati
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Self
 
@@ -23,27 +23,45 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files
+from cfrlib import files, schema
 from cfrlib.deep.features import check_digest, digest, legal_actions, observe, sequences_of
-from cfrlib.deep.networks import Learner, Training, random_key
-from cfrlib.files import Arrays, Header, PathLike
+from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
+from cfrlib.files import Kind, PathLike, demand
 from cfrlib.game import Game
 from cfrlib.mccfr import MCCFR
 from cfrlib.mccfr import RUN_FILE as TABLES
-from cfrlib.run import check_weight, deferred_interrupt
+from cfrlib.regret import find_variant
+from cfrlib.run import Run
 from cfrlib.sampling import SCHEMES, Robust, Sampling
 from cfrlib.sequence import behavior, sequence_form
-from cfrlib.solution import DOUBLE, check_run
-from cfrlib.strategy import check_probabilities
+from cfrlib.solution import DOUBLE
 from cfrlib.tree import Floats
 
 ROBUST = Robust(1)
 REGRET, STRATEGY = range(2)  # the networks
 _NETWORKS = ("network regret", "network strategy")
-RUN_FILE = TABLES._replace(
-    format="cfrlib.deep.DoubleNeural 1", writer="DoubleNeural.save",
-    tables=(*TABLES.tables, "met", *_NETWORKS),
-)  # fmt: skip
+RUN_FILE = Kind(
+    "cfrlib.deep.DoubleNeural 1",
+    "run",
+    "DoubleNeural.save",
+    {
+        **TABLES.header,
+        "variant": schema.exactly(asdict(find_variant("cfr+"))),
+        "update": schema.one_of("alternating"),
+        "delay": schema.whole(0, 0),
+        "baseline": schema.exactly(None),
+        "proposal": schema.exactly(None),
+        "rehearse": schema.number(0, 1),
+        "losses": schema.row(LOSS, LOSS),
+        "features": schema.maybe(schema.text),
+        "training": schema.row(TRAINING, TRAINING),
+    },
+    {
+        **TABLES.arrays,
+        "met": schema.Array((2, "infosets"), schema.whole_in(0, 1)),
+        **{name: schema.Array((name,), schema.single) for name in _NETWORKS},
+    },
+)
 
 
 class DoubleNeural(MCCFR):
@@ -141,20 +159,9 @@ class DoubleNeural(MCCFR):
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def _advance(self, count: int) -> float:
-        """Run `count` iterations; an interrupt is heard between two of them."""
-        check_weight(self.variant, self.iterations + count)
-        began = time.perf_counter()
-        if not count:
-            self._warm_up()
-        with deferred_interrupt() as interrupted:
-            for t in range(self.iterations + 1, self.iterations + count + 1):
-                self._iterate(t)
-                if interrupted:
-                    break
-        took = time.perf_counter() - began
-        self.seconds += took
-        return took
+    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
+        """Run `count` iterations one by one: each ends with the networks."""
+        Run._advance(self, count, interrupted)
 
     def _warm_up(self) -> None:
         """Have the training compiled before the clock starts; nothing comes of it."""
@@ -287,22 +294,23 @@ class DoubleNeural(MCCFR):
             other features.
         """
         form = sequence_form(game)
-
-        def check(header: Header, arrays: Arrays) -> None:
-            check_run(header, arrays)
-            check_probabilities(form, arrays["sigma"])
-            if header["sampling"][0] not in SCHEMES or arrays["met"].ndim != 2:
-                raise ValueError(f"header {header!r}")
-
-        header, arrays = files.read(path, RUN_FILE, form, check)
-        name, parameters = header["sampling"]
-        regret, strategy = map(Training.restored, header["training"])
-        self = cls(
-            game, sampling=SCHEMES[name](**parameters), batch=header["batch"], regret=regret,
-            strategy=strategy, rehearse=header["rehearse"], features=features,
-        )  # fmt: skip
-        check_digest(path, self._given, header["features"])
-        self._unpack(header, arrays)
-        self._met, self.losses = arrays["met"] > 0, header["losses"]
-        self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
+        with files.reading(path, RUN_FILE, form) as file:
+            header = file.header
+            name, parameters = header["sampling"]
+            regret, strategy = map(Training.restored, header["training"])
+            self = cls(
+                game, sampling=SCHEMES[name](**parameters), batch=header["batch"],
+                regret=regret, strategy=strategy, rehearse=header["rehearse"],
+                features=features,
+            )  # fmt: skip
+            check_digest(path, self._given, header["features"])
+            demand(header["averaging"] == self.averaging, "averaging")
+            arrays = self._unpack(file)
+            self._met, self.losses = arrays["met"] > 0, header["losses"]
+            self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
         return self
+
+    @property
+    def _more_sizes(self) -> dict[str, int]:
+        pairs = zip(_NETWORKS, self._learners, strict=True)
+        return {name: learner.size for name, learner in pairs}

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.files import PathLike
+from cfrlib.files import Foreign, PathLike
 from cfrlib.tree import Tree
 
 Words: TypeAlias = npt.NDArray[np.int32]
@@ -162,7 +162,7 @@ def digest(features: Features) -> str:
 def check_digest(path: PathLike, given: str | None, saved: str | None) -> None:
     """Refuse a run of other features than those given now."""
     if given != saved:
-        raise ValueError(
+        raise Foreign(
             f"{path} holds a run with other features; load it with features=..., those it was "
             "made with"
         )

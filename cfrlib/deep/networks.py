@@ -15,11 +15,13 @@ import optax
 from flax import nnx
 from jax.flatten_util import ravel_pytree
 
+from cfrlib import schema
 from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
 
 Tree: TypeAlias = Any  # of arrays, as JAX means it
 _Pair: TypeAlias = tuple[jax.Array, jax.Array]
+MOST_ROWS, MOST_WEIGHTS = 1 << 20, 1 << 28  # in a step; between the layers of a network
 GATES = {"gru": 3, "lstm": 4}  # the cells, and how many vectors each makes of a word
 
 
@@ -214,6 +216,12 @@ class Training:
         for name, number in whole.items():
             if not isinstance(number, (int, np.integer)) or number < 1:
                 raise ValueError(f"{name} must be a whole number, at least 1, got {number!r}")
+        weights = sum(m * n for m, n in pairwise((1, *self.hidden)))
+        if whole["batch"] > MOST_ROWS or weights > MOST_WEIGHTS:
+            raise ValueError(
+                f"no memory holds that: batch may be {MOST_ROWS:,}, and a network may have "
+                f"{MOST_WEIGHTS:,} weights between its layers; got {self!r}"
+            )
         if not self.rate > 0:
             raise ValueError(f"rate must be above 0, got {self.rate!r}")
         if self.cell is not None and self.cell not in GATES:
@@ -236,6 +244,18 @@ class Training:
     def architecture(self) -> Architecture:
         """What the network is made of."""
         return Architecture(self.hidden, self.cell, self.attention)
+
+
+# what the header of a file says of a training, and of its loss, which may have diverged
+TRAINING = schema.record(
+    hidden=schema.listed(schema.whole(1), 0, 64),
+    steps=schema.whole(1, 2**31 - 1),
+    batch=schema.maybe(schema.whole(1)),
+    rate=schema.number(0),
+    cell=schema.maybe(schema.one_of(*GATES)),
+    attention=schema.flag,
+)
+LOSS = schema.number(infinite=True, nan=True)
 
 
 class Learner:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cfrlib.deep.afterstates import NetworkPlayer, choice_loss, owners, softmax, unit_of
 from cfrlib.deep.selfplay import (
+    COUNTS,
+    LESSONS,
     Lesson,
     SelfPlay,
     Task,
@@ -74,7 +76,7 @@ class PolicyLearner(SelfPlay):
 
     FORMAT = "cfrlib policy learner 1"
     NETWORKS = 2
-    _EXTRA = ("recent", "lengths")
+    _EXTRA: ClassVar = {"recent": LESSONS, "lengths": COUNTS}
 
     def __init__(
         self,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib import schema
 from cfrlib.deep.afterstates import (
     Judge,
     NetworkPlayer,
@@ -21,6 +22,8 @@ from cfrlib.deep.afterstates import (
 )
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.selfplay import (
+    COUNTS,
+    LESSONS,
     Lesson,
     Reservoir,
     SelfPlay,
@@ -34,7 +37,7 @@ from cfrlib.deep.selfplay import (
     share_of,
     together,
 )
-from cfrlib.files import Arrays
+from cfrlib.files import Arrays, demand
 from cfrlib.games.koikoi.features import CODE, Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
@@ -56,7 +59,12 @@ class Regrets(SelfPlay):
     keep_every : int
     """
 
-    _EXTRA: ClassVar[tuple[str, ...]] = ("memory", "offered", "kept", "kept_at")
+    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
+        "memory": LESSONS,
+        "offered": schema.Array((1,), schema.whole_in(0)),
+        "kept": schema.Array((None, "weights"), schema.single),
+        "kept_at": COUNTS,
+    }
 
     def __init__(
         self,
@@ -128,6 +136,9 @@ class Regrets(SelfPlay):
         super()._restore(steps, arrays)
         self._kept = list(arrays["kept"].astype(np.float32))
         self._kept_at = arrays["kept_at"].astype(np.int64).tolist()
+        every = self.keep_every
+        due = list(range(every, self.iterations + 1, every))
+        demand(self._kept_at == due and len(self._kept) == len(due), "kept")
 
 
 # ---- from a critic ---------------------------------------------------------------------------
@@ -189,7 +200,7 @@ class RegretLearner(Regrets):
 
     FORMAT = "cfrlib regret learner 2"
     NETWORKS = 2
-    _EXTRA = (*Regrets._EXTRA, "recent", "lengths")
+    _EXTRA: ClassVar = {**Regrets._EXTRA, "recent": LESSONS, "lengths": COUNTS}
 
     def __init__(
         self,

@@ -10,26 +10,30 @@ up to the learners: values in `monte_carlo`, regrets in `regrets`, logits in
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files
+from cfrlib import files, schema
 from cfrlib.deep.afterstates import (
+    HIDDEN,
     Judge,
     NetworkPlayer,
     RulesOnly,
     Study,
+    demand_widths,
     drawn,
     known_values,
     owners,
     totals,
 )
 from cfrlib.deep.memory import Singles
-from cfrlib.files import Arrays, Header, PathLike
+from cfrlib.deep.networks import LOSS
+from cfrlib.files import Arrays, PathLike, Saved, demand
 from cfrlib.games.koikoi.features import CODE, Afterstates, Describer
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
@@ -111,6 +115,27 @@ class Lesson(NamedTuple):
         return cls(table[:, :CODE].astype(np.int64), table[:, CODE], table[:, CODE + 1])
 
 
+LESSONS = schema.Array(
+    (None, CODE + 2),
+    lambda table: schema.finite(table) and schema.whole_in(-schema.EXACT)(table[:, :CODE]),
+)
+COUNTS = schema.Array((None,), schema.whole_in(1))
+
+
+def _setting(value: Any) -> bool:
+    """Accept what an option of a learner may be; the learner itself knows it better."""
+    return schema.any_of(HIDDEN, schema.number(0, schema.EXACT))(value)
+
+
+_HEADER = {
+    "settings": lambda value: isinstance(value, dict) and all(map(_setting, value.values())),
+    "iterations": schema.whole(),
+    "decisions": schema.whole(),
+    "losses": schema.listed(LOSS),
+    "steps": schema.listed(schema.whole(0, 2**31 - 1)),
+}
+
+
 class Window:
     """The lessons of the last iterations, so many of them."""
 
@@ -131,7 +156,9 @@ class Window:
 
     def restore(self, tables: Arrays) -> None:
         """Take back what `tables` returned."""
-        ends = np.cumsum(tables["lengths"].astype(np.int64))
+        lengths = tables["lengths"].astype(np.int64)
+        ends = np.cumsum(lengths)
+        demand(len(lengths) <= self.length and lengths.sum() == len(tables["recent"]), "recent")
         parts = np.split(tables["recent"], ends[:-1]) if len(ends) else []
         self.lessons = [Lesson.of_table(part) for part in parts]
 
@@ -168,6 +195,7 @@ class Reservoir:
     def restore(self, tables: Arrays) -> None:
         """Take back what `tables` returned."""
         self.offered = int(tables["offered"][0])
+        demand(len(tables["memory"]) == min(self.offered, self.size), "memory")
         for mine, saved in zip(self._rows, Lesson.of_table(tables["memory"]), strict=True):
             mine[: len(saved)] = saved
 
@@ -362,29 +390,34 @@ class SelfPlay(ABC):
         ValueError
             If the file is damaged, of another kind, or of a game with other rules.
         """
-        header, arrays = files.read(path, cls._kind(), RulesOnly(game), cls._check)
-        return cls(game, **header["settings"], jobs=jobs)._resume(header, arrays)
+        with cls._reading(path, game) as file:
+            return cls(game, **file.header["settings"], jobs=jobs)._resume(file)
 
-    def _resume(self, header: Header, arrays: Arrays) -> Self:
+    @classmethod
+    @contextmanager
+    def _reading(cls, path: PathLike, game: KoiKoi) -> Iterator[Saved]:
+        """Open a file of such a learner; no network in it is larger than the file."""
+        with files.reading(path, cls._kind(), RulesOnly(game)) as file:
+            demand_widths(file, "weights0", file.header["settings"].get("hidden"))
+            yield file
+
+    def _resume(self, file: Saved) -> Self:
         """Take the learner to where a file left off, and return it."""
+        header = file.header
+        demand(header["settings"] == self._settings(), "settings")
+        demand(len(header["losses"]) == len(header["steps"]) == self.NETWORKS, "losses")
         self.iterations, self.decisions = header["iterations"], header["decisions"]
         self.losses = list(header["losses"])
-        self._restore(header["steps"], arrays)
+        self._restore(header["steps"], file.arrays(weights=self._judge.size))
         return self
 
     @classmethod
     def _kind(cls) -> files.Kind:
-        names = (*cls._names(), *cls._EXTRA)
-        return files.Kind(cls.FORMAT, "run", f"{cls.__name__}.save", (), names)
+        networks = dict.fromkeys(cls._names(), schema.Array(("weights",), schema.single))
+        arrays = {**networks, **cls._EXTRA}
+        return files.Kind(cls.FORMAT, "run", f"{cls.__name__}.save", _HEADER, arrays)
 
-    _EXTRA: ClassVar[tuple[str, ...]] = ()  # arrays besides those of the networks
-
-    @classmethod
-    def _check(cls, header: Header, arrays: Arrays) -> None:
-        """Raise an error if a file breaks a rule of the format."""
-        sizes = {arrays[name].shape for name in cls._names()}
-        if len(sizes) != 1 or len(header["steps"]) != cls.NETWORKS:
-            raise ValueError("networks of different sizes")
+    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {}  # arrays besides those of the networks
 
     @classmethod
     def _names(cls) -> list[str]:

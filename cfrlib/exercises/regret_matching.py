@@ -30,6 +30,8 @@ Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and s
 # habits so clear that after as many rounds luck does not decide
 FRIENDS = {"(0.4, 0.3, 0.3)": (0.4, 0.3, 0.3), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
 ROUNDS = 3_000
+# exercise 1.5: rounds whose digits are robust, rounds played, and what counts as settled
+SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
 
 
 def named(numbers: Any) -> dict[str, float]:
@@ -139,8 +141,8 @@ def finds_the_best(seen: dict[str, list[float]]) -> bool:
 
 
 @cache
-def without_chance(guess: float, rounds: int = 1_000) -> tuple[float, float, float]:
-    """Return how exploitable the average is, the last profile, and the one after it.
+def without_chance(guess: float) -> tuple[list[float], list[float]]:
+    """Return how exploitable the average and the current profile are, round by round.
 
     Both players of the biased game know each other's strategy when they look back; they add
     `guess` times the latest regrets before matching.
@@ -150,19 +152,40 @@ def without_chance(guess: float, rounds: int = 1_000) -> tuple[float, float, flo
     def exploitable(x: Any, y: Any) -> float:
         return float((u @ y).max() - (x @ u).min()) / 2
 
+    average, current = [], []
     regret, last, total = np.zeros((3, 2, 3))
-    for _ in range(rounds):
+    for t in range(1, LONG + 1):
         x, y = map(regret_matching, regret + guess * last)
         last = np.array([u @ y - x @ u @ y, x @ u @ y - x @ u])
         regret, total = regret + last, total + np.array([x, y])
-    after = map(regret_matching, regret + guess * last)
-    return exploitable(*(total / rounds)), exploitable(x, y), exploitable(*after)
+        average.append(exploitable(*(total / t)))
+        current.append(exploitable(x, y))
+    return average, current
 
 
-def tamed(guess: float = 1) -> dict[str, float]:
-    """Return the three measurements of exercise 1.5."""
-    average, current, _ = without_chance(guess)
-    return {"plain": without_chance(0)[0], "guess": average, "current": current}
+def tamed(guess: float = 1, at: int = SHORT, late: int = 0) -> dict[str, float | bool]:
+    """Return the answers of exercise 1.5.
+
+    Digits are asked for after a few rounds only. With the guess a difference in the last digit
+    grows exponentially: after many rounds two right programs agree on whether play settles, and
+    on little else.
+
+    Parameters
+    ----------
+    guess : float
+        How often the latest regrets are counted again.
+    at : int
+        The round whose numbers are returned.
+    late : int
+        By how many rounds the current profile is taken too late.
+    """
+    average, current = without_chance(guess)
+    return {
+        "plain": without_chance(0)[0][at - 1],
+        "guess": average[at - 1],
+        "current": current[at - 1 + late],
+        "settles": max(current[-LAST:]) <= SETTLED,
+    }
 
 
 EXERCISES = (
@@ -294,9 +317,9 @@ EXERCISES = (
     Exercise(
         "1.5",
         "Open: can the current strategy be tamed?",
-        "a dictionary with the exploitability after 1,000 rounds: of the average under "
-        "'plain' (the rule of this page) and 'guess' (with the guess), and under 'current' of "
-        "what is played in the last of the rounds with the guess",
+        "a dictionary with the exploitability after 50 rounds: of the average under 'plain' "
+        "(the rule of this page) and 'guess' (with the guess), and under 'current' of what is "
+        "played in round 50 with the guess; and under 'settles' True or False",
         tamed,
         (
             Mistake(
@@ -306,22 +329,32 @@ EXERCISES = (
                 "does not see a common factor. Add it only while matching, and forget it.",
             ),
             Mistake(
-                lambda: {name: 2 * value for name, value in tamed().items()},
+                lambda: {
+                    name: value if name == "settles" else 2 * value
+                    for name, value in tamed().items()
+                },
                 "These are the sums of both players' gains, NashConv. Exploitability is the "
                 "mean of the two.",
             ),
             Mistake(
-                lambda: tamed() | {"current": without_chance(1)[2]},
-                "Both averages are right. The last is what would be played one round later.",
+                lambda: tamed(late=1),
+                "Both averages are right. The third number is what would be played one round "
+                "later.",
             ),
             Mistake(
-                lambda: tamed() | {"current": without_chance(0)[1]},
-                "Both averages are right. The last is the current strategy without the guess.",
+                lambda: tamed() | {"current": without_chance(0)[1][SHORT - 1]},
+                "Both averages are right. The third number belongs to the current strategy "
+                "without the guess.",
+            ),
+            Mistake(
+                lambda: tamed() | {"settles": True},
+                "The three numbers are right. But does play settle? Look at all of the last "
+                "hundred rounds: a wandering strategy may look harmless in any one of them.",
             ),
         ),
         tolerance=1e-4,
         points=3,
-        takeaway="The average is better by far, the current strategy still wanders. So much "
+        takeaway="The average is better by far, the current strategy still wanders. That part "
         "can be checked; which rules make it settle, and in which games, is open.",
         advice="Keep two arrays, the sum of regrets and the latest ones; match their sum, then "
         "add the new regrets to the first. Both players move at once, from uniform.",

@@ -46,6 +46,13 @@ MAX_PLAYERS = 127  # a compiled tree numbers players in eight bits
 MAX_EXPONENT = 999  # well beyond the range of floats, yet cheap as an exact number
 SMALL = 10**6  # denominators up to here count as a ratio that somebody meant
 KINDS = ("c", "p", "t")  # chance, personal, terminal
+OTHER_FORMATS = {  # first words of Gambit's other files
+    "NFG": "a normal-form game: give two players' payoffs to cfrlib.games.MatrixGame",
+    "#AGG": "an action-graph game, which cfrlib cannot read",
+    "#BAGG": "a Bayesian action-graph game, which cfrlib cannot read",
+}
+FIRST = "|".join(["EFG", *OTHER_FORMATS])
+SHORT = 40  # characters of a name that a message quotes
 TOLERANCE = 1e-9  # of the sum of probabilities, as in compile
 
 TOKEN = re.compile(
@@ -118,7 +125,7 @@ class GambitGame(Game):
             legal = () if isinstance(node, Terminal) else node.actions
             raise ValueError(
                 f"{self!r} has no action {a!r} at node {h}; the legal actions are "
-                + (", ".join(map(repr, legal)) or "none, the game is over")
+                + (_some(map(str, legal)) or "none, the game is over")
             )
         return child
 
@@ -127,7 +134,7 @@ class GambitGame(Game):
         return self._nodes[h]
 
     def __repr__(self) -> str:
-        return f"GambitGame({self.title!r})"
+        return f"GambitGame({_short(self.title, 2 * SHORT)})"
 
 
 def read_efg(source: PathLike) -> GambitGame:
@@ -141,7 +148,8 @@ def read_efg(source: PathLike) -> GambitGame:
     Parameters
     ----------
     source : str or path
-        A path, or the text itself: a string that starts with ``EFG`` or has several lines.
+        A path, or the text itself: a string that starts with ``EFG`` (or the first word of
+        another format of Gambit's), or has several lines.
 
     Returns
     -------
@@ -180,10 +188,11 @@ def read_efg(source: PathLike) -> GambitGame:
     >>> cfr.solve_lp(game).strategy["guess"]
     {'heads': 0.5, 'tails': 0.5}
     """
-    if isinstance(source, str) and re.match(r"\ufeff?\s*EFG(\s|\Z)|.*\n", source):
+    if isinstance(source, str) and re.match(rf"\ufeff?\s*({FIRST})(\s|\Z)|.*\n|\Z", source):
         return _Reader(source, "text").game()
     path = Path(source)
-    return _Reader(_decode(path.read_bytes(), path.name), path.name).game()
+    name = path.name if len(path.name) <= SHORT else f"…{path.name[-SHORT // 2 :]}"
+    return _Reader(_decode(path.read_bytes(), name), name).game()
 
 
 def _decode(raw: bytes, name: str) -> str:
@@ -258,8 +267,7 @@ class _Reader:
         """Describe the token at hand, for an error message."""
         if self.kind == "end":
             return "the end of the file"
-        token = self.text[self.at : self.stop]
-        return repr(token if len(token) <= 40 else token[:40] + "…")
+        return _short(self.text[self.at : self.stop])
 
     def expected(self, what: str) -> NoReturn:
         """Raise the error that names what should stand at the token at hand."""
@@ -327,6 +335,8 @@ class _Reader:
 
     def game(self) -> GambitGame:
         """Read the whole file."""
+        if self.kind == "word" and self.value in OTHER_FORMATS:
+            self.fail(f"expected 'EFG'; {self.value!r} begins {OTHER_FORMATS[self.value]}")
         self.word(("EFG",), "'EFG', the first word of an extensive game file")
         self.word(("2",), "version 2 of the format")
         self.word(("R", "D"), "'R' (or the older 'D') after the version")
@@ -398,7 +408,8 @@ class _Reader:
         what = "a node: 'c', 'p' or 't'"
         if above is not None:
             line = self.text.count("\n", 0, above.at) + 1
-            what += f" (what follows {above.actions[above.seen]!r} at the node of line {line})"
+            action = _short(above.actions[above.seen])
+            what += f" (what follows {action} at the node of line {line})"
         self.expected(what)
 
     # ---- infosets ----
@@ -421,7 +432,7 @@ class _Reader:
             elif described != known:
                 self.fail(
                     f"{whose} {number} was described differently before, with name "
-                    f"{known.name!r} and actions {_some(known.labels)}; leave the "
+                    f"{_short(known.name)} and actions {_some(known.labels)}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -444,9 +455,11 @@ class _Reader:
             labels.append(self.string(f"an action in quotes{more}"))
             if player == CHANCE:
                 at = self.at
-                p = self.number(f"a number, the probability of {labels[-1]!r}")
+                p = self.number(f"a number, the probability of {_short(labels[-1])}")
                 if not 0 <= p <= 1:
-                    self.fail(f"the probability of {labels[-1]!r} is not between 0 and 1", at)
+                    self.fail(
+                        f"the probability of {_short(labels[-1])} is not between 0 and 1", at
+                    )
                 probabilities.append(p)
         self.advance()
         if player == CHANCE:
@@ -490,7 +503,7 @@ class _Reader:
             elif described != known:
                 self.fail(
                     f"outcome {number} was described differently before, with name "
-                    f"{known[0]!r} and payoffs {_some(map(str, known[1]))}; leave the "
+                    f"{_short(known[0])} and payoffs {_some(map(str, known[1]))}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -509,17 +522,25 @@ class _Reader:
         self.mark("{", "'{' and the payoffs after the name of the outcome")
         payoffs = []
         for player in self.players:
-            payoffs.append(self.number(f"a number, the payoff of {player!r}"))
+            payoffs.append(self.number(f"a number, the payoff of {_short(player)}"))
             if self.at_mark(","):
                 self.advance()
         self.mark("}", f"'}}' after {len(payoffs)} payoffs, one for each player")
         return tuple(payoffs)
 
 
+def _short(word: str, most: int = SHORT) -> str:
+    """Quote a word, or so much of its beginning as a message has room for."""
+    text = word[:most]
+    while len(repr(text)) > most + 2:  # what cannot be printed takes up to ten characters
+        text = text[:-1]
+    return repr(text if text == word else text + "…")
+
+
 def _some(words: Iterable[str]) -> str:
     """Quote the first few of some words."""
-    listed = [repr(word) for word in words]
-    return ", ".join(listed[:6]) + (", …" if len(listed) > 6 else "")
+    listed = [_short(word, SHORT // 2) for word in words]
+    return ", ".join(listed[:3]) + (", …" if len(listed) > 3 else "")
 
 
 def _add(total: Payoffs, payoffs: Payoffs) -> Payoffs:

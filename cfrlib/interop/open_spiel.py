@@ -11,8 +11,9 @@ OpenSpiel: Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -71,16 +72,36 @@ class OpenSpielGame(Game):
 
     def root(self) -> _History:
         """Return the empty history; histories carry a state of OpenSpiel."""
-        return _History(self.pyspiel_game.new_initial_state())
+        try:
+            return _History(self.pyspiel_game.new_initial_state())
+        except _pyspiel().SpielError as error:
+            self._failed([], error)
 
     def step(self, h: _History, a: Action) -> _History:
         """Return the history `h` followed by the action `a`."""
         if h.numbers is None:
             self.node(h)
-        return _History(h.state.child(h.numbers[a]))  # type: ignore[index]
+        try:
+            return _History(h.state.child(h.numbers[a]))  # type: ignore[index]
+        except _pyspiel().SpielError as error:
+            self._failed(h.state.history(), error)
 
     def node(self, h: _History) -> Node:
         """Say what the history `h` is: a `Chance`, a `Decision` or a `Terminal`."""
+        try:
+            return self._node(h)
+        except _pyspiel().SpielError as error:
+            self._failed(h.state.history(), error)
+
+    def _failed(self, history: Sequence[int], error: Exception) -> NoReturn:
+        """Say that it is not the rules, nor cfrlib, but OpenSpiel that fails."""
+        why = " ".join(str(error).split())
+        raise GameError(
+            f"{self!r}, history {_beginning(str(list(history)))}: OpenSpiel itself fails here "
+            f"({_beginning(why)}); choose other parameters, or another game"
+        ) from error
+
+    def _node(self, h: _History) -> Node:
         state = h.state
         player = state.current_player()
         if player >= 0:
@@ -331,6 +352,18 @@ def _pyspiel() -> Any:
     return pyspiel
 
 
+def _register_python_games() -> None:
+    """Import OpenSpiel's games in Python, which are known to it only from then on."""
+    try:
+        importlib.import_module("open_spiel.python.games")
+    except ImportError as error:
+        raise ImportError(
+            f"OpenSpiel's games in Python cannot be imported ({error}); "
+            "import open_spiel.python.games must work first",
+            name=error.name,
+        ) from error
+
+
 def _load(name: Any) -> Any:
     """Return the pyspiel.Game of that name."""
     pyspiel = _pyspiel()
@@ -342,6 +375,9 @@ def _load(name: Any) -> Any:
         )
     short, bracket, _ = name.partition("(")
     known = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if short not in known and short.startswith("python_"):
+        _register_python_games()
+        known = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if short not in known:
         near = difflib.get_close_matches(short, known, n=4, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else "no game is named like it;"
@@ -408,6 +444,11 @@ def _words(state: Any, player: int, legal: Sequence[int]) -> list[str]:
             word = f"{plain} ({n})"
         words[word] = None
     return list(words)
+
+
+def _beginning(text: str) -> str:
+    """Return so much of a text as a message has room for."""
+    return text if len(text) <= 100 else text[:100] + "…"
 
 
 def _one_line(text: str) -> str:

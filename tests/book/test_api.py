@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import built
 import public
 import pytest
-from bs4 import BeautifulSoup, Tag
-
-HTML = Path(__file__).parents[2] / "_build" / "html"
+from bs4 import Tag
 
 
 @pytest.fixture(scope="module")
 def entries() -> dict[str, Tag]:
     """Return the description of each name on the built page."""
-    page = BeautifulSoup((HTML / "book" / "api.html").read_text("utf-8"), "html.parser")
     found = {}
-    for head in page.select("dt.sig[id]"):
+    for head in built.page(built.HTML / "book" / "api.html").select("dt.sig[id]"):
         body = head.find_next_sibling("dd")
         assert isinstance(body, Tag)
         found[str(head["id"])] = body

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
+import built
 import pytest
 from bs4 import BeautifulSoup, Tag
+from built import HTML
 
-ROOT = Path(__file__).parents[2]
-HTML = ROOT / "_build" / "html"
 # what a browser fetches by itself; <a href> waits for a click
 FETCHED = {
     "script": ("src",),
@@ -35,13 +33,9 @@ Pages = dict[Path, BeautifulSoup]
 
 @pytest.fixture(scope="session")
 def pages() -> Pages:
-    """Return the pages of the built book; `make test` has built them."""
-    if not (HTML / "index.html").exists():
-        calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
-        subprocess.run(["make", "book"], cwd=ROOT, env=calm, check=True)
-    paths = [path for path in HTML.rglob("*.html") if "_static" not in path.parts]
-    assert paths
-    return {path: BeautifulSoup(path.read_text("utf-8"), "html.parser") for path in paths}
+    found = {path: built.page(path) for path in built.paths()}
+    assert found
+    return found
 
 
 # ---- the rules: each takes a page and returns what offends -----------------------------------

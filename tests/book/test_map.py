@@ -8,12 +8,13 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import built
 import pytest
 from bs4 import BeautifulSoup, Tag
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
-HTML = ROOT / "_build" / "html" / "book"
+HTML = built.HTML / "book"
 NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
 sys.path.insert(0, str(BOOK / "_ext"))
 
@@ -104,15 +105,14 @@ def test_no_two_boxes_overlap() -> None:
 
 @pytest.fixture(scope="module")
 def page() -> BeautifulSoup:
-    return BeautifulSoup((HTML / "index.html").read_text("utf-8"), "html.parser")
+    return built.page(HTML / "index.html")
 
 
 def test_the_page_links_every_chapter_by_its_title(page: BeautifulSoup) -> None:
     links = page.select("nav.cfr-map li > a")
     assert [link["href"] for link in links] == [f"{name}.html" for name in CHAPTERS]
     for link, chapter in zip(links, CHAPTERS.values(), strict=True):
-        there = BeautifulSoup((HTML / str(link["href"])).read_text("utf-8"), "html.parser")
-        head = there.select_one("article h1")
+        head = built.page(HTML / str(link["href"])).select_one("article h1")
         assert isinstance(head, Tag)
         title = head.get_text().rstrip("#").strip()
         assert " ".join(link.get_text(" ").split()) == re.sub(r"^(\d+)\. ", r"\1 ", title)

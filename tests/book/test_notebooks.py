@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+import kernels
 import nbformat
 import notebooks
 import pytest
@@ -36,12 +39,15 @@ def tool(*arguments: object) -> Done:
     return Done(code, said.getvalue())
 
 
-def nbval(folder: Path, *plugins: str) -> dict[str, int]:
+PLUGINS = re.findall(r"-p (tests\.\w+)", (ROOT / "Makefile").read_text("utf-8"))
+
+
+def nbval(folder: Path) -> dict[str, int]:
     """Run the comparison as `make test` does; return how many cells of each file failed."""
     report, paths = folder / "report.xml", sorted(folder.glob("*.ipynb"))
     sanitize = ["--nbval", "--nbval-sanitize-with", ROOT / "tests" / "nbval_sanitize.cfg"]
     options = ["-p", "no:cacheprovider", "--rootdir", folder, "--junitxml", report]
-    options += [word for name in plugins for word in ("-p", f"tests.{name}")]
+    options += [word for name in PLUGINS for word in ("-p", name)]
     command = [sys.executable, "-m", "pytest", *sanitize, *options, *paths]
     home = os.environ | {"PYTHONPATH": str(ROOT)}
     subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, env=home)
@@ -246,30 +252,6 @@ EDITS: dict[str, tuple[Callable[[Any], None], int]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def edited(executed: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("edited")
-    for name, (edit, _) in EDITS.items():
-        (folder / f"{name}.ipynb").write_text(executed, "utf-8")
-        change(folder / f"{name}.ipynb", edit)
-    return folder
-
-
-def test_nbval_finds_what_is_wrong(edited: Path) -> None:
-    assert nbval(edited) == {name: failures for name, (_, failures) in EDITS.items()}
-
-
-def test_nbval_is_blind_where_the_check_is_not(edited: Path) -> None:
-    """Without execution counts nbval compares nothing, which is why there is a check."""
-    done = tool("--check", edited / "hurry.ipynb")
-    assert done.code == 1
-    assert "never run" in done.said
-    # and neither replaces the other
-    assert tool("--check", edited / "number.ipynb").code == 0
-
-
-# ---- run once, compared and shown ------------------------------------------------------------
-
 FIGURE = """\
 import os
 
@@ -283,25 +265,78 @@ class Figure:
 
 
 Figure()"""
+TRANSPORT = """\
+from ipykernel.connect import get_connection_info
+print(get_connection_info(unpack=True)["transport"])"""
 
 
-def test_what_was_right_is_shown_and_not_run_again(tmp_path: Path) -> None:
+def ran(source: str, *outputs: Any, tags: tuple[str, ...] = ()) -> Any:
+    """Return a cell as it is committed once it has run."""
+    cell = v4.new_code_cell(source, execution_count=1, outputs=list(outputs))
+    cell.metadata["tags"] = list(tags)
+    return cell
+
+
+def result(text: str) -> Any:
+    return v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
+
+
+def told(text: str) -> Any:
+    return v4.new_output("stream", name="stdout", text=text)
+
+
+ONCE = ran("import random\nprint(random.random())", tags=("nbval-ignore-output", "timing"))
+# more notebooks, and how many of their cells then fail
+MADE: dict[str, tuple[list[Any], int]] = {
+    "right": ([ran(FIGURE, result("a figure")), ONCE, ran("7  # right", result("7"))], 0),
+    "wrong": ([ran(FIGURE, result("a figure")), ONCE, ran("7  # wrong", result("8"))], 1),
+    "reached": ([ran(TRANSPORT, told(f"{kernels.TRANSPORT}\n"))], 0),
+    "dead": ([ran("import os\nos._exit(1)")], 1),
+}
+
+
+@pytest.fixture(scope="module")
+def edited(executed: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("edited")
+    for name, (edit, _) in EDITS.items():
+        (folder / f"{name}.ipynb").write_text(executed, "utf-8")
+        change(folder / f"{name}.ipynb", edit)
+    for name, (cells, _) in MADE.items():
+        write(folder / f"{name}.ipynb", *copy.deepcopy(cells))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def failed(edited: Path) -> dict[str, int]:
+    """Return how many cells of each file the comparison found wrong."""
+    return nbval(edited)
+
+
+def test_nbval_finds_what_is_wrong(failed: dict[str, int]) -> None:
+    """Also that a kernel is reached without a port, and that a dead one ends the wait."""
+    assert failed == {name: failures for name, (_, failures) in (EDITS | MADE).items()}
+
+
+def test_nbval_is_blind_where_the_check_is_not(edited: Path) -> None:
+    """Without execution counts nbval compares nothing, which is why there is a check."""
+    done = tool("--check", edited / "hurry.ipynb")
+    assert done.code == 1
+    assert "never run" in done.said
+    # and neither replaces the other
+    assert tool("--check", edited / "number.ipynb").code == 0
+
+
+# ---- run once, compared and shown ------------------------------------------------------------
+
+
+def test_what_was_right_is_shown_and_not_run_again(
+    edited: Path, failed: dict[str, int]
+) -> None:
     """The figure has its page's face, of which nbval compared what is committed: the text."""
-    once = v4.new_code_cell("import random\nprint(random.random())")
-    once.metadata["tags"] = ["nbval-ignore-output", "timing"]
-    for name, shown in (("right", "7"), ("wrong", "8")):
-        path = tmp_path / f"{name}.ipynb"
-        write(path, v4.new_code_cell(FIGURE), once, v4.new_code_cell(f"7  # {name}"))
-        assert tool("--execute", path).code == 0
-        nb = read(path)
-        del nb.cells[0].outputs[0].data["text/html"]  # a drawing, which is not committed
-        nb.cells[2].outputs[0].data["text/plain"] = shown
-        path.write_text(nbformat.writes(nb), "utf-8")
-    assert nbval(tmp_path, "page_runs") == {"right": 0, "wrong": 1}
-    cache = get_cache(tmp_path / "_build" / ".jupyter_cache")
-    _, shown = cache.merge_match_into_notebook(read(tmp_path / "right.ipynb"))
+    cache = get_cache(edited / "_build" / ".jupyter_cache")
+    _, shown = cache.merge_match_into_notebook(read(edited / "right.ipynb"))
     assert shown.cells[0].outputs[0].data["text/html"] == "<svg>page</svg>"
     assert 0 <= float(shown.cells[1].outputs[0].text) < 1
     assert [cell.execution_count for cell in shown.cells] == [1, 2, 3]
     with pytest.raises(KeyError):
-        cache.match_cache_notebook(read(tmp_path / "wrong.ipynb"))
+        cache.match_cache_notebook(read(edited / "wrong.ipynb"))

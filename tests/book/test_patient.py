@@ -1,44 +1,61 @@
-"""A kernel that never answers does not fail the build."""
+"""No kernel of the build is cut off, and none is given up because it is slow."""
 
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 from pathlib import Path
 
+import kernels
+import nbclient.client
 import pytest
-from jupyter_client.asynchronous import AsyncKernelClient
-from nbclient import NotebookClient
+from jupyter_cache.executors.utils import single_nb_execution
+from jupyter_client.manager import KernelManager
 from nbformat import v4
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "book" / "_ext"))
 
 import patient
 
+TRANSPORT = """\
+from ipykernel.connect import get_connection_info
+print(get_connection_info(unpack=True)["transport"])"""
 
-@pytest.mark.parametrize(("deaf", "runs"), [(0, True), (1, True), (2, True), (3, False)])
-def test_another_kernel_is_started(
-    monkeypatch: pytest.MonkeyPatch, deaf: int, runs: bool
-) -> None:
-    ready, asked = AsyncKernelClient.wait_for_ready, []
 
-    async def wait_for_ready(self: AsyncKernelClient, timeout: float | None = None) -> None:
-        asked.append(timeout)
-        if len(asked) <= deaf:
-            raise RuntimeError(f"Kernel didn't respond in {timeout} seconds")
-        await ready(self, timeout=timeout)
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start kernels as the build does, for the time of a test."""
+    monkeypatch.setattr(nbclient.client, "NotebookClient", nbclient.client.NotebookClient)
+    patient.setup(None)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(AsyncKernelClient, "wait_for_ready", wait_for_ready)
-    monkeypatch.setattr(
-        NotebookClient, "async_start_new_kernel_client", patient.connect_patiently
-    )
-    nb = v4.new_notebook(cells=[v4.new_code_cell("print(6 * 7)")])
-    client = NotebookClient(nb)
-    if runs:
+
+def test_a_kernel_of_the_build_needs_no_port(build: None, tmp_path: Path) -> None:
+    nb = v4.new_notebook(cells=[v4.new_code_cell(TRANSPORT)])
+    done = single_nb_execution(nb, str(tmp_path), timeout=None, allow_errors=False)
+    assert done.err is None
+    assert nb.cells[0].outputs[0].text.strip() == ("ipc" if os.name == "posix" else "tcp")
+
+
+def test_the_folder_of_the_sockets_goes_with_the_kernel() -> None:
+    manager = kernels.by_file(KernelManager())
+    if kernels.TRANSPORT == "ipc":
+        folder = Path(manager.ip).parent
+        assert folder.is_dir()
+        del manager
+        assert not folder.exists()
+
+
+def test_a_client_waits_long() -> None:
+    client = kernels.client(v4.new_notebook(), ".")
+    for limit in (client.startup_timeout, client.timeout, client.iopub_timeout):
+        assert limit >= 1_800
+
+
+def test_a_kernel_that_dies_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dead = [sys.executable, "-c", "raise SystemExit(1)"]
+    monkeypatch.setattr(KernelManager, "format_kernel_cmd", lambda *_, **__: dead)
+    client = kernels.client(v4.new_notebook(cells=[v4.new_code_cell("1")]), tmp_path)
+    with pytest.raises(RuntimeError, match="died before replying"):
         client.execute()
-        assert nb.cells[0].outputs[0]["text"] == "42\n"
-    else:
-        with pytest.raises(RuntimeError, match="didn't respond"):
-            client.execute()
-        atexit.unregister(client._cleanup_kernel)  # left behind, to fail at exit
-    assert asked == list(patient.WAITS[: deaf + 1])
+    atexit.unregister(client._cleanup_kernel)  # left behind by nbclient, to fail at exit

@@ -6,13 +6,13 @@ import re
 import sys
 from pathlib import Path
 
+import built
 import pytest
-from bs4 import BeautifulSoup
 from pybtex.database import parse_file, parse_string
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
-PAGE = ROOT / "_build" / "html" / "book" / "references.html"
+PAGE = built.HTML / "book" / "references.html"
 CITE = re.compile(r"\{cite(?::\w+)?\}`([^`]+)`")
 sys.path.insert(0, str(BOOK / "_ext"))
 
@@ -59,7 +59,7 @@ def test_no_entry_stands_twice() -> None:
 
 
 def test_the_page_lists_every_entry_and_how_it_was_checked() -> None:
-    page = BeautifulSoup(PAGE.read_text("utf-8"), "html.parser")
+    page = built.page(PAGE)
     assert len(page.select("div.citation")) == len(ENTRIES)
     section = page.select_one("#how-this-list-was-checked")
     assert section is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import re
@@ -11,13 +10,14 @@ import types
 from pathlib import Path
 from typing import Any
 
+import built
 import pytest
 from bs4 import BeautifulSoup, Tag
+from built import HTML
 from IPython.core.inputtransformer2 import TransformerManager
 from notebooks import HOSTED
 
 ROOT = Path(__file__).parents[2]
-HTML = ROOT / "_build" / "html"
 CHAPTERS = sorted((ROOT / "book").glob("[0-9][0-9]_*.ipynb"))
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
@@ -140,9 +140,8 @@ def test_first_cell_says_what_to_do_with_a_copy(monkeypatch: pytest.MonkeyPatch)
 # ---- built pages -----------------------------------------------------------------------------
 
 
-@functools.cache
 def page(name: str) -> BeautifulSoup:
-    return BeautifulSoup((HTML / "book" / f"{name}.html").read_text("utf-8"), "html.parser")
+    return built.page(HTML / "book" / f"{name}.html")
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)

@@ -55,6 +55,27 @@ def test_make_refuses_an_old_python(tmp_path: Path) -> None:
     assert re.sub(r"\d+: \S+", "", second) in re.sub(r"\d+: \.\S+", "", PAGE)
 
 
+def test_an_environment_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    """As on Debian without python3-venv: a Python is there, and pip is not."""
+    venv, bare = tmp_path / "venv", tmp_path / "python3"
+    program = f"mkdir -p {venv}/bin && touch {venv}/bin/python && exit 1"
+    bare.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 0\n{program}\n')
+    bare.chmod(0o755)
+    answer = said("make", "book", f"PYTHON={bare}", f"VENV={venv}")
+    first, second = answer.strip().splitlines()
+    assert first in PAGE and "Error 1" in second
+    assert not venv.exists()
+
+
+def test_an_environment_without_a_python_is_made_again(tmp_path: Path) -> None:
+    venv, python = tmp_path / "venv", tmp_path / "python3"
+    venv.mkdir()
+    (venv / ".made").touch()
+    python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\necho asked >&2; exit 1\n')
+    python.chmod(0o755)
+    assert "asked" in said("make", "book", f"PYTHON={python}", f"VENV={venv}")
+
+
 def test_the_tool_finds_no_chromium() -> None:
     answer = said(sys.executable, "tools/chromium.py", CHROMIUM="/nowhere")
     assert answer.strip() == chromium.CURE and answer in PAGE

@@ -159,18 +159,9 @@
   };
   let rings;
 
-  // Remember how everything looks that has no focus, and go back to the top.
-  function rest() {
-    document.activeElement.blur();
-    scrollTo(0, 0);
-    rings = new Map([...document.querySelectorAll("body *")].map((at) => [at, ring(at)]));
-  }
-
-  // The element that has the focus, and whether one can see that: on it, or around it
-  function focus() {
+  // Whether one can see that an element has the focus: on it, or around it
+  function focus(element) {
     settle();
-    const element = document.activeElement;
-    if (element === document.body) return null;
     const around = [];
     for (let at = element; at && around.length < 4; at = at.parentElement) around.push(at);
     const box = element.getBoundingClientRect();
@@ -183,5 +174,24 @@
     };
   }
 
-  window.checks = { lowContrast, sideways, unfold, rest, focus };
+  // Remember how everything looks that has no focus, and go back to the top. From now on note
+  // each place of the focus when a key is about to move it on, until it comes around.
+  const stops = [];
+  let first, around = false;
+  function follow() {
+    document.activeElement.blur();
+    scrollTo(0, 0);
+    rings = new Map([...document.querySelectorAll("body *")].map((at) => [at, ring(at)]));
+    addEventListener("keydown", () => {
+      const at = document.activeElement;
+      around ||= first && (at === first || at === document.body);
+      if (around || at === document.body) return;
+      first ??= at;
+      stops.push(focus(at));
+    }, true);
+  }
+
+  const met = () => [stops, Boolean(around)];
+
+  window.checks = { lowContrast, sideways, unfold, follow, met };
 })();

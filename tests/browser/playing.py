@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from playwright.sync_api import Browser, Locator, Page, Route
+from reader import tool
 
 # Math.random with a seed, so that the same cards are dealt in every run (mulberry32)
 SEEDED = """(() => {
@@ -35,7 +36,7 @@ class Table(ABC):
     @classmethod
     def open(cls, browser: Browser, built: Path, seed: int = 1, **options: Any) -> Self:
         """Open a page in a fresh context that reaches files and nothing else."""
-        context = browser.new_context(**options)
+        context = tool.context(browser, **options)
         table = cls(context.new_page())
 
         def files_only(route: Route) -> None:
@@ -52,6 +53,16 @@ class Table(ABC):
         table.page.add_init_script(SEEDED % seed)
         table.page.goto(built.as_uri())
         return table
+
+    def again(self) -> Self:
+        """Open the page once more, as somebody who was never there before."""
+        address = self.page.url
+        self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.page.goto("about:blank")
+        self.page.goto(address)
+        self.faults.clear()
+        self.results.clear()
+        return self
 
     def find(self, name: str) -> Locator:
         return self.page.locator(f".play-{name}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ from urllib.parse import unquote, urlparse
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, Response
 
 ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import chromium as tool  # noqa: E402
+
 HTML = ROOT / "_build" / "html"
 DESKTOP, PHONE = (1280, 900), (360, 740)
 # No host is found but this machine, as if the network were gone.
@@ -33,6 +38,11 @@ def pages() -> list[str]:
     site = built()
     paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
     return [str(path) for path in paths if path.parts[0] not in ("_static", "index.html")]
+
+
+def with_explorables() -> list[str]:
+    """Name the pages that have explorables."""
+    return [name for name in pages() if "cfr-explore" in (HTML / name).read_text("utf-8")]
 
 
 @dataclass
@@ -83,6 +93,10 @@ class Visit:
         if response.status >= 400:
             self.problems.append(f"{response.status}: {response.url}")
 
+    def resize(self, size: tuple[int, int]) -> None:
+        """Give the window another size."""
+        self.page.set_viewport_size({"width": size[0], "height": size[1]})
+
     def settle(self) -> None:
         """Wait until formulas and fonts stand where they will stay."""
         self.page.evaluate(
@@ -113,14 +127,15 @@ def reading(
     key = (browser, dark, size, still, scripts)
     page = _tabs[key].pop() if _tabs[key] and not clock else None
     if page is None:
-        context = browser.new_context(
+        context = tool.context(
+            browser,
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce" if still else "no-preference",
             java_script_enabled=scripts,
         )
-        context.set_default_timeout(15_000)
         page = context.new_page()
+    page.set_viewport_size({"width": size[0], "height": size[1]})  # another test may change it
     if clock:
         page.clock.install()
     visit = Visit(page, home.resolve())
@@ -128,7 +143,7 @@ def reading(
     if scripts:
         visit.settle()
     if clock:
-        page.clock.pause_at(page.evaluate("Date.now() + 1000"))
+        page.clock.pause_at(page.evaluate("Date.now() + 3_600_000"))  # later than it is
     yield visit
     if clock:
         page.context.close()

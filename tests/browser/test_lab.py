@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import kernels
 import pytest
 from explorables import explorables
-from playwright.sync_api import Browser, Locator, Page, TimeoutError
-from reader import DESKTOP, ROOT
+from playwright.sync_api import Browser, Locator, Page
+from reader import DESKTOP, ROOT, tool
 
 from cfrlib.explore import Explorable, Linear, Log, Mix
 from cfrlib.explore.controls import share
@@ -37,71 +38,83 @@ READY = f"window.jupyterapp && {NOTEBOOK}?.sessionContext.session?.kernel?.statu
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def lab() -> Iterator[str]:
     """Return the address of a JupyterLab that shares nothing with the user's own."""
-    home = tmp_path_factory.mktemp("jupyter")
-    book = home / "book"
-    book.mkdir()
-    for chapter in CHAPTERS:
-        shutil.copy(ROOT / "book" / chapter, book)
-    for name, settings in SETTINGS.items():
-        path = home / "config" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings), "utf-8")
+    short = "/tmp" if kernels.TRANSPORT == "ipc" else None  # a socket's path has 100 letters
+    with tempfile.TemporaryDirectory(prefix="lab-", dir=short) as folder:
+        home = Path(folder)
+        book = home / "book"
+        book.mkdir()
+        for chapter in CHAPTERS:
+            shutil.copy(ROOT / "book" / chapter, book)
+        for name, settings in SETTINGS.items():
+            path = home / "config" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(settings), "utf-8")
+        server, address = started(home)
+        try:
+            yield address
+        finally:
+            server.terminate()  # its kernels go with it
+            server.wait()
+
+
+def started(home: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """Start JupyterLab; return its process and address.
+
+    It looks for a free port before it listens there. If another process has taken that port by
+    then, it ends, and another server is started.
+    """
     places = ["CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR"]
     dirs = {f"JUPYTER_{place}": str(home / place[:-4].lower()) for place in places}
     environment = {**os.environ, **dirs, "IPYTHONDIR": str(home / "ipython")}
     environment.pop("CFRLIB_PAGE", None)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     options = [
-        f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0",
+        "--ServerApp.port=0",
         "--ServerApp.ip=127.0.0.1",
-        f"--ServerApp.root_dir={book}",
+        f"--ServerApp.root_dir={home / 'book'}",
         "--IdentityProvider.token=",
+        f"--KernelManager.transport={kernels.TRANSPORT}",
         "--LabApp.expose_app_in_browser=True",
         "--no-browser",
         "--allow-root",
     ]
-    log = home / "log"
     command = [sys.executable, "-m", "jupyterlab", *options]
-    with log.open("wb") as sink:
-        server = subprocess.Popen(
-            command, env=environment, cwd=book, stdout=sink, stderr=subprocess.STDOUT
-        )
-    try:
-        yield wait_for(server, f"http://127.0.0.1:{port}", log)
-    finally:
-        server.terminate()  # its kernels go with it
-        server.wait(20)
-
-
-def wait_for(server: subprocess.Popen[bytes], url: str, log: Path) -> str:
-    for _ in range(600):
-        try:
-            urllib.request.urlopen(f"{url}/api/status", timeout=5).close()
-            return url
-        except OSError:
-            time.sleep(0.1)
-        if server.poll() is not None:
+    log = home / "log"
+    for _ in range(3):
+        with log.open("wb") as sink:
+            server = subprocess.Popen(
+                command, env=environment, cwd=home, stdout=sink, stderr=subprocess.STDOUT
+            )
+        if address := answered(server, home / "runtime" / f"jpserver-{server.pid}.json"):
+            return server, address
+        server.kill()
+        if b"already in use" not in log.read_bytes():
             break
     pytest.fail(f"JupyterLab did not start:\n{log.read_text('utf-8')[-3000:]}", pytrace=False)
+
+
+def answered(server: subprocess.Popen[bytes], info: Path) -> str | None:
+    """Wait until a server has written where it is and answers there; None if it ended."""
+    latest = time.monotonic() + tool.PATIENCE / 1000
+    while server.poll() is None and time.monotonic() < latest:
+        try:
+            address = json.loads(info.read_text("utf-8"))["url"].rstrip("/")
+            urllib.request.urlopen(f"{address}/api/status").close()
+            return str(address)
+        except (OSError, ValueError):  # not there yet, or not complete
+            time.sleep(0.1)
+    return None
 
 
 @pytest.fixture(scope="module", params=CHAPTERS)
 def notebook(chromium: Browser, lab: str, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Open a chapter and run all of its cells."""
     size = {"width": DESKTOP[0], "height": DESKTOP[1]}
-    context = chromium.new_context(viewport=size)
+    context = tool.context(chromium, viewport=size)
     page = context.new_page()
     page.goto(f"{lab}/doc/tree/{request.param}")
-    try:
-        page.wait_for_function(READY, timeout=40_000)
-    except TimeoutError:  # about one kernel in a hundred never answers
-        page.evaluate(f"{NOTEBOOK}.sessionContext.restartKernel()")
-        page.wait_for_function(READY, timeout=40_000)
+    page.wait_for_function(READY)
     page.evaluate("jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     page.evaluate("jupyterapp.commands.execute('notebook:run-all-cells')")
     yield page
@@ -138,13 +151,11 @@ def test_a_slider_draws_anew(notebook: Page) -> None:
     drag(slider, 0.6)
     assert readout.inner_text() != start
 
-    for _ in range(100):  # the handle may still be on its way
-        expected = explorable.frame_html(**moved(explorable, readout.inner_text()))
-        wanted = read(notebook, expected)
-        if words(stage) == wanted:
-            break
-        notebook.wait_for_timeout(100)
-    assert words(stage) == wanted
+    wanted = None
+    while words(stage) != wanted:  # the handle may still be on its way
+        at = readout.inner_text()
+        wanted = read(notebook, explorable.frame_html(**moved(explorable, at)))
+        notebook.wait_for_function(DRAWN, arg=[box.element_handle(), wanted, at])
     assert words(stage) != before[0]
     assert stage.locator("svg").first.inner_html() != before[1]
 
@@ -173,6 +184,13 @@ def moved(explorable: Explorable, readout: str) -> dict[str, Any]:
 WORDS = """stage => [
   stage.querySelector(".cfr-panels").getAttribute("aria-label"),
   ...[...stage.querySelectorAll("dt, dd")].map(e => e.textContent)]"""
+
+# The figure shows what is expected of a place of its slider, or the slider is elsewhere now.
+DRAWN = f"""([box, wanted, at]) => {{
+  const stage = box.querySelector(".cfr-stage");  // another one at each redraw
+  return box.querySelector(".widget-readout").innerText !== at ||
+    (stage && JSON.stringify(({WORDS})(stage)) === JSON.stringify(wanted));
+}}"""
 
 
 def words(stage: Locator) -> list[str]:

@@ -136,11 +136,16 @@ def played(chromium: Browser) -> Iterator[CoyoteTable]:
     table.page.context.close()
 
 
-@pytest.fixture
-def fresh(chromium: Browser) -> Iterator[CoyoteTable]:
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[CoyoteTable]:
     table = sit_down(chromium)
     yield table
     table.page.context.close()
+
+
+@pytest.fixture
+def fresh(tab: CoyoteTable) -> CoyoteTable:
+    return tab.again()
 
 
 def test_the_score_is_the_sum_of_the_results(played: CoyoteTable) -> None:
@@ -186,8 +191,9 @@ def test_the_own_card_is_hidden_until_the_end(fresh: CoyoteTable) -> None:
 
 def test_a_key_held_down_plays_once(fresh: CoyoteTable) -> None:
     fresh.find("actions button").first.focus()
-    for _ in range(5):  # the second to fifth are repeats, as the key is never let go
+    for _ in range(5):  # the second to fifth are repeats, as the key is not let go
         fresh.page.keyboard.down("c")
+    fresh.page.keyboard.up("c")
     assert fresh.number("hands") == 1
 
 

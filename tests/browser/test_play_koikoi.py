@@ -204,11 +204,16 @@ def played(chromium: Browser) -> Iterator[KoiKoiTable]:
     table.page.context.close()
 
 
-@pytest.fixture
-def fresh(chromium: Browser) -> Iterator[KoiKoiTable]:
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[KoiKoiTable]:
     table = sit_down(chromium)
     yield table
     table.page.context.close()
+
+
+@pytest.fixture
+def fresh(tab: KoiKoiTable) -> KoiKoiTable:
+    return tab.again()
 
 
 def test_the_score_is_the_sum_of_the_results(played: KoiKoiTable) -> None:
@@ -311,8 +316,9 @@ def test_a_key_held_down_plays_once(fresh: KoiKoiTable) -> None:
     before = fresh.find("log li").count()
     fresh.page.keyboard.down("1")
     after = fresh.find("log li").count()
-    for _ in range(4):  # repeats, as the key is never let go
+    for _ in range(4):  # repeats, as the key is not let go
         fresh.page.keyboard.down("1")
+    fresh.page.keyboard.up("1")
     assert before < after == fresh.find("log li").count()
 
 

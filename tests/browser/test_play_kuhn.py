@@ -170,11 +170,16 @@ def played(chromium: Browser) -> Iterator[KuhnTable]:
     table.page.context.close()
 
 
-@pytest.fixture
-def fresh(chromium: Browser) -> Iterator[KuhnTable]:
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[KuhnTable]:
     table = sit_down(chromium)
     yield table
     table.page.context.close()
+
+
+@pytest.fixture
+def fresh(tab: KuhnTable) -> KuhnTable:
+    return tab.again()
 
 
 def test_embedded_table_is_what_cfrlib_computes() -> None:
@@ -272,8 +277,9 @@ def test_a_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
 
 def test_a_key_held_down_plays_once(fresh: KuhnTable) -> None:
     fresh.find("actions button").first.focus()
-    for _ in range(5):  # the second to fifth are repeats, as the key is never let go
+    for _ in range(5):  # the second to fifth are repeats, as the key is not let go
         fresh.page.keyboard.down("Enter")
+    fresh.page.keyboard.up("Enter")
     assert fresh.number("hands") <= 1
     assert len(fresh.find("log li").all()) <= 4
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
-from reader import HTML, PHONE, Visit, reading
+from reader import HTML, PHONE, Visit, reading, tool
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
 CHAPTER = "book/02_games_with_hidden_cards.html"
@@ -64,9 +64,9 @@ def test_the_keyboard_opens_the_box_and_follows_the_link(chromium: Browser) -> N
         visit.page.wait_for_url("**/glossary.html#term-information-set")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_box_can_be_read(chromium: Browser, dark: bool) -> None:
-    with reading(chromium, CHAPTER, dark=dark) as visit:
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_box_can_be_read(chromium: Browser, theme: str) -> None:
+    with reading(chromium, CHAPTER, dark=theme == "dark") as visit:
         link, tip = term(visit)
         link.hover()
         expect(tip).to_have_css("opacity", "1")
@@ -84,9 +84,8 @@ def test_every_box_stays_on_a_phone(chromium: Browser) -> None:
 
 
 def test_a_touch_follows_the_link(chromium: Browser) -> None:
-    context = chromium.new_context(
-        viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True, is_mobile=True
-    )
+    size = {"width": PHONE[0], "height": PHONE[1]}
+    context = tool.context(chromium, viewport=size, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto((HTML / CHAPTER).as_uri())
     page.locator(".cfr-term > a").first.tap()

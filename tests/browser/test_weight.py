@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from playwright.sync_api import Browser
-from reader import HTML
+from playwright.sync_api import Browser, Page
+from reader import HTML, tool
 
 PAGE, FRAMES = 1_500_000, 400_000  # bytes
 TEXT = re.compile(r"\.(html|css|js|svg|json|txt)$")
@@ -54,10 +54,15 @@ def server() -> Iterator[str]:
         server.shutdown()
 
 
-def transferred(browser: Browser, url: str) -> dict[str, int]:
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[Page]:
+    context = tool.context(chromium)
+    yield context.new_page()
+    context.close()
+
+
+def transferred(page: Page, url: str) -> dict[str, int]:
     """Return the bytes, heads and bodies, of everything that a first visit fetches."""
-    context = browser.new_context()
-    page = context.new_page()
     names: dict[str, str] = {}
     sizes: dict[str, int] = {}
 
@@ -67,17 +72,18 @@ def transferred(browser: Browser, url: str) -> dict[str, int]:
     def came(event: dict[str, Any]) -> None:
         sizes[event["requestId"]] = int(event["encodedDataLength"])
 
-    network = context.new_cdp_session(page)
+    network = page.context.new_cdp_session(page)
     network.on("Network.requestWillBeSent", asked)
     network.on("Network.loadingFinished", came)
     network.send("Network.enable")
+    network.send("Network.setCacheDisabled", {"cacheDisabled": True})  # nobody was here before
     page.goto(url, wait_until="networkidle")
-    context.close()
+    network.detach()
     return {names[request]: size for request, size in sizes.items()}
 
 
-def test_a_page_is_light(chromium: Browser, server: str, name: str) -> None:
-    sizes = transferred(chromium, server + name)
+def test_a_page_is_light(tab: Page, server: str, name: str) -> None:
+    sizes = transferred(tab, server + name)
     assert server + name in sizes
     heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
     print(f"{name}: {sum(sizes.values()):,} bytes in {len(sizes)} files, {heaviest}")

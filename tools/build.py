@@ -1,0 +1,257 @@
+"""Build the HTML book: run the pages whose code has changed, then let Jupyter Book write them.
+
+    python tools/build.py
+
+As many pages run at a time as there are processors, the longest first, and each prints a line
+when it is done. What they print goes into the book's cache of executed notebooks, where Jupyter
+Book finds it. A build that is stopped, or that fails, keeps the pages that ran.
+
+Pages are written anew only where they have changed, and all of them where a change reaches
+beyond its page: a title or a label, the glossary, the bibliography, the configuration.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+# A build that finds nothing to do is over before Jupyter's packages would be imported: the
+# functions that need them import them.
+if TYPE_CHECKING:
+    from jupyter_cache.base import JupyterCacheAbstract
+
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from repository import git  # noqa: E402
+
+OUT = ROOT / "_build"
+CACHE, DOCTREES = OUT / ".jupyter_cache", OUT / ".doctrees"
+RUN_WITH, WRITTEN_FROM = OUT / ".run-with", OUT / ".written-from"  # digests
+# What a notebook may import or load, so that a change there runs all of them again
+LOADED = ("requirements.txt", "cfrlib", "experiments", "benchmarks")
+# The pages that take longest, so that none of them is begun last
+LONGEST = ("14_", "12_", "07_", "06_", "01_", "10_", "08_", "13_")
+# What other pages show of a page: its headings, labels and numbered blocks
+SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILINE)
+SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
+SHARED += ("book/_ext", "book/_static", "book/_vendor")
+ADDRESSES = ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH", "CFR_BOOK_URL")
+
+
+class Failed(Exception):
+    """What went wrong, as a user should read it."""
+
+
+# ---- code -----------------------------------------------------------------------------------
+
+
+def pages() -> Iterator[Path]:
+    """Yield the files of the table of contents."""
+
+    def names(part: dict[str, Any]) -> Iterator[str]:
+        yield from (part[key] for key in ("root", "file") if key in part)
+        for key in ("parts", "chapters", "sections"):
+            for below in part.get(key, ()):
+                yield from names(below)
+
+    for name in names(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8"))):
+        found = (ROOT / f"{name}{ending}" for ending in (".ipynb", ".md"))
+        yield from (path for path in found if path.exists())  # Jupyter Book names the others
+
+
+def digest(*names: str) -> str:
+    """Return a digest of files, and of all files in folders."""
+    found = hashlib.sha256()
+    for name in names:
+        below = sorted((ROOT / name).rglob("*")) or [ROOT / name]
+        for path in below:
+            if path.is_file() and "__pycache__" not in path.parts:
+                found.update(str(path.relative_to(ROOT)).encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def cache() -> JupyterCacheAbstract:
+    """Return the book's cache of executed notebooks."""
+    from jupyter_cache import get_cache
+
+    return get_cache(CACHE)
+
+
+def forget_outdated() -> None:
+    """Empty the cache if anything has changed that its notebooks ran with."""
+    now = digest(*LOADED)
+    if not RUN_WITH.exists() or RUN_WITH.read_text() != now:
+        shutil.rmtree(CACHE, ignore_errors=True)
+        OUT.mkdir(exist_ok=True)
+        RUN_WITH.write_text(now)
+
+
+def read(path: Path) -> Any:
+    """Return a page as the notebook that Jupyter Book runs; None if it has no code."""
+    import nbformat
+    from myst_nb.core.read import is_myst_markdown_notebook, read_myst_markdown_notebook
+
+    if path.suffix == ".ipynb":
+        return nbformat.read(path, as_version=4)
+    text = path.read_text("utf-8")
+    return read_myst_markdown_notebook(text) if is_myst_markdown_notebook(text) else None
+
+
+def waiting(paths: Iterable[Path]) -> list[Path]:
+    """Return the pages whose code was never run, the longest first."""
+
+    def rank(path: Path) -> int:
+        places = [n for n, start in enumerate(LONGEST) if path.name.startswith(start)]
+        return places[0] if places else len(LONGEST)
+
+    def known(nb: Any) -> bool:
+        try:
+            return bool(cache().match_cache_notebook(nb))
+        except KeyError:
+            return False
+
+    found = ((path, read(path)) for path in paths)
+    return sorted((path for path, nb in found if nb and not known(nb)), key=rank)
+
+
+def prepare() -> None:
+    """Put a worker into a session of its own, where Ctrl-C does not reach it.
+
+    Ignoring the signal would not do: nbclient sets handlers of its own.
+    """
+    if hasattr(os, "setsid"):
+        os.setsid()
+
+
+def run(path: Path) -> tuple[Any, float]:
+    """Run the code of a page; return the notebook and the seconds it took."""
+    import notebooks
+
+    nb, began = read(path), time.monotonic()
+    notebooks.execute(nb, path.parent)
+    return nb, time.monotonic() - began
+
+
+def run_all(paths: list[Path]) -> None:
+    """Run pages side by side into the cache, with a line for each that is done."""
+    import psutil
+    from jupyter_cache.base import CacheBundleIn
+    from nbclient.exceptions import CellExecutionError
+
+    workers = min(os.cpu_count() or 1, len(paths))
+    print(f"Running the code of pages: {len(paths)}, {workers} at a time.", flush=True)
+    pool, failures = ProcessPoolExecutor(workers, initializer=prepare), []
+    try:
+        jobs = {pool.submit(run, path): path for path in paths}
+        for done, job in enumerate(as_completed(jobs), start=1):
+            path = jobs[job]
+            try:
+                nb, took = job.result()
+            except CellExecutionError as error:
+                failures.append(f"{path.relative_to(ROOT)}: a cell failed\n{error}")
+                outcome = "failed"
+            else:
+                bundle = CacheBundleIn(nb, str(path), data={"execution_seconds": took})
+                cache().cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+                (DOCTREES / path.relative_to(ROOT).with_suffix(".doctree")).unlink(
+                    missing_ok=True
+                )
+                outcome = f"{took:4.0f} s"
+            left = len(paths) - done
+            print(f"  {path.stem:32} {outcome:>8}  {left:2} left", flush=True)
+    except KeyboardInterrupt:
+        for process in psutil.Process().children(recursive=True):  # workers and kernels
+            process.kill()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+    if failures:
+        raise Failed("\n".join(failures))
+
+
+# ---- pages -----------------------------------------------------------------------------------
+
+
+def shared(paths: Iterable[Path]) -> str:
+    """Return a digest of everything that shows on pages other than its own."""
+    found = hashlib.sha256(digest(*SHARED).encode())
+    for path in paths:
+        text = path.read_text("utf-8")
+        if path.suffix == ".ipynb":
+            cells = json.loads(text)["cells"]
+            words = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
+            text = "\n".join(words)
+        found.update("\n".join([path.name, *SEEN_ELSEWHERE.findall(text)]).encode())
+    address = [os.environ.get(name) for name in ADDRESSES]
+    address += [git(ROOT, "remote", "get-url", "origin"), git(ROOT, "branch", "--show-current")]
+    found.update(repr(address).encode())
+    return found.hexdigest()
+
+
+def inputs(paths: Iterable[Path]) -> list[str]:
+    """Return digests of what the pages are made from: what they share, and all of it."""
+    return [shared(paths), digest(*LOADED, "book")]
+
+
+def write(now: list[str]) -> None:
+    """Let Jupyter Book write the pages that have changed, all of them if need be."""
+    then = WRITTEN_FROM.read_text().split() if WRITTEN_FROM.exists() else []
+    if now[:1] != then[:1]:
+        for folder in (DOCTREES, OUT / "html"):
+            shutil.rmtree(folder, ignore_errors=True)
+    WRITTEN_FROM.unlink(missing_ok=True)
+    print("Writing the pages.", flush=True)
+    tool = Path(sys.executable).with_name("jupyter-book")
+    command = [tool, "build", ROOT, "--quiet", "-W", "--keep-going"]
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        process.kill()
+        process.wait()
+        raise
+    if code:  # no digest is kept: the next build reads every page, and repeats every warning
+        raise Failed("Jupyter Book could not write the pages; see above.")
+    WRITTEN_FROM.write_text("\n".join(now))
+
+
+def main() -> int:
+    """Run the command line."""
+    began, paths = time.monotonic(), list(pages())
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.default_int_handler)
+    os.environ |= {"CFRLIB_PAGE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    try:
+        forget_outdated()
+        now = inputs(paths)
+        if not WRITTEN_FROM.exists() or WRITTEN_FROM.read_text().split() != now:
+            if stale := waiting(paths):
+                run_all(stale)
+            write(now)
+    except Failed as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped. What has run is kept; the next build goes on from here.")
+        return 130
+    took = time.monotonic() - began
+    print(f"The book is ready after {took:.0f} s: {(OUT / 'html/index.html').as_uri()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

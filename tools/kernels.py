@@ -1,0 +1,76 @@
+"""Start the kernels that run notebooks: for the book's build, its tests and its tools.
+
+Jupyter talks to a kernel over TCP ports. It looks for free ones, closes them and passes their
+numbers to the kernel. If another process takes one of them in between, the kernel never
+answers; that happened to about one kernel in a hundred. The kernels started here listen on
+socket files in a folder of their own, which nobody else can take. On Windows, where ZeroMQ has
+no socket files, they use ports.
+
+A kernel that does not answer is therefore either dead, which Jupyter notices at once, or slow.
+So all limits are long: they end only what would never end.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+from traitlets import default
+
+PATIENCE = 3600  # seconds
+TRANSPORT = "ipc" if os.name == "posix" else "tcp"
+
+
+def by_file(manager: KernelManager) -> KernelManager:
+    """Let a kernel that is about to start listen on socket files, and return its manager."""
+    if TRANSPORT == "ipc":
+        folder = tempfile.mkdtemp(prefix="kernel-")  # readable for this user only
+        weakref.finalize(manager, shutil.rmtree, folder, ignore_errors=True)
+        manager.transport, manager.ip = TRANSPORT, str(Path(folder, "socket"))
+    return manager
+
+
+class Client(NotebookClient):
+    """Nbclient's client, with a kernel that nobody can cut off, and with patience.
+
+    By default nbclient waits a minute for a kernel to start, and four seconds for the last
+    outputs of a cell before it drops them.
+    """
+
+    @default("startup_timeout")
+    def _startup_timeout(self) -> int:
+        return PATIENCE
+
+    @default("timeout")
+    def _timeout(self) -> int:
+        return PATIENCE
+
+    @default("iopub_timeout")
+    def _iopub_timeout(self) -> int:
+        return PATIENCE
+
+    def create_kernel_manager(self) -> KernelManager:
+        """Create the manager of a kernel that listens on socket files."""
+        return by_file(super().create_kernel_manager())
+
+
+def client(nb: Any, folder: str | Path, **options: Any) -> Client:
+    """Return a client that runs a notebook in a folder, with this Python's kernel.
+
+    Parameters
+    ----------
+    nb
+        The notebook, which the client changes.
+    folder
+        Where its code runs.
+    **options
+        More options of `nbclient.NotebookClient`.
+    """
+    where = {"metadata": {"path": str(folder)}}
+    return Client(nb, kernel_name="python3", resources=where, record_timing=False, **options)
