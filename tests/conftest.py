@@ -32,9 +32,12 @@ def pytest_configure():
 
 
 # The same examples every time, but for `pytest --hypothesis-profile=fresh`: what the seed gives
-# (`--hypothesis-seed=N`, as pytest reports it), and nothing remembered.
+# (`--hypothesis-seed=N`, as pytest reports it), and nothing remembered. Without `derandomize`,
+# Hypothesis would take the same examples wherever it sees the variable CI.
 settings.register_profile("cfrlib", derandomize=True, deadline=None, max_examples=60)
-settings.register_profile("fresh", deadline=None, max_examples=60, database=None)
+settings.register_profile(
+    "fresh", derandomize=False, deadline=None, max_examples=60, database=None
+)
 settings.load_profile("cfrlib")
 
 
