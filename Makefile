@@ -15,6 +15,9 @@ export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
 # What JAX has compiled for a notebook once, it need not compile again when that is tested.
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/$(VENV)/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.1
+# Where Python may not keep what it compiles of a module, as in many images of containers, every
+# process compiles all that it imports: 7 seconds for JAX and cfrlib, not 2.
+unexport PYTHONDONTWRITEBYTECODE
 # Notebooks find the kernel and the commands of this environment, whatever else is installed.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
