@@ -85,7 +85,7 @@ TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=3 \
 LIBRARY := tests --ignore=tests/book --ignore=tests/browser
 NBVAL := --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg -p tests.patient_kernels \
 	-p tests.page_runs
-IN_TWO := -n 2 --dist loadfile
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, have the other processor.
 # Then three jobs at a time, as each waits now and then.

@@ -1,6 +1,7 @@
 """What all library tests share: the hypothesis profile and the two reference games."""
 
 import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ def pytest_configure():
     for path in library.rglob("*.nbi"):
         if path.stat().st_mtime < newest:
             path.unlink(missing_ok=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with the files that have most slow tests: a process takes a whole file at a time."""
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 # The same examples every time, but for `pytest --hypothesis-profile=fresh`: what the seed gives

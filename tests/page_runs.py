@@ -41,6 +41,11 @@ def pytest_configure(config: pytest.Config) -> None:
         cache(config).list_cache_records()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the notebooks that take longest: a process runs a whole one at a time."""
+    items.sort(key=lambda item: build.rank(item.path))
+
+
 def compare_outputs(cell, test, ref, skip_compare=None):
     """As nbval does, but of what is shown only that part which is committed."""
     kept = copy.deepcopy(test)

@@ -173,7 +173,7 @@ def test_the_table_says_what_is_known():
 
 
 def test_an_interrupt_prints_what_is_known(monkeypatch, capsys):
-    def examine(name, parts):
+    def examine(name, parts, workers):
         yield Row(name, parts[0], Result(3, {}, 1.0), "")
         raise KeyboardInterrupt
 

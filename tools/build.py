@@ -56,6 +56,12 @@ class Failed(Exception):
     """What went wrong, as a user should read it."""
 
 
+def rank(path: Path) -> int:
+    """Return a page's place among those that take longest."""
+    places = [n for n, start in enumerate(LONGEST) if path.name.startswith(start)]
+    return places[0] if places else len(LONGEST)
+
+
 # ---- code -----------------------------------------------------------------------------------
 
 
@@ -113,10 +119,6 @@ def read(path: Path) -> Any:
 
 def waiting(paths: Iterable[Path]) -> list[Path]:
     """Return the pages whose code was never run, the longest first."""
-
-    def rank(path: Path) -> int:
-        places = [n for n, start in enumerate(LONGEST) if path.name.startswith(start)]
-        return places[0] if places else len(LONGEST)
 
     def known(nb: Any) -> bool:
         try:

@@ -266,8 +266,8 @@ class Row(NamedTuple):
     note: str
 
 
-def examine(name: str, parts: list[str]) -> Iterator[Row]:
-    """Imitate one machine and run the parts there; yield each as it ends."""
+def examine(name: str, parts: list[str], workers: int) -> Iterator[Row]:
+    """Imitate one machine and run the parts in so many processes; yield each as it ends."""
     machine, home = possible()[name], PLACE / name.replace(" ", "-")
     shutil.rmtree(home, ignore_errors=True)  # kernels of older sources
     home.mkdir(parents=True, exist_ok=True)
@@ -280,7 +280,7 @@ def examine(name: str, parts: list[str]) -> Iterator[Row]:
     subprocess.run(warm, cwd=ROOT, env={**os.environ, **variables}, check=True)
     for part in parts:
         seed = random.randrange(2**32)
-        arguments = [*PARTS[part], "-n", "2", "--dist", "loadfile"]
+        arguments = [*PARTS[part], f"-n{workers}", "--dist=loadfile", "--no-loadscope-reorder"]
         if part == "library":
             arguments.append(f"--hypothesis-seed={seed}")
         else:
@@ -321,6 +321,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--machines", nargs="+", choices=possible(), default=possible())
     parser.add_argument("--only", choices=PARTS, help="run one of the two parts")
     parser.add_argument("--load", type=int, default=0, help="processes kept busy meanwhile")
+    parser.add_argument("--workers", type=int, default=2, help="processes that run tests: 2")
     parser.add_argument("--list", action="store_true", help="list the machines")
     options = parser.parse_args(arguments)
     if options.list:
@@ -333,7 +334,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         with busy(options.load):
             for name in options.machines:
-                for row in examine(name, parts):
+                for row in examine(name, parts, options.workers):
                     rows.append(row)
                     print(f"{row.machine}, {row.part}: {row.result or row.note}", flush=True)
     except KeyboardInterrupt:
