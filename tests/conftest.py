@@ -34,7 +34,7 @@ def pytest_configure():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the files that have most slow tests: a process takes a whole file at a time."""
+    """Begin with the files that have most slow tests: a process takes a file at a time."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: -slow[item.path])
 
