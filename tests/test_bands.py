@@ -55,6 +55,7 @@ random_games = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(random_games | st.sampled_from(GAMES), st.integers(0, 2**32))
 def test_kernels_in_bands_compute_the_same(game, seed):
@@ -193,6 +194,7 @@ def test_tables_go_in_and_out(game):
     np.testing.assert_array_equal(order.read(order.keep(vector)), vector)
 
 
+@pytest.mark.slow
 def test_equal_rows_are_summed_once():
     """Six dice, but the face of a bid is held or not: two sums for each way of bidding."""
     form = sequence_form(LiarsDice())

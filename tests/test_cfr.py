@@ -128,6 +128,7 @@ def test_progress_bar(kuhn, capsys):
     assert captured.err == captured.out == ""
 
 
+@pytest.mark.slow
 def test_a_long_run_shows_a_bar_by_itself_unless_told_not_to(kuhn, capsys, monkeypatch):
     monkeypatch.setattr(module, "BAR_DELAY", 0.05)
     run = cfr.CFR(kuhn).run(1)

@@ -57,6 +57,7 @@ def test_dudo_is_liars_dice_and_no_other_names_fit():
 # ---- a game that is another, or none ---------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [classics.NothingWild, classics.OnesFirst, classics.MoreThan])
 def test_other_rules_of_dudo_have_other_values(rules):
     right = [cfr.solve_lp(cfr.games.LiarsDice(faces)).value for faces in (3, 4)]
@@ -128,6 +129,7 @@ def test_kuhn_accepts_the_whole_family(alpha):
     assert "'alpha' is not right" in changed("classic.2", strategy=strategy, alpha=0.5).text
 
 
+@pytest.mark.slow
 def test_leduc_accepts_labels_without_suits():
     game = cfr.games.LeducPoker(merge_suits=True)
     best = cfr.solve(game, "cfr+", 1_000, progress=False)
@@ -221,6 +223,7 @@ def test_without_mergers_it_is_cfr():
     assert cfr.Strategy(game, mine.rows).max_difference(known) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "merge", list(mergers()), ids=lambda m: "".join(v[0] for v in m.values())
 )
@@ -241,6 +244,7 @@ def test_the_theorem_holds_where_nothing_is_forgotten(merge):
         assert best == pytest.approx(cfr.solve_lp(game).value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_jack_and_the_king():
     best, outcome = classics.in_kuhn(tuple(classics.J_OR_K.items()))
     assert best == pytest.approx(-1 / 18, abs=1e-9)
@@ -249,6 +253,7 @@ def test_the_jack_and_the_king():
     assert longer.immediate < 0.002 < outcome.immediate
 
 
+@pytest.mark.slow
 def test_another_merge_that_breaks_is_accepted():
     merge = {f"{card} check-bet": "?" for card in "JQK"}
     answer = classics.forgetting_answer(merge, (0.5, -1.0))
@@ -268,6 +273,7 @@ def test_mergers_that_make_no_sense(merge, said):
     assert feedback.verdict == "unreadable" and said in feedback.text, feedback
 
 
+@pytest.mark.slow
 def test_weather_by_its_factor():
     """A positive factor meets the condition; that -2 does no harm shows it is not necessary."""
     assert [classics.in_rain(f) for f in (0.5, 1.0, 10.0)] == ["falls"] * 3
@@ -276,6 +282,7 @@ def test_weather_by_its_factor():
         classics.in_rain(0.1)
 
 
+@pytest.mark.slow
 def test_forgotten_weather_is_harmless_in_the_game_that_remembers():
     """The bound of well-formed games holds for the game before merging."""
     game = forgetting.Weather(2.0)

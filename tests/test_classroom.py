@@ -28,6 +28,8 @@ from assignments import BEGIN, END, check_of, plain, read, tags  # noqa: E402
 
 from cfrlib import exercises  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 PAGES = assignments.pages()
 NAME = "04_vanilla_cfr"
 PAGE = ROOT / "book" / f"{NAME}.ipynb"
@@ -81,7 +83,6 @@ def test_an_assignment_needs_no_sphinx(path):
             assert cell.source.count("<details>") == cell.source.count("</details>")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_release_has_no_solution(course, path):
     source = read(course / "source" / path.stem / path.name)
@@ -114,7 +115,6 @@ def test_nobody_else_uses_the_names_of_the_check(path):
             assert not stored & {*ours, "exercises"}
 
 
-@pytest.mark.slow
 def test_what_an_assignment_needs_is_beside_it(course):
     for path in PAGES:
         nb = read(course / "source" / path.stem / path.name)
@@ -298,17 +298,14 @@ def most(course):
     return classroom.worth(NAME, course)
 
 
-@pytest.mark.slow
 def test_a_perfect_submission_earns_all_points(graded, most):
     assert graded["perfect"] == most and sum(most.values()) > 5
 
 
-@pytest.mark.slow
 def test_an_empty_submission_earns_none(graded, most):
     assert graded["empty"] == dict.fromkeys(most, 0)
 
 
-@pytest.mark.slow
 def test_a_typical_mistake_costs_its_own_points(graded, most):
     tried = 0
     for n in range(rounds()):
@@ -319,19 +316,16 @@ def test_a_typical_mistake_costs_its_own_points(graded, most):
     assert tried == sum(len(exercises.find(number).mistakes) for number in most)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["loops", "deletes"])
 def test_a_loop_and_a_deletion_cost_their_own_points(graded, most, name):
     assert graded[name] == most | {"4.2": 0}
 
 
-@pytest.mark.slow
 def test_a_submission_that_does_everything_wrong_keeps_what_is_right(graded, most):
     """Deletes, loops without an end, kills its kernel, asks for memory, and then answers."""
     assert graded["dreadful"] == dict.fromkeys(most, 0) | {"4.5": most["4.5"]}
 
 
-@pytest.mark.slow
 def test_nothing_of_the_others_is_gone(course, graded):
     for name in graded:
         for step in ("submitted", "autograded"):
@@ -340,7 +334,6 @@ def test_nothing_of_the_others_is_gone(course, graded):
     assert (course / "gradebook.db").is_file() and (course / "release" / NAME).is_dir()
 
 
-@pytest.mark.slow
 def test_the_feedback_has_the_words(course, graded):
     page = (course / "feedback" / "mistakes-1" / NAME / f"{NAME}.html").read_text("utf-8")
     assert "Not yet." in page and "Traceback (most" not in page
@@ -373,7 +366,6 @@ print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.value
     assert found[1:] == [["0", "1"], ["1", "0"]]
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not contained.can_build_walls(), reason="needs bubblewrap")
 def test_walls_stop_absolute_paths_and_the_network(course, tmp_path):
     victims = [str(course / "gradebook.db"), str(tmp_path / "mine")]
@@ -390,7 +382,6 @@ def test_walls_stop_absolute_paths_and_the_network(course, tmp_path):
     assert all(map(os.path.exists, victims))
 
 
-@pytest.mark.slow
 def test_the_solutions_earn_all_points(course):
     assert classroom.solution(course, NAME) == ""
     nb = read(course / "solutions" / NAME / f"{NAME}.ipynb")
@@ -398,7 +389,6 @@ def test_the_solutions_earn_all_points(course):
     assert any(BEGIN in cell.source for cell in nb.cells)
 
 
-@pytest.mark.slow
 def test_a_course_is_made_again_over_what_students_did(course):
     (course / "submitted" / "somebody").mkdir(parents=True)
     classroom.prepare(course, [PAGE])

@@ -8,6 +8,8 @@ import pytest
 
 from cfrlib.compiling import NOTICE
 
+pytestmark = pytest.mark.slow
+
 # two kernels, one after the other
 PROGRAM = """
 import cfrlib as cfr

@@ -238,6 +238,7 @@ def test_each_copy_of_a_card_left_in_the_deck_is_equally_likely():
 # ---- sizes ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "infosets"),
     [
@@ -257,6 +258,7 @@ def test_how_many_infosets_there_are(game, infosets):
     assert cfr.compile(game).num_infosets == infosets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("players", "infosets"), [(3, 15_768), (4, 317_730)])
 def test_how_many_infosets_more_players_have(players, infosets):
     """Counted among the first few declarations: each shows a player all that others hold."""
@@ -282,6 +284,7 @@ def test_payoffs_add_up_to_the_players_less_two(players):
 # ---- values --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "value"),
     [
@@ -301,12 +304,14 @@ def test_the_value_of_a_game_for_two(game, value):
     assert cfr.solve_lp(game).value == pytest.approx(value, abs=5e-8)
 
 
+@pytest.mark.slow
 def test_cfr_plus_solves_the_full_deck_for_two():
     solution = cfr.solve(Coyote(), "cfr+", 1_000)
     assert cfr.nash_conv(Coyote(), solution.strategy) <= 1e-4
     assert solution.value == pytest.approx(-0.0082, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_small_raises_on_a_small_deck():
     game = Coyote(deck=Coyote.SMALL, raises=3, first_may_call=False)
     solution = cfr.solve(game, "pcfr+", until=1e-5)
@@ -327,6 +332,7 @@ def test_cards_laid_aside_are_a_number_and_then_cards():
     assert game.node(("1 aside", 4, 4, 2, "+1", "coyote")).utilities == [1, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 3])
 def test_cards_that_nobody_sees_laid_aside_change_nothing(players):
     """Any card is as likely to be dealt from a deck that is thinned at random."""
@@ -387,6 +393,7 @@ def test_with_more_players_regret_vanishes_and_nash_conv_does_not(results):
             assert last["regret"] < last["nash_conv"] / 3
 
 
+@pytest.mark.slow
 def test_the_experiment_can_be_repeated(script, results):
     run = results["runs"][0]
     again = script.follow(Coyote(run["players"]), run["variant"], run["update"], 64)
@@ -576,6 +583,7 @@ def test_two_players_with_one_life_play_one_round(deck):
     assert cfr.solve_lp(many).value == pytest.approx(cfr.solve_lp(one).value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_two_lives_are_worth_what_their_rounds_are():
     """The three cards are shuffled each time, so rounds do not depend on each other."""
     wins = (1 + cfr.solve_lp(Coyote(deck=UNFAIR)).value) / 2
@@ -647,6 +655,7 @@ def sizes():
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "game",
     [

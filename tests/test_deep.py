@@ -19,6 +19,8 @@ from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
 from cfrlib.streams import new_key
 
+pytestmark = pytest.mark.slow
+
 KUHN, UNEVEN, THREE = KuhnPoker(), uneven(), KuhnPoker(players=3)
 SMALL = {"traversals": 50, "memory": 300, "advantage": Training((8,), 20)}
 SMALL["strategy"] = SMALL["advantage"]
@@ -208,7 +210,6 @@ def one_row_each(targets, weight=None):
     return memory
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 256])
 def test_a_network_of_exact_advantages_plays_equilibrium(batch):
     """Overfitting: those of a predictive CFR+ that has converged; NashConv below 1e-3."""
@@ -271,7 +272,6 @@ def test_the_largest_is_played_where_no_advantage_is_positive():
 # ---- runs ------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_kuhn_poker_is_learned():
     """Sampling, reservoir, two kinds of networks; NashConv as promised, with room."""
     run = DeepCFR(KUHN, traversals=500, seed=3).run(60, progress=False)
@@ -284,7 +284,6 @@ def test_kuhn_poker_is_learned():
     assert king["call"] - king["fold"] == pytest.approx(3, abs=0.1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -316,7 +315,6 @@ def test_the_mixture_is_the_mean_of_what_is_drawn():
 KUHN_UNIFORM = cfr.Strategy.uniform(KUHN).values_by_sequence
 
 
-@pytest.mark.slow
 def test_three_players():
     run = small(THREE, average="mixture").run(3, progress=False)
     assert math.isfinite(run.solution().nash_conv)
@@ -385,7 +383,6 @@ def test_bad_training(options):
         Training(**options)
 
 
-@pytest.mark.slow
 def test_it_says_what_to_install():
     program = "import sys; sys.modules['jax'] = None; import cfrlib; cfrlib.deep"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 EXPERIMENT = Path(__file__).parent.parent / "experiments" / "deep_faults.py"
 FAULTS = (
     "one step", "no mask", "wrong value up", "unweighted", "uniform, not argmax", "forget",

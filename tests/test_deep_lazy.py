@@ -17,6 +17,8 @@ from cfrlib.deep.lanes import split
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
 from cfrlib.sequence import sequence_form
 
+pytestmark = pytest.mark.slow
+
 
 class Seen:
     """A game that says what networks see of its infosets, so both ways see the same."""
@@ -81,7 +83,6 @@ def test_walks_are_those_of_the_compiled_game(game, sampling):
             assert np.array_equal(mine, theirs)
 
 
-@pytest.mark.slow
 def test_whole_runs_agree():
     """Networks too, but for rounding: batches are the same rows, in other numbers at a time."""
     lazy, whole = lazily(Kuhn()).run(3), DeepCFR(Kuhn(), lazy=False, **OPTIONS).run(3)
@@ -120,7 +121,6 @@ def test_memories_hold_regrets_on_average(sampling):
     assert np.abs(wanted[own]).max() > 10 * np.median(error[own])
 
 
-@pytest.mark.slow
 def test_leduc_is_learned_on_the_way():
     """A few iterations lead well below the uniform strategy's 4.75 (NashConv)."""
     training = Training((32, 32), 200, 256)

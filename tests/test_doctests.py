@@ -13,7 +13,13 @@ import cfrlib
 MODULES = ["cfrlib", *(m.name for m in pkgutil.walk_packages(cfrlib.__path__, "cfrlib."))]
 
 
-@pytest.mark.parametrize("name", MODULES)
+SLOW = [n for n in MODULES if n.startswith(("cfrlib.deep", "cfrlib.games.koikoi"))]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in MODULES],
+)
 def test_examples(name):
     module = importlib.import_module(name)
     result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)

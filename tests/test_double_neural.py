@@ -15,6 +15,8 @@ from cfrlib.deep import DeepCFR, DoubleNeural, Reader, Training, double_neural, 
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker
 
+pytestmark = pytest.mark.slow
+
 KUHN = KuhnPoker()
 KEY = jax.random.key(0)
 TINY = Training((8,), 20)
@@ -78,7 +80,6 @@ def reader(cell="gru", attention=True, hidden=(8, 8)):
     return made
 
 
-@pytest.mark.slow
 @plain
 @pytest.mark.parametrize(("cell", "attention"), CELLS)
 def test_places_after_the_last_word_change_nothing(cell, attention):
@@ -136,7 +137,6 @@ def test_attention_is_a_mean_of_states():
     assert np.allclose(network(WORDS[3:4]), wanted, atol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "attention"), [("gru", False), ("lstm", True)])
 def test_readers_learn_any_table(cell, attention):
     """One target for each infoset of Kuhn poker, drawn at random."""
@@ -152,7 +152,6 @@ def test_readers_learn_any_table(cell, attention):
         assert learner.attention(network).sum(axis=1) == pytest.approx(np.ones(12))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 16])
 def test_training_goes_on_from_where_it_stood(batch):
     """Few steps, again and again, come to what a new network needs many for."""
@@ -211,7 +210,6 @@ def test_with_a_perfect_memory_it_is_mccfr_plus(monkeypatch, sampling, rehearse)
         assert mine == pytest.approx(other, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.slow
 def test_kuhn_poker_is_learned():
     run = DoubleNeural(KUHN, batch=500, seed=3).run(60, progress=False)
     solution = run.solution()
@@ -221,13 +219,11 @@ def test_kuhn_poker_is_learned():
     assert run.regrets["K check-bet"]["call"] > run.regrets["K check-bet"]["fold"]
 
 
-@pytest.mark.slow
 def test_kuhn_poker_is_learned_by_reading():
     run = DoubleNeural(KUHN, batch=500, regret=READ, strategy=READ, seed=3)
     assert run.run(40, progress=False).solution().nash_conv < 0.15
 
 
-@pytest.mark.slow
 def test_deep_cfr_can_read(tmp_path):
     """And is saved, and goes on."""
     run = DeepCFR(KUHN, traversals=300, advantage=READ, memory=2_000, seed=0)

@@ -313,6 +313,7 @@ def test_imperfect_recall_is_found_when_the_game_is_compiled():
         cfr.compile(read_efg(text))
 
 
+@pytest.mark.slow
 def test_a_deep_tree_is_read_without_recursion():
     n = 100_000
     text = 'EFG 2 R "" { "me" }\np "" 1 1 "" { "l" "r" } 0\nt "" 0\n'
@@ -503,11 +504,12 @@ def test_a_text_on_one_line_is_not_taken_for_a_path(text, said):
         read_efg(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", ["n", '\\"', "\n", "\x00", "\U000e0001", "é"])
 def test_messages_are_short_however_long_the_names(letter, tmp_path):
     """Of each name they quote the beginning, and of many names the first ones."""
     name = letter * 10_000
-    actions = " ".join(f'"{name}{n}"' for n in range(100))
+    actions = " ".join(f'"{name}{n}"' for n in range(20))
     node = f'p "" 1 1 "{name}" {{ {actions} }} 0\n'
     header = f'EFG 2 R "{name}" {{ "{name}" "{name}" }}\n'
     digits = "1234567890" * 4
@@ -572,10 +574,12 @@ def test_round_trips(game):
     assert write_efg(back) == text
 
 
+@pytest.mark.slow
 def test_leduc_round_trip(leduc):
     assert_same(leduc, read_efg(write_efg(leduc)))
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 6), st.booleans(), st.booleans()
 )
@@ -589,6 +593,7 @@ def test_random_games_round_trip(seed, players, depth, zero_sum, whole):
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.text('"\\{} ')
 
 
+@pytest.mark.slow
 @given(st.lists(words, min_size=1, unique=True), words, words, words)
 @example(['"', "\\", '\\"', "\\\\", "\\\\\\", " "], "\\", "\r\n", "\n")
 def test_labels_round_trip_whatever_they_are(labels, infoset, title, player):
@@ -647,6 +652,7 @@ weights = st.lists(st.floats(0, 1) | st.integers(0, 9).map(float), min_size=1, m
 weights = weights.filter(lambda w: sum(w) > 0)
 
 
+@pytest.mark.slow
 @given(weights)
 @example([1e-300, 1.0, 1.0])
 @example([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
@@ -733,11 +739,13 @@ def their_game(gambit, game):
     return theirs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
 def test_gambit_reads_what_we_write_and_we_what_it_writes(gambit, game):
     assert_same(game, read_efg(their_game(gambit, game).to_efg()))
 
 
+@pytest.mark.slow
 def test_gambit_reads_leduc(gambit, leduc):
     class Spaceless(Renamed):
         """Gambit takes no label that ends with a space."""
@@ -762,6 +770,7 @@ def test_random_games_survive_gambit(gambit, seed, players, depth):
     assert_same(game, read_efg(their_game(gambit, game).to_efg()))
 
 
+@pytest.mark.slow
 @given(weights)
 def test_gambit_takes_our_probabilities(gambit, weights):
     text = write_efg(lottery(distribution(weights)))  # Gambit insists on a sum of one
@@ -785,6 +794,7 @@ def test_gambit_finds_the_only_equilibrium_of_the_biased_game(gambit):
         assert list(dict(equilibria[0][player]).values()) == odds
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.booleans())
 def test_gambit_finds_the_value_of_random_games(gambit, seed, whole):
@@ -833,6 +843,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("fuzz")
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.text() | st.text('EFG2RD"\\{}cpt01/.,-e \n', max_size=60))
 def test_any_text_is_read_or_explained(folder, text):
@@ -840,6 +851,7 @@ def test_any_text_is_read_or_explained(folder, text):
     reads_or_explains(b'EFG 2 R "" { "a" "b" }\n' + text.encode(errors="replace"), folder)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.binary())
 def test_any_bytes_are_read_or_explained(folder, data):
@@ -847,6 +859,7 @@ def test_any_bytes_are_read_or_explained(folder, data):
     reads_or_explains(VALID[0][:150] + data, folder)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.sampled_from(VALID), st.integers(0, 2**32))
 def test_damaged_files_are_read_or_explained(folder, data, seed):
@@ -865,6 +878,7 @@ def test_damaged_files_are_read_or_explained(folder, data, seed):
     reads_or_explains(bytes(data), folder)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sampled_from(VALID), st.integers(0, 2**32), st.booleans())
 def test_shuffled_tokens_are_read_or_explained(folder, data, seed, duplicate):
@@ -876,6 +890,7 @@ def test_shuffled_tokens_are_read_or_explained(folder, data, seed, duplicate):
     reads_or_explains(" ".join(tokens).encode(), folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", VALID, ids=range(len(VALID)))
 def test_a_file_cut_off_anywhere_is_explained(folder, data):
     last = data.rindex(b"\n", 0, -1)  # the last line may be complete before it ends

@@ -196,6 +196,7 @@ def too_large(game, **limits):
     return message, float(re.search(r"about (\S+) by sampling", message)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("game", "limits", "size"),
     [
@@ -211,6 +212,7 @@ def test_a_game_too_large_is_told_its_size(game, limits, size):
     assert size / 2 <= told <= 2 * size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [KuhnPoker(cards=100), Goofspiel(4)], ids=repr)
 def test_the_limit_that_the_error_suggests_suffices(game):
     message, told = too_large(game, max_histories=1_000)
@@ -226,6 +228,7 @@ def test_a_game_beyond_all_memory_is_not_told_to_raise_the_limit():
     assert "cfrlib.compile" not in message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 64])
 def test_a_game_without_end_is_too_large_like_any_other(width):
     """64 actions, 200 times in a row: more histories than a float can count."""
@@ -270,6 +273,7 @@ class Crowd(Game):
         return Decision(0, str(h.depth), tuple(range(self.width)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 50, 1_000])
 def test_a_huge_game_is_refused_soon(width):
     """No level of the tree is held that only the next one would need, nor walked in full."""
@@ -280,6 +284,7 @@ def test_a_huge_game_is_refused_soon(width):
     assert game.State.most <= 2 * EARLY / (width - 1) + 10 * width
 
 
+@pytest.mark.slow
 def test_of_a_game_that_compiles_only_those_are_held_whose_children_come():
     game = Crowd(50, depth=3)
     with pytest.raises(GameError, match="imperfect recall"):  # each step is forgotten
@@ -453,6 +458,7 @@ def saved(tmp_path, kuhn):
 NOT_OURS = "is not a complete file written by CFR.save"
 
 
+@pytest.mark.slow
 def test_flipped_bits_are_harmless_or_reported(saved, kuhn):
     whole, rng = saved.read_bytes(), np.random.default_rng(0)
     original, reported = cfr.CFR.load(saved, kuhn).average, 0

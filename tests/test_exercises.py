@@ -76,6 +76,7 @@ def test_the_book_and_the_package_have_the_same_exercises():
     assert {e.number: e.title for e in ALL} == asked
 
 
+@pytest.mark.slow
 def test_a_solution_is_right(exercise):
     feedback = remembering(exercise.number).check(exercise.solution())
     assert feedback.right and feedback, feedback
@@ -86,6 +87,7 @@ def test_no_answer_is_not_wrong_but_open(exercise):
     assert feedback.verdict == "open" and not feedback
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("exercise", "mistake"), TRIED, ids=name)
 def test_a_mistake_is_recognized(exercise, mistake):
     """And no other one, nor the solution, is taken for it."""

@@ -34,6 +34,7 @@ def drawn():
 # ---- the two faces --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_both_faces_show_the_same(drawn):
     _, stage = decode(drawn.page())
     live = drawn.widget()
@@ -239,6 +240,7 @@ def test_what_is_seen_may_go_its_own_way():
     assert film.at(100).solution().exploitability == cfr.solve(GAME, "cfr", 100).exploitability
 
 
+@pytest.mark.slow
 def test_import_of_cfrlib_loads_no_widgets():
     code = "import sys, cfrlib; print('ipywidgets' in sys.modules, 'matplotlib' in sys.modules)"
     out = subprocess.run(

@@ -89,6 +89,7 @@ def test_every_game_of_the_library_is_tested_here():
     assert {kind.__name__ for kind in kinds} == set(games.__all__) - {"kuhn_equilibrium"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", REPR)
 def test_the_repr_of_a_game_makes_the_game(text):
     assert repr(REPR[text]) == text
@@ -103,6 +104,7 @@ def test_reprs_of_the_games_that_are_larger_or_a_table():
     assert repr(PENNIES) == "MatrixGame(2 × 2)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [*REPR.values(), PENNIES, COORDINATION], ids=repr)
 def test_a_game_survives_pickling_before_and_after_it_is_compiled(game):
     fresh = copy.copy(game)

@@ -53,6 +53,7 @@ def test_seconds_end_a_run_that_would_go_on(kuhn, monkeypatch):
     assert cfr.CFR(kuhn).run(run.iterations).average.max_difference(run.average) == 0
 
 
+@pytest.mark.slow
 def test_the_bar_shows_what_the_run_aims_at(kuhn, capsys, monkeypatch):
     monkeypatch.setattr(module, "BAR_DELAY", 0.0)
     cfr.CFR(kuhn).run(seconds=0.3)

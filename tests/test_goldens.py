@@ -107,6 +107,7 @@ def test_lp_value_of_kuhn(cards):
     )
 
 
+@pytest.mark.slow
 def test_lp_value_of_leduc(leduc):
     solution = cfr.solve_lp(leduc)
     wanted = GOLDENS["game_value_player_0"]["leduc"]
@@ -125,6 +126,7 @@ def test_lp_value_of_liars_dice(faces):
     assert cfr.solve_lp(LiarsDice(faces)).value == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_lp_value_of_coyote():
     """The golden has four digits."""
     wanted = GOLDENS["game_value_player_0"][COYOTE]
@@ -171,6 +173,7 @@ def test_sizes_of_leduc(leduc):
     assert tree.player_sequences[-1] - tree.num_players == sizes["sequences_nonempty"]
 
 
+@pytest.mark.slow
 def test_sizes_of_liars_dice():
     tree = cfr.compile(LiarsDice(faces=6))
     sizes = GOLDENS["sizes"]["liars_dice faces=6"]
@@ -201,6 +204,7 @@ def test_no_golden_is_forgotten():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_table_of_the_blog_after_a_million_iterations(kuhn):
     wanted = GOLDENS["morikatron_table"]
     solution = cfr.solve(kuhn, "cfr", wanted["iterations"], update="simultaneous")

@@ -84,6 +84,7 @@ def test_the_scan_sees_imports():
 HEAVY = ["jax", "flax", "optax", "matplotlib", "ipywidgets", "IPython", "pyspiel", "pandas"]
 
 
+@pytest.mark.slow
 def test_import_is_light():
     program = f"""
 import sys

@@ -140,6 +140,7 @@ def test_all_piles_of_animals_score_by_the_rules():
             assert sum(made(pile).values()) == points(pile)
 
 
+@pytest.mark.slow
 def test_random_piles_of_all_sizes_score_by_the_rules():
     rng, seen = random.Random(0), set()
     for _ in range(3_000):
@@ -149,6 +150,7 @@ def test_random_piles_of_all_sizes_score_by_the_rules():
     assert seen == {y.name for y in YAKU}
 
 
+@pytest.mark.slow
 def test_more_cards_never_score_less():
     rng = random.Random(1)
     for _ in range(100):
@@ -402,6 +404,7 @@ def test_four_of_a_month_on_the_field_are_always_dealt_again(game):
     assert dealt(TESHI, other, FOUR, game) == game.root()
 
 
+@pytest.mark.slow
 def test_special_hands_are_as_rare_as_counting_says():
     """Exactly: by inclusion and exclusion over months, and by choosing four pairs."""
     rng, months = random.Random(2), [card.month for card in DECK]
@@ -474,6 +477,7 @@ def check_payment(game, at, node):
         assert node.utilities[winner] == worth > 0
 
 
+@pytest.mark.slow
 def test_random_rounds_of_the_full_game_keep_all_rules():
     rng = random.Random(3)
     turns = [check_round(FULL, rng) for _ in range(200)]
@@ -481,6 +485,7 @@ def test_random_rounds_of_the_full_game_keep_all_rules():
     assert 12 < np.mean(turns) < 14  # 13.1 in many rounds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "K12"])
 def test_random_rounds_of_small_games_keep_all_rules(name):
     rng = random.Random(4)
@@ -488,6 +493,7 @@ def test_random_rounds_of_small_games_keep_all_rules(name):
         check_round(mini(name), rng)
 
 
+@pytest.mark.slow
 def test_with_random_play_the_dealer_wins_a_little_and_few_rounds_are_drawn():
     paid = cfr.play_rounds(FULL, [{}, {}], 1_000, seed=0)
     assert (paid.sum(axis=1) == 0).all()
@@ -498,6 +504,7 @@ def test_with_random_play_the_dealer_wins_a_little_and_few_rounds_are_drawn():
 # ---- small games -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "deals", "histories", "terminals", "infosets"),
     [
@@ -514,6 +521,7 @@ def test_sizes_of_small_games(name, deals, histories, terminals, infosets):
     assert tree.num_infosets == infosets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value"), [("K8", -83 / 90), ("K10", 0.041380)])
 def test_values_of_small_games(name, value):
     assert cfr.solve_lp(mini(name)).value == pytest.approx(value, abs=5e-7)
@@ -579,6 +587,7 @@ def test_a_strategy_is_as_good_where_copies_are_told_apart(iterations):
     )
 
 
+@pytest.mark.slow
 def test_the_larger_tree_is_the_smaller_one_with_every_copy_counted():
     """Each merged history stands for as many as there are copies to play, draw or be dealt."""
     game = mini("K8")
@@ -620,6 +629,7 @@ def test_of_two_alike_one_is_taken_without_a_choice():
 # ---- sizes -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_counting_without_a_tree_counts_the_tree(name):
     tree = cfr.compile(mini(name))
@@ -635,6 +645,7 @@ def test_counting_knows_the_options():
         assert count(game) == Size(tree.num_histories, tree.num_terminals, infosets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "game", [mini("K8"), MiniKoiKoi(**SIX, distinct=True)], ids=["K8", "6"]
 )
@@ -646,6 +657,7 @@ def test_estimates_are_right_on_average(game):
         assert middle == pytest.approx(log10(number), abs=1.5 * (high - low))
 
 
+@pytest.mark.slow
 def test_estimates_of_the_full_game():
     found = estimate(FULL, 300, seed=0)
     for wanted, (low, middle, high) in zip((52.1, 52.1, 49.4, 51.1), found[1:5], strict=True):
@@ -715,6 +727,7 @@ def test_the_repr_makes_the_game(text):
     assert repr(eval(text)) == text
 
 
+@pytest.mark.slow
 def test_the_sizes_that_were_written_down():
     path = Path(__file__).parent.parent / "experiments" / "koikoi_size.json"
     sizes = json.loads(path.read_text())
@@ -789,6 +802,7 @@ def test_the_dealer_mixes_with_the_sake_left(results):
     assert rows["Pine Pine Plum Plum", "Moon"]["p"] == pytest.approx([0, 0], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_experiment_can_be_repeated(script, results):
     game, found = mini("K8"), results["K8"]
     form = script.sequence_form(game)

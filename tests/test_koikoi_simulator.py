@@ -17,6 +17,8 @@ from cfrlib.games.koikoi.players import (
 )
 from cfrlib.games.koikoi.simulator import OVER, STAGES, Simulator, members, worth
 
+pytestmark = pytest.mark.slow
+
 FULL = KoiKoi()
 GAMES = [
     FULL, KoiKoi(special=6), KoiKoi(koi_limit=1), KoiKoi(double_at=None, koi_factor=3),

@@ -21,6 +21,8 @@ from cfrlib.games.koikoi.simulator import OVER, Rounds, Simulator
 from cfrlib.games.koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
 from cfrlib.streams import new_key
 
+pytestmark = pytest.mark.slow
+
 GAMES = [KoiKoi(), KoiKoi(special=6), KoiKoi(koi_limit=1), MiniKoiKoi.K9(), MiniKoiKoi.K10()]
 
 

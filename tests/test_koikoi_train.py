@@ -13,6 +13,8 @@ from cfrlib.deep import NetworkPlayer
 from cfrlib.games import KoiKoi, MiniKoiKoi
 from cfrlib.games.koikoi.players import GreedyPlayer, duel
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[1] / "experiments" / "koikoi_train.py"
 TINY = {"hidden": (8,), "rounds": 40, "steps": 2, "batch": 16}
 
@@ -36,7 +38,6 @@ def script(tmp_path, monkeypatch):
     return world
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["monte carlo", "policy gradient", "regret", "traversal"])
 def test_a_run_goes_on_where_it_stood(script, learner):
     run = script["Run"]("K10", learner, 0, 0.02)
@@ -66,7 +67,6 @@ def test_results_and_players_are_written(script):
     assert 1 <= len(player.networks) <= 4
 
 
-@pytest.mark.slow
 def test_a_run_is_held_against_itself_as_it_was(script):
     """Of the same age it is level, of nothing else; the result is kept for this run."""
     script.update(YOUNG=0.001, GROWN_DEALS=40)

@@ -143,6 +143,7 @@ def test_the_number_of_threads_does_not_matter(game, options, variant):
     assert_same(runs[0], runs[2], 30)
 
 
+@pytest.mark.slow
 @every_variant  # LINEAR and DCFR fail: see above
 @pytest.mark.parametrize(
     ("game", "options"),
@@ -212,6 +213,7 @@ NO_CHANCE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @every_variant
 @every_update
 @pytest.mark.parametrize("averaging", [None, "lazy", "full", "stochastic", "optimistic"])
@@ -335,6 +337,7 @@ def plain_regrets(run, count, changes=None):
     return regret, late
 
 
+@pytest.mark.slow
 @every_update
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "linear", "dcfr", SHARP], ids=str)
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def iterations(run, count):
 # ---- variants ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exponents", "name"),
     [
@@ -81,6 +82,7 @@ def test_a_variant_is_its_numbers(game, exponents, name):
     assert_identical(mine, cfr.CFR(game, name).run(50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("beta", "name"), [(60, "cfr"), (400, "cfr"), (-1100, "cfr+")])
 @every_game
 def test_exponents_beyond_rounding_are_infinite_after_the_first_iteration(game, beta, name):
@@ -155,6 +157,7 @@ def test_a_large_gamma_or_a_long_delay_leaves_the_last_plan_alone(game):
 # ---- the same game in other words ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deck", [(3, 2), (4, 2)])
 @every_variant
 def test_leduc_with_suits_is_leduc_without(variant, deck):
@@ -172,6 +175,7 @@ def test_leduc_with_suits_is_leduc_without(variant, deck):
     assert told.trace.value == pytest.approx(merged.trace.value, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deck", [(2, 2), (2, 3), (2, 4), (3, 3)])
 def test_leduc_is_worth_the_same_with_suits_and_without(deck):
     told, merged = (cfr.solve_lp(LeducPoker(*deck, merge_suits=m)) for m in (False, True))

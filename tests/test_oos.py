@@ -183,6 +183,7 @@ def lopsided():
 GAMES = [KUHN, lopsided(), random_game(3, depth=4, zero_sum=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 @pytest.mark.parametrize(("delta", "epsilon"), [(0.0, 0.1), (0.3, 0.6), (0.9, 0.4), (0.5, 1.0)])
 def test_unbiased_by_listing_every_walk(game, delta, epsilon):
@@ -260,6 +261,7 @@ def leads_by_definition(game, label):
     return np.where(inside, IN, np.where(above, TOWARD, OUT))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [KUHN, LiarsDice(3), random_game(5, depth=5)], ids=repr)
 def test_marks_are_the_ways_to_the_target(game):
     for label in cfr.compile(game).infoset_label:
@@ -294,6 +296,7 @@ def test_without_a_target_or_with_delta_0_it_is_outcome_sampling():
             assert player.current.max_difference(other.current) < 1e-6
 
 
+@pytest.mark.slow
 def test_it_converges():
     player = cfr.OOS(KUHN, seed=0)
     player.search(iterations=200_000)
@@ -329,6 +332,7 @@ def rows(player):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [KUHN, lopsided(), LiarsDice(2)], ids=repr)
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr"])
 def test_explored_on_the_way_equals_compiled_bit_for_bit(game, variant):
@@ -560,6 +564,7 @@ def test_searchers_play_each_other():
     assert all(abs(move.probabilities[a] - p) < 0.1 for a, p in known.items())
 
 
+@pytest.mark.slow
 def test_the_online_strategy_is_what_matches_show():
     """One infoset of player 0: its row is the mean over matches with as many seeds."""
     player = cfr.OOS(KUHN)

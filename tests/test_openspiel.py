@@ -78,9 +78,14 @@ GAMES = {
         "oh_hell(players=3,num_suits=1,num_cards_per_suit=4,num_tricks_fixed=1)"  # 2,069
     ),
 }
-LARGE = {"liar's dice": [pytest.mark.slow]}
+LARGE = ["liar's dice", "oshi-zumo, noise", "battleship, noise", "bridge, common payoff"]
+LARGE += ["goofspiel, 4 cards, chance, noise"]
 EVERY_GAME = pytest.mark.parametrize(
-    "name", [pytest.param(GAMES[id], id=id, marks=LARGE.get(id, ())) for id in GAMES]
+    "name",
+    [
+        pytest.param(GAMES[id], id=id, marks=[pytest.mark.slow] if id in LARGE else [])
+        for id in GAMES
+    ],
 )
 
 HALF = "goofspiel(returns_type=point_difference,"  # it pays half the difference of points
@@ -109,12 +114,19 @@ def load(name):
     return cfr.from_open_spiel(name)
 
 
-def their_solver(game, variant, iterations):
+@cache
+def their_solver(name, variant, iterations):
     """Run OpenSpiel's alternating CFR or CFR+ in C++. Its policies live within it."""
-    solver = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}[variant](game)
+    kind = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}[variant]
+    solver = kind(load(name).pyspiel_game)
     for _ in range(iterations):
         solver.evaluate_and_update_policy()
     return solver
+
+
+def its(name):
+    """How many iterations are run: on the large games theirs take up to half a second each."""
+    return 15 if name in map(GAMES.get, LARGE) else 50
 
 
 def their_count(game):
@@ -134,7 +146,7 @@ def their_count(game):
 def test_size(name):
     tree, theirs = cfr.compile(load(name)), load(name).pyspiel_game
     assert (tree.num_terminals, tree.num_infosets) == their_count(theirs)
-    table = pyspiel.CFRSolver(theirs).tabular_average_policy().policy_table()
+    table = their_solver(name, "cfr", its(name)).tabular_average_policy().policy_table()
     assert tree.num_infosets == len(table)
     assert tree.num_players == theirs.num_players()
 
@@ -147,13 +159,14 @@ def test_nash_conv_of_uniform(name):
     assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(wanted, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["cfr", "cfr+"])
 @EVERY_GAME
-def test_after_50_iterations(name, variant):
+def test_after_some_iterations(name, variant):
     game = load(name)
-    solver = their_solver(game.pyspiel_game, variant, 50)
+    solver = their_solver(name, variant, its(name))
     wanted = pyspiel.nash_conv(game.pyspiel_game, solver.average_policy())
-    assert cfr.solve(game, variant, 50).nash_conv == pytest.approx(wanted, abs=1e-9)
+    assert cfr.solve(game, variant, its(name)).nash_conv == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +180,7 @@ def test_after_50_iterations(name, variant):
 def test_without_noise_they_part_only_at_ties(name):
     """One iteration: the next strategies differ somewhere, and only where all regrets are 0."""
     game, run = load(name), cfr.CFR(load(name)).run(1)
-    solver = their_solver(game.pyspiel_game, "cfr", 1)
+    solver = their_solver(name, "cfr", 1)
     theirs = cfr.from_open_spiel_policy(game, solver.current_policy())
     assert run.current.max_difference(theirs) > 0.1
     for label, row in run.current.items():
@@ -212,7 +225,8 @@ def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
     assert solution.nash_conv == pytest.approx(wanted, abs=1e-9)
 
 
-@pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 5)])
 def test_cfr_br(name, iterations):
     """On Kuhn only at first: soon two replies are equally good, and the programs choose."""
     game = load(name)
@@ -231,7 +245,7 @@ def test_cfr_br(name, iterations):
 def test_strategies_are_equal_at_every_infoset_of_kuhn(kuhn):
     """Not only as good: the same probabilities, matched by what the labels say."""
     game = load("kuhn_poker")
-    solver = their_solver(game.pyspiel_game, "cfr", 50)
+    solver = their_solver("kuhn_poker", "cfr", 50)
     theirs = cfr.from_open_spiel_policy(game, solver.average_policy())
     ours = cfr.solve(kuhn, "cfr", 50).strategy
     moves = {"": "", "p": " check", "b": " bet", "pb": " check-bet"}
@@ -272,6 +286,7 @@ def test_strategies_come_back_to_the_last_bit(name):
     assert cfr.from_open_spiel_policy(game, rows).max_difference(strategy) == 0
 
 
+@pytest.mark.slow
 def test_python_policies_come_in():
     game = load("leduc_poker")
     theirs = game.pyspiel_game
@@ -414,6 +429,7 @@ def asked_alone(code, *words):
     return json.loads(told.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_games_in_python_are_found_without_being_imported_first():
     """In a process of its own, since the import cannot be undone."""
     code = """
@@ -473,6 +489,7 @@ print(json.dumps([message, looks, megabytes() - before]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hearts", "phantom_ttt", "kriegspiel"])
 def test_a_huge_game_is_refused_before_it_fills_the_memory(name):
     """Seen before: up to 5,800 MB, and two million histories looked at or no end at all."""
@@ -483,6 +500,7 @@ def test_a_huge_game_is_refused_before_it_fills_the_memory(name):
     assert megabytes <= 500
 
 
+@pytest.mark.slow
 def test_a_huge_game_can_be_sampled():
     run = cfr.MCCFR(cfr.from_open_spiel("hearts"), sampling="outcome", seed=0).run(2)
     assert run.iterations == 2 and len(run.average) > 20
@@ -502,6 +520,7 @@ def test_a_game_of_another_kind_is_refused(name, why):
         cfr.from_open_spiel(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["liars_dice_ir(dice_sides=3)", "goofspiel(num_cards=4)"])
 def test_a_game_that_forgets_does_not_compile(name):
     with refused(cfr.GameError, "imperfect recall"):

@@ -10,6 +10,8 @@ import pytest
 import cfrlib as cfr
 from cfrlib import mccfr, remote
 
+pytestmark = pytest.mark.slow
+
 CASES = {
     "external": {"sampling": "external", "batch": 40},
     "robust, baseline, lazy average": {
@@ -70,7 +72,6 @@ def test_a_proposal_goes_along(leduc):
     assert not same(alone, cfr.MCCFR(leduc, batch=20, seed=2).run(4))
 
 
-@pytest.mark.slow
 def test_a_cluster_of_two_processes_changes_nothing(leduc):
     import dask
     from distributed import Client, LocalCluster

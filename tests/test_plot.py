@@ -101,6 +101,7 @@ def test_a_figure_sets_no_style_for_the_rest_of_the_page():
     assert "stroke-linejoin:round" in root
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_error_says_what_to_install():
     program = """
 import sys

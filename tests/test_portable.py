@@ -13,6 +13,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import portable  # noqa: E402
 from portable import MACHINES, Result, Row  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 GROUPS = {"X86_V3": True, "X86_V4": True, "AVX512_ICL": True, "AVX512_SPR": False}
 SINGLE = ["SSSE3", "SSE41", "POPCNT", "SSE42", "AVX", "F16C", "FMA3", "AVX2", "AVX512F"]
 OLDER = {**dict.fromkeys(SINGLE, True), "AVX512_SKX": False}

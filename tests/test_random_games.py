@@ -13,6 +13,8 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
 from cfrlib.sequence import backup, gradient, realize, sequence_form
 
+pytestmark = pytest.mark.slow
+
 VARIANTS = sorted(cfr.VARIANTS)
 
 

@@ -35,6 +35,8 @@ from cfrlib.deep import (
 from cfrlib.games import KuhnPoker, LeducPoker, MiniKoiKoi, RockPaperScissors
 from cfrlib.run import Run, deferred_interrupt
 
+pytestmark = pytest.mark.slow
+
 KUHN, THREE, LEDUC = KuhnPoker(), KuhnPoker(players=3), LeducPoker(merge_suits=True)
 RPS, KOI, UNEVEN = RockPaperScissors(3), MiniKoiKoi.K8(), uneven()
 DEAL = dict(zip(KUHN.node(()).actions, (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), strict=True))
@@ -361,7 +363,6 @@ def child(program, **options):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of processes here")
 def test_ctrl_c_in_a_terminal_is_a_keyboard_interrupt_though_workers_hear_it_too():
     """A terminal sends it to the whole group; joblib reports a worker that crashed."""
@@ -447,7 +448,6 @@ def test_what_a_killed_save_left_behind_goes_with_the_next(tmp_path):
     assert_same(solver.load(path), run, tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no file there replaces one that is being read")
 def test_two_may_save_to_one_path_at_once(tmp_path):
     """Each save is whole, whoever comes last."""
@@ -483,7 +483,6 @@ def test_a_full_disk_leaves_the_file_before(solver, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["explored", "deep"])
 def test_a_run_that_was_killed_ends_as_one_that_was_not(name, tmp_path):
     """Killed in the middle of an iteration or of a save, as soon as two are saved."""

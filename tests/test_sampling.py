@@ -166,6 +166,7 @@ def test_own_nodes_of_external_sampling_count_by_how_likely_others_get_there(gam
         assert largest(mass - over_histories(game, others)) < EXACT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["opponent", "own"])
 def test_only_the_opponents_nodes_average_rightly_in_leduc(rule):
     """The rule of the notes counts a strategy by how likely the opponent got there."""

@@ -26,6 +26,8 @@ from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
 from cfrlib.games.koikoi.simulator import OVER, Simulator, members
 from cfrlib.sequence import sequence_form
 
+pytestmark = pytest.mark.slow
+
 FULL, K8, K9 = KoiKoi(), mini("K8"), mini("K9")
 TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
 ROW = {name: n for n, name in enumerate(PLACES + COUNTS)}
@@ -240,7 +242,6 @@ def test_values_of_actions_and_decisions_are_those_of_the_critic():
     assert seats == {0, 1}  # either traverser
 
 
-@pytest.mark.slow
 def test_regrets_are_values_less_that_of_the_decision():
     """Whatever networks say: matched to what is above the level, and stopping is known."""
     learner = RegretLearner(K9, **TINY, seed=3).run(3, progress=False)
@@ -270,7 +271,6 @@ def test_the_traverser_alone_explores():
     assert points == pytest.approx(points.round())
 
 
-@pytest.mark.slow
 def test_the_critic_learns_the_value_of_the_present_strategy():
     """Both follow one fixed strategy: the critic must come to the exact value of the game."""
     learner = RegretLearner(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
@@ -319,7 +319,6 @@ def first_values(game, strategy):
     return {n: total[n] / mass[n] for n in total}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 8])
 def test_traversals_are_unbiased(k):
     """On average their weighted values are the exact counterfactual ones."""
@@ -438,7 +437,6 @@ def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
 # ---- what comes of it ------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_regrets_lead_towards_equilibrium():
     start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
     run = RegretLearner(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
@@ -448,7 +446,6 @@ def test_regrets_lead_towards_equilibrium():
     assert run.decisions > 20_000
 
 
-@pytest.mark.slow
 def test_values_lead_to_better_play():
     run = MonteCarloLearner(FULL, hidden=(64,), rounds=400, steps=20, batch=256)
     player = run.run(12, progress=False).player()
@@ -532,7 +529,6 @@ def test_what_plays_is_the_mean_network_of_the_last_tenth(learner):
     assert run.player().networks[0] == pytest.approx(wanted, abs=1e-6)
 
 
-@pytest.mark.slow
 def test_workers_give_the_same_numbers():
     alone = RegretLearner(K8, **TINY).run(2, progress=False)
     shared = RegretLearner(K8, **TINY, jobs=2).run(2, progress=False)

@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 import cfrlib as cfr
 from cfrlib import explore, plot, sheet
 
+pytestmark = pytest.mark.slow
+
 GAME = cfr.games.KuhnPoker()
 NAMES = ("rock", "paper", "scissors")
 

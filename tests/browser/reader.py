@@ -52,6 +52,7 @@ class Visit:
     page: Page
     home: Path
     problems: list[str] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)  # the addresses of all that it fetched
 
     def __post_init__(self) -> None:
         self._listeners = {
@@ -79,6 +80,7 @@ class Visit:
             self.problems.append(f"console: {message.text}")
 
     def _request(self, request: Request) -> None:
+        self.asked.add(request.url)
         url = urlparse(request.url)
         mine = url.scheme in ("data", "blob", "about") or url.hostname == "127.0.0.1"
         if url.scheme == "file":

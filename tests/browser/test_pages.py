@@ -11,7 +11,8 @@ from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
 # `preload` would fetch the style sheets, which a folder does not give; it serves only the rule
-# that a page must not insist on portrait or landscape.
+# that a page must not insist on portrait or landscape. Contrast is what `lowContrast` asks for,
+# of words in drawings too, and where axe-core would let large letters have less.
 AXE = "options => axe.run(document, {preload: false, resultTypes: ['violations'], ...options})"
 
 
@@ -64,13 +65,13 @@ def test_dark_text_stands_out(dark: Visit) -> None:
 
 
 def test_axe_finds_nothing_serious(light: Visit, axe: str) -> None:
-    assert not violations(light, axe, {})
+    assert not violations(light, axe, {"rules": {"color-contrast": {"enabled": False}}})
 
 
 def test_axe_finds_nothing_serious_in_the_dark(dark: Visit, axe: str) -> None:
     dark.resize(DESKTOP)
-    # only the rules about colour can answer otherwise than in the light
-    assert not violations(dark, axe, {"runOnly": ["color-contrast", "link-in-text-block"]})
+    # only rules about colour can answer otherwise than in the light
+    assert not violations(dark, axe, {"runOnly": ["link-in-text-block"]})
 
 
 def test_the_keyboard_leads_through_the_page(light: Visit) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import gzip
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import unquote, urlparse
 
 import pytest
 from playwright.sync_api import Browser, Page
-from reader import HTML, tool
+from reader import HTML, Visit, reading, tool
 
 PAGE, FRAMES = 1_500_000, 400_000  # bytes
+HEAD = 300  # bytes that come with each file
 TEXT = re.compile(r"\.(html|css|js|svg|json|txt)$")
 DATA = re.compile(r'<script type="application/json">.*?</script>', re.DOTALL)
 
@@ -82,12 +84,34 @@ def transferred(page: Page, url: str) -> dict[str, int]:
     return {names[request]: size for request, size in sizes.items()}
 
 
-def test_a_page_is_light(tab: Page, server: str, name: str) -> None:
-    sizes = transferred(tab, server + name)
-    assert server + name in sizes
+def path_of(url: str) -> Path:
+    return Path(unquote(urlparse(url).path))
+
+
+def weights(urls: Iterable[str]) -> dict[Path, int]:
+    """Return the bytes of the book's files at these addresses, packed where servers pack."""
+    paths = {path_of(url) for url in urls if url.startswith("file:")}
+    return {p: len(packed(str(p))) if TEXT.search(p.name) else p.stat().st_size for p in paths}
+
+
+def test_a_page_is_light(light: Visit, name: str) -> None:
+    sizes = weights(light.asked)
+    assert HTML / name in sizes
     heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
-    print(f"{name}: {sum(sizes.values()):,} bytes in {len(sizes)} files, {heaviest}")
-    assert sum(sizes.values()) <= PAGE, heaviest
+    most = sum(sizes.values()) + HEAD * len(sizes)
+    print(f"{name}: {most:,} bytes in {len(sizes)} files, {heaviest}")
+    assert most <= PAGE, heaviest
+
+
+@pytest.mark.parametrize("page", ["book/index.html", "book/01_regret_matching.html"])
+def test_a_server_sends_no_more(chromium: Browser, tab: Page, server: str, page: str) -> None:
+    """Those are the bytes that come over a wire: files, and a head for each."""
+    with reading(chromium, page) as visit:
+        sizes = weights(visit.asked)
+    came = transferred(tab, server + page)
+    assert {HTML / path_of(url).relative_to("/") for url in came} == {*sizes}
+    for url, size in came.items():
+        assert 0 < size - sizes[HTML / path_of(url).relative_to("/")] <= HEAD
 
 
 def test_frames_are_light(name: str) -> None:
