@@ -12,6 +12,8 @@ from reference import BUGS, Reference
 
 import cfrlib as cfr
 
+pytestmark = pytest.mark.slow
+
 
 def largest_difference(run, reference):
     """Compare regrets, current and average strategy of a cfrlib run with the reference."""
@@ -38,7 +40,6 @@ def test_kuhn_iterates_equal_the_reference(kuhn, name):
         assert largest_difference(run, reference) < 1e-12, f"iteration {t}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_leduc_iterates_equal_the_reference(leduc, name):
     variant, update = RUNS[name]
@@ -49,7 +50,6 @@ def test_leduc_iterates_equal_the_reference(leduc, name):
         assert largest_difference(run, reference) < 1e-10, f"iteration {t}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("players", [3, 4])
 def test_kuhn_of_many_players_equals_the_reference(players):
     # six cards: with five, four players start with a tie, which rounding would decide
@@ -61,7 +61,6 @@ def test_kuhn_of_many_players_equals_the_reference(players):
     assert largest_difference(run, reference) < 1e-11
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_without_a_bug_the_reference_meets_the_goldens(leduc, name):
     wanted = row("leduc", name, up_to=10)
@@ -69,7 +68,6 @@ def test_without_a_bug_the_reference_meets_the_goldens(leduc, name):
     assert misses(found, wanted) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_every_bug_misses_the_goldens_on_leduc(leduc, bug):
     variant, update = RUNS[BUGS[bug]]

@@ -14,6 +14,8 @@ from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.regret import discount
 from cfrlib.sequence import sequence_form
 
+pytestmark = pytest.mark.slow
+
 KUHN = KuhnPoker()
 
 # ---- kernels in plain Python, with draws that an oracle decides ------------------------------
@@ -183,7 +185,6 @@ def lopsided():
 GAMES = [KUHN, lopsided(), random_game(3, depth=4, zero_sum=True)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 @pytest.mark.parametrize(("delta", "epsilon"), [(0.0, 0.1), (0.3, 0.6), (0.9, 0.4), (0.5, 1.0)])
 def test_unbiased_by_listing_every_walk(game, delta, epsilon):
@@ -261,7 +262,6 @@ def leads_by_definition(game, label):
     return np.where(inside, IN, np.where(above, TOWARD, OUT))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", [KUHN, LiarsDice(3), random_game(5, depth=5)], ids=repr)
 def test_marks_are_the_ways_to_the_target(game):
     for label in cfr.compile(game).infoset_label:
@@ -296,7 +296,6 @@ def test_without_a_target_or_with_delta_0_it_is_outcome_sampling():
             assert player.current.max_difference(other.current) < 1e-6
 
 
-@pytest.mark.slow
 def test_it_converges():
     player = cfr.OOS(KUHN, seed=0)
     player.search(iterations=200_000)
@@ -332,7 +331,6 @@ def rows(player):
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("game", [KUHN, lopsided(), LiarsDice(2)], ids=repr)
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr"])
 def test_explored_on_the_way_equals_compiled_bit_for_bit(game, variant):
@@ -361,7 +359,6 @@ def explore_all(player):
     player._make_room(20)
 
 
-@pytest.mark.slow
 def test_aiming_while_exploring_ends_with_the_same_marks():
     game = LiarsDice(2)
     for label in cfr.compile(game).infoset_label[::3]:
@@ -393,7 +390,6 @@ def test_aiming_while_exploring_ends_with_the_same_marks():
         assert reached.targeted <= reached.reached
 
 
-@pytest.mark.slow
 def test_unbiased_while_exploring():
     """Whatever is known, the walks to come are unbiased: the marks are those before a walk."""
     game = LiarsDice(2)
@@ -425,7 +421,6 @@ def large():
     return LiarsDice(6, 2)
 
 
-@pytest.mark.slow
 def test_a_large_game(large):
     player = cfr.OOS(large, seed=0)
     history = (("12", "36"), "1x1", "2x2", "2x5")
@@ -452,7 +447,6 @@ def test_playouts_remember_one_infoset_a_walk(large):
     assert careful.num_infosets <= 100 < greedy.num_infosets
 
 
-@pytest.mark.slow
 def test_matches_on_a_large_game(large):
     player = cfr.OOS(large, seed=0, lazy=True)
     match = player.match({}, games=4, nodes=1_500, seed=1)
@@ -564,7 +558,6 @@ def test_searchers_play_each_other():
     assert all(abs(move.probabilities[a] - p) < 0.1 for a, p in known.items())
 
 
-@pytest.mark.slow
 def test_the_online_strategy_is_what_matches_show():
     """One infoset of player 0: its row is the mean over matches with as many seeds."""
     player = cfr.OOS(KUHN)

@@ -36,6 +36,8 @@ from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.sampling import RHO, P
 from cfrlib.sequence import Inner, sequence_form
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-12
 KUHN, RPS, UNEVEN = KuhnPoker(), RockPaperScissors(3), uneven()
 # more actions than the three draws of k = 3; not zero-sum
@@ -166,7 +168,6 @@ def test_own_nodes_of_external_sampling_count_by_how_likely_others_get_there(gam
         assert largest(mass - over_histories(game, others)) < EXACT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["opponent", "own"])
 def test_only_the_opponents_nodes_average_rightly_in_leduc(rule):
     """The rule of the notes counts a strategy by how likely the opponent got there."""
