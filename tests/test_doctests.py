@@ -13,7 +13,9 @@ import cfrlib
 MODULES = ["cfrlib", *(m.name for m in pkgutil.walk_packages(cfrlib.__path__, "cfrlib."))]
 
 
-SLOW = [n for n in MODULES if n.startswith(("cfrlib.deep", "cfrlib.games.koikoi"))]
+SLOW = [
+    n for n in MODULES if n.startswith(("cfrlib.deep", "cfrlib.games.koikoi", "cfrlib.oos"))
+]
 
 
 @pytest.mark.parametrize(

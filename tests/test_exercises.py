@@ -100,6 +100,7 @@ def test_there_are_mistakes_and_words(exercise):
     assert exercise.mistakes and exercise.takeaway and exercise.points >= 1
 
 
+@pytest.mark.slow
 def test_the_solution_is_never_printed(exercise):
     """No number that is worth knowing stands in what is said to a wrong or to no answer."""
     said = [exercise.asks, exercise.advice, *(m.says for m in exercise.mistakes)]
