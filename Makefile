@@ -134,7 +134,7 @@ test-book: book $(VENV)/.test
 
 # The built pages, and notebooks in JupyterLab, in Chromium: three at a time, as much is waiting.
 test-browser: book $(VENV)/.test
-	$(BIN)/pytest -n 3 --dist loadgroup --no-loadscope-reorder --durations=20 tests/browser
+	$(BIN)/pytest -n 3 --no-loadscope-reorder --durations=20 tests/browser
 
 portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)
 	$(BIN)/python tools/portable.py

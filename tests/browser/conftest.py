@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -22,25 +25,34 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("name", with_explorables() if moving else pages(), scope="session")
 
 
-def shared(item: pytest.Function) -> tuple[int, str]:
-    """Return what tests have in common that share an open page or a file, longest first."""
-    if item.path.stem == "test_lab":
-        return 0, item.path.stem
-    if {"light", "dark"} & set(item.fixturenames):
-        return 1, item.callspec.params["name"]
-    return 2, item.path.stem
+def group(nodeid: str) -> str:
+    """Return what tests have in common that one process runs: a page, or else a file."""
+    page = re.search(r"\[([^\]]+?\.html)", nodeid)
+    return page[1] if page else nodeid.partition("::")[0]
 
 
-def pytest_itemcollected(item: pytest.Function) -> None:
-    """Tell `pytest -n 3 --dist loadgroup` what to leave together."""
-    item.add_marker(pytest.mark.xdist_group(shared(item)[1]))
+def order(item: pytest.Item) -> tuple[bool, bool, str, bool]:
+    """Return a place: JupyterLab takes longest; a page is looked at before it is changed."""
+    common = group(item.nodeid)
+    file = item.path.stem
+    return file != "test_lab", common.endswith(".py"), common, file == "test_explorables"
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Function]) -> Iterator[None]:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Go page by page; look at all of a page before its sliders have been moved."""
     yield  # pytest has an order of its own
-    items.sort(key=lambda item: (shared(item), item.path.stem == "test_explorables"))
+    items.sort(key=order)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process a whole group at a time (`--dist loadgroup` fails with pytest 9.2)."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    scheduler = LoadScopeScheduling(config, log)
+    scheduler._split_scope = group
+    return scheduler
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +75,12 @@ def chromium() -> Iterator[Browser]:
 # A page is loaded twice for all that is asked of it: in the light on a large screen, and in the
 # dark on a phone. Its tests run one after the other.
 @pytest.fixture(scope="session")
-def light(chromium: Browser, name: str) -> Iterator[Visit]:
+def light(
+    chromium: Browser, name: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Visit]:
+    if "PYTEST_XDIST_WORKER" in os.environ:  # no two processes may do the same
+        mark = name.replace("/", "-")
+        tmp_path_factory.getbasetemp().with_name(mark).touch(exist_ok=False)
     with reading(chromium, name) as visit:
         yield visit
 
