@@ -178,14 +178,18 @@
   // each place of the focus when a key is about to move it on, until it comes around.
   const stops = [];
   let first, around = false;
-  function follow() {
+  async function follow() {
     document.activeElement.blur();
-    scrollTo(0, 0);
+    scrollTo({ top: 0, behavior: "instant" });
+    for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
+    settle();  // the list of sections has marked where one is now
     rings = new Map([...document.querySelectorAll("body *")].map((at) => [at, ring(at)]));
     addEventListener("keydown", () => {
       const at = document.activeElement;
       around ||= first && (at === first || at === document.body);
       if (around || at === document.body) return;
+      // The list of sections follows the page, a moment late: it may have folded where one is.
+      if (!at.checkVisibility()) return;
       first ??= at;
       stops.push(focus(at));
     }, true);
