@@ -62,7 +62,7 @@ $(VENV)/.classroom: requirements-classroom.txt $(VENV)/.book
 
 # ---- book ----------------------------------------------------------------------------------
 
-book: $(VENV)/.book ## run the notebooks, build the HTML book (4 minutes, 1.3 GB, 335 MB to download)
+book: $(VENV)/.book ## run the notebooks, build the HTML book (4 minutes or more, 1.3 GB, 335 MB to download)
 	@$(BIN)/python tools/build.py
 
 pdf: book $(VENV)/.test ## print the built pages into one PDF
@@ -89,12 +89,12 @@ IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, have the other processor.
 # Then three jobs at a time, as each waits now and then.
-test: $(VENV)/.test ## everything: lint, types, library, notebooks, book (25 minutes, 2.1 GB, 565 MB)
+test: $(VENV)/.test ## everything: lint, types, library, notebooks, book (20 to 35 minutes, 2.1 GB, 565 MB)
 	@$(TOGETHER) lint types kernels; first=$$?; \
 		$(TOGETHER) test-pages test-library && exit $$first
 	@echo "All tests passed."
 
-check: $(VENV)/.test ## lint, types, fast library tests, notebooks that have changed (minutes)
+check: $(VENV)/.test ## lint, types, fast library tests, notebooks that have changed (3 minutes)
 	@$(TOGETHER) lint types test-fast test-changed
 	@echo "All checks passed; \`make test\` does the rest."
 
