@@ -509,7 +509,7 @@ def test_a_text_on_one_line_is_not_taken_for_a_path(text, said):
 def test_messages_are_short_however_long_the_names(letter, tmp_path):
     """Of each name they quote the beginning, and of many names the first ones."""
     name = letter * 10_000
-    actions = " ".join(f'"{name}{n}"' for n in range(20))
+    actions = " ".join(f'"{name}{n}"' for n in range(100))
     node = f'p "" 1 1 "{name}" {{ {actions} }} 0\n'
     header = f'EFG 2 R "{name}" {{ "{name}" "{name}" }}\n'
     digits = "1234567890" * 4

@@ -124,11 +124,6 @@ def their_solver(name, variant, iterations):
     return solver
 
 
-def its(name):
-    """How many iterations are run: on the large games theirs take up to half a second each."""
-    return 15 if name in map(GAMES.get, LARGE) else 50
-
-
 def their_count(game):
     """Walk OpenSpiel's states; return the number of ends and of infosets."""
     ends, infosets, stack = 0, set(), [game.new_initial_state()]
@@ -146,7 +141,7 @@ def their_count(game):
 def test_size(name):
     tree, theirs = cfr.compile(load(name)), load(name).pyspiel_game
     assert (tree.num_terminals, tree.num_infosets) == their_count(theirs)
-    table = their_solver(name, "cfr", its(name)).tabular_average_policy().policy_table()
+    table = their_solver(name, "cfr", 50).tabular_average_policy().policy_table()
     assert tree.num_infosets == len(table)
     assert tree.num_players == theirs.num_players()
 
@@ -162,11 +157,11 @@ def test_nash_conv_of_uniform(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["cfr", "cfr+"])
 @EVERY_GAME
-def test_after_some_iterations(name, variant):
+def test_after_50_iterations(name, variant):
     game = load(name)
-    solver = their_solver(name, variant, its(name))
+    solver = their_solver(name, variant, 50)
     wanted = pyspiel.nash_conv(game.pyspiel_game, solver.average_policy())
-    assert cfr.solve(game, variant, its(name)).nash_conv == pytest.approx(wanted, abs=1e-9)
+    assert cfr.solve(game, variant, 50).nash_conv == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +221,7 @@ def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 5)])
+@pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
 def test_cfr_br(name, iterations):
     """On Kuhn only at first: soon two replies are equally good, and the programs choose."""
     game = load(name)
