@@ -116,6 +116,24 @@
     return [...lines];
   }
 
+  // Links among words that have the words' looks but for a colour. The mark of a heading that can
+  // be pointed to stands apart, and a box around a link says what it is.
+  function bareLinks() {
+    const lines = [];
+    const words = (node) => /[\p{L}\p{N}]/u.test(node.textContent);
+    for (const link of document.querySelectorAll("a[href]:not(.headerlink)")) {
+      if (!link.checkVisibility() || !words(link)) continue;
+      const { textDecorationLine, borderBottomWidth } = getComputedStyle(link);
+      if (textDecorationLine.includes("underline") || parseFloat(borderBottomWidth)) continue;
+      let block = link.parentElement;
+      while (getComputedStyle(block).display === "inline") block = block.parentElement;
+      const rest = block.cloneNode(true);
+      rest.querySelectorAll("a, button, script, style").forEach((element) => element.remove());
+      if (words(rest)) lines.push(`${link.outerHTML.slice(0, 200)} in ${block.localName}`);
+    }
+    return lines;
+  }
+
   // What leaves the screen, or scrolls within itself, though it is no code, table or formula
   function sideways() {
     const lines = [];
@@ -197,5 +215,5 @@
 
   const met = () => [stops, Boolean(around)];
 
-  window.checks = { lowContrast, sideways, unfold, follow, met };
+  window.checks = { lowContrast, bareLinks, sideways, unfold, follow, met };
 })();
