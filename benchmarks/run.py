@@ -18,8 +18,8 @@ import numpy as np
 from plain_python import PlainCFR
 
 import cfrlib as cfr
+from cfrlib.core.sequence import sequence_form
 from cfrlib.equilibrium import _payoff_matrix
-from cfrlib.sequence import sequence_form
 
 try:
     import pyspiel
@@ -62,7 +62,7 @@ with open("/proc/self/status") as file:  # not ru_maxrss, which begins with the 
 GROWTH = """
 import time
 import cfrlib as cfr
-from cfrlib.sequence import sequence_form
+from cfrlib.core.sequence import sequence_form
 game, iterations = cfr.games.{game}, {iterations}
 began = time.perf_counter()
 tree = cfr.compile(game, max_histories=20_000_000)

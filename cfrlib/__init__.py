@@ -12,8 +12,10 @@ The companion package of the book. Games are one method, strategies are dictiona
 
 import importlib
 
-from cfrlib import compiling, games
+from cfrlib import games
 from cfrlib.cfr import CFR
+from cfrlib.core import compiling
+from cfrlib.core.tree import compile
 from cfrlib.equilibrium import (
     best_response,
     expected_utility,
@@ -45,7 +47,6 @@ from cfrlib.sampling import (
 from cfrlib.solution import Solution, Trace
 from cfrlib.solving import solve
 from cfrlib.strategy import PartialStrategy, Strategy
-from cfrlib.tree import compile
 
 __version__ = "0.1.0"
 

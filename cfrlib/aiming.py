@@ -27,12 +27,11 @@ from cfrlib.batches import (
     close_iteration,
     open_iteration,
 )
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.rng import State, begin, uniform
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.sampling import FIRST, RHO, P, draw_chance, draw_rest, locate
-from cfrlib.sequence import inner
-from cfrlib.sequence import lean as kernel
-from cfrlib.streams import State, begin, uniform
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Ints
 
 # ---- where the target is ---------------------------------------------------------------------
 
@@ -48,7 +47,7 @@ AIM = np.dtype(
 )
 
 
-@kernel
+@inlined
 def mark_down(
     nodes: Records, infosets: Records, aim: Records, way: Ints, player: int, k: int, wait: bool
 ) -> None:
@@ -71,7 +70,7 @@ def mark_down(
         aim[c].cumulative = nodes[c].cumulative
 
 
-@kernel
+@inlined
 def mark_up(nodes: Records, aim: Records, k: int) -> None:
     """Rule out history k if all its children are; add up what chance has left."""
     h, total = nodes[k], 0.0
@@ -88,7 +87,7 @@ def mark_up(nodes: Records, aim: Records, k: int) -> None:
             aim[k].mark = OUT
 
 
-@kernel
+@inlined
 def take_aim(
     nodes: Records, infosets: Records, aim: Records, way: Ints, player: int, count: int
 ) -> None:
@@ -99,7 +98,7 @@ def take_aim(
         mark_up(nodes, aim, k)
 
 
-@kernel
+@inlined
 def rule_out(
     nodes: Records, aim: Records, way: Ints, player: int, path: Records, k: int
 ) -> None:
@@ -160,7 +159,7 @@ class Desk(NamedTuple):
     counts: npt.NDArray[np.int64]
 
 
-@kernel
+@inlined
 def draw_scenario(state: State, delta: float) -> bool:
     """Return whether a walk is targeted. Nothing is drawn if none ever is."""
     return delta > 0.0 and uniform(state) < delta
@@ -175,14 +174,14 @@ def draw_aimed(state: State, aim: Records, start: int, stop: int) -> int:
     return start
 
 
-@kernel
+@inlined
 def set_out(path: Records) -> None:
     """Begin a walk at the empty history."""
     e = path[0]
     e.node, e.s1, e.s2, e.others, e.p = 0, 1.0, 1.0, 1.0, 1.0
 
 
-@kernel
+@inlined
 def descend(
     nodes: Records, infosets: Records, table: Records, aim: Records, epsilon: float,
     targeted: bool, i: int, path: Records, scratch: Floats, state: State, k: int,
@@ -260,7 +259,7 @@ def weigh(
     return total
 
 
-@kernel
+@inlined
 def ascend(
     nodes: Records, infosets: Records, table: Records, memory: Records, ledger: Records,
     settings: Settings, delta: float, i: int, path: Records, gain: Floats, k: int,
@@ -283,7 +282,7 @@ def ascend(
                 table[a].total += ledger[0].weight * e.others / q * table[a].sigma
 
 
-@kernel
+@inlined
 def tally(
     aim: Records, delta: float, targeted: bool, path: Records, count: Any, k: int
 ) -> None:
@@ -293,7 +292,7 @@ def tally(
     count[REACHED] += delta > 0.0 and aim[path[k].node].mark == IN
 
 
-@kernel
+@inlined
 def iterate(
     known: Known, tables: Tables, settings: Settings, target: Target, desk: Desk, first: int,
     most: int, nodes_most: int,

@@ -13,13 +13,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.rng import LINE, State, begin
+from cfrlib.core.tree import Floats, Ints
 from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.regret import discount
 from cfrlib.sampling import ENTRY, ROWS, SEQUENCE, Scheme, descend, enter, evaluate
-from cfrlib.sequence import inner
-from cfrlib.sequence import lean as kernel
-from cfrlib.streams import LINE, State, begin
-from cfrlib.tree import Floats, Ints
 
 # How to add up the average: see `MCCFR`.
 LANES = 8  # a batch is shared out over so many sums, whoever computes them
@@ -183,7 +182,7 @@ def new_lanes(
 # ---- walks -----------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def sample(
     nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
     settings: Settings, walk: Records, scratch: Floats, state: State, gain: Floats,
@@ -204,7 +203,7 @@ def sample(
             )  # fmt: skip
 
 
-@kernel
+@inlined
 def ascend(
     nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
     rule: int, i: int, walk: Records, gain: Floats, sums: Records, told: Floats,
@@ -256,7 +255,7 @@ def forget(infosets: Records, gain: Floats, sums: Records, told: Floats, I: int)
             told[i, q, 0] = told[i, q, 1] = 0.0
 
 
-@kernel
+@inlined
 def clear(infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts) -> None:
     """Forget all sums of a lane."""
     for j in range(count[0]):
@@ -283,7 +282,7 @@ def add(
     clear(infosets, gain[lane], sums[lane], told[lane], count[lane])
 
 
-@kernel
+@inlined
 def merge(
     infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, first: int,
     step: int,
@@ -303,7 +302,7 @@ def merge(
 # ---- iterations ------------------------------------------------------------------------------
 
 
-@kernel
+@inlined
 def open_iteration(ledger: Records, settings: Settings, t: int) -> None:
     """Begin iteration t: its weight max(t − d, 0)^γ counts from here; 0^0 is 0."""
     b = ledger[0]
@@ -316,14 +315,14 @@ def open_iteration(ledger: Records, settings: Settings, t: int) -> None:
         b.negative_now += np.log(b.negative)
 
 
-@kernel
+@inlined
 def close_iteration(ledger: Records, t: int) -> None:
     """End iteration t: its discounts are due from here."""
     b = ledger[0]
     b.positive_before, b.negative_before, b.done = b.positive_now, b.negative_now, t
 
 
-@kernel
+@inlined
 def take_up(
     infosets: Records, owner: Ints, table: Records, memory: Records, ledger: Records,
     baseline: Floats, settings: Settings, gain: Floats, sums: Records, told: Floats,
@@ -447,7 +446,7 @@ def learn(infosets: Records, baseline: Floats, told: Floats, I: int, decay: floa
                 baseline[i, q] += decay * (mean - baseline[i, q])
 
 
-@kernel
+@inlined
 def iterate(
     known: Known, tables: Tables, settings: Settings, lanes: Lanes, first: int, count: int
 ) -> None:
@@ -472,7 +471,7 @@ def iterate(
         close_iteration(ledger, t)
 
 
-@kernel
+@inlined
 def settle(
     infosets: Records, owner: Ints, table: Records, memory: Records, weights: float, n: int
 ) -> None:
@@ -483,7 +482,7 @@ def settle(
             table[q].total += mass * table[q].sigma
 
 
-@kernel
+@inlined
 def normalize(infosets: Records, total: Floats, sigma: Floats, n: int) -> None:
     """Turn the sums of the average into probabilities; uniform where there are none."""
     for I in range(n):
@@ -494,7 +493,7 @@ def normalize(infosets: Records, total: Floats, sigma: Floats, n: int) -> None:
             sigma[q] = total[q] / whole if whole > 0.0 else 1.0 / (stop - start)
 
 
-@kernel
+@inlined
 def make_uniform(infosets: Records, table: Records, first: int, last: int) -> None:
     """Write the uniform strategy at infosets first … last - 1."""
     for I in range(first, last):

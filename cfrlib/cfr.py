@@ -6,8 +6,9 @@ regrets, regret matching gives the next strategy, one pass top-down its realizat
 The average strategy is the weighted sum of these plans (Zinkevich et al., 2007): a plan
 already holds the player's own reach probability.
 
-The tables are kept band by band (:mod:`cfrlib.bands`); what goes in and out is in the
-numbering of the game.
+`reference_update` is the bottom-up pass in plain Python, one infoset after the other. `update`
+does the same to a level of infosets at a time, in a layout of its own
+(:mod:`cfrlib.core.layout`); what goes in and out of a run is in the numbering of the game.
 """
 
 from __future__ import annotations
@@ -21,17 +22,28 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files, schema
-from cfrlib.bands import Bands, banded, best_response, gradient, lift, realize
-from cfrlib.files import Kind, PathLike
+from cfrlib.core import files, schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Kind, PathLike
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.layout import (
+    Bands,
+    add_regrets,
+    arranged,
+    best_response,
+    evaluate,
+    gradient,
+    match,
+    pass_up,
+    realize,
+)
+from cfrlib.core.sequence import SequenceForm, Treeplexes, behavior, sequence_form
+from cfrlib.core.tree import Floats
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
 from cfrlib.run import Measured, Run
-from cfrlib.sequence import SequenceForm, behavior, inner, lean, sequence_form
 from cfrlib.solution import BEST, HEADER, TRACE, UPDATES, Trace, check_best, check_trace
 from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
-from cfrlib.tree import Floats
-from cfrlib.whole import whole_number
 
 RUN_FILE = Kind(
     "cfrlib.CFR 2",
@@ -49,106 +61,137 @@ RUN_FILE = Kind(
 
 
 class Tables(NamedTuple):
-    """What a run remembers, each a vector over sequences, and its scratch."""
+    """What a run remembers, and its scratch space, in the layout of the run.
+
+    Arrays of shape (sequences,), unless another shape is given.
+    """
 
     regret: Floats  # cumulative counterfactual regret R(I, a)
     sigma: Floats  # current strategy σ(a | I)
     plan: Floats  # its realization plan
-    total: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
-    reply: Floats  # plans of best responses, if the updates ask for them
-    values: Floats  # scratch: gradient, then counterfactual values
-    value: Floats  # scratch, of each infoset: v(I), or the owner's reach
-    norm: Floats  # scratch, of each infoset: what σ is divided by
-    sums: Floats  # scratch of `gradient`
-    done: npt.NDArray[np.int64]  # iterations; counted in the kernel, for interrupts' sake
+    strategy_sum: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
+    best_response_plan: Floats  # against the current strategy, if the updates ask for it
+    counterfactual_value: Floats  # scratch: v(I, a), at first without what lies below
+    infoset_value: Floats  # scratch, shape (infosets,): v(I)
+    infoset_reach: Floats  # scratch, shape (infosets,): the owner's reach probability
+    norm: Floats  # scratch, shape (infosets,): Σ_b R⁺(I, b)
+    leaf_sums: Floats  # scratch of `gradient`, shape (distinct sets of leaf rows,)
+    iteration: npt.NDArray[np.int64]  # shape (1,): counted in the kernel, in case of interrupts
 
 
-@inner
-def match_band(
-    form: Bands, tables: Tables, b: int, positive: float, negative: float, predictive: bool
+class Rule(NamedTuple):
+    """What the iterations of a run do: its variant, delay and kind of update."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    predictive: bool
+    delay: int
+    alternating: bool
+    against_best: bool
+
+
+def reference_update(
+    form: Treeplexes,
+    player: int,
+    v: Floats,
+    regret: Floats,
+    sigma: Floats,
+    discounts: tuple[float, float] = (1.0, 1.0),
+    predictive: bool = False,
 ) -> None:
-    """Add the regrets at the infosets of band `b` and match the next strategy to them.
+    """Update one player, infoset by infoset: the algorithm as chapter 4 has it.
 
-    At each: v = Σ σ(a) v(a), r(a) = v(a) − v, R(a) ← (R(a) + r(a)) · discount by the sign of
-    the sum, then σ ∝ max(R, 0). A predictive player matches R(a) + r(a) instead: the next
-    regret, were the next iteration like this one. At a single action all this changes nothing.
+    This is the specification of `update`, which no run calls.
+
+    Parameters
+    ----------
+    form : Treeplexes
+        The sequence form of the game.
+    player : int
+        Who is updated.
+    v : float array, shape (sequences,)
+        The gradient of the player's payoff; becomes the counterfactual values v(I, a).
+    regret, sigma : float arrays, shape (sequences,)
+        R(I, a) and σ(a | I), updated in place.
+    discounts : pair of float
+        What positive and what other regrets are multiplied by.
+    predictive : bool
+        Whether to match R(I, a) + r(I, a).
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> form = sequence_form(cfr.games.RockPaperScissors())
+    >>> sigma, regret = form.uniform(), np.zeros(form.num_sequences)
+    >>> sigma[1:4] = 0, 1, 0  # player 0 plays paper, and player 1 answers
+    >>> v = form.gradients(form.plans(sigma))
+    >>> reference_update(form.treeplexes, 1, v, regret, sigma)
+    >>> regret[5:], sigma[5:]
+    (array([-1.,  0.,  1.]), array([0., 0., 1.]))
     """
-    regret, sigma, values = tables.regret, tables.sigma, tables.values
-    v, norm = tables.value, tables.norm
-    start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
-    actions = form.band_actions[b]
-    for j in range(size):
-        v[first + j] = sigma[start + j] * values[start + j]
-    if actions == 1:
-        return
-    for a in range(1, actions):
-        q = start + a * size
-        for j in range(size):
-            v[first + j] += sigma[q + j] * values[q + j]
-    for j in range(size):
-        norm[first + j] = 0.0
-    for a in range(actions):
-        q = start + a * size
-        for j in range(size):
-            r = values[q + j] - v[first + j]
-            R = regret[q + j] + r
-            R *= positive if R > 0.0 else negative
-            regret[q + j] = R
-            sigma[q + j] = max(R + r if predictive else R, 0.0)
-            norm[first + j] += sigma[q + j]
-    for a in range(actions):
-        q = start + a * size
-        for j in range(size):
-            total = norm[first + j]
-            sigma[q + j] = sigma[q + j] / total if total > 0.0 else 1.0 / actions
+    positive, negative = discounts
+    for I in reversed(range(form.player_infosets[player], form.player_infosets[player + 1])):
+        actions = range(form.infoset_start[I], form.infoset_stop[I])
+        value = 0.0
+        for a in actions:
+            value += sigma[a] * v[a]
+        for a in actions:
+            r = v[a] - value
+            regret[a] += r
+            regret[a] *= positive if regret[a] > 0.0 else negative
+            sigma[a] = max(regret[a] + r if predictive else regret[a], 0.0)
+        norm = 0.0
+        for a in actions:
+            norm += sigma[a]
+        for a in actions:
+            sigma[a] = sigma[a] / norm if norm > 0.0 else 1.0 / len(actions)
+        v[form.infoset_parent[I]] += value
 
 
 @inner
 def update(
-    form: Bands, tables: Tables, player: int, positive: float, negative: float,
-    predictive: bool,
-) -> None:  # fmt: skip
+    form: Bands, tables: Tables, player: int, positive: float, negative: float, predictive: bool
+) -> None:
     """Turn the gradient of `player` into values, regrets and the next strategy, bottom-up."""
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
-        for b in range(form.level_bands[level], form.level_bands[level + 1]):
-            match_band(form, tables, b, positive, negative, predictive)
-        lift(form, level, tables.value, tables.values)
+        evaluate(form, level, tables.sigma, tables.counterfactual_value, tables.infoset_value)
+        add_regrets(form, level, tables, positive, negative, predictive)
+        match(form, level, tables.sigma, tables.norm)
+        pass_up(form, level, tables.infoset_value, tables.counterfactual_value)
 
 
 @inner
 def respond(form: Bands, tables: Tables) -> None:
-    """Write everybody's best response to the current profile into `tables.reply`, as plans."""
+    """Write everybody's best response to the current profile, as plans."""
+    v, reply = tables.counterfactual_value, tables.best_response_plan
     for i in range(len(form.player_levels) - 1):
-        gradient(form, i, tables.plan, tables.values, tables.sums)
-        best_response(form, i, tables.values, tables.reply, tables.value)
-        realize(form, i, tables.reply, tables.reply, tables.value)
+        gradient(form, i, tables.plan, v, tables.leaf_sums)
+        best_response(form, i, v, reply, tables.infoset_value)
+        realize(form, i, reply, reply, tables.infoset_reach)
 
 
-@lean
-def iterate(
-    form: Bands, tables: Tables, first: int, count: int,
-    alpha: float, beta: float, gamma: float, predictive: bool, delay: int,
-    alternating: bool, against_best: bool,
-) -> None:  # fmt: skip
+@inlined
+def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> None:
     """Run iterations first, first + 1, …, first + count - 1."""
     players = len(form.player_levels) - 1
-    opponents = tables.reply if against_best else tables.plan
+    opponents = tables.best_response_plan if rule.against_best else tables.plan
     for t in range(first, first + count):
-        positive, negative = discount(t, alpha), discount(t, beta)
-        weight = float(t - delay) ** gamma if t > delay else 0.0
-        if against_best:
+        positive, negative = discount(t, rule.alpha), discount(t, rule.beta)
+        weight = float(t - rule.delay) ** rule.gamma if t > rule.delay else 0.0
+        if rule.against_best:
             respond(form, tables)
         for i in range(players):
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
-                tables.total[q] += weight * tables.plan[q]
-            gradient(form, i, opponents, tables.values, tables.sums)
-            update(form, tables, i, positive, negative, predictive)
-            if alternating:
-                realize(form, i, tables.sigma, tables.plan, tables.value)
-        if not alternating:
+                tables.strategy_sum[q] += weight * tables.plan[q]
+            gradient(form, i, opponents, tables.counterfactual_value, tables.leaf_sums)
+            update(form, tables, i, positive, negative, rule.predictive)
+            if rule.alternating:
+                realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
+        if not rule.alternating:
             for i in range(players):
-                realize(form, i, tables.sigma, tables.plan, tables.value)
-        tables.done[0] = t
+                realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
+        tables.iteration[0] = t
 
 
 class CFR(Run):
@@ -218,14 +261,22 @@ class CFR(Run):
         self.game, self.update = game, update
         self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
-        self._banded = banded(form)
+        self._layout = arranged(form)
         sigma = form.uniform()
-        keep, n, infosets = self._banded.keep, form.num_sequences, form.tree.num_infosets
+        n, infosets = form.num_sequences, form.tree.num_infosets
         self._tables = Tables(
-            np.zeros(n), keep(sigma), keep(form.plans(sigma)), np.zeros(n), np.zeros(n),
-            np.zeros(n), np.zeros(infosets), np.zeros(infosets),
-            np.zeros(self._banded.bands.player_sums[-1]), np.zeros(1, np.int64),
-        )  # fmt: skip
+            regret=np.zeros(n),
+            sigma=self._layout.pack(sigma),
+            plan=self._layout.pack(form.plans(sigma)),
+            strategy_sum=np.zeros(n),
+            best_response_plan=np.zeros(n),
+            counterfactual_value=np.zeros(n),
+            infoset_value=np.zeros(infosets),
+            infoset_reach=np.zeros(infosets),
+            norm=np.zeros(infosets),
+            leaf_sums=np.zeros(self._layout.bands.player_sums[-1]),
+            iteration=np.zeros(1, np.int64),
+        )
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
@@ -233,16 +284,15 @@ class CFR(Run):
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
         v = self.variant
-        iterate(
-            self._banded.bands, self._tables, self.iterations + 1, count,
-            v.alpha, v.beta, v.gamma, v.predictive, self.delay,
-            self.update == "alternating", self.update == "best response",
-        )  # fmt: skip
+        alternating, against_best = self.update == "alternating", self.update == "best response"
+        exponents = float(v.alpha), float(v.beta), float(v.gamma)
+        rule = Rule(*exponents, v.predictive, self.delay, alternating, against_best)
+        iterate(self._layout.bands, self._tables, rule, self.iterations + 1, count)
 
     @property
     def iterations(self) -> int:
         """Iterations done so far."""
-        return int(self._tables.done[0])
+        return int(self._tables.iteration[0])
 
     @property
     def nodes(self) -> int:
@@ -264,15 +314,15 @@ class CFR(Run):
     @property
     def regrets(self) -> InfosetTable:
         """Cumulative counterfactual regrets R(I, a), in units of the game."""
-        return Regrets(self._form, self._banded.read(self._tables.regret))
+        return Regrets(self._form, self._layout.unpack(self._tables.regret))
 
     def _average(self) -> Floats:
         sigma = np.empty(self._form.num_sequences)
-        behavior(self._form.treeplexes, self._banded.read(self._tables.total), sigma)
+        behavior(self._form.treeplexes, self._layout.unpack(self._tables.strategy_sum), sigma)
         return sigma
 
     def _current(self) -> Floats:
-        return self._banded.read(self._tables.sigma)
+        return self._layout.unpack(self._tables.sigma)
 
     def _strategy(self, sigma: Floats) -> Strategy:
         return Strategy.from_vector(self._form, sigma)
@@ -289,8 +339,8 @@ class CFR(Run):
 
         The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``best`` the
         least exploitable strategy so far, ``trace`` the rows of the trace;
-        :mod:`cfrlib.files` describes the rest. A file that is already there is replaced only
-        once the new one is complete.
+        :mod:`cfrlib.core.files` describes the rest. A file that is already there is
+        replaced only once the new one is complete.
         """
         header = {
             "variant": asdict(self.variant),
@@ -301,9 +351,9 @@ class CFR(Run):
             "best": {"exploitability": self._best.exploitability, "value": self._best.value},
         }
         arrays = {
-            "regret": self._banded.read(self._tables.regret),
-            "sigma": self._banded.read(self._tables.sigma),
-            "total": self._banded.read(self._tables.total),
+            "regret": self._layout.unpack(self._tables.regret),
+            "sigma": self._layout.unpack(self._tables.sigma),
+            "total": self._layout.unpack(self._tables.strategy_sum),
             "best": self._best.sigma,
             "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
         }
@@ -329,10 +379,11 @@ class CFR(Run):
                 update=header["update"],
                 delay=header["delay"],
             )
-        for field in ("regret", "sigma", "total"):
-            getattr(self._tables, field)[:] = self._banded.keep(arrays[field])
-        self._tables.plan[:] = self._banded.keep(form.plans(arrays["sigma"]))
-        self._tables.done[0], self.seconds = header["iterations"], header["seconds"]
+        tables, pack = self._tables, self._layout.pack
+        tables.regret[:], tables.sigma[:] = pack(arrays["regret"]), pack(arrays["sigma"])
+        tables.strategy_sum[:] = pack(arrays["total"])
+        tables.plan[:] = pack(form.plans(arrays["sigma"]))
+        tables.iteration[0], self.seconds = header["iterations"], header["seconds"]
         self._rows = arrays["trace"].tolist()
         self._best = Measured(**header["best"], sigma=arrays["best"])
         return self

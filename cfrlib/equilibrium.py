@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cfrlib.core.sequence import SequenceForm, behavior, gradient, sequence_form
+from cfrlib.core.sequence import best_response as _best_response_kernel
+from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game
-from cfrlib.sequence import SequenceForm, behavior, gradient, sequence_form
-from cfrlib.sequence import best_response as _best_response_kernel
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
-from cfrlib.tree import Floats
 
 # Only the linear program needs SciPy, which takes longer to import than all of cfrlib:
 # the functions that use it import it.

@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
-from cfrlib.tree import (
+from cfrlib.core.tree import (
     CHANCE,
     TERMINAL,
     Floats,
@@ -26,6 +25,7 @@ from cfrlib.tree import (
     compile,
     is_huge,
 )
+from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 
 UNKNOWN = -3
 

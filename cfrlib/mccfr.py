@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfrlib import files, remote, schema
+from cfrlib import remote
 from cfrlib.batches import (
     AVERAGING,
     LANES,
@@ -40,8 +40,13 @@ from cfrlib.batches import (
     settle,
     take_up,
 )
+from cfrlib.core import files, schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
+from cfrlib.core.rng import begin, new_key
+from cfrlib.core.sequence import sequence_form
+from cfrlib.core.tree import Floats, check_game
 from cfrlib.explored import Explored, explore, grown
-from cfrlib.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
@@ -57,12 +62,8 @@ from cfrlib.sampling import (
     most_entries,
     room_to_draw,
 )
-from cfrlib.sequence import sequence_form
 from cfrlib.solution import BEST, HEADER, TRACE, Trace, check_best, check_trace
 from cfrlib.strategy import SIGMA, check_rows
-from cfrlib.streams import begin, new_key
-from cfrlib.tree import Floats, check_game
-from cfrlib.whole import whole_number
 
 _LOGARITHM = schema.number(most=0, infinite=True)  # of discounts
 _HEADER: schema.Schema = {
@@ -478,8 +479,8 @@ class MCCFR(Sampled, Run):
         The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``memory``
         has a row for each infoset, ``baseline`` one for each player, ``trace`` the rows of the
         trace; the header has the rest, the key of the random numbers included.
-        :mod:`cfrlib.files` describes the form. A file that is already there is replaced only
-        once the new one is complete.
+        :mod:`cfrlib.core.files` describes the form. A file that is already there is
+        replaced only once the new one is complete.
         """
         header, arrays = self._pack()
         kind = RUN_FILE if self._known.whole else PARTIAL_FILE

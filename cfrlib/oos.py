@@ -44,6 +44,10 @@ from cfrlib.batches import (
     grow_tables,
     open_iteration,
 )
+from cfrlib.core.checks import whole_number
+from cfrlib.core.rng import LINE, begin, new_key, uniform
+from cfrlib.core.sequence import behavior
+from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.explored import UNKNOWN, explore, grown, records
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.regret import Variant, find_variant
@@ -51,11 +55,7 @@ from cfrlib.rounds import pick
 from cfrlib.run import deferred_interrupt
 from cfrlib.sampled import Sampled
 from cfrlib.sampling import ROWS, Scheme
-from cfrlib.sequence import behavior
 from cfrlib.strategy import Strategy
-from cfrlib.streams import LINE, begin, new_key, uniform
-from cfrlib.tree import TERMINAL, Floats
-from cfrlib.whole import whole_number
 
 # ---- what a player sees ----------------------------------------------------------------------
 

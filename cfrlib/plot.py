@@ -33,11 +33,11 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
 from cfrlib.game import Action, Game, action_label
 from cfrlib.sheet import Names, Sheet, Trail, Words
 from cfrlib.solution import Trace
 from cfrlib.strategy import Strategy
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree, compile
 
 __all__ = [
     "COLORS",

@@ -14,9 +14,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.jit import kernel
+from cfrlib.core.tree import Floats
 from cfrlib.games.matrix import MatrixGame
-from cfrlib.sequence import kernel
-from cfrlib.tree import Floats
 
 
 @dataclass(frozen=True)
@@ -202,8 +203,7 @@ def play(
     >>> path.average[0][-1].argmax()  # paper
     np.int64(1)
     """
-    if not isinstance(rounds, (int, np.integer)) or rounds < 1:
-        raise ValueError(f"rounds must be a whole number, at least 1, got {rounds!r}")
+    rounds = whole_number("rounds", rounds, 1)
     m, n = game.row_payoffs.shape
     fixed = None
     if opponent is not None:

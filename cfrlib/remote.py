@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from cfrlib.batches import Known, Lanes, Settings, new_lanes, sample
+from cfrlib.core.tree import Floats, Ints, compile
 from cfrlib.explored import Explored, Records, records
 from cfrlib.game import Action, Game
 from cfrlib.sampling import SEQUENCE
-from cfrlib.tree import Floats, Ints, compile
 
 KEPT = 4  # games a worker remembers
 T = TypeVar("T")  # a task

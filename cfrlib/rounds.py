@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Chance, Decision, Game, Terminal
-from cfrlib.tree import Floats, check_game
-from cfrlib.whole import whole_number
 
 Answers: TypeAlias = Callable[[Sequence[Decision], Floats], Floats]
 Player: TypeAlias = "Mapping[str, Mapping[Action, float]] | Answers"

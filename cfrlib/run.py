@@ -20,14 +20,14 @@ from typing import NamedTuple, NoReturn, Self
 import numpy as np
 from tqdm.auto import tqdm
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.sequence import SequenceForm
+from cfrlib.core.tree import Floats
 from cfrlib.equilibrium import evaluate
 from cfrlib.game import Game
 from cfrlib.regret import Variant
-from cfrlib.sequence import SequenceForm
 from cfrlib.solution import Solution, Trace, next_checkpoint
 from cfrlib.strategy import PartialStrategy, Strategy
-from cfrlib.tree import Floats
-from cfrlib.whole import whole_number
 
 BAR_DELAY = 2.0  # seconds before a progress bar shows
 PATIENCE = 1_000_000  # iterations after which `until` alone gives up

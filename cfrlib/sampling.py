@@ -25,13 +25,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import schema
+from cfrlib.core import schema
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.rng import State, uniform
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.game import Game
-from cfrlib.sequence import inner
-from cfrlib.sequence import lean as kernel
-from cfrlib.streams import State, uniform
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree
 
 MOST_ACTIONS = 16  # for inclusion probabilities of uneven draws, which list all subsets
 
@@ -221,7 +220,7 @@ ROWS = len(ROW)
 # ---- inclusion probabilities -----------------------------------------------------------------
 
 
-@kernel
+@inlined
 def include(scratch: Floats, n: int, k: int) -> None:
     """Write the probability that each action is among k successive draws, from row P to RHO.
 
@@ -404,13 +403,13 @@ ENTRY = np.dtype(
 )
 
 
-@kernel
+@inlined
 def enter(e: Records, h: int, rho: float, weight: float, drawn: float) -> None:
     """Make `e` the entry of history h."""
     e.node, e.rho, e.weight, e.drawn = h, rho, weight, drawn
 
 
-@kernel
+@inlined
 def descend(
     nodes: Records, infosets: Records, table: Records, scheme: Scheme, i: int,
     walk: Records, scratch: Floats, state: State, k: int, n: int,

@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files, schema
-from cfrlib.files import Header, Kind, PathLike, demand
+from cfrlib.core import files, schema
+from cfrlib.core.files import Header, Kind, PathLike, demand
+from cfrlib.core.sequence import SequenceForm, sequence_form
+from cfrlib.core.tree import Floats
 from cfrlib.game import Game
 from cfrlib.regret import Variant
-from cfrlib.sequence import SequenceForm, sequence_form
 from cfrlib.strategy import SIGMA, PartialStrategy, Strategy, check_probabilities
-from cfrlib.tree import Floats
 
 UPDATES = ("alternating", "simultaneous", "best response")
 DEEP, DOUBLE = "Deep CFR", "Double Neural CFR"
@@ -236,7 +236,7 @@ class Solution(NamedTuple):
         """Write the solution to `path` (npz: plain arrays and a JSON header, no pickle).
 
         The arrays ``strategy``, ``current`` and ``best`` hold a probability for each sequence,
-        ``trace`` the rows of the trace; :mod:`cfrlib.files` describes the rest.
+        ``trace`` the rows of the trace; :mod:`cfrlib.core.files` describes the rest.
 
         Raises
         ------

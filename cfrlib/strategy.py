@@ -12,12 +12,12 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from cfrlib import files
-from cfrlib.files import Kind, PathLike
+from cfrlib.core import files
+from cfrlib.core.files import Kind, PathLike
+from cfrlib.core.schema import Array
+from cfrlib.core.sequence import SequenceForm, sequence_form
+from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game, action_label
-from cfrlib.schema import Array
-from cfrlib.sequence import SequenceForm, sequence_form
-from cfrlib.tree import Floats
 
 ROWS_SHOWN = 24
 SIGMA = Array(("sequences",))  # what `check_probabilities` looks at besides
@@ -183,7 +183,7 @@ class Strategy(InfosetTable):
         Examples
         --------
         >>> import cfrlib as cfr
-        >>> from cfrlib.sequence import sequence_form
+        >>> from cfrlib.core.sequence import sequence_form
         >>> form = sequence_form(cfr.games.RockPaperScissors())
         >>> cfr.Strategy.from_vector(form, form.uniform())["player 0"]["paper"].__round__(3)
         0.333
@@ -274,9 +274,9 @@ class Strategy(InfosetTable):
     def save(self, path: PathLike) -> None:
         """Write the strategy to `path` (npz: one array and a JSON header, no pickle).
 
-        The array ``strategy`` holds a probability for each sequence; :mod:`cfrlib.files` says
-        in which order, and the header names the infosets and actions. A file that is already
-        there is replaced only once the new one is complete.
+        The array ``strategy`` holds a probability for each sequence, in the order that
+        :mod:`cfrlib.core.files` describes; the header names the infosets and actions. A file
+        that is already there is replaced only once the new one is complete.
         """
         files.write(path, STRATEGY_FILE, self._form, {}, {"strategy": self._values})
 

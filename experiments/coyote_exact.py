@@ -20,10 +20,10 @@ import flat_json
 import numpy as np
 
 import cfrlib as cfr
+from cfrlib.core.sequence import SequenceForm, best_response, sequence_form
+from cfrlib.core.tree import TERMINAL
 from cfrlib.equilibrium import evaluate
 from cfrlib.games import Coyote
-from cfrlib.sequence import SequenceForm, best_response, sequence_form
-from cfrlib.tree import TERMINAL
 
 RESULTS = Path(__file__).with_name("coyote_exact.json")
 TWO = 20_000  # iterations of CFR+ with two players

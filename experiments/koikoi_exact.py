@@ -29,11 +29,11 @@ from numba import njit
 
 import cfrlib as cfr
 from cfrlib import Decision
+from cfrlib.core.sequence import backup, sequence_form
+from cfrlib.core.tree import CHANCE
 from cfrlib.equilibrium import evaluate
 from cfrlib.games import MiniKoiKoi
 from cfrlib.games.koikoi.rules import KOI, STOP
-from cfrlib.sequence import backup, sequence_form
-from cfrlib.tree import CHANCE
 
 RESULTS = Path(__file__).with_name("koikoi_exact.json")
 GAMES = ("K8", "K9", "K10", "K12")

@@ -7,7 +7,7 @@ makes one of the mistakes found in published code, to prove that the tests would
 import math
 
 import cfrlib as cfr
-from cfrlib.tree import TERMINAL
+from cfrlib.core.tree import TERMINAL
 
 # bug -> a golden row that must notice it
 BUGS = {

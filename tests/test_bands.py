@@ -1,4 +1,4 @@
-"""In bands or infoset by infoset, the same numbers to the last bit."""
+"""The layout of CFR against the specification: the same numbers to the last bit."""
 
 import math
 
@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cfrlib as cfr
-from cfrlib import bands, sequence
-from cfrlib.bands import Banded, banded
-from cfrlib.cfr import UPDATES
+from cfrlib.cfr import UPDATES, reference_update
+from cfrlib.core import layout, sequence
+from cfrlib.core.jit import inlined
+from cfrlib.core.layout import Layout, arranged
+from cfrlib.core.sequence import sequence_form
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.regret import discount
-from cfrlib.sequence import lean, sequence_form
 
 GAMES = [
     KuhnPoker(),
@@ -28,25 +29,25 @@ GAMES = [
 every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
 
 
-# the kernels in bands are called by kernels only
-@lean
+# only kernels call the kernels of the layout
+@inlined
 def realize(form, player, sigma, x, reach):
-    bands.realize(form, player, sigma, x, reach)
+    layout.realize(form, player, sigma, x, reach)
 
 
-@lean
+@inlined
 def gradient(form, player, x, g, sums):
-    bands.gradient(form, player, x, g, sums)
+    layout.gradient(form, player, x, g, sums)
 
 
-@lean
+@inlined
 def best_response(form, player, g, sigma, value):
-    bands.best_response(form, player, g, sigma, value)
+    layout.best_response(form, player, g, sigma, value)
 
 
 def scratch(form):
     """Return garbage of the lengths that kernels write to: sequences, infosets, sums."""
-    lengths = form.num_sequences, form.tree.num_infosets, banded(form).bands.player_sums[-1]
+    lengths = form.num_sequences, form.tree.num_infosets, arranged(form).bands.player_sums[-1]
     return [np.full(n, np.nan) for n in lengths]
 
 
@@ -58,19 +59,19 @@ random_games = st.builds(
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(random_games | st.sampled_from(GAMES), st.integers(0, 2**32))
-def test_kernels_in_bands_compute_the_same(game, seed):
+def test_kernels_equal_those_that_go_infoset_by_infoset(game, seed):
     form = sequence_form(game)
-    order, t = banded(form), form.treeplexes
+    order, t = arranged(form), form.treeplexes
     g, value, sums = scratch(form)
     sigma = cfr.Strategy.random(game, seed).values_by_sequence
     plans = form.plans(sigma)
     x = np.full(form.num_sequences, np.nan)
     for i in range(form.num_players):
-        realize(order.bands, i, order.keep(sigma), x, value)
-    np.testing.assert_array_equal(order.read(x), plans)
+        realize(order.bands, i, order.pack(sigma), x, value)
+    np.testing.assert_array_equal(order.unpack(x), plans)
     for i in range(form.num_players):
-        gradient(order.bands, i, order.keep(plans), g, sums)
-    np.testing.assert_array_equal(order.read(g), form.gradients(plans))
+        gradient(order.bands, i, order.pack(plans), g, sums)
+    np.testing.assert_array_equal(order.unpack(g), form.gradients(plans))
     theirs, mine = form.gradients(plans), np.ones(form.num_sequences)
     best = sigma.copy()
     for i in range(form.num_players):
@@ -78,82 +79,60 @@ def test_kernels_in_bands_compute_the_same(game, seed):
         best_response(order.bands, i, g, mine, value)
     inner = np.ones(form.num_sequences, bool)
     inner[t.player_sequences[:-1]] = False  # at the empty sequence nothing is chosen
-    np.testing.assert_array_equal(order.read(g), theirs)
-    np.testing.assert_array_equal(order.read(mine)[inner], best[inner])
+    np.testing.assert_array_equal(order.unpack(g), theirs)
+    np.testing.assert_array_equal(order.unpack(mine)[inner], best[inner])
 
 
 @every_game
 def test_of_equally_good_actions_the_first_is_taken(game):
     form = sequence_form(game)
-    order = banded(form)
+    order = arranged(form)
     _, value, _ = scratch(form)
     g, sigma = np.zeros(form.num_sequences), np.full(form.num_sequences, np.nan)
     for i in range(form.num_players):
         best_response(order.bands, i, g, sigma, value)
-    chosen = cfr.Strategy.from_vector(form, order.read(sigma))
+    chosen = cfr.Strategy.from_vector(form, order.unpack(sigma))
     for row in chosen.values():
         assert list(row.values()) == [1.0] + [0.0] * (len(row) - 1)
 
 
-def infoset_by_infoset(game, variant, update, delay, iterations):
-    """Return regrets, current strategy and Σ w x of CFR as the formulas say it."""
+def specified(game, variant, update, delay, iterations):
+    """Return regrets, current strategy and Σ w x of CFR by `reference_update`."""
     form = sequence_form(game)
     t, players = form.treeplexes, range(form.num_players)
-    regret, total = np.zeros((2, form.num_sequences))
-    sigma, scores = form.uniform(), np.empty(form.num_sequences)
+    regret, strategy_sum = np.zeros((2, form.num_sequences))
+    sigma, v = form.uniform(), np.empty(form.num_sequences)
     plan = form.plans(sigma)
-
-    def learn(i, opponents, positive, negative):
-        sequence.gradient(t, i, opponents, scores)
-        for I in reversed(range(t.player_infosets[i], t.player_infosets[i + 1])):
-            row = range(t.infoset_start[I], t.infoset_stop[I])
-            if len(row) == 1:
-                scores[t.infoset_parent[I]] += scores[row[0]]
-                continue
-            mean = 0.0
-            for q in row:
-                mean += sigma[q] * scores[q]
-            scores[t.infoset_parent[I]] += mean
-            positives = []
-            for q in row:
-                r = scores[q] - mean
-                regret[q] += r
-                regret[q] *= positive if regret[q] > 0 else negative
-                positives.append(max(regret[q] + r if variant.predictive else regret[q], 0.0))
-            norm = 0.0
-            for x in positives:
-                norm += x
-            for q, x in zip(row, positives, strict=True):
-                sigma[q] = x / norm if norm > 0 else 1 / len(row)
-
     for k in range(1, iterations + 1):
-        positive, negative = discount(k, variant.alpha), discount(k, variant.beta)
+        discounts = discount(k, variant.alpha), discount(k, variant.beta)
         opponents = plan
         if update == "best response":
             reply = np.ones(form.num_sequences)
             for i in players:
-                sequence.gradient(t, i, plan, scores)
-                sequence.best_response(t, i, scores, reply)
+                sequence.gradient(t, i, plan, v)
+                sequence.best_response(t, i, v, reply)
             opponents = form.plans(reply)
         for i in players:
             own = slice(*t.player_sequences[i : i + 2])
-            total[own] += (float(k - delay) ** variant.gamma if k > delay else 0.0) * plan[own]
-            learn(i, opponents, positive, negative)
+            weight = float(k - delay) ** variant.gamma if k > delay else 0.0
+            strategy_sum[own] += weight * plan[own]
+            sequence.gradient(t, i, opponents, v)
+            reference_update(t, i, v, regret, sigma, discounts, variant.predictive)
             if update == "alternating":
                 sequence.realize(t, i, sigma, plan)
         plan[:] = form.plans(sigma)
-    return regret, sigma, total
+    return regret, sigma, strategy_sum
 
 
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("variant", ["cfr", "dcfr", "pcfr+"])
 @every_game
-def test_a_run_is_what_the_formulas_give(game, variant, update):
+def test_a_run_equals_the_specification(game, variant, update):
     run = cfr.CFR(game, variant, update=update, delay=2).run(12, progress=False)
-    wanted = infoset_by_infoset(game, cfr.VARIANTS[variant], update, 2, 12)
-    read = run._banded.read
-    found = read(run._tables.regret), read(run._tables.sigma), read(run._tables.total)
-    for mine, theirs, name in zip(found, wanted, ("regret", "σ", "total"), strict=True):
+    wanted = specified(game, cfr.VARIANTS[variant], update, 2, 12)
+    read = run._layout.unpack
+    found = read(run._tables.regret), read(run._tables.sigma), read(run._tables.strategy_sum)
+    for mine, theirs, name in zip(found, wanted, ("regret", "σ", "strategy sum"), strict=True):
         np.testing.assert_array_equal(mine, theirs, name)
 
 
@@ -164,7 +143,7 @@ def test_a_run_is_what_the_formulas_give(game, variant, update):
 @given(random_games | st.sampled_from(GAMES))
 def test_a_band_is_infosets_of_a_kind(game):
     form = sequence_form(game)
-    order, t = Banded(form), form.treeplexes
+    order, t = Layout(form), form.treeplexes
     b, seen = order.bands, np.empty(form.num_sequences, int)
     seen[order.place] = np.arange(form.num_sequences)  # fails unless it is a permutation
     assert sorted(order.place) == list(range(form.num_sequences))
@@ -189,23 +168,23 @@ def test_a_band_is_infosets_of_a_kind(game):
 
 @every_game
 def test_tables_go_in_and_out(game):
-    order = banded(sequence_form(game))
+    order = arranged(sequence_form(game))
     vector = np.random.default_rng(0).random(len(order.place))
-    np.testing.assert_array_equal(order.read(order.keep(vector)), vector)
+    np.testing.assert_array_equal(order.unpack(order.pack(vector)), vector)
 
 
 @pytest.mark.slow
 def test_equal_rows_are_summed_once():
     """Six dice, but the face of a bid is held or not: two sums for each way of bidding."""
     form = sequence_form(LiarsDice())
-    rows, kept = len(form.treeplexes.leaf_payoff), len(banded(form).bands.leaf_payoff)
+    rows, kept = len(form.treeplexes.leaf_payoff), len(arranged(form).bands.leaf_payoff)
     assert (rows, kept) == (294_840, 98_280)
     assert form.num_sequences == 49_142
-    assert list(np.diff(banded(form).bands.player_sums)) == [8_191, 8_191]
+    assert list(np.diff(arranged(form).bands.player_sums)) == [8_191, 8_191]
 
 
 def test_a_game_is_put_in_order_once(kuhn):
-    assert cfr.CFR(kuhn)._banded is cfr.CFR(kuhn, "cfr+")._banded
+    assert cfr.CFR(kuhn)._layout is cfr.CFR(kuhn, "cfr+")._layout
 
 
 def test_a_game_without_decisions():

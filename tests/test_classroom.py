@@ -347,7 +347,7 @@ def test_what_is_compiled_is_not_compiled_again(tmp_path):
 import cfrlib as cfr
 game = cfr.games.KuhnPoker()
 cfr.exploitability(game, cfr.Strategy.uniform(game))
-kernel = cfr.sequence.gradient
+kernel = cfr.core.sequence.gradient
 print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
 """
     environment = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from cfrlib.compiling import NOTICE
+from cfrlib.core.compiling import NOTICE
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ import pytest
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
+from cfrlib.core.sequence import sequence_form
+from cfrlib.core.tree import TERMINAL
 from cfrlib.games import Coyote
-from cfrlib.sequence import sequence_form
-from cfrlib.tree import TERMINAL
 
 # every kind of card there is, and copies of some
 MIXED = {-5: 1, 2: 2, 3: 1, "x2": 1, "black0": 1, "max0": 1, "?": 1}

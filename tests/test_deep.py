@@ -13,11 +13,11 @@ from scipy.stats import chi2
 from walks import exact_regrets, own_reach, random_strategy, uneven
 
 import cfrlib as cfr
+from cfrlib.core.rng import new_key
 from cfrlib.deep import DeepCFR, Training, encode
 from cfrlib.deep.memory import new_memory, place
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
-from cfrlib.streams import new_key
 
 pytestmark = pytest.mark.slow
 

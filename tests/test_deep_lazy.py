@@ -11,11 +11,11 @@ from walks import exact_regrets
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, Terminal
+from cfrlib.core.sequence import sequence_form
 from cfrlib.deep import DeepCFR, Responder, Training, encode, hashed
 from cfrlib.deep import lanes as lanes_module
 from cfrlib.deep.lanes import split
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
-from cfrlib.sequence import sequence_form
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ import pytest
 import test_deep as proof
 from numba import njit
 
+from cfrlib.core.rng import uniform
 from cfrlib.deep import DeepCFR, Memory, deep_cfr, walks
 from cfrlib.deep.networks import Learner
-from cfrlib.streams import uniform
 
 pytestmark = pytest.mark.slow
 

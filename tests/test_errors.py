@@ -10,6 +10,7 @@ from games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, GameError, Terminal
+from cfrlib.core.tree import EARLY, ESTIMATES, HUGE, LOOKS, MOST_LOOKS, estimate
 from cfrlib.games import (
     Goofspiel,
     KuhnPoker,
@@ -18,7 +19,6 @@ from cfrlib.games import (
     RockPaperScissors,
     kuhn_equilibrium,
 )
-from cfrlib.tree import EARLY, ESTIMATES, HUGE, LOOKS, MOST_LOOKS, estimate
 
 END = Terminal((1, -1))
 LEFT_RIGHT = ("left", "right")
@@ -295,7 +295,7 @@ def test_of_a_game_that_compiles_only_those_are_held_whose_children_come():
 
 def test_a_large_game_is_not_refused_by_bad_luck(monkeypatch):
     """Estimates that scatter by far more than HUGE: not all of them are so much too high."""
-    monkeypatch.setattr("cfrlib.tree.EARLY", 1_000)
+    monkeypatch.setattr("cfrlib.core.tree.EARLY", 1_000)
 
     class Lottery(Game):
         def node(self, h):

@@ -10,6 +10,7 @@ import pytest
 
 import cfrlib as cfr
 from cfrlib import Game, games
+from cfrlib.core.tree import TERMINAL
 from cfrlib.games import (
     ColonelBlotto,
     Coyote,
@@ -22,7 +23,6 @@ from cfrlib.games import (
     MiniKoiKoi,
     RockPaperScissors,
 )
-from cfrlib.tree import TERMINAL
 
 # how a game is made, as its repr says it
 REPR = {

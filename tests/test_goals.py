@@ -9,8 +9,8 @@ import pytest
 
 import cfrlib as cfr
 import cfrlib.run as module
+from cfrlib.core.sequence import backup, behavior
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
-from cfrlib.sequence import backup, behavior
 
 # ---- until, seconds ------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ def test_the_average_is_the_sum_of_weighted_plans(kuhn, variant, delay):
     total, form = np.zeros(run._form.num_sequences), run._form
     for t in range(1, 21):
         # alternating: a player's plan is averaged before the player's own update
-        plan = one._banded.read(one._tables.plan)
+        plan = one._layout.unpack(one._tables.plan)
         one.run(1)
         run.run(1)
         total += max(t - delay, 0) ** gamma * plan if t > delay else 0

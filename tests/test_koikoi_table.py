@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cfrlib.core.rng import new_key
 from cfrlib.deep import NetworkPlayer
 from cfrlib.deep.afterstates import Judge
 from cfrlib.explore import explorable
@@ -19,7 +20,6 @@ from cfrlib.games.koikoi.features import Describer
 from cfrlib.games.koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
 from cfrlib.games.koikoi.simulator import OVER, Rounds, Simulator
 from cfrlib.games.koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
-from cfrlib.streams import new_key
 
 pytestmark = pytest.mark.slow
 

@@ -8,6 +8,7 @@ import pytest
 from games import Scaled, TableGame, Wrapper
 
 import cfrlib as cfr
+from cfrlib.core.sequence import sequence_form
 from cfrlib.equilibrium import _flow_matrix, _maximin
 from cfrlib.games import (
     ColonelBlotto,
@@ -18,7 +19,6 @@ from cfrlib.games import (
     LiarsDice,
     RockPaperScissors,
 )
-from cfrlib.sequence import sequence_form
 
 ALIKE = [  # both players are in the same position: the value is 0
     RockPaperScissors(),

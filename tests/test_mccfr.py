@@ -28,10 +28,10 @@ from cfrlib.batches import (
     open_iteration,
     sample,
 )
+from cfrlib.core.sequence import behavior
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.mccfr import ascend, descend, enter
 from cfrlib.regret import discount
-from cfrlib.sequence import behavior
 
 KUHN, RPS, UNEVEN, THREE = KuhnPoker(), RockPaperScissors(3), uneven(), KuhnPoker(players=3)
 LEDUC = LeducPoker(merge_suits=True)

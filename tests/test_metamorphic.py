@@ -10,8 +10,8 @@ from games import AfterCoin, Renamed, Scaled, Shifted, Swapped, TableGame, rando
 import cfrlib as cfr
 from cfrlib import Decision, Terminal, Variant
 from cfrlib.cfr import UPDATES
+from cfrlib.core.sequence import backup, behavior, sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame
-from cfrlib.sequence import backup, behavior, sequence_form
 
 LEDUC = LeducPoker(merge_suits=True)
 RANDOM = [random_game(seed, depth=6, zero_sum=seed % 2 == 0) for seed in (1, 3, 6, 8)]

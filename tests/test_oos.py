@@ -8,11 +8,12 @@ import pytest
 from games import TableGame, random_game
 
 import cfrlib as cfr
-from cfrlib import Chance, Decision, Terminal, aiming, batches, sampling, streams
+from cfrlib import Chance, Decision, Terminal, aiming, batches, sampling
 from cfrlib.aiming import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
+from cfrlib.core import rng
+from cfrlib.core.sequence import sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.regret import discount
-from cfrlib.sequence import sequence_form
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,7 @@ class Oracle:
 
 def plain_kernels(oracle):
     """Return the kernels as Python functions that ask the oracle."""
-    names = {**vars(streams), **vars(sampling), **vars(batches), **vars(aiming)}
+    names = {**vars(rng), **vars(sampling), **vars(batches), **vars(aiming)}
     for name, thing in list(names.items()):
         if hasattr(thing, "py_func"):
             names[name] = FunctionType(thing.py_func.__code__, names, name)
@@ -131,7 +132,7 @@ def exact(game, sigma, i):
     form = sequence_form(game)
     x = form.plans(sigma)
     g = form.gradients(x)
-    from cfrlib.sequence import backup
+    from cfrlib.core.sequence import backup
 
     backup(form.treeplexes, i, sigma, g)
     regret, owner = np.zeros(form.num_sequences), form.tree.infoset_player

@@ -11,7 +11,7 @@ from reference import Reference
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.sequence import backup, gradient, realize, sequence_form
+from cfrlib.core.sequence import backup, gradient, realize, sequence_form
 
 pytestmark = pytest.mark.slow
 

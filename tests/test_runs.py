@@ -22,7 +22,8 @@ import pytest
 from walks import uneven
 
 import cfrlib as cfr
-from cfrlib import CFR, MCCFR, Robust, Variant, files, mccfr
+from cfrlib import CFR, MCCFR, Robust, Variant, mccfr
+from cfrlib.core import files
 from cfrlib.deep import (
     DeepCFR,
     DoubleNeural,
@@ -424,7 +425,7 @@ def test_until_needs_exploitability(solver):
 def test_what_a_killed_save_left_behind_goes_with_the_next(tmp_path):
     path, run = tmp_path / "run.npz", SOLVERS["cfr"].run(1)
     program = f"""
-        from cfrlib.files import replacing
+        from cfrlib.core.files import replacing
         with replacing({str(path)!r}) as file:
             file.write(b"half a file")
             file.flush()

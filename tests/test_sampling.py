@@ -29,12 +29,13 @@ from cfrlib import (
     batches,
     inclusion_probabilities,
     sampling,
-    streams,
 )
+from cfrlib.core import rng
+from cfrlib.core.jit import Inner
+from cfrlib.core.sequence import sequence_form
 from cfrlib.explored import NODE
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 from cfrlib.sampling import RHO, P
-from cfrlib.sequence import Inner, sequence_form
 
 pytestmark = pytest.mark.slow
 
@@ -370,28 +371,28 @@ REFERENCE = [
 
 
 def test_numbers_are_those_of_splitmix64():
-    state = np.zeros((2, streams.LINE), np.uint64)
+    state = np.zeros((2, rng.LINE), np.uint64)
     state[1, 0] = 1234567
-    found = [streams.uniform(state[1]) for _ in REFERENCE]
+    found = [rng.uniform(state[1]) for _ in REFERENCE]
     assert found == [(number >> 11) / 2**53 for number in REFERENCE]
     assert not state[0].any()
     golden = 0x9E3779B97F4A7C15
     for n, number in enumerate(REFERENCE, start=1):
-        assert streams.mix(np.uint64((1234567 + n * golden) % 2**64)) == number
+        assert rng.mix(np.uint64((1234567 + n * golden) % 2**64)) == number
 
 
 def test_each_walk_has_numbers_of_its_own():
     """The key, the iteration, the player and the number in the batch all tell; the lane not."""
-    state, seen = np.zeros((3, streams.LINE), np.uint64), []
+    state, seen = np.zeros((3, rng.LINE), np.uint64), []
     for key in (0, 1, 2**64 - 1):
         for t in range(1, 40):
             for i in range(3):
                 for number in range(20):
-                    streams.begin(state[number % 3], np.uint64(key), t, i, number)
+                    rng.begin(state[number % 3], np.uint64(key), t, i, number)
                     seen.append(int(state[number % 3, 0]))
     assert len(set(seen)) == len(seen) == 3 * 39 * 3 * 20
-    streams.begin(state[0], np.uint64(7), 5, 1, 4)
-    streams.begin(state[2], np.uint64(7), 5, 1, 4)
+    rng.begin(state[0], np.uint64(7), 5, 1, 4)
+    rng.begin(state[2], np.uint64(7), 5, 1, 4)
     assert state[0, 0] == state[2, 0]
 
 
@@ -496,7 +497,7 @@ def test_inclusion_in_walks_is_inclusion_by_hand():
     wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
     walk, scratch, state, *_ = (array[0] for array in run._lanes)
     for number in range(30):
-        streams.begin(state, np.uint64(1), 1, 0, number)
+        rng.begin(state, np.uint64(1), 1, 0, number)
         sampling.enter(walk[0], 0, 1.0, 1.0, 1.0)
         sampling.descend(
             run._known.nodes, run._known.infosets, run._tables.table, run._settings.scheme, 0,

@@ -8,6 +8,7 @@ import pytest
 from games import mini
 
 import cfrlib as cfr
+from cfrlib.core.sequence import sequence_form
 from cfrlib.deep import (
     MonteCarloLearner,
     NetworkPlayer,
@@ -24,7 +25,6 @@ from cfrlib.games import KoiKoi, MiniKoiKoi
 from cfrlib.games.koikoi.features import CODE, COUNTS, PLACES, UNDECIDED, Describer
 from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
 from cfrlib.games.koikoi.simulator import OVER, Simulator, members
-from cfrlib.sequence import sequence_form
 
 pytestmark = pytest.mark.slow
 

@@ -13,10 +13,11 @@ import numpy as np
 from games import TableGame
 
 import cfrlib as cfr
-from cfrlib import Chance, Decision, Terminal, batches, sampling, streams
+from cfrlib import Chance, Decision, Terminal, batches, sampling
 from cfrlib.batches import AVERAGING
+from cfrlib.core import rng
+from cfrlib.core.sequence import backup, sequence_form
 from cfrlib.sampling import ENTRY, P
-from cfrlib.sequence import backup, sequence_form
 
 # ---- kernels as plain Python ---------------------------------------------------------------
 
@@ -26,7 +27,7 @@ def interpreted(changes=None, **others):
 
     With `changes`, {name: (old, new)}, one place in the source of a kernel reads differently.
     """
-    space = {**vars(streams), **vars(sampling), **vars(batches)}
+    space = {**vars(rng), **vars(sampling), **vars(batches)}
     kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
     assert {"descend", "ascend", "choose", "evaluate", "take_up", "iterate"} <= kernels.keys()
     for name, f in kernels.items():

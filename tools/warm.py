@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import cfrlib as cfr
-from cfrlib.compiling import Notice
+from cfrlib.core.compiling import Notice
 
 
 def walks() -> None:
@@ -69,7 +69,7 @@ def whole_trees() -> None:
 
 def networks() -> None:
     """Remember what walks tell, for networks to learn."""
-    cfr.deep.DeepCFR(cfr.games.KuhnPoker(), traversals=2, seed=0).run(1)
+    cfr.deep.DeepCFR(cfr.games.KuhnPoker(), traversals=2, seed=0).run(1, progress=False)
 
 
 def fonts() -> None:

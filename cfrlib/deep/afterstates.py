@@ -18,7 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import optax
 
-from cfrlib import files, schema
+from cfrlib.core import files, schema
+from cfrlib.core.rng import uniforms
+from cfrlib.core.sequence import behavior, sequence_form
+from cfrlib.core.tree import Floats
 from cfrlib.deep.features import sequences_of
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, answer, fresh, shape
@@ -27,10 +30,7 @@ from cfrlib.games.koikoi.features import Afterstates, Describer
 from cfrlib.games.koikoi.players import CHANCE, POINTS, Advice
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import Numbers, Rounds, Simulator
-from cfrlib.sequence import behavior, sequence_form
 from cfrlib.strategy import Strategy
-from cfrlib.streams import uniforms
-from cfrlib.tree import Floats
 
 LEAST_ROWS, MOST_ROWS = 256, 16_384  # that a network is asked about at once
 SETTLING = 10  # a settled network is the mean of about the last of so many parts of a training

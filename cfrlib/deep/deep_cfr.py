@@ -30,8 +30,14 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files, remote, schema
+from cfrlib import remote
 from cfrlib.batches import Known
+from cfrlib.core import files, schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
+from cfrlib.core.rng import LINE, new_key
+from cfrlib.core.sequence import SequenceForm, behavior, sequence_form
+from cfrlib.core.tree import Floats, Tree, check_game
 from cfrlib.deep.features import (
     check_digest,
     digest,
@@ -46,7 +52,6 @@ from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
 from cfrlib.deep.walks import Desk, collect
 from cfrlib.explored import Explored, explore, records
-from cfrlib.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.game import Game
 from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run
@@ -62,7 +67,6 @@ from cfrlib.sampling import (
     most_entries,
     room_to_draw,
 )
-from cfrlib.sequence import SequenceForm, behavior, sequence_form
 from cfrlib.solution import (
     BEST,
     DEEP,
@@ -74,9 +78,6 @@ from cfrlib.solution import (
     check_trace,
 )
 from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
-from cfrlib.streams import LINE, new_key
-from cfrlib.tree import Floats, Tree, check_game
-from cfrlib.whole import whole_number
 
 AVERAGES = ("network", "mixture")
 _OPTIONS = ("traversals", "memory", "baseline")

@@ -23,19 +23,19 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files, schema
+from cfrlib.core import files, schema
+from cfrlib.core.files import Kind, PathLike, demand
+from cfrlib.core.sequence import behavior, sequence_form
+from cfrlib.core.tree import Floats
 from cfrlib.deep.features import check_digest, digest, legal_actions, observe, sequences_of
 from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
-from cfrlib.files import Kind, PathLike, demand
 from cfrlib.game import Game
 from cfrlib.mccfr import MCCFR
 from cfrlib.mccfr import RUN_FILE as TABLES
 from cfrlib.regret import find_variant
 from cfrlib.run import Run
 from cfrlib.sampling import SCHEMES, Robust, Sampling
-from cfrlib.sequence import behavior, sequence_form
 from cfrlib.solution import DOUBLE
-from cfrlib.tree import Floats
 
 ROBUST = Robust(1)
 REGRET, STRATEGY = range(2)  # the networks

@@ -11,8 +11,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.files import Foreign, PathLike
-from cfrlib.tree import Tree
+from cfrlib.core.files import Foreign, PathLike
+from cfrlib.core.tree import Tree
 
 Words: TypeAlias = npt.NDArray[np.int32]
 Features: TypeAlias = npt.NDArray[np.float32] | Words

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.sequence import lean as kernel
-from cfrlib.streams import LINE, State, begin, uniform
-from cfrlib.tree import Ints
+from cfrlib.core.jit import inlined
+from cfrlib.core.rng import LINE, State, begin, uniform
+from cfrlib.core.tree import Ints
 
 Singles = npt.NDArray[np.float32]
 
@@ -69,7 +69,7 @@ def new_memory(rows: int, actions: int, key: np.uint64, number: int) -> Memory:
     )  # fmt: skip
 
 
-@kernel
+@inlined
 def place(seen: npt.NDArray[np.int64], rows: int, state: State) -> int:
     """Return the row that the next one offered goes to; `rows` or more: it is not kept.
 
@@ -80,7 +80,7 @@ def place(seen: npt.NDArray[np.int64], rows: int, state: State) -> int:
     return n if n < rows else int(uniform(state) * (n + 1))
 
 
-@kernel
+@inlined
 def offer(rows: Memory, number: int, memory: Memory) -> None:
     """Offer the first rows of one memory to another."""
     infoset, weight, target, seen, state = memory

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cfrlib.core.tree import Floats
 from cfrlib.deep.afterstates import NetworkPlayer, act_by, exploring, unit_of
 from cfrlib.deep.selfplay import (
     Lesson,
@@ -22,7 +23,6 @@ from cfrlib.deep.selfplay import (
 from cfrlib.games.koikoi.features import Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import Numbers
-from cfrlib.tree import Floats
 
 
 class MonteCarloLearner(SelfPlay):

@@ -15,7 +15,8 @@ import optax
 from flax import nnx
 from jax.flatten_util import ravel_pytree
 
-from cfrlib import schema
+from cfrlib.core import schema
+from cfrlib.core.checks import whole_number
 from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
 
@@ -214,8 +215,7 @@ class Training:
             "steps": self.steps, "batch": 1 if self.batch is None else self.batch,
         }  # fmt: skip
         for name, number in whole.items():
-            if not isinstance(number, (int, np.integer)) or number < 1:
-                raise ValueError(f"{name} must be a whole number, at least 1, got {number!r}")
+            whole_number(name, number, 1)
         weights = sum(m * n for m, n in pairwise((1, *self.hidden)))
         if whole["batch"] > MOST_ROWS or weights > MOST_WEIGHTS:
             raise ValueError(

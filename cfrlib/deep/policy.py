@@ -8,12 +8,12 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.sequence import behavior, sequence_form
+from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Learner, Training
 from cfrlib.game import Decision, Game
-from cfrlib.sequence import behavior, sequence_form
 from cfrlib.strategy import Strategy
-from cfrlib.tree import Floats
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Encoder: TypeAlias = Callable[[Sequence[str]], Singles]

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.tree import Floats
 from cfrlib.deep.afterstates import NetworkPlayer, choice_loss, owners, softmax, unit_of
 from cfrlib.deep.selfplay import (
     COUNTS,
@@ -25,8 +27,6 @@ from cfrlib.deep.selfplay import (
 from cfrlib.games.koikoi.features import Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import Numbers
-from cfrlib.tree import Floats
-from cfrlib.whole import whole_number
 
 POLICY, CRITIC = 0, 1  # the networks
 

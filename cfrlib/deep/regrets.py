@@ -9,7 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import schema
+from cfrlib.core import schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Arrays, demand
+from cfrlib.core.tree import Floats
 from cfrlib.deep.afterstates import (
     Judge,
     NetworkPlayer,
@@ -37,12 +40,9 @@ from cfrlib.deep.selfplay import (
     share_of,
     together,
 )
-from cfrlib.files import Arrays, demand
 from cfrlib.games.koikoi.features import CODE, Afterstates
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
-from cfrlib.tree import Floats
-from cfrlib.whole import whole_number
 
 REGRET, CRITIC = 0, 1  # the networks
 

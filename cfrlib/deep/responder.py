@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cfrlib.core.files import PathLike
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.policy import Encoder, Network, Policy
-from cfrlib.files import PathLike
 
 
 class Responder(DeepCFR):

@@ -18,7 +18,10 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import files, schema
+from cfrlib.core import files, schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Arrays, PathLike, Saved, demand
+from cfrlib.core.tree import Floats
 from cfrlib.deep.afterstates import (
     HIDDEN,
     Judge,
@@ -33,13 +36,10 @@ from cfrlib.deep.afterstates import (
 )
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import LOSS
-from cfrlib.files import Arrays, PathLike, Saved, demand
 from cfrlib.games.koikoi.features import CODE, Afterstates, Describer
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import OVER, Numbers, Rounds
 from cfrlib.run import Bar, Goal, deferred_interrupt
-from cfrlib.tree import Floats
-from cfrlib.whole import whole_number
 
 NETWORK = ("weights", "settled", "first", "second")  # of a study, as files hold it
 SHARES = 4  # that the rounds of an iteration are divided into, whoever plays them

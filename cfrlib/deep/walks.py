@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.batches import Known
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.rng import State, begin
+from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Memory, place
 from cfrlib.explored import UNKNOWN, Records
 from cfrlib.sampling import Scheme, descend, enter, evaluate
-from cfrlib.sequence import inner
-from cfrlib.sequence import lean as kernel
-from cfrlib.streams import State, begin
-from cfrlib.tree import Floats
 
 Numbers = npt.NDArray[np.int64]
 
@@ -38,7 +37,7 @@ class Desk(NamedTuple):
     told: Floats
 
 
-@kernel
+@inlined
 def collect(
     known: Known, table: Records, baseline: Floats, scheme: Scheme, key: np.uint64, desk: Desk,
     advantages: Memory, strategies: Memory, t: int, i: int, first: int, stop: int, scale: float,
@@ -80,7 +79,7 @@ def look_back(
                     told[q, 1] += 1.0
 
 
-@kernel
+@inlined
 def set_out(walks: Records, states: State, key: np.uint64, t: int, i: int, first: int) -> None:
     """Begin walks first, first + 1, … of player i, a row of `walks` each."""
     for w in range(len(walks)):
@@ -88,7 +87,7 @@ def set_out(walks: Records, states: State, key: np.uint64, t: int, i: int, first
         enter(walks[w, 0], 0, 1.0, 1.0, 1.0)
 
 
-@kernel
+@inlined
 def go_on(
     nodes: Records, infosets: Records, table: Records, scheme: Scheme, i: int, walks: Records,
     scratch: Floats, states: State, done: Numbers, entered: Numbers, wanted: Numbers,
@@ -109,7 +108,7 @@ def go_on(
     return n
 
 
-@kernel
+@inlined
 def come_back(
     known: Known, table: Records, baseline: Floats, walks: Records, told: Floats,
     advantages: Memory, strategies: Memory, t: int, i: int, entered: Numbers, scale: float,

@@ -11,6 +11,7 @@ import numpy as np
 
 from cfrlib import games
 from cfrlib.cfr import CFR
+from cfrlib.core.tree import Floats, Tree, compile
 from cfrlib.equilibrium import expected_utility, exploitability, solve_lp
 from cfrlib.exercises.forgetting import (
     FORGET_WEATHER,
@@ -24,7 +25,6 @@ from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number, word
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal, history_label
 from cfrlib.solving import solve
 from cfrlib.strategy import Strategy
-from cfrlib.tree import Floats, Tree, compile
 
 Rows = Mapping[str, Mapping[Any, float]]
 

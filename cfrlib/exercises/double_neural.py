@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cfrlib import games
+from cfrlib.core.tree import compile
 from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
@@ -21,7 +22,6 @@ from cfrlib.exercises.grading import (
     number,
 )
 from cfrlib.regret import regret_matching
-from cfrlib.tree import compile
 
 Attention = Callable[[Any, Any, Any, Any], Any]
 

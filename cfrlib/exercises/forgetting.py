@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cfrlib import games
+from cfrlib.core.tree import compile
 from cfrlib.equilibrium import best_response, expected_utility
 from cfrlib.exercises.grading import Unreadable
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.strategy import Strategy
-from cfrlib.tree import compile
 
 Rows = Mapping[str, Mapping[Any, float]]
 

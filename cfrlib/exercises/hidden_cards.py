@@ -7,12 +7,12 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from cfrlib.core.tree import compile as compile_game
 from cfrlib.equilibrium import reach, solve_lp
 from cfrlib.exercises.grading import Exercise, Mistake, Unanswered, Unreadable
 from cfrlib.game import Chance, Decision, Game, GameError, History, Node, Terminal
 from cfrlib.games import KuhnPoker
 from cfrlib.strategy import Strategy
-from cfrlib.tree import compile as compile_game
 
 SIDES = ("heads", "tails")
 REPLIES = ("believe", "doubt")

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from cfrlib.core.sequence import sequence_form
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
 from cfrlib.equilibrium import best_response, exploitability
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import LeducPoker
 from cfrlib.games.koikoi import DECK
-from cfrlib.sequence import sequence_form
 from cfrlib.solving import solve
 from cfrlib.strategy import Strategy
-from cfrlib.tree import CHANCE, TERMINAL, Floats, Tree, compile
 
 HIDDEN = [  # of the position of exercise sub.4; two in each hand
     *("Crane", "Pine-1", "Warbler", "Plum-1", "Plum-2", "Cherry-1", "Cherry-2"),

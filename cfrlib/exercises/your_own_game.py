@@ -13,12 +13,12 @@ import numpy as np
 
 from cfrlib import games
 from cfrlib.cfr import CFR
+from cfrlib.core.tree import compile
 from cfrlib.equilibrium import exploitability, solve_lp
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
-from cfrlib.tree import compile
 
 # ---- the smuggler ----------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cfrlib.core.tree import compile
 from cfrlib.game import Action, Game, action_label
-from cfrlib.tree import compile
 
 if TYPE_CHECKING:
     import ipywidgets

@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.whole import whole
 
 Card: TypeAlias = int | str  # a number, or one of SPECIAL
 
@@ -123,7 +123,8 @@ class Coyote(Game):
         thinning: int = 0,
         lives: int | None = None,
     ):
-        whole(players=players, thinning=thinning, lives=1 if lives is None else lives)
+        players, thinning = whole_number("players", players), whole_number("thinning", thinning)
+        lives = None if lives is None else whole_number("lives", lives)
         if lives is not None and (lives < 1 or thinning):
             raise ValueError(
                 "lives must be at least 1, and cards are laid aside in a single round only; "
@@ -147,11 +148,10 @@ class Coyote(Game):
                 f"thinning must lie between 0 and that, got {thinning!r}"
             )
         self.thinning = thinning
-        self.cap = self._surely_false() if cap is None else cap
-        self.raises, self.first_may_call = raises, first_may_call
-        most = self.cap if raises is None else raises
-        whole(cap=self.cap, raises=most)
-        if min(self.cap, most) < 1:
+        self.cap = self._surely_false() if cap is None else whole_number("cap", cap)
+        self.raises = None if raises is None else whole_number("raises", raises)
+        self.first_may_call = first_may_call
+        if self.cap < 1 or (raises is not None and raises < 1):
             raise ValueError(
                 f"cap and raises must be at least 1, got {self.cap!r} and {raises!r}"
             )
@@ -425,7 +425,7 @@ def _checked(deck: Mapping[Card, int]) -> dict[Card, int]:
                 f"{card!r} is no card of Coyote; cards are whole numbers and "
                 f"{', '.join(map(repr, SPECIAL))}"
             )
-        whole(**{f"copies of {card!r}": copies})
+        whole_number(f"copies of {card!r}", copies)
         if copies < 1 or (copies > 1 and card in SPECIAL):
             allowed = "once" if card in SPECIAL else "at least once, or is left out"
             raise ValueError(f"the card {card!r} comes {allowed}, got {copies} copies")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.whole import whole
 
 PRIZES = ("random", "descending")
 
@@ -52,7 +52,7 @@ class Goofspiel(Game):
     def __init__(
         self, cards: int = 4, imperfect_information: bool = True, prizes: str = "random"
     ):
-        whole(cards=cards)
+        cards = whole_number("cards", cards)
         if not 2 <= cards <= 13:
             raise ValueError(f"Goofspiel needs 2 to 13 cards, got {cards!r}")
         if prizes not in PRIZES:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import permutations
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.strategy import Strategy
-from cfrlib.whole import whole
 
 RANKS = "A23456789TJQK"  # low to high
 
@@ -45,10 +45,10 @@ class KuhnPoker(Game):
     """
 
     def __init__(self, cards: int | None = None, players: int = 2):
-        whole(players=players, cards=players if cards is None else cards)
+        players = whole_number("players", players)
         if players < 2:
             raise ValueError(f"Kuhn poker needs at least 2 players, got {players}")
-        cards = players + 1 if cards is None else cards
+        cards = players + 1 if cards is None else whole_number("cards", cards)
         if cards < max(3, players):
             raise ValueError(
                 f"{players} players need at least {max(3, players)} cards, got {cards}"

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from itertools import permutations
 from typing import Any, NamedTuple
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games.kuhn import RANKS
-from cfrlib.whole import whole
 
 SUITS = "shdc"  # spades, hearts, diamonds, clubs
 BET = (2, 4)  # chips by which a bet or a raise exceeds the stake, in each round
@@ -67,7 +67,7 @@ class LeducPoker(Game):
     """
 
     def __init__(self, ranks: int = 3, suits: int = 2, merge_suits: bool = False):
-        whole(ranks=ranks, suits=suits)
+        ranks, suits = whole_number("ranks", ranks), whole_number("suits", suits)
         if not (2 <= ranks <= 13 and 1 <= suits <= 4 and ranks * suits >= 3):
             raise ValueError(
                 "Leduc poker needs 2 to 13 ranks, 1 to 4 suits and at least 3 cards, "

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from itertools import product
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
-from cfrlib.whole import whole
 
 
 class LiarsDice(Game):
@@ -49,7 +49,7 @@ class LiarsDice(Game):
     """
 
     def __init__(self, faces: int = 6, dice: int = 1):
-        whole(faces=faces, dice=dice)
+        faces, dice = whole_number("faces", faces), whole_number("dice", dice)
         if not (2 <= faces <= 9 and dice >= 1):
             raise ValueError(
                 f"liar's dice needs 2 to 9 faces and at least 1 die each, got "

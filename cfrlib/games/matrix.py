@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Decision, Game, History, Node, Terminal
-from cfrlib.whole import whole
 
 
 class MatrixGame(Game):
@@ -148,7 +148,8 @@ class ColonelBlotto(MatrixGame):
     """
 
     def __init__(self, soldiers: int = 5, fields: int = 3):
-        whole(soldiers=soldiers, fields=fields)
+        soldiers = whole_number("soldiers", soldiers)
+        fields = whole_number("fields", fields)
         if soldiers < 1 or fields < 1:
             raise ValueError(
                 "Colonel Blotto needs at least 1 soldier and 1 field, got "

@@ -28,7 +28,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn, TypeAlias, overload
 
-from cfrlib.files import PathLike, replacing
+from cfrlib.core.files import PathLike, replacing
+from cfrlib.core.tree import CHANCE, TERMINAL, Tree, compile
 from cfrlib.game import (
     Action,
     Chance,
@@ -40,7 +41,6 @@ from cfrlib.game import (
     Terminal,
     action_label,
 )
-from cfrlib.tree import CHANCE, TERMINAL, Tree, compile
 
 MAX_PLAYERS = 127  # a compiled tree numbers players in eight bits
 MAX_EXPONENT = 999  # well beyond the range of floats, yet cheap as an exact number

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from cfrlib.core.tree import compile
 from cfrlib.game import Action, Chance, Decision, Game, GameError, Node, Terminal
 from cfrlib.strategy import Strategy
-from cfrlib.tree import compile
 
 ADVICE = "load one with cfrlib.from_open_spiel, e.g. cfrlib.from_open_spiel('leduc_poker')"
 

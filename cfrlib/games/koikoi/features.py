@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
+from cfrlib.core.jit import inner, kernel
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import (
     CALL,
@@ -29,7 +30,6 @@ from cfrlib.games.koikoi.simulator import (
     without_lowest,
     worth,
 )
-from cfrlib.sequence import inner, kernel
 
 Rows: TypeAlias = npt.NDArray[np.float32]
 

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numba import uint64
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.jit import inner, kernel
+from cfrlib.core.rng import LINE, State, begin, new_key, uniform
 from cfrlib.games.koikoi.cards import kind_of
 from cfrlib.games.koikoi.rules import KoiKoi
 from cfrlib.games.koikoi.simulator import (
@@ -29,9 +32,6 @@ from cfrlib.games.koikoi.simulator import (
     without_lowest,
     worth,
 )
-from cfrlib.sequence import inner, kernel
-from cfrlib.streams import LINE, State, begin, new_key, uniform
-from cfrlib.whole import whole_number
 
 RANDOM, GREEDY, SEARCHING = 0, 1, 2
 CALLS = ("stop", "koi", "rule")

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import comb, prod
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from cfrlib.core.checks import whole_number
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games.koikoi.cards import DECK, MONTHS, YAKU, Yaku, check_yaku, made
-from cfrlib.whole import whole
 
 Cards: TypeAlias = tuple[str, ...]  # names, in the order of the deck
 Type: TypeAlias = tuple[int, str, int]  # of a miniature deck: month, kind, copies
@@ -160,7 +160,9 @@ class KoiKoi(Game):
         koi_factor: int,
     ) -> None:
         """Keep the rules of scoring."""
-        whole(koi_limit=koi_limit or 0, double_at=double_at or 0, koi_factor=koi_factor)
+        numbers = {"koi_limit": koi_limit or 0, "double_at": double_at or 0}
+        for name, number in (numbers | {"koi_factor": koi_factor}).items():
+            whole_number(name, number)
         if (koi_limit or 0) < 0 or koi_factor < 1:
             raise ValueError(
                 "koi_limit must be at least 0 and koi_factor at least 1, got "
@@ -400,7 +402,7 @@ class MiniKoiKoi(KoiKoi):
         koi_factor: int = 2,
         distinct: bool = False,
     ):
-        whole(hand=hand, field=field)
+        hand, field = whole_number("hand", hand), whole_number("field", field)
         self.types, self.hand, self.open, self.distinct = tuple(types), hand, field, distinct
         self.special = "none"
         self._settle(points, koi_limit, double_at, koi_factor)
@@ -418,7 +420,7 @@ class MiniKoiKoi(KoiKoi):
         copies: dict[str, int] = {}
         for month, kind, n in self.types:
             face = face_of(month, kind)
-            whole(copies=n)
+            whole_number("copies", n)
             if n < 1 or face in copies:
                 raise ValueError(
                     f"each type needs a month and kind of its own and at least one copy; see "

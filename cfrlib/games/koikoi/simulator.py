@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.jit import inlined, inner, kernel
+from cfrlib.core.rng import LINE, State, begin, new_key, uniform
 from cfrlib.game import Action
 from cfrlib.games.koikoi.rules import KOI, STOP, KoiKoi, Position
-from cfrlib.sequence import inner, kernel, lean
-from cfrlib.streams import LINE, State, begin, new_key, uniform
-from cfrlib.whole import whole_number
 
 Bits: TypeAlias = npt.NDArray[np.uint64]  # sets of cards: card c is the bit 2^c
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -131,13 +131,13 @@ class Rounds(NamedTuple):
 # ---- sets of cards ---------------------------------------------------------------------------
 
 
-@lean
+@inlined
 def bit(card: int) -> np.uint64:
     """Return the set of one card."""
     return uint64(1) << uint64(card)
 
 
-@lean
+@inlined
 def size(cards: np.uint64) -> np.int64:
     """Return how many cards a set has."""
     x = cards - ((cards >> uint64(1)) & uint64(0x5555555555555555))
@@ -146,7 +146,7 @@ def size(cards: np.uint64) -> np.int64:
     return np.int64((x * uint64(0x0101010101010101)) >> uint64(56))
 
 
-@lean
+@inlined
 def lowest(cards: np.uint64) -> int:
     """Return the first card of a set that is not empty."""
     card: int = size((cards & (~cards + uint64(1))) - uint64(1))
@@ -180,7 +180,7 @@ def held(pile: np.uint64, table: Table, start: int, stop: int) -> int:
     return n
 
 
-@lean
+@inlined
 def worth(pile: np.uint64, table: Table) -> int:
     """Return the points of a pile."""
     total, gone = 0, uint64(0)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cfrlib.core.checks import whole_number
+from cfrlib.core.rng import new_key
 from cfrlib.games.koikoi import art
 from cfrlib.games.koikoi.cards import kind_of, made
 from cfrlib.games.koikoi.players import CHANCE, POINTS, Advice, Adviser, Player
@@ -29,8 +31,6 @@ from cfrlib.games.koikoi.simulator import (
     Simulator,
     members,
 )
-from cfrlib.streams import new_key
-from cfrlib.whole import whole_number
 
 if TYPE_CHECKING:
     import ipywidgets

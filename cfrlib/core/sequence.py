@@ -1,14 +1,19 @@
-"""The core: a leaf table and one treeplex per player, both indexed by sequences.
+"""The sequence form: a leaf table and one treeplex per player, both indexed by sequences.
 
 Under perfect recall a pair (infoset, action) *is* a sequence of its player. Strategies,
-regrets, averages and gradients are therefore vectors over sequences, and three kernels do
-everything that a solver needs:
+regrets, averages and gradients are therefore vectors over sequences. Everything that is
+computed of them exactly is a pass over the leaves or over the infosets:
 
     realize    x[I,a] = x[parent(I)] · σ[I,a]                                    top-down
     gradient   g[q]   = Σ_{z: seq_i(z)=q} π_c(z) u_i(z) Π_{j≠i} x_j[seq_j(z)]    over the leaves
     backup     v(I)   = Σ_a σ[I,a] (g[I,a] + Σ_{I' below (I,a)} v(I'))           bottom-up
 
 After `backup`, g[I,a] is the counterfactual value of a at I, and g[∅] the expected payoff.
+`best_response` is `backup` with a maximum in place of the mean, `behavior` undoes `realize`.
+
+These kernels go infoset by infoset, in the numbering of the game. Strategies are evaluated
+with them, since an evaluation is rare. The iterations of CFR run the same passes in another
+order of the tables (:mod:`cfrlib.core.layout`), which is tested against these.
 Sequence form after von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
 """
 
@@ -19,48 +24,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
-from numba.core.registry import CPUDispatcher
 
+from cfrlib.core.jit import inner, kernel
+from cfrlib.core.tree import TERMINAL, Floats, Tree, compile
 from cfrlib.game import Game
-from cfrlib.tree import TERMINAL, Floats, Tree, compile
-
-# How kernels are compiled: once per machine, and without a test for zero at each division.
-_PLAIN: dict[str, Any] = {
-    "cache": True,
-    "error_model": "numpy",
-    "nogil": True,
-    "no_cfunc_wrapper": True,  # nobody calls them from C
-}
-kernel = njit(**_PLAIN)
-
-# The same for kernels that call each other at every step of a walk. They are compiled into one
-# piece, and may not make arrays, so that Numba need not count references to those they are
-# given: both would cost more per call than the step that is computed.
-_LEAN = {**_PLAIN, "forceinline": True, "_nrt": False}
-lean: Any = njit(**_LEAN)
-
-
-class Inner(CPUDispatcher):
-    """A kernel that Python has no way in to: a call from there would crash."""
-
-    def __call__(self, *args: Any) -> Any:
-        """Refuse, in place of the crash."""
-        name = self.py_func.__name__
-        raise TypeError(f"only kernels call {name}; from Python, call {name}.py_func")
-
-
-def inner(function: Any) -> Any:
-    """Compile like `lean` what only kernels call.
-
-    The way in from Python is a good part of what there is to compile for a short kernel that
-    is given many arrays.
-    """
-    compiled = njit(**{**_LEAN, "no_cpython_wrapper": True})(function)
-    if isinstance(compiled, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
-        compiled.__class__ = Inner
-    return compiled
-
 
 # Numba need not ask whether an unsigned index counts from the end of an array.
 Indices: TypeAlias = npt.NDArray[np.uint32]
@@ -109,7 +76,7 @@ def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
 def sum_leaves(form: Any, bounds: Indices, player: int, x: Floats, sums: Floats) -> None:
     """Write Σ_z π_c(z) u_i(z) Π_{j≠i} x_j into `sums`, from ``bounds[player]`` to the next.
 
-    `form` is whatever has a leaf table: Treeplexes, or the bands of :mod:`cfrlib.bands`.
+    `form` is whatever has a leaf table: Treeplexes, or the bands of :mod:`cfrlib.core.layout`.
     """
     for q in range(bounds[player], bounds[player + 1]):
         total = 0.0

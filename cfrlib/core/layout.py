@@ -1,15 +1,16 @@
-"""Sequences in bands: the order in which a run of CFR keeps its tables.
+"""The layout in which CFR keeps its tables, and the passes over it: band by band.
 
 A *band* is the infosets of one player at one depth that have equally many actions. Its
 sequences stand together, action by action: first action 0 of all its infosets, then action 1
-of all, and so on. What :mod:`cfrlib.sequence` does infoset by infoset becomes a loop over
+of all, and so on. What :mod:`cfrlib.core.sequence` does infoset by infoset becomes a loop over
 neighbors, which the compiler turns into instructions that take eight numbers at a time. And
-sequences whose rows in the leaf table are equal share them: whoever holds neither the face of
-the last bid nor a wild one earns the same by calling liar, whatever the die shows.
+sequences with identical leaf rows share one sum; in liar's dice two thirds of the rows are
+duplicates.
 
-The results are those of :mod:`cfrlib.sequence` to the last bit. A sum at an infoset runs over
-its actions, and one over leaves over the same rows as there; `lift` adds up the values below a
-sequence in the numbering of the game, last infoset first.
+The results equal those of the kernels that go infoset by infoset, to the last bit: every sum
+at an infoset runs over its actions in their order, every sum over leaves runs over the same
+rows, and `pass_up` adds the values below a sequence in the numbering of the game, last infoset
+first.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.sequence import Indices, SequenceForm, Treeplexes, inner, sum_leaves
-from cfrlib.tree import Floats
+from cfrlib.core.jit import inner
+from cfrlib.core.sequence import Indices, SequenceForm, Treeplexes, sum_leaves
+from cfrlib.core.tree import Floats
 
 
 class Bands(NamedTuple):
-    """What the kernels of CFR read; sequences and infosets are numbered band by band.
+    """A sequence form as the kernels of CFR read it, numbered band by band.
 
     Infoset ``band_infoset[b] + j`` has the sequences ``band_start[b] + a * band_size[b] + j``,
     one for each action a.
@@ -43,9 +45,9 @@ class Bands(NamedTuple):
         First sequence, number of infosets, actions at each, and first infoset.
     parent : int array, shape (infosets,)
         The sequence by which the owner arrives.
-    lifted, above : int arrays, shape (infosets,)
-        The infosets of each level in the order in which `lift` adds up their values, and the
-        sequences above these.
+    child, child_parent : int arrays, shape (infosets,)
+        The infosets of each level in the order in which `pass_up` adds their values, which is
+        fixed so that sums are bit-identical, and the sequence above each.
     player_sequences : int array, shape (players + 1,)
         Where each player's sequences begin.
     player_sums : int array, shape (players + 1,)
@@ -53,7 +55,7 @@ class Bands(NamedTuple):
     leaf_sum : int array, shape (sequences,)
         Which sum is the gradient at a sequence.
     leaf_start, leaf_payoff, leaf_others
-        As in :class:`cfrlib.sequence.Treeplexes`, with a sum in place of a sequence.
+        As in :class:`cfrlib.core.sequence.Treeplexes`, with a sum in place of a sequence.
     """
 
     player_levels: npt.NDArray[np.int64]
@@ -64,8 +66,8 @@ class Bands(NamedTuple):
     band_actions: Indices
     band_infoset: Indices
     parent: Indices
-    lifted: Indices
-    above: Indices
+    child: Indices
+    child_parent: Indices
     player_sequences: Indices
     player_sums: Indices
     leaf_sum: Indices
@@ -74,11 +76,73 @@ class Bands(NamedTuple):
     leaf_others: tuple[Indices, ...]
 
 
+# Kernels take tables in this layout: `sigma`, `x`, `v` and `regret` have one entry for each
+# sequence (shape (sequences,)), `value`, `reach` and `norm` one for each infoset (shape
+# (infosets,)). `level` is a level of the player whose turn it is to be updated.
+
+
 @inner
-def lift(form: Bands, level: int, value: Floats, g: Floats) -> None:
-    """Add the value of each infoset of a level to the sequence above: g[parent(I)] += v(I)."""
+def evaluate(form: Bands, level: int, sigma: Floats, v: Floats, value: Floats) -> None:
+    """v(I) = Σ_a σ(I,a) v(I,a), written into `value`."""
+    for b in range(form.level_bands[level], form.level_bands[level + 1]):
+        start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+        for j in range(size):
+            value[first + j] = sigma[start + j] * v[start + j]
+        for a in range(1, form.band_actions[b]):
+            q = start + a * size
+            for j in range(size):
+                value[first + j] += sigma[q + j] * v[q + j]
+
+
+@inner
+def add_regrets(
+    form: Bands, level: int, tables: Any, positive: float, negative: float, predictive: bool
+) -> None:
+    """R(I,a) ← (R(I,a) + r(I,a)) · discount, where r(I,a) = v(I,a) − v(I); R⁺ goes into σ.
+
+    The discount is `positive` where the sum is above 0, else `negative`. A predictive player
+    will match R(I,a) + r(I,a), the next regret if the next iteration is like this one.
+
+    `tables` has the fields `regret`, `sigma`, `counterfactual_value` and `infoset_value`.
+    """
+    regret, sigma = tables.regret, tables.sigma
+    v, value = tables.counterfactual_value, tables.infoset_value
+    for b in range(form.level_bands[level], form.level_bands[level + 1]):
+        start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+        for a in range(form.band_actions[b]):
+            q = start + a * size
+            for j in range(size):
+                r = v[q + j] - value[first + j]
+                R = regret[q + j] + r
+                R *= positive if R > 0.0 else negative
+                regret[q + j] = R
+                sigma[q + j] = max(R + r if predictive else R, 0.0)
+
+
+@inner
+def match(form: Bands, level: int, sigma: Floats, norm: Floats) -> None:
+    """σ(I,a) = R⁺(I,a) / Σ_b R⁺(I,b), in place; uniform where the sum is 0."""
+    for b in range(form.level_bands[level], form.level_bands[level + 1]):
+        start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+        actions = form.band_actions[b]
+        for j in range(size):
+            norm[first + j] = 0.0
+        for a in range(actions):
+            q = start + a * size
+            for j in range(size):
+                norm[first + j] += sigma[q + j]
+        for a in range(actions):
+            q = start + a * size
+            for j in range(size):
+                total = norm[first + j]
+                sigma[q + j] = sigma[q + j] / total if total > 0.0 else 1.0 / actions
+
+
+@inner
+def pass_up(form: Bands, level: int, value: Floats, v: Floats) -> None:
+    """v(parent(I)) += v(I), for each infoset of the level."""
     for k in range(form.level_infosets[level], form.level_infosets[level + 1]):
-        g[form.above[k]] += value[form.lifted[k]]
+        v[form.child_parent[k]] += value[form.child[k]]
 
 
 @inner
@@ -125,18 +189,18 @@ def best_response(form: Bands, player: int, g: Floats, sigma: Floats, value: Flo
                     sigma[q] = 1.0 if g[q] == best else 0.0
                     best = np.inf if g[q] == best else best
                     q += size
-        lift(form, level, value, g)
+        pass_up(form, level, value, g)
 
 
-class Banded:
-    """A sequence form in bands; made by :func:`banded`.
+class Layout:
+    """A sequence form arranged in bands; made by :func:`arranged`.
 
     Attributes
     ----------
     bands : Bands
         The arrays that the kernels read.
     place : int array, shape (sequences,)
-        Where a table keeps each sequence of the game's own numbering.
+        The place in this layout of each sequence of the game's own numbering.
     """
 
     def __init__(self, form: SequenceForm):
@@ -175,14 +239,14 @@ class Banded:
             *_leaf_table(t, self.place),
         )
 
-    def keep(self, vector: Floats) -> Floats:
-        """Return a table of `vector`, which is in the numbering of the game."""
+    def pack(self, vector: Floats) -> Floats:
+        """Return `vector`, which is in the numbering of the game, as a table in this layout."""
         table = np.empty_like(vector)
         table[self.place] = vector
         return table
 
-    def read(self, table: Floats) -> Floats:
-        """Return a table in the numbering of the game."""
+    def unpack(self, table: Floats) -> Floats:
+        """Return a table of this layout in the numbering of the game."""
         return table[self.place]
 
 
@@ -236,11 +300,11 @@ def _leaf_table(
     )
 
 
-_ORDERED: WeakKeyDictionary[SequenceForm, Banded] = WeakKeyDictionary()
+_ARRANGED: WeakKeyDictionary[SequenceForm, Layout] = WeakKeyDictionary()
 
 
-def banded(form: SequenceForm) -> Banded:
-    """Return `form` in bands; it is put in order once."""
-    if form not in _ORDERED:
-        _ORDERED[form] = Banded(form)
-    return _ORDERED[form]
+def arranged(form: SequenceForm) -> Layout:
+    """Return the layout of a sequence form, which is made once."""
+    if form not in _ARRANGED:
+        _ARRANGED[form] = Layout(form)
+    return _ARRANGED[form]

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
-from cfrlib.sequence import kernel as loop
-from cfrlib.sequence import lean as kernel
+from cfrlib.core.jit import inlined, kernel
 
 State: TypeAlias = npt.NDArray[np.uint64]  # the first of them: the rest fills a cache line
 LINE = 8  # words of 8 bytes in a cache line
@@ -21,7 +20,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@kernel
+@inlined
 def mix(z: np.uint64) -> np.uint64:
     """Scramble 64 bits, one to one."""
     z = (z ^ (z >> uint64(30))) * MIX1
@@ -29,7 +28,7 @@ def mix(z: np.uint64) -> np.uint64:
     return z ^ (z >> uint64(31))
 
 
-@kernel
+@inlined
 def begin(state: State, key: np.uint64, t: int, i: int, number: int) -> None:
     """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
 
@@ -40,7 +39,7 @@ def begin(state: State, key: np.uint64, t: int, i: int, number: int) -> None:
     state[0] = mix(z + GOLDEN * uint64(number + 1))
 
 
-@kernel
+@inlined
 def uniform(state: State) -> float:
     """Return the next random number in [0, 1): SplitMix64 (Steele, Lea & Flood, 2014)."""
     state[0] += GOLDEN
@@ -70,7 +69,7 @@ def uniforms(
     return out
 
 
-@loop
+@kernel
 def _uniforms(
     key: np.uint64, t: npt.NDArray[np.int64], number: npt.NDArray[np.int64], state: State,
     out: npt.NDArray[np.float64],

@@ -27,9 +27,9 @@ from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from cfrlib.core.schema import Array, Schema, exactly, text
+from cfrlib.core.tree import Floats
 from cfrlib.game import GameError, action_label
-from cfrlib.schema import Array, Schema, exactly, text
-from cfrlib.tree import Floats
 
 if sys.platform != "win32":
     import fcntl

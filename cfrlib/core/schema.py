@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cfrlib.tree import Floats
+from cfrlib.core.tree import Floats
 
 Rule: TypeAlias = Callable[[Any], bool]
 Schema: TypeAlias = Mapping[str, Rule]

@@ -1,0 +1,5 @@
+"""Machinery that nobody needs to read: compiled trees, compiled kernels, random numbers, files.
+
+Everything here is private. What a reader needs of it is public in the rooms above, as
+:func:`cfrlib.compile` is.
+"""

@@ -1,0 +1,33 @@
+"""Checks of arguments that must be whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def whole_number(name: str, value: object, least: int | None = None) -> int:
+    """Return an argument that must be a whole number, not below `least`.
+
+    NumPy's integers count as whole numbers, ``True`` and ``False`` do not.
+
+    Raises
+    ------
+    ValueError
+        If the value is no whole number or too small.
+
+    Examples
+    --------
+    >>> whole_number("deals", np.int64(7), 1)
+    7
+    >>> whole_number("deals", 0, 1)
+    Traceback (most recent call last):
+    ValueError: deals must be a whole number, at least 1, got 0
+    >>> whole_number("cards", True)
+    Traceback (most recent call last):
+    ValueError: cards must be a whole number, got True
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or (least is not None and value < least):  # type: ignore[operator]
+        bound = "" if least is None else f", at least {least}"
+        raise ValueError(f"{name} must be a whole number{bound}, got {value!r}")
+    return int(value)  # type: ignore[call-overload,no-any-return]
