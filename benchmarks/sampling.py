@@ -20,7 +20,7 @@ THEIRS = {"kuhn_poker": 10_000, "leduc_poker": 1_000, "liars_dice": 200}
 SCHEMES = {
     "chance": {"sampling": "chance"},
     "external": {"sampling": "external"},
-    "robust, k = 2": {"sampling": cfr.Robust(k=2)},
+    "robust, k = 2": {"sampling": cfr.RobustSampling(k=2)},
     "outcome, ε = 0.6": {"sampling": "outcome"},
     "outcome, ε = 0.6, baseline": {"sampling": "outcome", "baseline": 0.5},
     "external, b = 1,000, CFR+": {"sampling": "external", "batch": 1_000, "variant": "cfr+"},

@@ -32,20 +32,20 @@ from cfrlib.interop import (
     to_open_spiel,
     write_efg,
 )
-from cfrlib.mccfr import MCCFR
-from cfrlib.oos import OOS
-from cfrlib.regret import VARIANTS, Variant, play, regret_matching
-from cfrlib.rounds import play_rounds
-from cfrlib.sampling import (
+from cfrlib.montecarlo.mccfr import MCCFR
+from cfrlib.montecarlo.oos import OOS
+from cfrlib.montecarlo.schemes import (
     SAMPLINGS,
     ChanceSampling,
-    External,
-    Outcome,
-    Robust,
+    ExternalSampling,
+    OutcomeSampling,
+    RobustSampling,
     inclusion_probabilities,
 )
+from cfrlib.regret import VARIANTS, Variant, play, regret_matching
+from cfrlib.simulate import simulate
 from cfrlib.solution import Solution, Trace
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 from cfrlib.strategy import PartialStrategy, Strategy
 
 __version__ = "0.1.0"
@@ -61,12 +61,12 @@ __all__ = [
     "Chance",
     "ChanceSampling",
     "Decision",
-    "External",
+    "ExternalSampling",
     "Game",
     "GameError",
-    "Outcome",
+    "OutcomeSampling",
     "PartialStrategy",
-    "Robust",
+    "RobustSampling",
     "Solution",
     "Strategy",
     "Terminal",
@@ -82,10 +82,10 @@ __all__ = [
     "inclusion_probabilities",
     "nash_conv",
     "play",
-    "play_rounds",
     "reach",
     "read_efg",
     "regret_matching",
+    "simulate",
     "solve",
     "solve_lp",
     "to_open_spiel",

@@ -108,7 +108,7 @@ def table(game, policy, others):
             players = [others] * n
             players[seat] = who
             seed = 1_000 * SEED + seat
-            paid.append(cfr.play_rounds(game, players, ROUNDS // n, seed=seed)[:, seat])
+            paid.append(cfr.simulate(game, players, ROUNDS // n, seed=seed)[:, seat])
     mine, theirs = np.concatenate(mine), np.concatenate(theirs)
     return {"payoff": interval(mine), "more_than_they": interval(mine - theirs)}
 
@@ -119,7 +119,7 @@ def respond(game, policy):
     paid = []
     for who in (responder.seated(), policy):
         players = [who] + [policy] * (game.num_players - 1)
-        paid.append(cfr.play_rounds(game, players, JUDGED, seed=SEED + 500)[:, 0])
+        paid.append(cfr.simulate(game, players, JUDGED, seed=SEED + 500)[:, 0])
     return responder, {
         "gain": interval(paid[0] - paid[1]),
         "seconds": digits(responder.seconds),
@@ -175,7 +175,7 @@ def deviation(game, policy, other):
     paid = []
     for who in (other, policy):
         players = [who] + [policy] * (game.num_players - 1)
-        paid.append(cfr.play_rounds(game, players, ROUNDS, seed=SEED + 600)[:, 0])
+        paid.append(cfr.simulate(game, players, ROUNDS, seed=SEED + 600)[:, 0])
     return interval(paid[0] - paid[1])
 
 

@@ -89,7 +89,9 @@ def kuhn():
             rows.append({"kind": kind, "steps": steps, "seed": seed, "conv": conv})
         jax.clear_caches()  # each shape is compiled anyway
     for seed in KUHN["seeds"]:
-        run = cfr.MCCFR(game, "cfr+", sampling=cfr.Robust(1), batch=KUHN["batch"], seed=seed)
+        run = cfr.MCCFR(
+            game, "cfr+", sampling=cfr.RobustSampling(1), batch=KUHN["batch"], seed=seed
+        )
         table.append([row[0] for row in curve(run, ITERATIONS)])
     return {**KUHN, "iterations": ITERATIONS, "rows": rows, "table": table}
 
@@ -110,7 +112,7 @@ def faulty(fault, seed):
     """Return a run with one fault of the page, or none, on Kuhn poker with tiny batches."""
     game, options = cfr.games.KuhnPoker(), {"batch": FAULTS["batch"], "seed": seed}
     if fault == "table":
-        return cfr.MCCFR(game, "cfr+", sampling=cfr.Robust(1), **options)
+        return cfr.MCCFR(game, "cfr+", sampling=cfr.RobustSampling(1), **options)
     steps = 1 if fault == "one step" else FAULTS["steps"]
     net = training("places", FAULTS["width"], steps, rate=FAULTS["rate"])
     kind = {"new networks": Anew, "raw sums": Raw}.get(fault, DoubleNeural)
@@ -134,7 +136,7 @@ def faults():
 def leduc():
     """Every kind, the table with the same walks, and Deep CFR."""
     game, at = cfr.games.LeducPoker(), LEDUC_ITERATIONS
-    walks = {"sampling": cfr.Robust(LEDUC["k"]), "batch": LEDUC["batch"]}
+    walks = {"sampling": cfr.RobustSampling(LEDUC["k"]), "batch": LEDUC["batch"]}
     found = {name: [] for name in ("table", "Deep CFR", *KINDS)}
     for seed in LEDUC["seeds"]:
         found["table"].append(curve(cfr.MCCFR(game, "cfr+", **walks, seed=seed), at))
@@ -150,7 +152,7 @@ def leduc():
 def unit():
     """Leduc poker in two units, networks at places; all rows in each step."""
     game, at, net = cfr.games.LeducPoker(), LEDUC_ITERATIONS, Training(steps=200)
-    walks = {"sampling": cfr.Robust(LEDUC["k"]), "batch": LEDUC["batch"]}
+    walks = {"sampling": cfr.RobustSampling(LEDUC["k"]), "batch": LEDUC["batch"]}
     found = {"logarithm": [], "raw sums": []}
     for seed in LEDUC["seeds"]:
         for name, kind in zip(found, (DoubleNeural, Raw), strict=True):

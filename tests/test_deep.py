@@ -155,7 +155,7 @@ def sums(memory, form, run):
 
 @pytest.mark.parametrize("baseline", [None, 0.5])
 @pytest.mark.parametrize(
-    "sampling", ["external", "outcome", cfr.Robust(2, 0.5), "chance"], ids=repr
+    "sampling", ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"], ids=repr
 )
 @pytest.mark.parametrize("game", [KUHN, UNEVEN], ids=repr)
 def test_memories_hold_regrets_on_average(game, sampling, baseline):
@@ -287,7 +287,7 @@ def test_kuhn_poker_is_learned():
 @pytest.mark.parametrize(
     "options",
     [
-        {"sampling": "outcome", "baseline": 0.3}, {"sampling": cfr.Robust(1, 0.8)},
+        {"sampling": "outcome", "baseline": 0.3}, {"sampling": cfr.RobustSampling(1, 0.8)},
         {"advantage": Training((16,), 60, 32)}, {"average": "mixture"},
     ],
     ids=str,
@@ -331,10 +331,10 @@ def test_a_baseline_does_not_change_external_sampling():
 def test_what_a_run_says():
     run = small().run(2, progress=False)
     assert repr(run) == (
-        "DeepCFR(KuhnPoker(), traversals=50, External(), average='network') after 2 "
+        "DeepCFR(KuhnPoker(), traversals=50, ExternalSampling(), average='network') after 2 "
         f"iterations, {run.nodes:,} nodes"
     )
-    assert "Deep CFR, 50 walks, External(), average by network" in repr(run.solution())
+    assert "Deep CFR, 50 walks, ExternalSampling(), average by network" in repr(run.solution())
     assert "loss" in run._remark
 
 

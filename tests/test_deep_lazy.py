@@ -57,7 +57,7 @@ def rows(run, which):
     return features, count, memory.weight[:n], memory.target[:n]
 
 
-SCHEMES = ["external", "outcome", cfr.Robust(2, 0.5), "chance"]
+SCHEMES = ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"]
 
 
 # ---- the same as in a game that compiles -----------------------------------------------------
@@ -143,7 +143,7 @@ def same(a, b):
 
 @pytest.mark.parametrize(
     "options",
-    [{"lazy": True}, {"lazy": False}, {"lazy": False, "sampling": cfr.Robust(1, 0.5)}],
+    [{"lazy": True}, {"lazy": False}, {"lazy": False, "sampling": cfr.RobustSampling(1, 0.5)}],
     ids=str,
 )
 def test_processes_change_nothing(options):
@@ -253,7 +253,7 @@ def test_rounds_pay_what_the_strategies_are_worth(trained):
         ([best, policy], [best, table]),
         ([policy, policy], [table, table]),
     ):
-        paid = cfr.play_rounds(game, players, 4_000, seed=1)
+        paid = cfr.simulate(game, players, 4_000, seed=1)
         mixed = {
             label: worth[i][label]
             for i in range(2)
@@ -277,8 +277,8 @@ def test_the_same_seed_deals_the_same_cards():
             )
             return np.full((len(nodes), 2), 0.5)
 
-        first = cfr.play_rounds(game, [watch, play], 500, seed=2)
-        assert np.array_equal(first, cfr.play_rounds(game, [watch, play], 500, seed=2))
+        first = cfr.simulate(game, [watch, play], 500, seed=2)
+        assert np.array_equal(first, cfr.simulate(game, [watch, play], 500, seed=2))
         deals.append(asked)
     assert deals[0] == deals[1]
     assert len(deals[0]) == 500  # one card for each ticket
@@ -294,7 +294,7 @@ def test_the_same_seed_deals_the_same_cards():
 )
 def test_players_that_do_not_play(players, match):
     with pytest.raises(ValueError, match=match):
-        cfr.play_rounds(KuhnPoker(), players, 10, seed=0)
+        cfr.simulate(KuhnPoker(), players, 10, seed=0)
 
 
 # ---- a trained responder ---------------------------------------------------------------------

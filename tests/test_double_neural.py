@@ -197,7 +197,9 @@ class Perfect(Learner):
         return self.memory.copy()
 
 
-@pytest.mark.parametrize("sampling", [cfr.Robust(1), "external", "outcome", "chance"], ids=repr)
+@pytest.mark.parametrize(
+    "sampling", [cfr.RobustSampling(1), "external", "outcome", "chance"], ids=repr
+)
 @pytest.mark.parametrize("rehearse", [0.0, 1.0])
 def test_with_a_perfect_memory_it_is_mccfr_plus(monkeypatch, sampling, rehearse):
     """The same walks, the same sums: the table itself, but for single precision."""
@@ -332,10 +334,10 @@ def test_a_network_sees_who_acts():
 def test_what_a_run_says():
     run = small().run(2, progress=False)
     assert repr(run) == (
-        f"DoubleNeural(KuhnPoker(), {cfr.Robust(1)!r}, batch=50, rehearse=1) after 2 "
+        f"DoubleNeural(KuhnPoker(), {cfr.RobustSampling(1)!r}, batch=50, rehearse=1) after 2 "
         f"iterations, {run.nodes:,} nodes"
     )
-    assert "Double Neural CFR, rehearse 1, Robust(k=1" in repr(run.solution())
+    assert "Double Neural CFR, rehearse 1, RobustSampling(k=1" in repr(run.solution())
     assert run._remark.startswith("losses ")
 
 

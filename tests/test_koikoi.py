@@ -495,7 +495,7 @@ def test_random_rounds_of_small_games_keep_all_rules(name):
 
 @pytest.mark.slow
 def test_with_random_play_the_dealer_wins_a_little_and_few_rounds_are_drawn():
-    paid = cfr.play_rounds(FULL, [{}, {}], 1_000, seed=0)
+    paid = cfr.simulate(FULL, [{}, {}], 1_000, seed=0)
     assert (paid.sum(axis=1) == 0).all()
     assert paid[:, 0].mean() == pytest.approx(0.61, abs=4 * paid[:, 0].std() / np.sqrt(1_000))
     assert (paid[:, 0] == 0).mean() == pytest.approx(0.058, abs=0.025)

@@ -18,8 +18,20 @@ from test_errors import BAD_GAMES, forgetful
 from walks import Means, interpreted, uneven
 
 import cfrlib as cfr
-from cfrlib import MCCFR, Decision, External, GameError, Outcome, Robust, Terminal, Variant
-from cfrlib.batches import (
+from cfrlib import (
+    MCCFR,
+    Decision,
+    ExternalSampling,
+    GameError,
+    OutcomeSampling,
+    RobustSampling,
+    Terminal,
+    Variant,
+)
+from cfrlib.core.sequence import behavior
+from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
+from cfrlib.montecarlo.mccfr import ascend, descend, enter
+from cfrlib.montecarlo.updates import (
     AVERAGING,
     begin,
     clear,
@@ -28,9 +40,6 @@ from cfrlib.batches import (
     open_iteration,
     sample,
 )
-from cfrlib.core.sequence import behavior
-from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
-from cfrlib.mccfr import ascend, descend, enter
 from cfrlib.regret import discount
 
 KUHN, RPS, UNEVEN, THREE = KuhnPoker(), RockPaperScissors(3), uneven(), KuhnPoker(players=3)
@@ -73,7 +82,11 @@ def by_label(run):
 @pytest.mark.parametrize("game", [KUHN, UNEVEN, LEDUC], ids=repr)
 @pytest.mark.parametrize(
     ("scheme", "same"),
-    [("external", Robust(3)), (External(), Robust(inf, 0.2)), (Outcome(0.3), Robust(1, 0.3))],
+    [
+        ("external", RobustSampling(3)),
+        (ExternalSampling(), RobustSampling(inf, 0.2)),
+        (OutcomeSampling(0.3), RobustSampling(1, 0.3)),
+    ],
     ids=repr,
 )
 def test_robust_sampling_lies_between_outcome_and_external(game, scheme, same, update, variant):
@@ -85,13 +98,15 @@ def test_robust_sampling_lies_between_outcome_and_external(game, scheme, same, u
 
 
 def test_three_draws_of_four_are_neither():
-    schemes = ["outcome", Robust(2), Robust(3), "external"]
+    schemes = ["outcome", RobustSampling(2), RobustSampling(3), "external"]
     runs = [MCCFR(WIDE, sampling=scheme, seed=0).run(30) for scheme in schemes]
     assert len({bits(run)[0] for run in runs}) == 4
 
 
 @every_variant
-@pytest.mark.parametrize("scheme", ["outcome", Robust(2), Robust(2, 0.3), "external", "chance"])
+@pytest.mark.parametrize(
+    "scheme", ["outcome", RobustSampling(2), RobustSampling(2, 0.3), "external", "chance"]
+)
 def test_a_baseline_that_never_learns_is_none(scheme, variant):
     one, other = (
         MCCFR(LEDUC, variant, sampling=scheme, baseline=b, batch=5, seed=1, threads=1).run(40)
@@ -109,7 +124,7 @@ def test_a_baseline_that_learns_is_another_run():
     assert bits(one)[0] != bits(other)[0]
 
 
-@pytest.mark.parametrize("scheme", ["outcome", Robust(2), "external", "chance"])
+@pytest.mark.parametrize("scheme", ["outcome", RobustSampling(2), "external", "chance"])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_a_proposal_of_what_chance_does_is_none(scheme, lazy):
     one, other = (
@@ -129,7 +144,7 @@ def test_a_proposal_of_what_chance_does_is_none(scheme, lazy):
     ("game", "options"),
     [
         (KUHN, {"sampling": "outcome", "batch": 2}),
-        (UNEVEN, {"sampling": Robust(2, 0.3), "batch": 20, "update": "simultaneous"}),
+        (UNEVEN, {"sampling": RobustSampling(2, 0.3), "batch": 20, "update": "simultaneous"}),
         (UNEVEN, {"sampling": "outcome", "batch": 5, "baseline": 0.3}),
         (LEDUC, {"sampling": "external", "batch": 17, "averaging": "lazy"}),
         (LEDUC, {"sampling": "outcome", "batch": 3, "averaging": "full"}),
@@ -152,14 +167,17 @@ def test_the_number_of_threads_does_not_matter(game, options, variant):
         (KUHN, {"sampling": "chance", "batch": 3}),
         (KUHN, {"sampling": "outcome", "proposal": DEAL}),
         (UNEVEN, {"sampling": "outcome", "baseline": 0.4}),
-        (UNEVEN, {"sampling": Robust(2, 0.3), "batch": 4, "update": "simultaneous"}),
+        (UNEVEN, {"sampling": RobustSampling(2, 0.3), "batch": 4, "update": "simultaneous"}),
         (LEDUC, {"sampling": "outcome", "averaging": "lazy", "batch": 2}),
         (LEDUC, {"sampling": "external", "averaging": "optimistic", "delay": 5}),
-        (LEDUC, {"sampling": Robust(2), "averaging": "own", "baseline": 0.1, "batch": 18}),
-        (LEDUC, {"sampling": Robust(2, 0.1), "averaging": "stochastic"}),
+        (
+            LEDUC,
+            {"sampling": RobustSampling(2), "averaging": "own", "baseline": 0.1, "batch": 18},
+        ),
+        (LEDUC, {"sampling": RobustSampling(2, 0.1), "averaging": "stochastic"}),
         (THREE, {"sampling": "external"}),
         (THREE, {"sampling": "outcome", "update": "simultaneous", "batch": 3}),
-        (WIDE, {"sampling": Robust(3, 0.1), "batch": 2}),
+        (WIDE, {"sampling": RobustSampling(3, 0.1), "batch": 2}),
     ],
     ids=repr,
 )
@@ -193,7 +211,12 @@ def test_the_seed_decides():
 
 
 def test_solve_passes_everything_on():
-    options = {"sampling": Robust(2, 0.5), "batch": 3, "averaging": "lazy", "baseline": 0.2}
+    options = {
+        "sampling": RobustSampling(2, 0.5),
+        "batch": 3,
+        "averaging": "lazy",
+        "baseline": 0.2,
+    }
     options |= {"update": "simultaneous", "delay": 3, "seed": 6}
     solution, run = (
         cfr.solve(LEDUC, "dcfr", 25, **options),
@@ -342,7 +365,12 @@ def plain_regrets(run, count, changes=None):
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "linear", "dcfr", SHARP], ids=str)
 @pytest.mark.parametrize(
     ("game", "scheme"),
-    [(UNEVEN, "outcome"), (LEDUC, "outcome"), (LEDUC, "external"), (THREE, Robust(1, 0.2))],
+    [
+        (UNEVEN, "outcome"),
+        (LEDUC, "outcome"),
+        (LEDUC, "external"),
+        (THREE, RobustSampling(1, 0.2)),
+    ],
     ids=repr,
 )
 def test_discounts_made_up_late_are_discounts_at_once(game, scheme, variant, update):
@@ -401,7 +429,7 @@ def plain_average(run, count, changes=None):
 AVERAGED = [
     ("cfr", {"sampling": "external"}),
     ("linear", {"sampling": "outcome", "batch": 3}),
-    ("dcfr", {"sampling": Robust(2), "delay": 6}),
+    ("dcfr", {"sampling": RobustSampling(2), "delay": 6}),
     ("cfr+", {"sampling": "external", "update": "simultaneous", "batch": 2}),
 ]
 
@@ -439,7 +467,9 @@ def test_averaging_does_not_touch_regrets():
 
 
 @pytest.mark.parametrize("batch", [1, 2, 16, 17, 50])
-@pytest.mark.parametrize("scheme", ["outcome", "external", Robust(2, 0.3), "chance"], ids=repr)
+@pytest.mark.parametrize(
+    "scheme", ["outcome", "external", RobustSampling(2, 0.3), "chance"], ids=repr
+)
 def test_a_batch_is_its_walks_one_by_one(scheme, batch):
     """Whatever lanes they are shared out to, and divided by their number."""
     options = {"sampling": scheme, "averaging": "opponent", "baseline": 0.5}
@@ -573,10 +603,10 @@ def variance(game, scheme, sigma, baseline=None):
 def test_variance_falls_with_what_is_tried_and_with_a_baseline(game):
     run = run_of(game, sampling="outcome", baseline=0.05).run(1_000)
     sigma, baseline = run._current(), run._tables.baseline
-    at = {k: variance(game, Robust(k), sigma) for k in (1, 2, 3)}
+    at = {k: variance(game, RobustSampling(k), sigma) for k in (1, 2, 3)}
     assert at[1] > 1.5 * at[2]
     assert at[2] > at[3] if game is UNEVEN else at[2] == pytest.approx(at[3], abs=1e-12)
-    assert variance(game, Robust(1), sigma, baseline) < 0.8 * at[1]
+    assert variance(game, RobustSampling(1), sigma, baseline) < 0.8 * at[1]
 
 
 # ---- Leduc poker, on average over seeds ------------------------------------------------------
@@ -590,7 +620,7 @@ FOUND = {
         100_000, "cfr", "external", {"averaging": "own"}, 0.268, 0.069, 5,
     ),
     "outcome, batches": (3_000, "cfr+", "outcome", {"batch": 100}, 0.3235, 0.0067, 3),
-    "k = 2, batches": (1_500, "cfr+", Robust(2), {"batch": 100}, 0.1183, 0.0021, 3),
+    "k = 2, batches": (1_500, "cfr+", RobustSampling(2), {"batch": 100}, 0.1183, 0.0021, 3),
     "external, batches": (1_000, "cfr+", "external", {"batch": 100}, 0.0960, 0.0072, 3),
     "external, RM, batches": (1_000, "cfr", "external", {"batch": 100}, 0.0700, None, 3),
     "external, RM+, batches": (1_000, RM_PLUS, "external", {"batch": 100}, 0.1252, None, 3),
@@ -739,10 +769,10 @@ def mccfr(*arguments, **options):
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): -0.3}), "give every outcome .* above 0"),
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): math.nan}), "give every outcome .* above 0"),
         (mccfr(KUHN, proposal=DEAL | {"A": 0.0}), "the proposal gives .*give every outcome"),
-        (mccfr(many_actions(17), sampling=Robust(3, 0.5)), (
+        (mccfr(many_actions(17), sampling=RobustSampling(3, 0.5)), (
             r"Robust\(k=3, epsilon=0.5\) needs .* at most 16 actions, and many_actions\(17\) "
             "has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
-        (lambda: MCCFR(many_actions(17), sampling=Robust(3, 0.5), lazy=True).run(1), (
+        (lambda: MCCFR(many_actions(17), sampling=RobustSampling(3, 0.5), lazy=True).run(1), (
             "at most 16 actions, .* choose k = 1 or 2, or epsilon=1")),
         # Once: nobody looks; the proposal is forgotten
         (lambda: MCCFR(RPS, proposal={"a": 1}, lazy=True).run(1), "begins with a decision"),
@@ -771,7 +801,15 @@ def test_options_of_sampling_need_sampling(options):
         cfr.solve(KUHN, sampling="external", bach=2)
 
 
-@pytest.mark.parametrize("scheme", [Robust(1, 0.5), Robust(2, 0.5), Robust(3), Robust(17, 0.5)])
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        RobustSampling(1, 0.5),
+        RobustSampling(2, 0.5),
+        RobustSampling(3),
+        RobustSampling(17, 0.5),
+    ],
+)
 @pytest.mark.parametrize("lazy", [False, True])
 def test_seventeen_actions_are_not_too_many_otherwise(scheme, lazy):
     regrets = MCCFR(many_actions(17), sampling=scheme, seed=0, lazy=lazy).run(1_000).regrets
@@ -810,7 +848,7 @@ def test_imperfect_recall_met_on_the_way_names_both_histories():
 
 def test_a_game_too_large_to_compile_is_explored(monkeypatch):
     small = partial(cfr.compile, max_histories=50)
-    monkeypatch.setattr("cfrlib.explored.compile", small)
+    monkeypatch.setattr("cfrlib.montecarlo.partial_tree.compile", small)
     run, lazy = (
         MCCFR(KuhnPoker(), sampling="outcome", seed=1, lazy=lazy).run(50)
         for lazy in (None, True)

@@ -8,11 +8,12 @@ import pytest
 from games import TableGame, random_game
 
 import cfrlib as cfr
-from cfrlib import Chance, Decision, Terminal, aiming, batches, sampling
-from cfrlib.aiming import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
+from cfrlib import Chance, Decision, Terminal
 from cfrlib.core import rng
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
+from cfrlib.montecarlo import schemes, targeting, traversal, updates
+from cfrlib.montecarlo.targeting import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
 from cfrlib.regret import discount
 
 pytestmark = pytest.mark.slow
@@ -52,7 +53,13 @@ class Oracle:
 
 def plain_kernels(oracle):
     """Return the kernels as Python functions that ask the oracle."""
-    names = {**vars(rng), **vars(sampling), **vars(batches), **vars(aiming)}
+    names = {
+        **vars(rng),
+        **vars(schemes),
+        **vars(traversal),
+        **vars(updates),
+        **vars(targeting),
+    }
     for name, thing in list(names.items()):
         if hasattr(thing, "py_func"):
             names[name] = FunctionType(thing.py_func.__code__, names, name)
@@ -287,7 +294,7 @@ def test_every_targeted_walk_reaches_the_target(game):
 
 def test_without_a_target_or_with_delta_0_it_is_outcome_sampling():
     for game, n in ((KUHN, 1_000), (LeducPoker(), 2_000)):
-        other = cfr.MCCFR(game, sampling=cfr.Outcome(0.4), seed=3).run(n)
+        other = cfr.MCCFR(game, sampling=cfr.OutcomeSampling(0.4), seed=3).run(n)
         label = cfr.compile(game).infoset_label[-1]
         for delta, at in ((0.9, None), (0.0, None), (0.0, label)):
             player = cfr.OOS(game, delta=delta, seed=3)
@@ -665,6 +672,6 @@ def test_regrets_are_discounted_to_the_present(variant):
 
 def test_the_module_is_what_was_enumerated():
     """The kernels that the tests run in Python are all there is."""
-    drawing = {n for n in vars(aiming) if n.startswith("draw")}
+    drawing = {n for n in vars(targeting) if n.startswith("draw")}
     assert drawing == {"draw_chance", "draw_rest", "draw_aimed", "draw_scenario"}
     assert HERE < 0 <= RHO

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib import mccfr, remote
+from cfrlib.montecarlo import mccfr, workers
 
 pytestmark = pytest.mark.slow
 
 CASES = {
     "external": {"sampling": "external", "batch": 40},
     "robust, baseline, lazy average": {
-        "variant": "cfr+", "sampling": cfr.Robust(2, 0.6), "batch": 33, "baseline": 0.5,
+        "variant": "cfr+", "sampling": cfr.RobustSampling(2, 0.6), "batch": 33, "baseline": 0.5,
         "averaging": "lazy",
     },
     "outcome, simultaneous, discounts": {
@@ -79,7 +79,7 @@ def test_a_cluster_of_two_processes_changes_nothing(leduc):
     patience = {
         f"distributed.comm.timeouts.{what}": "20 minutes" for what in ("connect", "tcp")
     }
-    options = {"variant": "cfr+", "sampling": cfr.Robust(2), "batch": 100, "seed": 3}
+    options = {"variant": "cfr+", "sampling": cfr.RobustSampling(2), "batch": 100, "seed": 3}
     alone = cfr.MCCFR(leduc, threads=1, **options).run(10)
     with dask.config.set(patience):
         cluster = LocalCluster(
@@ -93,12 +93,14 @@ def test_a_cluster_of_two_processes_changes_nothing(leduc):
 
 def test_a_worker_keeps_a_few_games():
     baseline = np.zeros((2, 0))
-    for n in range(remote.KEPT + 3):
+    for n in range(workers.KEPT + 3):
         run = cfr.MCCFR(cfr.games.KuhnPoker(3 + n), batch=4, seed=0)
-        task = remote.Task(run._token, run.game, None, run._settings, run._sizes, 4, 0, 1, 1, 0)
-        answers = remote.work(task, np.array(run._tables.table.sigma), baseline)
+        task = workers.Task(
+            run._token, run.game, None, run._settings, run._sizes, 4, 0, 1, 1, 0
+        )
+        answers = workers.work(task, np.array(run._tables.table.sigma), baseline)
         assert [answer.lane for answer in answers] == [0, 1, 2, 3]
-    assert len(remote._kept) == remote.KEPT
+    assert len(workers._kept) == workers.KEPT
 
 
 def test_a_pickled_game_is_its_rules(leduc):

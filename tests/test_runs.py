@@ -22,7 +22,7 @@ import pytest
 from walks import uneven
 
 import cfrlib as cfr
-from cfrlib import CFR, MCCFR, Robust, Variant, mccfr
+from cfrlib import CFR, MCCFR, RobustSampling, Variant
 from cfrlib.core import files
 from cfrlib.deep import (
     DeepCFR,
@@ -34,6 +34,7 @@ from cfrlib.deep import (
     TraversalLearner,
 )
 from cfrlib.games import KuhnPoker, LeducPoker, MiniKoiKoi, RockPaperScissors
+from cfrlib.montecarlo import mccfr
 from cfrlib.run import Run, deferred_interrupt
 
 pytestmark = pytest.mark.slow
@@ -60,6 +61,7 @@ class Solver(NamedTuple):
         return self.kind.load(path, self.game, **more)
 
 
+ROBUST = RobustSampling(2, 0.5)
 SMALL, DRAWN = Training((8,), 20), Training((8,), 20, 32)
 DEEP = {"traversals": 50, "memory": 300, "seed": 1, "advantage": SMALL, "strategy": SMALL}
 KOIKOI = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
@@ -74,7 +76,7 @@ SOLVERS = {
     ),
     "threads": Solver(
         MCCFR, LEDUC,
-        {"sampling": Robust(2, 0.5), "averaging": "lazy", "batch": 9, "threads": 2, "seed": 5},
+        {"sampling": ROBUST, "averaging": "lazy", "batch": 9, "threads": 2, "seed": 5},
     ),
     "jobs": Solver(MCCFR, KUHN, {"variant": "linear", "batch": 9, "jobs": 2, "seed": 5}),
     "explored": Solver(
@@ -113,7 +115,7 @@ OPTIONS = {
     "delay": Solver(MCCFR, LEDUC, {"variant": "dcfr", "batch": 3, "delay": 9, "seed": 5}),
     "discounts": Solver(
         MCCFR, LEDUC,
-        {"variant": "linear", "sampling": Robust(2, 0.5), "averaging": "lazy", "seed": 5},
+        {"variant": "linear", "sampling": ROBUST, "averaging": "lazy", "seed": 5},
     ),
     "baseline": Solver(MCCFR, UNEVEN, {**BASELINE, "threads": 2}),
     "baseline explored": Solver(MCCFR, UNEVEN, {**BASELINE, "lazy": True}),

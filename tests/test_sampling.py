@@ -21,21 +21,14 @@ from walks import (
 )
 
 import cfrlib as cfr
-from cfrlib import (
-    External,
-    Outcome,
-    Robust,
-    aiming,
-    batches,
-    inclusion_probabilities,
-    sampling,
-)
+from cfrlib import ExternalSampling, OutcomeSampling, RobustSampling, inclusion_probabilities
 from cfrlib.core import rng
 from cfrlib.core.jit import Inner
 from cfrlib.core.sequence import sequence_form
-from cfrlib.explored import NODE
 from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
-from cfrlib.sampling import RHO, P
+from cfrlib.montecarlo import schemes, targeting, traversal, updates
+from cfrlib.montecarlo.partial_tree import NODE
+from cfrlib.montecarlo.schemes import RHO, P
 
 pytestmark = pytest.mark.slow
 
@@ -48,8 +41,8 @@ THREE = KuhnPoker(players=3)
 SCHEMES = [
     "chance",
     "external",
-    *(Outcome(epsilon) for epsilon in (1, 0.6, 0.1)),
-    *(Robust(k, epsilon) for k in (1, 2, 3, inf) for epsilon in (1, 0.6, 0.1)),
+    *(OutcomeSampling(epsilon) for epsilon in (1, 0.6, 0.1)),
+    *(RobustSampling(k, epsilon) for k in (1, 2, 3, inf) for epsilon in (1, 0.6, 0.1)),
 ]
 PROPOSALS = {KUHN: (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), UNEVEN: (0.1, 0.3, 0.6)}
 
@@ -151,7 +144,7 @@ def test_chance_sampling_counts_its_own_nodes_rightly(game):
         assert largest(mass - over_histories(game, chance)) < EXACT
 
 
-@pytest.mark.parametrize("scheme", [*SCHEMES[:5], Robust(2, 0.1)], ids=repr)
+@pytest.mark.parametrize("scheme", [*SCHEMES[:5], RobustSampling(2, 0.1)], ids=repr)
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
 def test_stochastic_weights_leave_out_what_opponents_do_not_play_to(game, scheme):
     for sigma in strategies(game):
@@ -176,7 +169,7 @@ def test_only_the_opponents_nodes_average_rightly_in_leduc(rule):
     shares = []
     for seed in (0, 1):
         sigma = random_strategy(game, seed)
-        mass = Means(game, Outcome(1), sigma, rule=rule).mass
+        mass = Means(game, OutcomeSampling(1), sigma, rule=rule).mass
         shares.append(mass / own_reach(game, sigma) if rule == "opponent" else mass)
     difference = largest(shares[0] / shares[1] - 1)
     assert difference < EXACT if rule == "opponent" else difference > 10
@@ -225,7 +218,7 @@ MISTAKES = {
             "evaluate", "table[q].sigma * c.excess",
             "(0.6 / h.num_children + 0.4 * table[q].sigma) * c.excess",
         ),
-        Outcome(0.6),
+        OutcomeSampling(0.6),
     ),
     "baseline not subtracted": (
         ("evaluate", "(c.value - b) / c.rho", "c.value / c.rho"), "outcome",
@@ -241,20 +234,20 @@ MISTAKES = {
             "include(scratch, actions, e.tried); "
             "scratch[P, :actions] = scratch[RHO, :actions]",
         ),
-        Robust(2, 0.1),
+        RobustSampling(2, 0.1),
     ),
     "ρ of the first draw": (
-        ("choose", "if e.tried > 1:", "if e.tried > actions:"), Robust(2, 1),
+        ("choose", "if e.tried > 1:", "if e.tried > actions:"), RobustSampling(2, 1),
     ),
     "ρ as if draws were even": (
-        ("include", "if k >= n or even:", "if True:"), Robust(2, 0.1),
+        ("include", "if k >= n or even:", "if True:"), RobustSampling(2, 0.1),
     ),
     "ρ as if drawn with replacement": (
         ("include", "rho[a] += p[b] * p[a] / (1.0 - p[b])", "rho[a] += p[b] * p[a]"),
-        Robust(2, 0.1),
+        RobustSampling(2, 0.1),
     ),
     "ρ of k = 3 by subsets of 2": (
-        ("include_subsets", "if size == k and", "if size == k - 1 and"), Robust(3, 0.1),
+        ("include_subsets", "if size == k and", "if size == k - 1 and"), RobustSampling(3, 0.1),
     ),
     "all actions with a weight": (
         ("choose", "1.0, e.weight, e.drawn", "1.0, e.weight / 2, e.drawn"),
@@ -286,7 +279,7 @@ def errors(game, scheme, needs=(), changes=None):
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_shows_in_the_regrets(mistake):
     (kernel, line, wrong), scheme, *needs = MISTAKES[mistake]
-    game = WIDE if scheme == Robust(3, 0.1) else UNEVEN
+    game = WIDE if scheme == RobustSampling(3, 0.1) else UNEVEN
     regret, average = errors(game, scheme, needs)
     assert regret < EXACT and average < EXACT
     regret, _ = errors(game, scheme, needs, {kernel: (line, wrong)})
@@ -407,7 +400,7 @@ class Drawn:
         self.nodes.cumulative[2:] = np.cumsum(self.p)
         self.table = np.zeros(self.n + 2, [("sigma", "f8")]).view(np.recarray)
         self.table.sigma[2:] = self.p
-        self.scratch = np.zeros((sampling.ROWS, self.n))
+        self.scratch = np.zeros((schemes.ROWS, self.n))
         self.scratch[P] = self.p
 
     def __call__(self, draw, u, left=1.0):
@@ -464,11 +457,15 @@ def tables(run):
         (KUHN, "external", {"variant": "cfr+"}),
         (KUHN, "outcome", {"baseline": 0.5, "batch": 18}),
         (UNEVEN, "outcome", {"update": "simultaneous", "proposal": proposal(UNEVEN)}),
-        (UNEVEN, Robust(2, 0.3), {"batch": 3, "averaging": "lazy"}),
-        (UNEVEN, Robust(2, 1), {"averaging": "optimistic", "baseline": 0.1, "variant": "cfr+"}),
+        (UNEVEN, RobustSampling(2, 0.3), {"batch": 3, "averaging": "lazy"}),
+        (
+            UNEVEN,
+            RobustSampling(2, 1),
+            {"averaging": "optimistic", "baseline": 0.1, "variant": "cfr+"},
+        ),
         (UNEVEN, "external", {"averaging": "own", "variant": "pcfr+"}),
-        (WIDE, Robust(3, 0.3), {"averaging": "stochastic", "batch": 2}),
-        (THREE, Robust(2, 0.3), {"averaging": "full"}),
+        (WIDE, RobustSampling(3, 0.3), {"averaging": "stochastic", "batch": 2}),
+        (THREE, RobustSampling(2, 0.3), {"averaging": "full"}),
         (THREE, "outcome", {"averaging": "lazy", "batch": 2, "delay": 7}),
     ],
     ids=str,
@@ -479,7 +476,7 @@ def test_compiled_kernels_compute_what_they_say(game, scheme, options):
         cfr.MCCFR(game, **options, sampling=scheme, seed=3, threads=1) for _ in range(2)
     )
     compiled.run(12)
-    known = batches.Known(*(getattr(python._known, name) for name in batches.Known._fields))
+    known = updates.Known(*(getattr(python._known, name) for name in updates.Known._fields))
     with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
         interpreted()["iterate"](known, python._tables, python._settings, python._lanes, 1, 12)
     assert tables(compiled) == tables(python)
@@ -490,7 +487,7 @@ def test_compiled_kernels_compute_what_they_say(game, scheme, options):
 
 def test_inclusion_in_walks_is_inclusion_by_hand():
     """`choose` writes to each entry the ρ that `inclusion_probabilities` returns."""
-    run = cfr.MCCFR(WIDE, sampling=Robust(3, 0.4), seed=0)
+    run = cfr.MCCFR(WIDE, sampling=RobustSampling(3, 0.4), seed=0)
     sigma = random_strategy(WIDE, 4)
     run._tables.table.sigma[:] = sigma
     start = int(run._known.infosets[0].start)
@@ -498,8 +495,8 @@ def test_inclusion_in_walks_is_inclusion_by_hand():
     walk, scratch, state, *_ = (array[0] for array in run._lanes)
     for number in range(30):
         rng.begin(state, np.uint64(1), 1, 0, number)
-        sampling.enter(walk[0], 0, 1.0, 1.0, 1.0)
-        sampling.descend(
+        traversal.enter(walk[0], 0, 1.0, 1.0, 1.0)
+        traversal.descend(
             run._known.nodes, run._known.infosets, run._tables.table, run._settings.scheme, 0,
             walk, scratch, state, 0, 1,
         )  # fmt: skip
@@ -512,7 +509,9 @@ def test_inclusion_in_walks_is_inclusion_by_hand():
 
 def test_kernels_for_kernels_refuse_python():
     """They have no way in: without the refusal, such a call would end the process."""
-    kernels = [f for module in (sampling, batches, aiming) for f in vars(module).values()]
+    kernels = [
+        f for module in (schemes, traversal, updates, targeting) for f in vars(module).values()
+    ]
     found = {f.py_func.__name__: f for f in kernels if isinstance(f, Inner)}
     assert {"choose", "add_regrets", "weigh"} <= found.keys()
     for name, f in found.items():
@@ -527,14 +526,14 @@ def test_kernels_for_kernels_refuse_python():
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: Outcome(0), "above 0, so that every action may be drawn, .*at most 1; got 0"),
-        (lambda: Outcome(1.1), "at most 1; got 1.1"),
-        (lambda: Outcome(float("nan")), "at most 1; got nan"),
-        (lambda: Robust(2, -0.1), "above 0, so that every action may be drawn.*got -0.1"),
-        (lambda: Robust(0), "k must be a whole number, at least 1, or inf; got 0"),
-        (lambda: Robust(1.5), "k must be a whole number, at least 1, or inf; got 1.5"),
-        (lambda: Robust(float("nan")), "k must be a whole number.*got nan"),
-        (lambda: Robust(-inf), "k must be a whole number.*got -inf"),
+        (lambda: OutcomeSampling(0), "so that every action may be drawn, .*at most 1; got 0"),
+        (lambda: OutcomeSampling(1.1), "at most 1; got 1.1"),
+        (lambda: OutcomeSampling(float("nan")), "at most 1; got nan"),
+        (lambda: RobustSampling(2, -0.1), "so that every action may be drawn.*got -0.1"),
+        (lambda: RobustSampling(0), "k must be a whole number, at least 1, or inf; got 0"),
+        (lambda: RobustSampling(1.5), "k must be a whole number, at least 1, or inf; got 1.5"),
+        (lambda: RobustSampling(float("nan")), "k must be a whole number.*got nan"),
+        (lambda: RobustSampling(-inf), "k must be a whole number.*got -inf"),
         (lambda: inclusion_probabilities([0.5, 0.6], 1), "that sum to 1, got .0.5, 0.6"),
         (lambda: inclusion_probabilities([1.0, 0.0], 1), "above 0 that sum to 1"),
         (lambda: inclusion_probabilities([0.5, float("nan")], 1), "above 0 that sum to 1"),
@@ -544,10 +543,10 @@ def test_kernels_for_kernels_refuse_python():
         (lambda: inclusion_probabilities([0.5, 0.5], 1.5), "whole number, at least 1, got 1.5"),
         (lambda: cfr.MCCFR(KUHN, sampling="robust"), (
             r"'robust'; choose one of 'chance', 'external', 'outcome', or pass "
-            r"cfrlib.Outcome\(epsilon=...\) or cfrlib.Robust\(k=...\)")),
+            r"cfrlib.OutcomeSampling\(epsilon=...\) or cfrlib.RobustSampling\(k=...\)")),
         (lambda: cfr.MCCFR(KUHN, sampling=None), "unknown sampling None; choose one of"),
         (lambda: cfr.MCCFR(KUHN, sampling=["outcome"]), "unknown sampling .*choose one of"),
-        (lambda: cfr.MCCFR(KUHN, sampling=Outcome), "unknown sampling .*choose one of"),
+        (lambda: cfr.MCCFR(KUHN, sampling=OutcomeSampling), "unknown sampling .*choose one of"),
     ],
 )  # fmt: skip
 def test_bad_arguments_are_told_what_to_do(call, match):
@@ -557,6 +556,10 @@ def test_bad_arguments_are_told_what_to_do(call, match):
 
 def test_names_of_schemes():
     assert list(cfr.SAMPLINGS) == ["chance", "external", "outcome"]
-    assert list(cfr.SAMPLINGS.values()) == [cfr.ChanceSampling(), External(), Outcome(0.6)]
+    assert list(cfr.SAMPLINGS.values()) == [
+        cfr.ChanceSampling(),
+        ExternalSampling(),
+        OutcomeSampling(0.6),
+    ]
     for name, scheme in cfr.SAMPLINGS.items():
-        assert sampling.find_sampling(name) == sampling.find_sampling(scheme) == scheme
+        assert schemes.find_sampling(name) == schemes.find_sampling(scheme) == scheme

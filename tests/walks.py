@@ -13,11 +13,13 @@ import numpy as np
 from games import TableGame
 
 import cfrlib as cfr
-from cfrlib import Chance, Decision, Terminal, batches, sampling
-from cfrlib.batches import AVERAGING
+from cfrlib import Chance, Decision, Terminal
 from cfrlib.core import rng
 from cfrlib.core.sequence import backup, sequence_form
-from cfrlib.sampling import ENTRY, P
+from cfrlib.montecarlo import schemes, traversal, updates
+from cfrlib.montecarlo.schemes import P
+from cfrlib.montecarlo.traversal import ENTRY
+from cfrlib.montecarlo.updates import AVERAGING
 
 # ---- kernels as plain Python ---------------------------------------------------------------
 
@@ -27,7 +29,7 @@ def interpreted(changes=None, **others):
 
     With `changes`, {name: (old, new)}, one place in the source of a kernel reads differently.
     """
-    space = {**vars(rng), **vars(sampling), **vars(batches)}
+    space = {**vars(rng), **vars(schemes), **vars(traversal), **vars(updates)}
     kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
     assert {"descend", "ascend", "choose", "evaluate", "take_up", "iterate"} <= kernels.keys()
     for name, f in kernels.items():

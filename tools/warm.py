@@ -23,7 +23,7 @@ from cfrlib.core.compiling import Notice
 def walks() -> None:
     """Sample compiled games and games explored on the way."""
     for game in (cfr.games.RockPaperScissors(), cfr.games.KuhnPoker()):
-        for sampling in ("chance", cfr.Robust(2, 0.5)):
+        for sampling in ("chance", cfr.RobustSampling(2, 0.5)):
             for lazy in (None, True):
                 cfr.MCCFR(game, sampling=sampling, batch=2, lazy=lazy, seed=0).run(2)
 

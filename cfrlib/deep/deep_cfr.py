@@ -30,8 +30,6 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib import remote
-from cfrlib.batches import Known
 from cfrlib.core import files, schema
 from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
@@ -51,22 +49,23 @@ from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
 from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
 from cfrlib.deep.walks import Desk, collect
-from cfrlib.explored import Explored, explore, records
 from cfrlib.game import Game
-from cfrlib.regret import find_variant
-from cfrlib.run import Measured, Run
-from cfrlib.sampling import (
-    ENTRY,
+from cfrlib.montecarlo import workers
+from cfrlib.montecarlo.partial_tree import Explored, explore, records
+from cfrlib.montecarlo.schemes import (
     ROWS,
     SCHEME,
     SCHEMES,
-    SEQUENCE,
     Sampling,
     Scheme,
     find_sampling,
     most_entries,
     room_to_draw,
 )
+from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
+from cfrlib.montecarlo.updates import Known
+from cfrlib.regret import find_variant
+from cfrlib.run import Measured, Run
 from cfrlib.solution import (
     BEST,
     DEEP,
@@ -418,7 +417,7 @@ class DeepCFR(Run):
             work = partial(take, token=self._token, sigma=sigma)
         if self.jobs is None:
             return [work(task) for task in tasks]
-        return remote.spread(self.jobs, work, tasks)
+        return workers.spread(self.jobs, work, tasks)
 
     def _present(self, t: int, lane: int) -> list[Network | None]:
         """Return what everybody plays in a lane of iteration t."""

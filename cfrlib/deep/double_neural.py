@@ -30,14 +30,14 @@ from cfrlib.core.tree import Floats
 from cfrlib.deep.features import check_digest, digest, legal_actions, observe, sequences_of
 from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
 from cfrlib.game import Game
-from cfrlib.mccfr import MCCFR
-from cfrlib.mccfr import RUN_FILE as TABLES
+from cfrlib.montecarlo.mccfr import MCCFR
+from cfrlib.montecarlo.mccfr import RUN_FILE as TABLES
+from cfrlib.montecarlo.schemes import SCHEMES, RobustSampling, Sampling
 from cfrlib.regret import find_variant
 from cfrlib.run import Run
-from cfrlib.sampling import SCHEMES, Robust, Sampling
 from cfrlib.solution import DOUBLE
 
-ROBUST = Robust(1)
+ROBUST = RobustSampling(1)
 REGRET, STRATEGY = range(2)  # the networks
 _NETWORKS = ("network regret", "network strategy")
 RUN_FILE = Kind(
@@ -72,7 +72,7 @@ class DoubleNeural(MCCFR):
     game : Game
         Any game for two players that compiles.
     sampling : str or Sampling
-        As for :class:`cfrlib.MCCFR`; ``Robust(1)`` by default.
+        As for :class:`cfrlib.MCCFR`; ``RobustSampling(1)`` by default.
     batch : int
         Walks of each player in each iteration.
     regret, strategy : Training

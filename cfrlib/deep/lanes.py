@@ -20,15 +20,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.batches import Known
 from cfrlib.core.rng import LINE
 from cfrlib.core.tree import Floats, compile
 from cfrlib.deep.memory import Memory, Singles, waiting_room
 from cfrlib.deep.policy import Encoder, Network, there_are, uniform
 from cfrlib.deep.walks import Desk, collect, come_back, go_on, set_out
-from cfrlib.explored import Explored, Records, grown, records
 from cfrlib.game import Game, Terminal
-from cfrlib.sampling import ENTRY, ROWS, SEQUENCE, Sampling, Scheme, most_entries, room_to_draw
+from cfrlib.montecarlo.partial_tree import Explored, Records, grown, records
+from cfrlib.montecarlo.schemes import ROWS, Sampling, Scheme, most_entries, room_to_draw
+from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
+from cfrlib.montecarlo.updates import Known
 
 MOST = 250  # walks in a lane
 KEPT = 4  # games that a worker remembers

@@ -295,7 +295,8 @@ class TraversalLearner(Regrets):
 
     Notes
     -----
-    Robust sampling is of Li et al. (2020); :class:`cfrlib.Robust` has the same in tables.
+    Robust sampling is of Li et al. (2020); :class:`cfrlib.RobustSampling` is the same in
+    tables.
 
     Examples
     --------

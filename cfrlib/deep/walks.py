@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.batches import Known
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, begin
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Memory, place
-from cfrlib.explored import UNKNOWN, Records
-from cfrlib.sampling import Scheme, descend, enter, evaluate
+from cfrlib.montecarlo.partial_tree import UNKNOWN, Records
+from cfrlib.montecarlo.schemes import Scheme
+from cfrlib.montecarlo.traversal import descend, enter, evaluate
+from cfrlib.montecarlo.updates import Known
 
 Numbers = npt.NDArray[np.int64]
 

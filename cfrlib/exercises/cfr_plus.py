@@ -21,7 +21,7 @@ from cfrlib.exercises.grading import (
 from cfrlib.exercises.plain import Solver, Sums, run, shares, walker
 from cfrlib.game import Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 
 GIVEN = ((-2, 1, 1), (3, -4, 1), (-1, 2, -1))  # instantaneous regrets of three rounds
 ROUNDS = 100  # for solvers in plain Python: well below a second

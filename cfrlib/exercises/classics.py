@@ -23,7 +23,7 @@ from cfrlib.exercises.forgetting import (
 )
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number, words
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal, history_label
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 
 Rows = Mapping[str, Mapping[Any, float]]

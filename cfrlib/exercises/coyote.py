@@ -12,7 +12,7 @@ from typing import Any, cast
 from cfrlib.equilibrium import expected_utility, solve_lp
 from cfrlib.exercises.grading import Exercise, Mistake, need_function, number
 from cfrlib.games import Coyote
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 
 Card = int | str

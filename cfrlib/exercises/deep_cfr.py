@@ -22,7 +22,7 @@ from cfrlib.exercises.grading import (
     need_function,
     number,
 )
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 
 Shares = dict[str, Fraction]
 Draw = Callable[[random.Random, int, int], int]  # rng, rows seen, size: a place

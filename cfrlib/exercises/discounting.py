@@ -20,7 +20,7 @@ from cfrlib.exercises.grading import (
 from cfrlib.exercises.plain import Solver, Sums, in_both_orders, shares, walker
 from cfrlib.game import Game
 from cfrlib.regret import VARIANTS, Variant, regret_matching
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 
 STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.1
 ROUNDS = 50  # for solvers in plain Python: well below a second

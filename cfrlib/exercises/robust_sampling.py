@@ -16,8 +16,8 @@ from cfrlib import games
 from cfrlib.exercises.grading import Exercise, Mistake, need_function
 from cfrlib.exercises.monte_carlo import Draw, Table, Weights, every_path
 from cfrlib.game import Chance, Game, Terminal
-from cfrlib.mccfr import MCCFR
-from cfrlib.sampling import Robust, inclusion_probabilities
+from cfrlib.montecarlo.mccfr import MCCFR
+from cfrlib.montecarlo.schemes import RobustSampling, inclusion_probabilities
 from cfrlib.strategy import Strategy
 
 Walk = Callable[[Any, Any, int, float, float], Any]
@@ -181,7 +181,7 @@ def shared(once: bool) -> float:
 def race(k: float, seed: int, iterations: int | None = None) -> float:
     """Return how exploitable a run on liar's dice is after so many nodes, or iterations."""
     game = games.LiarsDice(faces=3)
-    run = MCCFR(game, sampling=Robust(k), seed=seed, threads=1).run(100)
+    run = MCCFR(game, sampling=RobustSampling(k), seed=seed, threads=1).run(100)
     more = round(100 * NODES / run.nodes) if iterations is None else iterations
     run.run(more - 100, progress=False)
     return float(run.solution().exploitability)

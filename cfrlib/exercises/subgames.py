@@ -18,7 +18,7 @@ from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import LeducPoker
 from cfrlib.games.koikoi import DECK
-from cfrlib.solving import solve
+from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 
 HIDDEN = [  # of the position of exercise sub.4; two in each hand

@@ -123,7 +123,7 @@ class KoiKoi(Game):
     --------
     >>> import cfrlib as cfr
     >>> game = KoiKoi()
-    >>> paid = cfr.play_rounds(game, [{}, {}], 100, seed=1)  # both play at random
+    >>> paid = cfr.simulate(game, [{}, {}], 100, seed=1)  # both play at random
     >>> bool((paid.sum(axis=1) == 0).all())
     True
     """

@@ -6,10 +6,10 @@ from typing import Any
 
 from cfrlib.cfr import CFR
 from cfrlib.game import Game
-from cfrlib.mccfr import MCCFR
+from cfrlib.montecarlo.mccfr import MCCFR
+from cfrlib.montecarlo.schemes import Sampling
 from cfrlib.regret import Variant
 from cfrlib.run import Run
-from cfrlib.sampling import Sampling
 from cfrlib.solution import Solution
 
 

@@ -1,9 +1,10 @@
-"""Batches of walks: the sums over them, and what an iteration does with these.
+"""Batches of walks: sums over the walks, and the update of the tables by these sums.
 
-For each player of an iteration, walks (:mod:`cfrlib.sampling`) estimate the regrets of the
-infosets they meet. Their sums are kept in a few *lanes*, whose number depends on the batch
-alone: so the result does not depend on who takes which lane. Then, at the infosets touched,
-the strategy is added to the average, the mean regret to the regrets, and matched.
+For each player of an iteration, walks (:mod:`cfrlib.montecarlo.traversal`) estimate the regrets
+of the infosets they meet. Their sums are kept in a few *lanes*, whose number depends on the
+batch alone, so the result does not depend on which thread or process walks which lane. Then, at
+the infosets touched, the strategy is added to the strategy sum, the mean regret to the regrets,
+and regret matching gives the next strategy.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy.typing as npt
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import LINE, State, begin
 from cfrlib.core.tree import Floats, Ints
-from cfrlib.explored import Explored, Records, grown, records
+from cfrlib.montecarlo.partial_tree import Explored, Records, grown, records
+from cfrlib.montecarlo.schemes import ROWS, Scheme
+from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, evaluate
 from cfrlib.regret import discount
-from cfrlib.sampling import ENTRY, ROWS, SEQUENCE, Scheme, descend, enter, evaluate
 
 # How to add up the average: see `MCCFR`.
 LANES = 8  # a batch is shared out over so many sums, whoever computes them
@@ -46,7 +48,7 @@ class Settings(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of the game: see :class:`cfrlib.explored.Explored`."""
+    """What is known of the game: see :class:`cfrlib.montecarlo.partial_tree.Explored`."""
 
     nodes: Records
     utility: Floats

@@ -10,11 +10,11 @@ from typing import Self
 
 import numpy as np
 
-from cfrlib.batches import Tables, new_tables, normalize
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats
-from cfrlib.explored import Explored, Snapshot
 from cfrlib.game import Game
+from cfrlib.montecarlo.partial_tree import Explored, Snapshot
+from cfrlib.montecarlo.updates import Tables, new_tables, normalize
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 
 

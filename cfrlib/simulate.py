@@ -17,7 +17,7 @@ Player: TypeAlias = "Mapping[str, Mapping[Action, float]] | Answers"
 LONGEST = 1_000_000
 
 
-def play_rounds(
+def simulate(
     game: Game, players: Sequence[Player], rounds: int, *, seed: int | None = None
 ) -> Floats:
     """Play rounds of a game and return what everybody was paid, shape (rounds, players).
@@ -49,7 +49,7 @@ def play_rounds(
     >>> import cfrlib as cfr
     >>> game = cfr.games.KuhnPoker()
     >>> best, some = cfr.solve(game, "cfr+").strategy, cfr.Strategy.uniform(game)
-    >>> paid = play_rounds(game, [best, some], 10_000, seed=0)
+    >>> paid = simulate(game, [best, some], 10_000, seed=0)
     >>> bool(paid[:, 0].mean() > 0.1)
     True
     """

@@ -19,7 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.batches import (
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.rng import State, begin, uniform
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
+from cfrlib.montecarlo.partial_tree import UNKNOWN, Records
+from cfrlib.montecarlo.schemes import FIRST, RHO, P
+from cfrlib.montecarlo.traversal import draw_chance, draw_rest, locate
+from cfrlib.montecarlo.updates import (
     Known,
     Settings,
     Tables,
@@ -27,11 +33,6 @@ from cfrlib.batches import (
     close_iteration,
     open_iteration,
 )
-from cfrlib.core.jit import inlined, inner
-from cfrlib.core.rng import State, begin, uniform
-from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
-from cfrlib.explored import UNKNOWN, Records
-from cfrlib.sampling import FIRST, RHO, P, draw_chance, draw_rest, locate
 
 # ---- where the target is ---------------------------------------------------------------------
 

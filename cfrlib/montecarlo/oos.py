@@ -3,7 +3,8 @@
 In a match a player does not need a strategy for the whole game, only an answer at the infoset
 where he is to act now. Samples that begin *there* would be biased: how likely the histories of
 the infoset are depends on strategies, and these on what everybody expects elsewhere. So every
-sample begins at the empty history, but some aim at the current infoset (:mod:`cfrlib.aiming`).
+sample begins at the empty history, but some aim at the current infoset
+(:mod:`cfrlib.montecarlo.targeting`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from cfrlib.aiming import (
+from cfrlib.core.checks import whole_number
+from cfrlib.core.rng import LINE, begin, new_key, uniform
+from cfrlib.core.sequence import behavior
+from cfrlib.core.tree import TERMINAL, Floats
+from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
+from cfrlib.montecarlo.partial_tree import UNKNOWN, explore, grown, records
+from cfrlib.montecarlo.schemes import ROWS, Scheme
+from cfrlib.montecarlo.state import Sampled
+from cfrlib.montecarlo.targeting import (
     AIM,
     ELSEWHERE,
     ENTRY,
@@ -36,7 +45,7 @@ from cfrlib.aiming import (
     take_aim,
     tally,
 )
-from cfrlib.batches import (
+from cfrlib.montecarlo.updates import (
     OPPONENT,
     Known,
     Settings,
@@ -44,17 +53,9 @@ from cfrlib.batches import (
     grow_tables,
     open_iteration,
 )
-from cfrlib.core.checks import whole_number
-from cfrlib.core.rng import LINE, begin, new_key, uniform
-from cfrlib.core.sequence import behavior
-from cfrlib.core.tree import TERMINAL, Floats
-from cfrlib.explored import UNKNOWN, explore, grown, records
-from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.regret import Variant, find_variant
-from cfrlib.rounds import pick
 from cfrlib.run import deferred_interrupt
-from cfrlib.sampled import Sampled
-from cfrlib.sampling import ROWS, Scheme
+from cfrlib.simulate import pick
 from cfrlib.strategy import Strategy
 
 # ---- what a player sees ----------------------------------------------------------------------

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cfrlib.batches import Known, Lanes, Settings, new_lanes, sample
 from cfrlib.core.tree import Floats, Ints, compile
-from cfrlib.explored import Explored, Records, records
 from cfrlib.game import Action, Game
-from cfrlib.sampling import SEQUENCE
+from cfrlib.montecarlo.partial_tree import Explored, Records, records
+from cfrlib.montecarlo.traversal import SEQUENCE
+from cfrlib.montecarlo.updates import Known, Lanes, Settings, new_lanes, sample
 
 KEPT = 4  # games a worker remembers
 T = TypeVar("T")  # a task
@@ -38,7 +38,7 @@ class Task(NamedTuple):
         The rules.
     settings : Settings
     sizes : tuple
-        Arguments of :func:`cfrlib.batches.new_lanes`, but for the number of lanes.
+        Arguments of :func:`cfrlib.montecarlo.updates.new_lanes`, but for the number of lanes.
     lanes, first, step : int
         How many lanes the batch has, and that first, first + step, … are asked for.
     t, i : int

@@ -1,9 +1,9 @@
 """Monte Carlo CFR: the same regrets, estimated from a few histories at a time.
 
-For each player of an iteration, `batch` independent walks (:mod:`cfrlib.sampling`) estimate
-the regrets of the infosets they meet; their mean is added, regret matching follows
-(:mod:`cfrlib.batches`). On average over the walks this is CFR (Lanctot et al., 2009): it is
-unbiased, but noisy.
+For each player of an iteration, `batch` independent walks
+(:mod:`cfrlib.montecarlo.traversal`) estimate the regrets of the infosets they meet; their mean
+is added, regret matching follows (:mod:`cfrlib.montecarlo.updates`). On average over the walks
+this is CFR (Lanctot et al., 2009): it is unbiased, but noisy.
 """
 
 from __future__ import annotations
@@ -19,8 +19,27 @@ from typing import Any, Self
 
 import numpy as np
 
-from cfrlib import remote
-from cfrlib.batches import (
+from cfrlib.core import files, schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
+from cfrlib.core.rng import begin, new_key
+from cfrlib.core.sequence import sequence_form
+from cfrlib.core.tree import Floats, check_game
+from cfrlib.game import Action, Game
+from cfrlib.montecarlo import workers
+from cfrlib.montecarlo.partial_tree import Explored, explore, grown
+from cfrlib.montecarlo.schemes import (
+    SCHEME,
+    SCHEMES,
+    Sampling,
+    Scheme,
+    find_sampling,
+    most_entries,
+    room_to_draw,
+)
+from cfrlib.montecarlo.state import Sampled
+from cfrlib.montecarlo.traversal import descend, enter
+from cfrlib.montecarlo.updates import (
     AVERAGING,
     LANES,
     MEMORY,
@@ -40,28 +59,8 @@ from cfrlib.batches import (
     settle,
     take_up,
 )
-from cfrlib.core import files, schema
-from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
-from cfrlib.core.rng import begin, new_key
-from cfrlib.core.sequence import sequence_form
-from cfrlib.core.tree import Floats, check_game
-from cfrlib.explored import Explored, explore, grown
-from cfrlib.game import Action, Game
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
-from cfrlib.sampled import Sampled
-from cfrlib.sampling import (
-    SCHEME,
-    SCHEMES,
-    Sampling,
-    Scheme,
-    descend,
-    enter,
-    find_sampling,
-    most_entries,
-    room_to_draw,
-)
 from cfrlib.solution import BEST, HEADER, TRACE, Trace, check_best, check_trace
 from cfrlib.strategy import SIGMA, check_rows
 
@@ -126,8 +125,8 @@ class MCCFR(Sampled, Run):
         As for :class:`CFR`. Discounts that fall due while an infoset is not met are made up
         for when it is met. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
     sampling : str or Sampling
-        ``"external"``, ``"outcome"`` (ε = 0.6), ``"chance"``, or ``Outcome(epsilon)``,
-        ``Robust(k, epsilon)``.
+        ``"external"``, ``"outcome"`` (ε = 0.6), ``"chance"``, or ``OutcomeSampling(epsilon)``,
+        ``RobustSampling(k, epsilon)``.
     batch : int
         Walks for each player in each iteration; their mean is one update.
     averaging : str, optional
@@ -381,13 +380,13 @@ class MCCFR(Sampled, Run):
     def _ask(self, t: int, i: int) -> None:
         """Have other processes take the walks."""
         assert self.jobs is not None
-        task = remote.Task(
+        task = workers.Task(
             self._token, self.game, self.proposal, self._settings, self._sizes,
             len(self._lanes.walk), 0, 1, t, i,
         )  # fmt: skip
         sigma = np.array(self._tables.table.sigma)
-        for answer in remote.ask(self.jobs, task, sigma, self._tables.baseline):
-            remote.put(self._known.infosets, self._lanes, answer)
+        for answer in workers.ask(self.jobs, task, sigma, self._tables.baseline):
+            workers.put(self._known.infosets, self._lanes, answer)
 
     def _explore(self, t: int, i: int) -> None:
         """Take all walks of a batch, asking the rules about histories not met before."""

@@ -1,0 +1,320 @@
+"""Sampling schemes: which actions of a game tree one traversal goes on with.
+
+At a chance event and at an opponent's decision a traversal samples one action, at its own
+player's decisions k of them, without replacement. k = 1 is outcome sampling, k ≥ all actions
+external sampling (Lanctot et al., 2009), anything between robust sampling (Li et al., 2020);
+chance sampling (Zinkevich et al., 2007) goes on with all actions of all players.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.core import schema
+from cfrlib.core.jit import inlined, inner
+from cfrlib.core.tree import Floats, Tree
+from cfrlib.game import Game
+
+MOST_ACTIONS = 16  # for inclusion probabilities of uneven draws, which list all subsets
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 0 < epsilon <= 1:
+        raise ValueError(
+            f"ε must lie above 0, so that every action may be drawn, and be at most 1; got "
+            f"{epsilon!r}"
+        )
+
+
+@dataclass(frozen=True)
+class ExternalSampling:
+    """External sampling: draw chance and the opponents, try all own actions.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> kuhn = cfr.games.KuhnPoker()
+    >>> cfr.solve(kuhn, sampling=cfr.ExternalSampling(), seed=0).exploitability < 0.05
+    True
+    """
+
+    k: ClassVar[float] = math.inf
+    epsilon: ClassVar[float] = 1.0
+    everyone: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class ChanceSampling(ExternalSampling):
+    """Chance sampling: draw chance only, try all actions of all players.
+
+    Examples
+    --------
+    >>> ChanceSampling() == SAMPLINGS["chance"]
+    True
+    """
+
+    everyone: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class RobustSampling:
+    """Robust sampling: draw chance and the opponents, try k own actions.
+
+    Parameters
+    ----------
+    k : int or inf
+        How many, at least 1; all of them where there are no more.
+    epsilon : float
+        They are drawn, without replacement, in proportion to ``ε / |A(I)| + (1 − ε) σ(a)``: 1,
+        the default, draws each equally often. Above 0, at most 1.
+
+    Raises
+    ------
+    ValueError
+        If k or ε is out of range.
+
+    Examples
+    --------
+    >>> RobustSampling(k=2)
+    RobustSampling(k=2, epsilon=1.0)
+    """
+
+    k: float
+    epsilon: float = 1.0
+    everyone: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (self.k >= 1 and (self.k == math.inf or self.k == int(self.k))):
+            raise ValueError(f"k must be a whole number, at least 1, or inf; got {self.k!r}")
+        _check_epsilon(self.epsilon)
+
+
+@dataclass(frozen=True)
+class OutcomeSampling:
+    """Outcome sampling: draw chance, the opponents, and one own action.
+
+    Parameters
+    ----------
+    epsilon : float
+        The own action is drawn with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at
+        most 1.
+
+    Raises
+    ------
+    ValueError
+        If ε is out of range.
+
+    Examples
+    --------
+    >>> OutcomeSampling()
+    OutcomeSampling(epsilon=0.6)
+    """
+
+    k: ClassVar[float] = 1
+    epsilon: float = 0.6
+    everyone: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_epsilon(self.epsilon)
+
+
+Sampling = ExternalSampling | ChanceSampling | RobustSampling | OutcomeSampling
+SCHEMES: dict[str, Any] = {
+    scheme.__name__: scheme
+    for scheme in (ExternalSampling, ChanceSampling, OutcomeSampling, RobustSampling)
+}  # as files name them
+_EPSILON = schema.number(0, 1)
+_K = schema.any_of(schema.number(1, schema.EXACT), schema.exactly(math.inf))
+SCHEME = schema.any_of(
+    schema.row(schema.one_of("ExternalSampling", "ChanceSampling"), schema.record()),
+    schema.row(schema.one_of("OutcomeSampling"), schema.record(epsilon=_EPSILON)),
+    schema.row(schema.one_of("RobustSampling"), schema.record(k=_K, epsilon=_EPSILON)),
+)
+SAMPLINGS: dict[str, Sampling] = {
+    "chance": ChanceSampling(), "external": ExternalSampling(), "outcome": OutcomeSampling(),
+}  # fmt: skip
+
+
+def find_sampling(sampling: str | Sampling) -> Sampling:
+    """Return the scheme of that name, or the one given.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists the known ones.
+    """
+    if isinstance(sampling, (ExternalSampling, RobustSampling, OutcomeSampling)):
+        return sampling
+    if not isinstance(sampling, str) or sampling not in SAMPLINGS:
+        known = ", ".join(repr(name) for name in SAMPLINGS)
+        raise ValueError(
+            f"unknown sampling {sampling!r}; choose one of {known}, or pass "
+            "cfrlib.OutcomeSampling(epsilon=...) or cfrlib.RobustSampling(k=...)"
+        )
+    return SAMPLINGS[sampling]
+
+
+# ---- inclusion probabilities -----------------------------------------------------------------
+
+P, RHO, FIRST, SUM = ROW = range(4)  # rows of `scratch`, shape (ROWS, actions)
+ROWS = len(ROW)
+
+
+@inlined
+def include(scratch: Floats, n: int, k: int) -> None:
+    """Write the probability that each action is among k successive draws, from row P to RHO.
+
+    Drawn without replacement, each draw in proportion to p among those left:
+    Pr[the first draws are S] = Σ_{a ∈ S} Pr[the first are S − a] · p(a) / (1 − p(S − a)), and
+    ρ(a) adds up the probabilities of the S of k actions that hold a.
+    """
+    p, rho = scratch[P], scratch[RHO]
+    even = True
+    for a in range(1, n):
+        even = even and p[a] == p[0]
+    if k >= n or even:
+        for a in range(n):
+            rho[a] = min(k / n, 1.0)
+    elif k == 2:
+        for a in range(n):
+            for b in range(n):
+                if b != a:
+                    rho[a] += p[b] * p[a] / (1.0 - p[b])
+    else:
+        include_subsets(p, n, k, rho, scratch[FIRST], scratch[SUM])
+
+
+@inner
+def include_subsets(
+    p: Floats, n: int, k: int, rho: Floats, first: Floats, inside: Floats
+) -> None:
+    """List all subsets S of the actions, smaller ones before those that hold them.
+
+    ``first[S]`` is the probability that the first draws are S, ``inside[S]`` the sum of p in S.
+    """
+    first[0], inside[0] = 1.0, 0.0
+    for a in range(n):
+        rho[a] = 0.0
+    for S in range(1, 1 << n):
+        size = 0
+        first[S] = 0.0
+        for a in range(n):
+            if S >> a & 1:
+                before = S ^ (1 << a)
+                first[S] += first[before] * p[a] / (1.0 - inside[before])
+                inside[S] = inside[before] + p[a]
+                size += 1
+        for a in range(n):
+            if size == k and S >> a & 1:
+                rho[a] += first[S]
+
+
+def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
+    """Return the probability of each action to be among k drawn without replacement.
+
+    Each draw is in proportion to `p` among the actions left: a given order a_1, …, a_k comes
+    with probability Π_j p(a_j) / (1 − p(a_1) − … − p(a_{j−1})), and ρ(a) is the sum over all
+    orders with a in them.
+
+    Parameters
+    ----------
+    p : array-like, shape (actions,)
+        Probabilities of the first draw, all above 0; each later draw is in proportion to them.
+    k : int
+        How many actions are drawn, at least 1.
+
+    Returns
+    -------
+    float array, shape (actions,)
+        They sum to min(k, actions): this is no distribution.
+
+    Raises
+    ------
+    ValueError
+        If `p` is no distribution with all probabilities above 0, k is below 1, or there are
+        too many actions to list all subsets of them.
+
+    Examples
+    --------
+    >>> inclusion_probabilities([0.5, 0.3, 0.2], 2).round(5)
+    array([0.83929, 0.675  , 0.48571])
+    """
+    first = np.array(p, np.float64)
+    if first.ndim != 1 or not ((first > 0).all() and abs(first.sum() - 1) <= 1e-9):
+        raise ValueError(f"p must hold probabilities above 0 that sum to 1, got {p!r}")
+    if k < 1 or k != int(k):
+        raise ValueError(f"k must be a whole number, at least 1, got {k!r}")
+    even = (first == first[0]).all()
+    if 2 < k < len(first) and len(first) > MOST_ACTIONS and not even:
+        raise ValueError(
+            f"at most {MOST_ACTIONS} uneven actions for k above 2, got {len(first)}"
+        )
+    width = len(first) if even or not 2 < k < len(first) else 1 << len(first)
+    scratch = np.zeros((ROWS, width))
+    scratch[P, : len(first)] = scratch[RHO, : len(first)] = first
+    if k > 1:
+        include(scratch, len(first), int(k))
+    return scratch[RHO, : len(first)].copy()
+
+
+# ---- what kernels and their callers need -----------------------------------------------------
+
+
+class Scheme(NamedTuple):
+    """A `Sampling`, as the kernels read it."""
+
+    k: int
+    epsilon: float
+    everyone: bool
+
+    @classmethod
+    def of(cls, s: Sampling) -> Scheme:
+        """Return it with a k that is a number."""
+        k = 2**31 - 1 if s.k == math.inf else int(s.k)
+        return cls(k, float(s.epsilon), s.everyone)
+
+
+def most_entries(tree: Tree, sampling: Sampling) -> int:
+    """Return room enough for any walk through this tree: what it visits, and one look ahead."""
+    most = 0
+    for i in range(tree.num_players):
+        size = np.ones(tree.num_histories)
+        levels = zip(tree.level_start[:-1], tree.level_start[1:], strict=True)
+        for start, stop in reversed(list(levels)):
+            h = np.arange(start, stop)[tree.num_children[start:stop] > 0]
+            if len(h):
+                first = tree.first_child[h]
+                below = size[first[0] : first[-1] + tree.num_children[h[-1]]]
+                largest = np.maximum.reduceat(below, first - first[0])
+                total = np.add.reduceat(below, first - first[0])
+                own, decision = tree.player[h] == i, tree.player[h] >= 0
+                size[h] += np.where(
+                    own, np.minimum(total, sampling.k * largest),
+                    np.where(decision & sampling.everyone, total, largest),
+                )  # fmt: skip
+        most = max(most, int(size[0]))
+    return most + int(tree.num_children.max())
+
+
+def room_to_draw(sampling: Sampling, actions: int, game: Game) -> int:
+    """Return the columns of `scratch` that it takes to draw from so many actions.
+
+    Raises
+    ------
+    ValueError
+        If these are too many to list all their subsets, and that is needed.
+    """
+    if not (2 < sampling.k < actions and sampling.epsilon < 1):
+        return actions
+    if actions > MOST_ACTIONS:
+        raise ValueError(
+            f"{sampling!r} needs the inclusion probabilities of uneven draws, which are "
+            f"computed for at most {MOST_ACTIONS} actions, and {game!r} has an infoset with "
+            f"{actions}; choose k = 1 or 2, or epsilon=1"
+        )
+    return 1 << actions
