@@ -170,9 +170,9 @@ def test_one_seed_one_run_and_pieces_make_no_difference():
 def test_what_was_explored_is_forgotten(monkeypatch):
     """No lane begins with anything known, nor does the run keep it."""
     made, run = [], lazily(Coyote(3), average="mixture", traversals=300)
-    explored = lanes_module.Explored
+    explored = lanes_module.PartialTree
     monkeypatch.setattr(
-        lanes_module, "Explored", lambda game: made.append(explored(game)) or made[-1]
+        lanes_module, "PartialTree", lambda game: made.append(explored(game)) or made[-1]
     )
     run.run(2)
     assert len(made) == 2 * 3 * 2 + 1  # lanes, players, iterations; and the warm-up

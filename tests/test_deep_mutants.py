@@ -55,10 +55,10 @@ def mean_passed_up(monkeypatch):
     """Pass up the plain mean over the actions, not that of the strategy."""
 
     @njit
-    def evaluate(nodes, utility, infosets, table, baseline, i, walk, k):
+    def evaluate(tree, table, baseline, i, walk, k):
         e = walk[k]
-        value = walks.evaluate(nodes, utility, infosets, table, baseline, i, walk, k)
-        if nodes[e.node].player != i:
+        value = walks.evaluate(tree, table, baseline, i, walk, k)
+        if tree.nodes[e.node].player != i:
             return value
         total = 0.0
         for m in range(e.first, e.first + e.tried):
@@ -72,8 +72,9 @@ def iteration_forgotten(monkeypatch):
     """Write rows down without the weight of their iteration."""
 
     @njit
-    def remember(baseline, walk, advantages, t, i, k, h, start, scale):
-        walks.remember_advantages(baseline, walk, advantages, 1, i, k, h, start, scale)
+    def remember(baseline, walk, advantages, turn, k, h, start):
+        first = walks.Round(turn.scheme, turn.key, 1, turn.i, turn.scale)
+        walks.remember_advantages(baseline, walk, advantages, first, k, h, start)
 
     collect_with(monkeypatch, remember_advantages=remember)
 

@@ -247,15 +247,15 @@ def test_what_is_not_rehearsed_is_forgotten():
         for _ in range(40):
             before, seen = run.regrets.values_by_sequence.copy(), run._met[0].copy()
             watched = []
-            take_up = run._take_up
+            apply_batch = run._apply_batch
 
-            def note(i, take_up=take_up, watched=watched, run=run):
-                take_up(i)
+            def note(i, apply_batch=apply_batch, watched=watched, run=run):
+                apply_batch(i)
                 watched[:] = [run._visited[0].copy()]
 
-            run._take_up = note
+            run._apply_batch = note
             run.run(1, progress=False)
-            run._take_up = take_up
+            run._apply_batch = apply_batch
             idle = np.flatnonzero(seen & ~watched[0])
             q = run._sequences[idle]
             after = run.regrets.values_by_sequence

@@ -33,6 +33,7 @@ from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaper
 from cfrlib.montecarlo.mccfr import ascend, descend, enter
 from cfrlib.montecarlo.updates import (
     AVERAGING,
+    Lane,
     begin,
     clear,
     close_iteration,
@@ -305,30 +306,22 @@ class Walked:
 
 
 def laid_open(run, count, changes=None):
-    """Run iterations as `MCCFR` does, and yield what their walks say before it is taken up.
+    """Run iterations as `MCCFR` does, and yield each batch before it is applied.
 
-    With `changes`, it is taken up in plain Python, of which one line reads differently.
+    With `changes`, it is applied in plain Python, of which one line reads differently.
     """
     assert run.threads == 1
-    take_up = run._take_up
-    known, (table, memory, ledger, baseline) = run._known, run._tables
+    apply_batch, bundles = run._apply_batch, (run._known.arrays, run._tables, run._settings)
     if changes:
-        _, _, _, gain, sums, told, counts = run._lanes
-        take_up = partial(
-            interpreted(changes)["take_up"], known.infosets, known.owner, table, memory, ledger,
-            baseline, run._settings, gain, sums, told, counts,
-        )  # fmt: skip
+        apply_batch = partial(interpreted(changes)["apply_batch"], *bundles, run._lanes)
     players, alternating = run.game.num_players, run.update == "alternating"
     for t in range(run.iterations + 1, run.iterations + count + 1):
         open_iteration(run._tables.ledger, run._settings, t)
         for i in range(players):
-            sample(
-                known.nodes, known.utility, known.infosets, table, baseline, run._settings,
-                *run._lanes, t, i, 0, 1,
-            )  # fmt: skip
+            sample(*bundles, run._lanes, t, i, 0, 1)
             if alternating or i == players - 1:
                 yield Walked(run, t, i if alternating else -1)
-                take_up(i if alternating else -1)
+                apply_batch(i if alternating else -1)
         close_iteration(run._tables.ledger, t)
 
 
@@ -476,28 +469,23 @@ def test_a_batch_is_its_walks_one_by_one(scheme, batch):
     run, single = (run_of(UNEVEN, batch=b, **options) for b in (batch, 1))
     known, tables, settings = single._known, single._tables, single._settings
     tables.table.sigma[:] = run._tables.table.sigma
-    walk, scratch, state, gain, sums, told, count = (array[0] for array in single._lanes)
+    lane = Lane._make(array[0] for array in single._lanes)
+    gain, sums, told, tree = lane.gain, lane.sums, lane.told, known.arrays
     nodes = 0
     for walked in laid_open(run, 4):
         tables.table.sigma[:] = walked.sigma
         tables.baseline[:] = run._tables.baseline
         totals = np.zeros_like(gain), np.zeros_like(sums.mass), np.zeros_like(told)
         for number in range(batch):
-            begin(state, settings.key, walked.t, walked.i, number)
-            enter(walk[0], 0, 1.0, 1.0, 1.0)
-            _, n = descend(
-                known.nodes, known.infosets, tables.table, settings.scheme, walked.i, walk,
-                scratch, state, 0, 1,
-            )  # fmt: skip
-            ascend(
-                known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
-                settings.rule, walked.i, walk, gain, sums, told, count, n,
-            )  # fmt: skip
+            begin(lane.state, settings.key, walked.t, walked.i, number)
+            enter(lane.walk[0], 0, 1.0, 1.0, 1.0)
+            _, n = descend(tree, tables.table, settings.scheme, walked.i, lane, 0, 1)
+            ascend(tree, tables, settings.rule, walked.i, lane, n)
             for total, array in zip(totals, (gain, sums.mass, told), strict=True):
                 total += array
-            assert count[1] == n
+            assert lane.counts[1] == n
             nodes += n
-            clear(known.infosets, gain, sums, told, count)
+            clear(known.infosets, lane)
         assert not gain.any() and not sums.mass.any() and not told.any()
         assert walked.regret == pytest.approx(totals[0] / batch, abs=1e-12)
         assert walked.mass == pytest.approx(totals[1], abs=1e-12)
@@ -516,7 +504,7 @@ def test_lanes_are_added_in_the_same_pairs_whoever_does_it(step, batch):
         infosets, (_, _, _, *sums) = run._known.infosets, run._lanes
         for every in steps:
             for first in range(every):
-                merge(infosets, *sums, first, every)
+                merge(infosets, run._lanes, first, every)
         gain, mass, told, counts = sums[0], sums[1].mass, sums[2], sums[3]
         assert gain[0] / batch == pytest.approx(walked.regret, abs=1e-12)
         assert mass[0] == pytest.approx(walked.mass, abs=1e-12)
@@ -535,17 +523,17 @@ MISTAKES_IN_REGRETS = {
     "discount by the sign of the sampled regret": ("add_regrets", "if R > 0.0", "if r > 0.0"),
     "no discount while not met": ("overdue", "np.exp(now - then) if", "1.0 if"),
     "one discount for both signs": ("add_regrets", "s.regret > 0.0 else", "True else"),
-    "lanes lost": ("take_up", "merge(infosets, gain, sums, told, count, 0, 1)", "pass"),
-    "no own regrets": ("take_up", "if i == -1 or i == infosets[I].player:", "if i == I:"),
+    "lanes lost": ("apply_batch", "merge(infosets, lanes, 0, 1)", "pass"),
+    "no own regrets": ("apply_batch", "if i == -1 or i == infosets[I].player:", "if i == I:"),
 }  # fmt: skip
 MISTAKES_IN_AVERAGES = {
-    "opponent": ("take_up", "b.weight * sums[0, I].mass", "b.weight"),
+    "opponent": ("apply_batch", "b.weight * lane.sums[I].mass", "b.weight"),
     "lazy": ("own_mass", OWN_MASS, "weights"),
     "full": ("add_plans", "memory[owner[q]].taken * table[q].sigma if", "1.0 if"),
     "optimistic": ("own_mass", "m.taken = weights", "pass"),
     "stochastic": ("own_mass", "mass *= table[q].sigma", "pass"),
     "own": ("own_mass", "mass *= table[q].sigma", "pass"),
-    "lazy, not in order": ("take_up", "sort_touched(sums[0], count[0, 0])", "pass"),
+    "lazy, not in order": ("apply_batch", "sort_touched(lane.sums, lane.counts[0])", "pass"),
 }
 
 
@@ -770,7 +758,7 @@ def mccfr(*arguments, **options):
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): math.nan}), "give every outcome .* above 0"),
         (mccfr(KUHN, proposal=DEAL | {"A": 0.0}), "the proposal gives .*give every outcome"),
         (mccfr(many_actions(17), sampling=RobustSampling(3, 0.5)), (
-            r"Robust\(k=3, epsilon=0.5\) needs .* at most 16 actions, and many_actions\(17\) "
+            r"RobustSampling\(k=3, epsilon=0.5\) needs .* at most 16 actions, and many_actions\(17\) "
             "has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
         (lambda: MCCFR(many_actions(17), sampling=RobustSampling(3, 0.5), lazy=True).run(1), (
             "at most 16 actions, .* choose k = 1 or 2, or epsilon=1")),

@@ -90,21 +90,16 @@ def plain_kernels(oracle):
 def walk(player, kernels, i):
     """Take one walk of player i; return whether it was targeted, its path, what it adds."""
     known, tables, target, desk = player._known, player._tables, player._target, player._desk
-    table, memory, ledger, _ = (array.copy() for array in tables)
-    table = table.view(np.recarray)
-    kernels["open_iteration"](ledger, player._settings, 1)
+    tree, tables = known.arrays, tables._make(array.copy() for array in tables)
+    table = tables.table.view(np.recarray)
+    tables = tables._replace(table=table)
+    kernels["open_iteration"](tables.ledger, player._settings, 1)
     targeted = kernels["draw_scenario"](desk.state, target.delta)
     kernels["set_out"](desk.path)
-    k = kernels["descend"](
-        known.nodes, known.infosets, table, target.aim, player.epsilon, targeted, i, desk.path,
-        desk.scratch, desk.state, 0,
-    )  # fmt: skip
+    k = kernels["descend"](tree, table, target.aim, player.epsilon, targeted, i, desk, 0)
     desk.path[k].value = known.utility[desk.path[k].node, i]
     before = table.copy()
-    kernels["ascend"](
-        known.nodes, known.infosets, table, memory, ledger, player._settings, target.delta, i,
-        desk.path, desk.gain, k,
-    )  # fmt: skip
+    kernels["ascend"](tree, tables, player._settings, target.delta, i, desk, k)
     path = desk.path[: k + 1].copy()
     return targeted, path, table.regret - before.regret, table.total - before.total
 
@@ -243,7 +238,7 @@ def test_a_wrong_weight_would_be_noticed(monkeypatch):
         learn = kernels["ascend"]
 
         def forgetful(*args, learn=learn, wrong=wrong):
-            return learn(*args[:6], wrong, *args[7:])
+            return learn(*args[:3], wrong, *args[4:])
 
         kernels["ascend"] = forgetful
         found = np.zeros(len(right))

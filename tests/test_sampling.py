@@ -476,7 +476,7 @@ def test_compiled_kernels_compute_what_they_say(game, scheme, options):
         cfr.MCCFR(game, **options, sampling=scheme, seed=3, threads=1) for _ in range(2)
     )
     compiled.run(12)
-    known = updates.Known(*(getattr(python._known, name) for name in updates.Known._fields))
+    known = python._known.arrays
     with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
         interpreted()["iterate"](known, python._tables, python._settings, python._lanes, 1, 12)
     assert tables(compiled) == tables(python)
@@ -492,19 +492,17 @@ def test_inclusion_in_walks_is_inclusion_by_hand():
     run._tables.table.sigma[:] = sigma
     start = int(run._known.infosets[0].start)
     wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
-    walk, scratch, state, *_ = (array[0] for array in run._lanes)
+    lane = updates.Lane._make(array[0] for array in run._lanes)
+    walk, tree, scheme = lane.walk, run._known.arrays, run._settings.scheme
     for number in range(30):
-        rng.begin(state, np.uint64(1), 1, 0, number)
+        rng.begin(lane.state, np.uint64(1), 1, 0, number)
         traversal.enter(walk[0], 0, 1.0, 1.0, 1.0)
-        traversal.descend(
-            run._known.nodes, run._known.infosets, run._tables.table, run._settings.scheme, 0,
-            walk, scratch, state, 0, 1,
-        )  # fmt: skip
+        traversal.descend(tree, run._tables.table, scheme, 0, lane, 0, 1)
         tried = walk.node[1:4].astype(int) - 1
         assert len(set(tried.tolist())) == 3
         assert walk.rho[1:4] == pytest.approx(wanted[tried], abs=1e-15)
         assert walk.weight[1:4] == pytest.approx(1 / wanted[tried], abs=1e-14)
-        assert scratch[RHO, :4] == pytest.approx(wanted, abs=1e-15)
+        assert lane.scratch[RHO, :4] == pytest.approx(wanted, abs=1e-15)
 
 
 def test_kernels_for_kernels_refuse_python():
@@ -513,7 +511,7 @@ def test_kernels_for_kernels_refuse_python():
         f for module in (schemes, traversal, updates, targeting) for f in vars(module).values()
     ]
     found = {f.py_func.__name__: f for f in kernels if isinstance(f, Inner)}
-    assert {"choose", "add_regrets", "weigh"} <= found.keys()
+    assert {"choose", "add_regrets", "restrict"} <= found.keys()
     for name, f in found.items():
         with pytest.raises(TypeError, match=f"only kernels call {name}; from Python, call"):
             f()

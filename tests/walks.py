@@ -17,9 +17,10 @@ from cfrlib import Chance, Decision, Terminal
 from cfrlib.core import rng
 from cfrlib.core.sequence import backup, sequence_form
 from cfrlib.montecarlo import schemes, traversal, updates
+from cfrlib.montecarlo.partial_tree import TreeArrays
 from cfrlib.montecarlo.schemes import P
 from cfrlib.montecarlo.traversal import ENTRY
-from cfrlib.montecarlo.updates import AVERAGING
+from cfrlib.montecarlo.updates import AVERAGING, Lane
 
 # ---- kernels as plain Python ---------------------------------------------------------------
 
@@ -31,14 +32,21 @@ def interpreted(changes=None, **others):
     """
     space = {**vars(rng), **vars(schemes), **vars(traversal), **vars(updates)}
     kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
-    assert {"descend", "ascend", "choose", "evaluate", "take_up", "iterate"} <= kernels.keys()
+    assert {
+        "descend",
+        "ascend",
+        "choose",
+        "evaluate",
+        "apply_batch",
+        "iterate",
+    } <= kernels.keys()
     for name, f in kernels.items():
         space[name] = FunctionType(f.__code__, space, name)
     for name, (old, new) in (changes or {}).items():
         source = inspect.getsource(kernels[name])
         assert source.count(old) == 1, f"{name} reads otherwise by now"
         decorator, source = source.replace(old, new).split("\n", 1)
-        assert decorator in ("@kernel", "@inner")
+        assert decorator in ("@inlined", "@inner")
         exec(source, space)
     space.update(others)
     return space
@@ -135,6 +143,8 @@ class Means:
         nodes, infosets = objects(known.nodes), objects(known.infosets)
         table, walk = objects(run._tables.table), np.zeros(run._lanes.walk.shape[1], ENTRY)
         walk = objects(walk)
+        tree = TreeArrays(nodes, known.utility, infosets, known.owner)
+        tables = run._tables._replace(table=table, baseline=baseline)
         empty, scratch = np.zeros((1, 0, 2)), run._lanes.scratch[0]
         self.regret, self.square = np.zeros(len(known.owner)), np.zeros(len(known.owner))
         self.mass = np.zeros(len(infosets))
@@ -146,15 +156,11 @@ class Means:
                 gain, count = np.zeros(len(table)), np.zeros(2, np.int64)
                 blank = {"mass": 0.0, "touched": 0, "is_touched": False}
                 sums = [SimpleNamespace(**blank) for _ in infosets]
+                lane = Lane(walk, scratch, None, gain, sums, empty, count)
                 kernels["enter"](walk[0], 0, 1.0, 1.0, 1.0)
-                done, n = kernels["descend"](
-                    nodes, infosets, table, run._settings.scheme, i, walk, scratch, None, 0, 1,
-                )  # fmt: skip
+                done, n = kernels["descend"](tree, table, run._settings.scheme, i, lane, 0, 1)
                 assert done == n
-                kernels["ascend"](
-                    nodes, known.utility, infosets, table, baseline, AVERAGING.index(rule), i,
-                    walk, gain, sums, empty, count, n,
-                )  # fmt: skip
+                kernels["ascend"](tree, tables, AVERAGING.index(rule), i, lane, n)
                 p = self.oracle.probability
                 mass = np.array([s.mass for s in sums])
                 assert not mass[~counted].any()

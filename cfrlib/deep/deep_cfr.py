@@ -48,10 +48,10 @@ from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
 from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
 from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
-from cfrlib.deep.walks import Desk, collect
+from cfrlib.deep.walks import Desk, Round, Rows, collect
 from cfrlib.game import Game
 from cfrlib.montecarlo import workers
-from cfrlib.montecarlo.partial_tree import Explored, explore, records
+from cfrlib.montecarlo.partial_tree import PartialTree, explore, records
 from cfrlib.montecarlo.schemes import (
     ROWS,
     SCHEME,
@@ -63,7 +63,6 @@ from cfrlib.montecarlo.schemes import (
     room_to_draw,
 )
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
-from cfrlib.montecarlo.updates import Known
 from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run
 from cfrlib.solution import (
@@ -381,11 +380,18 @@ class DeepCFR(Run):
         `sheets`, of both memories, are written to if the game does not compile.
         """
         if self._form is not None and self.jobs is None:
-            known = Known(*(getattr(self._known, name) for name in Known._fields))
+            turn = Round(Scheme.of(self.sampling), self._key, t, i, 1.0 / self._scale)
+            rows = Rows(advantages, strategies)
             visited: int = collect(
-                known, self._table, self._baseline, Scheme.of(self.sampling), self._key,
-                self._desk, advantages, strategies, t, i, 0, walks, 1.0 / self._scale,
-            )  # fmt: skip
+                self._known.arrays,
+                self._table,
+                self._baseline,
+                turn,
+                self._desk,
+                rows,
+                0,
+                walks,
+            )
             return visited
         said = self._share(t, i, walks)
         for each in said:
@@ -662,7 +668,7 @@ class DeepCFR(Run):
         if self._form is None:
             pairs = zip(self._sheets, memories, strict=True)
             arrays["sheets"] = np.concatenate([_filled_sheets(*pair) for pair in pairs])
-            files.write(path, EXPLORED_FILE, Explored(self.game).snapshot(), header, arrays)
+            files.write(path, EXPLORED_FILE, PartialTree(self.game).snapshot(), header, arrays)
         else:
             arrays |= {
                 "sigma": self._current(), "total": self._total, "best": self._best.sigma,
@@ -698,7 +704,7 @@ class DeepCFR(Run):
         """
         kind = files.kind_of(path, RUN_FILE, EXPLORED_FILE)
         explored = kind is EXPLORED_FILE
-        form: Any = Explored(game).snapshot() if explored else sequence_form(game)
+        form: Any = PartialTree(game).snapshot() if explored else sequence_form(game)
         with files.reading(path, kind, form) as file:
             header = file.header
             name, parameters = header["sampling"]

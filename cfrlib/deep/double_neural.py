@@ -183,7 +183,7 @@ class DoubleNeural(MCCFR):
         self._met |= self._visited
         self._visited[:] = False
 
-    def _take_up(self, i: int) -> None:
+    def _apply_batch(self, i: int) -> None:
         """Note which infosets the walks of player i have met, for either network."""
         own = self._known.infosets.player == i
         averaged = own if self.averaging == "own" else ~own
@@ -191,7 +191,7 @@ class DoubleNeural(MCCFR):
             touched = sums.touched[: counts[0]]
             self._visited[REGRET, touched] |= own[touched]
             self._visited[STRATEGY, touched] |= averaged[touched]
-        super()._take_up(i)
+        super()._apply_batch(i)
 
     def _learn(self, t: int, n: int, sums: Floats) -> Floats:
         """Train network n on the sums of the tables; return its answers for all pairs."""

@@ -24,16 +24,16 @@ from cfrlib.core.rng import LINE
 from cfrlib.core.tree import Floats, compile
 from cfrlib.deep.memory import Memory, Singles, waiting_room
 from cfrlib.deep.policy import Encoder, Network, there_are, uniform
-from cfrlib.deep.walks import Desk, collect, come_back, go_on, set_out
+from cfrlib.deep.walks import Desk, Group, Round, Rows, collect, come_back, go_on, set_out
 from cfrlib.game import Game, Terminal
-from cfrlib.montecarlo.partial_tree import Explored, Records, grown, records
+from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Sampling, Scheme, most_entries, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
-from cfrlib.montecarlo.updates import Known
 
 MOST = 250  # walks in a lane
 KEPT = 4  # games that a worker remembers
 PROBES, LONGEST = 1_000, 1_000_000  # games played at random to learn what a game is like
+UNTOLD = np.zeros((0, 2))  # no baseline learns here
 
 
 class Lane(NamedTuple):
@@ -64,6 +64,11 @@ class Lane(NamedTuple):
     stop: int
     scale: float
     actions: int
+
+    @property
+    def turn(self) -> Round:
+        """What the kernels read of it."""
+        return Round(Scheme.of(self.sampling), self.key, self.t, self.i, self.scale)
 
 
 class Played(NamedTuple):
@@ -120,7 +125,7 @@ def split(walks: int) -> list[tuple[int, int]]:
 
 # ---- a game that compiles --------------------------------------------------------------------
 
-_kept: dict[str, tuple[Known, Records, Desk]] = {}
+_kept: dict[str, tuple[TreeArrays, Records, Desk]] = {}
 
 
 def take(lane: Lane, token: str, sigma: Floats) -> Said:
@@ -129,10 +134,10 @@ def take(lane: Lane, token: str, sigma: Floats) -> Said:
         while len(_kept) >= KEPT:
             del _kept[next(iter(_kept))]
         tree = compile(lane.game)
-        explored = Explored.of(tree)
+        explored = PartialTree.of(tree)
         width = room_to_draw(lane.sampling, lane.actions, lane.game)
         _kept[token] = (
-            Known(*(getattr(explored, name) for name in Known._fields)),
+            explored.arrays,
             records(len(sigma), SEQUENCE),
             Desk(
                 records(most_entries(tree, lane.sampling), ENTRY), np.zeros((ROWS, width)),
@@ -142,11 +147,9 @@ def take(lane: Lane, token: str, sigma: Floats) -> Said:
     known, table, desk = _kept[token]
     table.sigma[:] = sigma
     room = len(desk.walk) * (lane.stop - lane.first)
-    rows = waiting_room(room, lane.actions), waiting_room(room, lane.actions)
-    visited: int = collect(
-        known, table, np.zeros((lane.game.num_players, 0)), Scheme.of(lane.sampling), lane.key,
-        desk, *rows, lane.t, lane.i, lane.first, lane.stop, lane.scale,
-    )  # fmt: skip
+    rows = Rows(waiting_room(room, lane.actions), waiting_room(room, lane.actions))
+    baseline = np.zeros((lane.game.num_players, 0))
+    visited: int = collect(known, table, baseline, lane.turn, desk, rows, lane.first, lane.stop)
     advantages, strategies = map(_trimmed, rows)
     nothing = np.zeros((0, 0), np.float32), np.zeros(0, np.int64)
     return Said(advantages, strategies, *nothing, visited)
@@ -183,7 +186,7 @@ class _Walks:
     def __init__(self, lane: Lane, played: Played):
         number = lane.stop - lane.first
         self.lane, self.played = lane, played
-        self.known = Explored(lane.game)
+        self.known = PartialTree(lane.game)
         self.table = records(len(self.known.owner), SEQUENCE)
         self.walks = records((number, 64), ENTRY)
         self.states = np.zeros((number, LINE), np.uint64)
@@ -195,14 +198,11 @@ class _Walks:
 
     def go(self) -> None:
         """Walk to the end."""
-        lane, known, scheme = self.lane, self.known, Scheme.of(self.lane.sampling)
-        set_out(self.walks, self.states, lane.key, lane.t, lane.i, lane.first)
+        turn = self.lane.turn
+        set_out(self._group, turn, self.lane.first)
         wanted = np.empty(self.walks.size, np.int64)
         while True:
-            n = go_on(
-                known.nodes, known.infosets, self.table, scheme, lane.i, self.walks,
-                self.scratch, self.states, self.done, self.entered, wanted,
-            )  # fmt: skip
+            n = go_on(self.known.arrays, self.table, turn, self._group, UNTOLD, wanted)
             if n:
                 self._ask(np.unique(wanted[:n]).tolist())
             elif (self.done < self.entered).any():  # the room for entries is used up
@@ -210,6 +210,10 @@ class _Walks:
                 wanted = np.empty(self.walks.size, np.int64)
             else:
                 break
+
+    @property
+    def _group(self) -> Group:
+        return Group(self.walks, self.scratch, self.states, self.done, self.entered)
 
     def _ask(self, histories: list[int]) -> None:
         """Ask the rules what these histories are, and the networks about what is new."""
@@ -239,11 +243,9 @@ class _Walks:
         lane, room = self.lane, int(self.entered.sum())
         advantages = waiting_room(room, lane.actions)
         strategies = waiting_room(room if self.played.watched else 0, lane.actions)
-        come_back(
-            Known(*(getattr(self.known, name) for name in Known._fields)), self.table,
-            np.zeros((lane.game.num_players, 0)), self.walks, np.zeros((0, 2)), advantages,
-            strategies, lane.t, lane.i, self.entered, lane.scale,
-        )  # fmt: skip
+        baseline, rows = np.zeros((lane.game.num_players, 0)), Rows(advantages, strategies)
+        tree = self.known.arrays
+        come_back(tree, self.table, baseline, lane.turn, self._group, UNTOLD, rows)
         features = np.concatenate(self.features) if self.features else np.zeros((0, 0))
         return Said(
             _trimmed(advantages), _trimmed(strategies), features.astype(np.float32),

@@ -1,4 +1,4 @@
-"""Walks that fill the memories: what `batches` adds up is written down here, row by row."""
+"""Walks that fill the memories: what `updates` adds up is written down here, row by row."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, begin
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Memory, place
-from cfrlib.montecarlo.partial_tree import UNKNOWN, Records
+from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import Scheme
 from cfrlib.montecarlo.traversal import descend, enter, evaluate
-from cfrlib.montecarlo.updates import Known
 
 Numbers = npt.NDArray[np.int64]
 
@@ -38,41 +37,86 @@ class Desk(NamedTuple):
     told: Floats
 
 
+class Group(NamedTuple):
+    """Walks that go on together, a row each.
+
+    Attributes
+    ----------
+    walks : record array of ENTRY, shape (walks, entries)
+    scratch : float array, shape (ROWS, most actions)
+    states : uint64 array, shape (walks, LINE)
+    done, entered : int arrays, shape (walks,)
+        A walk is over when as many entries are done as entered.
+    """
+
+    walks: Records
+    scratch: Floats
+    states: npt.NDArray[np.uint64]
+    done: Numbers
+    entered: Numbers
+
+
+class Round(NamedTuple):
+    """The traversals of one player in one iteration.
+
+    Attributes
+    ----------
+    scheme : Scheme
+    key : int
+        Of the random numbers.
+    t, i : int
+        The iteration and the traverser.
+    scale : float
+        What advantages are multiplied by.
+    """
+
+    scheme: Scheme
+    key: np.uint64
+    t: int
+    i: int
+    scale: float
+
+
+class Rows(NamedTuple):
+    """The memories that walks fill."""
+
+    advantages: Memory
+    strategies: Memory
+
+
 @inlined
 def collect(
-    known: Known, table: Records, baseline: Floats, scheme: Scheme, key: np.uint64, desk: Desk,
-    advantages: Memory, strategies: Memory, t: int, i: int, first: int, stop: int, scale: float,
+    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, desk: Desk, rows: Rows,
+    first: int, stop: int,
 ) -> int:  # fmt: skip
-    """Take walks first … stop - 1 of player i in iteration t; return what they visit."""
-    nodes, _, infosets, _ = known
-    walk, scratch, state, told = desk
+    """Take walks first … stop - 1; return how many histories they visit."""
     visited = 0
     for number in range(first, stop):
-        begin(state, key, t, i, number)
-        enter(walk[0], 0, 1.0, 1.0, 1.0)
-        _, n = descend(nodes, infosets, table, scheme, i, walk, scratch, state, 0, 1)
-        look_back(known, table, baseline, walk, told, advantages, strategies, t, i, n, scale)
+        begin(desk.state, turn.key, turn.t, turn.i, number)
+        enter(desk.walk[0], 0, 1.0, 1.0, 1.0)
+        _, n = descend(tree, table, turn.scheme, turn.i, desk, 0, 1)
+        look_back(tree, table, baseline, turn, desk, rows, n)
         visited += n
     return visited
 
 
 @inner
 def look_back(
-    known: Known, table: Records, baseline: Floats, walk: Records, told: Floats,
-    advantages: Memory, strategies: Memory, t: int, i: int, n: int, scale: float,
+    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, desk: Desk, rows: Rows,
+    n: int,
 ) -> None:  # fmt: skip
-    """Go up a walk of n histories, and offer to the memories what it says."""
-    nodes, utility, infosets, _ = known
+    """Go up a walk of n histories, and offer its estimates to the memories."""
+    walk, told, i = desk.walk, desk.told, turn.i
     for k in range(n - 1, -1, -1):
         e = walk[k]
-        h = nodes[e.node]
-        e.value = evaluate(nodes, utility, infosets, table, baseline, i, walk, k)
+        h = tree.nodes[e.node]
+        e.value = evaluate(tree, table, baseline, i, walk, k)
         if h.player >= 0:
-            start = infosets[h.infoset].start
+            start = tree.infosets[h.infoset].start
             if h.player == i:
-                remember_advantages(baseline, walk, advantages, t, i, k, h, start, scale)
+                remember_advantages(baseline, walk, rows.advantages, turn, k, h, start)
             else:
-                remember_strategy(table, strategies, t, e, h, start)
+                remember_strategy(table, rows.strategies, turn.t, e, h, start)
             if len(told):
                 for m in range(e.first, e.first + e.tried):
                     q = start + (walk[m].node - h.first_child)
@@ -81,59 +125,58 @@ def look_back(
 
 
 @inlined
-def set_out(walks: Records, states: State, key: np.uint64, t: int, i: int, first: int) -> None:
-    """Begin walks first, first + 1, … of player i, a row of `walks` each."""
-    for w in range(len(walks)):
-        begin(states[w], key, t, i, first + w)
-        enter(walks[w, 0], 0, 1.0, 1.0, 1.0)
+def set_out(group: Group, turn: Round, first: int) -> None:
+    """Begin walks first, first + 1, …."""
+    for w in range(len(group.walks)):
+        begin(group.states[w], turn.key, turn.t, turn.i, first + w)
+        enter(group.walks[w, 0], 0, 1.0, 1.0, 1.0)
 
 
 @inlined
 def go_on(
-    nodes: Records, infosets: Records, table: Records, scheme: Scheme, i: int, walks: Records,
-    scratch: Floats, states: State, done: Numbers, entered: Numbers, wanted: Numbers,
-) -> int:  # fmt: skip
-    """Take each walk as far as is known; return how many histories to ask about are `wanted`.
+    tree: TreeArrays, table: Records, turn: Round, group: Group, told: Floats, wanted: Numbers
+) -> int:
+    """Take each walk as far as the tree is expanded; return how many histories are `wanted`.
 
-    A walk is over when as many entries are done as entered. Histories may be listed twice.
+    These are to be expanded next. Histories may be listed twice.
     """
     n = 0
-    for w in range(len(walks)):
+    for w in range(len(group.walks)):
+        desk = Desk(group.walks[w], group.scratch, group.states[w], told)
+        done, entered = group.done, group.entered
         done[w], entered[w] = descend(
-            nodes, infosets, table, scheme, i, walks[w], scratch, states[w], done[w], entered[w]
+            tree, table, turn.scheme, turn.i, desk, done[w], entered[w]
         )
         for k in range(done[w], entered[w]):
-            if nodes[walks[w, k].node].player == UNKNOWN:
-                wanted[n] = walks[w, k].node
+            if tree.nodes[group.walks[w, k].node].player == UNKNOWN:
+                wanted[n] = group.walks[w, k].node
                 n += 1
     return n
 
 
 @inlined
 def come_back(
-    known: Known, table: Records, baseline: Floats, walks: Records, told: Floats,
-    advantages: Memory, strategies: Memory, t: int, i: int, entered: Numbers, scale: float,
+    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, group: Group, told: Floats,
+    rows: Rows,
 ) -> None:  # fmt: skip
     """Look back on all walks, one after the other."""
-    for w in range(len(walks)):
-        look_back(
-            known, table, baseline, walks[w], told, advantages, strategies, t, i, entered[w],
-            scale,
-        )  # fmt: skip
+    for w in range(len(group.walks)):
+        desk = Desk(group.walks[w], group.scratch, group.states[w], told)
+        look_back(tree, table, baseline, turn, desk, rows, group.entered[w])
 
 
 @inner
 def remember_advantages(
-    baseline: Floats, walk: Records, advantages: Memory, t: int, i: int, k: int, h: Records,
-    start: int, scale: float,
+    baseline: Floats, walk: Records, advantages: Memory, turn: Round, k: int, h: Records,
+    start: int,
 ) -> None:  # fmt: skip
     """Offer v̂(a) − û(h) for all actions at entry k, which is at history h."""
     infoset, weight, target, seen, state = advantages
-    row, e = place(seen, len(infoset), state), walk[k]
+    row, e, scale = place(seen, len(infoset), state), walk[k], turn.scale
     if row < len(infoset):
-        infoset[row], weight[row] = h.infoset, t * e.weight
+        infoset[row], weight[row] = h.infoset, turn.t * e.weight
         for a in range(h.num_children):
-            b = baseline[i, start + a] if baseline.shape[1] else 0.0
+            b = baseline[turn.i, start + a] if baseline.shape[1] else 0.0
             target[row, a] = (b - e.value) * scale
         for a in range(h.num_children, target.shape[1]):  # what the row held before
             target[row, a] = 0.0

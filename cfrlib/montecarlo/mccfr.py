@@ -27,7 +27,7 @@ from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import workers
-from cfrlib.montecarlo.partial_tree import Explored, explore, grown
+from cfrlib.montecarlo.partial_tree import PartialTree, explore, grown
 from cfrlib.montecarlo.schemes import (
     SCHEME,
     SCHEMES,
@@ -43,9 +43,10 @@ from cfrlib.montecarlo.updates import (
     AVERAGING,
     LANES,
     MEMORY,
-    Known,
+    Lane,
     Lanes,
     Settings,
+    apply_batch,
     ascend,
     clear,
     close_iteration,
@@ -57,7 +58,6 @@ from cfrlib.montecarlo.updates import (
     open_iteration,
     sample,
     settle,
-    take_up,
 )
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
@@ -287,33 +287,27 @@ class MCCFR(Sampled, Run):
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations, at once if nobody else is asked."""
         if self._known.whole and not self._shared and self._turn is None:
-            known = Known(*(getattr(self._known, name) for name in Known._fields))
             iterate(
-                known, self._tables, self._settings, self._lanes, self.iterations + 1, count
-            )
+                self._known.arrays, self._tables, self._settings, self._lanes,
+                self.iterations + 1, count,
+            )  # fmt: skip
         else:
             super()._advance(count, interrupted)
 
     def _warm_up(self) -> None:
         """Have everything compiled that a run will use; nothing comes of it."""
         super()._warm_up()
-        walk, scratch, state, gain, sums, told, count = self._lanes
-        known, tables, settings = self._known, self._tables, self._settings
-        if not known.whole:
-            descend(
-                known.nodes, known.infosets, tables.table, settings.scheme, 0, walk[0],
-                scratch[0], state[0], 0, 0,
-            )  # fmt: skip
-            ascend(
-                known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
-                settings.rule, 0, walk[0], gain[0], sums[0], told[0], count[0], 0,
-            )  # fmt: skip
+        tree, tables, settings = self._known.arrays, self._tables, self._settings
+        if not self._known.whole:
+            lane = self._lane(0)
+            descend(tree, tables.table, settings.scheme, 0, lane, 0, 0)
+            ascend(tree, tables, settings.rule, 0, lane, 0)
         elif self.jobs is None:
             return
         ledger = tables.ledger.copy()
         open_iteration(ledger, settings, 0)
         close_iteration(ledger, 0)
-        self._take_up(0)  # of nothing
+        self._apply_batch(0)  # which is empty
 
     @property
     def _shared(self) -> bool:
@@ -331,10 +325,10 @@ class MCCFR(Sampled, Run):
         for i in range(self._turn, players):
             self._walk(t, i)
             if alternating:
-                self._take_up(i)
+                self._apply_batch(i)
                 self._turn = i + 1
         if not alternating:
-            self._take_up(-1)
+            self._apply_batch(-1)
         close_iteration(self._tables.ledger, t)
         self._turn = None
 
@@ -350,18 +344,15 @@ class MCCFR(Sampled, Run):
             else:
                 self._explore(t, i)
         except BaseException:  # unsound rules, a lost worker, an impatient user
-            _, _, _, gain, sums, told, counts = self._lanes
-            for lane in range(len(gain)):
-                clear(self._known.infosets, gain[lane], sums[lane], told[lane], counts[lane])
+            for n in range(len(self._lanes.walk)):
+                clear(self._known.infosets, self._lane(n))
             raise
 
-    def _take_up(self, i: int) -> None:
-        known, (table, memory, ledger, baseline) = self._known, self._tables
-        _, _, _, gain, sums, told, count = self._lanes
-        take_up(
-            known.infosets, known.owner, table, memory, ledger, baseline, self._settings,
-            gain, sums, told, count, i,
-        )  # fmt: skip
+    def _apply_batch(self, i: int) -> None:
+        apply_batch(self._known.arrays, self._tables, self._settings, self._lanes, i)
+
+    def _lane(self, n: int) -> Lane:
+        return Lane._make(array[n] for array in self._lanes)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -369,13 +360,9 @@ class MCCFR(Sampled, Run):
 
     def _sample(self, t: int, i: int, first: int) -> None:
         """Take the walks of one thread."""
-        known, tables, lanes = self._known, self._tables, self._lanes
-        sample(
-            known.nodes, known.utility, known.infosets, tables.table, tables.baseline,
-            self._settings, *lanes, t, i, first, self.threads,
-        )  # fmt: skip
-        _, _, _, gain, sums, told, count = lanes
-        merge(known.infosets, gain, sums, told, count, first, self.threads)
+        tree = self._known.arrays
+        sample(tree, self._tables, self._settings, self._lanes, t, i, first, self.threads)
+        merge(tree.infosets, self._lanes, first, self.threads)
 
     def _ask(self, t: int, i: int) -> None:
         """Have other processes take the walks."""
@@ -390,27 +377,18 @@ class MCCFR(Sampled, Run):
 
     def _explore(self, t: int, i: int) -> None:
         """Take all walks of a batch, asking the rules about histories not met before."""
-        known, settings, lanes = self._known, self._settings, len(self._lanes.walk)
-        for lane in range(lanes):
-            for number in range(lane, self.batch, lanes):
-                begin(self._lanes.state[lane], settings.key, t, i, number)
-                enter(self._lanes.walk[lane, 0], 0, 1.0, 1.0, 1.0)
+        settings, lanes = self._settings, len(self._lanes.walk)
+        for each in range(lanes):
+            for number in range(each, self.batch, lanes):
+                begin(self._lanes.state[each], settings.key, t, i, number)
+                enter(self._lanes.walk[each, 0], 0, 1.0, 1.0, 1.0)
                 done, n = 0, 1
                 while done < n:
-                    walk, scratch, state, gain, sums, told, count = (
-                        array[lane] for array in self._lanes
-                    )
-                    table = self._tables.table
-                    done, n = descend(
-                        known.nodes, known.infosets, table, settings.scheme, i, walk, scratch,
-                        state, done, n,
-                    )  # fmt: skip
+                    tree, lane, table = self._known.arrays, self._lane(each), self._tables.table
+                    done, n = descend(tree, table, settings.scheme, i, lane, done, n)
                     if done < n:
-                        self._make_room(int(walk[done].node), n)
-                ascend(
-                    known.nodes, known.utility, known.infosets, table, self._tables.baseline,
-                    settings.rule, i, walk, gain, sums, told, count, n,
-                )  # fmt: skip
+                        self._make_room(int(lane.walk[done].node), n)
+                ascend(tree, self._tables, settings.rule, i, lane, n)
 
     def _make_room(self, k: int, entries: int) -> None:
         """Ask what history k is, if it is unknown, and make room for what it brings."""
@@ -441,10 +419,8 @@ class MCCFR(Sampled, Run):
     def _average(self) -> Floats:
         if self.averaging != "lazy":
             return super()._average()
-        settled, known = Sampled.copy(self), self._known
-        table, memory, ledger, _ = settled._tables
-        weights = ledger[0].weights
-        settle(known.infosets, known.owner, table, memory, weights, known.num_infosets)
+        settled = Sampled.copy(self)
+        settle(self._known.arrays, settled._tables, self._known.num_infosets)
         return Sampled._average(settled)
 
     @property
@@ -533,7 +509,7 @@ class MCCFR(Sampled, Run):
         if threads is not None:
             whole_number("threads", threads, 1)
         kind = files.kind_of(path, RUN_FILE, PARTIAL_FILE)
-        form: Any = sequence_form(game) if kind is RUN_FILE else Explored(game).snapshot()
+        form: Any = sequence_form(game) if kind is RUN_FILE else PartialTree(game).snapshot()
         with files.reading(path, kind, form) as file:
             header = file.header
             name, parameters = header["sampling"]

@@ -47,7 +47,6 @@ from cfrlib.montecarlo.targeting import (
 )
 from cfrlib.montecarlo.updates import (
     OPPONENT,
-    Known,
     Settings,
     close_iteration,
     grow_tables,
@@ -335,9 +334,8 @@ class OOS(Sampled):
     def _run(self, end: int, nodes_end: int) -> None:
         """Run iterations up to `end`, or until so many nodes have been visited."""
         if self._known.whole:
-            known = Known(*(getattr(self._known, name) for name in Known._fields))
             iterate(
-                known, self._tables, self._settings, self._target, self._desk,
+                self._known.arrays, self._tables, self._settings, self._target, self._desk,
                 self.iterations + 1, end, nodes_end,
             )  # fmt: skip
         else:
@@ -356,11 +354,8 @@ class OOS(Sampled):
         set_out(self._desk.path)
         k, news, played, value = 0, False, 0, math.nan
         while True:
-            k = descend(
-                known.nodes, known.infosets, self._tables.table, self._target.aim,
-                self.epsilon, targeted, i, self._desk.path, self._desk.scratch,
-                self._desk.state, k,
-            )  # fmt: skip
+            table, aim, desk = self._tables.table, self._target.aim, self._desk
+            k = descend(known.arrays, table, aim, self.epsilon, targeted, i, desk, k)
             h = int(self._desk.path[k].node)
             if known.nodes[h].player == TERMINAL:
                 value = float(known.utility[h, i])
@@ -374,11 +369,7 @@ class OOS(Sampled):
             self._make_room(k + 2)
         path = self._desk.path
         path[k].value = value
-        table, memory, ledger, _ = self._tables
-        ascend(
-            known.nodes, known.infosets, table, memory, ledger, settings, delta, i, path,
-            self._desk.gain, k,
-        )  # fmt: skip
+        ascend(known.arrays, self._tables, settings, delta, i, self._desk, k)
         aim, way, player, _ = self._target
         tally(aim, delta, targeted, path, self._desk.counts, k)
         if news and player >= 0:
@@ -386,7 +377,7 @@ class OOS(Sampled):
             self._doomed.clear()
             rule_out(known.nodes, aim, way, player, path, k)
         self._joined = False
-        ledger[0].nodes += k + 1 + played
+        self._tables.ledger[0].nodes += k + 1 + played
 
     _joined = False  # whether the walk under way has met a new infoset, after which to play out
 

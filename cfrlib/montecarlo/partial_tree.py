@@ -1,8 +1,8 @@
-"""The part of a game tree that sampling knows: all of it, or what its walks have met.
+"""A game tree of which all, or only the visited part, is expanded.
 
-A game that compiles is known from the start. Of a game too large for that, histories are
-entered when a walk first comes to them, and infosets when they are discovered; nothing is
-assumed about the rest. Both look the same to the kernels.
+The tree of a game that compiles is complete from the start. In a game too large for that, a
+history is expanded when a walk first comes to it, and an infoset is added when it is first
+met; nothing is assumed about the rest. Both look the same to the kernels.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -57,8 +57,17 @@ INFOSET = np.dtype(
 )
 
 
-class Explored(Rules):
-    """What is known of a game.
+class TreeArrays(NamedTuple):
+    """The arrays of a :class:`PartialTree` that kernels read."""
+
+    nodes: Records
+    utility: Floats
+    infosets: Records
+    owner: Ints
+
+
+class PartialTree(Rules):
+    """A game tree of which all, or only the visited part, is expanded.
 
     Attributes
     ----------
@@ -73,6 +82,8 @@ class Explored(Rules):
         Payoffs at terminal histories.
     owner : int array, shape (sequences,)
         The infoset of a sequence; -1 for the empty ones.
+    arrays : TreeArrays
+        These four, as they are now: expansion may replace them.
     num_histories, num_infosets, num_sequences : int
         What is known so far, the empty history and the empty sequences included.
     labels : list of str
@@ -98,7 +109,7 @@ class Explored(Rules):
         self._sequence = np.arange(game.num_players, dtype=np.int32)[None, :]
 
     @classmethod
-    def of(cls, tree: Tree, proposal: Mapping[Action, float] | None = None) -> Explored:
+    def of(cls, tree: Tree, proposal: Mapping[Action, float] | None = None) -> PartialTree:
         """Return the whole of a compiled game."""
         self = cls(tree.game, proposal)
         self.whole = True
@@ -128,6 +139,11 @@ class Explored(Rules):
         pairs[tree.player_sequences[:-1]] = False
         self.owner[pairs] = np.repeat(np.arange(self.num_infosets), count)
         return self
+
+    @property
+    def arrays(self) -> TreeArrays:
+        """The arrays that kernels read, as they are now."""
+        return TreeArrays(self.nodes, self.utility, self.infosets, self.owner)
 
     def is_unknown(self, k: int) -> bool:
         """Whether the rules have not been asked yet what history `k` is."""
@@ -287,7 +303,7 @@ class Explored(Rules):
             )
         return drawn, np.divide(probability, drawn, out=np.ones(len(drawn)), where=drawn > 0)
 
-    def copy(self) -> Explored:
+    def copy(self) -> PartialTree:
         """Return a copy that may be explored by itself; what is whole stays as it is."""
         if self.whole:
             return self
@@ -312,7 +328,7 @@ class Explored(Rules):
 class Snapshot:
     """The infosets known at some time, addressed by their labels."""
 
-    def __init__(self, known: Explored):
+    def __init__(self, known: PartialTree):
         n = known.num_infosets
         self.game, self.num_infosets, self.num_sequences = known.game, n, known.num_sequences
         self.infoset_label = known.labels[:n]
@@ -335,7 +351,7 @@ class Snapshot:
 
 def explore(
     game: Game, lazy: bool | None = None, proposal: Mapping[Action, float] | None = None
-) -> Explored:
+) -> PartialTree:
     """Return what is known before the first walk: all of a game that compiles, unless `lazy`.
 
     Raises
@@ -344,13 +360,13 @@ def explore(
         If the game does not compile and `lazy` is False.
     """
     if lazy or (lazy is None and not hasattr(game, "_tree") and is_huge(game)):
-        return Explored(game, proposal)
+        return PartialTree(game, proposal)
     try:
-        return Explored.of(compile(game), proposal)
+        return PartialTree.of(compile(game), proposal)
     except TooLarge:
         if lazy is False:
             raise
-        return Explored(game, proposal)
+        return PartialTree(game, proposal)
 
 
 def _plain(records: Records) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Game
-from cfrlib.montecarlo.partial_tree import Explored, Snapshot
+from cfrlib.montecarlo.partial_tree import PartialTree, Snapshot
 from cfrlib.montecarlo.updates import Tables, new_tables, normalize
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 
@@ -23,7 +23,7 @@ class Sampled:
 
     Parameters
     ----------
-    known : Explored
+    known : PartialTree
         The game.
     baseline : bool
         Whether there is a baseline to learn.
@@ -31,7 +31,7 @@ class Sampled:
 
     game: Game
 
-    def __init__(self, known: Explored, baseline: bool = False):
+    def __init__(self, known: PartialTree, baseline: bool = False):
         self.game = known.game
         self._known = known
         self._form: SequenceForm | None = sequence_form(known.game) if known.whole else None

@@ -22,11 +22,10 @@ import numpy.typing as npt
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, begin, uniform
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
-from cfrlib.montecarlo.partial_tree import UNKNOWN, Records
+from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import FIRST, RHO, P
 from cfrlib.montecarlo.traversal import draw_chance, draw_rest, locate
 from cfrlib.montecarlo.updates import (
-    Known,
     Settings,
     Tables,
     add_regrets,
@@ -184,32 +183,34 @@ def set_out(path: Records) -> None:
 
 @inlined
 def descend(
-    nodes: Records, infosets: Records, table: Records, aim: Records, epsilon: float,
-    targeted: bool, i: int, path: Records, scratch: Floats, state: State, k: int,
+    tree: TreeArrays, table: Records, aim: Records, epsilon: float, targeted: bool, i: int,
+    desk: Desk, k: int,
 ) -> int:  # fmt: skip
     """Go down from entry k; return the last entry.
 
     It is the end of the game, or a history whose rules have not been asked yet, or the path is
     full.
     """
+    nodes, path = tree.nodes, desk.path
     k = int(k)  # else `step` is compiled for the constant, too
     while (
         nodes[path[k].node].player != TERMINAL
         and nodes[path[k].node].player != UNKNOWN
         and k + 1 < len(path)
     ):
-        step(nodes, infosets, table, aim, epsilon, targeted, i, path, scratch, state, k)
+        step(tree, table, aim, epsilon, targeted, i, desk, k)
         k += 1
     return k
 
 
 @inner
 def step(
-    nodes: Records, infosets: Records, table: Records, aim: Records, epsilon: float,
-    targeted: bool, i: int, path: Records, scratch: Floats, state: State, k: int,
+    tree: TreeArrays, table: Records, aim: Records, epsilon: float, targeted: bool, i: int,
+    desk: Desk, k: int,
 ) -> None:  # fmt: skip
     """Take one step down, from entry k to the next."""
-    e, f = path[k], path[k + 1]
+    nodes, scratch, state = tree.nodes, desk.scratch, desk.state
+    e, f = desk.path[k], desk.path[k + 1]
     h, restricted = nodes[e.node], aim[e.node].mark == TOWARD
     first, n = h.first_child, h.num_children
     if h.player == CHANCE:
@@ -221,8 +222,12 @@ def step(
         f.p = nodes[c].probability
         p1, p2 = f.p / left, f.p
     else:
-        start = infosets[h.infoset].start
-        left = weigh(table, aim, epsilon, h.player == i, restricted, start, first, n, scratch)
+        start = tree.infosets[h.infoset].start
+        epsilon = epsilon if h.player == i else 0.0
+        for a in range(n):
+            p = table[start + a].sigma
+            scratch[RHO, a] = epsilon / n + (1.0 - epsilon) * p if epsilon > 0.0 else p
+        left = restrict(aim, restricted, first, n, scratch)
         for a in range(n):
             scratch[P, a] = scratch[AIMED, a] if targeted else scratch[RHO, a]
         a = draw_rest(state, scratch, n, left if targeted else 1.0)
@@ -236,19 +241,14 @@ def step(
 
 
 @inner
-def weigh(
-    table: Records, aim: Records, epsilon: float, own: bool, restricted: bool, start: int,
-    first: int, n: int, scratch: Floats,
-) -> float:  # fmt: skip
-    """Write to row RHO how an ordinary walk draws an action, to row AIMED how a targeted one.
+def restrict(aim: Records, restricted: bool, first: int, n: int, scratch: Floats) -> float:
+    """Write to row AIMED how a targeted walk draws an action, from row RHO; return its sum.
 
-    The latter: the former, restricted to what may lead to the target; all of that equally, if
-    nobody plays there. Return the sum of row AIMED.
+    As an ordinary walk does, restricted to what may lead to the target; all of that equally,
+    if nobody plays there.
     """
     total = 0.0
     for a in range(n):
-        s = table[start + a].sigma
-        scratch[RHO, a] = epsilon / n + (1.0 - epsilon) * s if own else s
         ruled_out = restricted and aim[first + a].mark == OUT
         scratch[AIMED, a] = 0.0 if ruled_out else scratch[RHO, a]
         total += scratch[AIMED, a]
@@ -262,10 +262,11 @@ def weigh(
 
 @inlined
 def ascend(
-    nodes: Records, infosets: Records, table: Records, memory: Records, ledger: Records,
-    settings: Settings, delta: float, i: int, path: Records, gain: Floats, k: int,
+    tree: TreeArrays, tables: Tables, settings: Settings, delta: float, i: int, desk: Desk,
+    k: int,
 ) -> None:  # fmt: skip
     """Go up from entry k, whose value is known; learn at every infoset on the way."""
+    nodes, infosets, table, path = tree.nodes, tree.infosets, tables.table, desk.path
     for j in range(k - 1, -1, -1):
         e, f = path[j], path[j + 1]
         h, q = nodes[e.node], delta * e.s1 + (1.0 - delta) * e.s2
@@ -275,12 +276,12 @@ def ascend(
             start = infosets[h.infoset].start
             for a in range(h.num_children):
                 found = v if f.node == h.first_child + a else 0.0
-                gain[start + a] = (found - e.value) * e.others / q
-            add_regrets(infosets, table, memory, ledger, settings, gain, h.infoset)
+                desk.gain[start + a] = (found - e.value) * e.others / q
+            add_regrets(infosets, tables, settings, desk.gain, h.infoset)
         elif h.player >= 0:
-            start = infosets[h.infoset].start
+            start, weight = infosets[h.infoset].start, tables.ledger[0].weight
             for a in range(start, start + h.num_children):
-                table[a].total += ledger[0].weight * e.others / q * table[a].sigma
+                table[a].total += weight * e.others / q * table[a].sigma
 
 
 @inlined
@@ -295,28 +296,23 @@ def tally(
 
 @inlined
 def iterate(
-    known: Known, tables: Tables, settings: Settings, target: Target, desk: Desk, first: int,
-    most: int, nodes_most: int,
+    tree: TreeArrays, tables: Tables, settings: Settings, target: Target, desk: Desk,
+    first: int, most: int, nodes_most: int,
 ) -> None:  # fmt: skip
     """Run iterations first … most, or until so many nodes have been visited."""
-    nodes, utility, infosets, _ = known
-    table, memory, ledger, _ = tables
-    aim, _, _, delta = target
-    path, scratch, state, gain, counts = desk
+    ledger, aim, delta = tables.ledger, target.aim, target.delta
     epsilon = settings.scheme.epsilon
     t = first
     while t <= most and ledger[0].nodes < nodes_most:
         open_iteration(ledger, settings, t)
-        for i in range(utility.shape[1]):
-            begin(state, settings.key, t, i, 0)
-            targeted = draw_scenario(state, delta)
-            set_out(path)
-            k = descend(
-                nodes, infosets, table, aim, epsilon, targeted, i, path, scratch, state, 0
-            )
-            path[k].value = utility[path[k].node, i]
-            ascend(nodes, infosets, table, memory, ledger, settings, delta, i, path, gain, k)
-            tally(aim, delta, targeted, path, counts, k)
+        for i in range(tree.utility.shape[1]):
+            begin(desk.state, settings.key, t, i, 0)
+            targeted = draw_scenario(desk.state, delta)
+            set_out(desk.path)
+            k = descend(tree, tables.table, aim, epsilon, targeted, i, desk, 0)
+            desk.path[k].value = tree.utility[desk.path[k].node, i]
+            ascend(tree, tables, settings, delta, i, desk, k)
+            tally(aim, delta, targeted, desk.path, desk.counts, k)
             ledger[0].nodes += k + 1
         close_iteration(ledger, t)
         t += 1

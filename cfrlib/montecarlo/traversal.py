@@ -16,12 +16,14 @@ is in the three functions whose names begin with `draw`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import State, uniform
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats
-from cfrlib.montecarlo.partial_tree import UNKNOWN, Records
+from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import RHO, P, Scheme, include
 
 # What a run holds for each sequence. Records, for the same reason as in `partial_tree`.
@@ -105,14 +107,27 @@ def enter(e: Records, h: int, rho: float, weight: float, drawn: float) -> None:
 
 @inlined
 def descend(
-    nodes: Records, infosets: Records, table: Records, scheme: Scheme, i: int,
-    walk: Records, scratch: Floats, state: State, k: int, n: int,
-) -> tuple[int, int]:  # fmt: skip
+    tree: TreeArrays, table: Records, scheme: Scheme, i: int, lane: Any, k: int, n: int
+) -> tuple[int, int]:
     """Go down from entry k of the n entries so far; return how many are done and entered.
 
-    Both are equal at the end of the walk. Otherwise entry k is a history whose rules have not
-    been asked yet, or the room for entries is used up.
+    Both are equal at the end of the walk. Otherwise entry k is a history that has not been
+    expanded yet, or the room for entries is used up.
+
+    Parameters
+    ----------
+    tree : TreeArrays
+    table : record array of SEQUENCE, shape (sequences,)
+    scheme : Scheme
+    i : int
+        The traverser.
+    lane : named tuple
+        Its fields `walk`, a record array of ENTRY, and `scratch`, a float array of shape
+        (ROWS, most actions), are written to; from `state` random numbers come.
+    k, n : int
+        Entries done, entries so far.
     """
+    nodes, infosets, walk = tree.nodes, tree.infosets, lane.walk
     k, n, known = int(k), int(n), True  # int: else `choose` is compiled for constants, too
     while known and k < n:
         e = walk[k]
@@ -124,12 +139,12 @@ def descend(
             if h.player == TERMINAL:
                 e.tried = 0
             elif h.player == CHANCE:
-                c = draw_chance(state, nodes, child, child + actions)
+                c = draw_chance(lane.state, nodes, child, child + actions)
                 weight = e.weight * nodes[c].correction
                 enter(walk[n], c, 1.0, weight, e.drawn * nodes[c].probability)
             elif h.player == i:
                 start = infosets[h.infoset].start
-                choose(start, child, actions, table, scheme, walk, scratch, state, k, n)
+                choose(start, child, actions, table, scheme, lane, k, n)
             elif scheme.everyone:
                 start, e.tried = infosets[h.infoset].start, actions
                 for a in range(actions):
@@ -137,7 +152,7 @@ def descend(
                     enter(walk[n + a], child + a, 1.0, e.weight * p, e.drawn)
             else:
                 start = infosets[h.infoset].start
-                a = draw_action(state, table, start, start + actions) - start
+                a = draw_action(lane.state, table, start, start + actions) - start
                 p = table[start + a].sigma
                 enter(walk[n], child + a, p, e.weight, e.drawn * p)
             n += e.tried
@@ -147,10 +162,11 @@ def descend(
 
 @inner
 def choose(
-    start: int, child: int, actions: int, table: Records, scheme: Scheme, walk: Records,
-    scratch: Floats, state: State, k: int, n: int,
+    start: int, child: int, actions: int, table: Records, scheme: Scheme, lane: Any, k: int,
+    n: int,
 ) -> None:  # fmt: skip
     """Go on with some of the traverser's actions: all, or `scheme.k` drawn one by one."""
+    walk, scratch = lane.walk, lane.scratch
     e = walk[k]
     e.tried = min(scheme.k, actions)
     if e.tried == actions:
@@ -164,7 +180,7 @@ def choose(
         if e.tried > 1:
             include(scratch, actions, e.tried)
         for j in range(e.tried):
-            a = draw_rest(state, scratch, actions, left)
+            a = draw_rest(lane.state, scratch, actions, left)
             left -= scratch[P, a]
             scratch[P, a] = 0.0
             rho = scratch[RHO, a]
@@ -173,10 +189,10 @@ def choose(
 
 @inner
 def evaluate(
-    nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
-    i: int, walk: Records, k: int,
-) -> float:  # fmt: skip
+    tree: TreeArrays, table: Records, baseline: Floats, i: int, walk: Records, k: int
+) -> float:
     """Return û of entry k, whose children have theirs; turn these into v̂ less the baseline."""
+    nodes, utility, infosets = tree.nodes, tree.utility, tree.infosets
     e, value = walk[k], 0.0
     h = nodes[e.node]
     if h.player == TERMINAL:

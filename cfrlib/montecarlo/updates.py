@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.rng import LINE, State, begin
-from cfrlib.core.tree import Floats, Ints
-from cfrlib.montecarlo.partial_tree import Explored, Records, grown, records
+from cfrlib.core.tree import Floats
+from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, evaluate
 from cfrlib.regret import discount
@@ -47,15 +47,6 @@ class Settings(NamedTuple):
     key: np.uint64
 
 
-class Known(NamedTuple):
-    """What is known of the game: see :class:`cfrlib.montecarlo.partial_tree.Explored`."""
-
-    nodes: Records
-    utility: Floats
-    infosets: Records
-    owner: Ints
-
-
 class Tables(NamedTuple):
     """What a run remembers.
 
@@ -74,7 +65,7 @@ class Tables(NamedTuple):
     baseline: Floats
 
 
-def new_tables(known: Explored, baseline: bool) -> Tables:
+def new_tables(known: PartialTree, baseline: bool) -> Tables:
     """Return the tables of a run that has not begun: uniform strategies."""
     infosets, sequences = len(known.infosets), len(known.owner)
     tables = Tables(
@@ -85,7 +76,7 @@ def new_tables(known: Explored, baseline: bool) -> Tables:
     return tables
 
 
-def grow_tables(tables: Tables, known: Explored, before: int) -> Tables:
+def grow_tables(tables: Tables, known: PartialTree, before: int) -> Tables:
     """Return the tables with room for all infosets, uniform from number `before` on.
 
     They are the same arrays as long as these have room.
@@ -156,6 +147,27 @@ class Lanes(NamedTuple):
     counts: npt.NDArray[np.int64]
 
 
+class Lane(NamedTuple):
+    """One row of `Lanes`."""
+
+    walk: Records
+    scratch: Floats
+    state: State
+    gain: Floats
+    sums: Records
+    told: Floats
+    counts: Counts
+
+
+@inlined
+def lane_of(lanes: Lanes, n: int) -> Lane:
+    """Return lane n."""
+    return Lane(
+        lanes.walk[n], lanes.scratch[n], lanes.state[n], lanes.gain[n], lanes.sums[n],
+        lanes.told[n], lanes.counts[n],
+    )  # fmt: skip
+
+
 def new_lanes(
     lanes: int, entries: int, infosets: int, sequences: int, width: int, learners: int
 ) -> Lanes:
@@ -186,38 +198,29 @@ def new_lanes(
 
 @inlined
 def sample(
-    nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
-    settings: Settings, walk: Records, scratch: Floats, state: State, gain: Floats,
-    sums: Records, told: Floats, count: Counts, t: int, i: int, first: int, step: int,
+    tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, t: int, i: int,
+    first: int, step: int,
 ) -> None:  # fmt: skip
     """Take the walks of player i in iteration t in the lanes first, first + step, …."""
-    for lane in range(first, len(walk), step):
-        for number in range(lane, settings.batch, len(walk)):
-            begin(state[lane], settings.key, t, i, number)
-            enter(walk[lane, 0], 0, 1.0, 1.0, 1.0)
-            _, n = descend(
-                nodes, infosets, table, settings.scheme, i, walk[lane], scratch[lane],
-                state[lane], 0, 1,
-            )  # fmt: skip
-            ascend(
-                nodes, utility, infosets, table, baseline, settings.rule, i, walk[lane],
-                gain[lane], sums[lane], told[lane], count[lane], n,
-            )  # fmt: skip
+    for n in range(first, len(lanes.walk), step):
+        lane = lane_of(lanes, n)
+        for number in range(n, settings.batch, len(lanes.walk)):
+            begin(lane.state, settings.key, t, i, number)
+            enter(lane.walk[0], 0, 1.0, 1.0, 1.0)
+            _, visited = descend(tree, tables.table, settings.scheme, i, lane, 0, 1)
+            ascend(tree, tables, settings.rule, i, lane, visited)
 
 
 @inlined
-def ascend(
-    nodes: Records, utility: Floats, infosets: Records, table: Records, baseline: Floats,
-    rule: int, i: int, walk: Records, gain: Floats, sums: Records, told: Floats,
-    count: Counts, n: int,
-) -> None:  # fmt: skip
-    """Go up a walk of n histories; add up what it says about regrets and the average."""
+def ascend(tree: TreeArrays, tables: Tables, rule: int, i: int, lane: Lane, n: int) -> None:
+    """Go up a walk of n histories; add its estimates of regrets and strategy weights."""
+    walk, gain, told, baseline = lane.walk, lane.gain, lane.told, tables.baseline
     for k in range(n - 1, -1, -1):
         e = walk[k]
-        h = nodes[e.node]
-        e.value = evaluate(nodes, utility, infosets, table, baseline, i, walk, k)
+        h = tree.nodes[e.node]
+        e.value = evaluate(tree, tables.table, baseline, i, walk, k)
         if h.player >= 0:
-            start, s = infosets[h.infoset].start, sums[h.infoset]
+            start, s = tree.infosets[h.infoset].start, lane.sums[h.infoset]
             if h.player == i:
                 for q in range(start, start + h.num_children):
                     b = baseline[i, q] if baseline.shape[1] else 0.0
@@ -234,8 +237,8 @@ def ascend(
                     q = start + (walk[m].node - h.first_child)
                     told[i, q, 0] += walk[m].value
                     told[i, q, 1] += 1.0
-            touch(sums, count, h.infoset)
-    count[1] += n
+            touch(lane.sums, lane.counts, h.infoset)
+    lane.counts[1] += n
 
 
 @inner
@@ -248,56 +251,50 @@ def touch(sums: Records, count: Counts, I: int) -> None:
 
 
 @inner
-def forget(infosets: Records, gain: Floats, sums: Records, told: Floats, I: int) -> None:
+def forget(infosets: Records, lane: Lane, I: int) -> None:
     """Set the sums of a lane at infoset I back to 0."""
-    sums[I].is_touched, sums[I].mass = False, 0.0
+    lane.sums[I].is_touched, lane.sums[I].mass = False, 0.0
     for q in range(infosets[I].start, infosets[I].stop):
-        gain[q] = 0.0
-        for i in range(told.shape[0] if told.shape[1] else 0):
-            told[i, q, 0] = told[i, q, 1] = 0.0
+        lane.gain[q] = 0.0
+        for i in range(lane.told.shape[0] if lane.told.shape[1] else 0):
+            lane.told[i, q, 0] = lane.told[i, q, 1] = 0.0
 
 
 @inlined
-def clear(infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts) -> None:
+def clear(infosets: Records, lane: Lane) -> None:
     """Forget all sums of a lane."""
-    for j in range(count[0]):
-        forget(infosets, gain, sums, told, sums[j].touched)
-    count[0] = count[1] = 0
+    for j in range(lane.counts[0]):
+        forget(infosets, lane, lane.sums[j].touched)
+    lane.counts[0] = lane.counts[1] = 0
 
 
 @inner
-def add(
-    infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, to: int,
-    lane: int,
-) -> None:  # fmt: skip
+def add(infosets: Records, to: Lane, lane: Lane) -> None:
     """Add the sums of one lane to those of another, and forget them."""
-    for j in range(count[lane, 0]):
-        I = sums[lane, j].touched
-        touch(sums[to], count[to], I)
-        sums[to, I].mass += sums[lane, I].mass
+    for j in range(lane.counts[0]):
+        I = lane.sums[j].touched
+        touch(to.sums, to.counts, I)
+        to.sums[I].mass += lane.sums[I].mass
         for q in range(infosets[I].start, infosets[I].stop):
-            gain[to, q] += gain[lane, q]
-            for i in range(told.shape[1] if told.shape[2] else 0):
-                told[to, i, q, 0] += told[lane, i, q, 0]
-                told[to, i, q, 1] += told[lane, i, q, 1]
-    count[to, 1] += count[lane, 1]
-    clear(infosets, gain[lane], sums[lane], told[lane], count[lane])
+            to.gain[q] += lane.gain[q]
+            for i in range(lane.told.shape[0] if lane.told.shape[1] else 0):
+                to.told[i, q, 0] += lane.told[i, q, 0]
+                to.told[i, q, 1] += lane.told[i, q, 1]
+    to.counts[1] += lane.counts[1]
+    clear(infosets, lane)
 
 
 @inlined
-def merge(
-    infosets: Records, gain: Floats, sums: Records, told: Floats, count: Counts, first: int,
-    step: int,
-) -> None:  # fmt: skip
+def merge(infosets: Records, lanes: Lanes, first: int, step: int) -> None:
     """Add up the lanes first, first + step, …, as far as that needs no other lane.
 
-    Always in the same pairs, which lie LANES / 2 apart at first, then LANES / 4, …, 1: so one
-    who took every second lane can add up his own, and the sums do not depend on it.
+    Always in the same pairs, which lie LANES / 2 apart at first, then LANES / 4, …, 1: so a
+    thread that took every second lane can add up its own, and the sums do not depend on it.
     """
     apart = LANES // 2
     while apart > 0 and apart % step == 0:
-        for lane in range(first, min(apart, len(gain) - apart), step):
-            add(infosets, gain, sums, told, count, lane, lane + apart)
+        for n in range(first, min(apart, len(lanes.gain) - apart), step):
+            add(infosets, lane_of(lanes, n), lane_of(lanes, n + apart))
         apart //= 2
 
 
@@ -325,38 +322,38 @@ def close_iteration(ledger: Records, t: int) -> None:
 
 
 @inlined
-def take_up(
-    infosets: Records, owner: Ints, table: Records, memory: Records, ledger: Records,
-    baseline: Floats, settings: Settings, gain: Floats, sums: Records, told: Floats,
-    count: Counts, i: int,
-) -> None:  # fmt: skip
-    """Take up the sums of a batch: the average first, then the regrets of player i.
+def apply_batch(
+    tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, i: int
+) -> None:
+    """Apply a batch: update the strategy sum, then player i's regrets and strategy.
 
     With i = -1, those of all players.
     """
-    rule, b = settings.rule, ledger[0]
-    merge(infosets, gain, sums, told, count, 0, 1)
+    infosets, table = tree.infosets, tables.table
+    rule, b = settings.rule, tables.ledger[0]
+    merge(infosets, lanes, 0, 1)
+    lane = lane_of(lanes, 0)
     if rule == FULL:
-        add_plans(infosets, owner, table, memory, i, b.weight)
+        add_plans(tree, tables, i, b.weight)
     elif rule == LAZY:
-        sort_touched(sums[0], count[0, 0])
-    for j in range(count[0, 0]):
-        I = sums[0, j].touched
-        own, mass = i == -1 or i == infosets[I].player, b.weight * sums[0, I].mass
+        sort_touched(lane.sums, lane.counts[0])
+    for j in range(lane.counts[0]):
+        I = lane.sums[j].touched
+        own, mass = i == -1 or i == infosets[I].player, b.weight * lane.sums[I].mass
         if own and rule != OPPONENT and rule != FULL:
-            mass = own_mass(infosets, owner, table, memory, b.weights, rule, I, mass)
+            mass = own_mass(tree, tables, rule, I, mass)
         if mass != 0.0:
             for q in range(infosets[I].start, infosets[I].stop):
                 table[q].total += mass * table[q].sigma
-    for j in range(count[0, 0]):
-        I = sums[0, j].touched
+    for j in range(lane.counts[0]):
+        I = lane.sums[j].touched
         if i == -1 or i == infosets[I].player:
-            add_regrets(infosets, table, memory, ledger, settings, gain[0], I)
-        if told.shape[2]:
-            learn(infosets, baseline, told[0], I, settings.decay)
-        forget(infosets, gain[0], sums[0], told[0], I)
-    b.nodes += count[0, 1]
-    count[0, 0] = count[0, 1] = 0
+            add_regrets(infosets, tables, settings, lane.gain, I)
+        if lane.told.shape[1]:
+            learn(infosets, tables.baseline, lane.told, I, settings.decay)
+        forget(infosets, lane, I)
+    b.nodes += lane.counts[1]
+    lane.counts[0] = lane.counts[1] = 0
 
 
 @inner
@@ -374,12 +371,10 @@ def sort_touched(sums: Records, n: int) -> None:
 
 
 @inner
-def own_mass(
-    infosets: Records, owner: Ints, table: Records, memory: Records, weights: float, rule: int,
-    I: int, mass: float,
-) -> float:  # fmt: skip
-    """Return how often to add the strategy at an infoset of the traverser's to the average."""
-    q, m = infosets[I].parent, memory[I]
+def own_mass(tree: TreeArrays, tables: Tables, rule: int, I: int, mass: float) -> float:
+    """Return the weight with which an infoset of the traverser adds to the strategy sum."""
+    infosets, owner, table = tree.infosets, tree.owner, tables.table
+    q, m, weights = infosets[I].parent, tables.memory[I], tables.ledger[0].weights
     if rule == LAZY:  # Σ_t weight_t · π_i^t(I) is the sum at its parent; less what was added
         mass = (table[q].total if owner[q] >= 0 else weights) - m.taken
         m.taken += mass
@@ -394,10 +389,9 @@ def own_mass(
 
 
 @inner
-def add_plans(
-    infosets: Records, owner: Ints, table: Records, memory: Records, i: int, weight: float
-) -> None:
+def add_plans(tree: TreeArrays, tables: Tables, i: int, weight: float) -> None:
     """Add the realization plan of player i, or of all, to the average; π_i(I) is `taken`."""
+    infosets, owner, table, memory = tree.infosets, tree.owner, tables.table, tables.memory
     for I in range(len(infosets)):
         if i == -1 or i == infosets[I].player:
             q = infosets[I].parent
@@ -409,14 +403,13 @@ def add_plans(
 
 @inner
 def add_regrets(
-    infosets: Records, table: Records, memory: Records, ledger: Records, settings: Settings,
-    gain: Floats, I: int,
-) -> None:  # fmt: skip
+    infosets: Records, tables: Tables, settings: Settings, gain: Floats, I: int
+) -> None:
     """R ← (R · overdue discounts + r) · discount, then σ ∝ max(R, 0), at one infoset.
 
     Discounts of iterations that did not meet I are made up for: they change R, but not σ.
     """
-    b, m = ledger[0], memory[I]
+    table, b, m = tables.table, tables.ledger[0], tables.memory[I]
     due0, due1 = overdue(b.positive_before, m.positive), overdue(b.negative_before, m.negative)
     start, stop, total, share = infosets[I].start, infosets[I].stop, 0.0, 1.0 / settings.batch
     for q in range(start, stop):
@@ -450,37 +443,26 @@ def learn(infosets: Records, baseline: Floats, told: Floats, I: int, decay: floa
 
 @inlined
 def iterate(
-    known: Known, tables: Tables, settings: Settings, lanes: Lanes, first: int, count: int
+    tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, first: int, count: int
 ) -> None:
     """Run iterations first, first + 1, …, first + count - 1 in one thread."""
-    nodes, utility, infosets, owner = known
-    table, memory, ledger, baseline = tables
-    walk, scratch, state, gain, sums, told, counts = lanes
-    players = utility.shape[1]
+    players = tree.utility.shape[1]
     for t in range(first, first + count):
-        open_iteration(ledger, settings, t)
+        open_iteration(tables.ledger, settings, t)
         for i in range(players):
-            sample(
-                nodes, utility, infosets, table, baseline, settings, walk, scratch, state,
-                gain, sums, told, counts, t, i, 0, 1,
-            )  # fmt: skip
+            sample(tree, tables, settings, lanes, t, i, 0, 1)
             if settings.alternating or i == players - 1:  # compiled once: it is the longest
-                whose = i if settings.alternating else -1
-                take_up(
-                    infosets, owner, table, memory, ledger, baseline, settings, gain, sums,
-                    told, counts, whose,
-                )  # fmt: skip
-        close_iteration(ledger, t)
+                apply_batch(tree, tables, settings, lanes, i if settings.alternating else -1)
+        close_iteration(tables.ledger, t)
 
 
 @inlined
-def settle(
-    infosets: Records, owner: Ints, table: Records, memory: Records, weights: float, n: int
-) -> None:
+def settle(tree: TreeArrays, tables: Tables, n: int) -> None:
     """Add to the average what infosets not met lately still owe it ("lazy")."""
+    table = tables.table
     for I in range(n):
-        mass = own_mass(infosets, owner, table, memory, weights, LAZY, I, 0.0)
-        for q in range(infosets[I].start, infosets[I].stop):
+        mass = own_mass(tree, tables, LAZY, I, 0.0)
+        for q in range(tree.infosets[I].start, tree.infosets[I].stop):
             table[q].total += mass * table[q].sigma
 
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from cfrlib.core.tree import Floats, Ints, compile
 from cfrlib.game import Action, Game
-from cfrlib.montecarlo.partial_tree import Explored, Records, records
-from cfrlib.montecarlo.traversal import SEQUENCE
-from cfrlib.montecarlo.updates import Known, Lanes, Settings, new_lanes, sample
+from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays
+from cfrlib.montecarlo.updates import Lanes, Settings, Tables, new_lanes, new_tables, sample
 
 KEPT = 4  # games a worker remembers
 T = TypeVar("T")  # a task
@@ -68,7 +67,7 @@ class Answer(NamedTuple):
     nodes: int
 
 
-_kept: dict[str, tuple[Known, Lanes, Records]] = {}
+_kept: dict[str, tuple[TreeArrays, Lanes, Tables]] = {}
 
 
 def work(task: Task, sigma: Floats, baseline: Floats) -> list[Answer]:
@@ -76,20 +75,14 @@ def work(task: Task, sigma: Floats, baseline: Floats) -> list[Answer]:
     if task.token not in _kept:
         while len(_kept) >= KEPT:
             del _kept[next(iter(_kept))]
-        explored = Explored.of(compile(task.game), task.proposal)
-        entries, infosets, sequences, width, learners = task.sizes
-        _kept[task.token] = (
-            Known(*(getattr(explored, name) for name in Known._fields)),
-            new_lanes(task.lanes, entries, infosets, sequences, width, learners),
-            records(len(sigma), SEQUENCE),
-        )
-    known, lanes, table = _kept[task.token]
-    table.sigma[:] = sigma
-    sample(
-        known.nodes, known.utility, known.infosets, table, baseline, task.settings, *lanes,
-        task.t, task.i, task.first, task.step,
-    )  # fmt: skip
-    return [_take(known.infosets, lanes, n) for n in range(task.first, task.lanes, task.step)]
+        tree = PartialTree.of(compile(task.game), task.proposal)
+        lanes, tables = new_lanes(task.lanes, *task.sizes), new_tables(tree, baseline=False)
+        _kept[task.token] = tree.arrays, lanes, tables
+    arrays, lanes, tables = _kept[task.token]
+    tables.table.sigma[:] = sigma
+    tables = tables._replace(baseline=baseline)
+    sample(arrays, tables, task.settings, lanes, task.t, task.i, task.first, task.step)
+    return [_take(arrays.infosets, lanes, n) for n in range(task.first, task.lanes, task.step)]
 
 
 def put(infosets: Records, lanes: Lanes, answer: Answer) -> None:
