@@ -758,8 +758,8 @@ def mccfr(*arguments, **options):
         (mccfr(KUHN, proposal=DEAL | {("J", "Q"): math.nan}), "give every outcome .* above 0"),
         (mccfr(KUHN, proposal=DEAL | {"A": 0.0}), "the proposal gives .*give every outcome"),
         (mccfr(many_actions(17), sampling=RobustSampling(3, 0.5)), (
-            r"RobustSampling\(k=3, epsilon=0.5\) needs .* at most 16 actions, and many_actions\(17\) "
-            "has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
+            r"RobustSampling\(k=3, epsilon=0.5\) needs .* at most 16 actions, and "
+            r"many_actions\(17\) has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
         (lambda: MCCFR(many_actions(17), sampling=RobustSampling(3, 0.5), lazy=True).run(1), (
             "at most 16 actions, .* choose k = 1 or 2, or epsilon=1")),
         # Once: nobody looks; the proposal is forgotten

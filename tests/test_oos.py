@@ -433,7 +433,7 @@ def test_a_large_game(large):
     again = player.search(history, nodes=30_000)
     assert again.reached > 0.85 * again.walks  # it knows better by now where to go
     label = large.node(history).infoset
-    row = player.move(label)
+    row = player.policy(label)
     assert abs(sum(row.values()) - 1) < 1e-12 and "liar" in row
     assert isinstance(player.average, cfr.PartialStrategy)
     assert player.average[label] == row
@@ -557,7 +557,7 @@ def test_searchers_play_each_other():
     match = strong.match(weak, games=10, iterations=5, seed=0)
     assert len(match) == 10
     move = next(m for game in match for m in game.moves if m.player == game.seat)
-    known = strong.move(move.infoset)
+    known = strong.policy(move.infoset)
     assert all(abs(move.probabilities[a] - p) < 0.1 for a, p in known.items())
 
 
@@ -605,9 +605,9 @@ def test_more_time_less_exploitability():
         (lambda: cfr.OOS(KUHN).search("X", nodes=9), KeyError, "no infoset 'X'"),
         (lambda: cfr.OOS(KUHN).search((), nodes=9), ValueError, "nobody decides"),
         (lambda: cfr.OOS(KUHN).search((("Q", "K"), "x"), nodes=9), ValueError, "legal"),
-        (lambda: cfr.OOS(KUHN).move("X"), KeyError, "no infoset 'X'"),
+        (lambda: cfr.OOS(KUHN).policy("X"), KeyError, "no infoset 'X'"),
         (lambda: cfr.OOS(KUHN, lazy=True).search("Q", nodes=9), KeyError, "not met so far"),
-        (lambda: cfr.OOS(KUHN, lazy=True).move("Q"), KeyError, "not met so far"),
+        (lambda: cfr.OOS(KUHN, lazy=True).policy("Q"), KeyError, "not met so far"),
         (lambda: cfr.OOS(KUHN).match({}, nodes=9, seat=2), ValueError, "seat must be"),
         (lambda: cfr.OOS(KUHN).match({}, games=0, nodes=9), ValueError, "games must be"),
         (lambda: cfr.OOS(KUHN).match({}), ValueError, "needs a limit"),

@@ -187,7 +187,7 @@ class OOS(Sampled):
     >>> player = cfr.OOS(cfr.games.KuhnPoker(), seed=0)
     >>> player.search("Q check-bet", iterations=1_000).reached
     1826
-    >>> sorted(player.move("Q check-bet"))
+    >>> sorted(player.policy("Q check-bet"))
     ['call', 'fold']
     >>> player.copy().search("K", iterations=10).iterations, player.iterations  # its own way
     (10, 1000)
@@ -280,7 +280,7 @@ class OOS(Sampled):
         Returns
         -------
         Searched
-            What was done; :meth:`move` gives the answer.
+            What was done; :meth:`policy` returns the answer.
 
         Raises
         ------
@@ -570,7 +570,7 @@ class OOS(Sampled):
         """Infosets remembered."""
         return self._known.num_infosets
 
-    def move(self, infoset: str) -> dict[Action, float]:
+    def policy(self, infoset: str) -> dict[Action, float]:
         """Return the answer at an infoset: a probability for each action.
 
         It is the average strategy there, uniform if no walk of the opponent came by.
@@ -747,7 +747,7 @@ class OOS(Sampled):
                 before, I = open_.pop()
                 after = before.copy()
                 after.search(known.labels[I], nodes=nodes, iterations=iterations)
-                row = after.move(known.labels[I])
+                row = after.policy(known.labels[I])
                 start = int(known.infosets[I].start)
                 sigma[start : start + len(row)] = list(row.values())
                 open_ += [(after, J) for J in below.get(I, ())]
@@ -771,7 +771,7 @@ def _answer(
     if isinstance(player, OOS):
         player.search(history, **budget)
         try:
-            return player.move(node.infoset)
+            return player.policy(node.infoset)
         except KeyError:
             row: Mapping[Action, float] = {}
     else:
