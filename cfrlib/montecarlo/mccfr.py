@@ -119,11 +119,11 @@ class MCCFR(Sampled, Run):
     Parameters
     ----------
     game : Game
-        Any game. One too large to compile is explored as the walks go: only the histories
-        they meet are kept, and exploitability is not known.
+        Any game. The tree of a game too large to compile is expanded on demand: it holds only
+        the histories that walks have met, and exploitability is not known.
     variant : str or Variant
-        As for :class:`CFR`. Discounts that fall due while an infoset is not met are made up
-        for when it is met. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
+        As for :class:`CFR`. Discounts of iterations that did not meet an infoset are applied
+        when it is next met. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
     sampling : str or Sampling
         ``"external"``, ``"outcome"`` (ε = 0.6), ``"chance"``, or ``OutcomeSampling(epsilon)``,
         ``RobustSampling(k, epsilon)``.
@@ -144,11 +144,11 @@ class MCCFR(Sampled, Run):
         - ``"own"``: at the traverser's nodes, w · π_i(I) · σ. The default for chance
           sampling, where it is right. Otherwise biased: by how likely the opponents get here.
     baseline : float, optional
-        With a baseline, walks are corrected by what each action was worth before, an average
-        that moves this share of the way to each new batch (VR-MCCFR); 0 never learns.
+        Step size of the baselines (VR-MCCFR): running means of each action's estimated value,
+        which are subtracted as control variates; 0 never learns. Without, there are none.
     proposal : mapping from action to float, optional
-        Probabilities, all above 0, to draw the first event of chance with, instead of its
-        own; payoffs are weighted by the ratio, so nothing is biased.
+        Probabilities, all above 0, with which the first event of chance is sampled instead of
+        its own; estimates are weighted by the ratio, so they stay unbiased.
     update : str
         ``"alternating"`` or ``"simultaneous"``, as for :class:`CFR`.
     delay : int
@@ -162,7 +162,7 @@ class MCCFR(Sampled, Run):
         its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 takes all
         there are. It pays for batches of many thousand nodes. The numbers stay the same.
     lazy : bool, optional
-        Whether to explore the game as the walks go even if it compiles.
+        Whether to expand the game tree on demand even if the game compiles.
 
     Raises
     ------
@@ -295,7 +295,7 @@ class MCCFR(Sampled, Run):
             super()._advance(count, interrupted)
 
     def _warm_up(self) -> None:
-        """Have everything compiled that a run will use; nothing comes of it."""
+        """Compile every kernel that a run will use, without any effect."""
         super()._warm_up()
         tree, tables, settings = self._known.arrays, self._tables, self._settings
         if not self._known.whole:
@@ -311,7 +311,7 @@ class MCCFR(Sampled, Run):
 
     @property
     def _shared(self) -> bool:
-        """Whether a batch is shared out: not a small one, which is walked in less time."""
+        """Whether a batch is shared out; walking a small one takes less time than that."""
         steps = max(self.iterations, 1) * self.game.num_players
         large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
         return self.jobs is not None or (self.threads > 1 and large)
@@ -333,7 +333,7 @@ class MCCFR(Sampled, Run):
         self._turn = None
 
     def _walk(self, t: int, i: int) -> None:
-        """Take all walks of player i. If that fails, forget them: a new try takes the same."""
+        """Take all walks of player i. If one fails, discard them: a new try repeats them."""
         try:
             if self.jobs is not None:
                 self._ask(t, i)
@@ -376,7 +376,7 @@ class MCCFR(Sampled, Run):
             workers.put(self._known.infosets, self._lanes, answer)
 
     def _explore(self, t: int, i: int) -> None:
-        """Take all walks of a batch, asking the rules about histories not met before."""
+        """Take all walks of a batch, expanding histories not met before."""
         settings, lanes = self._settings, len(self._lanes.walk)
         for each in range(lanes):
             for number in range(each, self.batch, lanes):
@@ -391,7 +391,7 @@ class MCCFR(Sampled, Run):
                 ascend(tree, self._tables, settings.rule, i, lane, n)
 
     def _make_room(self, k: int, entries: int) -> None:
-        """Ask what history k is, if it is unknown, and make room for what it brings."""
+        """Expand history k if need be, and grow the arrays that it makes too short."""
         known, before = self._known, self._known.num_infosets
         if known.is_unknown(k):
             known.expand(k)
@@ -527,7 +527,7 @@ class MCCFR(Sampled, Run):
         return {}
 
     def _unpack(self, file: Saved) -> Arrays:
-        """Take up what a file holds, and return it; the options are those of the run already.
+        """Restore the state that a file holds; the options are those of the run already.
 
         Raises an error, most often a ValueError, if no run could have written it.
         """

@@ -1,9 +1,9 @@
 """Online outcome sampling: Monte Carlo CFR that computes while it plays.
 
-In a match a player does not need a strategy for the whole game, only an answer at the infoset
-where he is to act now. Samples that begin *there* would be biased: how likely the histories of
-the infoset are depends on strategies, and these on what everybody expects elsewhere. So every
-sample begins at the empty history, but some aim at the current infoset
+In a match a player does not need a strategy for the whole game, only a policy at the infoset
+where they are to act now. Trajectories that begin *there* would be biased: the probabilities of
+the infoset's histories depend on strategies, and these on what happens elsewhere in the game.
+So every trajectory begins at the empty history, but some are targeted at the current infoset
 (:mod:`cfrlib.montecarlo.targeting`).
 """
 
@@ -145,7 +145,7 @@ class OOS(Sampled):
     Parameters
     ----------
     game : Game
-        Any game of two players. One too large to compile is explored as the walks go.
+        Any game of two players. One too large to compile is expanded as the walks go.
     variant : str or Variant
         As for :class:`MCCFR`: ``"cfr"``, the default, is regret matching.
     epsilon : float
@@ -155,14 +155,14 @@ class OOS(Sampled):
         The share of walks that are targeted, from 0, which is outcome sampling, to below 1:
         with 1 the rest of the game would never be learned, and the result be biased.
     seed : int, optional
-        Two players with the same seed that are asked the same, with budgets of nodes or
-        iterations, give the same answers.
+        Two players with the same seed that run the same searches, limited by nodes or
+        iterations, have the same policies.
     lazy : bool, optional
-        Whether to explore the game on the way even if it compiles.
+        Whether to expand the game tree on demand even if the game compiles.
     playout : bool, optional
-        Whether to remember at most one new infoset per walk: having met one, a walk goes on
-        uniformly to the end and forgets what it sees there. By default where the game is
-        explored on the way. Without, everything met is remembered.
+        Whether a walk adds at most one new infoset to the tree: after it, the walk continues
+        uniformly at random to the end and stores nothing. The default if the tree is expanded
+        on demand. Without, every infoset met is added.
 
     Raises
     ------
@@ -174,12 +174,12 @@ class OOS(Sampled):
     Notes
     -----
     The algorithm, with information set targeting, and the playouts are those of Lisý, Lanctot
-    & Bowling (2015). On a game that is explored on the way, every history counts as a possible
-    way to the target until it is known not to be one: because the searching player would
-    decide there at an infoset that is not on his own past, because the game is over, or
-    because that holds for all its children. A walk that meets a history on the way asks what
-    its children are, which does not count as visiting them. Walks are judged by what was known
-    when they began, so nothing is biased by this either.
+    & Bowling (2015). If the tree is expanded on demand, a history counts as leading to the
+    target until it is known not to: because the searching player would decide there at an
+    infoset that does not lie in their own past, because the game is over, or because the same
+    holds for all its children. A walk looks at the children of each history on its path to the
+    target, which does not count as visiting them. The sampling probabilities of a walk are
+    computed from what was known when the walk began, so the estimates stay unbiased.
 
     Examples
     --------
@@ -260,27 +260,27 @@ class OOS(Sampled):
         seconds: float | None = None,
         iterations: int | None = None,
     ) -> Searched:
-        """Think about one infoset, until the first of the given limits.
+        """Run the search at one infoset until the first of the given limits is reached.
 
-        What is learned is kept for later searches, at this infoset or another.
+        Regrets and strategy sums are kept for later searches, at this infoset or another.
 
         Parameters
         ----------
         at : str or sequence of actions, optional
             The infoset: its label, or any one of its histories, which is how to name an infoset
-            not met before if the game is explored on the way. Left out: no target, plain
+            not met before if the tree is expanded on demand. Without, there is no target: plain
             outcome sampling.
         nodes : int, optional
             Histories to visit; the last iteration is completed.
         seconds : float, optional
-            Time to take.
+            Time limit.
         iterations : int, optional
             Iterations, of one walk for each player.
 
         Returns
         -------
         Searched
-            What was done; :meth:`policy` returns the answer.
+            Statistics of the search; :meth:`policy` returns its result.
 
         Raises
         ------
@@ -347,7 +347,7 @@ class OOS(Sampled):
                 close_iteration(self._tables.ledger, t)
 
     def _explore(self, t: int, i: int) -> None:
-        """Take one walk, asking the rules about histories not met before."""
+        """Take one walk, expanding histories not met before."""
         known, settings, delta = self._known, self._settings, self._target.delta
         begin(self._desk.state, settings.key, t, i, 0)
         targeted = draw_scenario(self._desk.state, delta)
@@ -382,7 +382,7 @@ class OOS(Sampled):
     _joined = False  # whether the walk under way has met a new infoset, after which to play out
 
     def _enter(self, h: int) -> None:
-        """Ask what history h is, and make room for what it brings."""
+        """Expand history h, and grow the arrays that it makes too short."""
         known, before = self._known, self._known.num_infosets
         known.expand(h)
         self._joined = self.playout and before < known.num_infosets
@@ -397,10 +397,11 @@ class OOS(Sampled):
             self._look_ahead(h)
 
     def _look_ahead(self, h: int) -> None:
-        """Rule out children of h that are no way to the target themselves.
+        """Rule out children of h that do not lead to the target.
 
-        What they are is asked, but not remembered. If that leaves none, all stay ways for the
-        walk under way, and h is one no longer when it is over.
+        The rules are asked what they are, and the answers are not stored. If no child is left,
+        all of them count as leading to the target until the current walk is over, and h is
+        ruled out after it.
         """
         known, (aim, _, player, _) = self._known, self._target
         first = int(known.nodes[h].first_child)
@@ -423,7 +424,7 @@ class OOS(Sampled):
             self._doomed.append(h)
 
     def _make_room(self, entries: int) -> None:
-        """Let a path have so many entries, and a decision as many actions as there are."""
+        """Grow the scratch arrays to this many entries, and to the most actions known."""
         known, desk = self._known, self._desk
         actions = len(known.actions_at[-1]) if known.actions_at else 1
         self._desk = Desk(

@@ -74,10 +74,10 @@ class PartialTree(Rules):
     game : Game
         The rules.
     whole : bool
-        Whether that is everything.
+        Whether all of the tree is expanded.
     nodes, infosets : record arrays of NODE and INFOSET
-        For the kernels, like the next two, all with room to spare. Each infoset comes after
-        those its player passed before.
+        Read by kernels, like the next two, all with room to spare. Each infoset comes after
+        its player's earlier ones.
     utility : float array, shape (histories, players)
         Payoffs at terminal histories.
     owner : int array, shape (sequences,)
@@ -85,7 +85,7 @@ class PartialTree(Rules):
     arrays : TreeArrays
         These four, as they are now: expansion may replace them.
     num_histories, num_infosets, num_sequences : int
-        What is known so far, the empty history and the empty sequences included.
+        Sizes so far, the empty history and the empty sequences included.
     labels : list of str
         Names of the infosets.
     actions_at : list of tuple of actions
@@ -110,7 +110,7 @@ class PartialTree(Rules):
 
     @classmethod
     def of(cls, tree: Tree, proposal: Mapping[Action, float] | None = None) -> PartialTree:
-        """Return the whole of a compiled game."""
+        """Return the complete tree of a compiled game."""
         self = cls(tree.game, proposal)
         self.whole = True
         self.num_histories, self.num_infosets = tree.num_histories, tree.num_infosets
@@ -146,11 +146,11 @@ class PartialTree(Rules):
         return TreeArrays(self.nodes, self.utility, self.infosets, self.owner)
 
     def is_unknown(self, k: int) -> bool:
-        """Whether the rules have not been asked yet what history `k` is."""
+        """Whether history `k` has not been expanded yet."""
         return k in self._history
 
     def expand(self, k: int) -> None:
-        """Ask the rules what history `k` is, and enter its children.
+        """Ask the rules what history `k` is, and add its children.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class PartialTree(Rules):
         del self._history[k]
 
     def restore(self, rows: Sequence[tuple[int, str, Sequence[str]]], parents: Ints) -> None:
-        """Enter infosets that an earlier run had met, before it meets any itself.
+        """Add the infosets of an earlier run, before any walk.
 
         Parameters
         ----------
@@ -208,7 +208,7 @@ class PartialTree(Rules):
             self._enter_row(player, label, tuple(actions), int(parent))
 
     def _recall(self, k: int, node: Decision) -> None:
-        """Learn the actions of an infoset that an earlier run had met."""
+        """Read the actions of an infoset that was restored from an earlier run."""
         I = self.infoset_of_label.get(node.infoset)
         if I is not None and self.known[I][2] == -1:
             names = tuple(action_label(a) for a in node.actions)
@@ -223,7 +223,7 @@ class PartialTree(Rules):
             self.known[I] = (node.player, self.actions_at[I], k)
 
     def _enter_children(self, k: int, player: int, actions: tuple[Action, ...]) -> int:
-        """Enter the children of `k`, all of them unknown; return the number of the first."""
+        """Add the children of `k`, not expanded yet; return the number of the first."""
         first, stop = self.num_histories, self.num_histories + len(actions)
         if stop > len(self.utility):
             self.nodes, self.utility, self._sequence = (
@@ -242,14 +242,14 @@ class PartialTree(Rules):
         return first
 
     def _enter_chance(self, k: int, actions: Sequence[Action], probability: Floats) -> None:
-        """Enter the probabilities of the children of `k`."""
+        """Store the probabilities of the children of `k`."""
         new = _plain(self.nodes)[self.num_histories - len(actions) : self.num_histories]
         if k == 0:
             probability, new["correction"] = self._propose(CHANCE, actions, probability)
         new["probability"], new["cumulative"] = probability, np.cumsum(probability)
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
-        """Return the number of an infoset; check that its player remembers how he came."""
+        """Return the number of an infoset; check that its player has perfect recall."""
         if isinstance(node.infoset, str):
             self._recall(k, node)
         I = self.infoset_number(k, node)
@@ -304,7 +304,7 @@ class PartialTree(Rules):
         return drawn, np.divide(probability, drawn, out=np.ones(len(drawn)), where=drawn > 0)
 
     def copy(self) -> PartialTree:
-        """Return a copy that may be explored by itself; what is whole stays as it is."""
+        """Return a copy that is expanded independently; a complete tree returns itself."""
         if self.whole:
             return self
         other = copy.copy(self)
@@ -345,7 +345,7 @@ class Snapshot:
 
     @property
     def tree(self) -> Snapshot:
-        """Itself: what a table of numbers asks of a tree is here, too."""
+        """Itself: it has what a table of numbers needs of a tree."""
         return self
 
 

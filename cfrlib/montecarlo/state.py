@@ -1,6 +1,6 @@
-"""What walks have learned of a game, and the strategies it stands for.
+"""State shared by the sampling solvers: the tree, regrets and strategy sums.
 
-What the solvers that sample share. Each adds which walks it takes.
+Each solver adds its own traversals.
 """
 
 from __future__ import annotations

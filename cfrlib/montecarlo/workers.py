@@ -27,7 +27,7 @@ A = TypeVar("A")  # its answer
 
 
 class Task(NamedTuple):
-    """What a worker is asked to do.
+    """The walks that one worker takes.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What one lane adds up, at the infosets it touched only."""
+    """The sums of one lane, at the infosets it touched."""
 
     lane: int
     touched: Ints

@@ -204,16 +204,6 @@ def choose_all(
             out[n] = choose_simply(rounds, r, table, style, state)
 
 
-@kernel
-def play_all(
-    rounds: Rounds, table: Table, first: Style, second: Style, key: np.uint64, state: State
-) -> None:
-    """Play every round to its end between simple players."""
-    for r in range(len(rounds.stage)):
-        begin(state, key, 1, 0, r)
-        play_out(rounds, r, table, first, second, state)
-
-
 # ---- players ---------------------------------------------------------------------------------
 
 
