@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import symtable
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,16 +36,51 @@ def overwritten(sources: list[str]) -> list[str]:
         if function.get_type() == "function"
     }
     found = []
-    for n, (source, table) in enumerate(zip(sources, tables, strict=True)):
+    for n, source in enumerate(sources):
         if "Explorable(" not in source:
             continue
-        needed = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
+        needed = bound(source)
         for _ in uses:  # what they call, and what that calls
             needed |= {name for known in needed & uses.keys() for name in uses[known]}
-        for later, other in enumerate(tables[n + 1 :], n + 1):
-            assigned = {s.get_name() for s in other.get_symbols() if s.is_assigned()}
-            found += [f"{name}: cell {n}, then {later}" for name in sorted(needed & assigned)]
+        for later, other in enumerate(sources[n + 1 :], n + 1):
+            changed = sorted(needed & bound(other))
+            found += [f"{name}: cell {n}, then {later}" for name in changed]
     return found
+
+
+class Binds(ast.NodeVisitor):
+    """Collects the names that a cell gives a meaning, but for those inside comprehensions.
+
+    Since Python 3.12 symbol tables no longer tell the two apart.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Store):
+            self.names.add(node.id)
+
+    def visit_alias(self, node: ast.alias) -> None:
+        self.names.add(node.asname or node.name.partition(".")[0])
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        self.names.add(node.name)
+
+    visit_ClassDef = visit_FunctionDef
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        """Its arguments are its own."""
+
+    def visit_comprehension(self, node: ast.comprehension) -> None:
+        for part in (node.iter, *node.ifs):
+            self.visit(part)
+
+
+def bound(source: str) -> set[str]:
+    binds = Binds()
+    binds.visit(ast.parse(plain(source)))
+    return binds.names
 
 
 def looked_up(function: symtable.SymbolTable) -> Iterator[str]:
@@ -70,6 +106,8 @@ def test_no_later_cell_breaks_an_explorable(page: Path) -> None:
         ("c = 2", ["c: cell 1, then 2"]),
         ("def help():\n    pass", ["help: cell 1, then 2"]),
         ("d = [b for b in 'xy']", []),
+        ("d = [(b := x) for x in 'xy']", ["b: cell 1, then 2"]),
+        ("import numpy as b", ["b: cell 1, then 2"]),
         ("def other(b):\n    c = b", []),
     ],
 )
