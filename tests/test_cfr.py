@@ -14,7 +14,7 @@ from cfrlib.cfr import UPDATES
 from cfrlib.games import KuhnPoker
 
 RUNS = [(variant, update) for variant in cfr.VARIANTS for update in UPDATES]
-ARRAYS = ("regret", "sigma", "plan", "total")
+ARRAYS = ("regret", "sigma", "plan", "strategy_sum")
 
 
 def assert_identical(a, b):

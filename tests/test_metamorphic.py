@@ -28,7 +28,7 @@ every_update = pytest.mark.parametrize("update", UPDATES)
 
 def assert_identical(one, other):
     """Check that two runs stand at the same numbers, to the last bit."""
-    for name in ("regret", "sigma", "plan", "total"):
+    for name in ("regret", "sigma", "plan", "strategy_sum"):
         mine, theirs = getattr(one._tables, name), getattr(other._tables, name)
         np.testing.assert_array_equal(mine, theirs, name)
 

@@ -208,7 +208,8 @@ MISTAKES = {
     "regret of the tried action by its own value alone": (
         (
             "ascend", "- e.value) * e.weight",
-            "- sum(walk[m].excess * table[q].sigma for m in range(e.first, e.first + e.tried) "
+            "- sum(walk[m].excess * tables.table[q].sigma "
+            "for m in range(e.first, e.first + e.tried) "
             "if q == start + walk[m].node - h.first_child)) * e.weight",
         ),
         "outcome",
