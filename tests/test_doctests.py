@@ -37,7 +37,7 @@ def test_the_examples_are_found():
         for name in MODULES
     }
     assert sum(counts.values()) >= 50
-    for name in ("game", "tree", "strategy", "equilibrium", "regret", "cfr", "games.kuhn"):
+    for name in ("game", "core.tree", "strategy", "equilibrium", "regret", "cfr", "games.kuhn"):
         assert counts[f"cfrlib.{name}"] > 0
 
 
