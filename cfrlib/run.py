@@ -322,8 +322,10 @@ def deferred_interrupt() -> Iterator[list[int]]:
     for its consequence: a terminal interrupts the processes that the block waits for as well.
     """
     heard: list[int] = []
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None):
+    ours, before = threading.current_thread() is threading.main_thread(), None
+    if ours:
+        before = signal.getsignal(signal.SIGINT)
+    if before in (signal.SIG_IGN, None):
         yield heard
         return
 
@@ -331,7 +333,7 @@ def deferred_interrupt() -> Iterator[list[int]]:
         heard.append(number)
         signal.signal(signal.SIGINT, before)
 
-    before = signal.signal(signal.SIGINT, hear)
+    signal.signal(signal.SIGINT, hear)  # it may be pressed before this returns
     try:
         yield heard
     except Exception as error:
