@@ -159,9 +159,11 @@ class Run(ABC):
             )
         first = self.iterations
         if not first:  # compile before the clock and the bar start
-            self._warm_up()
+            with deferred_interrupt():  # inside Numba a Ctrl-C would be lost
+                self._warm_up()
             self._measure(self._average())
-        self._checkpoint()  # an interrupt may have come before it
+        with deferred_interrupt():
+            self._checkpoint()  # an interrupt may have come before it
         bar = Bar(goal, progress)
         end, reached = first + (goal.iterations or sys.maxsize - first), False
         look = end if until is None else first + 1
