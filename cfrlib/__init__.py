@@ -32,9 +32,9 @@ from cfrlib.interop import (
     to_open_spiel,
     write_efg,
 )
-from cfrlib.montecarlo.mccfr import MCCFR
-from cfrlib.montecarlo.oos import OOS
-from cfrlib.montecarlo.schemes import (
+from cfrlib.montecarlo import (
+    MCCFR,
+    OOS,
     SAMPLINGS,
     ChanceSampling,
     ExternalSampling,

@@ -20,7 +20,6 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from cfrlib.core import files, schema
 from cfrlib.core.checks import whole_number
@@ -28,6 +27,7 @@ from cfrlib.core.files import Kind, PathLike
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.layout import (
     Bands,
+    Tables,
     add_regrets,
     arranged,
     best_response,
@@ -58,25 +58,6 @@ RUN_FILE = Kind(
         "trace": TRACE,
     },
 )
-
-
-class Tables(NamedTuple):
-    """What a run remembers, and its scratch space, in the layout of the run.
-
-    Arrays of shape (sequences,), unless another shape is given.
-    """
-
-    regret: Floats  # cumulative counterfactual regret R(I, a)
-    sigma: Floats  # current strategy σ(a | I)
-    plan: Floats  # its realization plan
-    strategy_sum: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
-    best_response_plan: Floats  # against the current strategy, if the updates ask for it
-    counterfactual_value: Floats  # scratch: v(I, a), at first without what lies below
-    infoset_value: Floats  # scratch, shape (infosets,): v(I)
-    infoset_reach: Floats  # scratch, shape (infosets,): the owner's reach probability
-    norm: Floats  # scratch, shape (infosets,): Σ_b R⁺(I, b)
-    leaf_sums: Floats  # scratch of `gradient`, shape (distinct sets of leaf rows,)
-    iteration: npt.NDArray[np.int64]  # shape (1,): counted in the kernel, in case of interrupts
 
 
 class Rule(NamedTuple):
@@ -151,23 +132,23 @@ def reference_update(
 
 @inner
 def update(
-    form: Bands, tables: Tables, player: int, positive: float, negative: float, predictive: bool
+    form: Bands, tables: Tables, player: int, discounts: tuple[float, float], predictive: bool
 ) -> None:
     """Turn the gradient of `player` into values, regrets and the next strategy, bottom-up."""
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
-        evaluate(form, level, tables.sigma, tables.counterfactual_value, tables.infoset_value)
-        add_regrets(form, level, tables, positive, negative, predictive)
-        match(form, level, tables.sigma, tables.norm)
-        pass_up(form, level, tables.infoset_value, tables.counterfactual_value)
+        evaluate(form, tables, level)
+        add_regrets(form, tables, level, discounts, predictive)
+        match(form, tables, level)
+        pass_up(form, tables, level)
 
 
 @inner
 def respond(form: Bands, tables: Tables) -> None:
     """Write everybody's best response to the current profile, as plans."""
-    v, reply = tables.counterfactual_value, tables.best_response_plan
     for i in range(len(form.player_levels) - 1):
-        gradient(form, i, tables.plan, v, tables.leaf_sums)
-        best_response(form, i, v, reply, tables.infoset_value)
+        gradient(form, i, tables.plan, tables.counterfactual_value, tables.leaf_sums)
+        best_response(form, tables, i)
+        reply = tables.best_response_plan
         realize(form, i, reply, reply, tables.infoset_reach)
 
 
@@ -177,7 +158,7 @@ def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> 
     players = len(form.player_levels) - 1
     opponents = tables.best_response_plan if rule.against_best else tables.plan
     for t in range(first, first + count):
-        positive, negative = discount(t, rule.alpha), discount(t, rule.beta)
+        discounts = discount(t, rule.alpha), discount(t, rule.beta)
         weight = float(t - rule.delay) ** rule.gamma if t > rule.delay else 0.0
         if rule.against_best:
             respond(form, tables)
@@ -185,7 +166,7 @@ def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> 
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
                 tables.strategy_sum[q] += weight * tables.plan[q]
             gradient(form, i, opponents, tables.counterfactual_value, tables.leaf_sums)
-            update(form, tables, i, positive, negative, rule.predictive)
+            update(form, tables, i, discounts, rule.predictive)
             if rule.alternating:
                 realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
         if not rule.alternating:
@@ -263,30 +244,16 @@ class CFR(Run):
         self._form = form = sequence_form(game)
         self._layout = arranged(form)
         sigma = form.uniform()
-        n, infosets = form.num_sequences, form.tree.num_infosets
-        self._tables = Tables(
-            regret=np.zeros(n),
-            sigma=self._layout.pack(sigma),
-            plan=self._layout.pack(form.plans(sigma)),
-            strategy_sum=np.zeros(n),
-            best_response_plan=np.zeros(n),
-            counterfactual_value=np.zeros(n),
-            infoset_value=np.zeros(infosets),
-            infoset_reach=np.zeros(infosets),
-            norm=np.zeros(infosets),
-            leaf_sums=np.zeros(self._layout.bands.player_sums[-1]),
-            iteration=np.zeros(1, np.int64),
-        )
+        self._tables = self._layout.new_tables(sigma, form.plans(sigma))
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
-        v = self.variant
         alternating, against_best = self.update == "alternating", self.update == "best response"
-        exponents = float(v.alpha), float(v.beta), float(v.gamma)
-        rule = Rule(*exponents, v.predictive, self.delay, alternating, against_best)
+        variant, delay = self.variant, self.delay
+        rule = Rule(*variant.exponents, variant.predictive, delay, alternating, against_best)
         iterate(self._layout.bands, self._tables, rule, self.iterations + 1, count)
 
     @property

@@ -52,6 +52,11 @@ class Variant:
     gamma: float = 0.0
     predictive: bool = False
 
+    @property
+    def exponents(self) -> tuple[float, float, float]:
+        """α, β and γ."""
+        return float(self.alpha), float(self.beta), float(self.gamma)
+
     def __post_init__(self) -> None:
         if math.isnan(self.alpha) or math.isnan(self.beta) or not 0 <= self.gamma < math.inf:
             raise ValueError(

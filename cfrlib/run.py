@@ -157,29 +157,8 @@ class Run(ABC):
                 f"{self.game!r}: it is explored on the way, not compiled; give iterations or "
                 "seconds"
             )
-        first = self.iterations
-        if not first:  # compile before the clock and the bar start
-            with deferred_interrupt():  # inside Numba a Ctrl-C would be lost
-                self._warm_up()
-            self._measure(self._average())
-        with deferred_interrupt():
-            self._checkpoint()  # an interrupt may have come before it
-        bar = Bar(goal, progress)
-        end, reached = first + (goal.iterations or sys.maxsize - first), False
-        look = end if until is None else first + 1
-        try:
-            while self.iterations < end and not (reached or bar.late):
-                checkpoint = next_checkpoint(self.iterations)
-                step = min(self._chunk, min(end, checkpoint, look) - self.iterations)
-                if self._work(step) < 0.05 and step == self._chunk:
-                    self._chunk *= 2
-                self._checkpoint()
-                if until is not None and self.iterations in (look, end):
-                    look = self.iterations + self.iterations // 20 + 1
-                    reached = self._measure(self._average()).exploitability <= until
-                bar.show(self.iterations - first, self._rows, self._remark)
-        finally:
-            bar.close()
+        with deferred_interrupt() as interrupted:
+            reached = self._pursue(goal, progress, interrupted)
         if until is not None and not reached:
             warnings.warn(
                 f"until={until:g} was not reached in {self.iterations:,} iterations; give more "
@@ -188,6 +167,31 @@ class Run(ABC):
                 stacklevel=2,
             )
         return self
+
+    def _pursue(self, goal: Goal, progress: bool | None, interrupted: Sequence[int]) -> bool:
+        """Run until the first limit or an interrupt; return whether `until` was reached."""
+        first = self.iterations
+        if not first:  # compile before the clock and the bar start
+            self._warm_up()
+            self._measure(self._average())
+        self._checkpoint()  # if Ctrl-C, pressed twice, came before it
+        bar = Bar(goal, progress)
+        end, reached = first + (goal.iterations or sys.maxsize - first), False
+        look = end if goal.until is None else first + 1
+        try:
+            while self.iterations < end and not (reached or bar.late or interrupted):
+                checkpoint = next_checkpoint(self.iterations)
+                step = min(self._chunk, min(end, checkpoint, look) - self.iterations)
+                if self._work(step, interrupted) < 0.05 and step == self._chunk:
+                    self._chunk *= 2
+                self._checkpoint()
+                if goal.until is not None and self.iterations in (look, end):
+                    look = self.iterations + self.iterations // 20 + 1
+                    reached = self._measure(self._average()).exploitability <= goal.until
+                bar.show(self.iterations - first, self._rows, self._remark)
+        finally:
+            bar.close()
+        return reached
 
     @property
     @abstractmethod
@@ -199,16 +203,12 @@ class Run(ABC):
     def nodes(self) -> int:
         """Histories visited so far."""
 
-    def _work(self, count: int) -> float:
-        """Run `count` iterations and return how long they took.
-
-        An interrupt is heard between two of them, at a place that suits the solver.
-        """
+    def _work(self, count: int, interrupted: Sequence[int]) -> float:
+        """Run `count` iterations, or fewer if interrupted; return how long they took."""
         check_weight(self.variant, self.iterations + count)
         began = time.perf_counter()
         try:
-            with deferred_interrupt() as interrupted:
-                self._advance(count, interrupted)
+            self._advance(count, interrupted)
         finally:
             took = time.perf_counter() - began
             self.seconds += took
@@ -319,6 +319,9 @@ def check_weight(variant: Variant, t: int) -> None:
 @contextmanager
 def deferred_interrupt() -> Iterator[list[int]]:
     """Hear Ctrl-C when the block is over; the list is not empty once it was pressed.
+
+    Numba may lose an exception that is raised while it looks at the arguments of a kernel, so a
+    block around all kernels is what makes sure that Ctrl-C is heard at all.
 
     Pressed again, it takes effect at once. What else goes wrong after it was pressed is taken
     for its consequence: a terminal interrupts the processes that the block waits for as well.

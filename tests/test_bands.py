@@ -41,8 +41,8 @@ def gradient(form, player, x, g, sums):
 
 
 @inlined
-def best_response(form, player, g, sigma, value):
-    layout.best_response(form, player, g, sigma, value)
+def best_response(form, tables, player):
+    layout.best_response(form, tables, player)
 
 
 def scratch(form):
@@ -72,26 +72,27 @@ def test_kernels_equal_those_that_go_infoset_by_infoset(game, seed):
     for i in range(form.num_players):
         gradient(order.bands, i, order.pack(plans), g, sums)
     np.testing.assert_array_equal(order.unpack(g), form.gradients(plans))
-    theirs, mine = form.gradients(plans), np.ones(form.num_sequences)
+    theirs, tables = form.gradients(plans), order.new_tables(sigma, plans)
+    tables.counterfactual_value[:] = g
     best = sigma.copy()
     for i in range(form.num_players):
         sequence.best_response(t, i, theirs, best)
-        best_response(order.bands, i, g, mine, value)
+        best_response(order.bands, tables, i)
     inner = np.ones(form.num_sequences, bool)
     inner[t.player_sequences[:-1]] = False  # at the empty sequence nothing is chosen
-    np.testing.assert_array_equal(order.unpack(g), theirs)
-    np.testing.assert_array_equal(order.unpack(mine)[inner], best[inner])
+    np.testing.assert_array_equal(order.unpack(tables.counterfactual_value), theirs)
+    mine = order.unpack(tables.best_response_plan)
+    np.testing.assert_array_equal(mine[inner], best[inner])
 
 
 @every_game
 def test_of_equally_good_actions_the_first_is_taken(game):
     form = sequence_form(game)
-    order = arranged(form)
-    _, value, _ = scratch(form)
-    g, sigma = np.zeros(form.num_sequences), np.full(form.num_sequences, np.nan)
+    order, sigma = arranged(form), form.uniform()
+    tables = order.new_tables(sigma, form.plans(sigma))
     for i in range(form.num_players):
-        best_response(order.bands, i, g, sigma, value)
-    chosen = cfr.Strategy.from_vector(form, order.unpack(sigma))
+        best_response(order.bands, tables, i)
+    chosen = cfr.Strategy.from_vector(form, order.unpack(tables.best_response_plan))
     for row in chosen.values():
         assert list(row.values()) == [1.0] + [0.0] * (len(row) - 1)
 

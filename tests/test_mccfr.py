@@ -33,10 +33,10 @@ from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaper
 from cfrlib.montecarlo.mccfr import ascend, descend, enter
 from cfrlib.montecarlo.updates import (
     AVERAGING,
-    Lane,
     begin,
     clear,
     close_iteration,
+    lane_of,
     merge,
     open_iteration,
     sample,
@@ -469,7 +469,7 @@ def test_a_batch_is_its_walks_one_by_one(scheme, batch):
     run, single = (run_of(UNEVEN, batch=b, **options) for b in (batch, 1))
     known, tables, settings = single._known, single._tables, single._settings
     tables.table.sigma[:] = run._tables.table.sigma
-    lane = Lane._make(array[0] for array in single._lanes)
+    lane = lane_of(single._lanes, 0)
     gain, sums, told, tree = lane.gain, lane.sums, lane.told, known.arrays
     nodes = 0
     for walked in laid_open(run, 4):

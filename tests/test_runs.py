@@ -8,15 +8,12 @@ import copy
 import json
 import math
 import os
-import queue
 import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import tracemalloc
 import zipfile
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -343,6 +340,21 @@ def test_what_fails_after_ctrl_c_is_its_consequence():
         raise OSError("disk")
 
 
+def test_ctrl_c_while_the_handler_is_set_is_heard(monkeypatch):
+    real = signal.signal
+
+    def slowly(number, handler):
+        before = real(number, handler)
+        monkeypatch.setattr(signal, "signal", real)
+        press()
+        return before
+
+    monkeypatch.setattr(signal, "signal", slowly)
+    with pytest.raises(KeyboardInterrupt), deferred_interrupt() as heard:
+        assert heard
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_who_ignores_ctrl_c_goes_on_ignoring_it():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -369,19 +381,6 @@ def child(program, **options):
     )
 
 
-def next_line(lines, process, said):
-    """Return the next line; press Ctrl-C again if nothing comes for a minute.
-
-    Python loses a Ctrl-C that comes while it runs a callback, as it once did here.
-    """
-    while True:
-        try:
-            return lines.get(timeout=60)
-        except queue.Empty:
-            if said and said[-1] == "running":
-                os.killpg(process.pid, signal.SIGINT)
-
-
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of processes here")
 def test_ctrl_c_in_a_terminal_is_a_keyboard_interrupt_though_workers_hear_it_too():
     """A terminal sends it to the whole group; joblib reports a worker that crashed."""
@@ -402,10 +401,8 @@ def test_ctrl_c_in_a_terminal_is_a_keyboard_interrupt_though_workers_hear_it_too
         print(run.average == alone.average and run.nodes == alone.nodes, flush=True)
     """
     with child(program, start_new_session=True) as process:
-        lines, said = queue.Queue(), []
-        told = chain(process.stdout, [""])
-        threading.Thread(target=lambda: [lines.put(line) for line in told]).start()
-        while line := next_line(lines, process, said):
+        said = []
+        for line in process.stdout:
             said.append(line.strip())
             if said[-1] == "running":
                 os.killpg(process.pid, signal.SIGINT)

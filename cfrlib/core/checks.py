@@ -26,8 +26,9 @@ def whole_number(name: str, value: object, least: int | None = None) -> int:
     Traceback (most recent call last):
     ValueError: cards must be a whole number, got True
     """
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or (least is not None and value < least):  # type: ignore[operator]
-        bound = "" if least is None else f", at least {least}"
-        raise ValueError(f"{name} must be a whole number{bound}, got {value!r}")
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        number = int(value)
+        if least is None or number >= least:
+            return number
+    bound = "" if least is None else f", at least {least}"
+    raise ValueError(f"{name} must be a whole number{bound}, got {value!r}")

@@ -9,8 +9,9 @@ Three decorators, for kernels that do less and less themselves:
     Numba need not count references to the arrays it is given. A call would cost more than the
     step itself, and so would the counting.
 ``inner``
-    The same, but only kernels can call it. The way in from Python is a good part of what there
-    is to compile of a short kernel that is given many arrays.
+    The same, but it is compiled for kernels only: called from Python, it runs as plain Python.
+    The way in from Python is a good part of what there is to compile of a short kernel that is
+    given many arrays.
 
 With ``NUMBA_DISABLE_JIT=1`` all three leave a function as it is.
 """
@@ -38,13 +39,12 @@ class Inner(CPUDispatcher):
     """A kernel without a way in from Python."""
 
     def __call__(self, *args: Any) -> Any:
-        """Raise a TypeError; without this method the interpreter would crash."""
-        name = self.py_func.__name__
-        raise TypeError(f"only kernels call {name}; from Python, call {name}.py_func")
+        """Run as plain Python; without this method the interpreter would crash."""
+        return self.py_func(*args)
 
 
 def inner(function: Any) -> Any:
-    """Compile a function that only kernels call."""
+    """Compile a function for the kernels that call it."""
     compiled = njit(**{**_INLINED, "no_cpython_wrapper": True})(function)
     if isinstance(compiled, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
         compiled.__class__ = Inner

@@ -76,14 +76,32 @@ class Bands(NamedTuple):
     leaf_others: tuple[Indices, ...]
 
 
-# Kernels take tables in this layout: `sigma`, `x`, `v` and `regret` have one entry for each
-# sequence (shape (sequences,)), `value`, `reach` and `norm` one for each infoset (shape
-# (infosets,)). `level` is a level of the player whose turn it is to be updated.
+class Tables(NamedTuple):
+    """What a run remembers, and its scratch space, in the layout of the run.
+
+    Arrays of shape (sequences,), unless another shape is given.
+    """
+
+    regret: Floats  # cumulative counterfactual regret R(I, a)
+    sigma: Floats  # current strategy σ(a | I)
+    plan: Floats  # its realization plan
+    strategy_sum: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
+    best_response_plan: Floats  # against the current strategy, if the updates ask for it
+    counterfactual_value: Floats  # scratch: v(I, a), at first without what lies below
+    infoset_value: Floats  # scratch, shape (infosets,): v(I)
+    infoset_reach: Floats  # scratch, shape (infosets,): the owner's reach probability
+    norm: Floats  # scratch, shape (infosets,): Σ_b R⁺(I, b)
+    leaf_sums: Floats  # scratch of `gradient`, shape (distinct sets of leaf rows,)
+    iteration: npt.NDArray[np.int64]  # shape (1,): counted in the kernel, in case of interrupts
+
+
+# ---- the passes of an update: `level` is a level of the player whose turn it is --------------
 
 
 @inner
-def evaluate(form: Bands, level: int, sigma: Floats, v: Floats, value: Floats) -> None:
-    """v(I) = Σ_a σ(I,a) v(I,a), written into `value`."""
+def evaluate(form: Bands, tables: Tables, level: int) -> None:
+    """v(I) = Σ_a σ(I,a) v(I,a)."""
+    sigma, v, value = tables.sigma, tables.counterfactual_value, tables.infoset_value
     for b in range(form.level_bands[level], form.level_bands[level + 1]):
         start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
         for j in range(size):
@@ -96,19 +114,21 @@ def evaluate(form: Bands, level: int, sigma: Floats, v: Floats, value: Floats) -
 
 @inner
 def add_regrets(
-    form: Bands, level: int, tables: Any, positive: float, negative: float, predictive: bool
+    form: Bands, tables: Tables, level: int, discounts: tuple[float, float], predictive: bool
 ) -> None:
-    """R(I,a) ← (R(I,a) + r(I,a)) · discount, where r(I,a) = v(I,a) − v(I); R⁺ goes into σ.
+    """R(I,a) ← (R(I,a) + r(I,a)) · discount, where r(I,a) = v(I,a) − v(I).
 
-    The discount is `positive` where the sum is above 0, else `negative`. A predictive player
-    will match R(I,a) + r(I,a), the next regret if the next iteration is like this one.
-
-    `tables` has the fields `regret`, `sigma`, `counterfactual_value` and `infoset_value`.
+    The first discount is for sums above 0, the second for others. R⁺ goes into σ and its sum
+    into the norm. A predictive player matches R(I,a) + r(I,a) in place of R(I,a): the next
+    regret if the next iteration is like this one.
     """
-    regret, sigma = tables.regret, tables.sigma
+    positive, negative = discounts
+    regret, sigma, norm = tables.regret, tables.sigma, tables.norm
     v, value = tables.counterfactual_value, tables.infoset_value
     for b in range(form.level_bands[level], form.level_bands[level + 1]):
         start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
+        for j in range(size):
+            norm[first + j] = 0.0
         for a in range(form.band_actions[b]):
             q = start + a * size
             for j in range(size):
@@ -117,20 +137,16 @@ def add_regrets(
                 R *= positive if R > 0.0 else negative
                 regret[q + j] = R
                 sigma[q + j] = max(R + r if predictive else R, 0.0)
+                norm[first + j] += sigma[q + j]
 
 
 @inner
-def match(form: Bands, level: int, sigma: Floats, norm: Floats) -> None:
-    """σ(I,a) = R⁺(I,a) / Σ_b R⁺(I,b), in place; uniform where the sum is 0."""
+def match(form: Bands, tables: Tables, level: int) -> None:
+    """σ(I,a) = R⁺(I,a) / Σ_b R⁺(I,b); uniform where the sum is 0."""
+    sigma, norm = tables.sigma, tables.norm
     for b in range(form.level_bands[level], form.level_bands[level + 1]):
         start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
         actions = form.band_actions[b]
-        for j in range(size):
-            norm[first + j] = 0.0
-        for a in range(actions):
-            q = start + a * size
-            for j in range(size):
-                norm[first + j] += sigma[q + j]
         for a in range(actions):
             q = start + a * size
             for j in range(size):
@@ -139,10 +155,14 @@ def match(form: Bands, level: int, sigma: Floats, norm: Floats) -> None:
 
 
 @inner
-def pass_up(form: Bands, level: int, value: Floats, v: Floats) -> None:
+def pass_up(form: Bands, tables: Tables, level: int) -> None:
     """v(parent(I)) += v(I), for each infoset of the level."""
+    v, value = tables.counterfactual_value, tables.infoset_value
     for k in range(form.level_infosets[level], form.level_infosets[level + 1]):
         v[form.child_parent[k]] += value[form.child[k]]
+
+
+# ---- passes over a player ------------------------------------------------------------------
 
 
 @inner
@@ -169,11 +189,15 @@ def gradient(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> No
 
 
 @inner
-def best_response(form: Bands, player: int, g: Floats, sigma: Floats, value: Floats) -> None:
-    """Write best actions against the gradient `g` into `sigma`, and values into `g`, `value`.
+def best_response(form: Bands, tables: Tables, player: int) -> None:
+    """Turn the gradient of `player` into values of the best actions, and these into a strategy.
 
-    Of actions that are worth the same it is the first.
+    The strategy goes into `best_response_plan`. Of actions that are worth the same it takes
+    the first.
     """
+    sigma, v, value = (
+        tables.best_response_plan, tables.counterfactual_value, tables.infoset_value,
+    )  # fmt: skip
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
         for b in range(form.level_bands[level], form.level_bands[level + 1]):
             start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]
@@ -182,14 +206,14 @@ def best_response(form: Bands, player: int, g: Floats, sigma: Floats, value: Flo
             for a in range(form.band_actions[b]):
                 q = start + a * size
                 for j in range(size):
-                    value[first + j] = max(value[first + j], g[q + j])
+                    value[first + j] = max(value[first + j], v[q + j])
             for j in range(size):
                 best, q = value[first + j], start + j
                 for _ in range(form.band_actions[b]):
-                    sigma[q] = 1.0 if g[q] == best else 0.0
-                    best = np.inf if g[q] == best else best
+                    sigma[q] = 1.0 if v[q] == best else 0.0
+                    best = np.inf if v[q] == best else best
                     q += size
-        pass_up(form, level, value, g)
+        pass_up(form, tables, level)
 
 
 class Layout:
@@ -237,6 +261,26 @@ class Layout:
             _indices(self.place[t.infoset_parent[upward]]),
             t.player_sequences,
             *_leaf_table(t, self.place),
+        )
+
+    def new_tables(self, sigma: Floats, plan: Floats) -> Tables:
+        """Return the tables of a run that begins with a strategy, of which `plan` is the plan.
+
+        Both are in the numbering of the game.
+        """
+        n, infosets = len(self.place), len(self.bands.parent)
+        return Tables(
+            regret=np.zeros(n),
+            sigma=self.pack(sigma),
+            plan=self.pack(plan),
+            strategy_sum=np.zeros(n),
+            best_response_plan=np.zeros(n),
+            counterfactual_value=np.zeros(n),
+            infoset_value=np.zeros(infosets),
+            infoset_reach=np.zeros(infosets),
+            norm=np.zeros(infosets),
+            leaf_sums=np.zeros(self.bands.player_sums[-1]),
+            iteration=np.zeros(1, np.int64),
         )
 
     def pack(self, vector: Floats) -> Floats:

@@ -202,7 +202,7 @@ class _Walks:
         set_out(self._group, turn, self.lane.first)
         wanted = np.empty(self.walks.size, np.int64)
         while True:
-            n = go_on(self.known.arrays, self.table, turn, self._group, UNTOLD, wanted)
+            n = go_on(self.known.arrays, self.table, turn, self._group, wanted)
             if n:
                 self._ask(np.unique(wanted[:n]).tolist())
             elif (self.done < self.entered).any():  # the room for entries is used up
@@ -213,7 +213,7 @@ class _Walks:
 
     @property
     def _group(self) -> Group:
-        return Group(self.walks, self.scratch, self.states, self.done, self.entered)
+        return Group(self.walks, self.scratch, self.states, UNTOLD, self.done, self.entered)
 
     def _ask(self, histories: list[int]) -> None:
         """Ask the rules what these histories are, and the networks about what is new."""
@@ -245,7 +245,7 @@ class _Walks:
         strategies = waiting_room(room if self.played.watched else 0, lane.actions)
         baseline, rows = np.zeros((lane.game.num_players, 0)), Rows(advantages, strategies)
         tree = self.known.arrays
-        come_back(tree, self.table, baseline, lane.turn, self._group, UNTOLD, rows)
+        come_back(tree, self.table, baseline, lane.turn, self._group, rows)
         features = np.concatenate(self.features) if self.features else np.zeros((0, 0))
         return Said(
             _trimmed(advantages), _trimmed(strategies), features.astype(np.float32),

@@ -317,13 +317,12 @@ class SelfPlay(ABC):
             raise ValueError("say how long to learn: iterations=… or seconds=…")
         bar, done = Bar(Goal.of(iterations, None, seconds), progress), 0
         try:
-            while not bar.late and (iterations is None or done < iterations):
-                with deferred_interrupt():
+            with deferred_interrupt() as interrupted:
+                while not (bar.late or interrupted or done == iterations):
                     self._iterate(self.iterations + 1)
-                    self.iterations += 1
-                done += 1
-                remark = "losses " + ", ".join(f"{loss:.2e}" for loss in self.losses)
-                bar.show(done, [[done, self.decisions, 0.0, np.nan]], remark)
+                    self.iterations, done = self.iterations + 1, done + 1
+                    remark = "losses " + ", ".join(f"{loss:.2e}" for loss in self.losses)
+                    bar.show(done, [[done, self.decisions, 0.0, np.nan]], remark)
         finally:
             bar.close()
         return self

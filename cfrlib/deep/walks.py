@@ -45,6 +45,8 @@ class Group(NamedTuple):
     walks : record array of ENTRY, shape (walks, entries)
     scratch : float array, shape (ROWS, most actions)
     states : uint64 array, shape (walks, LINE)
+    told : float array, shape (sequences, 2), or (0, 2) without a baseline
+        Of all walks together: see `Desk`.
     done, entered : int arrays, shape (walks,)
         A walk is over when as many entries are done as entered.
     """
@@ -52,6 +54,7 @@ class Group(NamedTuple):
     walks: Records
     scratch: Floats
     states: npt.NDArray[np.uint64]
+    told: Floats
     done: Numbers
     entered: Numbers
 
@@ -132,18 +135,21 @@ def set_out(group: Group, turn: Round, first: int) -> None:
         enter(group.walks[w, 0], 0, 1.0, 1.0, 1.0)
 
 
+@inner
+def desk_of(group: Group, w: int) -> Desk:
+    """Return where walk w is worked out."""
+    return Desk(group.walks[w], group.scratch, group.states[w], group.told)
+
+
 @inlined
-def go_on(
-    tree: TreeArrays, table: Records, turn: Round, group: Group, told: Floats, wanted: Numbers
-) -> int:
+def go_on(tree: TreeArrays, table: Records, turn: Round, group: Group, wanted: Numbers) -> int:
     """Take each walk as far as the tree is expanded; return how many histories are `wanted`.
 
     These are to be expanded next. Histories may be listed twice.
     """
     n = 0
     for w in range(len(group.walks)):
-        desk = Desk(group.walks[w], group.scratch, group.states[w], told)
-        done, entered = group.done, group.entered
+        desk, done, entered = desk_of(group, w), group.done, group.entered
         done[w], entered[w] = descend(
             tree, table, turn.scheme, turn.i, desk, done[w], entered[w]
         )
@@ -156,13 +162,11 @@ def go_on(
 
 @inlined
 def come_back(
-    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, group: Group, told: Floats,
-    rows: Rows,
-) -> None:  # fmt: skip
+    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, group: Group, rows: Rows
+) -> None:
     """Look back on all walks, one after the other."""
     for w in range(len(group.walks)):
-        desk = Desk(group.walks[w], group.scratch, group.states[w], told)
-        look_back(tree, table, baseline, turn, desk, rows, group.entered[w])
+        look_back(tree, table, baseline, turn, desk_of(group, w), rows, group.entered[w])
 
 
 @inner

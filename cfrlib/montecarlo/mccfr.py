@@ -43,7 +43,6 @@ from cfrlib.montecarlo.updates import (
     AVERAGING,
     LANES,
     MEMORY,
-    Lane,
     Lanes,
     Settings,
     apply_batch,
@@ -52,6 +51,7 @@ from cfrlib.montecarlo.updates import (
     close_iteration,
     grow_tables,
     iterate,
+    lane_of,
     merge,
     new_lanes,
     new_tables,
@@ -96,9 +96,9 @@ _ARRAYS = {
     "baseline": schema.Array(("players", "learned")),
     "trace": TRACE,
 }
-RUN_FILE = Kind("cfrlib.MCCFR 1", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
+RUN_FILE = Kind("cfrlib.MCCFR 2", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
 PARTIAL_FILE = Kind(
-    "cfrlib.MCCFR explored 1",
+    "cfrlib.MCCFR explored 2",
     "run",
     "MCCFR.save",
     {
@@ -268,7 +268,7 @@ class MCCFR(Sampled, Run):
         return Settings(
             Scheme.of(self.sampling),
             AVERAGING.index(self.averaging), self.batch, self.update == "alternating",
-            float(v.alpha), float(v.beta), float(v.gamma), v.predictive, self.delay,
+            *v.exponents, v.predictive, self.delay,
             float(self.baseline or 0.0), key,
         )  # fmt: skip
 
@@ -299,7 +299,7 @@ class MCCFR(Sampled, Run):
         super()._warm_up()
         tree, tables, settings = self._known.arrays, self._tables, self._settings
         if not self._known.whole:
-            lane = self._lane(0)
+            lane = lane_of(self._lanes, 0)
             descend(tree, tables.table, settings.scheme, 0, lane, 0, 0)
             ascend(tree, tables, settings.rule, 0, lane, 0)
         elif self.jobs is None:
@@ -345,14 +345,11 @@ class MCCFR(Sampled, Run):
                 self._explore(t, i)
         except BaseException:  # unsound rules, a lost worker, an impatient user
             for n in range(len(self._lanes.walk)):
-                clear(self._known.infosets, self._lane(n))
+                clear(self._known.infosets, lane_of(self._lanes, n))
             raise
 
     def _apply_batch(self, i: int) -> None:
         apply_batch(self._known.arrays, self._tables, self._settings, self._lanes, i)
-
-    def _lane(self, n: int) -> Lane:
-        return Lane._make(array[n] for array in self._lanes)
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -384,7 +381,8 @@ class MCCFR(Sampled, Run):
                 enter(self._lanes.walk[each, 0], 0, 1.0, 1.0, 1.0)
                 done, n = 0, 1
                 while done < n:
-                    tree, lane, table = self._known.arrays, self._lane(each), self._tables.table
+                    tree, table = self._known.arrays, self._tables.table
+                    lane = lane_of(self._lanes, each)
                     done, n = descend(tree, table, settings.scheme, i, lane, done, n)
                     if done < n:
                         self._make_room(int(lane.walk[done].node), n)

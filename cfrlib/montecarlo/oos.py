@@ -245,9 +245,8 @@ class OOS(Sampled):
         self._path: dict[str, Action | None] = {}  # own infosets on the way, None: the target
         self._doomed: list[int] = []  # histories to rule out when the walk under way is over
         self._settings = Settings(
-            Scheme(1, self.epsilon, False), OPPONENT, 1, True, float(self.variant.alpha),
-            float(self.variant.beta), float(self.variant.gamma), self.variant.predictive, 0,
-            0.0, new_key(seed),
+            Scheme(1, self.epsilon, False), OPPONENT, 1, True, *self.variant.exponents,
+            self.variant.predictive, 0, 0.0, new_key(seed),
         )  # fmt: skip
 
     # ---- search ------------------------------------------------------------------------------
@@ -291,15 +290,15 @@ class OOS(Sampled):
             If there is no such infoset, or it was not met so far.
         """
         end, nodes_end, seconds = self._limits(nodes, seconds, iterations)
-        if self.iterations == 0 and seconds < math.inf:  # compile before the clock starts
-            warm = self.copy()
-            warm._aim(at)
-            warm._run(1, 2**62)
-        before, visited, counted = self.iterations, self.nodes, self._desk.counts.copy()
-        began = time.perf_counter()
-        self._aim(at)
-        chunk = 10_000 if self._known.whole and seconds == math.inf else 1  # some 20 ms
         with deferred_interrupt() as interrupted:
+            if self.iterations == 0 and seconds < math.inf:  # compile before the clock starts
+                warm = self.copy()
+                warm._aim(at)
+                warm._run(1, 2**62)
+            before, visited, counted = self.iterations, self.nodes, self._desk.counts.copy()
+            began = time.perf_counter()
+            self._aim(at)
+            chunk = 10_000 if self._known.whole and seconds == math.inf else 1  # some 20 ms
             while self.iterations < end and self.nodes < nodes_end and not interrupted:
                 asked = time.perf_counter()
                 if asked - began >= seconds:

@@ -160,14 +160,9 @@ class KoiKoi(Game):
         koi_factor: int,
     ) -> None:
         """Keep the rules of scoring."""
-        numbers = {"koi_limit": koi_limit or 0, "double_at": double_at or 0}
-        for name, number in (numbers | {"koi_factor": koi_factor}).items():
-            whole_number(name, number)
-        if (koi_limit or 0) < 0 or koi_factor < 1:
-            raise ValueError(
-                "koi_limit must be at least 0 and koi_factor at least 1, got "
-                f"{koi_limit!r} and {koi_factor!r}"
-            )
+        whole_number("koi_limit", 0 if koi_limit is None else koi_limit, 0)
+        whole_number("double_at", 0 if double_at is None else double_at)
+        whole_number("koi_factor", koi_factor, 1)
         self.yaku: tuple[Yaku, ...] = check_yaku(yaku)
         self.koi_limit, self.double_at, self.koi_factor = koi_limit, double_at, koi_factor
         self._worth: dict[Cards, int] = {}
