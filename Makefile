@@ -83,8 +83,8 @@ notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal fo
 TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=3 \
 	$(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 LIBRARY := tests --ignore=tests/book --ignore=tests/browser
-NBVAL := --nbval --nbval-sanitize-with tests/nbval_sanitize.cfg -p tests.patient_kernels \
-	-p tests.page_runs
+NBVAL := --nbval --nbval-sanitize-with tests/plugins/nbval_sanitize.cfg \
+	-p tests.plugins.patient_kernels -p tests.plugins.page_runs
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, have the other processor.

@@ -30,19 +30,11 @@ import flat_json
 import jax
 import numpy as np
 
-from cfrlib.deep import LocalResponder, NetworkPlayer, ResponseLearner
-from cfrlib.deep.afterstates import (
-    best,
-    drawn,
-    exploring,
-    known_values,
-    owners,
-    totals,
-    unit_of,
-    values_of,
-)
-from cfrlib.games import KoiKoi
-from cfrlib.games.koikoi.players import (
+from cfrlib.koikoi import KoiKoi
+from cfrlib.koikoi.learners import ApproximateBestResponse, LocalBestResponse, NetworkPlayer
+from cfrlib.koikoi.learners.network_player import known_values, payoff_scale, values_of
+from cfrlib.koikoi.learners.segments import best, drawn, exploring, owners, totals
+from cfrlib.koikoi.players import (
     GreedyPlayer,
     RandomPlayer,
     SearchPlayer,
@@ -50,7 +42,7 @@ from cfrlib.games.koikoi.players import (
     play,
     play_matches,
 )
-from cfrlib.games.koikoi.simulator import OVER, Simulator, members
+from cfrlib.koikoi.simulator import OVER, Simulator, members
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
@@ -135,7 +127,7 @@ def matches(one, other):
 
 def trained(player, start):
     """Train a responder against a player, and let it play other deals."""
-    run = ResponseLearner(game, player, start=start, rate=3e-4, seed=SEED)
+    run = ApproximateBestResponse(game, player, start=start, rate=3e-4, seed=SEED)
     run.run(RESPONSE, progress=False)
     return compared(run.player(), player, TRAINED_DEALS) | {"rounds": RESPONSE * run.rounds}
 
@@ -171,7 +163,7 @@ def regrets_of_greed(player, rounds, seed):
     played, met = simulator.deal(rounds, seed=seed), []
     while len(going := np.flatnonzero(played.stage != OVER)):
         after = player.judge.describer.after(played, going)
-        q = values_of(player.judge, player.networks[0], after, unit_of(game))
+        q = values_of(player.judge, player.networks[0], after, payoff_scale(game))
         sigma = best(q, after.start)
         met.append((after, q, totals(sigma * q, after.start)))
         row = drawn(exploring(sigma, after.start, 0.25), after.start, rng.random(len(going)))
@@ -184,7 +176,7 @@ def told(critic):
 
     Also what is lost, in points a decision, by whoever takes the action of most regret.
     """
-    judge, unit, result = critic.judge, unit_of(game), {}
+    judge, unit, result = critic.judge, payoff_scale(game), {}
     train, test = regrets_of_greed(critic, TOLD, 0), regrets_of_greed(critic, HELD_OUT, 1)
     q = np.concatenate([q for _, q, _ in train])
     v = np.concatenate([v for *_, v in train])
@@ -216,7 +208,7 @@ def told(critic):
 
 
 def main():
-    """Judge whatever is not judged yet."""
+    """ValueNetwork whatever is not judged yet."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="sections whose names begin so")
     results = Results(parser.parse_args().only)
@@ -238,7 +230,7 @@ def main():
             both, rival = mine + sums[other], players[other]
             results.once("duels", f"{name} - {other}", both, compared, player, rival, AMONG)
     for name, player in players.items():
-        local = LocalResponder(player, **LOCAL)
+        local = LocalBestResponse(player, **LOCAL)
         results.once(
             "exploited", f"{name}, local", sums[name], compared, local, player, LOCAL_DEALS
         )

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import flat_json
 
-from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi import count, estimate
-from cfrlib.games.koikoi.rules import pairs_of
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi, count, estimate
+from cfrlib.koikoi.rules import pairs_of
 
 RESULTS = Path(__file__).with_suffix(".json")
 ROUNDS, SEED = (300, 3_000, 30_000), 0

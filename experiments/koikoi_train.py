@@ -31,15 +31,15 @@ import numpy as np
 from tqdm import tqdm
 
 import cfrlib as cfr
-from cfrlib.deep import (
-    MonteCarloLearner,
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi
+from cfrlib.koikoi.learners import (
+    ESCHER,
+    DeepMonteCarlo,
+    MMDPolicyGradient,
     NetworkPlayer,
-    PolicyLearner,
-    RegretLearner,
-    TraversalLearner,
+    RobustDeepCFR,
 )
-from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi.players import GreedyPlayer, duel
+from cfrlib.koikoi.players import GreedyPlayer, duel
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
@@ -54,19 +54,19 @@ YOUNG, GROWN_DEALS = 2, 20_000  # minutes of the run that has to beat itself
 FULL = {"hidden": (256, 128)}
 MINI = {"hidden": (128, 128), "batch": 512}
 LEARNERS = {
-    "monte carlo": (MonteCarloLearner, {}, {}),
+    "monte carlo": (DeepMonteCarlo, {}, {}),
     "policy gradient": (
-        PolicyLearner,
+        MMDPolicyGradient,
         {"eta": 10.0, "magnet": 0.03},
         {"eta": 2.0, "magnet": 0.1},
     ),
     "regret": (
-        RegretLearner,
+        ESCHER,
         {"memory": 600_000, "keep_every": EVERY},
         {"steps": 60, "explore": 0.5, "power": 1.0},
     ),
     "traversal": (
-        TraversalLearner,
+        RobustDeepCFR,
         {"batch": 1_024, "memory": 600_000, "keep_every": EVERY},
         {"rounds": 200},
     ),

@@ -4,14 +4,15 @@ import re
 
 import numpy as np
 import pytest
-from games import TableGame
+from toy_games import TableGame
 
 import cfrlib as cfr
 import cfrlib.cfr
 import cfrlib.run as module
 from cfrlib import Decision, Terminal
 from cfrlib.cfr import UPDATES
-from cfrlib.games import KuhnPoker
+from cfrlib.core.sequence import backup, behavior
+from cfrlib.games import KuhnPoker, LeducPoker
 
 RUNS = [(variant, update) for variant in cfr.VARIANTS for update in UPDATES]
 ARRAYS = ("regret", "sigma", "plan", "strategy_sum")
@@ -256,3 +257,90 @@ def test_strategies_are_mappings(kuhn):
     assert changed["J"] == {"check": 0, "bet": 1}
     assert strategy["J"] == {"check": 0.5, "bet": 0.5}
     assert changed.max_difference(strategy) == 0.5
+
+
+# ---- averaging delay -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr"])
+@pytest.mark.parametrize("delay", [0, 1, 7])
+def test_the_average_is_the_sum_of_weighted_plans(kuhn, variant, delay):
+    """Of the plans played, iteration by iteration: Σ max(t − d, 0)^γ x^t, then by infoset."""
+    run, gamma = cfr.CFR(kuhn, variant, delay=delay), cfr.VARIANTS[variant].gamma
+    one = cfr.CFR(kuhn, variant)
+    total, form = np.zeros(run._form.num_sequences), run._form
+    for t in range(1, 21):
+        # alternating: a player's plan is averaged before the player's own update
+        plan = one._layout.unpack(one._tables.plan)
+        one.run(1)
+        run.run(1)
+        total += max(t - delay, 0) ** gamma * plan if t > delay else 0
+    wanted = np.empty_like(total)
+    behavior(form.treeplexes, total, wanted)
+    assert run.average.values_by_sequence == pytest.approx(wanted, abs=1e-14)
+    assert run.current.max_difference(one.current) == 0
+
+
+def test_until_the_delay_is_over_the_average_is_uniform(kuhn):
+    run = cfr.CFR(kuhn, "cfr+", delay=10).run(10)
+    assert run.average.max_difference(cfr.Strategy.uniform(kuhn)) == 0
+    first = run.current
+    assert run.run(1).average.max_difference(first) < 1e-15
+
+
+def test_delay_is_told_and_kept(tmp_path, kuhn):
+    run = cfr.CFR(kuhn, "cfr+", delay=5).run(30)
+    assert repr(run).startswith("CFR(KuhnPoker(), 'cfr+', update='alternating', delay=5)")
+    assert "alternating updates, averaged after 5" in repr(run.solution())
+    run.save(tmp_path / "run.npz")
+    again = cfr.CFR.load(tmp_path / "run.npz", kuhn).run(10)
+    assert again.average.max_difference(run.run(10).average) == 0
+
+
+@pytest.mark.parametrize("delay", [-1, 1.5, "2"])
+def test_bad_delays(kuhn, delay):
+    with pytest.raises(ValueError, match="delay must be a whole number"):
+        cfr.CFR(kuhn, delay=delay)
+
+
+# ---- CFR-BR --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["cfr", "cfr+"])
+def test_cfr_br_answers_best_responses(kuhn, variant):
+    """One iteration from the definition: each player's regrets against the other's reply."""
+    run = cfr.CFR(kuhn, variant, update="best response").run(6)
+    before, regrets = run.current, run.regrets.values_by_sequence.copy()
+    run.run(1)
+    form = run._form
+    for i in (0, 1):
+        profile = cfr.best_response(kuhn, before, 1 - i).strategy
+        v = form.gradients(form.plans(profile.values_by_sequence))
+        backup(form.treeplexes, i, profile.values_by_sequence, v)
+        for I in range(*form.treeplexes.player_infosets[i : i + 2]):
+            q = slice(form.treeplexes.infoset_start[I], form.treeplexes.infoset_stop[I])
+            r = regrets[q] + v[q] - before.values_by_sequence[q] @ v[q]
+            r = np.maximum(r, 0) if variant == "cfr+" else r
+            assert run.regrets.values_by_sequence[q] == pytest.approx(r, abs=1e-13)
+
+
+def test_cfr_br_converges_even_in_its_last_iterate(kuhn):
+    solution = cfr.solve(kuhn, "cfr+", 20_000, update="best response")
+    assert solution.exploitability < 2e-3
+    assert solution.current_exploitability < 2e-2
+    assert solution.nodes == 20_000 * 4 * 55
+    assert "cfr+, best-response updates" in repr(solution)
+
+
+def test_cfr_br_bounds_the_regret_of_each_player():
+    """Against best responses the average of a player is at most R_i / T from maximin."""
+    game = LeducPoker(merge_suits=True)
+    value = cfr.solve_lp(game).value
+    average = cfr.solve(game, "cfr", 2_000, update="best response").strategy
+    guaranteed = [
+        -cfr.best_response(game, average, 1).value,
+        -cfr.best_response(game, average, 0).value,
+    ]
+    assert guaranteed[0] <= value + 1e-9
+    assert guaranteed[1] <= -value + 1e-9
+    assert sum(guaranteed) > -0.2

@@ -14,9 +14,7 @@ MODULES = ["cfrlib", *(m.name for m in pkgutil.walk_packages(cfrlib.__path__, "c
 
 
 SLOW = [
-    n
-    for n in MODULES
-    if n.startswith(("cfrlib.deep", "cfrlib.games.koikoi", "cfrlib.montecarlo"))
+    n for n in MODULES if n.startswith(("cfrlib.deep", "cfrlib.koikoi", "cfrlib.montecarlo"))
 ]
 
 

@@ -1,4 +1,4 @@
-"""Every solver gives the pinned numbers (tests/goldens.json)."""
+"""Every solver gives the pinned numbers (tests/support/goldens.json)."""
 
 import numpy as np
 import pytest

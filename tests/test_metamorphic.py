@@ -5,7 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from games import AfterCoin, Renamed, Scaled, Shifted, Swapped, TableGame, random_game
+from toy_games import AfterCoin, Renamed, Scaled, Shifted, Swapped, TableGame, random_game
 
 import cfrlib as cfr
 from cfrlib import Decision, Terminal, Variant

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from games import Renamed, Scaled, random_game
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from reference import Reference
+from toy_games import Renamed, Scaled, random_game
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal

@@ -19,21 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from walks import uneven
+from every_path import uneven
 
 import cfrlib as cfr
 from cfrlib import CFR, MCCFR, RobustSampling, Variant
 from cfrlib.core import files
-from cfrlib.deep import (
-    DeepCFR,
-    DoubleNeural,
-    MonteCarloLearner,
-    PolicyLearner,
-    RegretLearner,
-    Training,
-    TraversalLearner,
-)
-from cfrlib.games import KuhnPoker, LeducPoker, MiniKoiKoi, RockPaperScissors
+from cfrlib.deep import DeepCFR, DoubleNeural, Training
+from cfrlib.games import KuhnPoker, LeducPoker, RockPaperScissors
+from cfrlib.koikoi import MiniKoiKoi
+from cfrlib.koikoi.learners import ESCHER, DeepMonteCarlo, MMDPolicyGradient, RobustDeepCFR
 from cfrlib.montecarlo import mccfr
 from cfrlib.run import Run, deferred_interrupt
 
@@ -102,10 +96,10 @@ SOLVERS = {
     ),
 }  # fmt: skip
 LEARNERS = {
-    "values": Solver(MonteCarloLearner, KOI, KOIKOI),
-    "policies": Solver(PolicyLearner, KOI, KOIKOI),
-    "regrets": Solver(RegretLearner, KOI, {**KOIKOI, "memory": 400}),
-    "traversals": Solver(TraversalLearner, KOI, {**KOIKOI, "memory": 400}),
+    "values": Solver(DeepMonteCarlo, KOI, KOIKOI),
+    "policies": Solver(MMDPolicyGradient, KOI, KOIKOI),
+    "regrets": Solver(ESCHER, KOI, {**KOIKOI, "memory": 400}),
+    "traversals": Solver(RobustDeepCFR, KOI, {**KOIKOI, "memory": 400}),
 }
 EVERYBODY = SOLVERS | LEARNERS
 BASELINE = {"sampling": "outcome", "baseline": 0.5, "batch": 4, "seed": 5}
@@ -368,7 +362,7 @@ def test_who_ignores_ctrl_c_goes_on_ignoring_it():
 
 HEAD = f"""
     import sys
-    sys.path.insert(0, {str(Path(__file__).parent)!r})
+    sys.path.insert(0, {str(Path(__file__).parent / "support")!r})
     import cfrlib as cfr
 """
 

@@ -63,8 +63,8 @@ NEWER = {
 }
 LIBRARY = "tests --ignore=tests/book --ignore=tests/browser --hypothesis-profile=fresh"
 NOTEBOOKS = (
-    "-p tests.patient_kernels -p tests.page_runs "
-    "--nbval --nbval-sanitize-with=tests/nbval_sanitize.cfg"
+    "-p tests.plugins.patient_kernels -p tests.plugins.page_runs "
+    "--nbval --nbval-sanitize-with=tests/plugins/nbval_sanitize.cfg"
 )
 PARTS = {"library": LIBRARY.split(), "notebooks": NOTEBOOKS.split()}
 

@@ -30,11 +30,11 @@ def walks() -> None:
 
 def koikoi() -> None:
     """Play Koi-Koi, and describe it to networks."""
-    from cfrlib.games.koikoi import estimate
-    from cfrlib.games.koikoi.features import Describer
-    from cfrlib.games.koikoi.players import GreedyPlayer, SearchPlayer, duel
+    from cfrlib.koikoi import estimate
+    from cfrlib.koikoi.afterstates import Describer
+    from cfrlib.koikoi.players import GreedyPlayer, SearchPlayer, duel
 
-    game = cfr.games.KoiKoi()
+    game = cfr.koikoi.KoiKoi()
     estimate(game, 30, seed=0)
     duel(game, GreedyPlayer(), SearchPlayer(2), deals=2, seed=0)
     describer = Describer(game)

@@ -13,8 +13,7 @@ from typing import Any
 from cfrlib.equilibrium import exploitability
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
-from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi import DECK, made
+from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, made
 from cfrlib.strategy import Strategy
 
 KINDS = ("Curtain", "Sake", "Plum")  # what the dealer may have left

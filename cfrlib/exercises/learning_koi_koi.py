@@ -13,10 +13,10 @@ import numpy as np
 from cfrlib.equilibrium import solve_lp
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, need_function
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.games import KoiKoi, MiniKoiKoi
-from cfrlib.games.koikoi.features import CODE, Describer
-from cfrlib.games.koikoi.players import GreedyPlayer, RandomPlayer, play
-from cfrlib.games.koikoi.simulator import OVER, Simulator
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi
+from cfrlib.koikoi.afterstates import CODE, Describer
+from cfrlib.koikoi.players import GreedyPlayer, RandomPlayer, play
+from cfrlib.koikoi.simulator import OVER, Simulator
 
 SPREAD, HALVES, SURE = 6.0, ("0.1", "0.05"), 1.96  # of the mean of a deal, in points
 LEADS = ("0 ahead", "2 ahead")
@@ -60,11 +60,12 @@ def lesson(order: str = "before", fair: bool = True, all_told: bool = False) -> 
     all_told : bool
         Whether stopping is taught, too.
     """
-    from cfrlib.deep.afterstates import best, drawn, unit_of
+    from cfrlib.koikoi.learners.network_player import payoff_scale
+    from cfrlib.koikoi.learners.segments import best, drawn
 
     def given(task: Any, explore: float = 0.05) -> tuple[Any, Any]:
         judge, rounds, rng = task.begin()
-        unit, table = unit_of(task.game), []
+        unit, table = payoff_scale(task.game), []
         while len(going := np.flatnonzero(rounds.stage != OVER)):
             after = judge.describer.after(rounds, going)
             said = judge(task.networks[0], after.code)
@@ -91,11 +92,11 @@ def homework() -> Any:
     """Return some rounds of K8 for a network that has learned nothing."""
     import jax
 
-    from cfrlib.deep.afterstates import Judge
-    from cfrlib.deep.selfplay import Task
+    from cfrlib.koikoi.learners.selfplay import Task
+    from cfrlib.koikoi.learners.value_network import ValueNetwork
 
     game, hidden = MiniKoiKoi.K8(), (16,)
-    fresh = Judge(Describer(game), hidden).fresh(jax.random.key(0))
+    fresh = ValueNetwork(Describer(game), hidden).fresh(jax.random.key(0))
     return Task(game, hidden, (fresh.weights,), (0, 0), 200)
 
 

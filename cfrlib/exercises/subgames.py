@@ -17,7 +17,7 @@ from cfrlib.equilibrium import best_response, exploitability
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import LeducPoker
-from cfrlib.games.koikoi import DECK
+from cfrlib.koikoi import DECK
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 

@@ -2,7 +2,6 @@
 
 from cfrlib.games.coyote import Coyote
 from cfrlib.games.goofspiel import Goofspiel
-from cfrlib.games.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.games.kuhn import KuhnPoker, kuhn_equilibrium
 from cfrlib.games.leduc import LeducPoker
 from cfrlib.games.liars_dice import LiarsDice
@@ -12,12 +11,10 @@ __all__ = [
     "ColonelBlotto",
     "Coyote",
     "Goofspiel",
-    "KoiKoi",
     "KuhnPoker",
     "LeducPoker",
     "LiarsDice",
     "MatrixGame",
-    "MiniKoiKoi",
     "RockPaperScissors",
     "kuhn_equilibrium",
 ]

@@ -3,5 +3,5 @@
 import sys
 from pathlib import Path
 
-for folder in ("tools", "tests"):
+for folder in ("tools", "tests/support"):
     sys.path.insert(0, str(Path(__file__).parents[2] / folder))

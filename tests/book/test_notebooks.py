@@ -39,13 +39,17 @@ def tool(*arguments: object) -> Done:
     return Done(code, said.getvalue())
 
 
-PLUGINS = re.findall(r"-p (tests\.\w+)", (ROOT / "Makefile").read_text("utf-8"))
+PLUGINS = re.findall(r"-p (tests\.[\w.]+)", (ROOT / "Makefile").read_text("utf-8"))
 
 
 def nbval(folder: Path) -> dict[str, int]:
     """Run the comparison as `make test` does; return how many cells of each file failed."""
     report, paths = folder / "report.xml", sorted(folder.glob("*.ipynb"))
-    sanitize = ["--nbval", "--nbval-sanitize-with", ROOT / "tests" / "nbval_sanitize.cfg"]
+    sanitize = [
+        "--nbval",
+        "--nbval-sanitize-with",
+        ROOT / "tests" / "plugins" / "nbval_sanitize.cfg",
+    ]
     options = ["-p", "no:cacheprovider", "--rootdir", folder, "--junitxml", report]
     options += [word for name in PLUGINS for word in ("-p", name)]
     command = [sys.executable, "-m", "pytest", *sanitize, *options, *paths]

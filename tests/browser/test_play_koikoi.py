@@ -20,8 +20,7 @@ from playing import Table, at_random
 from playwright.sync_api import Browser, expect
 
 import cfrlib as cfr
-from cfrlib.games import MiniKoiKoi
-from cfrlib.games.koikoi import Position
+from cfrlib.koikoi import MiniKoiKoi, Position
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "_build" / "html" / "book" / "13_koi_koi.html"

@@ -1,0 +1,273 @@
+"""What a network sees of Koi-Koi: the table as it lies, and as it would after an action."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numba import uint64
+
+from cfrlib.core.jit import inner, kernel
+from cfrlib.koikoi.rules import KoiKoi
+from cfrlib.koikoi.simulator import (
+    CALL,
+    CALLING,
+    MATCH,
+    PLAY,
+    STOPPING,
+    Numbers,
+    Rounds,
+    Simulator,
+    Table,
+    bit,
+    different,
+    held,
+    legal,
+    lowest,
+    payment,
+    size,
+    without_lowest,
+    worth,
+)
+
+Rows: TypeAlias = npt.NDArray[np.float32]
+
+PLACES = ("hand", "field", "pile", "theirs", "pending")  # of a card
+COUNTS = ("points", "other", "calls", "called", "seat", "risen", "ends", "draws", "stops")
+CODE = len(PLACES) + len(COUNTS)
+FACTS = len(COUNTS) + 3  # what a network is told beside cards and yaku
+MANY = 10.0  # points: the unit of points that a network is told
+UNDECIDED = -1  # in place of `stops`: nothing is chosen yet
+
+
+class Afterstates(NamedTuple):
+    """All actions of some decisions, one a row; made by :meth:`Describer.after`.
+
+    Attributes
+    ----------
+    code : int array, shape (actions, CODE)
+        What the table looks like after each, from the view of whoever acts: sets of cards in
+        ``PLACES``, then ``COUNTS``.
+    start : int array, shape (decisions + 1,)
+        Decision d has the rows ``start[d] … start[d + 1] - 1``.
+    action : int array, shape (actions,)
+        The action, as `Simulator.act` takes it.
+    paid : float array, shape (actions,)
+        What stopping pays whoever decides, in points; NaN for all other actions.
+    before : int array, shape (decisions, CODE)
+        What the table looks like as long as nothing is chosen.
+    """
+
+    code: Numbers
+    start: Numbers
+    action: Numbers
+    paid: npt.NDArray[np.float64]
+    before: Numbers
+
+
+class Cards(NamedTuple):
+    """Which cards look alike, as the kernels read it: ``face[c]`` of ``copies[face]``."""
+
+    face: Numbers
+    copies: Numbers
+
+
+@inner
+def spot(cards: np.uint64, shown: Cards, column: int, out: Rows, row: int) -> None:
+    """Write which share of the copies of each card is among these."""
+    while cards:
+        face = shown.face[lowest(cards)]
+        cards = without_lowest(cards)
+        out[row, column + face] += np.float32(1.0 / shown.copies[face])
+
+
+@inner
+def progress(pile: np.uint64, table: Table, column: int, out: Rows, row: int) -> None:
+    """Write how much of each yaku a pile has."""
+    for y in range(len(table.need)):
+        n = held(pile, table, table.cards[y], table.cards[y + 1])
+        out[row, column + y] = np.float32(n / table.need[y])
+
+
+@inner
+def foresee(rounds: Rounds, r: int, action: int, table: Table, code: Numbers, row: int) -> None:
+    """Write what the table looks like after an action of whoever chooses, before chance."""
+    i = rounds.player[r]
+    hand, field, pile = rounds.hands[r, i], rounds.field[r], rounds.piles[r, i]
+    stage, drawn, card = rounds.stage[r], rounds.drawn[r], rounds.card[r]
+    taken, pending = uint64(0), uint64(0)
+    if stage == PLAY:
+        card, drawn = action, False
+        hand ^= bit(card)
+        taken = field & table.month[card]
+        if size(taken) == 2:
+            taken = different(taken, table)
+            if size(taken) == 2:
+                taken, pending = uint64(0), bit(card)
+    elif stage == MATCH:
+        taken = bit(action)
+    if taken:
+        field &= ~taken
+        pile |= taken | bit(card)
+    elif stage == PLAY and not pending:
+        field |= bit(card)
+    stock = rounds.order.shape[1] - rounds.turned[r]
+    code[row, 0], code[row, 1], code[row, 2] = hand, field, pile
+    code[row, 3], code[row, 4] = rounds.piles[r, 1 - i], pending
+    points = worth(pile, table)
+    code[row, 5], code[row, 6] = points, rounds.points[r, 1 - i]
+    code[row, 7] = rounds.calls[r, i] + (stage == CALL and action == CALLING)
+    code[row, 8] = rounds.calls[r, 1 - i]
+    code[row, 9] = i
+    code[row, 10] = points > rounds.points[r, i] and stage != CALL
+    code[row, 11] = stage == CALL or (drawn and not pending)
+    code[row, 12] = stock > 0 and not drawn
+    code[row, 13] = stage == CALL and action == STOPPING
+
+
+@inner
+def survey(rounds: Rounds, r: int, table: Table, code: Numbers, row: int) -> None:
+    """Write what the table looks like before whoever chooses has chosen."""
+    i, stage = rounds.player[r], rounds.stage[r]
+    hand, pile, theirs = rounds.hands[r, i], rounds.piles[r, i], rounds.piles[r, 1 - i]
+    pending = bit(rounds.card[r]) if stage == MATCH else uint64(0)
+    code[row, 0], code[row, 1], code[row, 2] = hand, rounds.field[r], pile
+    code[row, 3], code[row, 4] = theirs, pending
+    code[row, 5], code[row, 6] = worth(pile, table), rounds.points[r, 1 - i]
+    code[row, 7], code[row, 8] = rounds.calls[r, i], rounds.calls[r, 1 - i]
+    code[row, 9] = i
+    code[row, 10], code[row, 11] = stage == CALL, False
+    stock = rounds.order.shape[1] - rounds.turned[r]
+    code[row, 12] = stock > 0 and (stage == PLAY or not rounds.drawn[r])
+    code[row, 13] = UNDECIDED
+
+
+@inner
+def describe(code: Numbers, row: int, table: Table, shown: Cards, out: Rows) -> None:
+    """Write what a network sees of a row."""
+    faces = len(shown.copies)
+    for place in range(5):
+        spot(uint64(code[row, place]), shown, place * faces, out, row)
+    column = 5 * faces
+    pile, theirs = uint64(code[row, 2]), uint64(code[row, 3])
+    progress(pile, table, column, out, row)
+    progress(theirs, table, column + len(table.need), out, row)
+    column += 2 * len(table.need)
+    points, other, calls, called = code[row, 5], code[row, 6], code[row, 7], code[row, 8]
+    out[row, column] = points / MANY
+    out[row, column + 1] = other / MANY
+    for n in range(2, 9):
+        out[row, column + n] = code[row, 5 + n]
+    out[row, column + 9] = payment(points, called > 0, table) / MANY
+    out[row, column + 10] = payment(other, calls > 0, table) / MANY
+    out[row, column + 11] = size(uint64(code[row, 0])) / table.hand
+
+
+@kernel
+def count_actions(rounds: Rounds, rows: Numbers, table: Table, start: Numbers) -> None:
+    """Write where the rows of each decision begin."""
+    for n in range(len(rows)):
+        start[n + 1] = start[n] + size(legal(rounds, rows[n], table))
+
+
+@kernel
+def foresee_all(
+    rounds: Rounds, rows: Numbers, table: Table, start: Numbers, code: Numbers,
+    action: Numbers, paid: npt.NDArray[np.float64], before: Numbers,
+) -> None:  # fmt: skip
+    """Write the afterstates of every action of these rounds, and the tables before them."""
+    for n in range(len(rows)):
+        r = rows[n]
+        survey(rounds, r, table, before, n)
+        actions, row = legal(rounds, r, table), start[n]
+        while actions:
+            a = lowest(actions)
+            actions = without_lowest(actions)
+            action[row], paid[row] = a, np.nan
+            if rounds.stage[r] == CALL and a == STOPPING:
+                i = rounds.player[r]
+                called = rounds.calls[r, 1 - i] > 0
+                paid[row] = payment(rounds.points[r, i], called, table)
+            foresee(rounds, r, a, table, code, row)
+            row += 1
+
+
+@kernel
+def describe_all(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
+    """Write what a network sees of every row."""
+    for row in range(len(code)):
+        describe(code, row, table, shown, out)
+
+
+class Describer:
+    """Shows a network what the table would look like after each action, before chance goes on.
+
+    A network that answers one number for each of these *afterstates* can play any hand, with
+    any number of actions. It sees, for each card of the deck: whether it would be in the own
+    hand, on the field, in either pile, or open and not matched yet; for each yaku, which share
+    of it each pile has; the points of both and what they would pay; whether the points have
+    just risen; the calls of koi-koi so far; what share of the hand is left; the seat; whether
+    the turn is over; whether a card will be drawn; and whether the round is stopped. Copies of
+    a card in a miniature deck are one column, so that what looks alike is told alike. The table
+    before the action is shown in the same columns, marked in the last.
+
+    That is less than the player has seen: which cards the other one played, and when he did
+    not capture, is forgotten.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+
+    Attributes
+    ----------
+    columns : int
+        How many numbers describe an afterstate.
+
+    Examples
+    --------
+    >>> describer = Describer(KoiKoi())
+    >>> rounds = Simulator(KoiKoi()).deal(2, seed=0)
+    >>> after = describer.after(rounds, np.array([0, 1]))
+    >>> describer.see(after.code).shape, after.start.tolist()
+    ((16, 278), [0, 8, 16])
+    """
+
+    def __init__(self, game: KoiKoi):
+        self.simulator = Simulator(game)
+        faces = game.faces(game.deck)
+        known = list(dict.fromkeys(faces))
+        self._cards = Cards(
+            np.array([known.index(face) for face in faces]),
+            np.array([faces.count(face) for face in known]),
+        )
+        self.columns = len(PLACES) * len(known) + 2 * len(game.yaku) + FACTS
+
+    def after(self, rounds: Rounds, rows: Numbers) -> Afterstates:
+        """Return the table after every action in these rounds, none of which is over.
+
+        Parameters
+        ----------
+        rounds : Rounds
+        rows : int array, shape (decisions,)
+
+        Returns
+        -------
+        Afterstates
+        """
+        table, start = self.simulator.table, np.zeros(len(rows) + 1, np.int64)
+        count_actions(rounds, rows, table, start)
+        code = np.empty((start[-1], CODE), np.int64)
+        before = np.empty((len(rows), CODE), np.int64)
+        action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
+        foresee_all(rounds, rows, table, start, code, action, paid, before)
+        return Afterstates(code, start, action, paid, before)
+
+    def see(self, code: Numbers, rows: int | None = None) -> Rows:
+        """Return what a network sees of afterstates, shape (rows, columns).
+
+        Rows beyond those of `code`, if more are wanted, are 0.
+        """
+        seen = np.zeros((len(code) if rows is None else rows, self.columns), np.float32)
+        describe_all(code, self.simulator.table, self._cards, seen)
+        return seen

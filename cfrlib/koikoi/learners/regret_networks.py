@@ -1,0 +1,121 @@
+"""What learners have in common that match the regrets of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cfrlib.core import schema
+from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Arrays, demand
+from cfrlib.deep.memory import Singles
+from cfrlib.koikoi.learners.network_player import NetworkPlayer
+from cfrlib.koikoi.learners.selfplay import (
+    COUNTS,
+    SAMPLES,
+    Reservoir,
+    Samples,
+    SelfPlay,
+)
+from cfrlib.koikoi.rules import KoiKoi
+
+REGRET, CRITIC = 0, 1  # the networks
+
+
+class Regrets(SelfPlay):
+    """A learner with a reservoir of values, a network of their means, and its past selves.
+
+    The network is taught the value q(a) of every action, as it sees the table after it, and
+    the value v = Σ_b σ(b) q(b) of the decision, as it sees the table before. What it answers
+    are their means over all iterations, and the mean regret is the difference, r(a) = q(a) − v.
+
+    Attributes
+    ----------
+    keep_every : int
+    """
+
+    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
+        "memory": SAMPLES,
+        "offered": schema.Array((1,), schema.whole_in(0)),
+        "kept": schema.Array((None, "weights"), schema.single),
+        "kept_at": COUNTS,
+    }
+
+    def __init__(
+        self,
+        game: KoiKoi,
+        hidden: Sequence[int],
+        rounds: int,
+        steps: int,
+        batch: int,
+        rate: float,
+        seed: int,
+        jobs: int | None,
+        memory: int,
+        power: float,
+        keep_every: int,
+    ):
+        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
+        if not 0 <= power < np.inf:
+            raise ValueError(f"power must be a number, at least 0, got {power!r}")
+        self.power = float(power)
+        self.keep_every = whole_number("keep_every", keep_every, 1)
+        self._memory = Reservoir(whole_number("memory", memory, 1))
+        self._stores.append(self._memory)
+        self._kept: list[Singles] = []
+        self._kept_at: list[int] = []
+
+    def _learn_regrets(self, t: int, values: Samples, rng: np.random.Generator) -> None:
+        """Offer the values of iteration t to the reservoir, and learn from it."""
+        counts = t**self.power
+        self._memory.offer(values._replace(weight=values.weight * counts), rng)
+        known = self._memory.lesson
+        self._fit(REGRET, known._replace(weight=known.weight / counts), rng)
+        if t % self.keep_every == 0:
+            self._kept.append(self._states[REGRET].settled)
+            self._kept_at.append(t)
+
+    def _playing(self) -> tuple[Singles, ...]:
+        """Return the networks, that of regrets settled.
+
+        Mean regrets shrink from iteration to iteration, the shaking of a network does not.
+        """
+        _, *others = super()._playing()
+        return (self._states[REGRET].settled, *others)
+
+    def player(self) -> NetworkPlayer:
+        """Return the average: each round by one of the regret networks kept."""
+        if not self._kept:
+            raise ValueError(
+                f"no network is kept yet: run {self.keep_every} iterations or more"
+            )
+        weights = [t**self.power for t in self._kept_at]
+        return NetworkPlayer(self.game, self._kept, self.hidden, "regret", weights)
+
+    @property
+    def current(self) -> NetworkPlayer:
+        """The player by the present regret network."""
+        return NetworkPlayer(self.game, [self._states[REGRET].settled], self.hidden, "regret")
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {
+            "memory": self._memory.size, "power": self.power, "keep_every": self.keep_every,
+        }  # fmt: skip
+
+    def _arrays(self) -> Arrays:
+        kept = np.array(self._kept, np.float64).reshape(len(self._kept), self._network.size)
+        at = np.array(self._kept_at, np.float64)
+        return super()._arrays() | {"kept": kept, "kept_at": at}
+
+    def _restore(self, steps: list[int], arrays: Arrays) -> None:
+        super()._restore(steps, arrays)
+        self._kept = list(arrays["kept"].astype(np.float32))
+        self._kept_at = arrays["kept_at"].astype(np.int64).tolist()
+        every = self.keep_every
+        due = list(range(every, self.iterations + 1, every))
+        demand(self._kept_at == due and len(self._kept) == len(due), "kept")
+
+
+# ---- from a critic ---------------------------------------------------------------------------

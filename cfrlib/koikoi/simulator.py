@@ -1,0 +1,666 @@
+"""Koi-Koi compiled: thousands of rounds side by side, cards as the bits of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numba import uint64
+
+from cfrlib.core.checks import whole_number
+from cfrlib.core.jit import inlined, inner, kernel
+from cfrlib.core.rng import LINE, State, begin, new_key, uniform
+from cfrlib.game import Action
+from cfrlib.koikoi.rules import KOI, STOP, KoiKoi, Position
+
+Bits: TypeAlias = npt.NDArray[np.uint64]  # sets of cards: card c is the bit 2^c
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+PLAY, MATCH, CALL, OVER = 0, 1, 2, 3  # the stages where a player chooses, and the end
+STAGES = ("play", "match", "call", "over")
+NO_CARD = -1
+STOPPING, CALLING = 0, 1  # the two actions of a call
+NEVER = 1 << 30  # points that are never reached, calls that are never made, a deal to be played
+REDEAL = -NEVER
+
+
+class Table(NamedTuple):
+    """The rules of a game, as the kernels read them.
+
+    Attributes
+    ----------
+    month : uint64 array, shape (cards,)
+        The cards of a card's month, itself included.
+    before : uint64 array, shape (cards,)
+        The cards that look like it and have a lower number.
+    lot : uint64 array
+        Cards that count together toward a yaku, up to ``most`` of them.
+    most : int array
+        As many as `lot` has.
+    cards, more : int arrays, shape (yaku + 1,) and (yaku, 2)
+        The lots of a yaku are ``cards[y] … cards[y + 1] - 1``, those of the cards that add
+        a point ``more[y, 0] … more[y, 1] - 1``.
+    need, points : int arrays, shape (yaku,)
+    replaces : uint64 array, shape (yaku,)
+        The yaku, all of them later ones, that do not count beside it.
+    hand, open, draws : int
+        Cards in each hand and on the field at the start, and how many will be drawn.
+    special, koi_limit, double_at, koi_factor : int
+        As in `KoiKoi`; ``REDEAL`` and ``NEVER`` where that has words.
+    """
+
+    month: Bits
+    before: Bits
+    lot: Bits
+    most: Numbers
+    cards: Numbers
+    more: Numbers
+    need: Numbers
+    points: Numbers
+    replaces: Bits
+    hand: int
+    open: int
+    draws: int
+    special: int
+    koi_limit: int
+    double_at: int
+    koi_factor: int
+
+
+class Rounds(NamedTuple):
+    """Rounds under way, one a row; made by :meth:`Simulator.deal`.
+
+    Attributes
+    ----------
+    hands, piles : uint64 arrays, shape (rounds, 2)
+        The cards of each player.
+    field : uint64 array, shape (rounds,)
+        The open cards.
+    order : int8 array, shape (rounds, cards)
+        The shuffled deck.
+    turned : int array, shape (rounds,)
+        How many cards of it were dealt or drawn.
+    stage, player, card : int arrays, shape (rounds,)
+        Who chooses what, and the open card that has to be matched, or ``NO_CARD``.
+    drawn : bool array, shape (rounds,)
+        Whether a card was drawn in this turn.
+    points, calls : int arrays, shape (rounds, 2)
+        What the piles were worth when last counted; calls of koi-koi.
+    paid : int array, shape (rounds,)
+        What player 0 gets in the end.
+    """
+
+    hands: Bits
+    piles: Bits
+    field: Bits
+    order: npt.NDArray[np.int8]
+    turned: Numbers
+    stage: Numbers
+    player: Numbers
+    card: Numbers
+    drawn: npt.NDArray[np.bool_]
+    points: Numbers
+    calls: Numbers
+    paid: Numbers
+
+    @classmethod
+    def empty(cls, rounds: int, cards: int) -> Rounds:
+        """Return rounds not dealt yet."""
+
+        def numbers(*shape: int) -> Numbers:
+            return np.zeros(shape, np.int64)
+
+        return cls(
+            np.zeros((rounds, 2), np.uint64), np.zeros((rounds, 2), np.uint64),
+            np.zeros(rounds, np.uint64), np.zeros((rounds, cards), np.int8), numbers(rounds),
+            numbers(rounds), numbers(rounds), numbers(rounds), np.zeros(rounds, np.bool_),
+            numbers(rounds, 2), numbers(rounds, 2), numbers(rounds),
+        )  # fmt: skip
+
+    def take(self, rows: Numbers | Sequence[int]) -> Rounds:
+        """Return a copy of some rounds."""
+        columns: list[Any] = [column[rows] for column in self]
+        return Rounds(*columns)
+
+    def __len__(self) -> int:
+        return len(self.stage)
+
+
+# ---- sets of cards ---------------------------------------------------------------------------
+
+
+@inlined
+def bit(card: int) -> np.uint64:
+    """Return the set of one card."""
+    return uint64(1) << uint64(card)
+
+
+@inlined
+def size(cards: np.uint64) -> np.int64:
+    """Return how many cards a set has."""
+    x = cards - ((cards >> uint64(1)) & uint64(0x5555555555555555))
+    x = (x & uint64(0x3333333333333333)) + ((x >> uint64(2)) & uint64(0x3333333333333333))
+    x = (x + (x >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * uint64(0x0101010101010101)) >> uint64(56))
+
+
+@inlined
+def lowest(cards: np.uint64) -> int:
+    """Return the first card of a set that is not empty."""
+    card: int = size((cards & (~cards + uint64(1))) - uint64(1))
+    return card
+
+
+@inner
+def without_lowest(cards: np.uint64) -> np.uint64:
+    """Return the set without its first card."""
+    return cards & (cards - uint64(1))
+
+
+@inner
+def nth(cards: np.uint64, n: int) -> int:
+    """Return card number n of a set, counted from 0."""
+    for _ in range(n):
+        cards = without_lowest(cards)
+    card: int = lowest(cards)
+    return card
+
+
+# ---- the rules -------------------------------------------------------------------------------
+
+
+@inner
+def held(pile: np.uint64, table: Table, start: int, stop: int) -> int:
+    """Return how many cards of these lots a pile has."""
+    n = 0
+    for lot in range(start, stop):
+        n += min(table.most[lot], size(pile & table.lot[lot]))
+    return n
+
+
+@inlined
+def worth(pile: np.uint64, table: Table) -> int:
+    """Return the points of a pile."""
+    total, gone = 0, uint64(0)
+    for y in range(len(table.need)):
+        if held(pile, table, table.cards[y], table.cards[y + 1]) < table.need[y]:
+            continue
+        if not gone & bit(y):
+            beyond = held(pile, table, table.more[y, 0], table.more[y, 1]) - table.need[y]
+            total += table.points[y] + max(0, beyond)
+        gone |= table.replaces[y]
+    return total
+
+
+@inner
+def payment(points: int, called: bool, table: Table) -> int:
+    """Return what points are paid, given whether the opponent has called koi-koi."""
+    if points >= table.double_at:
+        points *= 2
+    return points * table.koi_factor if called else points
+
+
+@inner
+def different(cards: np.uint64, table: Table) -> np.uint64:
+    """Return the set with one card of each look."""
+    kept, rest = cards, cards
+    while rest:
+        card = lowest(rest)
+        rest = without_lowest(rest)
+        if cards & table.before[card]:
+            kept ^= bit(card)
+    return kept
+
+
+@inner
+def legal(rounds: Rounds, r: int, table: Table) -> np.uint64:
+    """Return the actions of whoever chooses in round r; none if it is over."""
+    actions: np.uint64 = uint64(0)
+    if rounds.stage[r] == PLAY:
+        actions = different(rounds.hands[r, rounds.player[r]], table)
+    elif rounds.stage[r] == MATCH:
+        actions = different(rounds.field[r] & table.month[rounds.card[r]], table)
+    elif rounds.stage[r] == CALL:
+        actions = bit(STOPPING) | bit(CALLING)
+    return actions
+
+
+@inner
+def deal(rounds: Rounds, r: int, table: Table, state: State) -> None:
+    """Shuffle and deal round r, again while the deal is special and to be made again."""
+    cards = rounds.order.shape[1]
+    needed = 2 * table.hand + table.open + table.draws
+    order = rounds.order[r]
+    for c in range(cards):
+        order[c] = c
+    paid = REDEAL
+    while paid == REDEAL:
+        for c in range(min(needed, cards - 1)):
+            other = c + int(uniform(state) * (cards - c))
+            order[c], order[other] = order[other], order[c]
+        spread(rounds, r, table)
+        paid = judge(rounds, r, table)
+    if paid != NEVER:
+        rounds.stage[r], rounds.paid[r] = OVER, paid
+
+
+@inner
+def spread(rounds: Rounds, r: int, table: Table) -> None:
+    """Give the first cards of the deck to the players and the field."""
+    for i in range(2):
+        rounds.piles[r, i] = uint64(0)
+        rounds.points[r, i] = rounds.calls[r, i] = 0
+    first, second, field = uint64(0), uint64(0), uint64(0)
+    for c in range(table.hand):
+        first |= bit(rounds.order[r, c])
+        second |= bit(rounds.order[r, table.hand + c])
+    for c in range(2 * table.hand, 2 * table.hand + table.open):
+        field |= bit(rounds.order[r, c])
+    rounds.hands[r, 0], rounds.hands[r, 1], rounds.field[r] = first, second, field
+    rounds.turned[r] = 2 * table.hand + table.open
+    rounds.stage[r], rounds.player[r], rounds.card[r] = PLAY, 0, NO_CARD
+    rounds.drawn[r] = False
+    rounds.paid[r] = 0
+
+
+@inner
+def judge(rounds: Rounds, r: int, table: Table) -> int:
+    """Return what a special deal pays player 0 at once, REDEAL, or NEVER if it is none."""
+    if table.special == NEVER:
+        return NEVER
+    if four_alike(rounds.field[r], table):
+        return REDEAL
+    first, second = lucky(rounds.hands[r, 0], table), lucky(rounds.hands[r, 1], table)
+    if not (first or second):
+        return NEVER
+    if table.special == REDEAL:
+        return REDEAL
+    return table.special * (int(first) - int(second))
+
+
+@inner
+def four_alike(cards: np.uint64, table: Table) -> bool:
+    """Return whether four cards share a month."""
+    while cards:
+        month = table.month[lowest(cards)]
+        if size(cards & month) == 4:
+            return True
+        cards &= ~month
+    return False
+
+
+@inner
+def lucky(hand: np.uint64, table: Table) -> bool:
+    """Return whether a hand has four cards of a month, or four pairs and no more."""
+    pairs = 0
+    rest = hand
+    while rest:
+        month = table.month[lowest(rest)]
+        n = size(rest & month)
+        if n == 4:
+            return True
+        pairs += n == 2
+        rest &= ~month
+    return pairs == 4 and size(hand) == 8
+
+
+@inner
+def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
+    """Let whoever chooses in round r do so: a card, or at a call STOPPING or CALLING."""
+    i = rounds.player[r]
+    if rounds.stage[r] == CALL:
+        if action == STOPPING:
+            pay(rounds, r, table)
+        else:
+            rounds.calls[r, i] += 1
+            hand_over(rounds, r)
+        return
+    if rounds.stage[r] == PLAY:
+        rounds.hands[r, i] ^= bit(action)
+        settled = lay(rounds, r, action, table)
+    else:
+        settled = take(rounds, r, rounds.card[r], bit(action))
+    if settled and not rounds.drawn[r] and rounds.turned[r] < rounds.order.shape[1]:
+        card = rounds.order[r, rounds.turned[r]]
+        rounds.turned[r] += 1
+        rounds.drawn[r] = True
+        settled = lay(rounds, r, card, table)
+    if settled:
+        count(rounds, r, table)
+
+
+@inner
+def lay(rounds: Rounds, r: int, card: int, table: Table) -> bool:
+    """Lay an open card on the field; return whether it is settled what it captures."""
+    matching = rounds.field[r] & table.month[card]
+    if size(matching) == 2:
+        matching = different(matching, table)
+        if size(matching) == 2:
+            rounds.stage[r], rounds.card[r] = MATCH, card
+            return False
+    settled: bool = take(rounds, r, card, matching)
+    return settled
+
+
+@inner
+def take(rounds: Rounds, r: int, card: int, taken: np.uint64) -> bool:
+    """Capture these cards with the open card; without any, leave it on the field."""
+    if taken:
+        rounds.field[r] &= ~taken
+        rounds.piles[r, rounds.player[r]] |= taken | bit(card)
+    else:
+        rounds.field[r] |= bit(card)
+    rounds.card[r] = NO_CARD
+    return True
+
+
+@inner
+def count(rounds: Rounds, r: int, table: Table) -> None:
+    """End a turn: more points than before must be paid, or bet on."""
+    i = rounds.player[r]
+    points = worth(rounds.piles[r, i], table)
+    if points <= rounds.points[r, i]:
+        hand_over(rounds, r)
+        return
+    rounds.points[r, i] = points
+    if not rounds.hands[r, i] or rounds.calls[r, 0] + rounds.calls[r, 1] >= table.koi_limit:
+        pay(rounds, r, table)
+    else:
+        rounds.stage[r] = CALL
+
+
+@inner
+def hand_over(rounds: Rounds, r: int) -> None:
+    """Give the turn to the other player, if there is a card to play."""
+    other = 1 - rounds.player[r]
+    rounds.player[r] = other
+    rounds.drawn[r] = False
+    rounds.stage[r] = PLAY if rounds.hands[r, other] else OVER
+
+
+@inner
+def pay(rounds: Rounds, r: int, table: Table) -> None:
+    """End the round: whoever's turn it is gets the points."""
+    i = rounds.player[r]
+    paid = payment(rounds.points[r, i], rounds.calls[r, 1 - i] > 0, table)
+    rounds.paid[r] = paid if i == 0 else -paid
+    rounds.stage[r] = OVER
+
+
+# ---- many rounds -----------------------------------------------------------------------------
+
+
+@kernel
+def deal_all(rounds: Rounds, table: Table, key: np.uint64, first: int, state: State) -> None:
+    """Deal every round; number `first` + r has random numbers of its own."""
+    for r in range(len(rounds.stage)):
+        begin(state, key, 0, 0, first + r)
+        deal(rounds, r, table, state)
+
+
+@kernel
+def legal_all(rounds: Rounds, table: Table, out: Bits) -> None:
+    """Write the actions of every round."""
+    for r in range(len(rounds.stage)):
+        out[r] = legal(rounds, r, table)
+
+
+@kernel
+def act_all(rounds: Rounds, rows: Numbers, actions: Numbers, table: Table) -> int:
+    """Act in these rounds; return how many did before one whose action is not legal."""
+    for n in range(len(rows)):
+        allowed = legal(rounds, rows[n], table)
+        if not 0 <= actions[n] < 64 or not allowed & bit(actions[n]):
+            return n
+        act(rounds, rows[n], actions[n], table)
+    return len(rows)
+
+
+class Simulator:
+    """A game of Koi-Koi, compiled: deals and plays thousands of rounds side by side.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+        The rules.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What card number c is called; the cards of a set of type uint64 are its bits.
+    table : Table
+        What the kernels read.
+
+    Raises
+    ------
+    ValueError
+        If the deck has more than 64 cards, or yaku replace one that is listed before them.
+
+    Notes
+    -----
+    The same rules as the readable ones, by other means: tests play both side by side, move by
+    move. Cards of a miniature deck that look alike have numbers of their own here; only the
+    first of those in a hand, or on the field, may be chosen.
+
+    Examples
+    --------
+    >>> from cfrlib.koikoi import KoiKoi
+    >>> simulator = Simulator(KoiKoi())
+    >>> rounds = simulator.deal(1_000, seed=0)
+    >>> while (rounds.stage != OVER).any():
+    ...     rows = np.flatnonzero(rounds.stage != OVER)
+    ...     simulator.act(rounds, rows, first_actions(simulator.legal(rounds)[rows]))
+    >>> bool(abs(rounds.paid).max() > 6)
+    True
+    """
+
+    def __init__(self, game: KoiKoi):
+        if not isinstance(game, KoiKoi):
+            raise ValueError(f"needs a KoiKoi or MiniKoiKoi game, got {game!r}")
+        if len(game.deck) > 64:
+            raise ValueError(
+                f"a deck may have 64 cards, one for each bit, got {len(game.deck)}"
+            )
+        self.game, self.names = game, game.deck
+        self.table = _table(game)
+
+    def deal(
+        self, rounds: int, *, seed: int | np.random.SeedSequence | None = None, first: int = 0
+    ) -> Rounds:
+        """Return newly dealt rounds; what is dealt to one does not depend on the others.
+
+        Parameters
+        ----------
+        rounds : int
+            How many.
+        seed : int or SeedSequence, optional
+            Of the deals.
+        first : int
+            The number of the first one.
+        """
+        whole_number("rounds", rounds, 1)
+        dealt = Rounds.empty(rounds, len(self.names))
+        deal_all(dealt, self.table, new_key(seed), first, np.zeros(LINE, np.uint64))
+        return dealt
+
+    def legal(self, rounds: Rounds) -> Bits:
+        """Return the actions of each round as sets, shape (rounds,); none where it is over.
+
+        Cards by number; at a call, 0 stands for stop and 1 for koi-koi.
+        """
+        out = np.zeros(len(rounds), np.uint64)
+        legal_all(rounds, self.table, out)
+        return out
+
+    def act(self, rounds: Rounds, rows: npt.ArrayLike, actions: npt.ArrayLike) -> None:
+        """Let whoever chooses in these rounds do so; the rounds change in place.
+
+        Parameters
+        ----------
+        rounds : Rounds
+        rows : int array, shape (some,)
+            Which rounds.
+        actions : int array, shape (some,)
+            A legal action of each.
+
+        Raises
+        ------
+        ValueError
+            If an action is not legal; those before it were done.
+        """
+        which, chosen = np.asarray(rows, np.int64), np.asarray(actions, np.int64)
+        if which.shape != chosen.shape or which.ndim != 1:
+            raise ValueError(
+                f"give an action for each round, got {chosen.shape} for {which.shape}"
+            )
+        if len(which) and not (which.min() >= 0 and which.max() < len(rounds)):
+            raise ValueError(f"there are only {len(rounds)} rounds, numbered from 0")
+        done = act_all(rounds, which, chosen, self.table)
+        if done < len(which):
+            r = int(which[done])
+            raise ValueError(
+                f"action {chosen[done]} is not legal in round {r}: "
+                f"{STAGES[rounds.stage[r]]}, {self.actions(rounds, r)}"
+            )
+
+    def actions(self, rounds: Rounds, r: int) -> dict[int, Action]:
+        """Return the legal actions of round r, by number, as the readable game calls them."""
+        numbers = members(int(self.legal(rounds.take([r]))[0]))
+        if rounds.stage[r] == CALL:
+            return dict(zip(numbers, (STOP, KOI), strict=True))
+        return {c: self.names[c] for c in numbers}
+
+    def position(self, rounds: Rounds, r: int) -> Position:
+        """Return round r as the readable game has it, but for what was seen on the way."""
+        (first, second), (mine, other) = (
+            [self._cards(int(cards)) for cards in pair[r]]
+            for pair in (rounds.hands, rounds.piles)
+        )
+        card = int(rounds.card[r])
+        stock = rounds.order[r, rounds.turned[r] :].tolist()
+        points, calls = (tuple(pair[r].tolist()) for pair in (rounds.points, rounds.calls))
+        return Position(
+            STAGES[rounds.stage[r]], int(rounds.player[r]), (first, second),
+            self._cards(int(rounds.field[r])), (mine, other),
+            tuple(self.names[c] for c in sorted(stock)),
+            "" if card == NO_CARD else self.names[card], bool(rounds.drawn[r]), points, calls,
+            int(rounds.paid[r]),
+        )  # fmt: skip
+
+    def place(self, positions: Sequence[Position]) -> Rounds:
+        """Return rounds that stand as these positions do, none of them at chance's turn.
+
+        The stock lies in the order of the deck. This is how a network is asked what it would
+        do at the infosets of the readable game.
+        """
+        rounds = Rounds.empty(len(positions), len(self.names))
+        for r, at in enumerate(positions):
+            self._place(rounds, r, at)
+        return rounds
+
+    def _place(self, rounds: Rounds, r: int, at: Position) -> None:
+        if at.stage not in STAGES:
+            raise ValueError(f"at stage {at.stage!r} nobody chooses: {at!r}")
+        free = {name: [c for c, n in enumerate(self.names) if n == name] for name in self.names}
+        gone: list[int] = []
+
+        def take(cards: Sequence[str]) -> int:
+            taken = [free[card].pop(0) for card in cards]
+            gone.extend(taken)
+            return sum(1 << c for c in taken)
+
+        for i in range(2):
+            rounds.hands[r, i], rounds.piles[r, i] = take(at.hands[i]), take(at.piles[i])
+            rounds.points[r, i], rounds.calls[r, i] = at.points[i], at.calls[i]
+        rounds.field[r] = take(at.field)
+        rounds.card[r] = NO_CARD
+        if at.card:
+            take([at.card])
+            rounds.card[r] = gone[-1]
+        rest = [c for c in range(len(self.names)) if c not in gone]
+        rounds.order[r] = gone + rest
+        rounds.turned[r] = len(gone)
+        rounds.stage[r], rounds.player[r] = STAGES.index(at.stage), at.player
+        rounds.drawn[r], rounds.paid[r] = at.drawn, at.paid
+
+    def _cards(self, cards: int) -> tuple[str, ...]:
+        return tuple(self.names[c] for c in members(cards))
+
+    def __repr__(self) -> str:
+        return f"Simulator({self.game!r})"
+
+
+def members(cards: int) -> list[int]:
+    """Return the cards of a set.
+
+    Examples
+    --------
+    >>> members(0b1011)
+    [0, 1, 3]
+    """
+    return [c for c in range(int(cards).bit_length()) if int(cards) >> c & 1]
+
+
+def first_actions(legal: Bits) -> Numbers:
+    """Return the first action of each set that is not empty.
+
+    Examples
+    --------
+    >>> first_actions(np.array([0b1000, 0b0110], np.uint64))
+    array([3, 1])
+    """
+    return np.array([lowest(cards) for cards in legal], np.int64)
+
+
+def _table(game: KoiKoi) -> Table:
+    """Write the rules of a game as arrays."""
+    deck = game.deck
+    faces = game.faces(deck)
+    months = [game.months[name] for name in deck]
+    numbered = {y.name: n for n, y in enumerate(game.yaku)}
+    lot: list[int] = []
+    most: list[int] = []
+
+    def lots(cards: Sequence[str]) -> int:
+        """Write the lots of these cards; return how many there are now."""
+        every = 0
+        for face in dict.fromkeys(cards):
+            copies = _set(c for c, other in enumerate(faces) if other == face)
+            counted = cards.count(face)
+            if counted < copies.bit_count():
+                lot.append(copies)
+                most.append(counted)
+            else:
+                every |= copies
+        if every:
+            lot.append(every)
+            most.append(every.bit_count())
+        return len(lot)
+
+    more = [(len(lot), lots(y.more)) for y in game.yaku]
+    starts = [len(lot), *(lots(y.cards) for y in game.yaku)]
+    numbers = range(len(deck))
+    special = {"redeal": REDEAL, "none": NEVER}
+    return Table(
+        _sets((c for c in numbers if months[c] == month) for month in months),
+        _sets((b for b in range(c) if deck[b] == deck[c]) for c in numbers),
+        np.array(lot, np.uint64), np.array(most, np.int64), np.array(starts, np.int64),
+        np.array(more, np.int64).reshape(-1, 2),
+        np.array([y.need for y in game.yaku], np.int64),
+        np.array([y.points for y in game.yaku], np.int64),
+        _sets((numbered[name] for name in y.replaces) for y in game.yaku),
+        game.hand, game.open, min(2 * game.hand, len(deck) - 2 * game.hand - game.open),
+        special[game.special] if isinstance(game.special, str) else game.special,
+        NEVER if game.koi_limit is None else game.koi_limit,
+        NEVER if game.double_at is None else game.double_at, game.koi_factor,
+    )  # fmt: skip
+
+
+def _set(cards: Iterable[int]) -> int:
+    return sum(1 << c for c in cards)
+
+
+def _sets(cards: Iterable[Iterable[int]]) -> Bits:
+    return np.array([_set(some) for some in cards], np.uint64)

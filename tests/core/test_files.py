@@ -1,0 +1,194 @@
+"""Files: what is saved loads back equal; damaged and foreign files are refused."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
+
+GAMES = [KuhnPoker(), KuhnPoker(players=3), MatrixGame([[1, 0], [0, 2]], [[3, 0], [0, 1]])]
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_strategy_loads_back_equal(tmp_path, game):
+    strategy, path = cfr.solve(game, "dcfr", 37).strategy, tmp_path / "s.npz"
+    strategy.save(path)
+    loaded = cfr.Strategy.load(path, game)
+    assert loaded.max_difference(strategy) == 0
+    assert loaded == strategy
+    assert repr(loaded) == repr(strategy)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_solution_loads_back_equal(tmp_path, game):
+    solution, path = cfr.solve(game, "dcfr", 37, delay=3), tmp_path / "s.npz"
+    solution.save(str(path))
+    loaded = cfr.Solution.load(str(path), game)
+    for name, mine, theirs in zip(solution._fields, solution, loaded, strict=True):
+        if name == "trace":
+            np.testing.assert_array_equal(mine.rows, theirs.rows)
+        else:
+            assert mine == theirs, name
+    assert repr(loaded) == repr(solution)
+    assert loaded._repr_html_() == solution._repr_html_()
+
+
+SAVED = {
+    "strategy": (lambda game: cfr.Strategy.uniform(game), cfr.Strategy),
+    "solution": (lambda game: cfr.solve(game, iterations=5), cfr.Solution),
+    "run": (lambda game: cfr.CFR(game).run(5), cfr.CFR),
+}
+
+
+@pytest.mark.parametrize("noun", SAVED)
+@pytest.mark.parametrize("other", [KuhnPoker(4), RockPaperScissors()], ids=repr)
+def test_files_of_another_game_are_refused(tmp_path, kuhn, noun, other):
+    make, kind = SAVED[noun]
+    make(kuhn).save(tmp_path / "file.npz")
+    with pytest.raises(ValueError, match=rf"a {noun} of KuhnPoker\(\), not of .* load it with"):
+        kind.load(tmp_path / "file.npz", other)
+
+
+@pytest.mark.parametrize("noun", SAVED)
+@pytest.mark.parametrize("wanted", SAVED)
+def test_files_of_another_kind_are_refused(tmp_path, kuhn, noun, wanted):
+    if noun != wanted:
+        SAVED[noun][0](kuhn).save(tmp_path / "file.npz")
+        with pytest.raises(
+            ValueError, match=rf"not a complete file .* save the {wanted} again"
+        ):
+            SAVED[wanted][1].load(tmp_path / "file.npz", kuhn)
+
+
+@pytest.mark.parametrize("noun", SAVED)
+def test_damaged_files_are_refused(tmp_path, kuhn, noun):
+    make, kind = SAVED[noun]
+    path = tmp_path / "file.npz"
+    make(kuhn).save(path)
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 997):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="is not a complete file"):
+            kind.load(path, kuhn)
+
+
+@pytest.mark.parametrize("noun", ["strategy", "solution"])
+def test_probabilities_in_a_file_are_checked(tmp_path, kuhn, noun):
+    make, kind = SAVED[noun]
+    path = tmp_path / "file.npz"
+    make(kuhn).save(path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays["strategy"][3] += 0.1
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match="not probabilities"):
+        kind.load(path, kuhn)
+
+
+def test_a_saved_strategy_can_be_read_without_cfrlib(tmp_path, kuhn):
+    """The documented form: a header in JSON that names infosets, an array by sequence."""
+    strategy = cfr.solve(kuhn, iterations=50).strategy
+    strategy.save(tmp_path / "s.npz")
+    with np.load(tmp_path / "s.npz", allow_pickle=False) as file:
+        header, p = json.loads(str(file["header"])), file["strategy"].tolist()
+    assert header["format"] == "cfrlib.Strategy 1"
+    assert header["game"] == "KuhnPoker()"
+    found, at, owner = {}, 0, -1
+    for player, label, actions in header["infosets"]:
+        at += player - owner  # the empty sequence of each player
+        owner = player
+        found[label] = dict(zip(actions, p[at : at + len(actions)], strict=True))
+        at += len(actions)
+    assert found == dict(strategy)
+    assert at == len(p)
+
+
+# ---- damaged, and of something else --------------------------------------------------------
+
+
+@pytest.fixture
+def saved(tmp_path, kuhn):
+    path = tmp_path / "kuhn.npz"
+    cfr.CFR(kuhn, "dcfr").run(20).save(path)
+    return path
+
+
+NOT_OURS = "is not a complete file written by CFR.save"
+
+
+@pytest.mark.slow
+def test_flipped_bits_are_harmless_or_reported(saved, kuhn):
+    whole, rng = saved.read_bytes(), np.random.default_rng(0)
+    original, reported = cfr.CFR.load(saved, kuhn).average, 0
+    for at in rng.permutation(len(whole))[:600]:
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << rng.integers(8)
+        saved.write_bytes(damaged)
+        try:
+            run = cfr.CFR.load(saved, kuhn)
+        except ValueError as error:
+            assert NOT_OURS in str(error)
+            reported += 1
+        else:  # zip keeps some things twice, and dates nobody reads
+            assert run.average.max_difference(original) == 0
+            assert run.iterations == 20
+    assert reported > 300
+
+
+def test_random_bytes(saved, kuhn):
+    rng = np.random.default_rng(0)
+    for prefix in (b"", b"PK\x03\x04", b"\x93NUMPY", b"{}"):
+        saved.write_bytes(prefix + rng.bytes(1000))
+        with pytest.raises(ValueError, match=NOT_OURS):
+            cfr.CFR.load(saved, kuhn)
+
+
+def other_npz(path):
+    np.savez(path, a=np.arange(3))
+
+
+def plain_npy(path):
+    with path.open("wb") as file:
+        np.save(file, np.arange(3))
+
+
+def pickled(path):
+    np.savez(path, header=np.array({"format": "cfrlib.CFR 1"}, object))
+
+
+def other_zip(path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.npy", "hello")
+
+
+def other_json(path):
+    np.savez(path, header=np.array("[1, 2]"), trace=1, regret=1, sigma=1, total=1)
+
+
+def other_format(path):
+    header = np.array('{"format": "cfrlib.CFR 99"}')
+    np.savez(path, header=header, trace=1, regret=1, sigma=1, total=1)
+
+
+def directory(path):
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "write", [other_npz, plain_npy, pickled, other_zip, other_json, other_format, directory]
+)
+def test_files_of_something_else(saved, kuhn, write):
+    write(saved)
+    with pytest.raises(ValueError, match=NOT_OURS):
+        cfr.CFR.load(saved, kuhn)
+
+
+def test_file_of_the_same_game_with_other_payoffs(tmp_path):
+    path = tmp_path / "rps.npz"
+    cfr.CFR(RockPaperScissors(3)).run(10).save(path)
+    with pytest.raises(ValueError, match="rules have changed"):
+        cfr.CFR.load(path, RockPaperScissors())

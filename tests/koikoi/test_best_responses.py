@@ -1,0 +1,543 @@
+"""Lower bounds on exploitability: beliefs by Bayes' rule, and bounds that are bounds."""
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from toy_games import mini
+
+import cfrlib as cfr
+from cfrlib.core.sequence import sequence_form
+from cfrlib.game import Chance, Decision, Terminal
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi
+from cfrlib.koikoi.afterstates import COUNTS, PLACES
+from cfrlib.koikoi.learners import (
+    ESCHER,
+    ApproximateBestResponse,
+    DeepMonteCarlo,
+    LocalBestResponse,
+    NetworkPlayer,
+    approximate_best_response,
+    local_best_response,
+    network_player,
+    selfplay,
+)
+from cfrlib.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
+from cfrlib.koikoi.rules import KOI, STOP, special_hand
+from cfrlib.koikoi.simulator import CALL, OVER, Simulator, members
+
+pytestmark = pytest.mark.slow
+
+FULL, K8, K9, K10 = KoiKoi(), mini("K8"), mini("K9"), mini("K10")
+TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
+SEAT = (PLACES + COUNTS).index("seat")
+KEY = np.uint64(7)
+
+
+@cache
+def mixture(game, networks=5):
+    """A target of several networks, which mix: regrets after some iterations."""
+    return ESCHER(game, **TINY, seed=2).run(networks, progress=False).player()
+
+
+def single(game):
+    return ESCHER(game, **TINY, seed=2).run(5, progress=False).current
+
+
+# ---- rounds that are followed in the readable game -------------------------------------------
+
+
+def opened(game, simulator, rounds):
+    """The positions of the readable game after these deals."""
+    positions = []
+    for r in range(len(rounds)):
+        at = simulator.position(rounds, r)
+        deal = game._deal_name((*at.hands, at.field))
+        positions.append(game.step(game.root(), deal))
+    return positions
+
+
+def stepped(game, simulator, rounds, r, at, action):
+    """The position after an action in round r, and after the draw that may follow."""
+    name = (STOP, KOI)[action] if rounds.stage[r] == CALL else simulator.names[action]
+    at = game.step(at, name)
+    if at.stage == "draw":
+        at = game.step(at, simulator.names[rounds.order[r, rounds.turned[r]]])
+    return at
+
+
+def followed(game, responder, player, deals, seed=0):
+    """Play, with the responder watching; yield the rounds and their readable positions."""
+    simulator = Simulator(game)
+    rounds = simulator.deal(deals, seed=seed)
+    positions = opened(game, simulator, rounds)
+    while len(rows := np.flatnonzero(rounds.stage != OVER)):
+        yield simulator, rounds, rows, positions
+        actions = player(simulator, rounds, rows, np.uint64(seed))
+        responder.watch(simulator, rounds, rows, actions)
+        for r, action in zip(rows, actions, strict=True):
+            positions[r] = stepped(game, simulator, rounds, r, positions[r], action)
+        simulator.act(rounds, rows, actions)
+
+
+def looked_through(game, strategy):
+    """For each infoset: how likely each hand of the opponent is, and what actions are worth."""
+    masses, values = {}, {}
+
+    def value(h, chance, reach):
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            return node.utilities[0]
+        if isinstance(node, Chance):
+            odds = node.probabilities.items()
+            return sum(p * value(game.step(h, a), chance * p, reach) for a, p in odds)
+        assert isinstance(node, Decision)
+        i, sigma, mean = node.player, strategy[node.infoset], 0.0
+        mass, hand = chance * reach[1 - i], h.hands[1 - i]
+        of_hands = masses.setdefault(node.infoset, {})
+        of_hands[hand] = of_hands.get(hand, 0.0) + mass
+        of_actions = values.setdefault(node.infoset, dict.fromkeys(node.actions, 0.0))
+        for a in node.actions:
+            below = [reach[0], reach[1]]
+            below[i] *= sigma[a]
+            v = value(game.step(h, a), chance, below)
+            of_actions[a] += mass * (v if i == 0 else -v)
+            mean += sigma[a] * v
+        return mean
+
+    value(game.root(), 1.0, [1.0, 1.0])
+    return masses, values
+
+
+@cache
+def posteriors(target):
+    """For each infoset: how likely the target holds each hand, but for a factor."""
+    return looked_through(target.game, target.strategy())[0]
+
+
+def normal(masses):
+    total = sum(masses.values())
+    return {hand: mass / total for hand, mass in masses.items()}
+
+
+# ---- the belief ------------------------------------------------------------------------------
+
+
+def compare_beliefs(game, target, tolerance, deals=60, **options):
+    """The belief at every decision of these deals is the exact posterior of the tree."""
+    masses = posteriors(target)
+    responder, met, far = LocalBestResponse(target, slip=0.0, **options), 0, []
+    for simulator, rounds, rows, positions in followed(game, responder, target, deals):
+        belief = responder.belief(simulator, rounds, rows, KEY)
+        for d, r in enumerate(rows):
+            exact = masses[game.node(positions[r]).infoset]
+            if sum(exact.values()) < 1e-12:
+                continue
+            found = dict.fromkeys(exact, 0.0)
+            for w in range(*belief.start[d : d + 2]):
+                hand = simulator._cards(int(belief.hand[w]))
+                found[hand] = found.get(hand, 0.0) + belief.weight[w]
+            exact, met = normal(exact), met + 1
+            off = max(abs(found[hand] - exact.get(hand, 0.0)) for hand in found)
+            assert off < tolerance, f"another belief, {found}, not {exact}"
+            far.append(max(exact.values()) - min(exact.values()))
+    assert met > 2 * deals
+    assert (np.array(far) > 0.1).sum() > deals / 3  # posteriors are not all alike
+
+
+def exact_beliefs():
+    compare_beliefs(K8, mixture(K8), 1e-6, hands=10_000)
+    compare_beliefs(K9, mixture(K9), 1e-6, hands=10_000)
+
+
+def test_beliefs_are_exact_where_all_hands_are_weighed():
+    exact_beliefs()
+
+
+def test_beliefs_of_a_target_that_never_mixes():
+    target = DeepMonteCarlo(K8, **TINY).run(3, progress=False).player()
+    compare_beliefs(K8, target, 1e-6, hands=10_000)
+
+
+def test_sampled_beliefs_are_near_the_exact_ones():
+    few = mixture(K8)
+    many = NetworkPlayer(K8, few.networks * 60, few.hidden, few.rule, few.weights.tolist() * 60)
+    compare_beliefs(K8, many, 0.09, deals=5, hands=1_500)  # of up to 1,800 worlds
+
+
+def never_looks():
+    """Hidden cards change places: hand and stock of the opponent. Nothing else changes."""
+    target = DeepMonteCarlo(FULL, **TINY).run(2, progress=False).player()
+    for moves in (0, 5, 12):
+        simulator = Simulator(FULL)
+        rounds, log = simulator.deal(12, seed=moves), []
+        start = rounds.take(range(12))
+        for _ in range(moves):
+            rows = np.flatnonzero(rounds.stage != OVER)
+            log.append((rows, RandomPlayer()(simulator, rounds, rows, KEY)))
+            simulator.act(rounds, *log[-1])
+        rows = np.flatnonzero(rounds.stage != OVER)
+        changed = swapped(rounds, rows, start)
+        answers = []
+        for dealt in (start, changed):
+            responder = LocalBestResponse(target, samples=4, hands=20)
+            for some, actions in log:
+                responder.watch(simulator, dealt, some, actions)
+                simulator.act(dealt, some, actions)
+            belief = responder.belief(simulator, dealt, rows, KEY)
+            answers.append((*belief, responder(simulator, dealt, rows, KEY)))
+        assert (start.hands != changed.hands).any()
+        for mine, other in zip(*answers, strict=True):
+            assert np.array_equal(mine, other), "another answer"
+
+
+def swapped(rounds, rows, start):
+    """The same deals, but for what is hidden from whoever chooses now in these rounds."""
+    changed = start.take(range(len(start)))
+    for r in rows:
+        other = 1 - rounds.player[r]
+        theirs = members(int(rounds.hands[r, other]))
+        stock = rounds.order[r, rounds.turned[r] :].tolist()
+        new = dict(zip(theirs, stock, strict=False))
+        new |= {b: a for a, b in new.items()}
+        changed.order[r] = [new.get(c, c) for c in start.order[r].tolist()]
+        held = members(int(start.hands[r, other]))
+        changed.hands[r, other] = sum(1 << new.get(c, c) for c in held)
+    return changed
+
+
+def test_it_never_looks_at_hidden_cards():
+    never_looks()
+
+
+def test_all_hands_are_listed_once():
+    simulator = Simulator(K10)
+    rounds = simulator.deal(30, seed=0)
+    responder = LocalBestResponse(mixture(K10, 2), hands=30)  # 15 hands with 2 networks
+    belief = responder._suppose(rounds, np.arange(30), KEY)
+    assert (np.diff(belief.start) == 30).all()
+    for d in range(30):
+        some = slice(*belief.start[d : d + 2])
+        mine = int(rounds.hands[d, 0] | rounds.field[d])
+        hidden = [c for c in range(10) if not mine >> c & 1]
+        expected = {
+            (sum(1 << c for c in two), n) for two in combinations(hidden, 2) for n in (0, 1)
+        }
+        found = zip(belief.hand[some].tolist(), belief.network[some].tolist(), strict=True)
+        assert set(found) == expected
+
+
+def test_drawn_hands_are_uniform():
+    simulator, target = Simulator(K10), mixture(K10, 3)
+    rounds = simulator.deal(1, seed=0)
+    responder = LocalBestResponse(target, hands=44)  # of 45
+    counts, networks = {}, np.zeros(3)
+    for key in range(500):
+        belief = responder._suppose(rounds, np.array([0]), np.uint64(key))
+        assert (np.bitwise_count(belief.hand) == 2).all()
+        assert not (belief.hand & (rounds.hands[0, 0] | rounds.field[0])).any()
+        for hand in belief.hand.tolist():
+            counts[hand] = counts.get(hand, 0) + 1
+        networks += np.bincount(belief.network, minlength=3)
+    expected = 22_000 / len(counts)
+    assert len(counts) == 15
+    chi2 = sum((n - expected) ** 2 / expected for n in counts.values())
+    assert chi2 < 14 + 5 * 28**0.5
+    assert networks / 22_000 == pytest.approx(target.weights, abs=0.02)
+
+
+def test_hands_that_are_dealt_again_are_not_believed():
+    target = DeepMonteCarlo(FULL, **TINY).player()
+    responder, specials = LocalBestResponse(target, hands=400), 0
+    simulator = Simulator(FULL)
+    rounds, rows = simulator.deal(40, seed=1), np.arange(40)
+    for seat in range(2):
+        belief = responder.belief(simulator, rounds, rows, KEY)
+        for hand, weight in zip(belief.hand, belief.weight, strict=True):
+            names = simulator._cards(int(hand))
+            lucky = special_hand(FULL.months[name] for name in names)
+            if seat == 0:
+                assert (weight == 0) == lucky
+                specials += lucky
+        actions = target(simulator, rounds, rows, KEY)
+        responder.watch(simulator, rounds, rows, actions)
+        simulator.act(rounds, rows, actions)
+        rows = np.flatnonzero((rounds.stage != OVER) & (rounds.player == 1))
+    assert specials > 20
+
+
+# ---- looking ahead ---------------------------------------------------------------------------
+
+
+def everywhere(player):
+    """What one network plays, also where its own choices never lead."""
+    form, known = sequence_form(player.game), network_player.decisions_of(player.game)
+    sigma = form.uniform()
+    sigma[known.sequence] = player.sigma(0, known.after)
+    return cfr.Strategy.from_vector(form, sigma)
+
+
+def test_actions_are_worth_what_the_tree_says():
+    """With one network in both seats, playing out is unbiased at every decision."""
+    target, samples = single(K8), 1_500
+    masses, values = looked_through(K8, everywhere(target))
+    responder, z = LocalBestResponse(target, slip=0.0, hands=100, samples=samples), []
+    for simulator, rounds, rows, positions in followed(K8, responder, target, 12):
+        belief = responder.belief(simulator, rounds, rows, KEY)
+        u = np.linspace(0, 1, len(rows), endpoint=False)
+        worlds = local_best_response._resampled(belief, samples, u)
+        after = target.judge.describer.after(rounds, rows)
+        paid = responder._play_out(
+            simulator, rounds, rows, after, belief, worlds, KEY, KEY + np.uint64(1)
+        )
+        for d, r in enumerate(rows):
+            infoset = K8.node(positions[r]).infoset
+            total = sum(masses[infoset].values())
+            if total < 1e-12:
+                continue
+            exact = [v / total for v in values[infoset].values()]
+            for row, v in zip(range(*after.start[d : d + 2]), exact, strict=True):
+                error = paid[row].std() / samples**0.5
+                gap = paid[row].mean() - v
+                assert abs(gap) < 5 * error + 1e-3  # worlds come in whole numbers
+                if error > 0.01:
+                    z.append(gap / error)
+    assert len(z) > 15
+    assert np.abs(z).mean() < 1.2
+
+
+def test_worlds_are_resampled_in_proportion():
+    belief = local_best_response.Belief(
+        np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
+        np.array([0.5, 0.0, 0.5, 0.1, 0.9]),
+    )  # fmt: skip
+    rows = local_best_response._resampled(belief, 20, np.array([0.3, 0.999]))
+    assert np.bincount(rows[0], minlength=5).tolist() == [10, 0, 10, 0, 0]
+    assert np.bincount(rows[1], minlength=5).tolist() == [0, 0, 0, 2, 18]
+
+
+# ---- bounds ----------------------------------------------------------------------------------
+
+
+def targets(game):
+    """Players from bad to good, and which share of their exploitability must be found."""
+    brief = DeepMonteCarlo(game, hidden=(32,), rounds=200, steps=5, batch=64)
+    good = ESCHER(game, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
+    return [
+        (DeepMonteCarlo(game, hidden=(16,)).player(), 0.75),
+        (brief.run(4, progress=False).player(), 0.75),
+        (good.run(30, progress=False).player(), -1.0),
+    ]
+
+
+@pytest.mark.parametrize("game", [K8, K10], ids=repr)
+def test_bounds_are_bounds_and_find_most_of_what_bad_players_lose(game):
+    for target, share in targets(game):
+        theirs = target.strategy()
+        exact = cfr.exploitability(game, theirs)
+        local = duel(game, LocalBestResponse(target), target, deals=600, seed=0)
+        run = ApproximateBestResponse(game, target, hidden=(64,), rounds=1_000, batch=256)
+        trained = run.run(20, progress=False).player()
+        learned = duel(game, trained, target, deals=20_000, seed=0)
+        for found in (local, learned):
+            assert found.mean < exact + 4 * found.error / 1.96
+            assert found.mean > share * exact - 4 * found.error / 1.96
+        # exactly what the trained strategy wins, without any sampling
+        wins, mine = 0.0, trained.strategy()
+        for seat in range(2):
+            plays = [theirs, theirs]
+            plays[seat] = mine
+            wins += cfr.expected_utility(game, seated(game, plays))[seat] / 2
+        assert wins <= exact + 1e-9
+        assert learned.mean == pytest.approx(wins, abs=4 * learned.error / 1.96)
+
+
+def seated(game, plays):
+    """Player 0 of the one strategy and player 1 of the other."""
+    tree = cfr.compile(game)
+    rows = zip(tree.infoset_label, tree.infoset_player, strict=True)
+    return cfr.Strategy(game, {label: plays[i][label] for label, i in rows})
+
+
+def test_a_local_responder_repeats_itself():
+    target = mixture(K9)
+    simulator = Simulator(K9)
+    responder = LocalBestResponse(target, samples=4, hands=30)
+    first = play(simulator, responder, target, 80, seed=3)
+    assert np.array_equal(first, play(simulator, responder, target, 80, seed=3))
+    fresh = LocalBestResponse(target, samples=4, hands=30)
+    assert np.array_equal(first, play(simulator, fresh, target, 80, seed=3))
+    assert duel(K9, fresh, fresh, deals=40, seed=0).deals == 40  # in both seats at once
+
+
+def test_rounds_are_chosen_for_alike_side_by_side_or_in_parts(monkeypatch):
+    target = mixture(K9)
+    whole = play(Simulator(K9), LocalBestResponse(target, samples=4), target, 60, seed=3)
+    monkeypatch.setattr(local_best_response, "MOST_ROUNDS", 500)
+    parts = play(Simulator(K9), LocalBestResponse(target, samples=4), target, 60, seed=3)
+    assert (whole == parts).mean() > 0.9  # sums of float32 may differ in their last bits
+
+
+def test_watchers_are_told_of_every_choice():
+    class Recorder:
+        """Plays at random and replays all it is told."""
+
+        def __init__(self):
+            self.told = []
+
+        def __call__(self, simulator, rounds, rows, key):
+            return RandomPlayer()(simulator, rounds, rows, key)
+
+        def watch(self, simulator, rounds, rows, actions):
+            assert (rounds.stage[rows] != OVER).all()
+            self.told.append((rows, actions))
+
+    recorder, simulator = Recorder(), Simulator(FULL)
+    paid = play(simulator, recorder, GreedyPlayer(), 50, seed=5)
+    rounds = simulator.deal(50, seed=np.random.SeedSequence(5).spawn(1)[0])
+    for rows, actions in recorder.told:
+        simulator.act(rounds, rows, actions)
+    assert (rounds.stage == OVER).all()
+    assert np.array_equal(rounds.paid, paid)
+
+
+# ---- mistakes that must be noticed -----------------------------------------------------------
+
+
+def ignore_the_past(monkeypatch):
+    right = LocalBestResponse._likelihood
+    monkeypatch.setattr(
+        LocalBestResponse, "_likelihood", lambda *some: np.ones(len(right(*some)))
+    )
+
+
+def ignore_networks(monkeypatch):
+    right = LocalBestResponse._likelihood
+
+    def first_only(self, table, action, network):
+        return right(self, table, action, 0 * network)
+
+    monkeypatch.setattr(LocalBestResponse, "_likelihood", first_only)
+
+
+def count_copies_once(monkeypatch):
+    right = LocalBestResponse.__init__
+
+    def init(self, *args, **options):
+        right(self, *args, **options)
+        self._alike = np.uint64(1) << np.arange(len(self._alike), dtype=np.uint64)
+
+    monkeypatch.setattr(LocalBestResponse, "__init__", init)
+
+
+def look_at_the_hand(monkeypatch):
+    right = LocalBestResponse._suppose
+
+    def peek(self, rounds, rows, key):
+        belief = right(self, rounds, rows, key)
+        real = rounds.hands[rows, 1 - rounds.player[rows]]
+        return belief._replace(hand=np.repeat(real, np.diff(belief.start)))
+
+    monkeypatch.setattr(LocalBestResponse, "_suppose", peek)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "proof"),
+    [
+        (ignore_the_past, exact_beliefs), (ignore_networks, exact_beliefs),
+        (count_copies_once, exact_beliefs),
+        (look_at_the_hand, never_looks), (look_at_the_hand, exact_beliefs),
+    ],
+)  # fmt: skip
+def test_mistakes_are_noticed(mistake, proof, monkeypatch):
+    mistake(monkeypatch)
+    with pytest.raises(AssertionError, match="another"):
+        proof()
+
+
+# ---- a trained responder ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["greedy", "networks"])
+def test_a_responder_goes_on_as_if_it_had_never_stopped(kind, tmp_path):
+    target = GreedyPlayer("koi") if kind == "greedy" else mixture(K8)
+    start = DeepMonteCarlo(K8, **TINY, seed=4).run(2, progress=False).player()
+    options = {**TINY, "start": start, "seed": 3, "rate": 5e-3}
+    whole = ApproximateBestResponse(K8, target, **options).run(6, progress=False)
+    half = ApproximateBestResponse(K8, target, **options).run(3, progress=False)
+    half.save(tmp_path / "half.npz")
+    rest = ApproximateBestResponse.load(tmp_path / "half.npz", K8, target=target)
+    assert rest.iterations == 3
+    assert rest.run(3, progress=False).decisions == whole.decisions
+    assert rest.losses == whole.losses
+    assert np.array_equal(rest.player().networks, whole.player().networks)
+    many = ApproximateBestResponse(K8, target, **options, jobs=2).run(2, progress=False)
+    one = ApproximateBestResponse(K8, target, **options).run(2, progress=False)
+    assert np.array_equal(many.player().networks, one.player().networks)
+
+
+def test_a_file_is_refused_with_another_target(tmp_path):
+    target, path = mixture(K8), tmp_path / "run.npz"
+    ApproximateBestResponse(K8, target, **TINY).save(path)
+    ApproximateBestResponse.load(path, K8, target=mixture.__wrapped__(K8))  # the same again
+    shares = np.roll(target.weights, 1)
+    nudged = [target.networks[0] + np.float32(1e-6), *target.networks[1:]]
+    for other in (
+        mixture(K8, 4), GreedyPlayer(),
+        NetworkPlayer(K8, target.networks, target.hidden, "regret", shares),
+        NetworkPlayer(K8, nudged, target.hidden, "regret", target.weights),
+        NetworkPlayer(K8, target.networks, target.hidden, "logit", target.weights),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="another target"):
+            ApproximateBestResponse.load(path, K8, target=other)
+    with pytest.raises(ValueError, match="target=…"):
+        ApproximateBestResponse.load(path, K8)
+    with pytest.raises(ValueError, match="of MiniKoiKoi"):
+        ApproximateBestResponse.load(path, MiniKoiKoi.K8(koi_factor=3), target=target)
+    with pytest.raises(ValueError, match="complete file"):
+        DeepMonteCarlo.load(path, K8)
+
+
+def test_only_the_responder_is_taught():
+    class Counted:
+        asked, stopped = 0, 0
+
+        def __call__(self, simulator, rounds, rows, key):
+            self.asked += len(rows)
+            return GreedyPlayer()(simulator, rounds, rows, key)
+
+    target, learner = Counted(), ApproximateBestResponse(K9, GreedyPlayer(), **TINY)
+    task = selfplay.Task(K9, (16,), (learner.player().networks[0],), (0, 1, 0), 200)
+    decisions, lesson = approximate_best_response.play_response(task, target, 0.1)
+    mine = decisions - target.asked
+    assert mine - 200 <= len(lesson.code) < mine  # but what stopping pays
+    seats = lesson.code[:, SEAT]
+    assert 0.35 < seats.mean() < 0.65
+    _, rounds, _ = task.begin()
+    first = lesson.code[(seats == 0) & (lesson.code[:, PLACES.index("theirs")] == 0)]
+    hands = {int(rounds.hands[r, 0]) for r in range(0, 200, 2)}
+    opening = [row[0] for row in first if np.bitwise_count(np.uint64(row[0])) == 1]
+    assert all(any(hand & row == row for hand in hands) for row in map(int, opening))
+
+
+def test_options_are_checked():
+    target = mixture(K8)
+    for options, message in [
+        ({"samples": 1}, "samples"), ({"hands": 0}, "hands"), ({"slip": 2}, "slip"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            LocalBestResponse(target, **options)
+    simulator = Simulator(K8)
+    rounds = simulator.deal(5, seed=0)
+    simulator.act(rounds, range(5), target(simulator, rounds, np.arange(5), KEY))
+    rows = np.flatnonzero(rounds.player == 1)
+    with pytest.raises(ValueError, match="watch a round from its beginning"):
+        LocalBestResponse(target)(simulator, rounds, rows, KEY)
+    value = DeepMonteCarlo(K8, **TINY).player()
+    with pytest.raises(ValueError, match="values of one network"):
+        ApproximateBestResponse(K8, value, start=target)
+    with pytest.raises(ValueError, match="widths"):
+        ApproximateBestResponse(K9, GreedyPlayer(), start=value)
+    with pytest.raises(ValueError, match="widths"):
+        ApproximateBestResponse(K8, GreedyPlayer(), start=value, hidden=(8,))

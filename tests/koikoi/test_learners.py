@@ -1,0 +1,618 @@
+"""Learning Koi-Koi by self-play: what networks see, what they are taught, what comes of it."""
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from toy_games import mini
+
+import cfrlib as cfr
+from cfrlib.core.sequence import sequence_form
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi
+from cfrlib.koikoi.afterstates import CODE, COUNTS, PLACES, UNDECIDED, Afterstates, Describer
+from cfrlib.koikoi.learners import (
+    ESCHER,
+    DeepMonteCarlo,
+    MMDPolicyGradient,
+    NetworkPlayer,
+    RobustDeepCFR,
+    deep_monte_carlo,
+    escher,
+    network_player,
+    policy_gradient,
+    regret_networks,
+    robust_deep_cfr,
+    segments,
+    selfplay,
+)
+from cfrlib.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
+from cfrlib.koikoi.simulator import OVER, Simulator, members
+
+pytestmark = pytest.mark.slow
+
+FULL, K8, K9 = KoiKoi(), mini("K8"), mini("K9")
+TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
+ROW = {name: n for n, name in enumerate(PLACES + COUNTS)}
+
+
+def some_rounds(game, rounds, moves, seed=0):
+    """Rounds after some random moves, and those of them that are not over."""
+    simulator, rng = Simulator(game), np.random.default_rng(seed)
+    under_way = simulator.deal(rounds, seed=seed)
+    for _ in range(moves):
+        rows = np.flatnonzero(under_way.stage != OVER)
+        legal = simulator.legal(under_way)[rows]
+        simulator.act(under_way, rows, [rng.choice(members(cards)) for cards in legal])
+    return under_way, np.flatnonzero(under_way.stage != OVER)
+
+
+# ---- what a network sees ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [FULL, K8, K9], ids=repr)
+def test_afterstates_are_what_the_readable_rules_come_to_before_chance(game):
+    describer, stages = Describer(game), set()
+    simulator = describer.simulator
+    for moves in range(9):
+        rounds, rows = some_rounds(game, 80, moves, seed=moves)
+        if not len(rows):
+            continue
+        after = describer.after(rounds, rows)
+        for n, r in enumerate(rows):
+            at, i = simulator.position(rounds, r), int(rounds.player[r])
+            stages.add(at.stage)
+            node = game.node(at)
+            for row, action in zip(range(*after.start[n : n + 2]), node.actions, strict=True):
+                code = after.code[row]
+                if at.stage == "call":
+                    assert np.isnan(after.paid[row]) == (action == "koi-koi")
+                    assert code[ROW["stops"]] == (action == "stop")
+                    assert code[ROW["calls"]] == at.calls[i] + (action == "koi-koi")
+                    if action == "stop":
+                        assert after.paid[row] == game.step(at, action).paid * (1 - 2 * i)
+                    continue
+                then = game.step(at, action)
+                assert np.isnan(after.paid[row])
+                cards = (then.hands[i], then.field, then.piles[i], then.piles[1 - i])
+                for place, expected in zip(PLACES, cards, strict=False):
+                    named = [simulator.names[c] for c in members(int(code[ROW[place]]))]
+                    assert tuple(named) == expected, place
+                pending = members(int(code[ROW["pending"]]))
+                assert [simulator.names[c] for c in pending] == [then.card] * bool(then.card)
+                assert code[ROW["points"]] == game.worth(then.piles[i])
+                assert code[ROW["other"]] == at.points[1 - i]
+                assert code[ROW["called"]] == at.calls[1 - i]
+                assert code[ROW["seat"]] == i
+                assert code[ROW["draws"]] == (bool(at.stock) and not at.drawn)
+                assert code[ROW["ends"]] == (at.drawn and not then.card)
+                assert code[ROW["risen"]] == (game.worth(then.piles[i]) > at.points[i])
+    assert stages >= {"play", "call"}
+    assert ("match" in stages) == (game is not K8)
+
+
+@pytest.mark.parametrize("game", [FULL, K8, K9], ids=repr)
+def test_the_table_before_an_action_is_the_one_that_lies(game):
+    describer = Describer(game)
+    simulator = describer.simulator
+    for moves in range(9):
+        rounds, rows = some_rounds(game, 80, moves, seed=moves)
+        if not len(rows):
+            continue
+        for code, r in zip(describer.after(rounds, rows).before, rows, strict=True):
+            at, i = simulator.position(rounds, r), int(rounds.player[r])
+            card = (at.card,) if at.stage == "match" else ()
+            cards = (at.hands[i], at.field, at.piles[i], at.piles[1 - i], card)
+            for place, expected in zip(PLACES, cards, strict=True):
+                named = [simulator.names[c] for c in members(int(code[ROW[place]]))]
+                assert tuple(named) == expected, place
+            facts = {
+                "points": game.worth(at.piles[i]), "other": at.points[1 - i],
+                "calls": at.calls[i], "called": at.calls[1 - i], "seat": i,
+                "risen": at.stage == "call", "ends": False,
+                "draws": bool(at.stock) and (at.stage == "play" or not at.drawn),
+                "stops": UNDECIDED,
+            }  # fmt: skip
+            assert dict(zip(COUNTS, code[len(PLACES) :], strict=True)) == facts
+
+
+def test_a_network_does_not_see_what_its_player_does_not():
+    """The opponent's hand changes places with cards of the stock; nothing else changes."""
+    describer = Describer(FULL)
+    rounds, rows = some_rounds(FULL, 50, 5)
+    after = describer.after(rounds, rows)
+    before = [describer.see(code) for code in (after.code, after.before)]
+    for r in rows:
+        other = 1 - rounds.player[r]
+        theirs = members(int(rounds.hands[r, other]))
+        stock = rounds.order[r, rounds.turned[r] :].tolist()
+        new = stock[: len(theirs)]
+        rounds.hands[r, other] = sum(1 << c for c in new)
+        rest = theirs + stock[len(theirs) :]
+        dealt = [c for c in rounds.order[r, : rounds.turned[r]].tolist() if c not in theirs]
+        rounds.order[r] = [*dealt, *new, *rest]
+    after = describer.after(rounds, rows)
+    assert (describer.see(after.code) == before[0]).all()
+    assert (describer.see(after.before) == before[1]).all()
+
+
+def test_copies_are_told_alike():
+    describer = Describer(K9)
+    at = K9.root()._replace(
+        stage="play", hands=(("Cherry", "Moon"), ("Cherry", "Sake")),
+        field=("Curtain", "Pampas"), stock=("Pampas", "Mum", "Mum"),
+    )  # fmt: skip
+    rounds = describer.simulator.place([at, at])
+    one, other = (c for c, name in enumerate(describer.simulator.names) if name == "Cherry")
+    swap = {one: other, other: one}
+    for i in range(2):
+        rounds.hands[1, i] = sum(1 << swap.get(c, c) for c in members(int(rounds.hands[1, i])))
+    after = describer.after(rounds, np.array([0, 1]))
+    seen = describer.see(after.code)
+    half = after.start[1]
+    assert (seen[:half] == seen[half:]).all()
+    assert (after.code[:half] != after.code[half:]).any()
+    seen = describer.see(after.before)
+    assert (seen[0] == seen[1]).all()
+    assert (after.before[0] != after.before[1]).any()
+
+
+# ---- rows of decisions -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", [segments.best, segments.matched, segments.softmax])
+def test_strategies_are_distributions_of_each_decision(strategy):
+    rng = np.random.default_rng(0)
+    start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 200))])
+    said = rng.normal(size=start[-1])
+    sigma = strategy(said, start)
+    assert (sigma >= 0).all()
+    assert segments.totals(sigma, start) == pytest.approx(np.ones(200))
+    for begin, end in pairwise(start):
+        alone = strategy(said[begin:end], np.array([0, end - begin]))
+        assert alone == pytest.approx(sigma[begin:end])
+        assert sigma[begin:end].argmax() == said[begin:end].argmax()
+
+
+def test_actions_are_drawn_as_often_as_they_should_be():
+    start = np.array([0, 3, 5])
+    sigma = np.array([0.2, 0.0, 0.8, 0.5, 0.5])
+    u = (np.arange(1_000) + 0.5) / 1_000
+    rows = np.array([segments.drawn(sigma, start, np.array([x, x])) for x in u])
+    assert np.bincount(rows[:, 0], minlength=5).tolist() == [200, 0, 800, 0, 0]
+    assert np.bincount(rows[:, 1], minlength=5).tolist() == [0, 0, 0, 500, 500]
+    edge = np.array([1 - 2**-53] * 2)
+    assert (segments.drawn(sigma, start, edge) == [2, 4]).all()
+
+
+# ---- what networks are taught ----------------------------------------------------------------
+
+
+def share(learner, play_share, t=1):
+    task = selfplay.Task(
+        learner.game, learner.hidden, tuple(study.weights for study in learner._states),
+        (learner.seed, t, 0), 200,
+    )  # fmt: skip
+    return play_share(task), task
+
+
+def test_values_are_taught_what_was_paid():
+    """Both players of a round are taught opposite numbers, and only what rounds can pay."""
+    learner = DeepMonteCarlo(K8, **TINY)
+    (decisions, lesson), task = share(
+        learner, partial(deep_monte_carlo.play_by_value, explore=0.05)
+    )
+    assert 0 < len(lesson.code) <= decisions
+    points = lesson.target * 3  # the unit: what eight cards are worth
+    assert points == pytest.approx(points.round())
+    assert np.abs(points).max() <= 14
+    seat = lesson.code[:, ROW["seat"]]
+    first = (lesson.code[:, ROW["pile"]] == 0) & (lesson.code[:, ROW["theirs"]] == 0)
+    assert set(seat.tolist()) == {0, 1}
+    _, rounds, _ = task.begin()
+    assert first.sum() > len(rounds) / 4
+    assert not lesson.code[:, ROW["stops"]].any()  # what stopping pays is known
+
+
+def test_values_of_actions_and_decisions_are_those_of_the_critic():
+    """Also of the same rounds played again here, decision by decision."""
+    learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
+    play_share = partial(escher.play_by_regret, explore=0.5)
+    (_, critic, taught), task = share(learner, play_share, 4)
+    judge, rounds, rng = task.begin()
+    unit, traverser = network_player.payoff_scale(K9), np.arange(len(rounds)) % 2
+    known = {}
+
+    def decide(rows, player, after):
+        sigma = network_player.act_by(
+            "regret", judge, task.networks[regret_networks.REGRET], after, unit
+        )
+        value = network_player.values_of(
+            judge, task.networks[regret_networks.CRITIC], after, unit
+        )
+        mine = (player == traverser[rows])[segments.owners(after.start)]
+        for code, v in zip(after.code, value, strict=True):
+            known[code.tobytes()] = v
+        means = segments.totals(sigma * value, after.start)
+        for code, v in zip(after.before, means, strict=True):
+            known[code.tobytes()] = v
+        return sigma, np.where(mine, segments.exploring(sigma, after.start, 0.5), sigma)
+
+    selfplay.follow(judge.describer, rounds, decide, rng)
+    found = [known[code.tobytes()] for code in taught.code]
+    assert taught.target == pytest.approx(found, abs=1e-5)
+    undecided = taught.code[:, ROW["stops"]] == UNDECIDED
+    assert len(taught.code) / 9 < undecided.sum() < len(taught.code) / 2
+    assert not (taught.code[:, ROW["stops"]] == 1).any()  # what stopping pays is known
+    assert np.abs(critic.target).max() <= 30
+    seats = set(critic.code[:, ROW["seat"]].tolist())
+    assert seats == {0, 1}  # either traverser
+
+
+def test_regrets_are_values_less_that_of_the_decision():
+    """Whatever networks say: matched to what is above the level, and stopping is known."""
+    learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
+    known, unit = network_player.decisions_of(K9), network_player.payoff_scale(K9)
+    weights, judge, after = (
+        learner._states[regret_networks.REGRET].weights,
+        learner._network,
+        known.after,
+    )
+    regret = network_player.regrets_of(judge, weights, after, unit)
+    stops = ~np.isnan(after.paid)
+    assert 0 < stops.sum() < len(stops)
+    for d, (begin, end) in enumerate(pairwise(after.start)):
+        actions = judge(weights, after.code[begin:end])
+        level = judge(weights, after.before[d : d + 1])
+        paid = after.paid[begin:end] / unit
+        expected = np.where(stops[begin:end], paid, actions) - level
+        assert regret[begin:end] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_traverser_alone_explores():
+    """With nothing explored and one strategy, what the critic is taught ends in payoffs."""
+    learner = ESCHER(K8, **TINY)
+    (_, critic, _), _ = share(learner, partial(escher.play_by_regret, explore=0.0))
+    last = critic.code[:, ROW["hand"]] == 0
+    points = critic.target[last] * 3
+    assert points == pytest.approx(points.round())
+
+
+def test_the_critic_learns_the_value_of_the_present_strategy():
+    """Both follow one fixed strategy: the critic must come to the exact value of the game."""
+    learner = ESCHER(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
+    fixed = learner._states[regret_networks.REGRET]
+    for t in range(1, 81):
+        learner._iterate(t)
+        learner._states[regret_networks.REGRET] = fixed
+    strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
+    known, unit = network_player.decisions_of(K8), network_player.payoff_scale(K8)
+    critic = learner._states[regret_networks.CRITIC].weights
+    value = network_player.values_of(learner._network, critic, known.after, unit)
+    sigma = learner_sigma(fixed.weights, known, learner)
+    means = segments.totals(sigma * value, known.after.start) * unit
+    exact = first_values(K8, strategy)
+    mine = [means[n] for n in exact]
+    assert np.corrcoef(mine, list(exact.values()))[0, 1] > 0.97
+    assert np.abs(np.array(mine) - list(exact.values())).mean() < 0.15
+
+
+def learner_sigma(weights, known, learner):
+    unit = network_player.payoff_scale(learner.game)
+    return network_player.act_by("regret", learner._network, weights, known.after, unit)
+
+
+def first_values(game, strategy):
+    """The exact value to the dealer of each first hand, by the number of its decision."""
+    tree = cfr.compile(game)
+    sigma = {label: strategy[label] for label in tree.infoset_label}
+    value = np.zeros(tree.num_histories)
+    value[:] = tree.utility[:, 0]
+    for k in range(tree.num_histories - 1, 0, -1):
+        parent = tree.parent[k]
+        if tree.player[parent] < 0:
+            p = tree.probability[k]
+        else:
+            p = sigma[tree.infoset_label[tree.infoset[parent]]][tree.action[k]]
+        value[parent] += p * value[k]
+    which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+    number = {I: n for n, I in enumerate(which)}
+    total, mass = {}, {}
+    for k in range(1, tree.num_histories):
+        if tree.parent[k] == 0 and int(tree.infoset[k]) in number:
+            n = number[int(tree.infoset[k])]
+            total[n] = total.get(n, 0.0) + tree.probability[k] * value[k]
+            mass[n] = mass.get(n, 0.0) + tree.probability[k]
+    return {n: total[n] / mass[n] for n in total}
+
+
+@pytest.mark.parametrize("k", [1, 2, 8])
+def test_traversals_are_unbiased(k):
+    """On average their weighted values are the exact counterfactual ones."""
+    learner = RobustDeepCFR(K8, **TINY, k=8).run(4, progress=False)  # no actions tie
+    networks = tuple(study.weights for study in learner._states)
+    known, unit = network_player.decisions_of(K8), network_player.payoff_scale(K8)
+    form = sequence_form(K8)
+    sigma = form.uniform()  # also where the traverser himself never goes
+    sigma[known.sequence] = learner_sigma(networks[0], known, learner)
+    exact, batches = exact_values(K8, cfr.Strategy.from_vector(form, sigma), k), []
+    for n in range(48):
+        task = selfplay.Task(K8, (16,), networks, (7, n), 500)
+        _, lesson = robust_deep_cfr.traverse(task, k)
+        sums = dict.fromkeys(exact, 0.0)
+        seen = learner._network.describer.see(lesson.code)
+        for row, value, weight in zip(seen, *lesson[1:], strict=True):
+            sums[row.tobytes()] += weight * value * unit / 250  # for each traverser
+        batches.append(list(sums.values()))
+    found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 48**0.5
+    met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 18)  # not once by luck
+    z = (found - list(exact.values()))[met] / error[met]
+    assert len(z) > 300
+    assert np.abs(z).max() < 5
+    assert z.std() < 1.3
+    if k == 8:
+        assert (lesson.weight == 1).all()
+
+
+def exact_values(game, strategy, k):
+    """Counterfactual values of the readable tree, added up over what looks alike.
+
+    Of decisions, and of their actions, as often as one is among k that are tried.
+    """
+    tree, known = cfr.compile(game), network_player.decisions_of(game)
+    label, actions = tree.infoset_label, tree.infoset_actions
+    reach = np.ones((tree.num_histories, 3))  # of the players, and of chance
+    for h in range(1, tree.num_histories):
+        parent = tree.parent[h]
+        reach[h] = reach[parent]
+        if (i := tree.player[parent]) < 0:
+            reach[h, 2] *= tree.probability[h]
+        else:
+            reach[h, i] *= strategy[label[tree.infoset[parent]]][tree.action[h]]
+    value = tree.utility.copy()
+    for h in range(tree.num_histories - 1, 0, -1):
+        if (i := tree.player[parent := tree.parent[h]]) < 0:
+            p = tree.probability[h]
+        else:
+            p = strategy[label[tree.infoset[parent]]][tree.action[h]]
+        value[parent] += p * value[h]
+    worth = {}
+    for h in range(1, tree.num_histories):
+        if (i := tree.player[parent := tree.parent[h]]) >= 0:
+            I, others = int(tree.infoset[parent]), reach[parent, 1 - i] * reach[parent, 2]
+            key = (I, tree.action[h])
+            worth[key] = worth.get(key, 0.0) + others * value[h, i]
+            p = strategy[label[I]][tree.action[h]]
+            worth[I] = worth.get(I, 0.0) + others * p * value[h, i]
+    which = [I for I, there in enumerate(actions) if len(there) > 1]
+    names = [(I, a) for I in which for a in actions[I]]
+    after, total, see = known.after, {}, Describer(game).see
+    for row, name, paid in zip(see(after.code), names, after.paid, strict=True):
+        if np.isnan(paid):
+            n = len(actions[name[0]])
+            total[row.tobytes()] = total.get(row.tobytes(), 0.0) + worth[name] * min(k, n) / n
+    for row, I in zip(see(after.before), which, strict=True):
+        total[row.tobytes()] = total.get(row.tobytes(), 0.0) + worth[I]
+    return total
+
+
+def test_a_traversal_grows_with_k():
+    nodes = [
+        RobustDeepCFR(MiniKoiKoi.K12(), **TINY, k=k).run(1, progress=False).decisions
+        for k in (1, 2, 3)
+    ]
+    assert nodes[0] < nodes[1] < nodes[2]
+
+
+def test_the_reservoir_is_fair():
+    counts, rng = np.zeros(1_000), np.random.default_rng(0)
+    for _ in range(400):
+        reservoir = selfplay.Reservoir(50)
+        for begin in range(0, 1_000, 100):
+            number = np.arange(begin, begin + 100)
+            code = np.zeros((100, CODE), np.int64)
+            code[:, 0] = number
+            reservoir.offer(selfplay.Samples(code, number * 1.0, number * 1.0), rng)
+        kept = reservoir.lesson.code[:, 0]
+        assert (reservoir.lesson.target == kept).all()
+        counts[kept] += 1
+    expected = 400 * 50 / 1_000
+    chi2 = ((counts - expected) ** 2 / expected).sum()
+    assert abs(chi2 - 999) < 5 * (2 * 999) ** 0.5
+    assert counts.reshape(10, 100).sum(axis=1).std() < 5 * 2_000**0.5
+
+
+def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
+    """σ′ maximises Σ σ′ A − KL(σ′, σ) / η − α KL(σ′, uniform) over all strategies."""
+    rng, eta, alpha = np.random.default_rng(0), 2.0, 0.3
+    start = np.array([0, 3])
+    sigma, gain = rng.dirichlet(np.ones(3)), rng.normal(size=3)
+    unseen, one = np.zeros((3, CODE), int), np.zeros(1, int)
+    after = Afterstates(unseen, start, np.arange(3), np.zeros(3), unseen[:1])
+    step = selfplay.Step(one, one, after, sigma, one)
+    said = selfplay.CriticValues(step, gain + 0.7, np.array([0.7]), np.array([True]))
+    new = policy_gradient.descent(eta, alpha, said)
+
+    def worth(p):
+        kl = (p * np.log(p / sigma)).sum(), (p * np.log(p * 3)).sum()
+        return (p * gain).sum() - kl[0] / eta - alpha * kl[1]
+
+    others = rng.dirichlet(np.ones(3), 20_000)
+    assert worth(new) >= max(worth(p) for p in others if (p > 0).all())
+
+
+# ---- what comes of it ------------------------------------------------------------------------
+
+
+def test_regrets_lead_towards_equilibrium():
+    start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
+    run = ESCHER(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
+    average = run.run(40, progress=False).player()
+    assert cfr.exploitability(K8, average.strategy()) < 0.12 < 0.3 < start
+    assert run.iterations == 40
+    assert run.decisions > 20_000
+
+
+def test_values_lead_to_better_play():
+    run = DeepMonteCarlo(FULL, hidden=(64,), rounds=400, steps=20, batch=256)
+    player = run.run(12, progress=False).player()
+    assert duel(FULL, player, RandomPlayer(), deals=500, seed=0).mean > 2.5
+
+
+def test_a_player_plays_its_strategy():
+    run = ESCHER(K8, **TINY, seed=2).run(6, progress=False)
+    player = run.player()
+    paid = play(Simulator(K8), player, GreedyPlayer("koi"), 30_000, seed=0)
+    mine, greedy = player.strategy(), greedy_table(K8)
+    both = {label: mine[label] if label.startswith("dealer") else row
+            for label, row in greedy.items()}  # fmt: skip
+    exact = cfr.expected_utility(K8, cfr.Strategy(K8, both))[0]
+    assert paid.mean() == pytest.approx(exact, abs=4 * paid.std() / 30_000**0.5)
+
+
+def greedy_table(game):
+    """The greedy player as a table of the readable game."""
+    known = network_player.decisions_of(game)
+    describer, tree = Describer(game), cfr.compile(game)
+    which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+    positions = positions_of(game, tree, which)
+    rounds = describer.simulator.place(positions)
+    actions = GreedyPlayer("koi")(
+        describer.simulator, rounds, np.arange(len(which)), np.uint64(0)
+    )
+    table = {}
+    for n, I in enumerate(which):
+        row = list(known.after.action[known.after.start[n] : known.after.start[n + 1]])
+        chosen = tree.infoset_actions[I][row.index(actions[n])]
+        table[tree.infoset_label[I]] = {a: float(a == chosen) for a in tree.infoset_actions[I]}
+    for I, actions_there in enumerate(tree.infoset_actions):
+        if len(actions_there) == 1:
+            table[tree.infoset_label[I]] = {actions_there[0]: 1.0}
+    return table
+
+
+def positions_of(game, tree, which):
+    found = {}
+    for k in range(tree.num_histories):
+        if tree.player[k] >= 0:
+            found.setdefault(int(tree.infoset[k]), k)
+    positions = []
+    for I in which:
+        at = game.root()
+        for a in tree.history(found[I]):
+            at = game.step(at, a)
+        positions.append(at)
+    return positions
+
+
+# ---- runs ------------------------------------------------------------------------------------
+
+
+LEARNERS = [DeepMonteCarlo, MMDPolicyGradient, ESCHER, RobustDeepCFR]
+
+
+def same(a, b):
+    pairs = zip(a._states, b._states, strict=True)
+    equal = all(np.array_equal(x, y) for s, t in pairs for x, y in zip(s, t, strict=True))
+    arrays, others = a._arrays(), b._arrays()
+    return equal and all(np.array_equal(arrays[name], others[name]) for name in arrays)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_same_seed_gives_the_same_numbers(learner):
+    one, again = (learner(K8, **TINY, seed=5).run(3, progress=False) for _ in range(2))
+    assert same(one, again)
+    assert not same(one, learner(K8, **TINY, seed=6).run(3, progress=False))
+
+
+@pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient])
+def test_what_plays_is_the_mean_network_of_the_last_tenth(learner):
+    run, weights = learner(K8, **TINY), []
+    for _ in range(40):
+        weights.append(run.run(1, progress=False)._states[0].weights)
+    # as n^9, but the first ones nothing: (n − 1) (n − 2) … (n − 9)
+    counts = [np.prod(n - np.arange(1.0, 10)) if n > 9 else 0.0 for n in range(1, 41)]
+    wanted = np.average(weights, axis=0, weights=counts)
+    assert run.player().networks[0] == pytest.approx(wanted, abs=1e-6)
+
+
+def test_workers_give_the_same_numbers():
+    alone = ESCHER(K8, **TINY).run(2, progress=False)
+    shared = ESCHER(K8, **TINY, jobs=2).run(2, progress=False)
+    assert same(alone, shared)
+
+
+def test_a_foreign_or_damaged_file_is_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    DeepMonteCarlo(K8, **TINY).run(1, progress=False).save(path)
+    with pytest.raises(ValueError, match="not of MiniKoiKoi"):
+        DeepMonteCarlo.load(path, K9)
+    with pytest.raises(ValueError, match="not of"):
+        DeepMonteCarlo.load(path, MiniKoiKoi.K8(koi_factor=3))
+    with pytest.raises(ValueError, match="complete file"):
+        ESCHER.load(path, K8)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="complete file"):
+        DeepMonteCarlo.load(path, K8)
+
+
+def test_a_player_is_saved_and_loaded(tmp_path):
+    path, seed = tmp_path / "player.npz", np.uint64(7)
+    whole = ESCHER(K8, **TINY).run(3, progress=False).player()
+    half = [network.astype(np.float16) for network in whole.networks]
+    for player in (whole, NetworkPlayer(K8, half, (16,), "regret", whole.weights)):
+        player.save(path)
+        loaded = NetworkPlayer.load(path, K8)
+        assert repr(loaded) == repr(player)
+        assert all(map(np.array_equal, loaded.networks, player.networks))
+        assert np.array_equal(loaded.weights, player.weights)
+        rounds = (simulator := Simulator(K8)).deal(50, seed=0)
+        rows = np.arange(50)
+        assert np.array_equal(*(p(simulator, rounds, rows, seed) for p in (player, loaded)))
+    with np.load(path) as file:
+        assert file["networks"].dtype == np.float16  # as nothing is lost by it
+    with pytest.raises(ValueError, match="not of MiniKoiKoi"):
+        NetworkPlayer.load(path, K9)
+
+
+@pytest.mark.parametrize("tampered", ["a weight", "a share", "a byte", "the header", "cut"])
+def test_a_tampered_player_is_refused(tampered, tmp_path):
+    path = tmp_path / "player.npz"
+    MMDPolicyGradient(K8, **TINY).run(1, progress=False).player().save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name].copy() for name in file.files}
+    if tampered == "a weight":
+        arrays["networks"][0, 3] += 1e-3
+    elif tampered == "a share":
+        arrays["weights"] = np.ones(2)
+    elif tampered == "the header":
+        arrays["header"] = np.array(str(arrays["header"]).replace("logit", "luck"))
+    np.savez(path, **arrays)
+    whole = bytearray(path.read_bytes())
+    if tampered == "a byte":
+        whole[len(whole) // 2] ^= 1
+    path.write_bytes(whole[: len(whole) // 2] if tampered == "cut" else whole)
+    with pytest.raises(ValueError, match=r"complete file|rule must|shares of"):
+        NetworkPlayer.load(path, K8)
+
+
+def test_options_are_checked():
+    for options, message in [
+        ({"rounds": 3}, "rounds"), ({"steps": 0}, "steps"), ({"rate": 0}, "rate"),
+        ({"explore": 2}, "explore"), ({"memory": 0}, "memory"), ({"window": 0}, "window"),
+        ({"keep_every": 0}, "keep_every"), ({"power": -1}, "power"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            ESCHER(K8, **{**TINY, **options})
+    with pytest.raises(ValueError, match="how long"):
+        ESCHER(K8, **TINY).run()
+    with pytest.raises(ValueError, match="run 5 iterations or more"):
+        ESCHER(K8, **TINY, keep_every=5).run(4, progress=False).player()
+    network = ESCHER(K8, **TINY)._states[0].weights
+    with pytest.raises(ValueError, match="rule must be"):
+        NetworkPlayer(K8, [network], (16,), "luck")
+    with pytest.raises(ValueError, match="weights; got"):
+        NetworkPlayer(K9, [network], (16,), "value")
+    with pytest.raises(ValueError, match="shares of 1"):
+        NetworkPlayer(K8, [network], (16,), "value", [1.0, 2.0])

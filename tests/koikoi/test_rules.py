@@ -1,0 +1,826 @@
+"""Koi-Koi: yaku, turns, special deals and sizes of the readable game."""
+
+import importlib.util
+import json
+import random
+import re
+from collections import Counter
+from itertools import combinations
+from math import comb, factorial, log10
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy_games import mini
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Terminal
+from cfrlib.koikoi import DECK, YAKU, KoiKoi, MiniKoiKoi, Size, Yaku, count, estimate, made
+from cfrlib.koikoi.rules import special_hand
+
+MONTH = {card.name: card.month for card in DECK}
+FULL = KoiKoi()
+NAMES = ("K8", "K9", "K10")
+
+
+# ---- the deck, checked against lists written out by hand -------------------------------------
+
+LIGHTS = {1: "Crane", 3: "Curtain", 8: "Moon", 11: "Rain-man", 12: "Phoenix"}
+ANIMALS = {
+    2: "Warbler", 4: "Cuckoo", 5: "Bridge", 6: "Butterflies", 7: "Boar", 8: "Geese", 9: "Sake",
+    10: "Deer", 11: "Swallow",
+}  # fmt: skip
+POEMS = {1: "Pine-poem", 2: "Plum-poem", 3: "Cherry-poem"}
+BLUE = {6: "Peony-blue", 9: "Mum-blue", 10: "Maple-blue"}
+OTHERS = {
+    4: "Wisteria-ribbon", 5: "Iris-ribbon", 7: "Clover-ribbon", 11: "Willow-ribbon",
+}  # fmt: skip
+RIBBONS = [*POEMS.values(), *BLUE.values(), *OTHERS.values()]
+CHAFF = [card.name for card in DECK if card.kind == "plain"]
+
+
+def test_the_deck_is_that_of_the_flower_cards():
+    assert len(DECK) == len(set(MONTH)) == 48
+    assert set(Counter(MONTH.values()).values()) == {4}
+    kinds = {"light": LIGHTS, "animal": ANIMALS, "ribbon": POEMS | BLUE | OTHERS}
+    for kind, cards in kinds.items():
+        assert {c.month: c.name for c in DECK if c.kind == kind} == cards
+    assert len(CHAFF) == 24
+    assert Counter(MONTH[name] for name in CHAFF)[12] == 3  # Paulownia, and Willow has but one
+    assert Counter(MONTH[name] for name in CHAFF)[11] == 1
+
+
+# ---- yaku ------------------------------------------------------------------------------------
+
+L, A = list(LIGHTS.values()), list(ANIMALS.values())
+
+
+@pytest.mark.parametrize(
+    ("pile", "yaku"),
+    [
+        ([], {}),
+        (L, {"goko": 10}),
+        (["Crane", "Curtain", "Moon", "Phoenix"], {"shiko": 8}),
+        (["Crane", "Curtain", "Moon", "Rain-man"], {"ame-shiko": 7}),
+        (["Crane", "Curtain", "Phoenix"], {"sanko": 5}),
+        (["Crane", "Curtain", "Rain-man"], {}),  # three with the rain are nothing
+        (["Curtain", "Sake"], {"hanami": 5}),
+        (["Moon", "Sake"], {"tsukimi": 5}),
+        (["Curtain", "Moon", "Sake"], {"hanami": 5, "tsukimi": 5}),
+        (["Boar", "Deer", "Butterflies"], {"inoshikacho": 5}),
+        (["Boar", "Deer", "Butterflies", "Geese"], {"inoshikacho": 6}),
+        (["Boar", "Deer", "Butterflies", "Geese", "Sake"], {"inoshikacho": 7}),  # no tane
+        (A, {"inoshikacho": 11}),
+        (["Boar", "Deer", "Geese", "Sake"], {}),
+        (["Boar", "Deer", "Geese", "Sake", "Cuckoo"], {"tane": 1}),
+        (["Boar", "Deer", "Geese", "Sake", "Cuckoo", "Bridge"], {"tane": 2}),
+        (list(POEMS.values()), {"akatan": 5}),
+        ([*POEMS.values(), "Iris-ribbon", "Mum-blue"], {"akatan": 7}),  # no tan
+        (list(BLUE.values()), {"aotan": 5}),
+        ([*BLUE.values(), "Iris-ribbon"], {"aotan": 6}),
+        ([*POEMS.values(), *BLUE.values()], {"akatan-aotan": 10}),
+        (RIBBONS, {"akatan-aotan": 14}),
+        (["Pine-poem", "Plum-poem", *list(OTHERS.values())[:2]], {}),
+        (["Pine-poem", "Plum-poem", *list(OTHERS.values())[:3]], {"tan": 1}),
+        (["Pine-poem", "Plum-poem", *OTHERS.values()], {"tan": 2}),
+        (CHAFF[:9], {}),
+        (CHAFF[:10], {"kasu": 1}),
+        (CHAFF[:12], {"kasu": 3}),
+        ([*CHAFF[:9], "Sake"], {"kasu": 1}),  # the sake cup counts as a plain card as well
+        (["Sake", *A[:4], *CHAFF[:9]], {"tane": 1, "kasu": 1}),  # as both at once
+    ],
+    ids=lambda x: " ".join(x) or "nothing",
+)
+def test_what_a_pile_makes(pile, yaku):
+    assert made(pile) == yaku
+    assert made(pile[::-1]) == yaku
+
+
+def test_all_thirteen_yaku_are_made_by_some_pile_above():
+    piles = test_what_a_pile_makes.pytestmark[0].args[1]
+    assert {name for _, yaku in piles for name in yaku} == {y.name for y in YAKU}
+    assert len(YAKU) == 13
+
+
+def points(pile):
+    """Add up a pile by the rules as one says them aloud, without `Yaku`."""
+    held = set(pile)
+    lights = [name for name in L if name in held]
+    rain = "Rain-man" in held
+    total = {5: 10, 4: 7 if rain else 8, 3: 0 if rain else 5}.get(len(lights), 0)
+    if "Sake" in held:
+        total += 5 * ("Curtain" in held) + 5 * ("Moon" in held)
+    animals = sum(name in held for name in A)
+    trio = {"Boar", "Deer", "Butterflies"} <= held
+    total += 2 + animals if trio else max(0, animals - 4)
+    ribbons = sum(name in held for name in RIBBONS)
+    sets = (set(POEMS.values()) <= held) + (set(BLUE.values()) <= held)
+    total += (max(0, ribbons - 4), 2 + ribbons, 4 + ribbons)[sets]
+    plain = sum(name in held for name in CHAFF) + ("Sake" in held)
+    return total + max(0, plain - 9)
+
+
+def test_all_piles_of_lights_and_the_cup_score_by_the_rules():
+    cards = [*L, "Sake"]
+    for k in range(len(cards) + 1):
+        for pile in combinations(cards, k):
+            assert sum(made(pile).values()) == points(pile)
+
+
+def test_all_piles_of_ribbons_score_by_the_rules():
+    for k in range(len(RIBBONS) + 1):
+        for pile in combinations(RIBBONS, k):
+            assert sum(made(pile).values()) == points(pile)
+
+
+def test_all_piles_of_animals_score_by_the_rules():
+    for k in range(len(A) + 1):
+        for pile in combinations(A, k):
+            assert sum(made(pile).values()) == points(pile)
+
+
+@pytest.mark.slow
+def test_random_piles_of_all_sizes_score_by_the_rules():
+    rng, seen = random.Random(0), set()
+    for _ in range(3_000):
+        pile = rng.sample(list(MONTH), rng.randint(0, 48))
+        assert sum(made(pile).values()) == points(pile)
+        seen |= made(pile).keys()
+    assert seen == {y.name for y in YAKU}
+
+
+@pytest.mark.slow
+def test_more_cards_never_score_less():
+    rng = random.Random(1)
+    for _ in range(100):
+        order = rng.sample(list(MONTH), 48)
+        worth = [sum(made(order[:k]).values()) for k in range(49)]
+        assert worth == sorted(worth)
+
+
+# ---- turns, at positions made by hand --------------------------------------------------------
+
+
+def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
+    """Return the full game where the dealer is to play; `draw` lies on top, alone."""
+    sort = FULL._with
+    return FULL.root()._replace(
+        stage="play", hands=(sort((), *hand), sort((), *other)), field=sort((), *field),
+        piles=(sort((), *pile), sort((), *theirs)), stock=(draw,), **changes,
+    )  # fmt: skip
+
+
+def follow(at, *actions, game=FULL):
+    """Take these actions, each of which must be legal."""
+    for a in actions:
+        node = game.node(at)
+        assert a in (node.actions if isinstance(node, Decision) else node.probabilities)
+        at = game.step(at, a)
+    return at
+
+
+def test_a_card_without_a_match_stays_on_the_field():
+    at = follow(position(["Crane", "Deer"], ["Moon"]), "Crane", "Willow-1")
+    assert set(at.field) == {"Crane", "Moon", "Willow-1"}
+    assert at.piles == ((), ())
+    assert at.player == 1
+
+
+def test_a_card_takes_its_only_match():
+    at = follow(position(["Crane", "Deer"], ["Pine-1", "Moon"]), "Crane")
+    assert set(at.piles[0]) == {"Crane", "Pine-1"}
+    assert at.field == ("Moon",)
+    assert at.stage == "draw"
+
+
+def test_of_two_matches_one_is_chosen():
+    at = follow(position(["Crane", "Deer"], ["Pine-1", "Pine-poem", "Moon"]), "Crane")
+    assert FULL.node(at).actions == ("Pine-poem", "Pine-1")
+    for card, left in (("Pine-1", "Pine-poem"), ("Pine-poem", "Pine-1")):
+        after = follow(at, card)
+        assert set(after.piles[0]) == {"Crane", card}
+        assert set(after.field) == {left, "Moon"}
+
+
+def test_a_card_takes_all_three_matches():
+    field = ["Pine-1", "Pine-2", "Pine-poem", "Moon"]
+    at = follow(position(["Crane", "Deer"], field), "Crane")
+    assert set(at.piles[0]) == {"Crane", "Pine-1", "Pine-2", "Pine-poem"}
+    assert at.field == ("Moon",)
+
+
+def test_the_drawn_card_matches_in_the_same_way():
+    field = ["Pine-1", "Pine-poem", "Moon"]
+    at = follow(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
+    assert FULL.node(at).player == 0
+    at = follow(at, "Pine-poem")
+    assert set(at.piles[0]) == {"Crane", "Pine-poem"}
+    assert set(at.field) == {"Boar", "Moon", "Pine-1"}
+    assert at.player == 1
+    field = ["Pine-1", "Pine-2", "Pine-poem"]
+    at = follow(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
+    assert len(at.piles[0]) == 4
+
+
+def test_what_was_just_played_can_be_taken_by_the_draw():
+    at = follow(position(["Crane", "Deer"], ["Moon"], draw="Pine-1"), "Crane", "Pine-1")
+    assert set(at.piles[0]) == {"Crane", "Pine-1"}
+
+
+def scoring(points, **changes):
+    """Return where the dealer has just made so many points: 5, 6, 7, 8 or 10."""
+    extra = {
+        5: [], 6: ["Geese"], 7: ["Geese", "Bridge"], 8: ["Geese", "Bridge", "Cuckoo"],
+        10: ["Geese", "Bridge", "Cuckoo", "Sake", "Warbler"],
+    }[points]  # fmt: skip
+    hand = changes.pop("hand", ["Boar", "Crane"])
+    pile = ["Deer", "Butterflies", *extra]
+    return follow(position(hand, ["Clover-1"], pile, **changes), "Boar", "Willow-1")
+
+
+@pytest.mark.parametrize("points", [5, 6, 7, 8, 10])
+@pytest.mark.parametrize("calls", [0, 1, 2])
+def test_stopping_pays_the_points_doubled_at_seven_and_after_a_call(points, calls):
+    at = scoring(points, calls=(0, calls))
+    assert FULL.node(at).actions == ("stop", "koi-koi")
+    paid = points * (2 if points >= 7 else 1) * (2 if calls else 1)
+    assert FULL.node(follow(at, "stop")).utilities == (paid, -paid)
+
+
+def test_ones_own_call_does_not_double_ones_points():
+    assert FULL.node(follow(scoring(5, calls=(1, 0)), "stop")).utilities == (5, -5)
+
+
+def test_the_other_player_is_paid_with_the_other_sign():
+    at = position(
+        ["Crane"], ["Clover-1"], theirs=["Deer", "Butterflies"], other=["Boar", "Iris-1"]
+    )
+    at = follow(at._replace(player=1, calls=(1, 0)), "Boar", "Willow-1", "stop")
+    assert FULL.node(at).utilities == (-10, 10)
+
+
+def test_points_count_as_rules_say_they_do():
+    assert KoiKoi(double_at=None).payment(12, called=False) == 12
+    assert KoiKoi(double_at=5, koi_factor=3).payment(5, called=True) == 30
+    assert KoiKoi(koi_factor=1).payment(7, called=True) == 14
+
+
+def test_a_call_lets_the_other_player_go_on_and_new_points_ask_again():
+    at = follow(scoring(5), "koi-koi")
+    assert (at.stage, at.player, at.calls) == ("play", 1, (1, 0))
+    at = follow(at, "Swallow")  # the stock of these positions is one card: no draw is left
+    assert at.player == 0
+    again = at._replace(field=("Pine-1",), piles=((*at.piles[0], "Geese"), ()))
+    asked = follow(again, "Crane")  # 6 points now, but it is the last card
+    assert FULL.node(asked).utilities == (6, -6)
+    richer = again._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)))
+    assert follow(richer, "Crane").stage == "call"
+    same = at._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)), field=("Pine-1",))
+    assert follow(same, "Crane").stage == "play"  # no new points, no question
+
+
+def test_with_the_last_card_one_must_stop():
+    assert FULL.node(scoring(5, hand=["Boar"])).utilities == (5, -5)
+
+
+def test_nobody_scores_nobody_is_paid():
+    at = position(["Crane"], [], other=["Moon"])
+    at = follow(at, "Crane", "Willow-1", "Moon")
+    assert FULL.node(at).utilities == (0, 0)
+
+
+def test_a_called_koi_koi_that_comes_to_nothing_pays_nothing():
+    at = follow(scoring(5), "koi-koi", "Swallow", "Crane")
+    assert FULL.node(at).utilities == (0, 0)
+
+
+def test_a_limit_on_calls_makes_one_stop():
+    limited = KoiKoi(koi_limit=1)
+    for calls, stage in (((0, 0), "call"), ((1, 0), "over"), ((0, 1), "over")):
+        at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"], calls=calls)
+        at = follow(at, "Boar", "Willow-1", game=limited)
+        assert at.stage == stage
+    assert limited.node(at).utilities == (10, -10)  # the other one's call doubles
+    never = KoiKoi(koi_limit=0)
+    at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"])
+    assert never.node(follow(at, "Boar", "Willow-1", game=never)).utilities == (5, -5)
+
+
+def test_yaku_of_ones_own():
+    game = KoiKoi(yaku=[Yaku("boar", ("Boar",), 1, 3)])
+    at = position(["Boar", "Crane"], ["Clover-1"])
+    assert game.node(follow(at, "Boar", "Willow-1", "stop", game=game)).utilities == (3, -3)
+
+
+# ---- the deal --------------------------------------------------------------------------------
+
+
+def of(*months):
+    """Return all cards of these months."""
+    return [card.name for card in DECK if card.month in months]
+
+
+TESHI = [*of(1), "Moon", "Boar", "Deer", "Sake"]
+KUTTSUKI = ["Moon", "Geese", "Boar", "Clover-1", "Deer", "Maple-1", "Sake", "Mum-1"]
+USUAL = [
+    "Curtain",
+    "Warbler",
+    "Cuckoo",
+    "Bridge",
+    "Butterflies",
+    "Swallow",
+    "Phoenix",
+    "Iris-1",
+]
+CALM = [
+    "Plum-1",
+    "Cherry-1",
+    "Wisteria-1",
+    "Iris-2",
+    "Peony-1",
+    "Willow-1",
+    "Paulownia-1",
+    "Plum-2",
+]
+FOUR = [*of(2), "Cherry-1", "Wisteria-1", "Iris-2", "Peony-1"]
+
+
+def dealt(first, second, field, game=FULL):
+    """Deal these cards."""
+    assert len({*first, *second, *field}) == 24
+    return follow(game.root(), *first, *second, *field, game=game)
+
+
+def test_a_usual_deal_begins_with_the_dealer():
+    at = dealt(
+        ["Moon", "Crane", "Boar", "Deer", "Sake", "Geese", "Pine-1", "Mum-1"], USUAL, CALM
+    )
+    assert (at.stage, at.player, len(at.stock)) == ("play", 0, 24)
+    node = FULL.node(at)
+    assert node.infoset.startswith("dealer Crane Pine-1 Boar Moon")
+    assert "Curtain" not in node.infoset
+    assert len(node.actions) == 8
+
+
+@pytest.mark.parametrize("hand", [TESHI, KUTTSUKI], ids=["four of a month", "four pairs"])
+def test_special_hands_are_dealt_again_or_paid_at_once(hand):
+    paying = KoiKoi(special=6)
+    other = [name for name in USUAL if name not in hand]
+    assert len(other) == 8
+    assert dealt(hand, USUAL, CALM) == dealt(USUAL, hand, CALM) == FULL.root()
+    assert paying.node(dealt(hand, USUAL, CALM, paying)).utilities == (6, -6)
+    assert paying.node(dealt(USUAL, hand, CALM, paying)).utilities == (-6, 6)
+
+
+def test_two_special_hands_pay_nothing():
+    paying = KoiKoi(special=6)
+    both = [*of(3), "Warbler", "Cuckoo", "Bridge", "Butterflies"]
+    field = [
+        "Plum-1",
+        "Wisteria-1",
+        "Iris-2",
+        "Peony-1",
+        "Willow-1",
+        "Paulownia-1",
+        "Plum-2",
+        "Swallow",
+    ]
+    assert paying.node(dealt(TESHI, both, field, paying)).utilities == (0, 0)
+
+
+@pytest.mark.parametrize("game", [FULL, KoiKoi(special=6)], ids=repr)
+def test_four_of_a_month_on_the_field_are_always_dealt_again(game):
+    other = [
+        "Curtain",
+        "Cuckoo",
+        "Bridge",
+        "Butterflies",
+        "Swallow",
+        "Phoenix",
+        "Iris-1",
+        "Willow-1",
+    ]
+    assert dealt(TESHI, other, FOUR, game) == game.root()
+
+
+@pytest.mark.slow
+def test_special_hands_are_as_rare_as_counting_says():
+    """Exactly: by inclusion and exclusion over months, and by choosing four pairs."""
+    rng, months = random.Random(2), [card.month for card in DECK]
+    n = 40_000
+    found = sum(special_hand(rng.sample(months, 8)) for _ in range(n)) / n
+    four = 12 * comb(44, 4) - comb(12, 2)
+    pairs = comb(12, 4) * comb(4, 2) ** 4
+    p = (four + pairs) / comb(48, 8)
+    assert found == pytest.approx(p, abs=4 * np.sqrt(p / n))
+
+
+# ---- random rounds ---------------------------------------------------------------------------
+
+
+def visible(at, i):
+    """Return the names of all cards that player i has seen in the round."""
+    mine = at.first[i].replace("|", " ").split()
+    words = at.heard.replace(",", " ").replace("+", " ").replace("(", " ").replace(")", " ")
+    return set(mine) | set(words.split()) - {"koi"}
+
+
+def check_round(game, rng):
+    """Play a round at random and check everything on the way; return its turns."""
+    at, whole, before, turns = game.root(), Counter(game.deck), (0, 0), 0
+    while not isinstance(node := game.node(at), Terminal):
+        if isinstance(node, Chance):
+            assert sum(node.probabilities.values()) == pytest.approx(1, abs=1e-12)
+            actions = node.actions
+            assert set(actions) <= set(at.stock) or at.stage == "deal"
+        else:
+            i, actions = node.player, node.actions
+            assert i == at.player
+            assert len(set(actions)) == len(actions) > 0
+            if at.stage == "play":
+                turns += 1
+                assert set(actions) == set(at.hands[i])
+            elif at.stage == "match":
+                month = game.months[at.card]
+                assert {game.months[a] for a in actions} == {month}
+                assert set(actions) <= set(at.field)
+                assert len([c for c in at.field if game.months[c] == month]) == 2
+            else:
+                assert actions == ("stop", "koi-koi")
+                assert at.points[i] > before[i]
+                assert at.hands[i]
+            named = node.infoset.replace("(", " ").replace(")", " ").replace("+", " ")
+            named = set(named.replace(",", " ").replace("|", " ").split())
+            assert named - {"dealer", "other", "koi"} <= visible(at, i)
+        if at.stage == "call":
+            before = at.points
+        at = game.step(at, rng.choice(actions))
+        everywhere = (*at.hands, at.field, *at.piles, at.stock, (at.card,) if at.card else ())
+        assert sum(map(Counter, everywhere), Counter()) == whole
+        assert all(now >= then for now, then in zip(at.points, before, strict=True) if now)
+    assert sum(node.utilities) == 0
+    assert turns <= 2 * game.hand
+    check_payment(game, at, node)
+    return turns
+
+
+def check_payment(game, at, node):
+    """Check what the round paid against the piles."""
+    winner = at.player
+    if at.paid:
+        worth = game.worth(at.piles[winner])
+        if isinstance(game, KoiKoi) and not isinstance(game, MiniKoiKoi):
+            assert worth == points(at.piles[winner])
+            worth *= 2 if worth >= 7 else 1
+        worth *= 2 if at.calls[1 - winner] else 1
+        assert node.utilities[winner] == worth > 0
+
+
+@pytest.mark.slow
+def test_random_rounds_of_the_full_game_keep_all_rules():
+    rng = random.Random(3)
+    turns = [check_round(FULL, rng) for _ in range(200)]
+    assert max(turns) == 16
+    assert 12 < np.mean(turns) < 14  # 13.1 in many rounds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, "K12"])
+def test_random_rounds_of_small_games_keep_all_rules(name):
+    rng = random.Random(4)
+    for _ in range(8 if name == "K12" else 40):  # its many deals take a while to weigh
+        check_round(mini(name), rng)
+
+
+@pytest.mark.slow
+def test_with_random_play_the_dealer_wins_a_little_and_few_rounds_are_drawn():
+    paid = cfr.simulate(FULL, [{}, {}], 1_000, seed=0)
+    assert (paid.sum(axis=1) == 0).all()
+    assert paid[:, 0].mean() == pytest.approx(0.61, abs=4 * paid[:, 0].std() / np.sqrt(1_000))
+    assert (paid[:, 0] == 0).mean() == pytest.approx(0.058, abs=0.025)
+
+
+# ---- small games -----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "deals", "histories", "terminals", "infosets"),
+    [
+        ("K8", 282, 7_663, 1_944, 3_216),
+        ("K9", 1_515, 138_674, 35_986, 35_352),
+        ("K10", 1_470, 204_511, 70_020, 35_520),
+    ],
+)
+def test_sizes_of_small_games(name, deals, histories, terminals, infosets):
+    tree = cfr.compile(mini(name))  # which checks perfect recall
+    assert tree.num_children[0] == deals
+    assert tree.zero_sum
+    assert (tree.num_histories, tree.num_terminals) == (histories, terminals)
+    assert tree.num_infosets == infosets
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "value"), [("K8", -83 / 90), ("K10", 0.041380)])
+def test_values_of_small_games(name, value):
+    assert cfr.solve_lp(mini(name)).value == pytest.approx(value, abs=5e-7)
+    solution = cfr.solve(mini(name), "cfr+", 300, progress=False)
+    assert solution.value == pytest.approx(value, abs=2e-4)
+    assert solution.exploitability < 1e-4
+
+
+SIX = {
+    "types": [(3, "light", 2), (9, "animal", 2), (1, "plain", 2)],
+    "hand": 2,
+    "field": 1,
+    "points": (
+        Yaku("2 cards", ("Curtain", "Sake", "Pine") * 2, 2, 1),
+        Yaku("hanami", ("Curtain", "Sake"), 2, 2),
+    ),
+}
+TRIPLE = {  # three of a month: two alike on the field are a choice between copies
+    "types": [(3, "light", 1), (3, "plain", 2), (9, "animal", 1), (9, "plain", 2)],
+    "hand": 1,
+    "field": 2,
+    "points": (
+        Yaku("2 cards", ("Curtain", "Cherry", "Cherry", "Sake", "Mum", "Mum"), 2, 1),
+        Yaku("hanami", ("Curtain", "Sake"), 2, 2),
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o), lambda **o: MiniKoiKoi(**TRIPLE, **o)],
+    ids=["K8", "six", "triple"],
+)
+def test_to_tell_copies_apart_changes_no_value(make):
+    merged, distinct = make(), make(distinct=True)
+    assert cfr.compile(distinct).num_histories > 3 * cfr.compile(merged).num_histories
+    value = cfr.solve_lp(merged).value
+    solved = cfr.solve(distinct, "cfr+", 100, progress=False)
+    assert abs(solved.value - value) <= 2 * solved.exploitability < 0.02
+
+
+@pytest.mark.parametrize("iterations", [1, 5, 50])
+def test_a_strategy_is_as_good_where_copies_are_told_apart(iterations):
+    """Copies are played alike, so values and best responses are those of the merged game."""
+    merged, distinct = MiniKoiKoi(**SIX), MiniKoiKoi(**SIX, distinct=True)
+    solution = cfr.solve(merged, "cfr+", iterations, progress=False)
+
+    def plain(text):
+        return re.sub(r"-[a-z]\b", "", text)
+
+    lifted = {}
+    for label, row in cfr.Strategy.uniform(distinct).items():
+        alike = Counter(map(plain, row))
+        faces = solution.strategy[plain(label)]
+        lifted[label] = {a: faces[plain(a)] / alike[plain(a)] for a in row}
+    strategy = cfr.Strategy(distinct, lifted)
+    assert cfr.exploitability(distinct, strategy) == pytest.approx(
+        solution.exploitability, abs=1e-12
+    )
+    assert cfr.expected_utility(distinct, strategy)[0] == pytest.approx(
+        solution.value, abs=1e-12
+    )
+
+
+@pytest.mark.slow
+def test_the_larger_tree_is_the_smaller_one_with_every_copy_counted():
+    """Each merged history stands for as many as there are copies to play, draw or be dealt."""
+    game = mini("K8")
+    physical = factorial(8) // (2**4)  # both hands, field and stock have two cards each
+
+    def below(at, copies):
+        node, found = game.node(at), copies
+        for a in () if isinstance(node, Terminal) else node.actions:
+            times = 1
+            if at.stage == "deal":
+                times = round(node.probabilities[a] * physical)
+            elif at.stage in ("play", "draw"):
+                times = (at.hands[at.player] if at.stage == "play" else at.stock).count(a)
+            found += below(game.step(at, a), copies * times)
+        return found
+
+    assert below(game.root(), 1) == count(MiniKoiKoi.K8(distinct=True)).histories
+
+
+def test_three_of_a_month_are_taken_together_in_a_small_game_too():
+    game = mini("K12")
+    at = game.root()._replace(
+        stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas",) * 3 + ("Mum",),
+    )  # fmt: skip
+    at = game.step(at, "Moon")
+    assert at.piles[0] == ("Moon", "Pampas", "Pampas", "Pampas")
+    assert at.field == ("Mum",)
+
+
+def test_of_two_alike_one_is_taken_without_a_choice():
+    game = mini("K9")
+    at = game.root()._replace(
+        stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas", "Pampas")
+    )
+    at = game.step(at, "Moon")
+    assert (at.piles[0], at.field, at.stage) == (("Moon", "Pampas"), ("Pampas",), "draw")
+
+
+# ---- sizes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_counting_without_a_tree_counts_the_tree(name):
+    tree = cfr.compile(mini(name))
+    infosets = tuple(np.diff(tree.player_infosets).tolist())
+    assert count(mini(name)) == Size(tree.num_histories, tree.num_terminals, infosets)
+
+
+def test_counting_knows_the_options():
+    for options in ({"distinct": True}, {"koi_limit": 0}, {"koi_limit": 1}):
+        game = MiniKoiKoi(**SIX, **options)
+        tree = cfr.compile(game)
+        infosets = tuple(np.diff(tree.player_infosets).tolist())
+        assert count(game) == Size(tree.num_histories, tree.num_terminals, infosets)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "game", [mini("K8"), MiniKoiKoi(**SIX, distinct=True)], ids=["K8", "6"]
+)
+def test_estimates_are_right_on_average(game):
+    size, found = count(game), estimate(game, 3_000, seed=1)
+    exact = (size.histories, size.terminals, *size.infosets)
+    for number, (low, middle, high) in zip(exact, found[1:5], strict=True):
+        assert low < middle < high < low + 0.05
+        assert middle == pytest.approx(log10(number), abs=1.5 * (high - low))
+
+
+@pytest.mark.slow
+def test_estimates_of_the_full_game():
+    found = estimate(FULL, 300, seed=0)
+    for wanted, (low, middle, high) in zip((52.1, 52.1, 49.4, 51.1), found[1:5], strict=True):
+        assert middle == pytest.approx(wanted, abs=0.3)
+        assert low < middle < high
+    for turns in found.by_turn:
+        assert len(turns) == 8
+        assert list(turns) == sorted(turns)
+    assert estimate(FULL, 60, seed=3) == estimate(FULL, 60, seed=3)
+
+
+def test_errors_of_sizes_say_what_to_do():
+    with pytest.raises(ValueError, match="estimate"):
+        count(FULL)
+    with pytest.raises(ValueError, match="at least 30, got 29"):
+        estimate(FULL, 29, seed=0)
+
+
+# ---- arguments -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"special": "pay"}, "redeal"),
+        ({"special": 1.5}, "special"),
+        ({"koi_limit": -1}, "koi_limit"),
+        ({"koi_limit": 0.5}, "koi_limit"),
+        ({"koi_factor": 0}, "koi_factor"),
+        ({"double_at": "7"}, "double_at"),
+    ],
+    ids=str,
+)
+def test_bad_rules_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        KoiKoi(**options)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hand": 3}, "need 7 of the deck's 6 cards"),
+        ({"hand": 0}, "each hand at least one"),
+        ({"field": -1}, "field"),
+        ({"hand": 1.0}, "hand"),
+        ({"types": [(1, "light", 0)]}, "at least one copy"),
+        ({"types": [(1, "light", 2), (1, "light", 2)]}, "its own"),
+        ({"types": [(2, "light", 2)]}, "no card of the deck has month 2 and kind 'light'"),
+    ],
+    ids=str,
+)
+def test_bad_small_decks_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        MiniKoiKoi(**{**SIX, **changes})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "KoiKoi()",
+        "KoiKoi(special=6, koi_limit=1, double_at=None, koi_factor=3)",
+        "MiniKoiKoi.K8()",
+        "MiniKoiKoi.K10(koi_factor=3, distinct=True)",
+    ],
+)
+def test_the_repr_makes_the_game(text):
+    assert repr(eval(text)) == text
+
+
+@pytest.mark.slow
+def test_the_sizes_that_were_written_down():
+    path = Path(__file__).parents[2] / "experiments" / "koikoi_size.json"
+    sizes = json.loads(path.read_text())
+    for name in NAMES:
+        tree = cfr.compile(mini(name))
+        assert sizes["counted"][name] == {
+            "histories": tree.num_histories,
+            "terminals": tree.num_terminals,
+            "infosets": np.diff(tree.player_infosets).tolist(),
+        }
+    assert sizes["counted"]["K8, copies told apart"]["histories"] == 102_505
+    found = estimate(FULL, 300, sizes["seed"])
+    assert [round(x, 2) for x in found.other] == sizes["full"]["300"]["other"]
+    for row in sizes["full"].values():
+        for kind, wanted in (("terminals", 52.1), ("dealer", 49.4), ("other", 51.1)):
+            low, middle, high = row[kind]
+            assert low <= middle <= high
+            assert middle == pytest.approx(wanted, abs=0.3)
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+EXPERIMENT = Path(__file__).parents[2] / "experiments" / "koikoi_exact.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("koikoi_exact", EXPERIMENT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def results():
+    return json.loads(EXPERIMENT.with_suffix(".json").read_text())
+
+
+def test_the_experiment_found_the_values(results):
+    assert results["K8"]["value"]["lp"] == pytest.approx(-83 / 90, abs=1e-8)
+    assert results["K10"]["value"]["lp"] == pytest.approx(0.041380, abs=5e-7)
+    for name, found in results.items():
+        value = found["value"]
+        assert value["exploitability"] < (2e-4 if name == "K12" else 2e-6)
+        if "lp" in value:
+            assert value["cfr+"] == pytest.approx(value["lp"], abs=5e-6)
+        for algorithm, rows in found["curves"].items():
+            gaps = [gap for _, gap in rows]
+            assert gaps[-1] < gaps[0], algorithm
+        won = found["duels"]
+        for one in won:
+            assert won[one][one] == 0
+            for other in won:
+                assert won[one][other] == pytest.approx(-won[other][one], abs=1e-6)
+
+
+def test_equilibrium_never_loses_and_exploitability_bounds_every_loss(results):
+    for found in results.values():
+        gaps = found["players"]
+        for one, row in found["duels"].items():
+            for other, won in row.items():
+                assert won <= gaps[other] + 2e-5, (one, other)
+        assert all(won >= -gaps["CFR+"] - 2e-5 for won in found["duels"]["CFR+"].values())
+
+
+def test_the_dealer_mixes_with_the_sake_left(results):
+    rows = {(r["captured"], r["left"]): r for r in results["K10"]["first calls"]}
+    bluff = rows["Moon Moon Pine Pine", "Sake"]
+    assert bluff["p"] == pytest.approx([0.209, 0.209], abs=2e-3)
+    assert bluff["koi"] == pytest.approx(bluff["stop"], abs=2e-3)
+    assert rows["Moon Moon Pine Pine", "Plum"]["p"] == [1, 1]
+    assert rows["Pine Pine Plum Plum", "Moon"]["p"] == pytest.approx([0, 0], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_the_experiment_can_be_repeated(script, results):
+    game, found = mini("K8"), results["K8"]
+    form = script.sequence_form(game)
+    for name in ("cfr+", "external"):
+        wanted = found["curves"][name][:3]
+        again = script.curve(game, name, [t for t, _ in wanted][: 3 if name == "cfr+" else 1])
+        for (t, gap), (goal, other) in zip(again, wanted, strict=False):
+            assert t == goal
+            assert gap == pytest.approx(other, rel=1e-3)
+    known = script.examples(form.tree)
+    players = {
+        "uniform": form.uniform(),
+        "greedy, stops": script.greedy(form, known, "stop"),
+        "greedy, calls": script.greedy(form, known, "koi-koi"),
+        "perfect information": script.perfect_information(form),
+    }
+    for name, sigma in players.items():
+        gap = script.measured(form, sigma)[1]
+        assert gap == pytest.approx(found["players"][name], rel=1e-4)
+    other = script.options("K8")["other never calls"]
+    change = cfr.solve_lp(other).value - cfr.solve_lp(game).value
+    assert change == pytest.approx(found["options"]["other never calls"]["change"], abs=1e-4)

@@ -1,0 +1,278 @@
+"""The compiled Koi-Koi beside the readable one, move by move."""
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, made
+from cfrlib.koikoi.players import (
+    Duel,
+    GreedyPlayer,
+    RandomPlayer,
+    SearchPlayer,
+    duel,
+    play,
+    play_matches,
+)
+from cfrlib.koikoi.simulator import OVER, STAGES, Simulator, members, worth
+
+pytestmark = pytest.mark.slow
+
+FULL = KoiKoi()
+GAMES = [
+    FULL, KoiKoi(special=6), KoiKoi(koi_limit=1), KoiKoi(double_at=None, koi_factor=3),
+    MiniKoiKoi.K8(), MiniKoiKoi.K9(), MiniKoiKoi.K10(), MiniKoiKoi.K12(koi_limit=1),
+    MiniKoiKoi.K9(distinct=True),
+]  # fmt: skip
+
+
+def dealt(game, rounds, r):
+    """The readable position after the same deal; the deck that was dealt again is not told."""
+    at = game.root()
+    if isinstance(game, MiniKoiKoi):
+        names = [game.deck[c] for c in rounds.order[r]]
+        ordered = [
+            tuple(sorted(part, key=game.deck.index))
+            for part in (
+                names[: game.hand], names[game.hand : 2 * game.hand],
+                names[2 * game.hand : 2 * game.hand + game.open],
+            )
+        ]  # fmt: skip
+        return game.step(at, " / ".join(" ".join(cards) for cards in ordered))
+    for c in rounds.order[r, : 2 * game.hand + game.open]:
+        at = game.step(at, game.deck[c])
+    return at
+
+
+def public(at):
+    return at._replace(first=("", ""), heard="")
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_both_play_the_same_game_move_by_move(game):
+    simulator, rng = Simulator(game), np.random.default_rng(3)
+    rounds = simulator.deal(300 if len(game.deck) == 48 else 150, seed=7)
+    positions = [dealt(game, rounds, r) for r in range(len(rounds))]
+    stages, drawn = set(), rounds.turned.copy()
+    while True:
+        for r, at in enumerate(positions):
+            while at.stage == "draw":
+                at = game.step(at, game.deck[rounds.order[r, drawn[r]]])
+            positions[r] = at
+            assert simulator.position(rounds, r) == public(at)
+            stages.add(at.stage)
+            if at.stage != "over":
+                assert tuple(simulator.actions(rounds, r).values()) == game.node(at).actions
+        rows = np.flatnonzero(rounds.stage != OVER)
+        if not len(rows):
+            break
+        drawn = rounds.turned.copy()
+        choices = [list(simulator.actions(rounds, r).items()) for r in rows]
+        moves = [options[rng.integers(len(options))] for options in choices]
+        simulator.act(rounds, rows, [number for number, _ in moves])
+        for r, (_, action) in zip(rows, moves, strict=True):
+            positions[r] = game.step(positions[r], action)
+    assert stages >= {"play", "call", "over"} - ({"call"} if game.koi_limit == 0 else set())
+    assert ("match" in stages) == ("K8" not in repr(game) and "K10" not in repr(game))
+
+
+def test_both_score_the_same():
+    simulator, rng = Simulator(FULL), np.random.default_rng(0)
+    for _ in range(3_000):
+        cards = rng.permutation(48)[: rng.integers(49)]
+        if rng.random() < 0.5:  # the special cards, which chance seldom brings together
+            cards = np.array([c for c in cards if DECK[c].kind != "plain"])
+        bits = np.uint64(sum(1 << int(c) for c in cards))
+        assert worth(bits, simulator.table) == sum(made(DECK[c].name for c in cards).values())
+
+
+def test_a_hundred_thousand_random_rounds_keep_the_rules():
+    simulator = Simulator(FULL)
+    everything, rng = np.uint64((1 << 48) - 1), np.random.default_rng(1)
+    rounds = simulator.deal(100_000, seed=11)
+    points, turns = rounds.points.copy(), np.zeros(len(rounds), np.int64)
+    dealt = rounds.order[:, :24]
+    months = np.array([card.month for card in DECK])[dealt]
+    for part in (months[:, :8], months[:, 8:16], months[:, 16:]):  # special deals are gone
+        counts = (part[:, :, None] == np.arange(1, 13)).sum(axis=1)
+        assert counts.max() <= 3
+    while (alive := np.flatnonzero(rounds.stage != OVER)).size:
+        legal = simulator.legal(rounds)[alive]
+        options = (legal[:, None] >> np.arange(48, dtype=np.uint64)) & np.uint64(1)
+        assert (options.sum(axis=1) > 0).all()
+        chosen = (options * rng.random(options.shape)).argmax(axis=1)
+        turns[alive] += rounds.stage[alive] == STAGES.index("play")
+        simulator.act(rounds, alive, chosen)
+        places = (rounds.hands[:, 0], rounds.hands[:, 1], rounds.piles[:, 0],
+                  rounds.piles[:, 1], rounds.field)  # fmt: skip
+        seen = np.zeros(len(rounds), np.uint64)
+        for place in places:
+            assert not (seen & place).any()
+            seen |= place
+        open_card = np.where(rounds.card >= 0, np.uint64(1) << rounds.card.astype(np.uint64), 0)
+        assert not (seen & open_card.astype(np.uint64)).any()
+        seen |= open_card.astype(np.uint64)
+        assert (np.bitwise_count(seen) == rounds.turned).all()
+        assert (seen & ~everything == 0).all()
+        assert (rounds.points >= points).all()
+        points = rounds.points.copy()
+    assert turns.max() <= 16
+    assert (rounds.paid == 0).mean() == pytest.approx(0.057, abs=0.004)  # koikoi: 5.8 %
+    assert rounds.paid.mean() == pytest.approx(0.62, abs=0.1)
+    assert turns.mean() == pytest.approx(13.05, abs=0.05)
+
+
+def test_a_deal_depends_on_its_number_only():
+    simulator = Simulator(FULL)
+    many, few = simulator.deal(50, seed=4), simulator.deal(10, seed=4, first=40)
+    assert (many.hands[40:] == few.hands).all()
+    assert (many.order[40:] == few.order).all()
+    assert (simulator.deal(50, seed=5).hands != many.hands).any()
+
+
+@pytest.mark.parametrize("game", [FULL, MiniKoiKoi.K9()], ids=repr)
+def test_positions_are_placed_as_they_stand(game):
+    simulator = Simulator(game)
+    rounds = simulator.deal(60, seed=2)
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        positions = [simulator.position(rounds, r) for r in range(60)]
+        placed = simulator.place(positions)
+        assert [simulator.position(placed, r) for r in range(60)] == positions
+        rows = np.flatnonzero(rounds.stage != OVER)
+        moves = [rng.choice(members(cards)) for cards in simulator.legal(rounds)[rows]]
+        simulator.act(rounds, rows, moves)
+    with pytest.raises(ValueError, match="nobody chooses"):
+        simulator.place([game.root()])
+
+
+def test_what_is_not_legal_is_refused():
+    simulator = Simulator(FULL)
+    rounds = simulator.deal(3, seed=0)
+    foreign = members(int(rounds.hands[1, 1]))[0]
+    with pytest.raises(ValueError, match=r"not legal in round 1: play, \{"):
+        simulator.act(rounds, [1], [foreign])
+    with pytest.raises(ValueError, match="only 3 rounds"):
+        simulator.act(rounds, [3], [0])
+    with pytest.raises(ValueError, match="an action for each"):
+        simulator.act(rounds, [0, 1], [0])
+    with pytest.raises(ValueError, match="KoiKoi"):
+        Simulator(cfr.games.KuhnPoker())
+
+
+# ---- players ---------------------------------------------------------------------------------
+
+
+def test_the_same_player_twice_wins_nothing():
+    for player in (GreedyPlayer("rule"), GreedyPlayer("koi")):
+        assert duel(FULL, player, player, deals=200, seed=1)[:2] == (0.0, 0.0)
+
+
+def test_duels_are_antisymmetric():
+    one = duel(FULL, GreedyPlayer("rule"), GreedyPlayer("stop"), deals=500, seed=1)
+    other = duel(FULL, GreedyPlayer("stop"), GreedyPlayer("rule"), deals=500, seed=1)
+    assert (one.mean, one.error, one.drawn) == (-other.mean, other.error, other.drawn)
+    assert one.won + other.won + one.drawn == pytest.approx(1)
+    assert one == duel(FULL, GreedyPlayer("rule"), GreedyPlayer("stop"), deals=500, seed=1)
+    assert isinstance(one, Duel)
+
+
+def test_greedy_beats_random_and_searching_beats_greedy():
+    assert duel(FULL, GreedyPlayer(), RandomPlayer(), deals=3_000, seed=0).mean > 2.7
+    assert duel(FULL, SearchPlayer(100), GreedyPlayer(), deals=300, seed=0).mean > 0.2
+
+
+def test_a_greedy_player_captures_what_is_worth_most():
+    simulator = Simulator(FULL)
+    start = KoiKoi().root()
+    at = start._replace(
+        stage="play", hands=(("Pine-1", "Geese", "Boar"), ("Maple-1",)), stock=("Iris-1",),
+        field=("Crane", "Moon", "Clover-1"),
+    )  # fmt: skip
+    rounds = simulator.place([at])
+    (card,) = GreedyPlayer()(simulator, rounds, np.array([0]), np.uint64(1))
+    assert simulator.names[card] == "Geese"  # 10 + 20; Pine-1 with Crane is 1 + 20
+
+
+def test_searching_sees_a_certain_win():
+    """With three lights captured, the last card makes the fourth, or throws it away."""
+    simulator = Simulator(FULL)
+    at = KoiKoi().root()._replace(
+        stage="play", hands=(("Phoenix", "Iris-1"), ("Maple-1",)),
+        field=("Paulownia-1", "Iris-2"), piles=(("Crane", "Curtain", "Moon"), ()),
+        points=(5, 0), calls=(1, 0),
+        stock=("Plum-1", "Plum-2", "Mum-1", "Mum-2"),
+    )  # fmt: skip
+    rounds = simulator.place([at])
+    (card,) = SearchPlayer(50)(simulator, rounds, np.array([0]), np.uint64(1))
+    assert simulator.names[card] == "Phoenix"
+
+
+def test_a_searching_player_does_not_look_at_hidden_cards():
+    simulator = Simulator(FULL)
+    rounds = simulator.deal(40, seed=6)
+    other = simulator.deal(40, seed=6)
+    for r in range(40):  # the opponent's hand changes places with cards of the stock
+        mine, theirs = (members(int(h)) for h in other.hands[r])
+        stock = other.order[r, 24:]
+        new = sorted(stock[:8].tolist())
+        other.hands[r, 1] = sum(1 << c for c in new)
+        rest = [c for c in range(48) if c not in mine and c not in new]
+        field = members(int(other.field[r]))
+        rest = [c for c in rest if c not in field]
+        other.order[r] = [*mine, *new, *field, *rest]
+        assert set(theirs) & set(rest)
+    rows, key = np.arange(40), np.uint64(9)
+    player = SearchPlayer(30)
+    assert (player(simulator, rounds, rows, key) == player(simulator, other, rows, key)).all()
+
+
+def test_players_check_their_options():
+    with pytest.raises(ValueError, match="call must be one of"):
+        GreedyPlayer("never")
+    with pytest.raises(ValueError, match="samples"):
+        SearchPlayer(0)
+    with pytest.raises(ValueError, match="deals"):
+        duel(FULL, RandomPlayer(), RandomPlayer(), deals=1)
+
+
+def test_who_wins_a_round_deals_the_next():
+    simulator, dealt = Simulator(FULL), []
+
+    class Watched:
+        """Takes the first action, and notes who deals in rounds that begin."""
+
+        def __init__(self, number):
+            self.number = number
+
+        def __call__(self, simulator, rounds, rows, key):
+            new = rows[(rounds.turned[rows] == 24) & (rounds.player[rows] == 0)]
+            new = new[np.bitwise_count(rounds.hands[new, 0]) == 8]
+            dealt.append((self.number, set(new.tolist())))
+            return np.array([members(int(c))[0] for c in simulator.legal(rounds)[rows]])
+
+    found = play_matches(FULL, Watched(0), Watched(1), matches=30, rounds=2, seed=5)
+    first = [rows for rows in dealt if rows[1]][:2]
+    assert first[0][1] | first[1][1] == set(range(30))
+    assert first[0] == (0, set(range(0, 30, 2)))
+    second = dict([rows for rows in dealt if rows[1]][2:])
+    sources = np.random.SeedSequence(5).spawn(2)
+    paid = play(simulator, Watched(0), Watched(1), 30, seed=sources[0])
+    expected = {r for r in range(30) if (r % 2 == 0) == (paid[r] > 0)}
+    assert second.get(0, set()) == expected
+    assert found.matches == 30
+
+
+def test_matches_can_be_repeated():
+    stop, rule = GreedyPlayer("stop"), GreedyPlayer("rule")
+    one = play_matches(FULL, rule, stop, matches=200, seed=3)
+    assert one == play_matches(FULL, rule, stop, matches=200, seed=3)
+    assert "of 200 matches of 12 rounds" in repr(one)
+    with pytest.raises(ValueError, match="rounds must be a whole number, at least 1"):
+        play_matches(FULL, rule, stop, rounds=0)
+
+
+def test_the_same_seed_gives_the_same_deals_whoever_plays():
+    simulator = Simulator(FULL)
+    assert (play(simulator, GreedyPlayer(), RandomPlayer(), 50, seed=3)
+            == play(simulator, GreedyPlayer(), RandomPlayer(), 50, seed=3)).all()  # fmt: skip

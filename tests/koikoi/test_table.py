@@ -1,0 +1,322 @@
+"""A seat at the table: whole rounds by pressing, against what the simulator says."""
+
+from __future__ import annotations
+
+import random
+import re
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cfrlib.core.rng import new_key
+from cfrlib.explore import explorable
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi, table
+from cfrlib.koikoi.afterstates import Describer
+from cfrlib.koikoi.learners import NetworkPlayer
+from cfrlib.koikoi.learners.value_network import ValueNetwork
+from cfrlib.koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
+from cfrlib.koikoi.simulator import OVER, Rounds, Simulator
+from cfrlib.koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
+
+pytestmark = pytest.mark.slow
+
+GAMES = [KoiKoi(), KoiKoi(special=6), KoiKoi(koi_limit=1), MiniKoiKoi.K9(), MiniKoiKoi.K10()]
+
+
+def network(game: KoiKoi, rule: str, many: int = 1) -> NetworkPlayer:
+    """Return a player whose small networks are drawn at random."""
+    size = ValueNetwork(Describer(game), (8,)).size
+    rng = np.random.default_rng(3)
+    drawn = [rng.normal(0, 0.3, size).astype(np.float32) for _ in range(many)]
+    return NetworkPlayer(game, drawn, (8,), rule, [1.0, 3.0][:many])
+
+
+def play_round(sitting: Sitting, rng: random.Random) -> list[str]:
+    """Press anything until the round is over; return what was pressed."""
+    pressed = []
+    while not sitting.over:
+        pressed.append(rng.choice(sitting.actions))
+        sitting.press(pressed[-1])
+    return pressed
+
+
+class Told:
+    """Plays like another, and keeps what it was asked and answered."""
+
+    def __init__(self, player: Player):
+        self.player = player
+        self.chosen: list[int] = []
+
+    def __call__(self, simulator: Simulator, rounds: Rounds, rows: Any, key: Any) -> Any:
+        """Return an action for each of these rounds."""
+        actions = self.player(simulator, rounds, rows, key)
+        self.chosen.extend(actions.tolist())
+        return actions
+
+
+def opponents(game: KoiKoi) -> list[Player]:
+    return [GreedyPlayer("rule"), RandomPlayer(), network(game, "value")]
+
+
+# ---- rounds ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_rounds_pay_what_the_simulator_pays(game: KoiKoi) -> None:
+    for n, player in enumerate(opponents(game)):
+        other, rng = Told(player), random.Random(n)
+        sitting, source = sit_down(game, other, seed=n), np.random.SeedSequence(n)
+        simulator = Simulator(game)
+        for k in range(12):
+            pressed = iter(play_round(sitting, rng))
+            rounds, answers = simulator.deal(1, seed=source.spawn(2)[0]), iter(other.chosen)
+            while rounds.stage[0] != OVER:  # the same round, from what both did
+                mine = (rounds.player[0] == 0) == sitting.dealing
+                named = {a: c for c, a in simulator.actions(rounds, 0).items()}
+                simulator.act(rounds, [0], [named[next(pressed)] if mine else next(answers)])
+            assert next(pressed, None) is None and next(answers, None) is None
+            assert sitting.results[-1] == rounds.paid[0] * (1 if sitting.dealing else -1)
+            assert sitting.actions == ((NEXT,) if k < 11 else (AGAIN,))
+            other.chosen.clear()
+            sitting.press(sitting.actions[0])
+        assert not sitting.dealing, "the other deals first in the second match"
+        assert len(sitting.results) == int(sitting.over), "and may win before you play"
+
+
+def test_who_wins_deals_next_and_the_other_after_nothing() -> None:
+    sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), rounds=60, seed=4), random.Random(4)
+    assert sitting.dealing
+    outcomes = set()
+    for _ in range(59):
+        play_round(sitting, rng)
+        paid, dealing = sitting.results[-1], sitting.dealing
+        outcomes.add(int(np.sign(paid)))
+        sitting.press(NEXT)
+        assert sitting.dealing == (paid > 0 if paid else not dealing)
+    assert outcomes == {-1, 0, 1}
+    assert sitting.score == sum(sitting.results)
+
+
+def test_the_same_seed_gives_the_same_match() -> None:
+    def match(seed: int) -> tuple[list[str], list[str]]:
+        sitting, rng = sit_down(KoiKoi(), RandomPlayer(), seed=seed), random.Random(0)
+        said = []
+        for _ in range(3):
+            said += [*play_round(sitting, rng), *sitting.log]
+            sitting.press(NEXT)
+        return said, [sitting.board()]
+
+    assert match(1) == match(1) != match(2)
+
+
+def test_what_cannot_be_pressed_is_refused() -> None:
+    sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=1)
+    before = sitting.board(), sitting.actions
+    for wrong in ("Moon-7", "stop", NEXT, AGAIN, ""):
+        with pytest.raises(ValueError, match=r"cannot be pressed now; choose one of .*, "):
+            sitting.press(wrong)
+    assert (sitting.board(), sitting.actions) == before
+    play_round(sitting, random.Random(0))
+    with pytest.raises(ValueError, match=f"choose one of {NEXT}"):
+        sitting.press("koi-koi")
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(ValueError, match=r"gives no advice.*leave out hints"):
+        sit_down(KoiKoi(), GreedyPlayer(), hints=True)
+    with pytest.raises(ValueError, match="rounds must be a whole number, at least 1"):
+        sit_down(KoiKoi(), GreedyPlayer(), rounds=0)
+
+
+# ---- what is told ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES[::2], ids=repr)
+def test_the_log_tells_every_card_that_moved(game: KoiKoi) -> None:
+    rng = random.Random(5)
+    sitting = sit_down(game, RandomPlayer(), rounds=40, seed=5)
+    for _ in range(40):
+        play_round(sitting, rng)
+        at = sitting._simulator.position(sitting._round, 0)
+        text = " ".join(sitting.log)
+        captured = {"You": 0, "They": 0}
+        for line in sitting.log:
+            who, _, rest = line.partition(" ")
+            if found := re.search(r"(?:and )?capture (.+?)(?: with (\S+))?\.$", rest):
+                captured[who] += 1 + len(found[1].split(" and "))
+        piles = [len(pile) for pile in at.piles]
+        assert captured["You"] == piles[sitting._seat]
+        assert captured["They"] == piles[1 - sitting._seat]
+        assert text.count("call koi-koi") == sum(at.calls)
+        assert text.count(" draw ") == int(sitting._round.turned[0]) - 2 * game.hand - game.open
+        sitting.press(sitting.actions[0])
+
+
+def hidden(sitting: Sitting) -> set[str]:
+    """Return the pictures' names of cards that the reader may not see."""
+    at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
+    seen = {*at.hands[i], *at.field, *at.piles[0], *at.piles[1], at.card}
+    if sitting.over:
+        seen |= {*at.hands[1 - i]}
+    return {*at.stock, *at.hands[1 - i]} - seen
+
+
+def shown(sitting: Sitting) -> str:
+    pictures = "".join(choice.picture + choice.note for choice in sitting.choices())
+    parts = [sitting.board(), sitting.story(), sitting.question(), sitting.page(), pictures]
+    return unescape(
+        " ".join([*parts, sitting.hint() if sitting.adviser else "", repr(sitting)])
+    )
+
+
+@pytest.mark.parametrize("game", [GAMES[0], GAMES[-1]], ids=repr)
+def test_hidden_cards_are_never_in_the_html(game: KoiKoi) -> None:
+    rng, checked = random.Random(6), 0
+    sitting = sit_down(game, network(game, "regret"), hints=True, rounds=20, seed=6)
+    for _ in range(200):
+        html = shown(sitting)
+        for card in hidden(sitting):
+            assert f"{card}:" not in html, "the picture"
+            # as a word: names of yaku and of the game hold none in full
+            assert not re.search(rf"(?<![\w-]){re.escape(card)}(?![\w-])", html), card
+            checked += 1
+        sitting.press(rng.choice(sitting.actions))
+    assert checked > 80
+
+
+def test_what_may_be_seen_is_in_the_html() -> None:
+    sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=7), random.Random(7)
+    while not sitting.over:
+        at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
+        html = shown(sitting)
+        for card in (*at.hands[i], *at.field, *at.piles[0], *at.piles[1]):
+            assert f"<title>{card}:" in html
+        back = html.count("<title>A card face down")
+        assert back == 2 * (len(at.hands[1 - i]) + (len(at.stock) > 0)), "in board and in page"
+        sitting.press(rng.choice(sitting.actions))
+
+
+def test_progress_of_yaku() -> None:
+    sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=0)
+    words = sitting._progress(("Moon", "Sake", "Boar", "Deer"))
+    assert "<strong>tsukimi 5</strong>" in words
+    assert "inoshikacho 2 of 3" in words and "tane 3 of 5" in words
+    assert "shiko" not in words, "three cards are missing"
+    assert sitting._progress(()) == ""
+
+
+# ---- hints -----------------------------------------------------------------------------------
+
+
+def test_hints_of_values_are_what_the_player_goes_by() -> None:
+    game = KoiKoi()
+    player = network(game, "value")
+    sitting, rng, calls = (
+        sit_down(game, player, hints=True, rounds=30, seed=8),
+        random.Random(8),
+        0,
+    )
+    for _ in range(150):
+        advice = sitting.advice()
+        if advice is None:
+            sitting.press(sitting.actions[0])
+            continue
+        assert advice.what == "points" and tuple(advice.numbers) == sitting.actions
+        best = player(sitting._simulator, sitting._round, np.zeros(1, np.int64), new_key(1))
+        assert max(advice.numbers, key=advice.numbers.__getitem__) == next(
+            name for name, n in sitting._numbers.items() if n == best[0]
+        )
+        if "stop" in advice.numbers:
+            i, at = sitting._seat, sitting._round
+            paid = game.payment(int(at.points[0, i]), bool(at.calls[0, 1 - i]))
+            assert advice.numbers["stop"] == pytest.approx(paid)
+            calls += 1
+        sitting.press(rng.choice(sitting.actions))
+    assert calls > 3
+
+
+@pytest.mark.parametrize("rule", ["regret", "logit"])
+def test_hints_of_probabilities_are_how_often_the_player_does_it(rule: str) -> None:
+    game = KoiKoi()
+    player = network(game, rule, many=2)
+    sitting, asked = sit_down(game, player, hints=True, seed=9), 400
+    advice = sitting.advice()
+    assert advice is not None and advice.what == "probability"
+    assert sum(advice.numbers.values()) == pytest.approx(1)
+    rows = np.arange(asked)
+    many = sitting._round.take(np.zeros(asked, np.int64))
+    chosen = player(sitting._simulator, many, rows, new_key(2))
+    for name, p in advice.numbers.items():
+        share = (chosen == sitting._numbers[name]).mean()
+        assert abs(share - p) <= 5 * (p * (1 - p) / asked) ** 0.5 + 1e-9
+
+
+def test_hints_may_come_from_another_player() -> None:
+    game = KoiKoi()
+    sitting = sit_down(game, SearchPlayer(5), hints=network(game, "value"), seed=1)
+    assert "points to expect" in sitting.hint()
+    assert sit_down(game, SearchPlayer(5), seed=1).advice() is None
+
+
+# ---- the widget, and the page ----------------------------------------------------------------
+
+
+def test_the_widget_plays_a_match() -> None:
+    game, rng = KoiKoi(), random.Random(10)
+    sitting = sit_down(game, network(game, "value"), hints=True, rounds=2, seed=10)
+    twin = sit_down(game, network(game, "value"), rounds=2, seed=10)
+    box = sitting.widget()
+    box.toggle.value = True
+    for _ in range(60):
+        visible = [b for b in box.buttons if b.layout.display != "none"]
+        names = [button.description for button in visible]
+        assert names == [choice.action for choice in sitting.choices()]
+        assert set(names) == set(sitting.actions)
+        board, said, hints, story = (
+            box.children[1],
+            box.children[2],
+            box.children[5],
+            box.children[6],
+        )
+        assert (board.value, story.value) == (sitting.board(), sitting.story())
+        assert sitting.question() in unescape(said.value) and hints.value == sitting.hint()
+        button, before = rng.choice(visible), len(sitting.log)
+        twin.press(button.description)
+        button.click()
+        assert (sitting.log, sitting.results) == (twin.log, twin.results)
+        news = " ".join(sitting.log[before if before < len(sitting.log) else 0 :])
+        if button.description not in (NEXT, AGAIN):
+            assert unescape(said.value).startswith(f"<p role='status'>{news}")
+
+
+def test_without_an_adviser_there_is_no_button_for_hints() -> None:
+    box = sit_down(KoiKoi(), GreedyPlayer(), seed=1).widget()
+    assert box.toggle.layout.display == "none" and box.children[5].value == ""
+
+
+def test_two_faces(monkeypatch: pytest.MonkeyPatch) -> None:
+    sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=1)
+    monkeypatch.setenv(PAGE, "1")
+    page = sitting._repr_mimebundle_()
+    assert set(page) == {"text/plain", "text/html"}
+    assert "run this page with a kernel" in page["text/html"]
+    assert page["text/html"].count("<figcaption>") == 9, "eight cards, and how to play"
+    monkeypatch.delenv(PAGE)
+    assert "application/vnd.jupyter.widget-view+json" in sitting._repr_mimebundle_()
+    assert explorable.PAGE == table.PAGE
+
+
+def test_looks_alike_twice_and_chooses_by_name() -> None:
+    sitting, rng, twins = (
+        sit_down(MiniKoiKoi.K10(), RandomPlayer(), seed=3),
+        random.Random(3),
+        0,
+    )
+    for _ in range(60):
+        names = [choice.action for choice in sitting.choices()]
+        twins += len(names) > len(set(names))
+        assert set(names) == set(sitting.actions)
+        sitting.press(rng.choice(sitting.actions))
+    assert twins > 0

@@ -1,0 +1,146 @@
+"""The training script of Koi-Koi: what it saves it goes on from, and what it ships it loads."""
+
+import json
+import runpy
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi
+from cfrlib.koikoi.learners import NetworkPlayer
+from cfrlib.koikoi.players import GreedyPlayer, duel
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "koikoi_train.py"
+TINY = {"hidden": (8,), "rounds": 40, "steps": 2, "batch": 16}
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """The script's functions, with learners as small as can be and a folder of their own."""
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT)])
+    names = runpy.run_path(str(SCRIPT))
+    world = names["train"].__globals__
+    world.update(
+        GAMES={"full": KoiKoi, "K10": MiniKoiKoi.K8},  # the smallest will do
+        PLAYERS=tmp_path, RUNS=tmp_path / "runs", RESULTS=tmp_path / "results.json",
+        TIMES=(0.001, 0.01, 0.02), DEALS=20, FULL=TINY, MINI=TINY, EVERY=1,
+        LEARNERS={
+            name: (kind, {"keep_every": 1} if name in ("regret", "traversal") else {}, {})
+            for name, (kind, _, _) in names["LEARNERS"].items()
+        },
+    )  # fmt: skip
+    world["RUNS"].mkdir()
+    return world
+
+
+@pytest.mark.parametrize("learner", ["monte carlo", "policy gradient", "regret", "traversal"])
+def test_a_run_goes_on_where_it_stood(script, learner):
+    run = script["Run"]("K10", learner, 0, 0.02)
+    run.begin(None).run(1, progress=False)  # compiled before the clock starts
+    script["train"](run, 0.001, None)
+    first = json.loads((script["RUNS"] / f"{run.name}.json").read_text())
+    script["train"](run, np.inf, None)
+    learner, spent, curve = run.resume(None)
+    assert spent >= 60 * 0.02
+    assert curve[: len(first["curve"])] == first["curve"]
+    assert [row[0] for row in curve] == [0.001, 0.01, 0.02]
+    assert all(0 < row[3] < 2 for row in curve)
+    again = run.begin(None).run(learner.iterations, progress=False)
+    assert np.array_equal(learner.player().networks, again.player().networks)
+
+
+def test_results_and_players_are_written(script):
+    run = script["Run"]("full", "regret", 0, 0.001)
+    script["train"](run, np.inf, None)
+    script["PLAN"] = (run, script["Run"]("full", "traversal", 0, 1))
+    script["collect"]()
+    found = json.loads(script["RESULTS"].read_text())
+    assert list(found["curves"]) == ["full"]
+    assert list(found["curves"]["full"]) == ["regret"]
+    assert found["grown"] == {}  # it was never as old as that
+    player = NetworkPlayer.load(script["PLAYERS"] / "regret.npz", KoiKoi())
+    assert 1 <= len(player.networks) <= 4
+
+
+def test_a_run_is_held_against_itself_as_it_was(script):
+    """Of the same age it is level, of nothing else; the result is kept for this run."""
+    script.update(YOUNG=0.001, GROWN_DEALS=40)
+    run = script["Run"]("full", "regret", 0, 0.02)
+    script["train"](run, np.inf, None)
+    script["PLAN"] = (run,)
+    script["collect"]()
+    learner, _, curve = run.resume(None)
+    grown = json.loads(script["RESULTS"].read_text())["grown"]
+    assert grown["iterations"] == learner.iterations > curve[0][1] // learner.rounds
+    assert script["grown"](learner, learner.iterations * learner.rounds) == [0.0, 0.0]
+    assert script["grown"](learner, curve[0][1]) == grown["points"] != [0.0, 0.0]
+    script["duel"] = None  # not asked again
+    script["collect"]()
+
+
+def test_a_mixture_is_thinned_by_its_shares(script):
+    size = script["Run"]("K10", "regret", 0, 1).begin(None)._network.size
+    networks = [np.full(size, float(n)) for n in range(5)]
+    game = script["GAMES"]["K10"]()
+    player = NetworkPlayer(game, networks, (8,), "regret", [1, 1, 2, 2, 10])
+    few = script["thinned"](player, 4)
+    assert [network[0] for network in few.networks] == [1, 3, 4, 4]
+    assert (few.weights == 0.25).all()
+
+
+# ---- what the book ships ---------------------------------------------------------------------
+
+
+SHIPPED = ("monte carlo", "policy gradient", "regret", "traversal")
+FOLDER = SCRIPT.with_name("koikoi")
+
+
+def file_of(name):
+    return FOLDER / f"{name.replace(' ', '_')}.npz"
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return json.loads(SCRIPT.with_name("koikoi_judge.json").read_text())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_player_is_small_and_the_one_that_was_judged(name, judged):
+    assert file_of(name).stat().st_size <= 1_000_000
+    digest = sha256(file_of(name).read_bytes()).hexdigest()[:16]
+    of_it = [found for key, found in judged["duels"].items() if key.startswith(f"{name} - ")]
+    assert len(of_it) >= 8
+    assert all(found["networks"].startswith(digest) for found in of_it)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_player_plays_as_well_as_it_was_judged(name, judged):
+    player = NetworkPlayer.load(file_of(name), KoiKoi())
+    found = duel(KoiKoi(), player, GreedyPlayer("stop"), deals=1_000, seed=7)
+    mean, half = judged["duels"][f"{name} - greedy, stops"]["points"]
+    assert abs(found.mean - mean) < 2 * (found.error**2 + half**2) ** 0.5
+
+
+def test_a_shipped_player_that_was_tampered_with_is_refused(tmp_path):
+    """One weight of many, written back as a file that is complete in every other way."""
+    with np.load(file_of("monte carlo")) as known:
+        arrays = {key: known[key] for key in known.files}
+    arrays["networks"] = arrays["networks"].copy()
+    arrays["networks"][0, 100] += 1
+    np.savez(tmp_path / "player.npz", **arrays)
+    with pytest.raises(ValueError, match="complete file"):
+        NetworkPlayer.load(tmp_path / "player.npz", KoiKoi())
+
+
+def test_every_run_of_the_plan_is_in_the_results():
+    plan = runpy.run_path(str(SCRIPT))["PLAN"]
+    curves = json.loads(SCRIPT.with_suffix(".json").read_text())["curves"]
+    for run in plan:
+        entry = curves[run.game][run.learner][str(run.seed)]
+        assert entry["seconds"] >= 60 * run.minutes
+        assert entry["curve"][-1][0] == run.minutes

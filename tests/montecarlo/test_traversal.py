@@ -1,0 +1,564 @@
+"""Walks are unbiased: every one of them is listed, and their mean is what CFR computes.
+
+Nothing here is statistics. The oracle of every_path.py enumerates all walks; a mean must be
+exact to 1e-12, and must miss by far as soon as one line of a kernel has a usual mistake.
+"""
+
+from itertools import permutations
+from math import inf
+
+import numpy as np
+import pytest
+from every_path import (
+    Means,
+    exact_regrets,
+    interpreted,
+    over_histories,
+    own_reach,
+    random_strategy,
+    reach_of_others,
+    uneven,
+)
+
+import cfrlib as cfr
+from cfrlib import ExternalSampling, OutcomeSampling, RobustSampling, inclusion_probabilities
+from cfrlib.core import rng
+from cfrlib.core.jit import Inner
+from cfrlib.core.sequence import sequence_form
+from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
+from cfrlib.montecarlo import schemes, targeting, traversal, updates
+from cfrlib.montecarlo.partial_tree import NODE
+from cfrlib.montecarlo.schemes import RHO, P
+
+pytestmark = pytest.mark.slow
+
+EXACT = 1e-12
+KUHN, RPS, UNEVEN = KuhnPoker(), RockPaperScissors(3), uneven()
+# more actions than the three draws of k = 3; not zero-sum
+WIDE = MatrixGame(*np.random.default_rng(0).normal(size=(2, 4, 2)).round(3))
+GAMES = [KUHN, RPS, UNEVEN, WIDE]
+THREE = KuhnPoker(players=3)
+SCHEMES = [
+    "chance",
+    "external",
+    *(OutcomeSampling(epsilon) for epsilon in (1, 0.6, 0.1)),
+    *(RobustSampling(k, epsilon) for k in (1, 2, 3, inf) for epsilon in (1, 0.6, 0.1)),
+]
+PROPOSALS = {KUHN: (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), UNEVEN: (0.1, 0.3, 0.6)}
+
+every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
+every_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+
+
+def strategies(game):
+    """Return a strategy that plays everything, and two that do not."""
+    return [random_strategy(game, seed, zeros=seed > 0) for seed in range(3)]
+
+
+def random_baseline(game):
+    shape = game.num_players, sequence_form(game).num_sequences
+    return np.random.default_rng(9).normal(size=shape)
+
+
+def proposal(game):
+    """Return other probabilities for the first event of chance; none where there is none."""
+    actions = game.node(game.root()).actions
+    return dict(zip(actions, PROPOSALS[game], strict=True)) if game in PROPOSALS else None
+
+
+def largest(difference):
+    return float(np.max(np.abs(difference)))
+
+
+# ---- regrets and averages, exactly -----------------------------------------------------------
+
+
+@every_scheme
+@every_game
+@pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
+def test_on_average_walks_say_the_exact_regrets(game, scheme, baseline):
+    for sigma in strategies(game):
+        means = Means(game, scheme, sigma, baseline=random_baseline(game) if baseline else None)
+        assert means.probability == pytest.approx([1, 1], abs=EXACT)
+        assert means.oracle.mislaid < EXACT  # what `draw_rest` is told to be left, is left
+        assert largest(means.regret - exact_regrets(game, sigma)) < EXACT
+        assert largest(means.regret) > 0.05
+
+
+@pytest.mark.parametrize("scheme", SCHEMES[:5], ids=repr)  # the rest is "external" here
+@pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
+def test_of_three_players_too(scheme, baseline):
+    for sigma in strategies(THREE)[:2]:
+        told = random_baseline(THREE) if baseline else None
+        means = Means(THREE, scheme, sigma, rule="stochastic", baseline=told)
+        assert means.probability == pytest.approx([1, 1, 1], abs=EXACT)
+        assert largest(means.regret - exact_regrets(THREE, sigma)) < EXACT
+        assert largest(means.regret) > 0.05
+
+
+@every_scheme
+@every_game
+def test_on_average_walks_average_plans(game, scheme):
+    """What σ(I) counts is π_i(I) times the same constant, whatever anybody plays."""
+    for sigma in strategies(game):
+        chance, _ = reach_of_others(game, sigma)
+        constant = over_histories(game, chance)
+        mass = Means(game, scheme, sigma).mass
+        assert largest(mass - own_reach(game, sigma) * constant) < EXACT
+        assert constant.min() > 0.05
+
+
+@every_scheme
+@pytest.mark.parametrize("game", PROPOSALS, ids=repr)
+@pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
+def test_a_proposal_changes_no_mean(game, scheme, baseline):
+    """Nor does it matter to the constants of the average what anybody plays."""
+    # Once: the correction reaches the value of the root, but no regret
+    told, constant = random_baseline(game) if baseline else None, None
+    for sigma in strategies(game):
+        means = Means(game, scheme, sigma, baseline=told, proposal=proposal(game))
+        assert largest(means.regret - exact_regrets(game, sigma)) < EXACT
+        if constant is None:  # the first strategy reaches everything
+            constant = means.mass / own_reach(game, sigma)
+        assert largest(means.mass - own_reach(game, sigma) * constant) < EXACT
+        assert constant.min() > 0.05
+
+
+@every_scheme
+@pytest.mark.parametrize("wrong", ["left out", "weighed twice"])
+def test_chance_must_be_weighed_rightly(scheme, wrong):
+    """Without its correction a proposal is biased; chance as it is needs none."""
+    sigma = strategies(UNEVEN)[0]
+    given = proposal(UNEVEN) if wrong == "left out" else None
+    means = Means(
+        UNEVEN, scheme, sigma, proposal=given, correct=lambda p: p if not given else 1
+    )
+    assert largest(means.regret - exact_regrets(UNEVEN, sigma)) > 0.01
+
+
+@pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
+def test_chance_sampling_counts_its_own_nodes_rightly(game):
+    for sigma in strategies(game):
+        chance, _ = reach_of_others(game, sigma)
+        mass = Means(game, "chance", sigma, rule="own").mass
+        assert largest(mass - over_histories(game, chance)) < EXACT
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES[:5], RobustSampling(2, 0.1)], ids=repr)
+@pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
+def test_stochastic_weights_leave_out_what_opponents_do_not_play_to(game, scheme):
+    for sigma in strategies(game):
+        chance, others = reach_of_others(game, sigma)
+        reached = (chance if scheme == "chance" else others) > 0
+        mass = Means(game, scheme, sigma, rule="stochastic").mass
+        assert largest(mass - over_histories(game, reached)) < EXACT
+
+
+@pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
+def test_own_nodes_of_external_sampling_count_by_how_likely_others_get_there(game):
+    for sigma in strategies(game):
+        _, others = reach_of_others(game, sigma)
+        mass = Means(game, "external", sigma, rule="own").mass
+        assert largest(mass - over_histories(game, others)) < EXACT
+
+
+@pytest.mark.parametrize("rule", ["opponent", "own"])
+def test_only_the_opponents_nodes_average_rightly_in_leduc(rule):
+    """The rule of the notes counts a strategy by how likely the opponent got there."""
+    game = LeducPoker(merge_suits=True)
+    shares = []
+    for seed in (0, 1):
+        sigma = random_strategy(game, seed)
+        mass = Means(game, OutcomeSampling(1), sigma, rule=rule).mass
+        shares.append(mass / own_reach(game, sigma) if rule == "opponent" else mass)
+    difference = largest(shares[0] / shares[1] - 1)
+    assert difference < EXACT if rule == "opponent" else difference > 10
+
+
+@pytest.mark.parametrize(
+    ("scheme", "paths"), [("chance", 12), ("external", 42), ("outcome", 60)]
+)
+def test_walks_of_kuhn_poker(scheme, paths):
+    assert Means(KUHN, scheme, random_strategy(KUHN, 0)).paths == paths
+
+
+# ---- mistakes --------------------------------------------------------------------------------
+
+WEIGHTS = "enter(walk[n + j], child + a, rho, e.weight / rho, e.drawn * rho)"
+# what is wrong -> (kernel, its line, the mistake), scheme, what else it takes to show
+MISTAKES = {
+    "1/q missing": (
+        ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "e.weight")), "outcome",
+    ),
+    "weights by the whole reach": (
+        ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "1.0 / (e.drawn * rho)")),
+        "outcome",
+    ),
+    "1/ρ missing in values": (
+        ("evaluate", "/ c.rho", "/ 1.0"), "outcome",
+    ),
+    "F = 0 left out": (
+        (
+            "ascend", "for q in range(start, start + h.num_children):",
+            "for q in [start + walk[m].node - h.first_child "
+            "for m in range(e.first, e.first + e.tried)]:",
+        ),
+        "outcome",
+    ),
+    "regret of the tried action by its own value alone": (
+        (
+            "ascend", "- e.value) * e.weight",
+            "- sum(walk[m].excess * tables.table[q].sigma "
+            "for m in range(e.first, e.first + e.tried) "
+            "if q == start + walk[m].node - h.first_child)) * e.weight",
+        ),
+        "outcome",
+    ),
+    "exploration as strategy": (
+        (
+            "evaluate", "table[q].sigma * c.excess",
+            "(0.6 / h.num_children + 0.4 * table[q].sigma) * c.excess",
+        ),
+        OutcomeSampling(0.6),
+    ),
+    "baseline not subtracted": (
+        ("evaluate", "(c.value - b) / c.rho", "c.value / c.rho"), "outcome",
+        "baseline",
+    ),
+    "the other's baseline": (
+        ("evaluate", "b = baseline[i, q]", "b = baseline[1 - i, q]"),
+        "outcome", "baseline",
+    ),
+    "draws by ρ instead of p": (
+        (
+            "choose", "include(scratch, actions, e.tried)",
+            "include(scratch, actions, e.tried); "
+            "scratch[P, :actions] = scratch[RHO, :actions]",
+        ),
+        RobustSampling(2, 0.1),
+    ),
+    "ρ of the first draw": (
+        ("choose", "if e.tried > 1:", "if e.tried > actions:"), RobustSampling(2, 1),
+    ),
+    "ρ as if draws were even": (
+        ("include", "if k >= n or even:", "if True:"), RobustSampling(2, 0.1),
+    ),
+    "ρ as if drawn with replacement": (
+        ("include", "rho[a] += p[b] * p[a] / (1.0 - p[b])", "rho[a] += p[b] * p[a]"),
+        RobustSampling(2, 0.1),
+    ),
+    "ρ of k = 3 by subsets of 2": (
+        ("include_subsets", "if size == k and", "if size == k - 1 and"), RobustSampling(3, 0.1),
+    ),
+    "all actions with a weight": (
+        ("choose", "1.0, e.weight, e.drawn", "1.0, e.weight / 2, e.drawn"),
+        "external",
+    ),
+    "opponents tried, not weighed": (
+        ("descend", "1.0, e.weight * p, e.drawn", "1.0, e.weight, e.drawn"),
+        "chance",
+    ),
+    "own payoff of player 0": (
+        ("evaluate", "value = utility[e.node, i]", "value = utility[e.node, 0]"), "external",
+    ),
+}  # fmt: skip
+
+
+def errors(game, scheme, needs=(), changes=None):
+    """Return by how much the means of regrets, and of the average, are off at most."""
+    regret = average = 0.0
+    for sigma in strategies(game):
+        told = random_baseline(game) if "baseline" in needs else None
+        means = Means(game, scheme, sigma, baseline=told, changes=changes)
+        regret = max(regret, largest(means.regret - exact_regrets(game, sigma)))
+        chance, _ = reach_of_others(game, sigma)
+        wanted = own_reach(game, sigma) * over_histories(game, chance)
+        average = max(average, largest(means.mass - wanted))
+    return regret, average
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_shows_in_the_regrets(mistake):
+    (kernel, line, wrong), scheme, *needs = MISTAKES[mistake]
+    game = WIDE if scheme == RobustSampling(3, 0.1) else UNEVEN
+    regret, average = errors(game, scheme, needs)
+    assert regret < EXACT and average < EXACT
+    regret, _ = errors(game, scheme, needs, {kernel: (line, wrong)})
+    assert regret > 0.01
+
+
+MISTAKES_OF_THE_AVERAGE = {
+    "opponent's node by 1": ("ascend", "s.mass += e.weight", "s.mass += 1.0"),
+    "by the reach of both": ("ascend", "s.mass += e.weight", "s.mass += 1.0 / e.drawn"),
+    "own nodes": ("ascend", "elif rule == OPPONENT:\n", "elif rule == -1:\n"),
+    "1/q missing": ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "e.weight")),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES_OF_THE_AVERAGE)
+def test_a_mistake_shows_in_the_average(mistake):
+    kernel, line, wrong = MISTAKES_OF_THE_AVERAGE[mistake]
+    assert max(errors(UNEVEN, "outcome")) < EXACT
+    assert errors(UNEVEN, "outcome", changes={kernel: (line, wrong)})[1] > 0.01
+
+
+# ---- inclusion probabilities -----------------------------------------------------------------
+
+
+def by_listing(p, k):
+    """Return inclusion probabilities by listing all orders in which k actions are drawn."""
+    rho = np.zeros(len(p))
+    for order in permutations(range(len(p)), min(k, len(p))):
+        chance, left = 1.0, 1.0
+        for a in order:
+            chance, left = chance * p[a] / left, left - p[a]
+        rho[list(order)] += chance
+    return rho
+
+
+@pytest.mark.parametrize("n", range(1, 7))
+def test_inclusion_probabilities_are_those_of_all_orders_of_draws(n):
+    rng = np.random.default_rng(n)
+    for concentration in (0.3, 1, 10):
+        p = 0.01 + rng.dirichlet(np.full(n, concentration))
+        p /= p.sum()
+        for k in range(1, n + 2):
+            found = inclusion_probabilities(p, k)
+            assert found == pytest.approx(by_listing(p, k), abs=1e-12)
+            assert found.sum() == pytest.approx(min(k, n), abs=1e-12)
+            assert (found <= 1 + 1e-12).all()
+
+
+def test_inclusion_probabilities_by_hand():
+    assert inclusion_probabilities([0.5, 0.3, 0.2], 2).round(5).tolist() == [
+        0.83929,
+        0.675,
+        0.48571,
+    ]
+    assert inclusion_probabilities([0.5, 0.3, 0.2], 1).tolist() == [0.5, 0.3, 0.2]
+    assert inclusion_probabilities([0.5, 0.3, 0.2], 3).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 16])
+def test_even_draws_include_each_equally_often(n):
+    for k in range(1, n + 3):
+        p = np.full(n, 1 / n)
+        assert inclusion_probabilities(p, k) == pytest.approx(
+            np.full(n, min(k / n, 1)), abs=1e-15
+        )
+
+
+def test_many_uneven_actions_go_with_two_draws_only():
+    p = np.arange(1, 31) / (30 * 31 / 2)
+    assert inclusion_probabilities(p, 2) == pytest.approx(by_listing(p, 2), abs=1e-12)
+    with pytest.raises(ValueError, match=r"at most 16 uneven actions for k above 2, got 30"):
+        inclusion_probabilities(p, 3)
+
+
+# ---- random numbers --------------------------------------------------------------------------
+
+# the first outputs of SplitMix64 for the seed 1234567, from its reference implementation in C
+REFERENCE = [
+    6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431,
+    16408922859458223821,
+]  # fmt: skip
+
+
+def test_numbers_are_those_of_splitmix64():
+    state = np.zeros((2, rng.LINE), np.uint64)
+    state[1, 0] = 1234567
+    found = [rng.uniform(state[1]) for _ in REFERENCE]
+    assert found == [(number >> 11) / 2**53 for number in REFERENCE]
+    assert not state[0].any()
+    golden = 0x9E3779B97F4A7C15
+    for n, number in enumerate(REFERENCE, start=1):
+        assert rng.mix(np.uint64((1234567 + n * golden) % 2**64)) == number
+
+
+def test_each_walk_has_numbers_of_its_own():
+    """The key, the iteration, the player and the number in the batch all tell; the lane not."""
+    state, seen = np.zeros((3, rng.LINE), np.uint64), []
+    for key in (0, 1, 2**64 - 1):
+        for t in range(1, 40):
+            for i in range(3):
+                for number in range(20):
+                    rng.begin(state[number % 3], np.uint64(key), t, i, number)
+                    seen.append(int(state[number % 3, 0]))
+    assert len(set(seen)) == len(seen) == 3 * 39 * 3 * 20
+    rng.begin(state[0], np.uint64(7), 5, 1, 4)
+    rng.begin(state[2], np.uint64(7), 5, 1, 4)
+    assert state[0, 0] == state[2, 0]
+
+
+class Drawn:
+    """The three draws, at a random number of choice."""
+
+    def __init__(self, probabilities):
+        self.p, self.n = np.array(probabilities, float), len(probabilities)
+        self.kernels = interpreted(uniform=lambda state: self.u)
+        self.nodes = np.zeros(self.n + 2, NODE).view(np.recarray)
+        self.nodes.probability[2:] = self.p
+        self.nodes.cumulative[2:] = np.cumsum(self.p)
+        self.table = np.zeros(self.n + 2, [("sigma", "f8")]).view(np.recarray)
+        self.table.sigma[2:] = self.p
+        self.scratch = np.zeros((schemes.ROWS, self.n))
+        self.scratch[P] = self.p
+
+    def __call__(self, draw, u, left=1.0):
+        self.u = u
+        where = {"chance": self.nodes, "action": self.table}
+        if draw == "rest":
+            return self.kernels["draw_rest"](None, self.scratch, self.n, left)
+        return self.kernels[f"draw_{draw}"](None, where[draw], 2, self.n + 2) - 2
+
+
+every_draw = pytest.mark.parametrize("draw", ["chance", "action", "rest"])
+
+
+@every_draw
+@pytest.mark.parametrize(
+    "counts",
+    [(64,), (32, 32), (1, 63), (0, 64), (64, 0), (16, 0, 0, 40, 8, 0), (1, 2, 3, 4, 5, 49)],
+)
+def test_each_outcome_is_drawn_in_its_share_of_the_unit_interval(draw, counts):
+    """Shares are multiples of 1/64, so a grid of 1/64 counts them exactly."""
+    drawn = Drawn(np.array(counts) / 64)
+    for inside in (0, 1 / 128, 1 / 64 - 2**-53):  # both ends of each cell, and between
+        found = [drawn(draw, k / 64 + inside) for k in range(64)]
+        assert np.bincount(found, minlength=len(counts)).tolist() == list(counts)
+
+
+def test_later_draws_are_in_proportion_to_what_is_left():
+    drawn = Drawn([0.25, 0, 0.125, 0, 0.125])  # a half is drawn already
+    found = [drawn("rest", k / 64, left=0.5) for k in range(64)]
+    assert np.bincount(found).tolist() == [32, 0, 16, 0, 16]
+
+
+@every_draw
+@pytest.mark.parametrize("sum_of_all", [1 - 2**-53, 1 - 5e-10, 1 + 5e-10])
+def test_rounding_draws_nothing_impossible(draw, sum_of_all):
+    """Probabilities may miss 1 by 1e-9, so the largest numbers may lie beyond their sum."""
+    # Once: draw_chance returns the last outcome there, be its probability 0
+    drawn = Drawn(np.array([0.0, 0.5, 0.0, 0.5, 0.0, 0.0]) * sum_of_all)
+    assert [drawn(draw, u) for u in (0.0, 0.4, 0.6, 1 - 2**-53)] == [1, 1, 3, 3]
+
+
+# ---- compiled and interpreted ----------------------------------------------------------------
+
+
+def tables(run):
+    """Return all numbers that a run remembers, as bytes."""
+    return [array.tobytes() for array in run._tables]
+
+
+@pytest.mark.parametrize(
+    ("game", "scheme", "options"),
+    [
+        (KUHN, "chance", {}),
+        (KUHN, "external", {"variant": "cfr+"}),
+        (KUHN, "outcome", {"baseline": 0.5, "batch": 18}),
+        (UNEVEN, "outcome", {"update": "simultaneous", "proposal": proposal(UNEVEN)}),
+        (UNEVEN, RobustSampling(2, 0.3), {"batch": 3, "averaging": "lazy"}),
+        (
+            UNEVEN,
+            RobustSampling(2, 1),
+            {"averaging": "optimistic", "baseline": 0.1, "variant": "cfr+"},
+        ),
+        (UNEVEN, "external", {"averaging": "own", "variant": "pcfr+"}),
+        (WIDE, RobustSampling(3, 0.3), {"averaging": "stochastic", "batch": 2}),
+        (THREE, RobustSampling(2, 0.3), {"averaging": "full"}),
+        (THREE, "outcome", {"averaging": "lazy", "batch": 2, "delay": 7}),
+    ],
+    ids=str,
+)
+def test_compiled_kernels_compute_what_they_say(game, scheme, options):
+    """The same random numbers lead to the same bits, with machine code and with Python."""
+    compiled, python = (
+        cfr.MCCFR(game, **options, sampling=scheme, seed=3, threads=1) for _ in range(2)
+    )
+    compiled.run(12)
+    known = python._known.arrays
+    with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
+        interpreted()["iterate"](known, python._tables, python._settings, python._lanes, 1, 12)
+    assert tables(compiled) == tables(python)
+    assert compiled.iterations == 12
+    assert compiled.nodes > 100
+    assert len(set(compiled.regrets.values_by_sequence)) > 5
+
+
+def test_inclusion_in_walks_is_inclusion_by_hand():
+    """`choose` writes to each entry the ρ that `inclusion_probabilities` returns."""
+    run = cfr.MCCFR(WIDE, sampling=RobustSampling(3, 0.4), seed=0)
+    sigma = random_strategy(WIDE, 4)
+    run._tables.table.sigma[:] = sigma
+    start = int(run._known.infosets[0].start)
+    wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
+    lane = updates.lane_of(run._lanes, 0)
+    walk, tree, scheme = lane.walk, run._known.arrays, run._settings.scheme
+    for number in range(30):
+        rng.begin(lane.state, np.uint64(1), 1, 0, number)
+        traversal.enter(walk[0], 0, 1.0, 1.0, 1.0)
+        traversal.descend(tree, run._tables.table, scheme, 0, lane, 0, 1)
+        tried = walk.node[1:4].astype(int) - 1
+        assert len(set(tried.tolist())) == 3
+        assert walk.rho[1:4] == pytest.approx(wanted[tried], abs=1e-15)
+        assert walk.weight[1:4] == pytest.approx(1 / wanted[tried], abs=1e-14)
+        assert lane.scratch[RHO, :4] == pytest.approx(wanted, abs=1e-15)
+
+
+def test_inner_kernels_run_as_plain_python():
+    """They have no compiled way in: without `Inner.__call__` the interpreter would crash."""
+    kernels = [
+        f for module in (schemes, traversal, updates, targeting) for f in vars(module).values()
+    ]
+    found = {f.py_func.__name__: f for f in kernels if isinstance(f, Inner)}
+    assert {"choose", "add_regrets", "restrict"} <= found.keys()
+    for f in found.values():
+        with pytest.raises(TypeError, match="missing"):
+            f()
+    assert found["overdue"](1.0, 1.0) == 1.0
+
+
+# ---- bad arguments ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: OutcomeSampling(0), "so that every action may be drawn, .*at most 1; got 0"),
+        (lambda: OutcomeSampling(1.1), "at most 1; got 1.1"),
+        (lambda: OutcomeSampling(float("nan")), "at most 1; got nan"),
+        (lambda: RobustSampling(2, -0.1), "so that every action may be drawn.*got -0.1"),
+        (lambda: RobustSampling(0), "k must be a whole number, at least 1, or inf; got 0"),
+        (lambda: RobustSampling(1.5), "k must be a whole number, at least 1, or inf; got 1.5"),
+        (lambda: RobustSampling(float("nan")), "k must be a whole number.*got nan"),
+        (lambda: RobustSampling(-inf), "k must be a whole number.*got -inf"),
+        (lambda: inclusion_probabilities([0.5, 0.6], 1), "that sum to 1, got .0.5, 0.6"),
+        (lambda: inclusion_probabilities([1.0, 0.0], 1), "above 0 that sum to 1"),
+        (lambda: inclusion_probabilities([0.5, float("nan")], 1), "above 0 that sum to 1"),
+        (lambda: inclusion_probabilities([[1.0]], 1), "above 0 that sum to 1"),
+        (lambda: inclusion_probabilities([], 1), "above 0 that sum to 1"),
+        (lambda: inclusion_probabilities([0.5, 0.5], 0), "whole number, at least 1, got 0"),
+        (lambda: inclusion_probabilities([0.5, 0.5], 1.5), "whole number, at least 1, got 1.5"),
+        (lambda: cfr.MCCFR(KUHN, sampling="robust"), (
+            r"'robust'; choose one of 'chance', 'external', 'outcome', or pass "
+            r"cfrlib.OutcomeSampling\(epsilon=...\) or cfrlib.RobustSampling\(k=...\)")),
+        (lambda: cfr.MCCFR(KUHN, sampling=None), "unknown sampling None; choose one of"),
+        (lambda: cfr.MCCFR(KUHN, sampling=["outcome"]), "unknown sampling .*choose one of"),
+        (lambda: cfr.MCCFR(KUHN, sampling=OutcomeSampling), "unknown sampling .*choose one of"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_told_what_to_do(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
+
+
+def test_names_of_schemes():
+    assert list(cfr.SAMPLINGS) == ["chance", "external", "outcome"]
+    assert list(cfr.SAMPLINGS.values()) == [
+        cfr.ChanceSampling(),
+        ExternalSampling(),
+        OutcomeSampling(0.6),
+    ]
+    for name, scheme in cfr.SAMPLINGS.items():
+        assert schemes.find_sampling(name) == schemes.find_sampling(scheme) == scheme

@@ -1,0 +1,126 @@
+"""Unsound games, and what the error must say: where, what is wrong, how to mend it."""
+
+import math
+
+from toy_games import TableGame
+
+from cfrlib import Chance, Decision, Terminal
+
+END = Terminal((1, -1))
+LEFT_RIGHT = ("left", "right")
+COIN = Chance({"heads": 0.5, "tails": 0.5})
+
+
+def after_coin(heads, tails, **more):
+    """Return a game in which a coin decides which of two nodes is met, then left or right."""
+    nodes = {(): COIN, ("heads",): heads, ("tails",): tails}
+    nodes |= {(c, a): END for c in ("heads", "tails") for a in (*LEFT_RIGHT, "up")}
+    return TableGame(nodes | {tuple(k.split("-")): v for k, v in more.items()})
+
+
+def choice(player=0, infoset="x", actions=LEFT_RIGHT):
+    return Decision(player, infoset, actions)
+
+
+def forgetful():
+    """Return a game whose player 0 forgets the first choice."""
+    nodes = {(): choice()}
+    nodes |= {(a,): choice(infoset="later") for a in LEFT_RIGHT}
+    nodes |= {(a, b): END for a in LEFT_RIGHT for b in LEFT_RIGHT}
+    return TableGame(nodes)
+
+
+def absent_minded():
+    """Return a game whose player 0 cannot tell whether this is the first move or the second."""
+    nodes = {(): choice(), ("left",): choice(), ("right",): END}
+    return TableGame(nodes | {("left", a): END for a in LEFT_RIGHT})
+
+
+def ends_with(utilities, players=2):
+    return TableGame({(): choice(), ("left",): Terminal(utilities), ("right",): END}, players)
+
+
+# what is wrong -> (game, the history to be named, words of the diagnosis, words of the cure)
+BAD_GAMES = {
+    "chance sums to 0.9": (
+        after_coin(Chance({"a": 0.5, "b": 0.4}), END),
+        ("heads",), "sum to 0.9, not 1", "divide each by their sum",
+    ),
+    "negative probability": (
+        after_coin(END, Chance({"a": 1.5, "b": -0.5})),
+        ("tails",), "negative", "between 0 and 1",
+    ),
+    "probability not a number": (
+        after_coin(END, Chance({"a": math.nan, "b": 1.0})),
+        ("tails",), "non-finite", "between 0 and 1",
+    ),
+    "chance without outcomes": (
+        after_coin(Chance({}), END), ("heads",), "no outcomes", "at least one",
+    ),
+    "chance is a list of pairs": (
+        after_coin(Chance([("a", 1.0)]), END), ("heads",), "no dict", "give one",
+    ),
+    "probability is a string": (
+        after_coin(Chance({"a": "1"}), END), ("heads",), "no dict", "give one",
+    ),
+    "no actions": (
+        after_coin(choice(actions=()), END), ("heads",), "no actions", "return a Terminal",
+    ),
+    "repeated action": (
+        after_coin(END, choice(actions=("left", "right", "left"))),
+        ("tails",), "repeats an action", "appear once",
+    ),
+    "other actions in the same infoset": (
+        after_coin(choice(), choice(actions=("left", "up"))),
+        ("tails",), "'up'", "put what differs into the label",
+    ),
+    "fewer actions in the same infoset": (
+        after_coin(choice(), choice(actions=("left",))),
+        ("tails",), "('left',)", "same actions, in the same order",
+    ),
+    "other order of actions": (
+        after_coin(choice(), choice(actions=("right", "left"))),
+        ("tails",), "('right', 'left')", "in the same order",
+    ),
+    "infoset of two players": (
+        after_coin(choice(0), choice(1)),
+        ("tails",), "belongs to player 0", "labels of their own",
+    ),
+    "imperfect recall": (
+        forgetful(), ("right",), "imperfect recall", "into the label",
+    ),
+    "absent-mindedness": (
+        absent_minded(), ("left",), "nothing done before", "into the label",
+    ),
+    "too few utilities": (ends_with((1,)), ("left",), "(1,)", "one utility for each player"),
+    "too many utilities": (ends_with((1, 0, -1)), ("left",), "2 numbers", "set num_players"),
+    "utilities no sequence": (ends_with(1.0), ("left",), "1.0", "one utility for each player"),
+    "utilities no numbers": (ends_with("ab"), ("left",), "'ab'", "one utility for each player"),
+    "infinite utility": (ends_with((math.inf, 0)), ("left",), "inf", "ordinary number"),
+    "utility not a number": (ends_with((0, math.nan)), ("left",), "nan", "ordinary number"),
+    "node returns None": (
+        after_coin(None, END), ("heads",), "node() returned None", "return a Chance, Decision",
+    ),
+    "node returns a class": (
+        after_coin(END, Terminal), ("tails",), "node() returned", "return a Chance, Decision",
+    ),
+    "label no string": (
+        after_coin(choice(infoset=7), END), ("heads",), "7 is a int", "str(...)",
+    ),
+    "label a list": (
+        after_coin(choice(infoset=["Q"]), END), ("heads",), "is a list", "str(...)",
+    ),
+    "player out of range": (
+        after_coin(choice(player=2), END), ("heads",), "player 2 acts", "0 to 1",
+    ),
+    "player negative": (
+        after_coin(choice(player=-1), END), ("heads",), "player -1 acts", "set num_players",
+    ),
+    "player a word": (
+        after_coin(choice(player="chance"), END), ("heads",), "'chance' acts", "0 to 1",
+    ),
+    "action not hashable": (
+        after_coin(choice(actions=(["left"], ["right"])), END),
+        ("heads",), "['left']", "hashable",
+    ),
+}  # fmt: skip

@@ -1,0 +1,262 @@
+"""Every walk that a sampling scheme can take, one by one, and what they say on average.
+
+The kernels are those of cfrlib, run as plain Python. Only the three functions that draw are
+replaced, by an oracle that tries every outcome in turn and knows how likely it is. So a mean
+over the walks is exact but for rounding: there is no statistics in it.
+"""
+
+import inspect
+import math
+from types import FunctionType, SimpleNamespace
+
+import numpy as np
+from toy_games import TableGame
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Terminal
+from cfrlib.core import rng
+from cfrlib.core.sequence import backup, sequence_form
+from cfrlib.montecarlo import schemes, traversal, updates
+from cfrlib.montecarlo.partial_tree import TreeArrays
+from cfrlib.montecarlo.schemes import P
+from cfrlib.montecarlo.traversal import ENTRY
+from cfrlib.montecarlo.updates import AVERAGING, Lane
+
+# ---- kernels as plain Python ---------------------------------------------------------------
+
+
+def interpreted(changes=None, **others):
+    """Return the kernels as plain Python, which call each other and whatever `others` names.
+
+    With `changes`, {name: (old, new)}, one place in the source of a kernel reads differently.
+    """
+    space = {**vars(rng), **vars(schemes), **vars(traversal), **vars(updates)}
+    kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
+    assert {
+        "descend",
+        "ascend",
+        "choose",
+        "evaluate",
+        "apply_batch",
+        "iterate",
+    } <= kernels.keys()
+    for name, f in kernels.items():
+        space[name] = FunctionType(f.__code__, space, name)
+    for name, (old, new) in (changes or {}).items():
+        source = inspect.getsource(kernels[name])
+        assert source.count(old) == 1, f"{name} reads otherwise by now"
+        decorator, source = source.replace(old, new).split("\n", 1)
+        assert decorator in ("@inlined", "@inner")
+        exec(source, space)
+    space.update(others)
+    return space
+
+
+# ---- the oracle ----------------------------------------------------------------------------
+
+
+class Oracle:
+    """Draws every outcome in turn: `all_paths` repeats what it is given until it has."""
+
+    def __init__(self):
+        self.choices, self.mislaid = [], 0.0
+
+    def all_paths(self):
+        """Yield the number of each path; afterwards `probability` is that of the path."""
+        number = 0
+        while number == 0 or self.choices:
+            self.at, self.probability = 0, 1.0
+            yield number
+            number += 1
+            while self.choices and self.choices[-1][0] + 1 == self.choices[-1][1]:
+                self.choices.pop()
+            if self.choices:
+                self.choices[-1][0] += 1
+
+    def pick(self, first, weights):
+        """Return first + the index of the weight whose turn it is."""
+        likely = [(a, p) for a, p in enumerate(weights) if p > 0]
+        if self.at == len(self.choices):
+            self.choices.append([0, len(likely)])
+        a, p = likely[self.choices[self.at][0]]
+        self.at += 1
+        self.probability *= p / math.fsum(weights)
+        return first + a
+
+    def draw_chance(self, state, nodes, start, stop):
+        return self.pick(start, [nodes[c].probability for c in range(start, stop)])
+
+    def draw_action(self, state, table, start, stop):
+        return self.pick(start, [table[q].sigma for q in range(start, stop)])
+
+    def draw_rest(self, state, scratch, actions, left):
+        weights = [float(p) for p in scratch[P, :actions]]
+        self.mislaid = max(self.mislaid, abs(left - math.fsum(weights)))
+        return self.pick(0, weights)
+
+    def kernels(self, changes=None):
+        """Return the kernels with their three draws left to the oracle."""
+        draws = ("draw_chance", "draw_action", "draw_rest")
+        return interpreted(changes, **{name: getattr(self, name) for name in draws})
+
+
+# ---- means ---------------------------------------------------------------------------------
+
+
+def objects(records):
+    """Return an object for each record."""
+    names = records.dtype.names
+    return [SimpleNamespace(**dict(zip(names, r.item(), strict=True))) for r in records]
+
+
+class Means:
+    """What walks say on average, exactly.
+
+    Attributes
+    ----------
+    regret : array, shape (sequences,)
+        Of the sampled regrets, each in the walks of its player.
+    square : array, shape (sequences,)
+        Of their squares.
+    mass : array, shape (infosets,)
+        Of what the strategy at an infoset counts in the average, in the walks of its player
+        or, by the rule "opponent", in those of the other.
+    paths : int
+        How many walks there are, all players together.
+    probability : list of float
+        What their probabilities sum to, for each player.
+    """
+
+    def __init__(
+        self, game, scheme, sigma, rule="opponent", baseline=None, proposal=None,
+        correct=None, changes=None,
+    ):  # fmt: skip
+        # three players have no rule "opponent"; the walks do not depend on the rule
+        run = cfr.MCCFR(game, sampling=scheme, proposal=proposal, averaging="stochastic")
+        self.form, known, players = run._form, run._known, game.num_players
+        self.oracle = Oracle()
+        kernels = self.oracle.kernels(changes)
+        baseline = np.zeros((players, 0)) if baseline is None else baseline
+        if correct is not None:  # other weights of the outcomes of chance, for their p
+            known.nodes.correction[:] = correct(known.nodes.probability)
+        run._tables.table.sigma[:] = sigma
+        nodes, infosets = objects(known.nodes), objects(known.infosets)
+        table, walk = objects(run._tables.table), np.zeros(run._lanes.walk.shape[1], ENTRY)
+        walk = objects(walk)
+        tree = TreeArrays(nodes, known.utility, infosets, known.owner)
+        tables = run._tables._replace(table=table, baseline=baseline)
+        empty, scratch = np.zeros((1, 0, 2)), run._lanes.scratch[0]
+        self.regret, self.square = np.zeros(len(known.owner)), np.zeros(len(known.owner))
+        self.mass = np.zeros(len(infosets))
+        self.paths, self.probability = 0, [0.0] * players
+        owner = known.infosets.player
+        for i in range(players):
+            counted = owner != i if rule == "opponent" else owner == i
+            for _ in self.oracle.all_paths():
+                gain, count = np.zeros(len(table)), np.zeros(2, np.int64)
+                blank = {"mass": 0.0, "touched": 0, "is_touched": False}
+                sums = [SimpleNamespace(**blank) for _ in infosets]
+                lane = Lane(walk, scratch, None, gain, sums, empty, count)
+                kernels["enter"](walk[0], 0, 1.0, 1.0, 1.0)
+                done, n = kernels["descend"](tree, table, run._settings.scheme, i, lane, 0, 1)
+                assert done == n
+                kernels["ascend"](tree, tables, AVERAGING.index(rule), i, lane, n)
+                p = self.oracle.probability
+                mass = np.array([s.mass for s in sums])
+                assert not mass[~counted].any()
+                self.regret += p * gain
+                self.square += p * gain**2
+                self.mass += p * mass
+                self.probability[i] += p
+                self.paths += 1
+
+
+# ---- what the means must be ----------------------------------------------------------------
+
+
+def exact_regrets(game, sigma):
+    """Return r(I, a) = v(I, a) − v(I) of every player, from the whole tree."""
+    form = sequence_form(game)
+    t, v, r = form.treeplexes, form.gradients(form.plans(sigma)), np.zeros(form.num_sequences)
+    for i in range(game.num_players):
+        backup(t, i, sigma, v)
+    for I in range(len(t.infoset_start)):
+        q = slice(t.infoset_start[I], t.infoset_stop[I])
+        r[q] = v[q] - sigma[q] @ v[q]
+    return r
+
+
+def own_reach(game, sigma):
+    """Return π_i(I) for every infoset."""
+    form = sequence_form(game)
+    return form.plans(sigma)[form.treeplexes.infoset_parent]
+
+
+def over_histories(game, number):
+    """Add up a number of each history over the infosets."""
+    tree = cfr.compile(game)
+    here = tree.infoset >= 0
+    return np.bincount(tree.infoset[here], np.array(number, float)[here], tree.num_infosets)
+
+
+def reach_of_others(game, sigma):
+    """Return π_c(h) and, of whoever acts at h, π_-i(h)."""
+    tree, x = cfr.compile(game), sequence_form(game).plans(sigma)
+    others = tree.chance_reach.copy()
+    for h in range(tree.num_histories):
+        for j in range(game.num_players):
+            if j != tree.player[h]:
+                others[h] *= x[tree.sequence[h, j]]
+    return tree.chance_reach, others
+
+
+def random_strategy(game, seed, zeros=False):
+    """Return probabilities by sequence; with `zeros`, some actions are never played."""
+    rng, form = np.random.default_rng(seed), sequence_form(game)
+    sigma = form.uniform()
+    for start, stop in zip(
+        form.treeplexes.infoset_start, form.treeplexes.infoset_stop, strict=True
+    ):
+        row = rng.dirichlet(np.ones(int(stop - start)))
+        if zeros:
+            row *= rng.random(len(row)) < 0.6
+            row[rng.integers(len(row))] += 0.25
+        sigma[start:stop] = row / row.sum()
+    return sigma
+
+
+# ---- games ---------------------------------------------------------------------------------
+
+
+def uneven():
+    """Return a small game without symmetries.
+
+    Chance is uneven, at the start and late; player 0 sees part of it and acts twice, with
+    three actions at first; player 1 shares an infoset of six histories; payoffs are not
+    zero-sum.
+    """
+    rng, nodes = np.random.default_rng(5), {}
+
+    def end(*h):
+        nodes[h] = Terminal(rng.normal(size=2).round(3))
+
+    nodes[()] = Chance({"a": 0.5, "b": 0.3, "c": 0.2})
+    for c in "abc":
+        seen = "a" if c == "a" else "b or c"
+        nodes[c,] = Decision(0, f"0: {seen}", ("left", "middle", "right"))
+        for first in ("left", "middle", "right"):
+            infoset = "1: right" if first == "right" else "1: left or middle"
+            nodes[c, first] = Decision(1, infoset, ("x", "y"))
+        for first in ("left", "middle"):
+            end(c, first, "x")
+        nodes[c, "left", "y"] = Decision(0, f"0: {seen}, left, y", ("up", "down"))
+        end(c, "left", "y", "up")
+        end(c, "left", "y", "down")
+        nodes[c, "middle", "y"] = Decision(1, "1: y after left or middle", ("on", "off"))
+        end(c, "middle", "y", "on")
+        end(c, "middle", "y", "off")
+        nodes[c, "right", "x"] = Chance({"rain": 0.9, "sun": 0.1})
+        end(c, "right", "x", "rain")
+        end(c, "right", "x", "sun")
+        end(c, "right", "y")
+    return TableGame(nodes, name="uneven()")

@@ -1,0 +1,61 @@
+"""What is public: the names in the `__all__` of these modules, and the page that shows them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parents[2] / "book" / "api.md"
+MODULES = (
+    "cfrlib",
+    "cfrlib.games",
+    "cfrlib.koikoi",
+    "cfrlib.koikoi.learners",
+    "cfrlib.interop",
+    "cfrlib.deep",
+    "cfrlib.plot",
+    "cfrlib.explore",
+    "cfrlib.exercises",
+)
+ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
+
+
+def names() -> list[str]:
+    """Return every public name once, where it is defined in more than one module."""
+    found: dict[int, str] = {}
+    for module in MODULES:
+        for name in importlib.import_module(module).__all__:
+            thing = getattr(importlib.import_module(module), name)
+            if not inspect.ismodule(thing):
+                found.setdefault(id(thing), f"{module}.{name}")
+    return sorted(found.values())
+
+
+def resolve(path: str) -> Any:
+    """Return what a dotted name stands for."""
+    module, *rest = path.split(".")
+    thing: Any = importlib.import_module(module)
+    for n, name in enumerate(rest, 1):
+        if not hasattr(thing, name):
+            importlib.import_module(".".join([module, *rest[:n]]))
+        thing = getattr(thing, name)
+    return thing
+
+
+def methods() -> list[tuple[str, str]]:
+    """Return the methods that the page shows: the name of a class, and of its method."""
+    found = []
+    for kind, path, options in ENTRY.findall(PAGE.read_text("utf-8")):
+        shown = re.search(r":members:(.*)", options)
+        if kind == "class" and shown:
+            cls = resolve(path)
+            listed = [name.strip() for name in shown[1].split(",")] if shown[1] else vars(cls)
+            found += [
+                (path, name)
+                for name in listed
+                if not name.startswith("_") and inspect.isroutine(getattr(cls, name))
+            ]
+    return found

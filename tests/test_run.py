@@ -1,0 +1,66 @@
+"""A run ends at the first of its limits."""
+
+import itertools
+import re
+
+import pytest
+
+import cfrlib as cfr
+import cfrlib.run as module
+
+
+@pytest.mark.parametrize(("variant", "until"), [("cfr", 1e-2), ("cfr+", 1e-4), ("pcfr+", 1e-9)])
+def test_until_stops_once_the_average_is_good_enough(kuhn, variant, until):
+    solution = cfr.solve(kuhn, variant, until=until)
+    assert solution.exploitability <= until
+    assert cfr.exploitability(kuhn, solution.strategy) == solution.exploitability
+    earlier = solution.iterations * 20 // 21 - 1  # the look before this one
+    assert cfr.solve(kuhn, variant, earlier).exploitability > until
+
+
+def test_until_reached_already_costs_one_iteration(kuhn):
+    run = cfr.CFR(kuhn, "cfr+").run(1_000)
+    assert run.run(until=0.1).iterations == 1_001
+
+
+def test_the_first_limit_wins(kuhn):
+    with pytest.warns(RuntimeWarning, match=r"until=1e-12 was not reached in 50 iterations"):
+        assert cfr.solve(kuhn, "cfr", 50, until=1e-12).iterations == 50
+    assert cfr.solve(kuhn, "cfr", 50, seconds=3_600).iterations == 50
+    assert cfr.solve(kuhn, "cfr", 10_000, until=1e-2, seconds=3_600).iterations < 100
+    assert cfr.solve(kuhn, "cfr").iterations == 1_000
+
+
+def test_until_alone_gives_up(kuhn, monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 200)
+    with pytest.warns(RuntimeWarning, match="another variant"):
+        assert cfr.solve(kuhn, until=1e-9).iterations == 200
+
+
+def test_seconds_end_a_run_that_would_go_on(kuhn, monkeypatch):
+    """By a clock that goes on a millisecond whenever it is read."""
+    reads = itertools.count()
+    monkeypatch.setattr(module.time, "perf_counter", lambda: next(reads) / 1_000)
+    run = cfr.CFR(kuhn).run(seconds=0.05)
+    assert 50 <= next(reads) < 70
+    assert run.iterations > 1
+    assert cfr.CFR(kuhn).run(run.iterations).average.max_difference(run.average) == 0
+
+
+@pytest.mark.slow
+def test_the_bar_shows_what_the_run_aims_at(kuhn, capsys, monkeypatch):
+    monkeypatch.setattr(module, "BAR_DELAY", 0.0)
+    cfr.CFR(kuhn).run(seconds=0.3)
+    assert "of 0.3 s" in capsys.readouterr().err
+    with pytest.warns(RuntimeWarning, match="not reached"):
+        cfr.solve(kuhn, "cfr", until=1e-9, seconds=0.4)
+    shown = capsys.readouterr().err
+    assert re.search(r"exploitability \d\.\d\de-\d\d → 1e-09, \d+ of 0.4 s", shown)
+    assert "%" not in shown  # nobody knows how many iterations it will take
+
+
+@pytest.mark.parametrize("limit", ["until", "seconds"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+def test_limits_are_positive(kuhn, limit, value):
+    with pytest.raises(ValueError, match=f"{limit} must be a number above 0"):
+        cfr.solve(kuhn, **{limit: value})
