@@ -3,8 +3,8 @@
 A page with exercises in their usual form has, for each of them, a Markdown cell with the
 `{exercise}`, a code cell tagged `answer`, a Markdown cell with the `{solution}` and a code cell
 tagged `solution`; both code cells end with `exercises.check("4.1", answer)`. Cells tagged
-`needed` are the earlier code that exercises rely on. The assignment consists of these and of
-the page's imports; its points are those of `cfrlib.exercises`.
+`needed` hold the earlier code that exercises rely on. The assignment consists of these cells
+and the page's imports. `cfrlib.exercises` defines the points.
 """
 
 from __future__ import annotations
@@ -35,52 +35,52 @@ HEAD = """\
 {count} exercises, {points} points in all. They belong to the page of the book with this \
 title: read `book/{name}.ipynb` first.
 
-Run the cells before the first exercise. Then write where `...` stands, or repair the code you \
-are given; run your cell, and the one below it, `check_answer`: it says whether the answer is \
-right, and if not, what may have gone wrong. You may try as often as you like. Cells of code \
-that are not yours are put back to what they were before your work is graded.
+Run the cells before the first exercise. Then replace each `...` by your own code, or repair \
+the code you are given. Run your cell and the `check_answer` cell below it, which tells you \
+whether the answer is right and, if not, what may have gone wrong. You may try as often as you \
+like. Before your work is graded, all code cells but yours are restored to their original text.
 """
 
-# What the cells that give points call. nbgrader takes all points away for anything on stderr,
-# be it a progress bar, and tells in an environment variable that it is grading. Then an answer
-# counts only once, so that it is not taken for that of the next exercise if its cell failed.
+# The code that graded cells call. nbgrader takes all points away for any output on stderr, even
+# a progress bar. It sets an environment variable while it grades; then an answer is deleted once
+# it is checked, so that it cannot pass for the next exercise's answer if that cell failed.
 CHECK = '''\
 class NotYet(AssertionError):
-    """Shows what is said about an answer, and not the code that said it."""
+    """Show the reply to an answer without the traceback."""
 
     def _render_traceback_(self):
         return [str(self)]
 
 
 def check_answer(number, name):
-    """Say whether the answer called `name` is right, and fail if it is not."""
+    """Check the answer named `name`; raise NotYet if it is wrong."""
     import contextlib
     import io
     import os
 
     with contextlib.redirect_stderr(io.StringIO()):
-        said = exercises.check(number, globals().get(name, ...))
+        result = exercises.check(number, globals().get(name, ...))
     if name == "answer" and "NBGRADER_EXECUTION" in os.environ:
         globals().pop(name, None)
-    if not said:
-        raise NotYet(said)
-    print(said)'''
+    if not result:
+        raise NotYet(result)
+    print(result)'''
 
 
 @dataclass(frozen=True)
 class Task:
-    """One exercise as an assignment needs it.
+    """The parts of one exercise that an assignment is made of.
 
     Attributes
     ----------
     number : str
-        As the check names it: ``"4.1"``.
+        The number used in `exercises.check`, such as ``"4.1"``.
     text, reason : str
         The exercise and the explanation of its solution, in plain Markdown.
     form, worked : str
-        Code: what a student begins with, and what gives the right answer; without the check.
+        The starter code and the code that computes the right answer, both without the check.
     name : str
-        Of the variable, or function, that is checked.
+        The name of the variable or function that is checked.
     """
 
     number: str
@@ -100,7 +100,7 @@ def tags(cell: Any) -> list[str]:
 
 
 def check_of(source: str, place: str) -> tuple[str, str, str]:
-    """Split off the check that ends a cell; return the code before it, the number, the name."""
+    """Split off the check at the end of a cell; return the code before it, number and name."""
     last = ast.parse(source).body[-1]
     call = last.value if isinstance(last, ast.Expr) else None
     if not (
@@ -116,7 +116,7 @@ def check_of(source: str, place: str) -> tuple[str, str, str]:
 
 
 def block(source: str, kind: str) -> str:
-    """Return the directive `kind` of a Markdown cell, without what stands around it."""
+    """Return the directive `kind` of a Markdown cell, without the text around it."""
     found = re.search(rf"^(`{{3,}}|:{{3,}})\{{{kind}\}}.*?^\1\s*$", source, re.M | re.S)
     return found[0] if found else ""
 
@@ -157,7 +157,7 @@ def page_titles() -> dict[str, str]:
 
 
 def pages() -> list[Path]:
-    """Return the pages that have exercises in the form that assignments are made of."""
+    """Return the pages that have gradable exercises."""
     found = sorted(BOOK.glob("*.ipynb"))
     return [p for p in found if any("answer" in tags(c) for c in read(p).cells)]
 
@@ -171,10 +171,10 @@ def read(path: Path) -> Any:
 
 
 def plain(text: str, titles: dict[str, str]) -> str:
-    """Turn MyST's directives and roles into Markdown that every notebook shows.
+    """Convert MyST directives and roles to plain Markdown, which any notebook can show.
 
-    An exercise and its hint, {doc}, {cite}, {term}, {eq}, and colored words are known; another
-    directive becomes its title and text.
+    Handles exercises, hints, {doc}, {cite}, {term}, {eq} and colored words; any other directive
+    becomes its title and text.
     """
     lines: list[str] = []
     closers: list[tuple[str, list[str]]] = []
@@ -194,14 +194,14 @@ def plain(text: str, titles: dict[str, str]) -> str:
 
 
 def heading(kind: str, title: str) -> list[str]:
-    """Return what stands in place of the line that opens a directive."""
+    """Return the lines that replace the opening line of a directive."""
     if kind == "solution":
         return []
     return [f"**{title}**" if kind == "exercise" or title else f"**{kind.title()}.**", ""]
 
 
 def roles(text: str, titles: dict[str, str]) -> str:
-    """Replace the roles in a text by words."""
+    """Replace the roles in a text by plain words."""
 
     def words(match: re.Match[str]) -> str:
         kind, content = match[1], match[2]
@@ -221,7 +221,7 @@ def roles(text: str, titles: dict[str, str]) -> str:
 
 
 def authors(key: str) -> str:
-    """Return how a work is cited in plain words: its first author and its year."""
+    """Return a plain-text citation: first author and year."""
     bib = (BOOK / "references.bib").read_text("utf-8")
     entry = re.search(rf"^@\w+\{{{re.escape(key.strip())},(.*?)^\}}", bib, re.M | re.S)
     if not entry:
@@ -236,7 +236,7 @@ def authors(key: str) -> str:
 
 
 def graded(cell: Any, grade_id: str, **options: Any) -> Any:
-    """Return a cell with what nbgrader wants to know about it."""
+    """Return a cell with nbgrader's metadata."""
     settings: dict[str, Any] = {
         "grade": False,
         "solution": False,
@@ -271,7 +271,7 @@ def cells_of(task: Task) -> list[Any]:
 
 
 def assignment(path: Path) -> Any:
-    """Return the source of an assignment: with solutions, which nbgrader takes out."""
+    """Return the source of an assignment, including the solutions that nbgrader removes."""
     nb, titles = read(path), page_titles()
     code = [cell for cell in nb.cells if cell.cell_type == "code"]
     imports = next(cell for cell in code if "remove-cell" not in tags(cell))
@@ -290,7 +290,7 @@ def assignment(path: Path) -> Any:
 
 
 def files_of(nb: Any) -> list[Path]:
-    """Return the files of experiments/ that the code of an assignment names."""
+    """Return the files in experiments/ that the code of an assignment loads."""
     found: set[Path] = set()
     for cell in nb.cells:
         if cell.cell_type != "code":

@@ -2,12 +2,12 @@
 
     python tools/build.py
 
-As many pages run at a time as there are processors, the longest first, and each prints a line
-when it is done. What they print goes into the book's cache of executed notebooks, where Jupyter
-Book finds it. A build that is stopped, or that fails, keeps the pages that ran.
+The build runs as many pages at a time as there are processors, longest first, and prints a line
+for each finished page. Outputs go into the book's cache of executed notebooks, where Jupyter
+Book finds them. A build that is stopped, or that fails, keeps the pages that have run.
 
-Pages are written anew only where they have changed, and all of them where a change reaches
-beyond its page: a title or a label, the glossary, the bibliography, the configuration.
+Only changed pages are rewritten, unless a change shows on other pages: a title, a label, the
+glossary, the bibliography or the configuration. Then all pages are.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-# A build that finds nothing to do is over before Jupyter's packages would be imported: the
-# functions that need them import them.
+# Jupyter's packages are imported inside functions: a build with nothing to do finishes sooner
+# than the imports would.
 if TYPE_CHECKING:
     from jupyter_cache.base import JupyterCacheAbstract
 
@@ -41,11 +41,11 @@ from repository import git  # noqa: E402
 OUT = ROOT / "_build"
 CACHE, DOCTREES = OUT / ".jupyter_cache", OUT / ".doctrees"
 RUN_WITH, WRITTEN_FROM = OUT / ".run-with", OUT / ".written-from"  # digests
-# What a notebook may import or load, so that a change there runs all of them again
+# Files a notebook may import or load: a change here runs all notebooks again.
 LOADED = ("requirements.txt", "cfrlib", "experiments", "benchmarks")
-# The pages that take longest, so that none of them is begun last
+# The slowest pages, which start first
 LONGEST = ("14_", "12_", "07_", "06_", "01_", "10_", "08_", "13_")
-# What other pages show of a page: its headings, labels and numbered blocks
+# The lines of a page that other pages may show: headings, labels and numbered blocks
 SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILINE)
 SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
 SHARED += ("book/_ext", "book/_static", "book/_vendor")
@@ -53,11 +53,11 @@ ADDRESSES = ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH", "CFR_BOOK_URL")
 
 
 class Failed(Exception):
-    """What went wrong, as a user should read it."""
+    """An error whose message is shown to the user without a traceback."""
 
 
 def rank(path: Path) -> int:
-    """Return a page's place among those that take longest."""
+    """Return a page's position in LONGEST, or past its end."""
     places = [n for n, start in enumerate(LONGEST) if path.name.startswith(start)]
     return places[0] if places else len(LONGEST)
 
@@ -98,7 +98,7 @@ def cache() -> JupyterCacheAbstract:
 
 
 def forget_outdated() -> None:
-    """Empty the cache if anything has changed that its notebooks ran with."""
+    """Empty the cache if the files in LOADED have changed since its notebooks ran."""
     now = digest(*LOADED)
     if not RUN_WITH.exists() or RUN_WITH.read_text() != now:
         shutil.rmtree(CACHE, ignore_errors=True)
@@ -118,7 +118,7 @@ def read(path: Path) -> Any:
 
 
 def waiting(paths: Iterable[Path]) -> list[Path]:
-    """Return the pages whose code was never run, the longest first."""
+    """Return the pages whose code is not in the cache, longest first."""
 
     def known(nb: Any) -> bool:
         try:
@@ -131,9 +131,9 @@ def waiting(paths: Iterable[Path]) -> list[Path]:
 
 
 def prepare() -> None:
-    """Put a worker into a session of its own, where Ctrl-C does not reach it.
+    """Move a worker into a session of its own, out of reach of Ctrl-C.
 
-    Ignoring the signal would not do: nbclient sets handlers of its own.
+    Ignoring the signal would not help: nbclient installs its own handlers.
     """
     if hasattr(os, "setsid"):
         os.setsid()
@@ -149,7 +149,7 @@ def run(path: Path) -> tuple[Any, float]:
 
 
 def run_all(paths: list[Path]) -> None:
-    """Run pages side by side into the cache, with a line for each that is done."""
+    """Run pages in parallel, cache their outputs, and print a line for each finished page."""
     import psutil
     from jupyter_cache.base import CacheBundleIn
     from nbclient.exceptions import CellExecutionError
@@ -189,7 +189,7 @@ def run_all(paths: list[Path]) -> None:
 
 
 def shared(paths: Iterable[Path]) -> str:
-    """Return a digest of everything that shows on pages other than its own."""
+    """Return a digest of all content that shows on pages other than its own."""
     found = hashlib.sha256(digest(*SHARED).encode())
     for path in paths:
         text = path.read_text("utf-8")
@@ -205,12 +205,12 @@ def shared(paths: Iterable[Path]) -> str:
 
 
 def inputs(paths: Iterable[Path]) -> list[str]:
-    """Return digests of what the pages are made from: what they share, and all of it."""
+    """Return two digests of the pages' sources: of the shared parts, and of everything."""
     return [shared(paths), digest(*LOADED, "book")]
 
 
 def write(now: list[str]) -> None:
-    """Let Jupyter Book write the pages that have changed, all of them if need be."""
+    """Let Jupyter Book write the changed pages, or all pages if a shared part has changed."""
     then = WRITTEN_FROM.read_text().split() if WRITTEN_FROM.exists() else []
     if now[:1] != then[:1]:
         for folder in (DOCTREES, OUT / "html"):
@@ -226,7 +226,7 @@ def write(now: list[str]) -> None:
         process.kill()
         process.wait()
         raise
-    if code:  # no digest is kept: the next build reads every page, and repeats every warning
+    if code:  # no digest is kept, so the next build reads every page and repeats all warnings
         raise Failed("Jupyter Book could not write the pages; see above.")
     WRITTEN_FROM.write_text("\n".join(now))
 
@@ -248,7 +248,7 @@ def main() -> int:
         print(failure, file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("\nStopped. What has run is kept; the next build goes on from here.")
+        print("\nStopped. Pages that have run are kept; the next build continues from here.")
         return 130
     took = time.monotonic() - began
     print(f"The book is ready after {took:.0f} s: {(OUT / 'html/index.html').as_uri()}")

@@ -1,8 +1,8 @@
-"""Find the Chromium that the browser tests and `make pdf` drive, and start it.
+"""Find and start the Chromium that the browser tests and `make pdf` drive.
 
     python tools/chromium.py        print its path
 
-In this order: the program that CHROMIUM names, one on the PATH, one that Playwright has
+The search order is: the program named by CHROMIUM, one on the PATH, one that Playwright has
 installed for this user. On Debian and Ubuntu, run as root, the last resort is
 `apt-get install chromium`. Nothing is downloaded from anywhere else.
 """
@@ -24,15 +24,15 @@ if TYPE_CHECKING:  # Playwright need not be installed to find a browser
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CURE = (
     "no Chromium was found and none could be installed. Install one (Debian and Ubuntu: "
-    "`apt-get install chromium`; anywhere: `.venv/bin/playwright install chromium`), or say "
-    "where yours is: CHROMIUM=/path/to/chromium make ..."
+    "`apt-get install chromium`; anywhere: `.venv/bin/playwright install chromium`), or set "
+    "its path: CHROMIUM=/path/to/chromium make ..."
 )
 
-PATIENCE = 600_000  # milliseconds to wait for what a slow machine does late
+PATIENCE = 600_000  # milliseconds, enough for a slow machine
 
 
 def present() -> str | None:
-    """Return the path of a browser that is already there."""
+    """Return the path of an installed browser, or None."""
     named = os.environ.get("CHROMIUM")
     if named:
         return shutil.which(named)
@@ -46,12 +46,12 @@ def present() -> str | None:
 
 
 def executable() -> str:
-    """Return the path of a browser, installing Debian's if there is none.
+    """Return the path of a browser, installing Debian's if necessary.
 
     Raises
     ------
     RuntimeError
-        If there is none and none can be installed; the message says what to do.
+        If no browser is found and none can be installed; the message explains what to do.
     """
     found = present()
     if found is None and not os.environ.get("CHROMIUM"):
@@ -59,7 +59,7 @@ def executable() -> str:
             apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
             calm = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
             subprocess.run([*apt, "update"], env=calm, check=False, stdout=sys.stderr)
-            wanted = ["chromium", "fonts-dejavu-core"]  # a bare machine has no letters
+            wanted = ["chromium", "fonts-dejavu-core"]  # a bare machine has no fonts
             install = [*apt, "install", "-y", "--no-install-recommends", *wanted]
             subprocess.run(install, env=calm, check=False, stdout=sys.stderr)
         found = present()
@@ -70,7 +70,7 @@ def executable() -> str:
 
 @contextmanager
 def opened(*arguments: str) -> Iterator[Browser]:
-    """Run the browser, with arguments of its own, until the block ends."""
+    """Run the browser, with extra command-line arguments, until the block ends."""
     from playwright.sync_api import sync_playwright
 
     path = executable()
@@ -83,7 +83,7 @@ def opened(*arguments: str) -> Iterator[Browser]:
 
 
 def context(browser: Browser, **options: Any) -> BrowserContext:
-    """Return a context whose pages wait for events as long as a slow machine needs.
+    """Return a browser context with a time limit that a slow machine can meet.
 
     Playwright's own limit is half a minute.
     """

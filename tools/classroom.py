@@ -1,12 +1,12 @@
-"""Make a course for nbgrader from the book's exercises, and grade invented students.
+"""Make an nbgrader course from the book's exercises, and grade invented students.
 
     python tools/classroom.py                        all pages, and the demonstration
     python tools/classroom.py --course ~/cfr 04_vanilla_cfr 05_cfr_plus
 
-The course, `_build/classroom/course` unless said otherwise, has an assignment for every page in
-`source/`, the same without solutions in `release/`, and run with them in `solutions/`. What is
-there of students, `submitted/`, `autograded/`, `gradebook.db`, stays. The demonstration has a
-course of its own, `_build/classroom/demo`, made anew each time.
+The course, by default `_build/classroom/course`, has one assignment per page: with solutions in
+`source/`, without them in `release/`, and executed with them in `solutions/`. Students' work in
+`submitted/`, `autograded/` and `gradebook.db` is kept. The demonstration has a course of its
+own, `_build/classroom/demo`, which is made anew each time.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from traitlets.config.loader import PyFileConfigLoader
 from cfrlib import exercises
 
 TOOLS = Path(__file__).parent
-OURS = ("nbgrader_config.py", "contained.py")  # of a course
+COPIED = ("nbgrader_config.py", "contained.py")  # into every course
 BUILD = ROOT / "_build" / "classroom"
 SHOWN = "04_vanilla_cfr"  # the assignment of the demonstration
-FRESH = get_context("spawn")  # a forked process may hang, if its parent has threads of its own
+FRESH = get_context("spawn")  # a forked process may hang if its parent has several threads
 
 
-warnings.filterwarnings("ignore", module="nbgrader")  # it warns of itself, not of the course
-# nbgrader calls the command alembic, which is where this Python is
+warnings.filterwarnings("ignore", module="nbgrader")  # about its own code, not the course
+# nbgrader calls the command alembic, which is installed beside this Python
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 
@@ -54,10 +54,10 @@ class Student:
     Attributes
     ----------
     name : str
-        As nbgrader calls them.
+        The student's id in nbgrader.
     answers : callable
-        Returns the code of an answer, from the exercise's number, the name that is checked, and
-        the code of the solution; None where the cell stays as it was released.
+        Maps the exercise's number, the name that is checked and the code of the solution to the
+        code of an answer, or to None to leave the cell as it was released.
     """
 
     name: str
@@ -80,22 +80,22 @@ class Student:
 
 
 def api_of(course: Path, options: dict[str, Any] | None = None) -> NbGraderAPI:
-    """Return nbgrader for a course; options go before those of the course's own file."""
-    config = PyFileConfigLoader(OURS[0], path=str(course)).load_config()
+    """Return nbgrader's API for a course; `options` override the course's own file."""
+    config = PyFileConfigLoader(COPIED[0], path=str(course)).load_config()
     config.merge(Config({"CourseDirectory": {"root": str(course)}, **(options or {})}))
     return NbGraderAPI(config=config, log_level="ERROR")
 
 
 def succeed(result: dict[str, Any], what: str) -> None:
-    """Stop if nbgrader failed, with what it said."""
+    """Raise RuntimeError with nbgrader's log if it failed."""
     if not result["success"]:
         raise RuntimeError(f"{what}\n{result.get('log', '')}\n{result.get('error', '')}")
 
 
 def prepare(course: Path, paths: Iterable[Path]) -> None:
-    """Write the sources of assignments and generate what students get."""
+    """Write the sources of assignments and generate their releases."""
     course.mkdir(parents=True, exist_ok=True)
-    for name in OURS:
+    for name in COPIED:
         shutil.copy(TOOLS / name, course / name)
     api = api_of(course)
     for path in paths:
@@ -114,7 +114,7 @@ def prepare(course: Path, paths: Iterable[Path]) -> None:
 
 
 def solution(course: Path, name: str) -> str:
-    """Run the version with solutions; return what is wrong with it, if anything is."""
+    """Run the version with solutions; return the failed checks as text, "" if none."""
     api = api_of(course)
     with temp_attrs(api.coursedir, assignment_id=name):
         converter = GenerateSolution(coursedir=api.coursedir, parent=api)
@@ -126,7 +126,7 @@ def solution(course: Path, name: str) -> str:
 
 
 def solutions(course: Path, names: Sequence[str]) -> int:
-    """Run all solutions, two at a time; return how many assignments do not earn all points."""
+    """Run all solutions, two at a time; return the number of assignments that lose points."""
     with ProcessPoolExecutor(max_workers=2, mp_context=FRESH) as pool:
         faults = pool.map(partial(solution, course), names)
         failed = 0
@@ -149,13 +149,13 @@ def nothing(number: str, name: str, worked: str) -> None:
 
 
 def mistaken(number: str, name: str, worked: str, *, n: int = 0) -> str:
-    """Answer with the n-th typical mistake, or the last if there are fewer."""
+    """Answer with the n-th typical mistake, or with the last one if there are fewer."""
     last = len(exercises.find(number).mistakes) - 1
     return f'{name} = exercises.find("{number}").mistakes[{min(n, last)}].answer()'
 
 
 def only(place: str, code: str, number: str, name: str, worked: str) -> str:
-    """Answer with the solution, but with some other code in one exercise."""
+    """Answer with the solution, except in one exercise, which gets the given code."""
     return code if number == place else worked
 
 
@@ -185,7 +185,7 @@ def class_of(number: str) -> list[Student]:
 
 
 def submit(course: Path, name: str, student: Student) -> None:
-    """Put what a student hands in where nbgrader collects it."""
+    """Write a student's submission where nbgrader collects it."""
     release = course / "release" / name
     folder = course / "submitted" / student.name / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -198,7 +198,7 @@ def submit(course: Path, name: str, student: Student) -> None:
 def grade(
     course: Path, name: str, student: str, options: dict[str, Any] | None = None
 ) -> dict[str, float] | None:
-    """Grade a submission, write its feedback; return points by exercise, None if it failed."""
+    """Grade a submission and write feedback; return points by exercise, None on failure."""
     api = api_of(course, options)
     if not api.autograde(name, student)["success"]:
         return None
@@ -215,7 +215,7 @@ def grade_all(
     students: Sequence[Student],
     options: dict[str, Any] | None = None,
 ) -> Iterator[tuple[str, dict[str, float] | None]]:
-    """Hand in and grade what students answer, two of them at a time."""
+    """Submit and grade the students' work, two students at a time."""
     for student in students:
         submit(course, name, student)
     names = [student.name for student in students]
@@ -226,7 +226,7 @@ def grade_all(
 
 
 def number_of(grade_id: str) -> str:
-    """Return the number of an exercise from the name of a cell: 4.1 from ex-4-1-points."""
+    """Return the exercise number in a cell's grade id: 4.1 for ex-4-1-points."""
     return ".".join(grade_id.split("-")[1:-1])
 
 
@@ -238,7 +238,7 @@ def worth(name: str, course: Path) -> dict[str, float]:
 
 
 def demonstrate(course: Path, path: Path) -> None:
-    """Grade the invented students on one assignment; write the grades, print a table."""
+    """Grade the invented students on one assignment; write the grades and print a table."""
     shutil.rmtree(course, ignore_errors=True)
     prepare(course, [path])
     most = worth(path.stem, course)
@@ -264,16 +264,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--course", type=Path, default=BUILD / "course", help="its folder")
-    parser.add_argument("--no-demo", action="store_true", help="grade nobody")
     parser.add_argument(
-        "names", nargs="*", help="pages, as 04_vanilla_cfr; all if none is named"
+        "--course", type=Path, default=BUILD / "course", help="folder of the course"
     )
+    parser.add_argument("--no-demo", action="store_true", help="grade no invented students")
+    parser.add_argument("names", nargs="*", help="pages, such as 04_vanilla_cfr (default: all)")
     options = parser.parse_args(arguments)
     there = {path.stem: path for path in pages()}
     names = options.names or list(there)
     if unknown := sorted({*names} - {*there}):
-        parser.error(f"no exercises to grade in {', '.join(unknown)}; in {', '.join(there)}")
+        parser.error(
+            f"no exercises to grade in {', '.join(unknown)}; pages that have some: "
+            f"{', '.join(there)}"
+        )
     course = options.course.expanduser().resolve()
     prepare(course, [there[name] for name in names])
     failed = solutions(course, names)

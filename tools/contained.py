@@ -1,19 +1,20 @@
-"""Run a submission so that it can spoil nothing but itself: a preprocessor for nbgrader.
+"""An nbgrader preprocessor that runs each submission in a sandbox.
 
-nbgrader runs a submission in `autograded/STUDENT/ASSIGNMENT`, so one that deletes `../..`
-deletes what is graded of all others, and one that deletes `../../..` the course with the grade
-book. It gives each cell a time-out and interrupts it; a kernel that dies, or that does not let
-itself be interrupted, ends the grading of its notebook without any grade. Here
+nbgrader runs a submission in `autograded/STUDENT/ASSIGNMENT`. A submission that deletes `../..`
+deletes everybody's graded work, and one that deletes `../../..` deletes the course with its
+grade book. nbgrader interrupts a cell at its time limit, but if the kernel dies or ignores the
+interrupt, the notebook gets no grade at all. This preprocessor changes that:
 
-- the kernel works in a folder of its own, made for it, eight folders deep and thrown away
-  afterward, which is its home folder too;
-- a kernel that died or does not let itself be interrupted is replaced by a new one, which runs
-  the given cells again and goes on with the next exercise;
-- it may have `memory` GiB, and asking for more is an error in its cell;
-- where bubblewrap is installed and works (Linux), walls stand around it: no network, nothing
-  but its own folder to write to, and the course, with its solutions, not even to read.
+- The kernel works in a temporary folder of its own, eight folders deep, which is also its home
+  folder.
+- A kernel that died or ignored an interrupt is replaced by a new one, which runs the given
+  cells again and continues with the next exercise.
+- The kernel may allocate `memory` GiB; a cell that needs more raises an error.
+- Where bubblewrap is installed and works (Linux), the kernel runs behind walls: it has no
+  network, can write only to its own folder, and cannot even read the course and its solutions.
 
-Without walls it is a process of the same user: absolute paths and the network are open to it.
+Without walls, the kernel is an ordinary process of the same user, with access to absolute paths
+and to the network.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ from traitlets import Bool, Integer
 
 import cfrlib
 
-DEPTH = 8  # folders around the one that a submission works in
+DEPTH = 8  # parent folders of the one that a submission works in
 
 
 def around(folder: Path) -> list[str]:
-    """Return the command that builds walls around a kernel which may write into a folder."""
+    """Return the bubblewrap command for a kernel that may write to one folder."""
     course = str(Path(__file__).resolve().parent)
     look = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     own = ["--tmpfs", course, "--bind", str(folder), str(folder)]
-    # inside, the kernel's parent is process 1, which it would take for a sign to go
+    # inside, the kernel's parent is process 1, which the kernel takes as a signal to exit
     alone = ["--unshare-all", "--die-with-parent", "--unsetenv", "JPY_PARENT_PID"]
     return ["bwrap", *look, *own, *alone]
 
 
 def can_build_walls() -> bool:
-    """Return whether bubblewrap is there and allowed to do its work."""
+    """Return whether bubblewrap is installed and permitted to run."""
     if not shutil.which("bwrap"):
         return False
     with tempfile.TemporaryDirectory() as folder:
@@ -59,10 +60,10 @@ def can_build_walls() -> bool:
 
 
 def copy_compiled(folder: Path) -> None:
-    """Copy what Numba has compiled of the library, to a folder for `NUMBA_CACHE_DIR`.
+    """Copy the library's compiled kernels to a folder for `NUMBA_CACHE_DIR`.
 
-    Where Numba may not write it does not read either: behind walls, every submission would
-    compile the library for itself.
+    Numba does not read a cache that it cannot write to, so without a copy every submission
+    behind walls would compile the library for itself.
     """
     for cache in Path(cfrlib.__file__).parent.rglob("__pycache__"):
         kept = folder / _CacheLocator.get_suitable_cache_subpath(str(cache.parent / "any.py"))
@@ -74,16 +75,14 @@ def copy_compiled(folder: Path) -> None:
 class Contained(Execute):  # type: ignore[misc]
     """Nbgrader's `Execute`, with a folder, a memory limit and new kernels when needed."""
 
-    memory = Integer(4, help="GiB that a kernel may allocate; 0: as many as it likes").tag(
-        config=True
-    )
+    memory = Integer(4, help="GiB that a kernel may allocate; 0: no limit").tag(config=True)
     patience = Integer(600, help="seconds that a given cell may take: it may compile").tag(
         config=True
     )
     walls = Bool(False, help="run kernels in bubblewrap").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
-        """Run a notebook in a folder of its own, which has the files that came with it."""
+        """Run a notebook in a folder of its own, with a copy of its files."""
         self.source = Path(resources["metadata"]["path"])
         with tempfile.TemporaryDirectory(
             prefix="submission-", ignore_cleanup_errors=True
@@ -99,7 +98,7 @@ class Contained(Execute):  # type: ignore[misc]
         no_notebooks = shutil.ignore_patterns("*.ipynb")
         shutil.copytree(self.source, self.folder, ignore=no_notebooks, dirs_exist_ok=True)
         if os.name == "posix":
-            # sockets that are files need no network
+            # Unix sockets need no network
             self.km.transport, self.km.ip = "ipc", str(top / f"socket-{uuid4().hex[:6]}")
             self.km.kernel_spec.argv = self.command(self.km.kernel_spec.argv, top)
         if self.walls:
@@ -114,26 +113,26 @@ class Contained(Execute):  # type: ignore[misc]
         super().start_new_kernel(**options)
 
     def command(self, kernel: list[str], top: Path) -> list[str]:
-        """Return the command that starts a kernel with little memory and behind walls."""
+        """Return the command that starts a kernel with limited memory, behind walls if set."""
         most = f"ulimit -d {self.memory * 2**20 or 'unlimited'}"
         walls = around(top) if self.walls else []
         return ["sh", "-c", f'{most}; exec "$@"', "sh", *walls, sys.executable, *kernel[1:]]
 
     def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
-        """Run a cell, and take a new kernel if this one is dead or deaf afterward."""
+        """Run a cell; restart the kernel if it died or ignored an interrupt."""
         try:
             cell, resources = super().preprocess_cell(cell, resources, index)
         except (DeadKernelError, CellTimeoutError) as error:
             died = isinstance(error, DeadKernelError)
             what = "The kernel died" if died else "This ran too long and could not be stopped"
-            text = f"{what}; what follows ran in a new kernel."
+            text = f"{what}; the cells below ran in a new kernel."
             lost = new_output("error", ename="Lost", evalue=text, traceback=[text])
             cell.outputs.append(lost)
-            self.begin_again(index)
+            self.restart(index)
         return cell, resources
 
-    def begin_again(self, index: int) -> None:
-        """Start a new kernel, and run the given cells before a place in the notebook."""
+    def restart(self, index: int) -> None:
+        """Start a new kernel and run the given cells that precede position `index`."""
         self.shutdown_kernel = "immediate"
         self._cleanup_kernel()
         self.km = self.create_kernel_manager()
@@ -145,7 +144,7 @@ class Contained(Execute):  # type: ignore[misc]
 
     @staticmethod
     def is_given(cell: Any) -> bool:
-        """Return whether a cell is code that students are given and cannot change."""
+        """Return whether a cell is locked code that is not graded."""
         return cell.cell_type == "code" and is_locked(cell) and not is_grade(cell)
 
     def _get_timeout(self, cell: Any) -> int | None:

@@ -1,9 +1,9 @@
-"""Draw the cover: book/_static/cover.svg, and cover.png for links that are shared.
+"""Draw the cover: book/_static/cover.svg, and cover.png for the previews of shared links.
 
     python tools/cover.py
 
-The path is the average strategy of regret matching on biased rock–paper–scissors, as chapter 1
-computes it, from the first round to the 3,000th.
+The path is the average strategy of regret matching on biased rock–paper–scissors over 3,000
+rounds, computed as in chapter 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SUBTITLE = "from Rock–Paper–Scissors to Koi-Koi"
 
 
 def place(strategies: np.ndarray) -> np.ndarray:
-    """Return where distributions over rock, paper and scissors lie on the cover."""
+    """Return the cover's coordinates of distributions over rock, paper and scissors."""
     xy = to_simplex(strategies)
     return np.stack([655 + 470 * xy[..., 0], 115 + 470 * (np.sqrt(0.75) - xy[..., 1])], axis=-1)
 
@@ -34,7 +34,7 @@ def points(places: np.ndarray) -> str:
 
 
 def svg() -> str:
-    """Return the cover."""
+    """Return the cover as SVG."""
     run = cfr.play(cfr.games.RockPaperScissors(3), 3_000, seed=0)
     corners, end = place(np.eye(3)), place(np.array([0.2, 0.6, 0.2]))
     current, average = place(run.current[0][:400]), place(run.average[0])

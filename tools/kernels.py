@@ -1,13 +1,13 @@
 """Start the kernels that run notebooks: for the book's build, its tests and its tools.
 
-Jupyter talks to a kernel over TCP ports. It looks for free ones, closes them and passes their
+Jupyter talks to a kernel over TCP ports. It looks for free ports, closes them and passes their
 numbers to the kernel. If another process takes one of them in between, the kernel never
 answers; that happened to about one kernel in a hundred. The kernels started here listen on
-socket files in a folder of their own, which nobody else can take. On Windows, where ZeroMQ has
+socket files in a private folder, which no other process can take. On Windows, where ZeroMQ has
 no socket files, they use ports.
 
 A kernel that does not answer is therefore either dead, which Jupyter notices at once, or slow.
-So all limits are long: they end only what would never end.
+So all time limits are long: they stop only a kernel that would never finish.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TRANSPORT = "ipc" if os.name == "posix" else "tcp"
 
 
 def by_file(manager: KernelManager) -> KernelManager:
-    """Let a kernel that is about to start listen on socket files, and return its manager."""
+    """Make a kernel that is about to start listen on socket files; return its manager."""
     if TRANSPORT == "ipc":
         folder = tempfile.mkdtemp(prefix="kernel-")  # readable for this user only
         weakref.finalize(manager, shutil.rmtree, folder, ignore_errors=True)
@@ -37,10 +37,10 @@ def by_file(manager: KernelManager) -> KernelManager:
 
 
 class Client(NotebookClient):
-    """Nbclient's client, with a kernel that nobody can cut off, and with patience.
+    """Nbclient's client on socket files, with long time limits.
 
-    By default nbclient waits a minute for a kernel to start, and four seconds for the last
-    outputs of a cell before it drops them.
+    By default nbclient waits a minute for a kernel to start, and drops the last outputs of a
+    cell if they take more than four seconds.
     """
 
     @default("startup_timeout")
@@ -66,11 +66,11 @@ def client(nb: Any, folder: str | Path, **options: Any) -> Client:
     Parameters
     ----------
     nb
-        The notebook, which the client changes.
+        The notebook, which the client modifies.
     folder
-        Where its code runs.
+        The folder in which its code runs.
     **options
-        More options of `nbclient.NotebookClient`.
+        Further options of `nbclient.NotebookClient`.
     """
     where = {"metadata": {"path": str(folder)}}
     return Client(nb, kernel_name="python3", resources=where, record_timing=False, **options)

@@ -1,7 +1,7 @@
-"""How nbgrader treats the assignments of this book; `make classroom` copies it into the course.
+"""nbgrader's configuration for the book's assignments.
 
-It is nbgrader's own configuration file: the commands `nbgrader autograde` and the rest, and the
-tab Formgrader in JupyterLab, read it in the folder of the course.
+`make classroom` copies this file into the course, where nbgrader's commands and JupyterLab's
+Formgrader tab read it.
 """
 
 import sys
@@ -26,12 +26,12 @@ c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "cfr"
 c.CourseDirectory.solution_directory = "solutions"
 
-# what a released cell has in place of the solution
+# replaces the solution in a released cell
 c.ClearSolutions.code_stub = {
-    "python": "# Fill in, change or replace what stands above; then run the next cell."
+    "python": "# Complete, change or replace the code above; then run the next cell."
 }
 
-# Nbgrader's own steps, but cells run contained; contained.py says in what way.
+# nbgrader's default steps, with Contained in place of Execute
 c.Autograde.autograde_preprocessors = [
     Contained,
     ClearMetadataPreprocessor,
@@ -47,6 +47,6 @@ c.GenerateSolution.preprocessors = [
     ClearMarkScheme,
     Contained,
 ]
-c.Execute.timeout = 60  # seconds for a cell of a student; the slowest solution takes far less
+c.Execute.timeout = 60  # seconds for a student's cell; the slowest solution takes far less
 c.Contained.memory = 4  # GiB
-c.Contained.walls = can_build_walls()  # with bubblewrap: no network, nothing else to write to
+c.Contained.walls = can_build_walls()

@@ -1,15 +1,15 @@
-"""Keep the committed notebooks in one normal form.
+"""Bring notebooks into the normal form in which they are committed.
 
     python tools/notebooks.py book/*.ipynb                      write the normal form
     python tools/notebooks.py --execute book/*.ipynb            run first, then write
-    python tools/notebooks.py --check [--execute] book/*.ipynb  write nothing, say what differs
+    python tools/notebooks.py --check [--execute] book/*.ipynb  write nothing, report differences
 
-The normal form keeps sources and what a diff can show: text, streams and short HTML. It drops
-pictures, widgets and times, so that running an unchanged notebook again changes no byte. The
-book's build executes the notebooks anyway and has all pictures.
+The normal form keeps sources and the outputs that a diff can show: text, streams and short
+HTML. It drops pictures, widgets and times, so that running an unchanged notebook again changes
+no byte. Pictures are not lost: the book's build executes the notebooks anyway.
 
-It also begins every chapter with the cell that installs the package on Colab, so that no author
-types it.
+The normal form of a chapter also begins with a generated cell that installs the package on
+Colab.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CURE = "run `make notebooks`"
 LONGEST_HTML = 20_000
 TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-KEPT = ("mystnb", "tags")  # the cell metadata that means something
+KEPT = ("mystnb", "tags")  # cell metadata
 PAGES = Path(__file__).resolve().parents[1] / "book"
-# A notebook that Colab opened from GitHub can ask where it is from, so a fork installs itself.
+# A notebook that Colab opened from GitHub can look up its own address, so a fork installs itself.
 HOSTED = """\
 import sys
 
@@ -53,7 +53,7 @@ ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
 def keeps(mime: str, content: str) -> bool:
-    """Say whether a piece of output can be read in a diff."""
+    """Return whether a piece of output is readable in a diff."""
     if mime == "text/html":
         picture = "<svg" in content or "<script" in content or "<img" in content
         return len(content) <= LONGEST_HTML and not picture
@@ -63,13 +63,13 @@ def keeps(mime: str, content: str) -> bool:
 def normal_outputs(cell: Any, count: int | None) -> list[dict[str, Any]]:
     """Return the outputs of a code cell in normal form."""
     if "timing" in cell.metadata.get("tags", []):
-        return []  # never twice the same
+        return []  # times differ in every run
     outputs: list[dict[str, Any]] = []
     for output in cell.outputs:
         kind = output.output_type
         if kind == "stream":
             last = outputs[-1] if outputs else {}
-            if last.get("name") == output.name:  # how a stream was cut up is an accident
+            if last.get("name") == output.name:  # streams are cut up at random
                 last["text"] += output.text
             else:
                 outputs.append({"output_type": kind, "name": output.name, "text": output.text})
@@ -87,7 +87,7 @@ def normal_outputs(cell: Any, count: int | None) -> list[dict[str, Any]]:
 
 
 def read(text: str) -> Any:
-    """Parse a notebook; a cell without a valid id of its own gets one made of its content."""
+    """Parse a notebook; a cell without a valid unique id gets a hash of its content."""
     raw = json.loads(text)
     names: set[str] = set()
     for cell in raw["cells"]:
@@ -104,7 +104,7 @@ def read(text: str) -> Any:
 
 
 def hosted_first(nb: Any) -> Any:
-    """Put the cell for hosted notebooks below the title, in place of an older one."""
+    """Insert the Colab cell below the title, replacing an older one."""
     cells = [cell for cell in nb.cells if cell.id != "colab"]
     first = nbformat.v4.new_code_cell(HOSTED, id="colab", execution_count=1)
     first.metadata["tags"] = ["remove-cell"]
@@ -129,12 +129,12 @@ def normal_form(nb: Any) -> Any:
 
 
 def faults(nb: Any) -> list[str]:
-    """Return what normalizing does not cure."""
+    """Return the faults of a notebook that normalizing cannot repair."""
     found = []
     for cell in nb.cells:
         first = cell.source.strip().partition("\n")[0]
         if "attachments" in cell:
-            found.append(f"a picture is attached to the cell {first!r}: put it into a file")
+            found.append(f"a picture is attached to the cell {first!r}: save it as a file")
         if cell.cell_type != "code" or not cell.source.strip():
             continue
         if cell.execution_count is None:
@@ -179,7 +179,9 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--execute", action="store_true", help="run the notebooks first")
-    parser.add_argument("--check", action="store_true", help="write nothing, complain instead")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, report differences"
+    )
     parser.add_argument("notebooks", nargs="*", type=Path)
     options = parser.parse_args(arguments)
     work = partial(process, run=options.execute, check=options.check)

@@ -1,7 +1,7 @@
 """Print the built pages into one PDF with an outline: `make pdf`.
 
-Chromium prints each page, as the style sheet says for paper; pypdf binds them, numbers the
-leaves, and makes of the links between pages links inside the file.
+Chromium prints each page with the print style sheet. pypdf joins the pages, numbers them, and
+turns the links between pages into links inside the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ INFO = {
 }
 MARGIN = {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}
 READY = "document.fonts.ready.then(() => window.MathJax?.startup?.promise)"
-# A section may begin at the foot of a leaf and its heading on the next: headings have places
+# A section may begin at the foot of a sheet and its heading on the next, so headings get anchors
 # of their own.
 HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h => {
   h.id ||= `${h.closest("section").id}-heading`;
@@ -35,7 +35,7 @@ HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h => {
     n => !n.classList?.contains("headerlink")).map(n => n.textContent).join("").trim()];
 })"""
 TERMS = """[...document.querySelectorAll("dl.glossary dt:not([lang])")].map(term => term.id)"""
-# Chromium keeps the place of an anchor only if some link leads there.
+# Chromium keeps the position of an anchor only if a link leads to it.
 ANCHORS = """anchors => anchors.forEach(id => {
   const link = document.createElement("a");
   link.href = "#" + id;
@@ -55,10 +55,10 @@ class Part:
     path: Path
     pdf: PdfReader
     headings: list[tuple[int, str, str]]  # level, anchor, text
-    first: int = 0  # its first leaf in the book
+    first: int = 0  # index of its first sheet in the PDF
 
     def place(self, anchor: str) -> tuple[int, float]:
-        """Return the leaf of the book on which an anchor lies, and how high."""
+        """Return the sheet of the PDF that holds an anchor, and the anchor's height there."""
         found = self.pdf.named_destinations.get(f"/{anchor}")
         if found is None:
             return self.first, float(self.pdf.pages[0].mediabox.top)
@@ -76,7 +76,7 @@ def pages() -> list[Path]:
 
 
 def printed(page: Page, path: Path) -> Part:
-    """Print one page; headings and the glossary's terms become anchors that the PDF knows."""
+    """Print one page, keeping headings and the glossary's terms as anchors in the PDF."""
     page.goto(path.as_uri())
     page.evaluate(READY)
     headings = [tuple(h) for h in page.evaluate(HEADINGS)]
@@ -86,13 +86,13 @@ def printed(page: Page, path: Path) -> Part:
 
 
 def drawn(page: Page, html: str) -> PdfReader:
-    """Return HTML of our own on A4 without margins."""
+    """Print a piece of HTML on A4 without margins."""
     page.set_content(f"<style>@page{{size:A4;margin:0}}</style>{html}")
     return PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True, print_background=True)))
 
 
 def bind(parts: list[Part], cover: PdfReader) -> PdfWriter:
-    """Put the parts behind the cover, with an outline and links that stay inside."""
+    """Append the parts to the cover, with an outline and internal links."""
     book = PdfWriter()
     book.append(cover, import_outline=False)
     for part in parts:
@@ -120,7 +120,7 @@ def outline(book: PdfWriter, part: Part) -> None:
 
 
 def relink(book: PdfWriter, leaf: Any, here: Part, parts: dict[Path, Part]) -> None:
-    """Make links to pages of the book lead there inside the PDF; drop other local ones."""
+    """Point links to pages of the book into the PDF; drop other local links."""
     kept = ArrayObject()
     for reference in leaf.get("/Annots", []):
         link: DictionaryObject = reference.get_object()
@@ -147,7 +147,7 @@ def relink(book: PdfWriter, leaf: Any, here: Part, parts: dict[Path, Part]) -> N
 
 
 def number(book: PdfWriter, page: Page) -> None:
-    """Print its number at the foot of every leaf but the cover."""
+    """Print page numbers at the foot of every sheet but the cover."""
     leaves = "".join(f"<p>{n}</p>" for n in range(2, len(book.pages) + 1))
     stamps = drawn(page, f"<style>{LEAF}</style>{leaves}")
     for leaf, stamp in zip(book.pages[1:], stamps.pages, strict=False):
@@ -155,7 +155,7 @@ def number(book: PdfWriter, page: Page) -> None:
 
 
 def main(paths: list[Path], out: Path) -> None:
-    """Print, bind, number and write some of the built pages; say where the file is."""
+    """Print, bind, number and write the given pages; print the path of the PDF."""
     with chromium.opened() as browser:
         context = chromium.context(browser, color_scheme="light")
         page = context.new_page()

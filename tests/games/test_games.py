@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib import Game, games
+from cfrlib import Game, games, koikoi
 from cfrlib.core.tree import TERMINAL
 from cfrlib.games import (
     ColonelBlotto,
@@ -91,7 +91,7 @@ def test_every_game_of_the_library_is_tested_here():
 @pytest.mark.parametrize("text", REPR)
 def test_the_repr_of_a_game_makes_the_game(text):
     assert repr(REPR[text]) == text
-    assert_same_tree(REPR[text], eval(text, vars(games)))
+    assert_same_tree(REPR[text], eval(text, {**vars(games), **vars(koikoi)}))
 
 
 def test_reprs_of_the_games_that_are_larger_or_a_table():
