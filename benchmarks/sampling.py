@@ -98,7 +98,7 @@ def rates():
 
 def lazy_bytes():
     """Return bytes per history of a game explored on the way, and how many were met."""
-    run = cfr.MCCFR(cfr.games.LiarsDice(6, 2), lazy=True, seed=0)
+    run = cfr.MCCFR(cfr.games.LiarsDice(6, 2), on_demand=True, seed=0)
     run.run(seconds=10, progress=False)
     known = run._known
     parts = (known.nodes, known.utility, known._sequence, *run._tables, *run._lanes)

@@ -16,14 +16,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from cfrlib.core import files, schema
+from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Kind, PathLike
+from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.layout import (
     Bands,
@@ -42,7 +41,7 @@ from cfrlib.core.tree import Floats
 from cfrlib.game import Game
 from cfrlib.regret import Variant, discount, find_variant
 from cfrlib.run import Measured, Run
-from cfrlib.solution import BEST, HEADER, TRACE, UPDATES, Trace, check_best, check_trace
+from cfrlib.solution import BEST, HEADER, TRACE, UPDATES
 from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
 
 RUN_FILE = Kind(
@@ -226,6 +225,7 @@ class CFR(Run):
     True
     """
 
+    METHOD = "CFR"
     _form: SequenceForm
 
     def __init__(
@@ -301,59 +301,51 @@ class CFR(Run):
         other._rows = [list(row) for row in self._rows]
         return other
 
-    def save(self, path: PathLike) -> None:
-        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+    # ---- files -------------------------------------------------------------------------------
 
-        The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``best`` the
-        least exploitable strategy so far, ``trace`` the rows of the trace;
-        :mod:`cfrlib.core.files` describes the rest. A file that is already there is
-        replaced only once the new one is complete.
-        """
-        header = {
-            "variant": asdict(self.variant),
-            "update": self.update,
-            "delay": self.delay,
-            "iterations": self.iterations,
-            "seconds": self.seconds,
-            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
-        }
-        arrays = {
-            "regret": self._layout.unpack(self._tables.regret),
-            "sigma": self._layout.unpack(self._tables.sigma),
-            "total": self._layout.unpack(self._tables.strategy_sum),
-            "best": self._best.sigma,
-            "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
-        }
-        files.write(path, RUN_FILE, self._form, header, arrays)
+    FILES = (RUN_FILE,)
 
     @classmethod
-    def load(cls, path: PathLike, game: Game) -> CFR:
-        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+    def load(cls, path: PathLike, game: Game) -> Self:
+        """Return the run saved in `path`, ready to continue exactly where it stopped.
 
         Raises
         ------
         ValueError
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
-        form = sequence_form(game)
-        with files.reading(path, RUN_FILE, form) as file:
-            header, arrays = file.header, file.arrays()
-            check_probabilities(form, arrays["sigma"], arrays["best"])
-            check_best(header, check_trace(arrays["trace"], header, form, math.inf))
-            self = cls(
-                game,
-                Variant(**header["variant"]),
-                update=header["update"],
-                delay=header["delay"],
-            )
+        return cls._load(path, game)
+
+    @property
+    def _labels(self) -> SequenceForm:
+        return self._form
+
+    @classmethod
+    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+        header = file.header
+        variant = Variant(**header["variant"])
+        return cls(game, variant, update=header["update"], delay=header["delay"])
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        tables, unpack = self._tables, self._layout.unpack
+        return header, arrays | {
+            "regret": unpack(tables.regret),
+            "sigma": unpack(tables.sigma),
+            "total": unpack(tables.strategy_sum),
+            "best": self._best.sigma,
+        }
+
+    def _unpack(self, file: Saved) -> Arrays:
+        header, arrays, form = file.header, file.arrays(), self._form
+        check_probabilities(form, arrays["sigma"], arrays["best"])
         tables, pack = self._tables, self._layout.pack
         tables.regret[:], tables.sigma[:] = pack(arrays["regret"]), pack(arrays["sigma"])
         tables.strategy_sum[:] = pack(arrays["total"])
         tables.plan[:] = pack(form.plans(arrays["sigma"]))
-        tables.iteration[0], self.seconds = header["iterations"], header["seconds"]
-        self._rows = arrays["trace"].tolist()
-        self._best = Measured(**header["best"], sigma=arrays["best"])
-        return self
+        tables.iteration[0] = header["iterations"]
+        self._unpack_trace(header, arrays, math.inf)
+        return arrays
 
     def __repr__(self) -> str:
         delay = f", delay={self.delay}" if self.delay else ""

@@ -15,18 +15,21 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, NoReturn, Self
+from dataclasses import asdict
+from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
 from tqdm.auto import tqdm
 
+from cfrlib.core import files
 from cfrlib.core.checks import whole_number
-from cfrlib.core.sequence import SequenceForm
+from cfrlib.core.files import Arrays, Described, Header, Kind, PathLike, Saved
+from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.equilibrium import evaluate
 from cfrlib.game import Game
 from cfrlib.regret import Variant
-from cfrlib.solution import Solution, Trace, next_checkpoint
+from cfrlib.solution import Solution, Trace, check_best, check_trace, next_checkpoint
 from cfrlib.strategy import PartialStrategy, Strategy
 
 BAR_DELAY = 2.0  # seconds before a progress bar shows
@@ -110,10 +113,13 @@ class Run(ABC):
     update: str
     delay: int
     seconds: float
-    _form: SequenceForm | None  # None: the tree is not known, nor what a strategy is worth
+    _measurable = True  # whether exploitability can be computed
     _rows: list[list[float]]
     _chunk = 1  # iterations between two looks at the clock
     _best: Measured
+    METHOD: ClassVar[str]  # the name of the algorithm
+    CAVEAT: ClassVar[str] = ""  # of its guarantee
+    FILES: ClassVar[tuple[Kind, ...]]  # kinds of files that hold such a run
 
     def run(
         self,
@@ -151,7 +157,7 @@ class Run(ABC):
             If `until` was not reached.
         """
         goal = Goal.of(iterations, until, seconds)
-        if until is not None and self._form is None:
+        if until is not None and not self._measurable:
             raise ValueError(
                 f"until={until:g} asks for exploitability, which is not known of "
                 f"{self.game!r}: it is explored on the way, not compiled; give iterations or "
@@ -264,9 +270,9 @@ class Run(ABC):
         """Return the present state as a `Solution`, which later iterations do not change."""
         average = self._measure(self._average())
         current = self._measure(self._current())
-        least = min(self._best, average, current, key=lambda seen: seen.exploitability)
-        if self._form is None:
-            least = average
+        least = average
+        if self._measurable:
+            least = min(self._best, average, current, key=lambda seen: seen.exploitability)
         strategy, last, best = map(self._strategy, (average.sigma, current.sigma, least.sigma))
         return Solution(
             self.game, strategy, last, best, value=average.value,
@@ -276,15 +282,23 @@ class Run(ABC):
             best_exploitability=least.exploitability,
             iterations=self.iterations, nodes=self.nodes, seconds=self.seconds,
             variant=self.variant, update=self.update, delay=self.delay, trace=self.trace,
-            sampling=self._describe,
+            method=self.METHOD, guarantee=self._guarantee, sampling=self._describe,
         )  # fmt: skip
 
     def _measure(self, sigma: Floats) -> Measured:
         """Return a strategy with its exploitability and the value to player 0."""
-        if self._form is None:
-            return Measured(math.nan, math.nan, sigma)
-        own, gain, _ = evaluate(self._form, self._form.plans(sigma))
-        return Measured(float(gain.sum()) / self._form.num_players, float(own[0]), sigma)
+        form = sequence_form(self.game)
+        own, gain, _ = evaluate(form, form.plans(sigma))
+        return Measured(float(gain.sum()) / form.num_players, float(own[0]), sigma)
+
+    @property
+    def _guarantee(self) -> str:
+        """What theory promises about the average strategy for this kind of game."""
+        tree = sequence_form(self.game).tree
+        if tree.num_players == 2 and tree.zero_sum:
+            return f"two-player zero-sum: exploitability goes to 0{self.CAVEAT}"
+        kind = "zero-sum" if tree.zero_sum else "general-sum"
+        return f"{tree.num_players} players, {kind}: no guarantee of a Nash equilibrium"
 
     def _checkpoint(self) -> None:
         """At a checkpoint, add the present to the trace, and remember the best strategy."""
@@ -303,6 +317,80 @@ class Run(ABC):
             float(self.iterations), float(self.nodes), self.seconds,
             average.exploitability, average.value, current.exploitability,
         ]  # fmt: skip
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save(self, path: PathLike) -> None:
+        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+
+        A file already there is replaced only once the new one is complete;
+        :mod:`cfrlib.core.files` describes the form.
+        """
+        header, arrays = self._pack()
+        files.write(path, self._file, self._labels, header, arrays)
+
+    @classmethod
+    def _load(cls, path: PathLike, game: Game, **options: Any) -> Self:
+        """Return the run in a file; `options` are those arguments that no file holds.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        kind = files.kind_of(path, *cls.FILES)
+        with files.reading(path, kind, cls._names_in(kind, game)) as file:
+            self = cls._begun_as(file, game, **options)
+            self._unpack(file)
+        return self
+
+    @property
+    def _file(self) -> Kind:
+        """The kind of file that holds the run."""
+        return self.FILES[0]
+
+    @property
+    @abstractmethod
+    def _labels(self) -> Described:
+        """What names the infosets known by now."""
+
+    @classmethod
+    def _names_in(cls, kind: Kind, game: Game) -> Described:
+        """Return what names the infosets in a file of that kind."""
+        return sequence_form(game)
+
+    @classmethod
+    @abstractmethod
+    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+        """Return a new run with the options that a file holds."""
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        """Return everything that a file of the run holds; solvers add what is theirs."""
+        header: Header = {
+            "variant": asdict(self.variant),
+            "update": self.update,
+            "delay": self.delay,
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
+        }
+        rows = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
+        return header, {"trace": rows}
+
+    @abstractmethod
+    def _unpack(self, file: Saved) -> Arrays:
+        """Restore the state that a file holds, and return its arrays.
+
+        Raises a ValueError if no run could have written it.
+        """
+
+    def _unpack_trace(self, header: Header, arrays: Arrays, nodes: float) -> None:
+        """Restore the trace and the best strategy; `nodes` is how many were visited."""
+        form = sequence_form(self.game) if self._measurable else None
+        check_best(header, check_trace(arrays["trace"], header, form, nodes))
+        self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
+        best = arrays["best"] if "best" in arrays else self._current()
+        self._best = Measured(**header["best"], sigma=best)
 
 
 def check_weight(variant: Variant, t: int) -> None:

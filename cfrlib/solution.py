@@ -19,8 +19,6 @@ from cfrlib.regret import Variant
 from cfrlib.strategy import SIGMA, PartialStrategy, Strategy, check_probabilities
 
 UPDATES = ("alternating", "simultaneous", "best response")
-DEEP, DOUBLE = "Deep CFR", "Double Neural CFR"
-NETWORKS = (DEEP, DOUBLE)  # how `sampling` begins where networks stand for tables
 STRATEGIES = ("strategy", "current", "best")
 TRACE = schema.Array((None, 6), lambda rows: True)  # `check_run` looks at it
 # what the headers of a run and of a solution have in common
@@ -45,10 +43,12 @@ _SCALARS: schema.Schema = {
     "current_exploitability": schema.number(),
     "best_exploitability": schema.number(),
     "nodes": schema.whole(),
+    "method": schema.text,
+    "guarantee": schema.text,
     "sampling": schema.text,
 }
 SOLUTION_FILE = Kind(
-    "cfrlib.Solution 2", "solution", "Solution.save", {**HEADER, **_SCALARS},
+    "cfrlib.Solution 3", "solution", "Solution.save", {**HEADER, **_SCALARS},
     {**dict.fromkeys(STRATEGIES, SIGMA), "trace": TRACE},
 )  # fmt: skip
 
@@ -145,6 +145,10 @@ class Solution(NamedTuple):
         As given to :class:`CFR`.
     trace : Trace
         How exploitability fell.
+    method : str
+        The algorithm: "CFR", "MCCFR", "Deep CFR", ….
+    guarantee : str
+        What theory promises about `strategy` for this kind of game.
     sampling : str
         What was sampled, and how; empty if nothing was.
 
@@ -183,20 +187,9 @@ class Solution(NamedTuple):
     update: str
     delay: int
     trace: Trace
+    method: str
+    guarantee: str
     sampling: str = ""
-
-    @property
-    def guarantee(self) -> str:
-        """What theory promises about the average strategy of this kind of game."""
-        if math.isnan(self.exploitability):
-            return "exploitability not known: sampling met only a part of the game"
-        tree = sequence_form(self.game).tree
-        if tree.num_players == 2 and tree.zero_sum:
-            deep = self.sampling.startswith(NETWORKS)
-            but = ", but for what networks get wrong" if deep else ""
-            return f"two-player zero-sum: exploitability goes to 0{but}"
-        kind = "zero-sum" if tree.zero_sum else "general-sum"
-        return f"{tree.num_players} players, {kind}: no guarantee of a Nash equilibrium"
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

@@ -306,7 +306,8 @@ class PartialStrategy(InfosetTable):
     Examples
     --------
     >>> import cfrlib as cfr
-    >>> run = cfr.MCCFR(cfr.games.LiarsDice(), sampling="outcome", lazy=True, seed=0).run(100)
+    >>> options = {"sampling": "outcome", "on_demand": True, "seed": 0}
+    >>> run = cfr.MCCFR(cfr.games.LiarsDice(), **options).run(100)
     >>> met = run.average
     >>> "6" in met, 100 < len(met) < 24_576  # of 24,576 infosets
     (True, True)

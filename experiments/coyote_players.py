@@ -83,7 +83,7 @@ def caller(game, margin):
 
 def train(game, lazy):
     """Train; return the run, and the policy at the start, a quarter, half and the end."""
-    run = DeepCFR(game, lazy=lazy, average="mixture", seed=SEED, **OPTIONS)
+    run = DeepCFR(game, on_demand=lazy, average="mixture", seed=SEED, **OPTIONS)
     policies = [run.policy()]
     for t in (ITERATIONS // 4, ITERATIONS // 2, ITERATIONS):
         run.run(t - run.iterations, progress=False)
@@ -129,7 +129,7 @@ def respond(game, policy):
 def small_deck(players):
     """Train on the small deck; NashConv beside the start and tabular CFR+."""
     game = Coyote(players, deck=Coyote.SMALL)
-    run, _ = train(game, lazy=False)
+    run, _ = train(game, on_demand=False)
     best = cfr.solve(game, "cfr+", CFR_PLUS, progress=False).strategy
     return {
         "infosets": cfr.compile(game).num_infosets,
@@ -143,7 +143,7 @@ def small_deck(players):
 def judge(players):
     """Return everything that is said about n players."""
     game = Coyote(players)
-    run, policies = train(game, lazy=players > LARGEST)
+    run, policies = train(game, on_demand=players > LARGEST)
     policy = policies[-1]
     print(f"{players} players: {run.nodes:,} nodes, {run.seconds:.0f} s", flush=True)
     found = {

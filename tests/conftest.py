@@ -1,4 +1,4 @@
-"""What all library tests share: the hypothesis profile and the two reference games."""
+"""Shared configuration of the library tests: hypothesis profiles, order, fixtures."""
 
 import signal
 from collections import Counter
@@ -9,15 +9,15 @@ from hypothesis import settings
 
 import cfrlib as cfr
 
-# Nothing in them is compiled, or imported by what is.
+# Parts of cfrlib without compiled kernels, and which no kernel imports
 NO_KERNELS = {"exercises", "explore", "interop", "plot.py"}
 
 
 def pytest_configure():
-    """Hear Ctrl-C, which some tests press, and forget compiled kernels older than the sources.
+    """Enable SIGINT, which some tests send, and delete cached kernels older than the sources.
 
-    What a shell starts in the background ignores Ctrl-C. And Numba asks only for the file of a
-    kernel itself, not for those of the kernels inside it.
+    A process that a shell starts in the background ignores SIGINT. Numba's cache notices a
+    change in a kernel's own file, but not in the kernels that it calls.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -34,14 +34,14 @@ def pytest_configure():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the files that have most slow tests: a process takes a file at a time."""
+    """Run the files with most slow tests first: each process takes a file at a time."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     items.sort(key=lambda item: -slow[item.path])
 
 
-# The same examples every time, but for `pytest --hypothesis-profile=fresh`: what the seed gives
-# (`--hypothesis-seed=N`, as pytest reports it), and nothing remembered. Without `derandomize`,
-# Hypothesis would take the same examples wherever it sees the variable CI.
+# Examples are the same in every run, except with `--hypothesis-profile=fresh`: then they depend
+# on `--hypothesis-seed=N`, which pytest reports, and none is remembered. `derandomize=False` is
+# explicit because Hypothesis would derandomize wherever the variable CI is set.
 settings.register_profile("cfrlib", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile(
     "fresh", derandomize=False, deadline=None, max_examples=60, database=None

@@ -1,4 +1,4 @@
-"""A run can be continued and shown, and its results do not change when it goes on."""
+"""Tests of `CFR` runs: results are snapshots, traces, display, averaging delay, CFR-BR."""
 
 import re
 
@@ -34,10 +34,10 @@ def assert_identical(a, b):
     )
 
 
-# ---- solutions are not live ----------------------------------------------------------------
+# ---- solutions are snapshots ---------------------------------------------------------------
 
 
-def test_a_solution_does_not_change_when_the_run_goes_on(kuhn):
+def test_solution_is_unchanged_by_further_iterations(kuhn):
     run = cfr.CFR(kuhn).run(10)
     solution, average, regrets, trace = run.solution(), run.average, run.regrets, run.trace
     before = repr((solution, average, dict(regrets), trace, solution._repr_html_()))
@@ -46,7 +46,7 @@ def test_a_solution_does_not_change_when_the_run_goes_on(kuhn):
     assert run.average.max_difference(average) > 0.01
 
 
-def test_tables_cannot_be_written_to(kuhn):
+def test_tables_are_read_only(kuhn):
     run = cfr.CFR(kuhn).run(10)
     for table in (run.average, run.current, run.regrets, cfr.Strategy.uniform(kuhn)):
         with pytest.raises(ValueError, match="read-only"):
@@ -55,7 +55,7 @@ def test_tables_cannot_be_written_to(kuhn):
     assert run.average["J"]["bet"] < 1
 
 
-def test_solve_equals_a_run(kuhn):
+def test_solve_equals_cfr_run(kuhn):
     solution, run = cfr.solve(kuhn, "dcfr", 200), cfr.CFR(kuhn, "dcfr").run(200)
     assert solution.strategy.max_difference(run.average) == 0
     assert solution.current.max_difference(run.current) == 0
@@ -65,25 +65,25 @@ def test_solve_equals_a_run(kuhn):
     assert solution.value == cfr.expected_utility(kuhn, run.average)[0]
 
 
-def test_before_the_first_iteration_everything_is_uniform(kuhn):
+def test_initial_strategies_are_uniform(kuhn):
     run, uniform = cfr.CFR(kuhn), cfr.Strategy.uniform(kuhn)
     assert run.average.max_difference(uniform) == run.current.max_difference(uniform) == 0
     assert len(run.trace) == run.iterations == run.nodes == 0
     assert run.solution().nash_conv == pytest.approx(11 / 12)
 
 
-def test_the_average_is_not_the_current_strategy(kuhn):
+def test_average_is_less_exploitable_than_last_iterate(kuhn):
     solution = cfr.solve(kuhn, "cfr", 10_000)
     assert cfr.exploitability(kuhn, solution.current) > 10 * solution.exploitability
 
 
-def test_nodes_count_a_traversal_per_update(kuhn):
+def test_nodes_count_one_traversal_per_player_update(kuhn):
     assert cfr.solve(kuhn, iterations=10).nodes == 10 * 2 * 55
     assert cfr.solve(kuhn, iterations=10, update="simultaneous").nodes == 10 * 55
     assert cfr.solve(KuhnPoker(players=3), iterations=10).nodes == 10 * 3 * 601
 
 
-def test_games_without_decisions_and_of_one_player():
+def test_solve_handles_no_decisions_and_one_player():
     end = cfr.solve(TableGame({(): Terminal((3, -3))}), iterations=5)
     assert (end.value, end.exploitability, len(end.strategy)) == (3, 0, 0)
     nodes = {(): Decision(0, "x", "ab"), ("a",): Terminal([1]), ("b",): Terminal([2])}
@@ -95,7 +95,7 @@ def test_games_without_decisions_and_of_one_player():
 # ---- trace and progress --------------------------------------------------------------------
 
 
-def test_checkpoints_are_eight_in_every_tenfold(kuhn):
+def test_trace_has_eight_checkpoints_per_decade(kuhn):
     trace = cfr.CFR(kuhn).run(1_000).trace
     decade = [100, 133, 178, 237, 316, 422, 562, 750, 1000]
     assert trace.iterations.tolist() == [
@@ -106,13 +106,13 @@ def test_checkpoints_are_eight_in_every_tenfold(kuhn):
     assert (trace.nodes == 110 * trace.iterations).all()
 
 
-def test_the_trace_ends_with_the_present(kuhn):
+def test_trace_ends_at_the_current_iteration(kuhn):
     run = cfr.CFR(kuhn).run(11)
     assert run.trace.iterations.tolist() == [1, 2, 3, 4, 6, 7, 10, 11]
     assert run.run(2).trace.iterations.tolist() == [1, 2, 3, 4, 6, 7, 10, 13]
 
 
-def test_every_row_of_the_trace_is_what_a_run_of_that_length_reaches(kuhn):
+def test_trace_rows_equal_runs_of_that_length(kuhn):
     trace = cfr.CFR(kuhn, "linear").run(100).trace
     for t, e, v in zip(trace.iterations, trace.exploitability, trace.value, strict=True):
         solution = cfr.solve(kuhn, "linear", int(t))
@@ -123,14 +123,14 @@ def test_progress_bar(kuhn, capsys):
     cfr.solve(kuhn, iterations=1_000, progress=True)
     shown = capsys.readouterr().err
     assert re.search(r"1000/1000 .*exploitability|0/1000", shown)
-    cfr.solve(kuhn, iterations=1_000)  # too short for one
+    cfr.solve(kuhn, iterations=1_000)  # too short for a progress bar
     cfr.solve(kuhn, iterations=1_000, progress=False)
     captured = capsys.readouterr()
     assert captured.err == captured.out == ""
 
 
 @pytest.mark.slow
-def test_a_long_run_shows_a_bar_by_itself_unless_told_not_to(kuhn, capsys, monkeypatch):
+def test_long_runs_show_a_progress_bar_by_default(kuhn, capsys, monkeypatch):
     monkeypatch.setattr(module, "BAR_DELAY", 0.05)
     run = cfr.CFR(kuhn).run(1)
     capsys.readouterr()
@@ -140,7 +140,7 @@ def test_a_long_run_shows_a_bar_by_itself_unless_told_not_to(kuhn, capsys, monke
     assert capsys.readouterr().err == ""
 
 
-# ---- how things look -----------------------------------------------------------------------
+# ---- display -------------------------------------------------------------------------------
 
 
 def test_repr_of_a_solution(kuhn):
@@ -167,7 +167,7 @@ def test_repr_of_a_solution(kuhn):
         ),
     ],
 )
-def test_a_solution_promises_only_what_theory_does(game, promise):
+def test_solution_repr_states_the_theoretical_guarantee(game, promise):
     assert promise in repr(cfr.solve(game, iterations=2))
     assert promise in cfr.solve(game, iterations=2)._repr_html_()
 
@@ -216,29 +216,29 @@ def test_html_is_escaped():
     assert not re.search(r"<(b|i|script)>", html)
 
 
-def test_small_probabilities_stay_visible(kuhn):
+def test_repr_shows_small_probabilities(kuhn):
     strategy = cfr.Strategy.uniform(kuhn).replace({"J": {"bet": 1e-7, "check": 1 - 1e-7}})
     assert "bet 1e-07" in repr(strategy)
 
 
-def test_random_strategies_are_drawn_in_the_order_of_play(kuhn):
+def test_random_strategy_samples_infosets_in_order_of_play(kuhn):
     rng, expected = np.random.default_rng(7), {}
     deepest = [f"{card} check-bet" for card in "JQK"]
     second = [f"{card} {bet}" for card in "QKJ" for bet in ("check", "bet")]  # QJ, KJ, JQ …
     for I in [*"JQK", *second, *deepest]:
         expected[I] = rng.dirichlet([3, 3]).tolist()
-    drawn = cfr.Strategy.random(kuhn, 7, concentration=3)
-    assert {I: list(row.values()) for I, row in drawn.items()} == expected
-    assert cfr.Strategy.random(kuhn, np.random.default_rng(7), 3) == drawn
+    sampled = cfr.Strategy.random(kuhn, 7, concentration=3)
+    assert {I: list(row.values()) for I, row in sampled.items()} == expected
+    assert cfr.Strategy.random(kuhn, np.random.default_rng(7), 3) == sampled
     another = cfr.Strategy.random(kuhn, rng, 3)
-    assert another != drawn  # a generator goes on
+    assert another != sampled  # the generator's state has advanced
     assert cfr.Strategy.random(kuhn) != cfr.Strategy.random(kuhn)  # without a seed
 
 
 @pytest.mark.parametrize(("concentration", "away"), [(1e-3, 0.49), (1.0, 0.25), (1e6, 0.001)])
-def test_concentration_leads_from_pure_to_uniform(leduc, concentration, away):
-    drawn = cfr.Strategy.random(leduc, 0, concentration)
-    two = [row for row in drawn.values() if len(row) == 2]
+def test_concentration_moves_random_strategies_from_pure_to_uniform(leduc, concentration, away):
+    sampled = cfr.Strategy.random(leduc, 0, concentration)
+    two = [row for row in sampled.values() if len(row) == 2]
     assert len(two) > 100
     assert np.mean([abs(x - 0.5) for row in two for x in row.values()]) == pytest.approx(
         away, abs=0.03
@@ -264,8 +264,8 @@ def test_strategies_are_mappings(kuhn):
 
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr"])
 @pytest.mark.parametrize("delay", [0, 1, 7])
-def test_the_average_is_the_sum_of_weighted_plans(kuhn, variant, delay):
-    """Of the plans played, iteration by iteration: Σ max(t − d, 0)^γ x^t, then by infoset."""
+def test_average_is_the_weighted_sum_of_plans(kuhn, variant, delay):
+    """The average is Σ max(t − d, 0)^γ x^t over the plans played, normalized by infoset."""
     run, gamma = cfr.CFR(kuhn, variant, delay=delay), cfr.VARIANTS[variant].gamma
     one = cfr.CFR(kuhn, variant)
     total, form = np.zeros(run._form.num_sequences), run._form
@@ -281,14 +281,14 @@ def test_the_average_is_the_sum_of_weighted_plans(kuhn, variant, delay):
     assert run.current.max_difference(one.current) == 0
 
 
-def test_until_the_delay_is_over_the_average_is_uniform(kuhn):
+def test_average_is_uniform_until_the_delay_is_over(kuhn):
     run = cfr.CFR(kuhn, "cfr+", delay=10).run(10)
     assert run.average.max_difference(cfr.Strategy.uniform(kuhn)) == 0
     first = run.current
     assert run.run(1).average.max_difference(first) < 1e-15
 
 
-def test_delay_is_told_and_kept(tmp_path, kuhn):
+def test_delay_is_shown_and_saved(tmp_path, kuhn):
     run = cfr.CFR(kuhn, "cfr+", delay=5).run(30)
     assert repr(run).startswith("CFR(KuhnPoker(), 'cfr+', update='alternating', delay=5)")
     assert "alternating updates, averaged after 5" in repr(run.solution())
@@ -298,7 +298,7 @@ def test_delay_is_told_and_kept(tmp_path, kuhn):
 
 
 @pytest.mark.parametrize("delay", [-1, 1.5, "2"])
-def test_bad_delays(kuhn, delay):
+def test_invalid_delay_raises(kuhn, delay):
     with pytest.raises(ValueError, match="delay must be a whole number"):
         cfr.CFR(kuhn, delay=delay)
 
@@ -307,8 +307,8 @@ def test_bad_delays(kuhn, delay):
 
 
 @pytest.mark.parametrize("variant", ["cfr", "cfr+"])
-def test_cfr_br_answers_best_responses(kuhn, variant):
-    """One iteration from the definition: each player's regrets against the other's reply."""
+def test_cfr_br_regrets_are_against_best_responses(kuhn, variant):
+    """Check one iteration by definition: regrets against the opponent's best response."""
     run = cfr.CFR(kuhn, variant, update="best response").run(6)
     before, regrets = run.current, run.regrets.values_by_sequence.copy()
     run.run(1)
@@ -324,7 +324,7 @@ def test_cfr_br_answers_best_responses(kuhn, variant):
             assert run.regrets.values_by_sequence[q] == pytest.approx(r, abs=1e-13)
 
 
-def test_cfr_br_converges_even_in_its_last_iterate(kuhn):
+def test_cfr_br_last_iterate_converges(kuhn):
     solution = cfr.solve(kuhn, "cfr+", 20_000, update="best response")
     assert solution.exploitability < 2e-3
     assert solution.current_exploitability < 2e-2
@@ -332,8 +332,8 @@ def test_cfr_br_converges_even_in_its_last_iterate(kuhn):
     assert "cfr+, best-response updates" in repr(solution)
 
 
-def test_cfr_br_bounds_the_regret_of_each_player():
-    """Against best responses the average of a player is at most R_i / T from maximin."""
+def test_cfr_br_average_is_near_maximin():
+    """Against best responses a player's average is at most R_i / T from maximin."""
     game = LeducPoker(merge_suits=True)
     value = cfr.solve_lp(game).value
     average = cfr.solve(game, "cfr", 2_000, update="best response").strategy

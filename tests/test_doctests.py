@@ -1,4 +1,4 @@
-"""Every example in a docstring gives what it says."""
+"""Docstring examples run, and every public name has one."""
 
 import doctest
 import importlib
@@ -28,7 +28,7 @@ def test_examples(name):
     assert result.failed == 0
 
 
-def test_the_examples_are_found():
+def test_doctest_finds_the_examples():
     finder = doctest.DocTestFinder()
     counts = {
         name: sum(len(t.examples) for t in finder.find(importlib.import_module(name)))
@@ -39,7 +39,7 @@ def test_the_examples_are_found():
         assert counts[f"cfrlib.{name}"] > 0
 
 
-# ---- and there is one for everything public --------------------------------------------------
+# ---- public names ----------------------------------------------------------------------------
 
 
 def examples(*things):
@@ -50,14 +50,14 @@ def examples(*things):
 
 
 @pytest.mark.parametrize("name", public.names())
-def test_a_public_name_has_an_example(name):
+def test_public_name_has_an_example(name):
     thing = public.resolve(name)
     assert examples(thing) or not callable(thing)  # data have no docstring of their own
 
 
 @pytest.mark.parametrize(("owner", "method"), public.methods())
-def test_a_method_on_the_page_is_called_in_an_example(owner, method):
+def test_documented_method_is_called_in_an_example(owner, method):
     cls = public.resolve(owner)
     things = [thing for base in cls.__mro__[:-1] for thing in (base, *vars(base).values())]
-    told = [thing for thing in things if isinstance(getattr(thing, "__doc__", None), str)]
-    assert any(f".{method}(" in source for source in examples(*told))
+    documented = [t for t in things if isinstance(getattr(t, "__doc__", None), str)]
+    assert any(f".{method}(" in source for source in examples(*documented))

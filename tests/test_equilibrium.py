@@ -1,4 +1,4 @@
-"""The linear program is exact on every game of the library, and CFR goes where it points."""
+"""Tests of the sequence-form linear program: exactness, scaling, agreement with CFR."""
 
 import math
 from itertools import product
@@ -20,7 +20,7 @@ from cfrlib.games import (
     RockPaperScissors,
 )
 
-ALIKE = [  # both players are in the same position: the value is 0
+SYMMETRIC = [  # the value is 0
     RockPaperScissors(),
     RockPaperScissors(3),
     ColonelBlotto(),
@@ -41,15 +41,15 @@ GAMES = [
     LiarsDice(faces=2, dice=2),
     Coyote(),
     Coyote(deck=Coyote.TINY, raises=None),
-    *ALIKE,
+    *SYMMETRIC,
 ]
 
 every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
 
 
 @every_game
-def test_what_one_player_can_guarantee_the_other_can_prevent(game):
-    """The programs of the two players are each other's duals."""
+def test_maximin_equals_minimax(game):
+    """The linear programs of the two players are each other's duals."""
     form = sequence_form(game)
     flows = [_flow_matrix(form, i) for i in (0, 1)]
     values = [_maximin(form, i, flows[i], flows[1 - i])[0] for i in (0, 1)]
@@ -58,7 +58,7 @@ def test_what_one_player_can_guarantee_the_other_can_prevent(game):
 
 
 @every_game
-def test_nobody_gains_by_leaving_the_strategy_of_the_lp(game):
+def test_lp_strategy_is_an_equilibrium(game):
     value, strategy = cfr.solve_lp(game)
     assert abs(cfr.exploitability(game, strategy)) < 1e-9
     assert cfr.expected_utility(game, strategy) == pytest.approx([value, -value], abs=1e-9)
@@ -68,18 +68,18 @@ def test_nobody_gains_by_leaving_the_strategy_of_the_lp(game):
 
 
 @every_game
-def test_cfr_finds_the_value_of_the_lp(game):
+def test_cfr_converges_to_the_lp_value(game):
     """At exploitability ε the payoff of the average is within NashConv = 2ε of the value."""
     solution = cfr.solve(game, "pcfr+", until=1e-5)
     assert abs(solution.value - cfr.solve_lp(game).value) <= 2e-5
 
 
-@pytest.mark.parametrize("game", ALIKE, ids=repr)
-def test_where_both_players_are_alike_the_value_is_zero(game):
+@pytest.mark.parametrize("game", SYMMETRIC, ids=repr)
+def test_symmetric_games_have_value_zero(game):
     assert cfr.solve_lp(game).value == pytest.approx(0, abs=1e-12)
 
 
-# ---- payoffs of any size -----------------------------------------------------------------
+# ---- scale of payoffs --------------------------------------------------------------------
 
 SMALL_AND_LARGE = [10.0**k for k in (-250, -12, -10, -9, -7, -6, 6, 12, 18, 250)]
 LOPSIDED = cfr.games.MatrixGame([[3, -1], [-2, 1]])  # value 1/7
@@ -93,7 +93,7 @@ RANDOM = [
 @pytest.mark.parametrize(
     "game", [LOPSIDED, *RANDOM, KuhnPoker(), LeducPoker(merge_suits=True)], ids=repr
 )
-def test_the_size_of_the_payoffs_does_not_matter(game, factor):
+def test_lp_is_invariant_to_the_payoff_scale(game, factor):
     scaled = Scaled(game, factor)
     value, strategy = cfr.solve_lp(scaled)
     assert value / factor == pytest.approx(cfr.solve_lp(game).value, abs=1e-9)
@@ -101,26 +101,26 @@ def test_the_size_of_the_payoffs_does_not_matter(game, factor):
     assert value == pytest.approx(cfr.expected_utility(scaled, strategy)[0], abs=1e-9 * factor)
 
 
-def test_nothing_is_won_where_every_payoff_is_zero():
+def test_zero_payoffs_give_value_zero():
     for game in (Scaled(KuhnPoker(), 0.0), cfr.games.MatrixGame([[0, 0]])):
         value, strategy = cfr.solve_lp(game)
         assert value == 0.0 and cfr.nash_conv(game, strategy) == 0.0
 
 
 @pytest.mark.parametrize("pays", [1.7e308, -1.7e308])
-def test_the_largest_floats_are_payoffs(pays):
+def test_lp_accepts_the_largest_floats(pays):
     assert cfr.solve_lp(cfr.games.MatrixGame([[pays]])).value == pays
 
 
 @pytest.mark.parametrize("size", [1e-285, 1e-320, 5e-324])
-def test_payoffs_too_small_to_be_weighted_are_refused(size):
-    """A chip of the smallest float, won with probability 1/6, would be nothing."""
+def test_payoffs_that_would_underflow_raise(size):
+    """The smallest float times a probability of 1/6 is 0."""
     with pytest.raises(ValueError, match=r"so small .* multiply all payoffs"):
         cfr.solve_lp(Scaled(KuhnPoker(), size))
 
 
 class Twice(Wrapper):
-    """The same game after a coin that nobody sees: every leaf is the sum of two."""
+    """A game after a coin flip that no player sees: every leaf is the sum of two histories."""
 
     COIN = cfr.Chance({"heads": 0.5, "tails": 0.5})
 
@@ -134,7 +134,7 @@ class Twice(Wrapper):
         return self.COIN if h is None else self.game.node(h)
 
 
-def test_a_sum_beyond_all_floats_is_refused(monkeypatch):
+def test_payoff_sums_that_overflow_raise(monkeypatch):
     game = Twice(cfr.games.MatrixGame([[1, -1], [-1, 1]]))
     assert cfr.solve_lp(game).value == 0
     form = sequence_form(game)
@@ -145,13 +145,13 @@ def test_a_sum_beyond_all_floats_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("large", [10.0**k for k in (1, 3, 6, 9, 12, 15, 16, 18, 300)])
-def test_payoffs_of_different_sizes_are_solved_or_refused(large):
-    """Where both matter, the small one decides; double precision cannot hold both for ever."""
+def test_payoffs_of_different_scales_are_solved_or_raise(large):
+    """The small payoff decides, and at some scale double precision cannot hold both."""
     cases = {  # matrix -> value
         ((large, 0), (0, 1)): large / (large + 1),
         ((large, -1), (-1, 1)): (large - 1) / (large + 3),
         ((large, -large, 0), (-large, large, 0), (0, 0, 1)): 0,
-        ((1, large), (-large, 0)): 1,  # a saddle: what is large is never paid
+        ((1, large), (-large, 0)): 1,  # a saddle point: the large payoffs never occur
         ((-1 / large, 1), (-1, -1 / large)): -1 / large,
     }
     for matrix, value in cases.items():
@@ -166,8 +166,8 @@ def test_payoffs_of_different_sizes_are_solved_or_refused(large):
             assert cfr.nash_conv(game, solution.strategy) <= 1e-5 * abs(value)
 
 
-def test_gambits_game_with_a_large_payoff():
-    """Its `large_payoff_game.efg`: 10^19 is at stake in some of its ends, and 1 in others."""
+def test_lp_solves_gambits_large_payoff_game():
+    """Gambit's `large_payoff_game.efg` has payoffs of 10^19 and of 1."""
     large = 10**19
     ends = [[(large, 1), (-1, 0)], [(-1, 1), (0, large)]]  # by card, own action, other's
     nodes = {(): cfr.Chance({0: 0.5, 1: 0.5})}
@@ -183,13 +183,13 @@ def test_gambits_game_with_a_large_payoff():
 
 
 @pytest.mark.parametrize("size", [1e-12, 1.0, 1e18])
-def test_whether_a_game_is_zero_sum_is_relative_to_what_it_pays(size):
+def test_zero_sum_tolerance_is_relative_to_the_payoffs(size):
     bos = cfr.games.MatrixGame([[3 * size, 0], [0, 2 * size]], [[2 * size, 0], [0, 3 * size]])
     with pytest.raises(ValueError, match="general-sum"):
         cfr.solve_lp(bos)
     tenth, noise = size / 10, 1 + 1e-12
     almost = cfr.games.MatrixGame([[size, -tenth]], [[-size * noise, tenth * noise]])
     assert cfr.compile(almost).zero_sum
-    rest = size - 9 * tenth - tenth  # 0, but for rounding
+    rest = size - 9 * tenth - tenth  # 0 up to rounding
     drifted = cfr.games.MatrixGame([[size, rest]], [[-size, 0.0]])
     assert cfr.compile(drifted).zero_sum

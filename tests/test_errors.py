@@ -1,4 +1,4 @@
-"""Bad calls get an error that says what to do."""
+"""Invalid arguments raise errors that say how to fix the call."""
 
 import math
 
@@ -92,17 +92,17 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("must be numbers", lambda: cfr.Variant("mine", alpha=math.nan)),
     ],
 )  # fmt: skip
-def test_bad_calls(call, match):
+def test_invalid_arguments_raise(call, match):
     with pytest.raises(ValueError, match=match):
         call()
 
 
-def test_strategies_fit_a_game_with_the_same_rules(kuhn):
-    """Another object of the same game is not another game."""
+def test_strategy_fits_an_equal_game_object(kuhn):
+    """Two objects with the same rules are the same game."""
     assert cfr.nash_conv(kuhn, cfr.solve(KUHN, "cfr+", 100).strategy) < 0.01
 
 
-def test_unknown_infoset_is_a_key_error(kuhn):
+def test_unknown_infoset_raises_key_error(kuhn):
     for table in (cfr.Strategy.uniform(kuhn), cfr.CFR(kuhn).regrets):
         with pytest.raises(KeyError, match=r"no infoset 'Q bett'.* 'J', 'Q', 'K'.*12 in all"):
             table["Q bett"]
@@ -111,11 +111,11 @@ def test_unknown_infoset_is_a_key_error(kuhn):
 
 
 @pytest.mark.parametrize("gamma", [400, 150.5])
-def test_a_weight_beyond_floats_is_told(kuhn, gamma):
+def test_overflowing_average_weight_raises(kuhn, gamma):
     run = cfr.CFR(kuhn, cfr.Variant("late", gamma=gamma))
     with pytest.raises(ValueError, match="choose a smaller gamma"):
         run.run(1_000)
-    assert np.isfinite(run.average.values_by_sequence).all()  # what was done stays
+    assert np.isfinite(run.average.values_by_sequence).all()  # earlier iterations are kept
 
 
 @pytest.mark.parametrize(
@@ -130,6 +130,6 @@ def test_a_weight_beyond_floats_is_told(kuhn, gamma):
         lambda: cfr.games.Coyote(2.0),
     ],
 )
-def test_sizes_of_games_are_whole_numbers(make):
+def test_non_integer_game_size_raises(make):
     with pytest.raises(ValueError, match="must be a whole number, got"):
         make()

@@ -1,4 +1,4 @@
-"""Every solver gives the pinned numbers (tests/support/goldens.json)."""
+"""Every solver reproduces the golden numbers in tests/support/goldens.json."""
 
 import numpy as np
 import pytest
@@ -28,40 +28,40 @@ def exploitability_at(game, name, wanted):
     return found
 
 
-def test_all_rows_of_the_goldens_are_run():
+def test_goldens_cover_all_runs():
     for game in ("kuhn", "leduc"):
         assert set(GOLDENS["exploitability"][game]) == set(RUNS)
         assert all(set(row(game, name)) == {2, 5, 10, 100} for name in RUNS)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_kuhn(kuhn, name):
+def test_kuhn_exploitability_matches_goldens(kuhn, name):
     wanted = row("kuhn", name)
     assert misses(exploitability_at(kuhn, name, wanted), wanted) == []
 
 
 @pytest.mark.parametrize("name", [name for name in RUNS if name not in SIXTY_DIGITS])
-def test_leduc(leduc, name):
+def test_leduc_exploitability_matches_goldens(leduc, name):
     wanted = row("leduc", name)
     assert misses(exploitability_at(leduc, name, wanted), wanted) == []
 
 
 @pytest.mark.parametrize("name", SIXTY_DIGITS)
-def test_leduc_where_rounding_grows(leduc, name):
+def test_leduc_matches_sixty_digit_goldens(leduc, name):
     wanted = row("leduc", name, up_to=10) | SIXTY_DIGITS[name]
     assert misses(exploitability_at(leduc, name, wanted), wanted) == []
     last = {100: row("leduc", name)[100]}
     assert misses(exploitability_at(leduc, name, last), last, UNSTABLE[name]) == []
 
 
-def test_the_comparison_bites():
+def test_golden_comparison_detects_errors():
     wanted = row("kuhn", "cfr")
     assert misses({**wanted, 10: wanted[10] + 2e-9}, wanted) == [10]
     assert misses({**wanted, 5: float("nan")}, wanted) == [5]
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_solution_and_trace_report_the_same_number(kuhn, name):
+def test_solution_and_trace_report_golden_exploitability(kuhn, name):
     variant, update = RUNS[name]
     solution = cfr.solve(kuhn, variant, 100, update=update)
     assert solution.exploitability == pytest.approx(row("kuhn", name)[100], abs=1e-9)
@@ -133,7 +133,7 @@ def test_lp_value_of_coyote():
     assert cfr.solve_lp(Coyote()).value == pytest.approx(wanted, abs=5e-5)
 
 
-def test_biased_rock_paper_scissors():
+def test_equilibrium_of_biased_rock_paper_scissors():
     game = RockPaperScissors(3)
     solution = cfr.solve_lp(game)
     equilibrium = GOLDENS["equilibria"]["biased_rps"]
@@ -158,8 +158,8 @@ def test_sizes_of_kuhn(kuhn):
 def test_sizes_of_three_player_kuhn():
     tree = cfr.compile(KuhnPoker(players=3))
     sizes = GOLDENS["sizes"]["kuhn players=3"]
-    # The golden counts OpenSpiel's deal, one card at a time. Ours is one step, so the 4 + 12
-    # histories in which some but not all hold a card do not exist.
+    # The golden counts OpenSpiel's histories, which deal one card at a time. cfrlib deals in
+    # one step, so it lacks the 4 + 12 histories in which only some players hold a card.
     assert tree.num_histories == 601 == sizes["histories"] - (4 + 12)
     assert tree.num_infosets == sizes["infosets"]
 
@@ -181,8 +181,8 @@ def test_sizes_of_liars_dice():
     assert tree.num_infosets == sizes["infosets"]
 
 
-def test_no_golden_is_forgotten():
-    """Each entry is used above."""
+def test_every_golden_is_tested():
+    """Every entry of goldens.json is used above."""
     kuhn, dice = (
         {f"{name}={n}" for n in numbers}
         for name, numbers in (
@@ -205,7 +205,7 @@ def test_no_golden_is_forgotten():
 
 
 @pytest.mark.slow
-def test_table_of_the_blog_after_a_million_iterations(kuhn):
+def test_morikatron_table_is_reproduced(kuhn):
     wanted = GOLDENS["morikatron_table"]
     solution = cfr.solve(kuhn, "cfr", wanted["iterations"], update="simultaneous")
     found = {
@@ -222,7 +222,7 @@ def test_table_of_the_blog_after_a_million_iterations(kuhn):
 
 
 @pytest.mark.parametrize("alpha", np.linspace(0, 1 / 3, 7))
-def test_closed_form_of_kuhn_is_an_equilibrium(kuhn, alpha):
+def test_kuhn_closed_form_is_an_equilibrium(kuhn, alpha):
     strategy = kuhn_equilibrium(kuhn, alpha)
     assert cfr.exploitability(kuhn, strategy) == pytest.approx(0, abs=1e-15)
     assert cfr.expected_utility(kuhn, strategy) == pytest.approx([-1 / 18, 1 / 18], abs=1e-15)
@@ -230,6 +230,6 @@ def test_closed_form_of_kuhn_is_an_equilibrium(kuhn, alpha):
 
 
 @pytest.mark.parametrize("alpha", [0.34, 0.4])
-def test_beyond_a_third_the_closed_form_is_none(kuhn, alpha):
+def test_kuhn_closed_form_fails_beyond_alpha_one_third(kuhn, alpha):
     strategy = kuhn_equilibrium(kuhn, 1 / 3).replace({"J": {"bet": alpha, "check": 1 - alpha}})
     assert cfr.exploitability(kuhn, strategy) > 1e-3

@@ -1,4 +1,4 @@
-"""Modules import downwards only, and `import cfrlib` loads nothing it does not need."""
+"""Tests of the import order of modules, and that `import cfrlib` loads no heavy package."""
 
 import ast
 import subprocess
@@ -10,12 +10,12 @@ import pytest
 import cfrlib
 
 ROOT = Path(cfrlib.__file__).parent
-# a module imports only from the levels before its own
+# A module imports only from earlier levels.
 LEVELS = [
     {"game"},
     {"core"},
     {"strategy"},
-    {"games"},  # game, core and strategy; nothing that solves
+    {"games"},  # imports game, core and strategy, but no solver
     {"interop"},  # likewise
     {"equilibrium"},
     {"regret"},
@@ -29,7 +29,7 @@ LEVELS = [
     {"plot"},
     {"explore"},
     {"deep"},
-    {"koikoi"},  # but for its learners it needs nothing above games
+    {"koikoi"},  # only its learners need more than games
     {"exercises"},
 ]
 LEVEL = {name: n for n, level in enumerate(LEVELS) for name in level}
@@ -41,7 +41,7 @@ def level_of(path):
 
 
 def imported(path):
-    """Return the parts of cfrlib that a file imports, wherever in the file."""
+    """Yield the parts of cfrlib that a file imports, inside functions as well."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
@@ -60,14 +60,14 @@ def test_every_module_has_a_level():
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_point_down(path):
+def test_modules_import_only_lower_levels(path):
     for name in imported(path):
         assert name in LEVEL, f"{path.name} imports {name}"
         same_package = name in path.relative_to(ROOT).parts[:-1]
         assert LEVEL[name] < level_of(path) or same_package, f"{path.name} imports {name}"
 
 
-def test_the_scan_sees_imports():
+def test_import_scan_finds_imports():
     assert {"game", "core", "strategy"} <= set(imported(ROOT / "equilibrium.py"))
 
 
@@ -75,7 +75,7 @@ HEAVY = ["jax", "flax", "optax", "matplotlib", "ipywidgets", "IPython", "pyspiel
 
 
 @pytest.mark.slow
-def test_import_is_light():
+def test_import_cfrlib_loads_no_heavy_package():
     program = f"""
 import sys
 import cfrlib
@@ -88,7 +88,7 @@ print([name for name in {HEAVY} if name in sys.modules], "numba" in sys.modules)
     assert done.stdout.strip() == "[] True"
 
 
-def test_the_public_names_are_there_and_documented():
+def test_public_names_exist_and_have_docstrings():
     assert sorted(cfrlib.__all__) == sorted(set(cfrlib.__all__))
     for name in cfrlib.__all__:
         thing = getattr(cfrlib, name)

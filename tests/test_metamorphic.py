@@ -1,4 +1,4 @@
-"""What must be equal whatever the numbers are: two ways to the same strategy."""
+"""Metamorphic tests of CFR: two computations that must give the same strategy."""
 
 import re
 from math import inf
@@ -27,16 +27,17 @@ every_update = pytest.mark.parametrize("update", UPDATES)
 
 
 def assert_identical(one, other):
-    """Check that two runs stand at the same numbers, to the last bit."""
+    """Check that the tables of two runs are identical to the last bit."""
     for name in ("regret", "sigma", "plan", "strategy_sum"):
         mine, theirs = getattr(one._tables, name), getattr(other._tables, name)
         np.testing.assert_array_equal(mine, theirs, name)
 
 
 def instant_regrets(form, before, after):
-    """Return r(I, a) = v(I, a) − v(I) of an alternating iteration, from what was played.
+    """Return r(I, a) = v(I, a) − v(I) of one alternating iteration.
 
-    Player i answers the new strategies of the players before i, the old ones of the others.
+    Player i's regrets are against the new strategies of earlier players and the old strategies
+    of later ones.
     """
     t, profile, r = (
         form.treeplexes,
@@ -55,7 +56,7 @@ def instant_regrets(form, before, after):
 
 
 def iterations(run, count):
-    """Run one by one; yield t, the instantaneous regrets, and those summed up before."""
+    """Run one iteration at a time; yield t, instantaneous regrets and the previous sums."""
     for _ in range(count):
         before, regret = run.current, run.regrets.values_by_sequence.copy()
         run.run(1)
@@ -77,7 +78,7 @@ def iterations(run, count):
     ],
 )
 @every_game
-def test_a_variant_is_its_numbers(game, exponents, name):
+def test_named_variants_equal_their_exponents(game, exponents, name):
     mine = cfr.CFR(game, Variant("mine", *exponents)).run(50)
     assert_identical(mine, cfr.CFR(game, name).run(50))
 
@@ -85,8 +86,8 @@ def test_a_variant_is_its_numbers(game, exponents, name):
 @pytest.mark.slow
 @pytest.mark.parametrize(("beta", "name"), [(60, "cfr"), (400, "cfr"), (-1100, "cfr+")])
 @every_game
-def test_exponents_beyond_rounding_are_infinite_after_the_first_iteration(game, beta, name):
-    """2^60 + 1 rounds to 2^60 and 2^-1100 to 0; but 1^e / (1^e + 1) is 1/2 for any finite e."""
+def test_huge_exponents_act_as_infinite_after_iteration_one(game, beta, name):
+    """2^60 + 1 rounds to 2^60 and 2^-1100 to 0, but 1^e / (1^e + 1) is 1/2 for any finite e."""
     finite = cfr.CFR(game, Variant("finite", 60, beta, cfr.VARIANTS[name].gamma)).run(31)
     infinite = cfr.CFR(game, Variant("first", inf, inf, cfr.VARIANTS[name].gamma)).run(1)
     infinite._tables.regret[:] /= 2
@@ -102,15 +103,15 @@ def test_regrets_of_cfr_are_the_sum_of_instantaneous_regrets(game):
 
 
 @every_game
-def test_regrets_of_linear_cfr_weigh_iteration_t_by_t(game):
-    """Discounts 1/2 · 2/3 · … leave t / (T + 1) of what iteration t added."""
+def test_linear_cfr_weights_iteration_t_by_t(game):
+    """The discounts 1/2 · 2/3 · … scale the regrets of iteration t by t / (T + 1)."""
     run = cfr.CFR(game, "linear")
     total = sum(t * r for t, r, _ in iterations(run, 30))
     assert 31 * run.regrets.values_by_sequence == pytest.approx(total, abs=1e-10)
 
 
 @every_game
-def test_at_beta_zero_negative_regrets_are_halved_every_time(game):
+def test_beta_zero_halves_negative_regrets(game):
     run, negative = cfr.CFR(game, Variant("half", inf, 0, 0)), 0
     for _, r, before in iterations(run, 20):
         wanted = np.where(before + r > 0, before + r, (before + r) / 2)
@@ -120,17 +121,17 @@ def test_at_beta_zero_negative_regrets_are_halved_every_time(game):
 
 
 @every_game
-def test_predictive_cfr_counts_the_last_regret_twice(game):
+def test_predictive_cfr_counts_the_latest_regret_twice(game):
     run, form = cfr.CFR(game, "pcfr+"), sequence_form(game)
     for _, r, _ in iterations(run, 20):
         guess, wanted = np.maximum(run.regrets.values_by_sequence + r, 0), form.uniform()
-        guess[guess < 1e-13] = 0  # rounding must not decide where nothing is regretted
+        guess[guess < 1e-13] = 0  # rounding must not decide where no regret is positive
         behavior(form.treeplexes, guess, wanted)
         assert run.current.values_by_sequence == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("second", [0.9, 0.95, 0.99])
-def test_where_nothing_changes_a_prediction_finds_the_best_action_earlier(second):
+def test_prediction_finds_the_best_action_sooner_under_fixed_payoffs(second):
     nodes = {(): Decision(0, "x", ("worst", "second", "best"))}
     nodes |= {("worst",): Terminal([0]), ("second",): Terminal([second])}
     game, found = TableGame(nodes | {("best",): Terminal([1])}, num_players=1), {}
@@ -143,8 +144,8 @@ def test_where_nothing_changes_a_prediction_finds_the_best_action_earlier(second
 
 
 @every_game
-def test_a_large_gamma_or_a_long_delay_leaves_the_last_plan_alone(game):
-    """Compared as plans: where the last plan never arrives, the average says nothing new."""
+def test_large_gamma_or_long_delay_averages_only_the_last_plan(game):
+    """Compare plans: at infosets that the last plan never reaches, strategies may differ."""
     last = cfr.CFR(game, "cfr+").run(9).current.values_by_sequence
     wanted = sequence_form(game).plans(last)
     heavy = Variant("heavy", inf, -inf, gamma=300)  # 0.9^300 = 2e-14
@@ -154,44 +155,44 @@ def test_a_large_gamma_or_a_long_delay_leaves_the_last_plan_alone(game):
         assert found == pytest.approx(wanted, abs=1e-12)
 
 
-# ---- the same game in other words ----------------------------------------------------------
+# ---- equivalent games ----------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("deck", [(3, 2), (4, 2)])
 @every_variant
-def test_leduc_with_suits_is_leduc_without(variant, deck):
-    told, merged = (
+def test_merging_suits_leaves_leduc_runs_unchanged(variant, deck):
+    suited, merged = (
         cfr.CFR(LeducPoker(*deck, merge_suits=merge), variant).run(LENGTHS[variant])
         for merge in (False, True)
     )
     # e.g. "Js check-bet-call Qh" is "J check-bet-call Q"
     tolerance = 1e-9 if LENGTHS[variant] == 50 else 1e-6
     merged_average = merged.average
-    for label, row in told.average.items():
+    for label, row in suited.average.items():
         alike = merged_average[re.sub(r"\b(.)[shd]\b", r"\1", label)]
         assert row == pytest.approx(alike, abs=tolerance)
-    assert told.trace.exploitability == pytest.approx(merged.trace.exploitability, abs=1e-9)
-    assert told.trace.value == pytest.approx(merged.trace.value, abs=1e-9)
+    assert suited.trace.exploitability == pytest.approx(merged.trace.exploitability, abs=1e-9)
+    assert suited.trace.value == pytest.approx(merged.trace.value, abs=1e-9)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("deck", [(2, 2), (2, 3), (2, 4), (3, 3)])
-def test_leduc_is_worth_the_same_with_suits_and_without(deck):
-    told, merged = (cfr.solve_lp(LeducPoker(*deck, merge_suits=m)) for m in (False, True))
-    assert told.value == pytest.approx(merged.value, abs=1e-9)
+def test_merging_suits_leaves_the_value_of_leduc_unchanged(deck):
+    suited, merged = (cfr.solve_lp(LeducPoker(*deck, merge_suits=m)) for m in (False, True))
+    assert suited.value == pytest.approx(merged.value, abs=1e-9)
 
 
 @every_variant
 @every_update
 @every_game
-def test_names_do_not_matter(game, update, variant):
+def test_renaming_leaves_tables_identical(game, update, variant):
     plain = cfr.CFR(game, variant, update=update).run(20)
     assert_identical(plain, cfr.CFR(Renamed(game), variant, update=update).run(20))
 
 
 @every_variant
-def test_the_order_of_actions_does_not_matter_in_leduc(variant):
+def test_action_order_does_not_matter_in_leduc(variant):
     plain = cfr.CFR(LEDUC, variant).run(LENGTHS[variant])
     reversed_ = cfr.CFR(Renamed(LEDUC, reverse=True), variant).run(LENGTHS[variant])
     assert reversed_.trace.exploitability == pytest.approx(plain.trace.exploitability, abs=1e-9)
@@ -204,7 +205,7 @@ def test_the_order_of_actions_does_not_matter_in_leduc(variant):
 @pytest.mark.parametrize("factor", [0.125, 4.0])
 @every_update
 @every_variant
-def test_the_unit_of_payoffs_does_not_matter_in_leduc(variant, update, factor):
+def test_payoff_scale_does_not_matter_in_leduc(variant, update, factor):
     plain = cfr.CFR(LEDUC, variant, update=update).run(40)
     scaled = cfr.CFR(Scaled(LEDUC, factor), variant, update=update).run(40)
     scaled._tables.regret[:] /= factor
@@ -214,22 +215,22 @@ def test_the_unit_of_payoffs_does_not_matter_in_leduc(variant, update, factor):
 
 @every_variant
 @every_game
-def test_gifts_change_nothing_but_the_value(game, variant):
+def test_payoff_shifts_change_only_the_value(game, variant):
     constants = (1.5, -0.7, 3.0)[: game.num_players]
-    plain, given = (
+    plain, shifted = (
         cfr.CFR(g, variant).run(LENGTHS[variant]) for g in (game, Shifted(game, constants))
     )
-    assert given.regrets.values_by_sequence == pytest.approx(
+    assert shifted.regrets.values_by_sequence == pytest.approx(
         plain.regrets.values_by_sequence, abs=1e-6
     )
-    assert given.trace.exploitability == pytest.approx(plain.trace.exploitability, abs=1e-9)
-    assert given.trace.value == pytest.approx(1.5 + plain.trace.value, abs=1e-9)
+    assert shifted.trace.exploitability == pytest.approx(plain.trace.exploitability, abs=1e-9)
+    assert shifted.trace.value == pytest.approx(1.5 + plain.trace.value, abs=1e-9)
 
 
 @pytest.mark.parametrize("seen_by", [(), (0,), (1,), (0, 1)])
 @every_variant
 @every_game_of_two
-def test_a_coin_that_decides_nothing_changes_nothing(game, variant, seen_by):
+def test_irrelevant_coin_flip_changes_nothing(game, variant, seen_by):
     plain = cfr.CFR(game, variant).run(LENGTHS[variant])
     coin = cfr.CFR(AfterCoin(game, seen_by), variant).run(LENGTHS[variant])
     assert coin.trace.exploitability == pytest.approx(plain.trace.exploitability, abs=1e-9)
@@ -238,7 +239,7 @@ def test_a_coin_that_decides_nothing_changes_nothing(game, variant, seen_by):
 
 @every_variant
 @every_game_of_two
-def test_who_is_player_0_does_not_matter_when_both_move_at_once(game, variant):
+def test_player_order_does_not_matter_with_simultaneous_updates(game, variant):
     plain, swapped = (
         cfr.CFR(g, variant, update="simultaneous").run(50) for g in (game, Swapped(game))
     )
@@ -249,8 +250,8 @@ def test_who_is_player_0_does_not_matter_when_both_move_at_once(game, variant):
 
 @every_variant
 @pytest.mark.parametrize("seed", range(3))
-def test_where_both_are_alike_both_play_alike(seed, variant):
-    """A table that is minus its transpose: whoever sits where, the game is the same."""
+def test_symmetric_game_gives_both_players_the_same_strategy(seed, variant):
+    """The payoff matrix is antisymmetric, so swapping the players changes nothing."""
     a = np.random.default_rng(seed).normal(size=(6, 6))
     run = cfr.CFR(MatrixGame(a - a.T), variant, update="simultaneous").run(50)
     for table in (run.average, run.current, run.regrets):
@@ -259,13 +260,13 @@ def test_where_both_are_alike_both_play_alike(seed, variant):
     assert run.solution().value == pytest.approx(0, abs=1e-14)
 
 
-# ---- the same run in two parts -------------------------------------------------------------
+# ---- resumed runs --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("delay", [0, 25])
 @every_update
 @every_variant
-def test_a_resumed_run_is_an_uninterrupted_run_of_leduc(tmp_path, variant, update, delay):
+def test_resumed_run_equals_uninterrupted_run_on_leduc(tmp_path, variant, update, delay):
     options = {"update": update, "delay": delay}
     whole = cfr.CFR(LEDUC, variant, **options).run(50)
     cfr.CFR(LEDUC, variant, **options).run(19).save(tmp_path / "leduc.npz")

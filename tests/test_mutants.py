@@ -1,8 +1,8 @@
-"""The suite notices the bugs found in published code.
+"""Mutation tests: the goldens catch the bugs found in published code.
 
 The reference follows the papers history by history. Without a bug it must equal cfrlib and
-the goldens; with any of the bugs it must miss the goldens, by the comparison that
-test_goldens.py uses.
+the goldens. With any of the bugs it must miss the goldens, under the comparison of
+test_goldens.py.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def largest_difference(run, reference):
     ]
     average = cfr.Strategy(run.game, reference.average())
     pairs.append((run.average.values_by_sequence, average.values_by_sequence))
-    starts = cfr.compile(run.game).player_sequences[:-1]  # empty sequences hold no regret
+    starts = cfr.compile(run.game).player_sequences[:-1]  # empty sequences have no regret
     return max(
         float(np.max(np.abs(np.delete(mine, starts) - np.delete(np.array(theirs), starts))))
         for mine, theirs in pairs
@@ -51,7 +51,7 @@ def test_leduc_iterates_equal_the_reference(leduc, name):
 
 
 @pytest.mark.parametrize("players", [3, 4])
-def test_kuhn_of_many_players_equals_the_reference(players):
+def test_multiplayer_kuhn_equals_the_reference(players):
     # six cards: with five, four players start with a tie, which rounding would decide
     game = cfr.games.KuhnPoker(cards=6, players=players)
     run, reference = cfr.CFR(game), Reference(game)
@@ -62,14 +62,14 @@ def test_kuhn_of_many_players_equals_the_reference(players):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_without_a_bug_the_reference_meets_the_goldens(leduc, name):
+def test_reference_without_bug_matches_goldens(leduc, name):
     wanted = row("leduc", name, up_to=10)
     found = Reference(leduc, *RUNS[name]).exploitability_at(leduc, wanted)
     assert misses(found, wanted) == []
 
 
 @pytest.mark.parametrize("bug", BUGS)
-def test_every_bug_misses_the_goldens_on_leduc(leduc, bug):
+def test_every_bug_misses_goldens_on_leduc(leduc, bug):
     variant, update = RUNS[BUGS[bug]]
     wanted = row("leduc", BUGS[bug], up_to=10)
     found = Reference(leduc, variant, update, bug=bug).exploitability_at(leduc, wanted)
@@ -77,14 +77,14 @@ def test_every_bug_misses_the_goldens_on_leduc(leduc, bug):
     assert abs(found[10] / wanted[10] - 1) > 1e-3  # by far, not by rounding
 
 
-def test_discount_per_history_shows_with_linear_too(leduc):
+def test_discount_per_history_misses_linear_goldens(leduc):
     wanted = row("leduc", "lcfr", up_to=5)
     reference = Reference(leduc, "linear", bug="discount per history")
     assert 5 in misses(reference.exploitability_at(leduc, wanted), wanted)
 
 
 def test_literal_algorithm_1_stays_far_from_equilibrium(kuhn):
-    """Issue: 'the sign bug shown (exploitability .333)'."""
+    """With the sign bug, exploitability stays at 1/3."""
     bug = "value returned at player 1's nodes not negated"
     found = Reference(kuhn, "cfr", "simultaneous", bug=bug).exploitability_at(kuhn, [1000])
     assert found[1000] == pytest.approx(1 / 3, abs=2e-3)

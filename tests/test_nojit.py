@@ -1,4 +1,4 @@
-"""Compiled and interpreted, the kernels compute the same numbers."""
+"""Compiled kernels and interpreted kernels compute the same numbers."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def numbers(disable_jit):
     return json.loads(done.stdout)
 
 
-def test_the_same_but_for_the_last_bits():
+def test_interpreted_kernels_match_compiled_up_to_rounding():
     compiled, interpreted = numbers("0"), numbers("1")
     assert compiled.pop("jit") is True
     assert interpreted.pop("jit") is False

@@ -1,4 +1,4 @@
-"""`make portable`: machines are imitated, or said not to be; what differs is shown."""
+"""Tests of `make portable`: imitation of machines, and the report of differing outputs."""
 
 import subprocess
 import sys
@@ -32,19 +32,19 @@ OLDER = {**dict.fromkeys(SINGLE, True), "AVX512_SKX": False}
         ("AVX2 only", OLDER, "AVX512F"),
     ],
 )
-def test_numpy_is_denied_what_is_newer_under_its_own_names(tmp_path, machine, dispatched, off):
+def test_newer_cpu_features_are_disabled_by_numpy_name(tmp_path, machine, dispatched, off):
     variables = portable.environment(MACHINES[machine], dispatched, tmp_path)
     assert variables["NPY_DISABLE_CPU_FEATURES"] == off
 
 
-def test_each_machine_has_caches_of_its_own_and_nothing_else_unasked(tmp_path):
+def test_unchanged_machine_sets_only_its_own_caches(tmp_path):
     variables = portable.environment(MACHINES["this one"], GROUPS, tmp_path)
     homes = {name for name, value in variables.items() if str(tmp_path) in value}
     assert homes == {"NUMBA_CACHE_DIR", "JAX_COMPILATION_CACHE_DIR", "CFRLIB_PAGE_CACHE"}
     assert set(variables) - homes == {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"}
 
 
-def test_threads_are_told_to_all_who_have_some(tmp_path):
+def test_thread_count_is_set_for_every_library(tmp_path):
     variables = portable.environment(MACHINES["one thread"], GROUPS, tmp_path)
     assert {name for name, value in variables.items() if value == "1"} == {
         "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
@@ -62,7 +62,7 @@ OLD = {
 
 
 @pytest.mark.parametrize(
-    ("machine", "found", "says"),
+    ("machine", "found", "complaints"),
     [
         ("no AVX", {}, []),
         ("this one", {}, []),
@@ -81,18 +81,18 @@ OLD = {
          ["Numba has 2 threads", "numpy has 3 threads"]),
     ],
 )  # fmt: skip
-def test_a_library_that_did_not_listen_is_named(machine, found, says):
-    assert portable.missed(MACHINES[machine], OLD | found) == says
+def test_libraries_that_ignore_settings_are_reported(machine, found, complaints):
+    assert portable.missed(MACHINES[machine], OLD | found) == complaints
 
 
 @pytest.mark.parametrize("name", [[*portable.possible()][n] for n in (0, -1)])
-def test_the_libraries_here_listen(tmp_path, name):
+def test_installed_libraries_follow_settings(tmp_path, name):
     machine = portable.possible()[name]
     variables = portable.environment(machine, portable.features(), tmp_path)
-    assert portable.missed(machine, portable.ask(variables)) == []
+    assert portable.missed(machine, portable.probe_under(variables)) == []
 
 
-def test_a_machine_that_is_not_imitated_is_never_green(monkeypatch, tmp_path, capsys):
+def test_failed_imitation_fails_the_run(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(portable, "PLACE", tmp_path)
     monkeypatch.setattr(portable, "environment", lambda *_: {})
     monkeypatch.setattr(portable, "possible", lambda: {"odd": portable.Machine(threads=77)})
@@ -123,7 +123,7 @@ def test_skipped():
 """
 
 
-def test_a_planted_failing_test_is_found(tmp_path):
+def test_report_lists_failing_tests(tmp_path):
     (tmp_path / "test_planted.py").write_text(TESTS)
     result = portable.run([str(tmp_path)], {"PLANTED": "yes"}, tmp_path / "report.xml")
     assert result.passed == 1
@@ -134,7 +134,7 @@ def test_a_planted_failing_test_is_found(tmp_path):
     assert fixture == "E       fixture 'not_there' not found"
 
 
-def test_a_pytest_that_does_not_run_is_not_green(tmp_path):
+def test_pytest_usage_error_is_reported_as_failure(tmp_path):
     result = portable.run([str(tmp_path / "nowhere.py")], {}, tmp_path / "report.xml")
     assert result.passed == 0
     assert "nowhere.py" in result.differing["pytest itself"]
@@ -149,7 +149,7 @@ def notebook(path, cells):
     nbformat.write(nb, path)
 
 
-def test_a_planted_differing_output_is_found(tmp_path):
+def test_report_lists_differing_cell_outputs(tmp_path):
     path = tmp_path / "page.ipynb"
     notebook(path, [("print(1 + 1)", "2\n"), ("print('same'); print(0.5)", "same\n0.6\n")])
     arguments = [*portable.PARTS["notebooks"], str(path)]
@@ -161,7 +161,7 @@ def test_a_planted_differing_output_is_found(tmp_path):
     assert difference.splitlines() == ["-0.6", "+0.5"]
 
 
-def test_the_table_says_what_is_known():
+def test_table_lists_results_and_differences():
     rows = [
         Row("no AVX", "library", Result(1_234, {}, 99.6), "hypothesis seed 5"),
         Row("no AVX", "notebooks", Result(7, {"page::Cell 3": "-1\n+2"}, 8.0), ""),
@@ -174,7 +174,7 @@ def test_the_table_says_what_is_known():
     assert lines[5:] == ["no AVX, notebooks: page::Cell 3", "    -1", "    +2"]
 
 
-def test_an_interrupt_prints_what_is_known(monkeypatch, capsys):
+def test_interrupt_prints_results_so_far(monkeypatch, capsys):
     def examine(name, parts, workers):
         yield Row(name, parts[0], Result(3, {}, 1.0), "")
         raise KeyboardInterrupt
@@ -187,7 +187,7 @@ def test_an_interrupt_prints_what_is_known(monkeypatch, capsys):
     assert printed.splitlines()[-1].split() == ["this", "one", "library", "3", "0", "1"]
 
 
-def test_the_load_ends_with_the_run(monkeypatch):
+def test_busy_processes_end_with_the_block(monkeypatch):
     started, popen = [], subprocess.Popen
 
     def start(command):
@@ -214,7 +214,7 @@ def test_examples(n):
 """
 
 
-def test_each_seed_gives_other_examples(tmp_path):
+def test_fresh_profile_varies_examples_with_the_seed(tmp_path):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"))
     (tmp_path / "test_planted.py").write_text(EXAMPLES)
     fresh = next(option for option in portable.PARTS["library"] if "hypothesis" in option)

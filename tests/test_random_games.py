@@ -1,4 +1,4 @@
-"""Theorems, checked on random games: what must hold whatever the rules are."""
+"""Property-based tests: theorems of game theory and CFR, checked on random games."""
 
 import itertools
 
@@ -22,7 +22,7 @@ seeds = st.integers(0, 2**32)
 
 
 def games(players=(1, 4), depth=(2, 6), **options):
-    """Draw sound games: their shape shrinks, their contents follow from a seed."""
+    """Generate sound games; Hypothesis shrinks their shape, a seed sets their contents."""
     options = {name: st.just(value) for name, value in options.items()}
     return st.builds(
         random_game,
@@ -37,7 +37,7 @@ zero_sum_games = games(players=(2, 2), zero_sum=True)
 
 
 def random_strategy(game, seed):
-    """Draw a strategy; it may play an action never."""
+    """Sample a strategy; some of its probabilities are 0."""
     rng = np.random.default_rng(seed)
     strategy = {}
     for label, row in cfr.Strategy.uniform(game).items():
@@ -48,7 +48,7 @@ def random_strategy(game, seed):
 
 
 def walk_utility(game, strategy, h=None):
-    """Return everybody's expected payoff by walking the rules: the definition."""
+    """Return each player's expected payoff by recursion over histories, as defined."""
     h = game.root() if h is None else h
     node = game.node(h)
     if isinstance(node, Terminal):
@@ -67,8 +67,8 @@ def pure_strategies(game, player, limit=200):
         yield {label: {a: 1.0} for label, a in zip(mine, chosen, strict=True)}
 
 
-def test_random_games_have_what_the_issue_asks_for():
-    """Uneven chance, one-action infosets, infosets of one and of several histories, …"""
+def test_random_games_cover_all_features():
+    """Features are uneven chance, one-action infosets, infosets at several depths, …"""
     seen = set()
     for seed in range(60):
         game = random_game(seed, players=1 + seed % 4)
@@ -95,7 +95,7 @@ def test_random_games_have_what_the_issue_asks_for():
 
 
 @given(games(), seeds)
-def test_expected_utility_is_the_sum_over_ends_of_reach_times_payoff(game, seed):
+def test_expected_utility_is_reach_weighted_payoff(game, seed):
     strategy = random_strategy(game, seed)
     tree, u = cfr.compile(game), cfr.expected_utility(game, strategy)
     ends = [tree.history(k) for k in np.flatnonzero(tree.num_children == 0)]
@@ -111,7 +111,7 @@ def test_expected_utility_is_the_sum_over_ends_of_reach_times_payoff(game, seed)
 
 @settings(max_examples=40)
 @given(games(depth=(2, 4)), seeds)
-def test_best_response_is_the_best_of_all_pure_strategies(game, seed):
+def test_best_response_beats_all_pure_strategies(game, seed):
     strategy = random_strategy(game, seed)
     conv = 0.0
     for i in range(game.num_players):
@@ -135,13 +135,13 @@ def test_best_response_is_the_best_of_all_pure_strategies(game, seed):
 
 
 @given(games(), seeds)
-def test_nash_conv_is_never_negative(game, seed):
+def test_nash_conv_is_nonnegative(game, seed):
     assert cfr.nash_conv(game, random_strategy(game, seed)) >= -1e-12
 
 
 @given(games(), seeds)
 def test_realize_and_backup_are_dual(game, seed):
-    """⟨x, g⟩ summed over sequences is the value that backup brings to the empty one."""
+    """⟨x, g⟩ summed over sequences is the value of the empty sequence after backup."""
     form = sequence_form(game)
     sigma = random_strategy(game, seed).values_by_sequence
     x, g = form.plans(sigma), np.empty(form.num_sequences)
@@ -157,13 +157,13 @@ def test_realize_and_backup_are_dual(game, seed):
 
 @settings(max_examples=40)
 @given(zero_sum_games, st.integers(1, 40))
-def test_regrets_add_up_to_the_nash_conv_of_the_average(game, iterations):
+def test_regrets_sum_to_nash_conv_of_the_average(game, iterations):
     """R₁ + R₂ = T · NashConv(average), for vanilla CFR with simultaneous updates."""
     run, form = cfr.CFR(game, "cfr", update="simultaneous"), sequence_form(game)
     gradients, earned = np.zeros(form.num_sequences), np.zeros(2)
     for _ in range(iterations):
         x = form.plans(run.current.values_by_sequence)
-        gradients += form.gradients(x)  # linear: what any fixed plan would have earned
+        gradients += form.gradients(x)  # linear, so they give the payoff of any fixed plan
         earned += cfr.expected_utility(game, run.current)
         run.run(1)
     regret = np.zeros(2)
@@ -221,7 +221,7 @@ def test_iterates_equal_the_plain_python_reference(game, variant, alternating):
 
 
 @given(games(), st.sampled_from(VARIANTS))
-def test_names_do_not_matter(game, variant):
+def test_renaming_leaves_averages_identical(game, variant):
     plain, renamed = cfr.CFR(game, variant).run(10), cfr.CFR(Renamed(game), variant).run(10)
     assert {
         f"new {label}": {("new", a): p for a, p in row.items()}
@@ -231,7 +231,7 @@ def test_names_do_not_matter(game, variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_order_of_actions_does_not_matter_in_kuhn(kuhn, variant):
+def test_action_order_does_not_matter_in_kuhn(kuhn, variant):
     plain = cfr.CFR(kuhn, variant).run(100).average
     reversed_ = cfr.CFR(Renamed(kuhn, reverse=True), variant).run(100).average
     for label, row in plain.items():
@@ -240,8 +240,8 @@ def test_the_order_of_actions_does_not_matter_in_kuhn(kuhn, variant):
 
 
 @given(games(), st.sampled_from(VARIANTS), st.sampled_from([0.25, 8.0]))
-def test_the_unit_of_payoffs_does_not_matter(game, variant, factor):
-    """A power of two changes no digit, so the iterates are equal to the last bit."""
+def test_payoff_scale_does_not_matter(game, variant, factor):
+    """Scaling by a power of two is exact, so the iterates are equal to the last bit."""
     plain = cfr.CFR(game, variant).run(20)
     scaled = cfr.CFR(Scaled(game, factor), variant).run(20)
     assert plain.current.max_difference(scaled.current) == 0
@@ -253,7 +253,7 @@ def test_the_unit_of_payoffs_does_not_matter(game, variant, factor):
 
 
 @given(games(), seeds)
-def test_a_strategy_survives_the_trip_through_a_dictionary(game, seed):
+def test_strategy_round_trips_through_a_dictionary(game, seed):
     strategy = random_strategy(game, seed)
     copy = cfr.Strategy(game, {label: dict(row) for label, row in strategy.items()})
     assert copy.max_difference(strategy) == 0

@@ -1,4 +1,4 @@
-"""What stands around the book and the package tells the same story as they do."""
+"""README, Makefile, workflow and other files agree with the book and the package."""
 
 import json
 import re
@@ -28,7 +28,7 @@ def read(name):
 
 
 def code(text):
-    """Return what stands in backticks or is indented as code."""
+    """Return a text's inline code and indented code lines."""
     blocks = re.findall(r"^(?: {4}|\t)(.*)$", text, re.MULTILINE)
     return [*blocks, *re.findall(r"`([^`\n]+)`", text)]
 
@@ -36,7 +36,7 @@ def code(text):
 # ---- versions --------------------------------------------------------------------------------
 
 
-def test_one_version_everywhere():
+def test_version_agrees_across_files():
     version = cfrlib.__version__
     assert tomllib.loads(read("pyproject.toml"))["project"]["version"] == version
     citation = yaml.safe_load(read("CITATION.cff"))
@@ -47,38 +47,38 @@ def test_one_version_everywhere():
     assert newest in (version, "Unreleased")
 
 
-def test_the_book_has_one_title():
+def test_book_title_agrees_across_files():
     title = yaml.safe_load(read("_config.yml"))["title"]
     assert yaml.safe_load(read("CITATION.cff"))["preferred-citation"]["title"] == title
 
 
-# ---- what the texts name ---------------------------------------------------------------------
+# ---- commands and files named in documents ---------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_commands_are_there(name):
-    said = {
+def test_named_make_targets_exist(name):
+    named = {
         target
         for line in code(read(name))
         if line.startswith("make ")
         for target in line.split("#")[0].split()[1:]
         if re.fullmatch(r"[a-z-]+", target)
     }
-    assert said and said <= TARGETS
+    assert named and named <= TARGETS
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_files_are_there(name):
+def test_named_files_exist(name):
     kinds = r"(?:[\w.-]+/)+[\w.-]+\.(?:py|json|md|bib|ipynb|txt|toml|yml|html)"
-    said = {path for line in code(read(name)) for path in re.findall(kinds, line)}
-    made_up = re.compile(r"name\.|^\.venv/|^_build/|^path/")
+    named = {path for line in code(read(name)) for path in re.findall(kinds, line)}
+    placeholder = re.compile(r"name\.|^\.venv/|^_build/|^path/")
     assert not [
-        path for path in said if not made_up.search(path) and not (ROOT / path).exists()
+        path for path in named if not placeholder.search(path) and not (ROOT / path).exists()
     ]
 
 
-def test_chapters_that_need_networks_are_those_that_the_texts_name():
-    """The others run without JAX, which is most of what there is to download."""
+def test_documents_list_the_chapters_that_need_jax():
+    """The other chapters run without JAX, which is most of the download."""
     deep = set()
     for path in (ROOT / "book").glob("*.ipynb"):
         cells = json.loads(path.read_text("utf-8"))["cells"]
@@ -93,7 +93,7 @@ def test_chapters_that_need_networks_are_those_that_the_texts_name():
 # ---- the workflow ----------------------------------------------------------------------------
 
 
-def test_the_workflow_calls_the_two_commands_of_the_readme():
+def test_workflow_runs_the_two_commands_of_the_readme():
     two = re.search(r"## Two commands\n\n(.*?)\n\n", read("README.md"), re.DOTALL)[1]
     commands = [line.split("#")[0].strip() for line in two.splitlines()]
     assert commands == ["make book", "make test"]
@@ -101,7 +101,7 @@ def test_the_workflow_calls_the_two_commands_of_the_readme():
     assert [run for run in runs if run.startswith("make")] == commands
 
 
-def test_the_workflow_is_run_as_every_machine():
+def test_workflow_covers_every_machine_and_python():
     rows = JOBS["portable"]["strategy"]["matrix"]["include"]
     assert {row["machine"] for row in rows if "os" not in row} == set(portable.MACHINES)
     supported = re.search(r">=3\.(\d+),<3\.(\d+)", read("pyproject.toml"))
@@ -110,13 +110,13 @@ def test_the_workflow_is_run_as_every_machine():
     assert {row["os"].split("-")[0] for row in rows if "os" in row} == {"macos", "windows"}
 
 
-def test_the_workflow_has_no_owner_and_pins_majors():
+def test_workflow_names_no_owner_and_pins_major_versions():
     assert not re.search(r"github\.com/\w|github\.io|/gh/\w", WORKFLOW)
     used = [step["uses"] for step in STEPS if "uses" in step]
     assert used and all(re.fullmatch(r"actions/[\w-]+@v\d+", action) for action in used)
 
 
-def test_the_workflow_may_do_no_more_than_it_must():
+def test_workflow_permissions_are_minimal():
     flow = yaml.safe_load(WORKFLOW)
     assert flow["permissions"] == {}
     may = {name: job.get("permissions", {}) for name, job in flow["jobs"].items()}

@@ -1,4 +1,4 @@
-"""A run ends at the first of its limits."""
+"""Tests of the limits of a run: iterations, `until` and `seconds`; the first one wins."""
 
 import itertools
 import re
@@ -10,20 +10,20 @@ import cfrlib.run as module
 
 
 @pytest.mark.parametrize(("variant", "until"), [("cfr", 1e-2), ("cfr+", 1e-4), ("pcfr+", 1e-9)])
-def test_until_stops_once_the_average_is_good_enough(kuhn, variant, until):
+def test_until_stops_at_the_given_exploitability(kuhn, variant, until):
     solution = cfr.solve(kuhn, variant, until=until)
     assert solution.exploitability <= until
     assert cfr.exploitability(kuhn, solution.strategy) == solution.exploitability
-    earlier = solution.iterations * 20 // 21 - 1  # the look before this one
+    earlier = solution.iterations * 20 // 21 - 1  # the previous checkpoint
     assert cfr.solve(kuhn, variant, earlier).exploitability > until
 
 
-def test_until_reached_already_costs_one_iteration(kuhn):
+def test_until_already_reached_runs_one_iteration(kuhn):
     run = cfr.CFR(kuhn, "cfr+").run(1_000)
     assert run.run(until=0.1).iterations == 1_001
 
 
-def test_the_first_limit_wins(kuhn):
+def test_run_ends_at_the_first_limit(kuhn):
     with pytest.warns(RuntimeWarning, match=r"until=1e-12 was not reached in 50 iterations"):
         assert cfr.solve(kuhn, "cfr", 50, until=1e-12).iterations == 50
     assert cfr.solve(kuhn, "cfr", 50, seconds=3_600).iterations == 50
@@ -31,14 +31,14 @@ def test_the_first_limit_wins(kuhn):
     assert cfr.solve(kuhn, "cfr").iterations == 1_000
 
 
-def test_until_alone_gives_up(kuhn, monkeypatch):
+def test_until_without_other_limits_gives_up(kuhn, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 200)
     with pytest.warns(RuntimeWarning, match="another variant"):
         assert cfr.solve(kuhn, until=1e-9).iterations == 200
 
 
-def test_seconds_end_a_run_that_would_go_on(kuhn, monkeypatch):
-    """By a clock that goes on a millisecond whenever it is read."""
+def test_seconds_limit_ends_a_run(kuhn, monkeypatch):
+    """Use a clock that advances a millisecond at each reading."""
     reads = itertools.count()
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(reads) / 1_000)
     run = cfr.CFR(kuhn).run(seconds=0.05)
@@ -48,7 +48,7 @@ def test_seconds_end_a_run_that_would_go_on(kuhn, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_bar_shows_what_the_run_aims_at(kuhn, capsys, monkeypatch):
+def test_progress_bar_shows_the_limits(kuhn, capsys, monkeypatch):
     monkeypatch.setattr(module, "BAR_DELAY", 0.0)
     cfr.CFR(kuhn).run(seconds=0.3)
     assert "of 0.3 s" in capsys.readouterr().err
@@ -56,11 +56,11 @@ def test_the_bar_shows_what_the_run_aims_at(kuhn, capsys, monkeypatch):
         cfr.solve(kuhn, "cfr", until=1e-9, seconds=0.4)
     shown = capsys.readouterr().err
     assert re.search(r"exploitability \d\.\d\de-\d\d → 1e-09, \d+ of 0.4 s", shown)
-    assert "%" not in shown  # nobody knows how many iterations it will take
+    assert "%" not in shown  # the number of iterations is unknown
 
 
 @pytest.mark.parametrize("limit", ["until", "seconds"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_limits_are_positive(kuhn, limit, value):
+def test_non_positive_limit_raises(kuhn, limit, value):
     with pytest.raises(ValueError, match=f"{limit} must be a number above 0"):
         cfr.solve(kuhn, **{limit: value})

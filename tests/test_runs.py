@@ -1,7 +1,7 @@
-"""Runs of all solvers: in pieces, interrupted, killed, through a file; and what files refuse.
+"""Runs of all solvers: resumed, copied, interrupted, killed, saved; and rejection of bad files.
 
-Every test here is the same for every solver. What a run holds is compared as its file has it,
-to the last bit, and so are its trace and its best strategy; only times may differ.
+Every test here is the same for all solvers. Two runs are compared by the content of their
+files, their traces and their best strategies, to the last bit; only times may differ.
 """
 
 import copy
@@ -36,11 +36,11 @@ pytestmark = pytest.mark.slow
 KUHN, THREE, LEDUC = KuhnPoker(), KuhnPoker(players=3), LeducPoker(merge_suits=True)
 RPS, KOI, UNEVEN = RockPaperScissors(3), MiniKoiKoi.K8(), uneven()
 DEAL = dict(zip(KUHN.node(()).actions, (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), strict=True))
-N = 7  # iterations: checkpoints after all but the fifth
+N = 7  # iterations; all but the fifth are checkpoints
 
 
 class Solver(NamedTuple):
-    """How to begin a run."""
+    """The class, game and options of a run."""
 
     kind: type
     game: cfr.Game
@@ -56,7 +56,7 @@ class Solver(NamedTuple):
 
 
 ROBUST = RobustSampling(2, 0.5)
-SMALL, DRAWN = Training((8,), 20), Training((8,), 20, 32)
+SMALL, MINIBATCH = Training((8,), 20), Training((8,), 20, 32)
 DEEP = {"traversals": 50, "memory": 300, "seed": 1, "advantage": SMALL, "strategy": SMALL}
 KOIKOI = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
 SOLVERS = {
@@ -73,23 +73,24 @@ SOLVERS = {
         {"sampling": ROBUST, "averaging": "lazy", "batch": 9, "threads": 2, "seed": 5},
     ),
     "jobs": Solver(MCCFR, KUHN, {"variant": "linear", "batch": 9, "jobs": 2, "seed": 5}),
-    "explored": Solver(
+    "on demand": Solver(
         MCCFR, LEDUC,
         {
-            "variant": "dcfr", "sampling": "outcome", "averaging": "lazy", "lazy": True,
+            "variant": "dcfr", "sampling": "outcome", "averaging": "lazy", "on_demand": True,
             "seed": 5,
         },
     ),
-    "explored by three": Solver(
+    "on demand, three players": Solver(
         MCCFR, THREE,
-        {"sampling": "external", "batch": 2, "baseline": 0.2, "lazy": True, "seed": 5},
+        {"sampling": "external", "batch": 2, "baseline": 0.2, "on_demand": True, "seed": 5},
     ),
     "deep": Solver(DeepCFR, KUHN, DEEP),
     "deep mixture": Solver(
         DeepCFR, KUHN, {**DEEP, "sampling": "outcome", "baseline": 0.3, "average": "mixture"}
     ),
-    "deep explored": Solver(
-        DeepCFR, KUHN, {**DEEP, "lazy": True, "advantage": DRAWN, "strategy": DRAWN}
+    "deep on demand": Solver(
+        DeepCFR, KUHN,
+        {**DEEP, "on_demand": True, "advantage": MINIBATCH, "strategy": MINIBATCH},
     ),
     "double": Solver(
         DoubleNeural, KUHN, {"batch": 50, "regret": SMALL, "strategy": SMALL, "seed": 1}
@@ -101,10 +102,10 @@ LEARNERS = {
     "regrets": Solver(ESCHER, KOI, {**KOIKOI, "memory": 400}),
     "traversals": Solver(RobustDeepCFR, KOI, {**KOIKOI, "memory": 400}),
 }
-EVERYBODY = SOLVERS | LEARNERS
+ALL_SOLVERS = SOLVERS | LEARNERS
 BASELINE = {"sampling": "outcome", "baseline": 0.5, "batch": 4, "seed": 5}
-READ = Training((8, 8), 20, rate=1e-2, cell="gru", attention=True)
-# other options of the same solvers, which go through the same code but where files hold them
+RECURRENT = Training((8, 8), 20, rate=1e-2, cell="gru", attention=True)
+# Further options, which matter only for what files store
 OPTIONS = {
     "delay": Solver(MCCFR, LEDUC, {"variant": "dcfr", "batch": 3, "delay": 9, "seed": 5}),
     "discounts": Solver(
@@ -112,20 +113,21 @@ OPTIONS = {
         {"variant": "linear", "sampling": ROBUST, "averaging": "lazy", "seed": 5},
     ),
     "baseline": Solver(MCCFR, UNEVEN, {**BASELINE, "threads": 2}),
-    "baseline explored": Solver(MCCFR, UNEVEN, {**BASELINE, "lazy": True}),
-    "proposal": Solver(MCCFR, KUHN, {"proposal": DEAL, "lazy": True, "seed": 5}),
-    "three": Solver(MCCFR, THREE, {"sampling": "outcome", "lazy": True, "seed": 5}),
+    "baseline on demand": Solver(MCCFR, UNEVEN, {**BASELINE, "on_demand": True}),
+    "proposal": Solver(MCCFR, KUHN, {"proposal": DEAL, "on_demand": True, "seed": 5}),
+    "three": Solver(MCCFR, THREE, {"sampling": "outcome", "on_demand": True, "seed": 5}),
     "optimistic": Solver(MCCFR, THREE, {"averaging": "optimistic", "seed": 5}),
     "double outcome": Solver(
         DoubleNeural, KUHN,
         {"batch": 50, "regret": SMALL, "strategy": SMALL, "sampling": "outcome",
          "rehearse": 0.5, "seed": 1},
     ),
-    "double reading": Solver(
-        DoubleNeural, KUHN, {"batch": 50, "regret": SMALL, "strategy": READ, "seed": 1}
+    "double recurrent": Solver(
+        DoubleNeural, KUHN, {"batch": 50, "regret": SMALL, "strategy": RECURRENT, "seed": 1}
     ),
 }  # fmt: skip
-KNOWN = {name: s for name, s in SOLVERS.items() if "explored" not in name}  # exploitability
+# Exploitability needs a compiled game.
+COMPILED = {name: s for name, s in SOLVERS.items() if "on demand" not in name}
 
 
 def each(solvers):
@@ -143,7 +145,7 @@ def share_small_batches(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def interruptible():
-    """Python's own handler of Ctrl-C, even if what began the tests ignores it (a shell's &)."""
+    """Install Python's SIGINT handler, even if the parent ignores SIGINT (a shell's &)."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -167,7 +169,7 @@ def rows(trace):
 
 
 def state(run, folder):
-    """Return all that a run holds, to the last bit, but for times."""
+    """Return the state of a run, to the last bit, without times."""
     run.save(folder / "state.npz")
     header, arrays = content(folder / "state.npz")
     header.pop("seconds", None)
@@ -186,18 +188,18 @@ def assert_same(one, other, folder):
     assert mine.keys() == theirs.keys()
 
 
-# ---- in pieces, through files ----------------------------------------------------------------
+# ---- resuming, saving, copying ---------------------------------------------------------------
 
 
-@each(EVERYBODY | OPTIONS)
-def test_a_run_in_pieces_is_one_run(solver, tmp_path):
+@each(ALL_SOLVERS | OPTIONS)
+def test_split_run_equals_single_run(solver, tmp_path):
     pieces = solver.run(1).run(4, progress=False).run(N - 5, progress=False)
     assert_same(pieces, solver.run(N), tmp_path)
 
 
-@each(EVERYBODY | OPTIONS)
+@each(ALL_SOLVERS | OPTIONS)
 @pytest.mark.parametrize("before", [0, 5])
-def test_a_loaded_run_goes_on_as_if_nothing_had_been(solver, before, tmp_path):
+def test_loaded_run_continues_identically(solver, before, tmp_path):
     run, path = solver.run(before), tmp_path / "run.npz"
     run.save(str(path))
     assert list(tmp_path.iterdir()) == [path]
@@ -209,7 +211,7 @@ def test_a_loaded_run_goes_on_as_if_nothing_had_been(solver, before, tmp_path):
 
 
 @each({name: solver for name, solver in SOLVERS.items() if hasattr(solver.kind, "copy")})
-def test_a_copy_goes_its_own_way(solver, tmp_path):
+def test_copy_is_independent(solver, tmp_path):
     run = solver.run(3)
     before, copied = state(run, tmp_path), run.copy()
     copied.run(N - 3, progress=False)
@@ -217,8 +219,8 @@ def test_a_copy_goes_its_own_way(solver, tmp_path):
     assert_same(copied, run.run(N - 3, progress=False), tmp_path)
 
 
-@each(KNOWN)
-def test_an_earlier_best_strategy_goes_through_a_file(solver, tmp_path):
+@each(COMPILED)
+def test_best_strategy_from_an_earlier_iteration_is_saved(solver, tmp_path):
     run, strategy = solver.run(1), cfr.Strategy.values_by_sequence.fget
     for _ in range(60):
         solution = run.run(1, progress=False).solution()
@@ -234,10 +236,10 @@ def test_an_earlier_best_strategy_goes_through_a_file(solver, tmp_path):
     assert cfr.exploitability(run.game, loaded.best) == loaded.best_exploitability
 
 
-@each(but(SOLVERS, "cfr", "cfr-br", "mccfr"))  # these three walk in compiled code only
+@each(but(SOLVERS, "cfr", "cfr-br", "mccfr"))  # these three traverse in compiled code only
 @pytest.mark.parametrize("player", [0, 1])
-def test_a_walk_that_failed_is_taken_again_after_loading_too(solver, player, tmp_path):
-    """The second player's may fail when the first one's has been learned from already."""
+def test_failed_traversal_is_repeated(solver, player, tmp_path):
+    """The second player's traversal may fail after the update from the first player's."""
     run, walk = solver.run(2), None
 
     def failing(t, i, *others):
@@ -259,12 +261,12 @@ def test_a_walk_that_failed_is_taken_again_after_loading_too(solver, player, tmp
 # ---- interrupts ------------------------------------------------------------------------------
 
 
-def press():
+def press_ctrl_c():
     signal.raise_signal(signal.SIGINT)
 
 
-def pressing(run, moment, heard):
-    """Have somebody press Ctrl-C once in every iteration: at its begin or end, or after it."""
+def interrupted(run, moment, heard):
+    """Make a run receive Ctrl-C once per iteration, at the given moment."""
     name = {"at a checkpoint": "_row"}.get(moment, "_advance")
     if not isinstance(run, Run):
         name = "_iterate"
@@ -275,19 +277,21 @@ def pressing(run, moment, heard):
         found = done(*arguments) if late else None
         if t not in heard:
             heard.add(t)
-            press()
+            press_ctrl_c()
         return found if late else done(*arguments)
 
     setattr(run, name, pressed)
     return run
 
 
-@each(EVERYBODY)
-@pytest.mark.parametrize("moment", ["at the begin", "at the end", "at a checkpoint"])
+@each(ALL_SOLVERS)
+@pytest.mark.parametrize("moment", ["at the start", "at the end", "at a checkpoint"])
 @pytest.mark.parametrize("through_a_file", [False, True])
-def test_interrupted_in_every_iteration(solver, moment, through_a_file, tmp_path):
+def test_run_interrupted_in_every_iteration_is_unchanged(
+    solver, moment, through_a_file, tmp_path
+):
     heard, presses = set(), 0
-    run = pressing(solver.run(), moment, heard)
+    run = interrupted(solver.run(), moment, heard)
     while run.iterations < N:
         try:
             run.run(N - run.iterations, progress=False)
@@ -297,7 +301,7 @@ def test_interrupted_in_every_iteration(solver, moment, through_a_file, tmp_path
                 for name in ("_advance", "_iterate", "_row"):
                     vars(run).pop(name, None)
                 run.save(tmp_path / "run.npz")
-                run = pressing(solver.load(tmp_path / "run.npz"), moment, heard)
+                run = interrupted(solver.load(tmp_path / "run.npz"), moment, heard)
     assert presses == len(heard) >= N - 1
     for name in ("_advance", "_iterate", "_row"):
         vars(run).pop(name, None)
@@ -305,14 +309,14 @@ def test_interrupted_in_every_iteration(solver, moment, through_a_file, tmp_path
     assert_same(run, solver.run(N + 1), tmp_path)
 
 
-def test_an_interrupt_in_compiled_code_waits_for_it(tmp_path):
-    """The chunks of a long run grow; wherever Ctrl-C comes, all iterations are whole ones."""
+def test_interrupt_waits_for_compiled_code(tmp_path):
+    """A long run calls kernels for growing chunks; an interrupt never splits an iteration."""
     run = SOLVERS["cfr"].run(1)
     row = run._row
 
     def late(*arguments):
         if run.iterations > 1_000:
-            press()
+            press_ctrl_c()
         return row(*arguments)
 
     run._row = late
@@ -324,23 +328,23 @@ def test_an_interrupt_in_compiled_code_waits_for_it(tmp_path):
     assert_same(run.run(1), SOLVERS["cfr"].run(done + 1), tmp_path)
 
 
-def test_what_fails_after_ctrl_c_is_its_consequence():
-    with pytest.raises(KeyboardInterrupt) as told, deferred_interrupt() as heard:
-        press()
+def test_error_after_ctrl_c_becomes_cause_of_keyboard_interrupt():
+    with pytest.raises(KeyboardInterrupt) as raised, deferred_interrupt() as heard:
+        press_ctrl_c()
         assert heard
         raise OSError("a worker was interrupted as well")
-    assert isinstance(told.value.__cause__, OSError)
+    assert isinstance(raised.value.__cause__, OSError)
     with pytest.raises(OSError, match="disk"), deferred_interrupt():
         raise OSError("disk")
 
 
-def test_ctrl_c_while_the_handler_is_set_is_heard(monkeypatch):
+def test_ctrl_c_during_handler_installation_is_kept(monkeypatch):
     real = signal.signal
 
     def slowly(number, handler):
         before = real(number, handler)
         monkeypatch.setattr(signal, "signal", real)
-        press()
+        press_ctrl_c()
         return before
 
     monkeypatch.setattr(signal, "signal", slowly)
@@ -349,11 +353,11 @@ def test_ctrl_c_while_the_handler_is_set_is_heard(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_who_ignores_ctrl_c_goes_on_ignoring_it():
+def test_ignored_ctrl_c_stays_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with deferred_interrupt() as heard:
-            press()
+            press_ctrl_c()
         assert not heard
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
@@ -362,22 +366,22 @@ def test_who_ignores_ctrl_c_goes_on_ignoring_it():
 
 HEAD = f"""
     import sys
-    sys.path.insert(0, {str(Path(__file__).parent / "support")!r})
+    sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parent / "support")]!r}
     import cfrlib as cfr
 """
 
 
 def child(program, **options):
-    """Start a program, which talks on its output."""
+    """Start a Python program that reports on its standard output."""
     program = textwrap.dedent(HEAD) + textwrap.dedent(program)
     return subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, **options
     )
 
 
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no groups of processes here")
-def test_ctrl_c_in_a_terminal_is_a_keyboard_interrupt_though_workers_hear_it_too():
-    """A terminal sends it to the whole group; joblib reports a worker that crashed."""
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
+def test_ctrl_c_to_the_process_group_raises_keyboard_interrupt():
+    """A terminal interrupts the workers as well, and joblib then reports a crashed worker."""
     program = """
         import signal
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -395,21 +399,21 @@ def test_ctrl_c_in_a_terminal_is_a_keyboard_interrupt_though_workers_hear_it_too
         print(run.average == alone.average and run.nodes == alone.nodes, flush=True)
     """
     with child(program, start_new_session=True) as process:
-        said = []
+        lines = []
         for line in process.stdout:
-            said.append(line.strip())
-            if said[-1] == "running":
+            lines.append(line.strip())
+            if lines[-1] == "running":
                 os.killpg(process.pid, signal.SIGINT)
-    assert said == ["running", "interrupted"] * 3 + ["True"]
+    assert lines == ["running", "interrupted"] * 3 + ["True"]
     assert process.returncode == 0
 
 
 # ---- until -----------------------------------------------------------------------------------
 
 
-@each(KNOWN)
+@each(COMPILED)
 def test_until_is_exact(solver):
-    """It stops at an exploitability that is reached, and not at one a hair below."""
+    """A run stops at an exploitability that it reaches, and not at the next smaller float."""
     run, found = solver.run(), []
     for _ in range(N):
         found.append(float(run.run(1, progress=False).trace.exploitability[-1]))
@@ -424,16 +428,16 @@ def test_until_is_exact(solver):
     assert missed.iterations == after
 
 
-@each(but(SOLVERS, *KNOWN))
+@each(but(SOLVERS, *COMPILED))
 def test_until_needs_exploitability(solver):
     with pytest.raises(ValueError, match=r"until=0\.1 asks for exploitability"):
         solver.run().run(until=0.1)
 
 
-# ---- leftovers -------------------------------------------------------------------------------
+# ---- interrupted saves -----------------------------------------------------------------------
 
 
-def test_what_a_killed_save_left_behind_goes_with_the_next(tmp_path):
+def test_save_removes_leftovers_of_killed_saves(tmp_path):
     path, run = tmp_path / "run.npz", SOLVERS["cfr"].run(1)
     program = f"""
         from cfrlib.core.files import replacing
@@ -449,7 +453,7 @@ def test_what_a_killed_save_left_behind_goes_with_the_next(tmp_path):
         process.stdout.readline()
         part = tmp_path / f"run.npz.{process.pid}.part"
         run.save(path)
-        assert part.exists()  # somebody is writing it
+        assert part.exists()  # its process is still alive
         process.kill()
         process.wait()
         assert part.exists()
@@ -460,9 +464,8 @@ def test_what_a_killed_save_left_behind_goes_with_the_next(tmp_path):
     assert_same(solver.load(path), run, tmp_path)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no file there replaces one that is being read")
-def test_two_may_save_to_one_path_at_once(tmp_path):
-    """Each save is whole, whoever comes last."""
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot replace a file that is open")
+def test_concurrent_saves_to_one_path_are_atomic(tmp_path):
     path = tmp_path / "run.npz"
     program = f"""
         from test_runs import SOLVERS
@@ -478,8 +481,8 @@ def test_two_may_save_to_one_path_at_once(tmp_path):
     assert SOLVERS["cfr"].load(path).iterations == 3
 
 
-@each(but(EVERYBODY, "jobs"))
-def test_a_full_disk_leaves_the_file_before(solver, tmp_path, monkeypatch):
+@each(but(ALL_SOLVERS, "jobs"))
+def test_save_on_full_disk_keeps_the_previous_file(solver, tmp_path, monkeypatch):
     run, path = solver.run(1), tmp_path / "run.npz"
     run.save(path)
     before = path.read_bytes()
@@ -495,9 +498,9 @@ def test_a_full_disk_leaves_the_file_before(solver, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", ["explored", "deep"])
-def test_a_run_that_was_killed_ends_as_one_that_was_not(name, tmp_path):
-    """Killed in the middle of an iteration or of a save, as soon as two are saved."""
+@pytest.mark.parametrize("name", ["on demand", "deep"])
+def test_killed_run_resumes_identically(name, tmp_path):
+    """Kill the process during an iteration or a save, after the second save."""
     path = tmp_path / "run.npz"
     program = f"""
         from test_runs import SOLVERS
@@ -518,13 +521,13 @@ def test_a_run_that_was_killed_ends_as_one_that_was_not(name, tmp_path):
     assert_same(run.run(1, progress=False), SOLVERS[name].run(done + 1), tmp_path)
 
 
-# ---- files that no run has written -----------------------------------------------------------
+# ---- invalid files ---------------------------------------------------------------------------
 
 NOT_OURS = r"is not a complete file written by \w+\.save \("
 
 
 def refused(solver, path):
-    """Return what is wrong with a refusal of the file; nothing if it is a proper one."""
+    """Load an invalid file; return "" if the error is a proper one, else what went wrong."""
     try:
         solver.load(path)
     except ValueError as error:
@@ -536,7 +539,7 @@ def refused(solver, path):
 
 
 def leaves(value, at=()):
-    """Yield all places of a header, and what is there; of lists the first two, or a ledger."""
+    """Yield all paths in a header with their values; of most lists only the first two items."""
     yield at, value
     if isinstance(value, dict):
         for name in value:
@@ -560,7 +563,7 @@ LOGARITHMS = [("ledger", n) for n in range(6, 10)]  # of discounts: at most 0, o
 
 
 def hostile(at, value):
-    """Yield values that no save writes in that place."""
+    """Yield values that `save` never writes at that path."""
     yield from ([[]], {"x": 1}, 1 if isinstance(value, bool) else True)
     if value is not None:
         yield None
@@ -585,8 +588,8 @@ def fields(header, free_infosets):
         yield at, value
 
 
-@each(EVERYBODY)
-def test_a_header_that_no_save_writes(solver, tmp_path):
+@each(ALL_SOLVERS)
+def test_load_refuses_invalid_headers(solver, tmp_path):
     path, found, tried = tmp_path / "run.npz", [], 0
     solver.run(3).save(path)
     header, arrays = content(path)
@@ -615,7 +618,7 @@ def test_a_header_that_no_save_writes(solver, tmp_path):
     assert tried > 60
 
 
-# what no array begins with, besides infinities and NaN: no probability, no sum, no float32, …
+# Invalid first entries of arrays, besides infinities and NaN: no probability, no sum, …
 IMPOSSIBLE = {
     "sigma": (-1.0, 2.0), "best": (-1.0, 2.0), "total": (-1.0, -1e300),
     "trace": (-1.0, 0.5, 5.0),
@@ -625,8 +628,8 @@ IMPOSSIBLE = {
 }  # fmt: skip
 
 
-@each(EVERYBODY)
-def test_arrays_that_no_save_writes(solver, tmp_path):
+@each(ALL_SOLVERS)
+def test_load_refuses_invalid_arrays(solver, tmp_path):
     path, found = tmp_path / "run.npz", []
     solver.run(3).save(path)
     header, arrays = content(path)
@@ -653,9 +656,9 @@ def test_arrays_that_no_save_writes(solver, tmp_path):
     assert not found, "\n".join(map(str, found))
 
 
-def test_infosets_that_nobody_arrives_at(tmp_path):
-    """Compiled code would follow such parents out of the arrays: the interpreter dies."""
-    solver, path = SOLVERS["explored"], tmp_path / "run.npz"
+def test_load_refuses_invalid_parents_of_infosets(tmp_path):
+    """Compiled code would index outside the arrays and crash the interpreter."""
+    solver, path = SOLVERS["on demand"], tmp_path / "run.npz"
     solver.run(3).save(path)
     header, arrays = content(path)
     assert len(arrays["parents"]) > 2
@@ -682,7 +685,7 @@ def test_infosets_that_nobody_arrives_at(tmp_path):
 
 
 def refused_unread(solver, path):
-    """Demand that a file is refused, at the price of less memory than its content takes."""
+    """Check that a file is refused, using less memory than its content would take."""
     tracemalloc.start()
     wrong = refused(solver, path)
     peak = tracemalloc.get_traced_memory()[1]
@@ -691,8 +694,8 @@ def refused_unread(solver, path):
     assert peak < 8_000_000
 
 
-@each(but(EVERYBODY, "jobs", "threads", "policies", "traversals"))
-def test_an_array_is_not_read_before_its_size_is_known(solver, tmp_path):
+@each(but(ALL_SOLVERS, "jobs", "threads", "policies", "traversals"))
+def test_load_checks_sizes_before_reading_arrays(solver, tmp_path):
     path = tmp_path / "run.npz"
     solver.run(1).save(path)
     header, arrays = content(path)
@@ -708,7 +711,7 @@ def test_an_array_is_not_read_before_its_size_is_known(solver, tmp_path):
     refused_unread(solver, path)
 
 
-def test_an_array_that_says_it_is_longer_than_the_file(tmp_path):
+def test_load_refuses_array_longer_than_its_file(tmp_path):
     solver, path = SOLVERS["cfr"], tmp_path / "run.npz"
     solver.run(1).save(path)
     with zipfile.ZipFile(path) as file:
@@ -725,14 +728,14 @@ def test_an_array_that_says_it_is_longer_than_the_file(tmp_path):
     assert refused(solver, path) == ""
 
 
-@each(EVERYBODY)
-def test_files_of_others_are_refused(solver, tmp_path):
+@each(ALL_SOLVERS)
+def test_load_refuses_files_of_other_games_and_solvers(solver, tmp_path):
     path = tmp_path / "run.npz"
     solver.run(1).save(path)
     other = MiniKoiKoi.K9() if solver.game is KOI else KuhnPoker(4)
     with pytest.raises(ValueError, match=r"holds a run of .*, not of .* load it with"):
         solver.kind.load(path, other)
-    for one in {s.kind: s for s in EVERYBODY.values()}.values():
+    for one in {s.kind: s for s in ALL_SOLVERS.values()}.values():
         if one.kind is not solver.kind and (one.game is KOI) == (solver.game is KOI):
             with pytest.raises(ValueError, match=NOT_OURS + "format"):
                 one.kind.load(path, solver.game)

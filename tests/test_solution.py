@@ -1,4 +1,4 @@
-"""What a solution reports: average, last iterate and the best strategy so far."""
+"""Tests of `Solution`: average, last iterate and the best strategy so far."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import cfrlib as cfr
 from cfrlib.games import LeducPoker, RockPaperScissors
 
 
-def test_the_solution_reports_last_iterate_average_and_best():
+def test_solution_reports_average_last_iterate_and_best():
     game = LeducPoker(merge_suits=True)
     solution = cfr.solve(game, "cfr+", 200)
     for strategy, e in (
@@ -24,12 +24,12 @@ def test_the_solution_reports_last_iterate_average_and_best():
     assert f"of best so far   {solution.best_exploitability:.3e}" in text
 
 
-def test_the_best_may_be_an_earlier_strategy():
+def test_best_strategy_may_be_from_an_earlier_iteration():
     run = cfr.CFR(RockPaperScissors(3), "cfr+", update="simultaneous").run(200)
     solution, trace = run.solution(), run.trace
     assert solution.best_exploitability < 0.99 * min(
         trace.exploitability[-1], trace.current[-1]
     )
     assert cfr.exploitability(run.game, solution.best) == trace.best[-1]
-    assert len(set(trace.best)) < len(trace)  # it stays until it is beaten
+    assert len(set(trace.best)) < len(trace)  # the best is kept until a better one is found
     assert (np.diff(trace.best) <= 0).all()

@@ -42,8 +42,8 @@ like. Before your work is graded, all code cells but yours are restored to their
 """
 
 # The code that graded cells call. nbgrader takes all points away for any output on stderr, even
-# a progress bar. It sets an environment variable while it grades; then an answer is deleted once
-# it is checked, so that it cannot pass for the next exercise's answer if that cell failed.
+# a progress bar. It sets an environment variable while it grades; then an answer is deleted
+# after its check, so that it cannot pass for the next exercise's answer if that cell failed.
 CHECK = '''\
 class NotYet(AssertionError):
     """Show the reply to an answer without the traceback."""

@@ -2,7 +2,7 @@
 
     python tools/notebooks.py book/*.ipynb                      write the normal form
     python tools/notebooks.py --execute book/*.ipynb            run first, then write
-    python tools/notebooks.py --check [--execute] book/*.ipynb  write nothing, report differences
+    python tools/notebooks.py --check [--execute] book/*.ipynb  only report differences
 
 The normal form keeps sources and the outputs that a diff can show: text, streams and short
 HTML. It drops pictures, widgets and times, so that running an unchanged notebook again changes
@@ -34,7 +34,7 @@ TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 KEPT = ("mystnb", "tags")  # cell metadata
 PAGES = Path(__file__).resolve().parents[1] / "book"
-# A notebook that Colab opened from GitHub can look up its own address, so a fork installs itself.
+# A notebook that Colab opened from GitHub can look up its address, so a fork installs itself.
 HOSTED = """\
 import sys
 

@@ -27,8 +27,8 @@ INFO = {
 }
 MARGIN = {"top": "18mm", "bottom": "20mm", "left": "20mm", "right": "20mm"}
 READY = "document.fonts.ready.then(() => window.MathJax?.startup?.promise)"
-# A section may begin at the foot of a sheet and its heading on the next, so headings get anchors
-# of their own.
+# A section may begin at the foot of a sheet and its heading on the next, so headings have their
+# own anchors.
 HEADINGS = """[...document.querySelectorAll("article :is(h1, h2)")].map(h => {
   h.id ||= `${h.closest("section").id}-heading`;
   return [+h.tagName[1], h.id, [...h.childNodes].filter(

@@ -1,17 +1,17 @@
-"""Run the tests as other machines would, and say which outputs differ.
+"""Run the tests as other machines would, and report which outputs differ.
 
     python tools/portable.py                                 all machines, tests and notebooks
     python tools/portable.py --machines "no AVX" "one thread"
-    python tools/portable.py --only notebooks --load 12      beside 12 busy processes
-    python tools/portable.py --list                          what imitates which machine
+    python tools/portable.py --only notebooks --load 12      while 12 other processes are busy
+    python tools/portable.py --list                          the settings of each machine
 
-NumPy, OpenBLAS, Numba and XLA choose their code by the processor, and all four can be told to
-choose as an older one would: they then add in another order, and the last digits differ. A
-machine counts only if the libraries, asked in a process of their own, report what they were
-told. Each machine also draws its own random examples in the tests that use hypothesis.
+NumPy, OpenBLAS, Numba and XLA choose their code by the processor. All four can be configured to
+choose the code of an older one; they then add in another order, and the last digits differ. A
+machine counts as imitated only if the libraries, probed in a separate process, report these
+settings. Each machine also samples its own random examples in the tests that use hypothesis.
 
-What a machine compiles and reports stays in `_build/portable`. Nothing else is written, and
-no kernel or page of the book's own caches is used.
+Compiled code and reports stay in `_build/portable`. Nothing else is written, and the book's own
+caches of kernels and pages are not used.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ LONGEST = 12  # lines of a difference that are shown
 
 
 class Machine(NamedTuple):
-    """What the libraries are told: None leaves a choice to them."""
+    """Settings of the libraries; None leaves the choice to the library."""
 
     instructions: str | None = None  # the newest that NumPy and XLA may use
-    core: str | None = None  # the processor for which OpenBLAS has code of its own
+    core: str | None = None  # the processor whose code OpenBLAS uses
     cpu: str | None = None  # the processor for which Numba compiles
     threads: int | None = None
 
@@ -55,7 +55,7 @@ MACHINES = {
     "one thread": Machine(threads=1),
     "many threads": Machine(threads=8, core="Sandybridge"),
 }
-# NumPy's names of what it dispatches to; a group such as X86_V3 stands for all it contains
+# NumPy's names of CPU features; a name such as X86_V3 is a group of features
 SSE = {"SSSE3", "SSE41", "POPCNT", "SSE42", "X86_V2"}
 NEWER = {
     "SSE4_2": lambda name: name not in SSE,
@@ -73,14 +73,17 @@ PARTS = {"library": LIBRARY.split(), "notebooks": NOTEBOOKS.split()}
 
 
 def features() -> dict[str, bool]:
-    """Return what NumPy dispatches to, and whether this process would use it."""
+    """Return the CPU features NumPy can dispatch to, and whether this process uses them."""
     from numpy._core import _multiarray_umath as core
 
     return {name: core.__cpu_features__[name] for name in core.__cpu_dispatch__}
 
 
 def environment(machine: Machine, dispatched: Mapping[str, bool], home: Path) -> dict[str, str]:
-    """Return the variables that imitate a machine, for a NumPy that dispatches so."""
+    """Return the environment variables that imitate a machine.
+
+    `dispatched` is what `features` returns.
+    """
     new = {
         "NUMBA_CACHE_DIR": str(home / "numba"),
         "JAX_COMPILATION_CACHE_DIR": str(home / "jax"),
@@ -105,7 +108,7 @@ def environment(machine: Machine, dispatched: Mapping[str, bool], home: Path) ->
 
 
 def probe() -> dict[str, Any]:
-    """Ask the libraries of this process what they would use."""
+    """Return the settings that the libraries of this process use."""
     import numba
     from numba.core.registry import cpu_target
 
@@ -115,19 +118,19 @@ def probe() -> dict[str, Any]:
         __import__(f"{package}.linalg")
         for folder in (where / ".dylibs", where.with_name(f"{package}.libs")):
             for path in folder.glob("*openblas*"):
-                found["blas"][package] = ask_blas(path)
+                found["blas"][package] = probe_blas(path)
     found["numba"] = cpu_target.target_context.codegen()._get_host_cpu_name()
     found["threads"] = {"Numba": numba.get_num_threads()}
     if importlib.util.find_spec("jax"):
         import jax
 
         compiled = jax.jit(lambda x: x + 1).lower(1.0).compile().runtime_executable()
-        told = re.findall(rb"\+(avx[\w.]*|fma)\b", compiled.serialize())
-        found["xla"] = sorted({name.decode().upper() for name in told})
+        used = re.findall(rb"\+(avx[\w.]*|fma)\b", compiled.serialize())
+        found["xla"] = sorted({name.decode().upper() for name in used})
     return found
 
 
-def ask_blas(path: Path) -> tuple[str, int]:
+def probe_blas(path: Path) -> tuple[str, int]:
     """Return the core type and the number of threads of an OpenBLAS."""
     library = ctypes.CDLL(str(path))
     for suffix in ("64_", ""):
@@ -139,8 +142,8 @@ def ask_blas(path: Path) -> tuple[str, int]:
     return "unknown", 0
 
 
-def ask(variables: Mapping[str, str]) -> dict[str, Any]:
-    """Ask the libraries of a process that starts under these variables."""
+def probe_under(variables: Mapping[str, str]) -> dict[str, Any]:
+    """Return `probe()` of a new process with these environment variables."""
     program = "import json, portable; print(json.dumps(portable.probe()))"
     child = subprocess.run(
         [sys.executable, "-c", program],
@@ -154,7 +157,7 @@ def ask(variables: Mapping[str, str]) -> dict[str, Any]:
 
 
 def missed(machine: Machine, found: Mapping[str, Any]) -> list[str]:
-    """Say what of a machine was not imitated, given what its libraries report."""
+    """Return the settings of a machine that its libraries, as probed, do not use."""
     complaints = []
     if machine.instructions:
         newer = NEWER[machine.instructions]
@@ -171,7 +174,7 @@ def missed(machine: Machine, found: Mapping[str, Any]) -> list[str]:
         complaints.append(f"Numba compiles for {found['numba']}, not for {machine.cpu}")
     if machine.threads:
         counts = found["threads"] | {name: count for name, (_, count) in found["blas"].items()}
-        for name, count in counts.items():  # OpenBLAS takes no more than there are cores
+        for name, count in counts.items():  # OpenBLAS starts no more threads than cores
             if count > machine.threads or (name == "Numba" and count < machine.threads):
                 complaints.append(f"{name} has {count} threads")
     return complaints
@@ -181,10 +184,10 @@ def missed(machine: Machine, found: Mapping[str, Any]) -> list[str]:
 
 
 class Result(NamedTuple):
-    """What pytest reported of one part."""
+    """Pytest's report on one part."""
 
     passed: int
-    differing: dict[str, str]  # a test, or a notebook and its cell: what differs
+    differing: dict[str, str]  # test, or notebook and cell → the difference
     seconds: float
 
     def __str__(self) -> str:
@@ -192,7 +195,7 @@ class Result(NamedTuple):
 
 
 def run(arguments: list[str], variables: Mapping[str, str], report: Path) -> Result:
-    """Run pytest under these variables; return what its report says."""
+    """Run pytest with these environment variables; return its result."""
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
     log, began = report.with_suffix(".log"), time.monotonic()
@@ -219,7 +222,7 @@ def run(arguments: list[str], variables: Mapping[str, str], report: Path) -> Res
 
 
 def parse(report: Path) -> tuple[int, dict[str, str]]:
-    """Return how many tests passed, and of the others what differs, from a JUnit report."""
+    """Return the number of passed tests and the failures in a JUnit report."""
     passed, differing = 0, {}
     for case in ET.parse(report).iter("testcase"):
         faults = [child for child in case if child.tag in ("failure", "error")]
@@ -232,9 +235,9 @@ def parse(report: Path) -> tuple[int, dict[str, str]]:
 
 
 def short(text: str) -> str:
-    """Return the committed and found lines of a cell, or the last lines on a failed test."""
+    """Return the committed and new lines of a cell, or the error lines of a failed test."""
     lines = text.splitlines()
-    if "Cell outputs differ" in text:  # nbval has pytest put the committed ones behind
+    if "Cell outputs differ" in text:  # in nbval's reports the committed lines come last
         signs = {"  - ": "+", "  + ": "-"}
         shown = [signs[line[:4]] + line[4:] for line in lines if line[:4] in signs]
         shown = sorted(shown, key=lambda line: line[0] == "+")
@@ -246,7 +249,7 @@ def short(text: str) -> str:
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """Keep so many processes busy meanwhile; they end with this one, however it ends."""
+    """Keep `count` processes busy during the block; they end with this process in any case."""
     program = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
     with ExitStack() as stack:
         for _ in range(count):
@@ -267,12 +270,12 @@ class Row(NamedTuple):
 
 
 def examine(name: str, parts: list[str], workers: int) -> Iterator[Row]:
-    """Imitate one machine and run the parts in so many processes; yield each as it ends."""
+    """Imitate one machine and run the parts with `workers` processes; yield each result."""
     machine, home = possible()[name], PLACE / name.replace(" ", "-")
     shutil.rmtree(home, ignore_errors=True)  # kernels of older sources
     home.mkdir(parents=True, exist_ok=True)
     variables = environment(machine, features(), home)
-    complaints = missed(machine, ask(variables))
+    complaints = missed(machine, probe_under(variables))
     if complaints:
         yield Row(name, "all", None, "not imitated: " + "; ".join(complaints))
         return
@@ -290,14 +293,14 @@ def examine(name: str, parts: list[str], workers: int) -> Iterator[Row]:
 
 
 def possible() -> dict[str, Machine]:
-    """Return the machines that this one can imitate: the older processors are all x86."""
+    """Return the machines that this one can imitate; the older processors are all x86."""
     if platform.machine().lower() in ("x86_64", "amd64"):
         return MACHINES
     return {n: m._replace(core=None) for n, m in MACHINES.items() if not m.instructions}
 
 
 def table(rows: list[Row]) -> str:
-    """Return what is known so far: a line for each part, then what differs."""
+    """Return the results so far: a line per part, then the differences."""
     form = "{:<14}{:<11}{:>7}{:>8}{:>9}  {}"
     lines = [form.format("machine", "part", "passed", "differ", "seconds", "")]
     for machine, part, result, note in rows:
@@ -320,8 +323,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--machines", nargs="+", choices=possible(), default=possible())
     parser.add_argument("--only", choices=PARTS, help="run one of the two parts")
-    parser.add_argument("--load", type=int, default=0, help="processes kept busy meanwhile")
-    parser.add_argument("--workers", type=int, default=2, help="processes that run tests: 2")
+    parser.add_argument("--load", type=int, default=0, help="other processes to keep busy")
+    parser.add_argument("--workers", type=int, default=2, help="test processes (default: 2)")
     parser.add_argument("--list", action="store_true", help="list the machines")
     options = parser.parse_args(arguments)
     if options.list:

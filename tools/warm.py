@@ -1,7 +1,7 @@
-"""Compile what the chapters use, so that Numba's cache is warm: `python tools/warm.py`.
+"""Fill Numba's cache with the kernels that the chapters use: `python tools/warm.py`.
 
-Binder runs it once, when it builds the image; readers then wait for no compiler. `make` runs it
-before the tests, whose processes would otherwise all compile the same kernels.
+Binder runs this once when it builds the image, so readers do not wait for the compiler. `make`
+runs it before the tests, whose processes would otherwise all compile the same kernels.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ import cfrlib as cfr
 from cfrlib.core.compiling import Notice
 
 
-def walks() -> None:
-    """Sample compiled games and games explored on the way."""
+def sampling() -> None:
+    """Sample compiled games and games expanded on demand."""
     for game in (cfr.games.RockPaperScissors(), cfr.games.KuhnPoker()):
-        for sampling in ("chance", cfr.RobustSampling(2, 0.5)):
+        for scheme in ("chance", cfr.RobustSampling(2, 0.5)):
             for lazy in (None, True):
-                cfr.MCCFR(game, sampling=sampling, batch=2, lazy=lazy, seed=0).run(2)
+                cfr.MCCFR(game, sampling=scheme, batch=2, on_demand=lazy, seed=0).run(2)
 
 
 def koikoi() -> None:
-    """Play Koi-Koi, and describe it to networks."""
+    """Play Koi-Koi and encode its states for networks."""
     from cfrlib.koikoi import estimate
     from cfrlib.koikoi.afterstates import Describer
     from cfrlib.koikoi.players import GreedyPlayer, SearchPlayer, duel
@@ -45,12 +45,12 @@ def koikoi() -> None:
 def search() -> None:
     """Search online."""
     for lazy in (None, True):
-        player = cfr.OOS(cfr.games.KuhnPoker(), lazy=lazy, seed=0)
+        player = cfr.OOS(cfr.games.KuhnPoker(), on_demand=lazy, seed=0)
         player.search((("Q", "K"), "check", "bet"), iterations=5)
 
 
 def whole_trees() -> None:
-    """Traverse whole trees, measure and save what comes of it."""
+    """Solve whole trees, evaluate and save the solutions."""
     rps, kuhn = cfr.games.RockPaperScissors(), cfr.games.KuhnPoker()
     cfr.regret_matching([2, 0, 1])
     cfr.play(rps, 10)
@@ -68,36 +68,36 @@ def whole_trees() -> None:
 
 
 def networks() -> None:
-    """Remember what walks tell, for networks to learn."""
+    """Train Deep CFR for one iteration."""
     cfr.deep.DeepCFR(cfr.games.KuhnPoker(), traversals=2, seed=0).run(1, progress=False)
 
 
 def fonts() -> None:
-    """List the fonts for Matplotlib, which also happens only once."""
+    """Build Matplotlib's font cache, which also happens only once."""
     import matplotlib.font_manager
 
     assert matplotlib.font_manager
 
 
-# Two of them compile hardly anything in common. The longest come first.
-PARTS = (walks, koikoi, search, whole_trees, networks, fonts)
+# These share hardly any kernels, so they run in parallel, longest first.
+PARTS = (sampling, koikoi, search, whole_trees, networks, fonts)
 
 
 def be_quiet() -> None:
-    """Do not tell in each process that Numba compiles: `main` says it."""
+    """Suppress the notice that Numba compiles: `main` prints it once."""
     Notice.on_start = Notice.on_end  # type: ignore[method-assign]
 
 
 def timed(part: Callable[[], None]) -> float:
-    """Return how many seconds a part took."""
+    """Run a part; return its seconds."""
     began = time.perf_counter()
     part()
     return time.perf_counter() - began
 
 
 def main() -> None:
-    """Call every compiled function once, with the types that the chapters call it with."""
-    print("Compiling for this processor: once, then the result is kept.", flush=True)
+    """Call every compiled function once, with the argument types that the chapters use."""
+    print("Compiling for this processor, once: the result is cached.", flush=True)
     workers = min(cpu_count() or 1, len(PARTS))
     with ProcessPoolExecutor(workers, get_context("spawn"), be_quiet) as processes:
         running = {processes.submit(timed, part): part for part in PARTS}

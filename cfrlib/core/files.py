@@ -165,7 +165,7 @@ class Saved:
     """A file whose header is as it must be; its arrays are read when they are asked for."""
 
     def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: Kind, form: Described):
-        self._archive, self._kind = archive, kind
+        self.path, self._archive, self.kind = path, archive, kind
         self._sizes = {"sequences": form.num_sequences, "players": form.tree.game.num_players}
         self.header = header = _header(archive)
         if header.get("format") != kind.format:
@@ -204,14 +204,14 @@ class Saved:
             If one has another shape or type, or holds numbers that no `save` writes.
         """
         sizes = {**self._sizes, **sizes}
-        for name, array in self._kind.arrays.items():
+        for name, array in self.kind.arrays.items():
             shape, dtype = _shape(self._archive, name)
-            if dtype.name not in self._kind.dtypes:
+            if dtype.name not in self.kind.dtypes:
                 raise ValueError(f"{name} holds {_short(dtype.name)}")
             if not array.fits(shape, sizes):
                 raise ValueError(f"{name} has shape {_short(shape)}")
-        found = {name: _read(self._archive, name) for name in self._kind.arrays}
-        for name, array in self._kind.arrays.items():
+        found = {name: _read(self._archive, name) for name in self.kind.arrays}
+        for name, array in self.kind.arrays.items():
             if not array.rule(found[name]):
                 raise ValueError(f"{name} holds numbers that it cannot hold")
         return found

@@ -24,18 +24,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core import files, schema
+from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.core.rng import LINE, new_key
-from cfrlib.core.sequence import SequenceForm, behavior, sequence_form
-from cfrlib.core.tree import Floats, Tree, check_game
+from cfrlib.core.sequence import SequenceForm, behavior
+from cfrlib.core.tree import Floats, check_game
 from cfrlib.deep.features import (
     check_digest,
     digest,
@@ -46,12 +46,12 @@ from cfrlib.deep.features import (
 )
 from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
 from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
-from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
+from cfrlib.deep.networks import LOSS, NETWORKS_ERR, TRAINING, Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
 from cfrlib.deep.walks import Desk, Round, Rows, collect
 from cfrlib.game import Game
 from cfrlib.montecarlo import workers
-from cfrlib.montecarlo.partial_tree import PartialTree, explore, records
+from cfrlib.montecarlo.partial_tree import PartialTree, Snapshot, records
 from cfrlib.montecarlo.schemes import (
     ROWS,
     SCHEME,
@@ -62,19 +62,11 @@ from cfrlib.montecarlo.schemes import (
     most_entries,
     room_to_draw,
 )
+from cfrlib.montecarlo.state import Compiled, OfAKind, OnDemand
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run
-from cfrlib.solution import (
-    BEST,
-    DEEP,
-    HEADER,
-    TRACE,
-    Solution,
-    Trace,
-    check_best,
-    check_trace,
-)
+from cfrlib.solution import BEST, HEADER, TRACE, Solution
 from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
 
 AVERAGES = ("network", "mixture")
@@ -120,7 +112,7 @@ RUN_FILE = Kind(
         **_ARRAYS,
     },
 )
-EXPLORED_FILE = Kind(
+ON_DEMAND_FILE = Kind(
     "cfrlib.deep.DeepCFR explored 1",
     "run",
     "DeepCFR.save",
@@ -129,14 +121,14 @@ EXPLORED_FILE = Kind(
 )
 
 
-class DeepCFR(Run):
+class DeepCFR(OfAKind, Run):
     """A run of Deep CFR that can be continued, saved and inspected.
 
     Parameters
     ----------
     game : Game
-        Any game. If it compiles, a network answers for all its infosets at once; else it is
-        asked on the way about those that walks meet, exploitability is not known, and
+        Any game. If it compiles, a network is evaluated at all its infosets at once. Else it
+        is evaluated at the infosets that walks meet, exploitability is not known, and
         strategies are a :class:`Policy`.
     traversals : int
         Walks of each player in each iteration.
@@ -163,8 +155,9 @@ class DeepCFR(Run):
         (:func:`cfrlib.deep.spell`).
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
-    lazy : bool, optional
-        Whether to explore the game as the walks go even if it compiles.
+    on_demand : bool, optional
+        Whether to expand the tree as the walks go. By default only if the game does not
+        compile.
     actions : int, optional
         The most at any infoset, for a game that does not compile; left out, the most that
         were met in a thousand games played at random.
@@ -205,6 +198,15 @@ class DeepCFR(Run):
     (30, True)
     """
 
+    METHOD, CAVEAT = "Deep CFR", NETWORKS_ERR
+    FILES: ClassVar[tuple[Kind, ...]] = (RUN_FILE, ON_DEMAND_FILE)
+    DEFAULT_BATCH: ClassVar[int | None]
+    _actions: int  # the most at any infoset
+    _scale: float  # the largest payoff, the unit of what is learned
+    _size: int  # weights of a network for advantages
+    _encode: Encoder
+    _given: str | None  # a digest of the features that the caller gave
+
     def __init__(
         self,
         game: Game,
@@ -218,13 +220,11 @@ class DeepCFR(Run):
         baseline: float | None = None,
         features: npt.ArrayLike | None = None,
         seed: int | None = None,
-        lazy: bool | None = None,
+        on_demand: bool | None = None,
         actions: int | None = None,
         jobs: int | None = None,
     ):
         check_game(game)
-        self.game, self._known = game, explore(game, lazy)
-        self._form = sequence_form(game) if self._known.whole else None
         self.sampling = find_sampling(sampling)
         self.traversals = whole_number("traversals", traversals, 1)
         self.memory = whole_number("memory", memory, 1)
@@ -238,18 +238,312 @@ class DeepCFR(Run):
                 "jobs must be at least 1, or -1, and a baseline is learned by one process; got "
                 f"jobs={jobs!r}, baseline={baseline!r}"
             )
-        default = Training(batch=None if self._known.whole else BATCH)
-        self.advantage, self.strategy = advantage or default, strategy or default
+        self.advantage = advantage or Training(batch=self.DEFAULT_BATCH)
+        self.strategy = strategy or Training(batch=self.DEFAULT_BATCH)
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
         self._key, self._token = new_key(seed), uuid.uuid4().hex
-        if self._form is None:
-            self._set_up_exploring(features, actions)
-        else:
-            self._set_up_whole(self._form.tree, features)
+        self._set_up(features, actions)
         self._reset()
 
-    def _set_up_whole(self, tree: Tree, features: npt.ArrayLike | None) -> None:
-        """Prepare for a game that compiles: its networks answer for all infosets at once."""
+    def _set_up(self, features: npt.ArrayLike | None, actions: int | None) -> None:
+        """Prepare what the networks see."""
+        raise NotImplementedError
+
+    def _reset(self) -> None:
+        """Begin: uniform strategies, empty memories."""
+        players = self.game.num_players
+        rows = (self.memory, self._actions, self._key)
+        self._memories = [new_memory(*rows, i) for i in range(players)]
+        self._strategies = new_memory(*rows, players)
+        self._networks: list[list[Singles]] = [[] for _ in range(players)]
+        self._counts = [0, 0]  # iterations, histories visited
+        self.losses = [math.nan] * players
+        self.seconds = 0.0
+        self._rows: list[list[float]] = []
+        self._best = Measured(math.inf, 0.0, self._begin())
+
+    def _begin(self) -> Floats:
+        """Begin with the uniform strategy, and return it, by sequence."""
+        raise NotImplementedError
+
+    # ---- iterations --------------------------------------------------------------------------
+
+    def _warm_up(self) -> None:
+        """Compile everything that a run will use, without any effect."""
+        advantages, strategies = _spare(self._memories[0]), _spare(self._strategies)
+        self._walk(0, 0, 1, advantages, strategies)
+        self._learn(self._random(0, 0), advantages, 0, 1)
+
+    def _iterate(self, t: int) -> None:
+        """Run iteration t: for each player in turn, walk, learn, match.
+
+        If a walk fails, by unsound rules or a lost worker, a new try begins with that player.
+        """
+        for i in self._learners:
+            if len(self._networks[i]) < t:
+                memory = self._memories[i]
+                self._counts[1] += self._walk(t, i, self.traversals, memory, self._strategies)
+                network, self.losses[i] = self._learn(self._random(t, i), memory, i, t)
+                self._networks[i].append(network)
+                self._adopt(t, i, network)
+        self._counts[0] = t
+
+    def _adopt(self, t: int, i: int, network: Singles) -> None:
+        """Let player i play by a new network from here on."""
+
+    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
+        """Take walks of player i and fill the memories; return the histories visited."""
+        samples = self._share(t, i, walks)
+        for each in samples:
+            offer(each.advantages, each.advantages.filled, advantages)
+            offer(each.strategies, each.strategies.filled, strategies)
+        return sum(each.visited for each in samples)
+
+    def _share(self, t: int, i: int, walks: int) -> list[Said]:
+        """Take walks in lanes, here or elsewhere, and return what each says, in order."""
+        lanes = [
+            Lane(
+                self.game, self.sampling, self._key, t, i, first, stop, 1.0 / self._scale,
+                self._actions,
+            )
+            for first, stop in split(walks)
+        ]  # fmt: skip
+        work, tasks = self._tasks(t, lanes)
+        if self.jobs is None:
+            return [work(task) for task in tasks]
+        return workers.spread(self.jobs, work, tasks)
+
+    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Said], list[Any]]:
+        """Return what to call for each lane, and with what."""
+        raise NotImplementedError
+
+    def _learn(
+        self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
+    ) -> tuple[Singles, float]:
+        """Train a new network on a memory; return it and its loss.
+
+        `number` is the player's, or that of players for the memory of strategies.
+        """
+        raise NotImplementedError
+
+    def _random(self, t: int, i: int) -> jax.Array:
+        """Return the key of player i's training in iteration t."""
+        return random_key(self._key, t, i)
+
+    # ---- results -----------------------------------------------------------------------------
+
+    @property
+    def iterations(self) -> int:
+        """Iterations done so far."""
+        return self._counts[0]
+
+    @property
+    def nodes(self) -> int:
+        """Histories visited so far."""
+        return self._counts[1]
+
+    @property
+    def average(self) -> Strategy | Policy:
+        """The average strategy up to now, by network or as a mixture."""
+        raise NotImplementedError
+
+    @property
+    def current(self) -> Strategy | Policy:
+        """The strategy that the next iteration will use."""
+        raise NotImplementedError
+
+    def policy(self) -> Policy:
+        """Return the mixture as networks to play with, whether the game compiles or not."""
+        return self._policy(self._shares)
+
+    @property
+    def mixture(self) -> Strategy | Policy:
+        """The average strategy as a mixture of all strategies played, t with weight t."""
+        raise NotImplementedError
+
+    @property
+    def advantages(self) -> InfosetTable:
+        """The predictions of the present networks, in units of the game.
+
+        Raises
+        ------
+        ValueError
+            If the game does not compile.
+        """
+        raise NotImplementedError
+
+    def draw(self, seed: int | None = None) -> Strategy | Policy:
+        """Return what Single Deep CFR plays in one game: strategies sampled by weight.
+
+        For each player independently one of the stored networks is sampled, that of iteration
+        t, which is played from t + 1 on, with probability ∝ t + 1; or the uniform strategy,
+        with which the run began, with probability ∝ 1.
+        """
+        raise NotImplementedError
+
+    @property
+    def _shares(self) -> Floats:
+        """The weights of the uniform strategy and of each network: the last was not played."""
+        weights = np.arange(1.0, self.iterations + 2)
+        weights[self.iterations or 1 :] = 0.0
+        return weights
+
+    def _policy(self, shares: npt.NDArray[Any]) -> Policy:
+        networks = [np.array(each[: self.iterations]) for each in self._networks]
+        return Policy(
+            self.game, self._encode, self._actions, self.advantage, networks,
+            [shares] * self.game.num_players,
+        )  # fmt: skip
+
+    def _distill(self) -> Singles:
+        """Train a network on all strategies played."""
+        t = self.iterations
+        key = self._random(t, self.game.num_players)
+        return self._learn(key, self._strategies, self.game.num_players, t, True)[0]
+
+    @property
+    def _remark(self) -> str:
+        return f"loss {np.mean([self.losses[i] for i in self._learners]):.2e}"
+
+    @property
+    def _describe(self) -> str:
+        parts = [f"{self.METHOD}, {self.traversals:,} walks", repr(self.sampling)]
+        if self.baseline is not None:
+            parts.append(f"baseline {self.baseline:g}")
+        return ", ".join((*parts, f"average by {self.average_by}"))
+
+    def __repr__(self) -> str:
+        return (
+            f"DeepCFR({self.game!r}, traversals={self.traversals:,}, {self.sampling!r}, "
+            f"average={self.average_by!r}) after {self.iterations:,} iterations, "
+            f"{self.nodes:,} nodes"
+        )
+
+    # ---- files -------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        path: PathLike,
+        game: Game,
+        *,
+        features: npt.ArrayLike | None = None,
+        jobs: int | None = None,
+    ) -> DeepCFR:
+        """Return the run saved in `path`, ready to continue exactly where it stopped.
+
+        Parameters
+        ----------
+        path : str or path
+        game : Game
+        features : float array, optional
+            Those the run was made with, if it was given any: they are not in the file.
+        jobs : int, optional
+            As for a new run.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game or
+            other features.
+        """
+        return cls._load(path, game, features=features, jobs=jobs)
+
+    @classmethod
+    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+        header, on_demand = file.header, file.kind is ON_DEMAND_FILE
+        name, parameters = header["sampling"]
+        advantage, strategy = map(Training.restored, header["training"])
+        self = cls(
+            game,
+            sampling=SCHEMES[name](**parameters),
+            average=header["average"],
+            advantage=advantage,
+            strategy=strategy,
+            on_demand=on_demand,
+            actions=header["actions"] if on_demand else None,
+            **{option: header[option] for option in _OPTIONS},
+            **options,
+        )
+        check_digest(file.path, self._given, header["features"])
+        self._key = np.uint64(header["key"])
+        self._reset()
+        return self
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        memories = [*self._memories, self._strategies]
+        header |= {
+            **{name: getattr(self, name) for name in _OPTIONS},
+            "average": self.average_by,
+            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
+            "training": [asdict(self.advantage), asdict(self.strategy)],
+            "nodes": self.nodes,
+            "key": int(self._key),
+            "losses": self.losses,
+            "actions": self._actions,
+            "features": self._given,
+            "learned": [len(each) for each in self._networks],
+            "seen": [int(memory.seen[0]) for memory in memories],
+            "states": [[int(word) for word in memory.state] for memory in memories],
+        }
+        networks = [network for each in self._networks for network in each]
+        arrays["networks"] = np.array(networks, np.float64).reshape(-1, self._size)
+        arrays["rows"] = np.concatenate([_filled_rows(memory) for memory in memories])
+        return header, arrays
+
+    @property
+    def _more_sizes(self) -> dict[str, int]:
+        """Sizes of the arrays in a file that depend on the kind of run."""
+        raise NotImplementedError
+
+    def _unpack(self, file: Saved) -> Arrays:
+        header, players = file.header, self.game.num_players
+        filled = [min(seen, self.memory) for seen in header["seen"]]
+        arrays = file.arrays(
+            networks=sum(header["learned"]),
+            weights=self._size,
+            rows=sum(filled),
+            columns=2 + self._actions,
+            **self._more_sizes,
+        )
+        done = header["iterations"]
+        demand(header["actions"] == self._actions, "actions")
+        demand(len(header["losses"]) == len(header["learned"]) == players, "losses")
+        demand(len(header["seen"]) == len(header["states"]) == players + 1, "seen")
+        demand({done, done + 1}.issuperset(header["learned"]), "learned")
+        demand(max(header["seen"]) <= header["nodes"], "seen")
+        demand(bool((arrays["rows"][:, 1] >= 0).all()), "rows")
+        self._unpack_strategies(arrays)
+        self._counts, self.losses = [header["iterations"], header["nodes"]], header["losses"]
+        networks = iter(arrays["networks"].astype(np.float32))
+        self._networks = [list(islice(networks, number)) for number in header["learned"]]
+        first = 0
+        for n, memory in enumerate((*self._memories, self._strategies)):
+            memory.seen[0], memory.state[:] = header["seen"][n], header["states"][n]
+            rows = slice(first, first + memory.filled)
+            infoset, weight, *target = arrays["rows"][rows].T
+            memory.infoset[: len(infoset)], memory.weight[: len(weight)] = infoset, weight
+            memory.target[: len(infoset)] = np.transpose(target)
+            self._unpack_features(n, arrays, rows)
+            first = rows.stop
+        self._unpack_trace(header, arrays, header["nodes"])
+        return arrays
+
+    def _unpack_strategies(self, arrays: Arrays) -> None:
+        """Restore the strategies in a file; raise a ValueError if no run wrote them."""
+
+    def _unpack_features(self, n: int, arrays: Arrays, rows: slice) -> None:
+        """Restore what the rows of memory n are about."""
+
+
+class CompiledDeepCFR(Compiled, DeepCFR):
+    """Deep CFR on a compiled tree: networks are evaluated at all infosets at once."""
+
+    DEFAULT_BATCH = None
+
+    def _set_up(self, features: npt.ArrayLike | None, actions: int | None) -> None:
+        tree = self._form.tree
         self._legal, self._sequences = legal_actions(tree), sequences_of(tree)
         self._actions = self._legal.shape[1]
         self._features, shown = (
@@ -263,8 +557,168 @@ class DeepCFR(Run):
         self._size = self._learner.size
         self._encode: Encoder = self._look_up
 
-    def _set_up_exploring(self, features: npt.ArrayLike | None, actions: int | None) -> None:
-        """Prepare for a game that does not."""
+    def _look_up(self, labels: Sequence[str]) -> Singles:
+        """Return the features of some infosets."""
+        rows = [self._form.infoset_number[label] for label in labels]
+        return self._features[rows].astype(np.float32)
+
+    def _begin(self) -> Floats:
+        form = self._form
+        self._table = records(form.num_sequences, SEQUENCE)
+        self._table.sigma[:] = form.uniform()
+        self._total = np.zeros(form.num_sequences)  # Σ_t t · plan: the mixture
+        learned = form.num_sequences if self.baseline is not None else 0
+        self._baseline = np.zeros((self.game.num_players, learned))
+        width = room_to_draw(self.sampling, self._actions, self.game)
+        self._desk = Desk(
+            records(most_entries(form.tree, self.sampling), ENTRY), np.zeros((ROWS, width)),
+            np.zeros(LINE, np.uint64), np.zeros((learned, 2)),
+        )  # fmt: skip
+        self._distilled: tuple[int, Floats] = (0, form.uniform())
+        return form.uniform()
+
+    # ---- iterations --------------------------------------------------------------------------
+
+    def _warm_up(self) -> None:
+        super()._warm_up()
+        self._learner(np.zeros(self._size, np.float32))
+
+    def _adopt(self, t: int, i: int, network: Singles) -> None:
+        first, stop = self._form.tree.player_sequences[i : i + 2]
+        plans = self._form.plans(np.array(self._table.sigma))
+        self._total[first:stop] += t * plans[first:stop]
+        self._update_baseline(i)
+        self._play(i, self._match(self._learner(network)))
+
+    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
+        if self.jobs is not None:
+            return super()._walk(t, i, walks, advantages, strategies)
+        turn = Round(Scheme.of(self.sampling), self._key, t, i, 1.0 / self._scale)
+        rows, tree = Rows(advantages, strategies), self._known.arrays
+        visited: int = collect(
+            tree, self._table, self._baseline, turn, self._desk, rows, 0, walks
+        )
+        return visited
+
+    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Said], list[Any]]:
+        sigma = np.array(self._table.sigma)
+        return partial(take, token=self._token, sigma=sigma), list(lanes)
+
+    def _learn(
+        self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
+    ) -> tuple[Singles, float]:
+        return (self._distiller if distill else self._learner).fit(key, memory, t)
+
+    def _update_baseline(self, i: int) -> None:
+        """Move player i's baseline toward what the walks told."""
+        total, number = self._desk.told.T
+        told = np.flatnonzero(number)
+        mean = total[told] / number[told]
+        self._baseline[i, told] += (self.baseline or 0.0) * (mean - self._baseline[i, told])
+        self._desk.told[:] = 0.0
+
+    def _match(self, advantages: Singles) -> Floats:
+        """Return the strategy that follows from the advantages at all infosets."""
+        return match(advantages, self._legal)
+
+    def _play(self, i: int, sigma: Floats) -> None:
+        """Set the strategies of player i, shape (infosets, actions)."""
+        own = self._own(i)
+        self._table.sigma[self._sequences[own]] = sigma[own]
+
+    def _own(self, i: int) -> npt.NDArray[np.bool_]:
+        """Return which actions player i has, shape (infosets, actions)."""
+        own: npt.NDArray[np.bool_] = (self._known.infosets.player == i)[:, None]
+        return self._legal & own
+
+    # ---- results -----------------------------------------------------------------------------
+
+    @property
+    def average(self) -> Strategy:
+        """The average strategy up to now, by network or as a mixture."""
+        return Strategy.from_vector(self._form, self._average())
+
+    @property
+    def current(self) -> Strategy:
+        """The strategy that the next iteration will use."""
+        return Strategy.from_vector(self._form, self._current())
+
+    @property
+    def mixture(self) -> Strategy:
+        """The average strategy as a mixture of all strategies played, t with weight t."""
+        return Strategy.from_vector(self._form, self._mixture())
+
+    @property
+    def advantages(self) -> InfosetTable:
+        """The predictions of the present networks, in units of the game."""
+        answers = np.zeros(self._form.num_sequences)
+        for i, networks in enumerate(self._networks):
+            own = self._own(i)
+            if networks:
+                answers[self._sequences[own]] = self._learner(networks[-1])[own] * self._scale
+        return Regrets(self._form, answers)
+
+    def draw(self, seed: int | None = None) -> Strategy:
+        """Return what Single Deep CFR plays in one game: strategies sampled by weight."""
+        if not self.iterations:
+            return Strategy.from_vector(self._form, self._form.uniform())
+        rng = np.random.default_rng(seed)
+        sampled, weights = self._form.uniform(), self._shares[:-1]
+        for i, networks in enumerate(self._networks):
+            t = int(rng.choice(len(weights), p=weights / weights.sum()))
+            if t:
+                own = self._own(i)
+                sigma = self._match(self._learner(networks[t - 1]))
+                sampled[self._sequences[own]] = sigma[own]
+        return Strategy.from_vector(self._form, sampled)
+
+    def _current(self) -> Floats:
+        return np.array(self._table.sigma)
+
+    def _mixture(self) -> Floats:
+        sigma = np.empty(self._form.num_sequences)
+        behavior(self._form.treeplexes, self._total, sigma)
+        return sigma
+
+    def _average(self) -> Floats:
+        if self.average_by == "mixture" or not self.iterations:
+            return self._mixture()
+        if self._distilled[0] != self.iterations:
+            network = self._distill()
+            sigma = self._form.uniform()
+            sigma[self._sequences[self._legal]] = self._distiller(network)[self._legal]
+            self._distilled = self.iterations, _normalized(self._form, sigma)
+        return self._distilled[1].copy()
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        return header, arrays | {
+            "sigma": self._current(),
+            "total": self._total,
+            "best": self._best.sigma,
+            "baseline": self._baseline,
+        }
+
+    @property
+    def _more_sizes(self) -> dict[str, int]:
+        return {"learned": self._baseline.shape[1]}
+
+    def _unpack_strategies(self, arrays: Arrays) -> None:
+        infosets = schema.whole_in(0, len(self._legal) - 1)
+        demand(infosets(arrays["rows"][:, 0]), "rows")
+        check_probabilities(self._form, arrays["sigma"], arrays["best"])
+        self._table.sigma[:], self._total[:] = arrays["sigma"], arrays["total"]
+        self._baseline[:] = arrays["baseline"]
+
+
+class OnDemandDeepCFR(OnDemand, DeepCFR):
+    """Deep CFR on a tree that is expanded as the walks go: strategies are networks only."""
+
+    DEFAULT_BATCH = BATCH
+
+    def _set_up(self, features: npt.ArrayLike | None, actions: int | None) -> None:
         if features is not None or self.baseline is not None:
             raise ValueError(
                 f"{self.game!r} is explored on the way, so its infosets have no order: "
@@ -295,135 +749,40 @@ class DeepCFR(Run):
         encoder: Encoder = getattr(self.game, "features", hashed)
         return encoder
 
-    def _look_up(self, labels: Sequence[str]) -> Singles:
-        """Return what networks see of some infosets of a game that compiles."""
-        assert self._form is not None
-        rows = [self._form.infoset_number[label] for label in labels]
-        return self._features[rows].astype(np.float32)
-
-    def _reset(self) -> None:
-        """Begin: uniform strategies, empty memories."""
-        players, form = self.game.num_players, self._form
-        rows = (self.memory, self._actions, self._key)
-        self._memories = [new_memory(*rows, i) for i in range(players)]
-        self._strategies = new_memory(*rows, players)
-        self._networks: list[list[Singles]] = [[] for _ in range(players)]
-        self._counts = [0, 0]  # iterations, histories visited
-        self.losses = [math.nan] * players
-        self.seconds = 0.0
-        self._rows: list[list[float]] = []
-        start = np.zeros(0) if form is None else form.uniform()
-        self._best = Measured(math.inf, 0.0, start)
-        self._distilled: tuple[int, Floats] = (0, start)
-        pages = (0, 0) if form else (self.memory, self._inputs)
+    def _begin(self) -> Floats:
         self._sheets = [
-            Sheets(np.zeros(pages, np.float32), np.zeros(pages[0], np.int32))
-            for _ in range(players + 1)
+            Sheets(
+                np.zeros((self.memory, self._inputs), np.float32),
+                np.zeros(self.memory, np.int32),
+            )
+            for _ in range(self.game.num_players + 1)
         ]
-        if form is not None:
-            self._reset_tables(form)
-
-    def _reset_tables(self, form: SequenceForm) -> None:
-        """Begin with tables for all infosets."""
-        self._table = records(form.num_sequences, SEQUENCE)
-        self._table.sigma[:] = form.uniform()
-        self._total = np.zeros(form.num_sequences)  # Σ_t t · plan: the mixture
-        learned = form.num_sequences if self.baseline is not None else 0
-        self._baseline = np.zeros((self.game.num_players, learned))
-        width = room_to_draw(self.sampling, self._actions, self.game)
-        self._desk = Desk(
-            records(most_entries(form.tree, self.sampling), ENTRY), np.zeros((ROWS, width)),
-            np.zeros(LINE, np.uint64), np.zeros((learned, 2)),
-        )  # fmt: skip
+        return np.zeros(0)
 
     # ---- iterations --------------------------------------------------------------------------
 
     def _warm_up(self) -> None:
-        """Have the training compiled before the clock starts; nothing comes of it."""
-        advantages, strategies = _spare(self._memories[0]), _spare(self._strategies)
-        sheets = [Sheets._make(np.zeros_like(part) for part in self._sheets[0])] * 2
-        self._walk(0, 0, 1, advantages, strategies, sheets)
-        network, _ = self._learn(self._random(0, 0), advantages, sheets[0], 1)
-        if self._form is not None:
-            self._learner(network)
+        kept = self._sheets
+        self._sheets = [Sheets._make(np.zeros_like(part) for part in kept[0])] * len(kept)
+        super()._warm_up()
+        self._sheets = kept
 
-    def _iterate(self, t: int) -> None:
-        """Run iteration t: for each player in turn, walk, learn, match.
+    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
+        samples = self._share(t, i, walks)
+        for each in samples:
+            for n, memory, rows in (
+                (i, advantages, each.advantages), (-1, strategies, each.strategies),
+            ):  # fmt: skip
+                offer(rows, rows.filled, memory)
+                self._sheets[n].keep(memory, each.features, each.actions)
+        return sum(each.visited for each in samples)
 
-        If a walk fails, by unsound rules or a lost worker, a new try begins with that player.
-        """
-        for i in self._learners:
-            if len(self._networks[i]) < t:
-                memory, sheets = self._memories[i], [self._sheets[i], self._sheets[-1]]
-                self._counts[1] += self._walk(
-                    t, i, self.traversals, memory, self._strategies, sheets
-                )
-                network, self.losses[i] = self._learn(self._random(t, i), memory, sheets[0], t)
-                self._networks[i].append(network)
-                if self._form is not None:
-                    self._add_up(t, i, self._form)
-                    self._update_baseline(i)
-                    self._play(i, self._match(self._learner(network)))
-        self._counts[0] = t
-
-    def _add_up(self, t: int, i: int, form: SequenceForm) -> None:
-        """Add what player i plays in iteration t to the mixture."""
-        first, stop = form.tree.player_sequences[i : i + 2]
-        self._total[first:stop] += t * form.plans(np.array(self._table.sigma))[first:stop]
-
-    def _walk(
-        self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory,
-        sheets: Sequence[Sheets] = (),
-    ) -> int:  # fmt: skip
-        """Take walks of player i and fill the memories; return how many histories they visit.
-
-        `sheets`, of both memories, are written to if the game does not compile.
-        """
-        if self._form is not None and self.jobs is None:
-            turn = Round(Scheme.of(self.sampling), self._key, t, i, 1.0 / self._scale)
-            rows = Rows(advantages, strategies)
-            visited: int = collect(
-                self._known.arrays,
-                self._table,
-                self._baseline,
-                turn,
-                self._desk,
-                rows,
-                0,
-                walks,
-            )
-            return visited
-        said = self._share(t, i, walks)
-        for each in said:
-            offer(each.advantages, each.advantages.filled, advantages)
-            offer(each.strategies, each.strategies.filled, strategies)
-            if self._form is None:
-                sheets[0].keep(advantages, each.features, each.actions)
-                sheets[1].keep(strategies, each.features, each.actions)
-        return sum(each.visited for each in said)
-
-    def _share(self, t: int, i: int, walks: int) -> list[Said]:
-        """Take walks in lanes, here or elsewhere, and return what each says, in order."""
-        lanes = [
-            Lane(
-                self.game, self.sampling, self._key, t, i, first, stop, 1.0 / self._scale,
-                self._actions,
-            )
-            for first, stop in split(walks)
-        ]  # fmt: skip
-        if self._form is None:
-            watched = self.average_by == "network"
-            tasks: list[Any] = [
-                (lane, Played(self._encode, self._present(t, n), watched))
-                for n, lane in enumerate(lanes)
-            ]
-            work: Callable[[Any], Said] = simulate
-        else:
-            tasks, sigma = list(lanes), np.array(self._table.sigma)
-            work = partial(take, token=self._token, sigma=sigma)
-        if self.jobs is None:
-            return [work(task) for task in tasks]
-        return workers.spread(self.jobs, work, tasks)
+    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Said], list[Any]]:
+        watched = self.average_by == "network"
+        return simulate, [
+            (lane, Played(self._encode, self._present(t, n), watched))
+            for n, lane in enumerate(lanes)
+        ]
 
     def _present(self, t: int, lane: int) -> list[Network | None]:
         """Return what everybody plays in a lane of iteration t."""
@@ -433,66 +792,25 @@ class DeepCFR(Run):
         ]
 
     def _learn(
-        self, key: jax.Array, memory: Memory, sheets: Sheets, t: int, distill: bool = False
+        self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
     ) -> tuple[Singles, float]:
-        """Train a new network on a memory; return it and its loss."""
-        if self._form is not None:
-            return (self._distiller if distill else self._learner).fit(key, memory, t)
         # as many rows as there are, up to the next power of two: each size is compiled once
         rows = min(self.memory, max(LEAST, 1 << (max(memory.filled, 1) - 1).bit_length()))
+        sheets = self._sheets[number]
         legal = np.arange(self._actions) < sheets.actions[:rows, None]
-        learner = Learner(
-            sheets.features[:rows], legal, self.strategy if distill else self.advantage, distill
-        )
+        training = self.strategy if distill else self.advantage
+        learner = Learner(sheets.features[:rows], legal, training, distill)
         numbered = memory._replace(
             infoset=np.arange(rows, dtype=np.int32), weight=memory.weight[:rows],
             target=memory.target[:rows],
         )  # fmt: skip
         return learner.fit(key, numbered, t)
 
-    def _update_baseline(self, i: int) -> None:
-        """Move player i's baseline toward what the walks told."""
-        total, number = self._desk.told.T
-        told = np.flatnonzero(number)
-        mean = total[told] / number[told]
-        self._baseline[i, told] += (self.baseline or 0.0) * (mean - self._baseline[i, told])
-        self._desk.told[:] = 0.0
-
-    def _random(self, t: int, i: int) -> jax.Array:
-        """Return the key of player i's training in iteration t."""
-        return random_key(self._key, t, i)
-
-    def _match(self, advantages: Singles) -> Floats:
-        """Return the strategy that follows from the advantages at all infosets."""
-        return match(advantages, self._legal)
-
-    def _play(self, i: int, sigma: Floats) -> None:
-        """Make these the strategies of player i."""
-        own = self._own(i)
-        self._table.sigma[self._sequences[own]] = sigma[own]
-
-    def _own(self, i: int) -> npt.NDArray[np.bool_]:
-        """Return which actions player i has, shape (infosets, actions)."""
-        own: npt.NDArray[np.bool_] = (self._known.infosets.player == i)[:, None]
-        return self._legal & own
-
     # ---- results -----------------------------------------------------------------------------
 
     @property
-    def iterations(self) -> int:
-        """Iterations done so far."""
-        return self._counts[0]
-
-    @property
-    def nodes(self) -> int:
-        """Histories visited so far."""
-        return self._counts[1]
-
-    @property
-    def average(self) -> Strategy | Policy:
+    def average(self) -> Policy:
         """The average strategy up to now, by network or as a mixture."""
-        if self._form is not None:
-            return self._strategy(self._average())
         if self.average_by == "mixture" or not self.iterations:
             return self.mixture
         distilled = self._distill()
@@ -503,46 +821,23 @@ class DeepCFR(Run):
         )
 
     @property
-    def current(self) -> Strategy | Policy:
+    def current(self) -> Policy:
         """The strategy that the next iteration will use."""
-        if self._form is not None:
-            return self._strategy(self._current())
         return self._policy(np.arange(self.iterations + 1) == self.iterations)
 
-    def policy(self) -> Policy:
-        """Return the mixture as networks to play with, whether the game compiles or not."""
-        return self._policy(self._shares)
-
     @property
-    def mixture(self) -> Strategy | Policy:
+    def mixture(self) -> Policy:
         """The average strategy as a mixture of all strategies played, t with weight t."""
-        if self._form is not None:
-            return self._strategy(self._mixture())
         return self.policy()
 
     @property
     def advantages(self) -> InfosetTable:
-        """What the present networks answer, in units of the game."""
-        if self._form is None:
-            raise self._not_known("advantages of all infosets")
-        answers = np.zeros(self._form.num_sequences)
-        for i, networks in enumerate(self._networks):
-            own = self._own(i)
-            if networks:
-                answers[self._sequences[own]] = self._learner(networks[-1])[own] * self._scale
-        return Regrets(self._form, answers)
+        """Raise a ValueError: there is no table of all infosets."""
+        raise self._not_known("advantages of all infosets")
 
     def solution(self) -> Solution:
-        """Return the present state as a `Solution`, which later iterations do not change.
-
-        Raises
-        ------
-        ValueError
-            If the game does not compile: its strategies are no tables.
-        """
-        if self._form is None:
-            raise self._not_known("a solution")
-        return super().solution()
+        """Raise a ValueError: the strategies are no tables."""
+        raise self._not_known("a solution")
 
     def _not_known(self, what: str) -> ValueError:
         return ValueError(
@@ -551,227 +846,43 @@ class DeepCFR(Run):
             "answer for any decision"
         )
 
-    def draw(self, seed: int | None = None) -> Strategy | Policy:
-        """Return what Single Deep CFR plays in one game: strategies drawn by weight.
-
-        For each player by itself one of the stored networks is drawn, that of iteration t,
-        which is played from t + 1 on, with probability ∝ t + 1; or the uniform strategy, with
-        which the run began, with that of 1.
-        """
-        if self._form is None:
-            return self.policy().draw(seed)
-        if not self.iterations:
-            return self._strategy(self._form.uniform())
-        rng = np.random.default_rng(seed)
-        drawn, weights = self._form.uniform(), self._shares[:-1]
-        for i, networks in enumerate(self._networks):
-            t = int(rng.choice(len(weights), p=weights / weights.sum()))
-            if t:
-                own = self._own(i)
-                sigma = self._match(self._learner(networks[t - 1]))
-                drawn[self._sequences[own]] = sigma[own]
-        return self._strategy(drawn)
-
-    @property
-    def _shares(self) -> Floats:
-        """The weights of the uniform strategy and of each network: the last was not played."""
-        weights = np.arange(1.0, self.iterations + 2)
-        weights[self.iterations or 1 :] = 0.0
-        return weights
-
-    def _policy(self, shares: npt.NDArray[Any]) -> Policy:
-        networks = [np.array(each[: self.iterations]) for each in self._networks]
-        return Policy(
-            self.game, self._encode, self._actions, self.advantage, networks,
-            [shares] * self.game.num_players,
-        )  # fmt: skip
-
-    def _strategy(self, sigma: Floats) -> Strategy:
-        assert self._form is not None
-        return Strategy.from_vector(self._form, sigma)
+    def draw(self, seed: int | None = None) -> Policy:
+        """Return what Single Deep CFR plays in one game: networks sampled by weight."""
+        return self.policy().draw(seed)
 
     def _current(self) -> Floats:
-        return np.zeros(0) if self._form is None else np.array(self._table.sigma)
-
-    def _mixture(self) -> Floats:
-        if self._form is None:
-            return np.zeros(0)
-        sigma = np.empty(self._form.num_sequences)
-        behavior(self._form.treeplexes, self._total, sigma)
-        return sigma
+        return np.zeros(0)
 
     def _average(self) -> Floats:
-        if self.average_by == "mixture" or not self.iterations or self._form is None:
-            return self._mixture()
-        if self._distilled[0] != self.iterations:
-            network = self._distill()
-            sigma = self._form.uniform()
-            sigma[self._sequences[self._legal]] = self._distiller(network)[self._legal]
-            self._distilled = self.iterations, _normalized(self._form, sigma)
-        return self._distilled[1].copy()
-
-    def _distill(self) -> Singles:
-        """Train a network on all strategies played."""
-        t = self.iterations
-        key = self._random(t, self.game.num_players)
-        return self._learn(key, self._strategies, self._sheets[-1], t, True)[0]
-
-    @property
-    def _remark(self) -> str:
-        return f"loss {np.mean([self.losses[i] for i in self._learners]):.2e}"
-
-    @property
-    def _describe(self) -> str:
-        parts = [f"{DEEP}, {self.traversals:,} walks", repr(self.sampling)]
-        if self.baseline is not None:
-            parts.append(f"baseline {self.baseline:g}")
-        return ", ".join((*parts, f"average by {self.average_by}"))
-
-    def __repr__(self) -> str:
-        return (
-            f"DeepCFR({self.game!r}, traversals={self.traversals:,}, {self.sampling!r}, "
-            f"average={self.average_by!r}) after {self.iterations:,} iterations, "
-            f"{self.nodes:,} nodes"
-        )
+        return np.zeros(0)
 
     # ---- files -------------------------------------------------------------------------------
 
-    def save(self, path: PathLike) -> None:
-        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
+    @property
+    def _labels(self) -> Snapshot:
+        return PartialTree(self.game).snapshot()
 
-        ``networks`` has a row for each network there was, those of player 0 first; ``rows``
-        those of all memories, one after the other: infoset, weight, targets. If the game does
-        not compile, ``sheets`` says what each row is about: number of actions, features. The
-        header has the rest, the states of the random numbers included. A file that is already
-        there is replaced only once the new one is complete.
-        """
-        memories = [*self._memories, self._strategies]
-        header = {
-            **{name: getattr(self, name) for name in _OPTIONS},
-            "average": self.average_by,
-            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
-            "training": [asdict(self.advantage), asdict(self.strategy)],
-            "variant": asdict(self.variant), "update": self.update, "delay": self.delay,
-            "iterations": self.iterations, "nodes": self.nodes, "seconds": self.seconds,
-            "key": int(self._key), "losses": self.losses, "actions": self._actions,
-            "features": self._given, "learned": [len(each) for each in self._networks],
-            "seen": [int(memory.seen[0]) for memory in memories],
-            "states": [[int(word) for word in memory.state] for memory in memories],
-            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
-        }  # fmt: skip
-        networks = [network for each in self._networks for network in each]
-        arrays = {
-            "trace": np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS)),
-            "networks": np.array(networks, np.float64).reshape(-1, self._size),
-            "rows": np.concatenate([_filled_rows(memory) for memory in memories]),
-        }
-        if self._form is None:
-            pairs = zip(self._sheets, memories, strict=True)
-            arrays["sheets"] = np.concatenate([_filled_sheets(*pair) for pair in pairs])
-            files.write(path, EXPLORED_FILE, PartialTree(self.game).snapshot(), header, arrays)
-        else:
-            arrays |= {
-                "sigma": self._current(), "total": self._total, "best": self._best.sigma,
-                "baseline": self._baseline,
-            }  # fmt: skip
-            files.write(path, RUN_FILE, self._form, header, arrays)
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        pairs = zip(self._sheets, [*self._memories, self._strategies], strict=True)
+        rows = [_filled_sheets(sheets, memory) for sheets, memory in pairs]
+        return header, arrays | {"sheets": np.concatenate(rows)}
 
-    @classmethod
-    def load(
-        cls,
-        path: PathLike,
-        game: Game,
-        *,
-        features: npt.ArrayLike | None = None,
-        jobs: int | None = None,
-    ) -> DeepCFR:
-        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+    @property
+    def _more_sizes(self) -> dict[str, int]:
+        return {"sheet": 1 + self._inputs}
 
-        Parameters
-        ----------
-        path : str or path
-        game : Game
-        features : float array, optional
-            Those the run was made with, if it was given any: they are not in the file.
-        jobs : int, optional
-            As for a new run.
+    def _unpack_strategies(self, arrays: Arrays) -> None:
+        demand(schema.whole_in(-1, -1)(arrays["rows"][:, 0]), "rows")
+        demand(schema.whole_in(1, self._actions)(arrays["sheets"][:, 0]), "sheets")
 
-        Raises
-        ------
-        ValueError
-            If the file is damaged, was not written by `save`, or belongs to another game or
-            other features.
-        """
-        kind = files.kind_of(path, RUN_FILE, EXPLORED_FILE)
-        explored = kind is EXPLORED_FILE
-        form: Any = PartialTree(game).snapshot() if explored else sequence_form(game)
-        with files.reading(path, kind, form) as file:
-            header = file.header
-            name, parameters = header["sampling"]
-            advantage, strategy = map(Training.restored, header["training"])
-            self = cls(
-                game, sampling=SCHEMES[name](**parameters), average=header["average"],
-                advantage=advantage, strategy=strategy, features=features, lazy=explored,
-                actions=header["actions"] if explored else None, jobs=jobs,
-                **{option: header[option] for option in _OPTIONS},
-            )  # fmt: skip
-            check_digest(path, self._given, header["features"])
-            self._key = np.uint64(header["key"])
-            self._reset()
-            self._restore(header, self._checked(file))
-        return self
+    def _unpack_features(self, n: int, arrays: Arrays, rows: slice) -> None:
+        saved, sheets = arrays["sheets"][rows], self._sheets[n]
+        sheets.actions[: len(saved)] = saved[:, 0]
+        sheets.features[: len(saved)] = saved[:, 1:]
 
-    def _checked(self, file: Saved) -> Arrays:
-        """Return what a file of such a run holds.
 
-        Raises a ValueError if no run could have written it.
-        """
-        header, players, form = file.header, self.game.num_players, self._form
-        filled = [min(seen, self.memory) for seen in header["seen"]]
-        arrays = file.arrays(
-            networks=sum(header["learned"]), weights=self._size, rows=sum(filled),
-            columns=2 + self._actions, sheet=1 + getattr(self, "_inputs", 0),
-            learned=0 if form is None else self._baseline.shape[1],
-        )  # fmt: skip
-        done = header["iterations"]
-        demand(header["actions"] == self._actions, "actions")
-        demand(len(header["losses"]) == len(header["learned"]) == players, "losses")
-        demand(len(header["seen"]) == len(header["states"]) == players + 1, "seen")
-        demand({done, done + 1}.issuperset(header["learned"]), "learned")
-        demand(max(header["seen"]) <= header["nodes"], "seen")
-        numbers, weights = arrays["rows"][:, 0], arrays["rows"][:, 1]
-        known = (-1, -1) if form is None else (0, len(self._legal) - 1)
-        demand(schema.whole_in(*known)(numbers) and bool((weights >= 0).all()), "rows")
-        if form is None:
-            demand(schema.whole_in(1, self._actions)(arrays["sheets"][:, 0]), "sheets")
-        else:
-            check_probabilities(form, arrays["sigma"], arrays["best"])
-        check_best(header, check_trace(arrays["trace"], header, form, header["nodes"]))
-        return arrays
-
-    def _restore(self, header: Header, arrays: Arrays) -> None:
-        """Take up what was saved."""
-        if self._form is not None:
-            self._table.sigma[:], self._total[:] = arrays["sigma"], arrays["total"]
-            self._baseline[:] = arrays["baseline"]
-        self._rows, self.seconds = arrays["trace"].tolist(), header["seconds"]
-        self._counts, self.losses = [header["iterations"], header["nodes"]], header["losses"]
-        self._best = Measured(**header["best"], sigma=arrays.get("best", np.zeros(0)))
-        networks = iter(arrays["networks"].astype(np.float32))
-        self._networks = [list(islice(networks, number)) for number in header["learned"]]
-        first = 0
-        memories = (*self._memories, self._strategies)
-        for n, memory in enumerate(memories):
-            memory.seen[0], memory.state[:] = header["seen"][n], header["states"][n]
-            stop = first + memory.filled
-            rows = arrays["rows"][first:stop]
-            memory.infoset[: len(rows)], memory.weight[: len(rows)] = rows[:, 0], rows[:, 1]
-            memory.target[: len(rows)] = rows[:, 2:]
-            if self._form is None:
-                sheets = arrays["sheets"][first:stop]
-                self._sheets[n].actions[: len(rows)] = sheets[:, 0]
-                self._sheets[n].features[: len(rows)] = sheets[:, 1:]
-            first = stop
+DeepCFR.KINDS = (CompiledDeepCFR, OnDemandDeepCFR)
 
 
 def _filled_rows(memory: Memory) -> Floats:

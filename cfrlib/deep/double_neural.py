@@ -17,25 +17,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Self
+from typing import Any, Self
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core import files, schema
-from cfrlib.core.files import Kind, PathLike, demand
+from cfrlib.core import schema
+from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.deep.features import check_digest, digest, legal_actions, observe, sequences_of
-from cfrlib.deep.networks import LOSS, TRAINING, Learner, Training, random_key
+from cfrlib.deep.networks import LOSS, NETWORKS_ERR, TRAINING, Learner, Training, random_key
 from cfrlib.game import Game
-from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.mccfr import RUN_FILE as TABLES
+from cfrlib.montecarlo.mccfr import CompiledMCCFR
 from cfrlib.montecarlo.schemes import SCHEMES, RobustSampling, Sampling
 from cfrlib.regret import find_variant
 from cfrlib.run import Run
-from cfrlib.solution import DOUBLE
 
 ROBUST = RobustSampling(1)
 REGRET, STRATEGY = range(2)  # the networks
@@ -64,7 +63,7 @@ RUN_FILE = Kind(
 )
 
 
-class DoubleNeural(MCCFR):
+class DoubleNeural(CompiledMCCFR):
     """A run of Double Neural CFR that can be continued, saved and inspected.
 
     Parameters
@@ -117,6 +116,9 @@ class DoubleNeural(MCCFR):
     (30, True)
     """
 
+    METHOD, CAVEAT = "Double Neural CFR", NETWORKS_ERR
+    FILES = (RUN_FILE,)
+
     def __init__(
         self,
         game: Game,
@@ -137,9 +139,7 @@ class DoubleNeural(MCCFR):
             )
         if not 0 <= rehearse <= 1:
             raise ValueError(f"rehearse must lie between 0 and 1, got {rehearse!r}")
-        super().__init__(
-            game, "cfr+", sampling=sampling, batch=batch, seed=seed, threads=1, lazy=False
-        )
+        super().__init__(game, "cfr+", sampling=sampling, batch=batch, seed=seed, threads=1)
         self.rehearse = rehearse
         self.trainings = (regret or Training(), strategy or Training())
         tree = sequence_form(game).tree
@@ -240,7 +240,7 @@ class DoubleNeural(MCCFR):
 
     @property
     def _describe(self) -> str:
-        return f"{DOUBLE}, rehearse {self.rehearse:g}, {super()._describe}"
+        return f"{self.METHOD}, rehearse {self.rehearse:g}, {super()._describe}"
 
     def __repr__(self) -> str:
         return (
@@ -258,27 +258,11 @@ class DoubleNeural(MCCFR):
 
     # ---- files -------------------------------------------------------------------------------
 
-    def save(self, path: PathLike) -> None:
-        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
-
-        As :meth:`cfrlib.MCCFR.save` does, and the weights of both networks. A file that is
-        already there is replaced only once the new one is complete.
-        """
-        header, arrays = self._pack()
-        header |= {
-            "rehearse": self.rehearse, "losses": self.losses, "features": self._given,
-            "training": [asdict(training) for training in self.trainings],
-        }  # fmt: skip
-        arrays["met"] = self._met.astype(np.float64)
-        for name, network in zip(_NETWORKS, self._networks, strict=True):
-            arrays[name] = network.astype(np.float64)
-        files.write(path, RUN_FILE, self._labels, header, arrays)
-
     @classmethod
     def load(  # type: ignore[override]  # threads are of no use here
         cls, path: PathLike, game: Game, *, features: npt.ArrayLike | None = None
     ) -> DoubleNeural:
-        """Read a run from `path` and return it, ready to continue exactly where it stopped.
+        """Return the run saved in `path`, ready to continue exactly where it stopped.
 
         Parameters
         ----------
@@ -293,22 +277,44 @@ class DoubleNeural(MCCFR):
             If the file is damaged, was not written by `save`, or belongs to another game or
             other features.
         """
-        form = sequence_form(game)
-        with files.reading(path, RUN_FILE, form) as file:
-            header = file.header
-            name, parameters = header["sampling"]
-            regret, strategy = map(Training.restored, header["training"])
-            self = cls(
-                game, sampling=SCHEMES[name](**parameters), batch=header["batch"],
-                regret=regret, strategy=strategy, rehearse=header["rehearse"],
-                features=features,
-            )  # fmt: skip
-            check_digest(path, self._given, header["features"])
-            demand(header["averaging"] == self.averaging, "averaging")
-            arrays = self._unpack(file)
-            self._met, self.losses = arrays["met"] > 0, header["losses"]
-            self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
+        return cls._load(path, game, features=features)
+
+    @classmethod
+    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+        header = file.header
+        name, parameters = header["sampling"]
+        regret, strategy = map(Training.restored, header["training"])
+        self = cls(
+            game,
+            sampling=SCHEMES[name](**parameters),
+            batch=header["batch"],
+            regret=regret,
+            strategy=strategy,
+            rehearse=header["rehearse"],
+            **options,
+        )
+        check_digest(file.path, self._given, header["features"])
+        demand(header["averaging"] == self.averaging, "averaging")
         return self
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        header |= {
+            "rehearse": self.rehearse,
+            "losses": self.losses,
+            "features": self._given,
+            "training": [asdict(training) for training in self.trainings],
+        }
+        arrays["met"] = self._met.astype(np.float64)
+        for name, network in zip(_NETWORKS, self._networks, strict=True):
+            arrays[name] = network.astype(np.float64)
+        return header, arrays
+
+    def _unpack(self, file: Saved) -> Arrays:
+        arrays = super()._unpack(file)
+        self._met, self.losses = arrays["met"] > 0, file.header["losses"]
+        self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
+        return arrays
 
     @property
     def _more_sizes(self) -> dict[str, int]:

@@ -255,6 +255,7 @@ TRAINING = schema.record(
     cell=schema.maybe(schema.one_of(*GATES)),
     attention=schema.flag,
 )
+NETWORKS_ERR = ", up to the error of the networks"  # what theory promises, but for
 LOSS = schema.number(infinite=True, nan=True)
 
 

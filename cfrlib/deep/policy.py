@@ -107,7 +107,7 @@ class Policy:
     >>> import cfrlib as cfr
     >>> from cfrlib.deep import DeepCFR, Training
     >>> game, small = cfr.games.KuhnPoker(), Training((16,), steps=20, batch=64)
-    >>> run = DeepCFR(game, traversals=50, advantage=small, lazy=True, seed=0)
+    >>> run = DeepCFR(game, traversals=50, advantage=small, on_demand=True, seed=0)
     >>> policy = run.run(3, progress=False).policy()
     >>> policy
     Policy of KuhnPoker(): one of 3 networks for each player

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from cfrlib.core.files import PathLike
-from cfrlib.deep.deep_cfr import DeepCFR
+from cfrlib.deep.deep_cfr import OnDemandDeepCFR
 from cfrlib.deep.policy import Encoder, Network, Policy
 
 
-class Responder(DeepCFR):
+class Responder(OnDemandDeepCFR):
     """Deep CFR of one player, while all others play a policy that does not change.
 
     Against fixed opponents there is nothing to mix: regret matching goes over to a best
@@ -37,18 +37,22 @@ class Responder(DeepCFR):
     >>> import cfrlib as cfr
     >>> from cfrlib.deep import DeepCFR, Training
     >>> options = {"traversals": 100, "advantage": Training((16,), 100, 64), "seed": 0}
-    >>> run = DeepCFR(cfr.games.KuhnPoker(), lazy=True, average="mixture", **options)
+    >>> run = DeepCFR(cfr.games.KuhnPoker(), on_demand=True, average="mixture", **options)
     >>> responder = Responder(run.current, 0, **options).run(3, progress=False)
     >>> responder.seated()
     Policy of KuhnPoker(): one network for each player
     """
+
+    def __new__(cls, policy: Policy | None = None, *_: object, **options: Any) -> Self:
+        """Return a responder for the policy's game."""
+        return super().__new__(cls, policy.game if policy else None)
 
     def __init__(self, policy: Policy, seat: int, **options: Any):
         players = policy.game.num_players
         if seat not in range(players):
             raise ValueError(f"seat must lie between 0 and {players - 1}, got {seat!r}")
         self.opponents, self.seat = policy, seat
-        options |= {"average": "mixture", "lazy": True, "actions": policy.actions}
+        options |= {"average": "mixture", "actions": policy.actions}
         super().__init__(policy.game, **options)
         self._learners = (seat,)
 

@@ -1,4 +1,4 @@
-"""Games to learn from."""
+"""Benchmark games, from rock–paper–scissors to Leduc poker and Coyote."""
 
 from cfrlib.games.coyote import Coyote
 from cfrlib.games.goofspiel import Goofspiel

@@ -429,8 +429,6 @@ def _checked(deck: Mapping[Card, int]) -> dict[Card, int]:
             )
         whole_number(f"copies of {card!r}", copies)
         if copies < 1 or (copies > 1 and card in SPECIAL):
-            allowed = "exactly 1 copy" if card in SPECIAL else "at least 1 copy"
-            raise ValueError(
-                f"card {card!r} must have {allowed}, got {copies}; leave out a card to remove it"
-            )
+            allowed = "exactly 1 copy" if card in SPECIAL else "at least 1 copy, or be left out"
+            raise ValueError(f"the card {card!r} must have {allowed}; got {copies}")
     return dict(deck)

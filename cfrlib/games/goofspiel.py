@@ -1,4 +1,4 @@
-"""Goofspiel, the game of pure strategy: bid your cards for prizes, both at once."""
+"""Goofspiel, the game of pure strategy: players bid cards for prizes simultaneously."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ PRIZES = ("random", "descending")
 class Goofspiel(Game):
     """Goofspiel for two players with imperfect or perfect information.
 
-    Each player holds the cards 1 … n, and so do the prizes. A prize is turned up, both bid a
-    card face down, the higher bid wins the prize; equal bids lose it for both. Each card is
-    bid once. The last prize goes by the last cards, without a decision. Payoffs are points
-    won minus the other's points.
+    Each player holds the cards 1 … n, and the prizes are worth 1 … n. In each round a prize is
+    turned up and both players bid a card face down; the higher bid wins the prize, and nobody
+    does if the bids are equal. Each card is bid once. The last cards decide the last prize,
+    so this is not a decision. Payoffs are points won minus the opponent's points.
 
-    With imperfect information the bids stay face down: the players learn only who has won.
-    Player 0 bids first and player 1 without seeing it. An infoset lists the prizes with the
-    own bids and their results, ``"0: 3 bid 2 won, 1"``, or with both bids, own first:
-    ``"0: 3 bid 2:1, 1"``.
+    With imperfect information the bids stay face down: the players learn only who won. Player
+    0 bids first, and player 1 does not see the bid. An infoset label lists the prizes with
+    the player's bids and their results, ``"0: 3 bid 2 won, 1"``; with perfect information it
+    lists both bids, the player's own first: ``"0: 3 bid 2:1, 1"``.
 
     Parameters
     ----------
     cards : int
-        Cards in each hand, from 2 to 13.
+        Number of cards in each hand, from 2 to 13.
     imperfect_information : bool
         Whether bids stay face down.
     prizes : str
@@ -37,8 +37,8 @@ class Goofspiel(Game):
 
     Notes
     -----
-    Source: Ross (1971). OpenSpiel's ``goofspiel`` with ``returns_type=point_difference``, which
-    pays half: points minus the mean of both.
+    Source: Ross (1971). Same as OpenSpiel's ``goofspiel`` with
+    ``returns_type=point_difference``, which pays half as much: points minus the mean of both.
 
     Examples
     --------
@@ -62,39 +62,39 @@ class Goofspiel(Game):
         self.hand = tuple(range(1, cards + 1))
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node at history `h`."""
         size = 3 if self.prizes == "random" else 2
         rounds = [h[k : k + size] for k in range(0, len(h), size)]
         if self.prizes == "descending":
             rounds = [(n, *bids) for n, bids in zip(reversed(self.hand), rounds, strict=False)]
-        whole = [r for r in rounds if len(r) == 3]
-        if len(whole) == self.cards - 1:
-            return self._end(whole)
-        if len(rounds) > len(whole):  # the present prize lies there, perhaps a bid, too
-            return self._decision(whole, rounds[-1][0], player=len(rounds[-1]) - 1)
-        left = [n for n in self.hand if n not in [prize for prize, _, _ in whole]]
+        finished = [r for r in rounds if len(r) == 3]
+        if len(finished) == self.cards - 1:
+            return self._end(finished)
+        if len(rounds) > len(finished):  # a prize is turned up, and player 0 may have bid
+            return self._decision(finished, rounds[-1][0], player=len(rounds[-1]) - 1)
+        left = [n for n in self.hand if n not in [prize for prize, _, _ in finished]]
         if self.prizes == "descending":
-            return self._decision(whole, left[-1], player=0)
+            return self._decision(finished, left[-1], player=0)
         return Chance(dict.fromkeys(left, 1 / len(left)))
 
-    def _decision(self, whole: list[tuple[int, ...]], prize: int, player: int) -> Decision:
-        """Return the choice of a bid, which sees the own bids and what was made known."""
+    def _decision(self, finished: list[tuple[int, ...]], prize: int, player: int) -> Decision:
+        """Return the decision of a bid, given the finished rounds and the current prize."""
         mine, other = 1 + player, 2 - player
-        known = [f"{r[0]} bid {r[mine]}{self._outcome(r[mine], r[other])}" for r in whole]
-        held = [n for n in self.hand if n not in [r[mine] for r in whole]]
+        known = [f"{r[0]} bid {r[mine]}{self._outcome(r[mine], r[other])}" for r in finished]
+        held = [n for n in self.hand if n not in [r[mine] for r in finished]]
         return Decision(player, f"{player}: {', '.join([*known, str(prize)])}", tuple(held))
 
     def _outcome(self, mine: int, other: int) -> str:
-        """Write what a player learns of a bid."""
+        """Write what the bidder of `mine` observes at the end of a round."""
         if not self.imperfect_information:
             return f":{other}"
         return " won" if mine > other else " lost" if mine < other else " tied"
 
-    def _end(self, whole: list[tuple[int, ...]]) -> Terminal:
-        """Add up the prizes, the last one included."""
-        last = [sum(self.hand) - sum(r[k] for r in whole) for k in range(3)]
+    def _end(self, finished: list[tuple[int, ...]]) -> Terminal:
+        """Return the terminal node: add up all prizes, including the last."""
+        last = [sum(self.hand) - sum(r[k] for r in finished) for k in range(3)]
         ahead = 0
-        for prize, bid0, bid1 in (*whole, last):
+        for prize, bid0, bid1 in (*finished, last):
             ahead += prize * ((bid0 > bid1) - (bid0 < bid1))
         return Terminal((ahead, -ahead))
 

@@ -1,4 +1,4 @@
-"""Kuhn poker: one card each, one chip to play, one chip to bet (Kuhn, 1950)."""
+"""Kuhn poker: one card each, an ante of one chip, a bet of one chip (Kuhn, 1950)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ RANKS = "A23456789TJQK"  # low to high
 class KuhnPoker(Game):
     """Kuhn poker with any number of cards and players.
 
-    Everybody antes one chip and is dealt one card of a deck without suits. In turn, players
-    check or bet one chip; once somebody has bet, each of the others in turn folds or calls,
-    once. The highest card that has not folded takes the pot. Payoffs are chips won.
+    Each player antes one chip and is dealt one card from a deck without suits. In turn, the
+    players check or bet one chip; after a bet, each of the others folds or calls once. The
+    highest card among the players who have not folded wins the pot. Payoffs are chips won.
 
-    The deal is one action, a tuple of cards, e.g. ``("J", "Q")``. An infoset is the own card
-    and what was done, e.g. ``"Q check-bet"``.
+    The deal is one action, a tuple of cards, e.g. ``("J", "Q")``. An infoset label is the
+    player's card and the moves so far, e.g. ``"Q check-bet"``.
 
     Parameters
     ----------
     cards : int, optional
-        Size of the deck, at least 3; one more than there are players if left out. Up to 13
-        cards are the highest of A 2 3 … T J Q K (ace low); larger decks are numbered.
+        Size of the deck, at least 3; by default one more than the number of players. Decks
+        of up to 13 cards are the highest of A 2 3 … T J Q K (ace low); larger decks are
+        numbered.
     players : int
-        At least 2.
+        Number of players, at least 2.
 
     Raises
     ------
@@ -62,7 +63,7 @@ class KuhnPoker(Game):
         self._strength = {card: k for k, card in enumerate(self.deck)}
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node at history `h`."""
         if not h:
             deals = list(permutations(self.deck, self.num_players))
             return Chance(dict.fromkeys(deals, 1 / len(deals)))
@@ -72,7 +73,7 @@ class KuhnPoker(Game):
                 return self._showdown(deal, range(n), stake=1)
             return self._decision(deal, len(moves), moves, ("check", "bet"))
         bettor = moves.index("bet")
-        order = [(bettor + k) % n for k in range(n)]  # who speaks from the bet on
+        order = [(bettor + k) % n for k in range(n)]  # turn order starting with the bettor
         answers = moves[bettor:]
         if len(answers) == n:
             staying = [i for i, a in zip(order, answers, strict=True) if a != "fold"]
@@ -86,12 +87,12 @@ class KuhnPoker(Game):
         moves: tuple[str, ...],
         actions: tuple[str, str],
     ) -> Decision:
-        """Return the decision of a player who sees the own card and what was done."""
+        """Return the decision of `player`, who sees their own card and the moves."""
         label = f"{deal[player]} {'-'.join(moves)}" if moves else deal[player]
         return Decision(player, label, actions)
 
     def _showdown(self, deal: tuple[str, ...], staying: Iterable[int], stake: int) -> Terminal:
-        """Pay the pot to the highest card of those staying, who have paid `stake` each."""
+        """Return the terminal node in which each player in `staying` has paid `stake`."""
         paid = [1] * self.num_players
         for i in staying:
             paid[i] = stake
@@ -109,32 +110,33 @@ class KuhnPoker(Game):
 
 
 def kuhn_equilibrium(game: KuhnPoker, alpha: float) -> Strategy:
-    """Return the member of Kuhn's family of equilibria in which player 0 bluffs with `alpha`.
+    """Return the equilibrium of Kuhn's family in which player 0 bluffs with `alpha`.
 
-    Player 0 bets the jack with probability α and the king with 3α, always checks the queen
-    and then calls a bet with α + 1/3. Player 1 bets the jack after a check, and calls with
-    the queen, with 1/3 each. Kings are always bet or called, jacks never call.
+    Player 0 bets the jack with probability α and the king with 3α, always checks the queen,
+    and then calls a bet with α + 1/3. Player 1 bets the jack after a check with probability
+    1/3, and calls with the queen with probability 1/3. Player 1 always bets or calls with the
+    king, player 0 always calls with it, and a jack never calls.
 
     Parameters
     ----------
     game : KuhnPoker
         The game with three cards and two players.
     alpha : float
-        From 0 to 1/3.
+        Probability of the bluff, from 0 to 1/3.
 
     Returns
     -------
     Strategy
-        Its value for player 0 is −1/18, its exploitability 0.
+        An equilibrium; its value for player 0 is −1/18.
 
     Raises
     ------
     ValueError
-        If the game is another, or `alpha` lies outside the interval.
+        If `game` is another game, or `alpha` is out of range.
 
     Notes
     -----
-    Source: Kuhn (1950). Player 1's part does not depend on α.
+    Source: Kuhn (1950). Player 1's strategy does not depend on α.
 
     Examples
     --------
@@ -157,8 +159,11 @@ def kuhn_equilibrium(game: KuhnPoker, alpha: float) -> Strategy:
     return Strategy(
         game,
         {
-            infoset: {("call" if infoset.endswith("bet") else "bet"): p,
-                      ("fold" if infoset.endswith("bet") else "check"): 1 - p}
+            infoset: (
+                {"call": p, "fold": 1 - p}
+                if infoset.endswith("bet")
+                else {"bet": p, "check": 1 - p}
+            )
             for infoset, p in bet_or_call.items()
         },
-    )  # fmt: skip
+    )

@@ -1,4 +1,4 @@
-"""Leduc poker: two rounds, one card of one's own, one on the table (Southey et al., 2005)."""
+"""Leduc poker: two betting rounds, a private and a public card (Southey et al., 2005)."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games.kuhn import RANKS
 
 SUITS = "shdc"  # spades, hearts, diamonds, clubs
-BET = (2, 4)  # chips by which a bet or a raise exceeds the stake, in each round
+BET = (2, 4)  # size of a bet or raise in each round, in chips
 MOST_RAISES = 2  # the bet included
 
 
 class _Betting(NamedTuple):
-    """What everybody at the table can see."""
+    """The public state."""
 
-    turn: int  # who acts, or who has folded
-    words: str  # the moves, as a label shows them
-    actions: tuple[str, ...]  # legal actions; none where a round is over
+    turn: int  # the player to act, or the one who has folded
+    text: str  # the moves as an infoset label shows them
+    actions: tuple[str, ...]  # legal actions; empty if the round is over
     paid: tuple[int, int]  # chips in the pot, by player
-    public: str | None  # the card on the table
+    card: str | None  # the public card
 
 
 class LeducPoker(Game):
     """Leduc poker with any number of ranks and suits, for two players.
 
-    Both ante one chip and get one card of a deck with a few ranks in a few suits. They bet,
-    a public card is turned up, and they bet again. A bet is 2 chips in the first round, 4 in
-    the second; in each round there are at most a bet and one raise. Player 0 opens both
-    rounds. At the end a pair with the public card wins, else the higher rank; equal ranks
-    share. Payoffs are chips won.
+    Both players ante one chip and are dealt one card from a deck of a few ranks and suits.
+    They bet, a public card is turned up, and they bet again. A bet is 2 chips in the first
+    round and 4 in the second; each round allows one bet and one raise. Player 0 acts first in
+    both rounds. At showdown a pair with the public card wins, otherwise the higher rank;
+    equal ranks split the pot. Payoffs are chips won.
 
-    The deal is one action, a tuple of cards, e.g. ``("Js", "Qh")``. An infoset is the own
-    card, the moves, the public card, and the moves after it: ``"Js check-bet-call Qh bet"``.
+    The deal is one action, a tuple of cards, e.g. ``("Js", "Qh")``. An infoset label is the
+    player's card, the moves, the public card, and the moves after it:
+    ``"Js check-bet-call Qh bet"``.
 
     Parameters
     ----------
     ranks, suits : int
-        The deck has so many ranks (2 to 13, the highest) in so many suits (1 to 4), and at
-        least three cards.
+        Number of ranks (2 to 13; the highest ones) and of suits (1 to 4). The deck must have
+        at least three cards.
     merge_suits : bool
-        Suits decide nothing in this game. True leaves them out of the cards and gives each
-        rank its probability: the same game, with fewer histories and infosets.
+        Whether to drop the suits, which decide nothing in this game, and to give each rank
+        its total probability: the same game with fewer histories and infosets.
 
     Raises
     ------
@@ -54,8 +55,8 @@ class LeducPoker(Game):
 
     Notes
     -----
-    The defaults are the game that the literature measures itself on, with suits told apart as
-    OpenSpiel's ``leduc_poker`` does: 936 infosets. With `merge_suits` it has 288.
+    The default is the standard benchmark of the literature, with distinct suits as in
+    OpenSpiel's ``leduc_poker``: 936 infosets. With `merge_suits` it has 288.
 
     Examples
     --------
@@ -76,60 +77,60 @@ class LeducPoker(Game):
         self.ranks, self.suits, self.merge_suits = ranks, suits, merge_suits
         shown = [""] * suits if merge_suits else list(SUITS[:suits])
         self.deck = tuple(rank + suit for rank in RANKS[-ranks:] for suit in shown)
-        self._known: dict[tuple[str, ...], _Betting] = {}
+        self._public: dict[tuple[str, ...], _Betting] = {}
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node at history `h`."""
         if not h:
-            return Chance(_shares(permutations(self.deck, 2)))
-        deal, seen = h[0], self._seen(h[1:])
-        if seen.actions:
-            return Decision(seen.turn, f"{deal[seen.turn]}{seen.words}", seen.actions)
+            return Chance(_distribution(permutations(self.deck, 2)))
+        deal, public = h[0], self._betting(h[1:])
+        if public.actions:
+            return Decision(public.turn, f"{deal[public.turn]}{public.text}", public.actions)
         if h[-1] == "fold":
-            return _pay(seen.paid, 1 - seen.turn)
-        if seen.public is None:
+            return _win(public.paid, 1 - public.turn)
+        if public.card is None:
             rest = list(self.deck)
             for card in deal:
                 rest.remove(card)
-            return Chance(_shares(rest))
+            return Chance(_distribution(rest))
         ranks = [card[0] for card in deal]
-        strength = [(rank == seen.public[0], RANKS.index(rank)) for rank in ranks]
+        strength = [(rank == public.card[0], RANKS.index(rank)) for rank in ranks]
         if strength[0] == strength[1]:
             return Terminal((0, 0))
-        return _pay(seen.paid, 0 if strength[0] > strength[1] else 1)
+        return _win(public.paid, 0 if strength[0] > strength[1] else 1)
 
-    def _seen(self, moves: tuple[str, ...]) -> _Betting:
-        """Return what everybody sees; remembered, as many deals share the same moves."""
+    def _betting(self, moves: tuple[str, ...]) -> _Betting:
+        """Return the public state after `moves`; cached, since many deals share the moves."""
         try:
-            return self._known[moves]
+            return self._public[moves]
         except KeyError:
-            return self._known.setdefault(moves, self._follow(moves))
+            return self._public.setdefault(moves, self._replay(moves))
 
-    def _follow(self, moves: tuple[str, ...]) -> _Betting:
-        """Return what the table shows after these moves and, among them, a public card."""
+    def _replay(self, moves: tuple[str, ...]) -> _Betting:
+        """Compute the public state after these moves, one of which may be a public card."""
         if not moves:
             return _Betting(0, "", ("check", "bet"), (1, 1), None)
-        before, move = self._seen(moves[:-1]), moves[-1]
-        if not before.actions:  # the first round was over: this is a card
-            return _Betting(0, f"{before.words} {move}", ("check", "bet"), before.paid, move)
+        before, move = self._betting(moves[:-1]), moves[-1]
+        if not before.actions:  # the first round is over: the move is a card
+            return _Betting(0, f"{before.text} {move}", ("check", "bet"), before.paid, move)
         turn, paid = before.turn, list(before.paid)
-        joined = "-" if before.words.endswith(("check", "bet", "raise")) else " "
-        words = f"{before.words}{joined}{move}"
+        joined = "-" if before.text.endswith(("check", "bet", "raise")) else " "
+        text = f"{before.text}{joined}{move}"
         if move == "fold":
-            return _Betting(turn, words, (), before.paid, before.public)
+            return _Betting(turn, text, (), before.paid, before.card)
         paid[turn] = max(paid)
         if move in ("bet", "raise"):
-            paid[turn] += BET[before.public is not None]
+            paid[turn] += BET[before.card is not None]
         actions: tuple[str, ...] = ()
         if move in ("bet", "raise"):
             raises = sum(m in ("bet", "raise") for m in self._round(moves))
             actions = ("fold", "call", "raise") if raises < MOST_RAISES else ("fold", "call")
         elif move == "check" and turn == 0:
             actions = ("check", "bet")
-        return _Betting(1 - turn, words, actions, (paid[0], paid[1]), before.public)
+        return _Betting(1 - turn, text, actions, (paid[0], paid[1]), before.card)
 
     def _round(self, moves: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the moves of the present round."""
+        """Return the moves of the current round."""
         cards = [k for k, move in enumerate(moves) if move in self.deck]
         return moves[cards[-1] + 1 :] if cards else moves
 
@@ -142,13 +143,13 @@ class LeducPoker(Game):
         return f"LeducPoker({', '.join(options)})"
 
 
-def _shares(equally_likely: Iterable[Any]) -> dict[Any, float]:
-    """Return each different outcome with its share of the equally likely ones."""
+def _distribution(equally_likely: Iterable[Any]) -> dict[Any, float]:
+    """Return the distribution of an outcome sampled uniformly, with repetitions merged."""
     counts = Counter(equally_likely)
     return {outcome: n / counts.total() for outcome, n in counts.items()}
 
 
-def _pay(paid: tuple[int, int], winner: int) -> Terminal:
-    """Give the winner what the other has paid."""
+def _win(paid: tuple[int, int], winner: int) -> Terminal:
+    """Return the terminal node in which `winner` takes the pot."""
     won = paid[1 - winner]
     return Terminal((won, -won) if winner == 0 else (-won, won))

@@ -1,4 +1,4 @@
-"""Liar's dice, also called Dudo: bid on dice of which you see only your own."""
+"""Liar's dice, also called Dudo: players bid on all dice but see only their own."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
 class LiarsDice(Game):
     """Liar's dice for two players, one round.
 
-    Both roll their dice, hidden from each other. In turn they bid on what all dice show
-    together: ``"2x3"`` says that at least two of them show a three. Each bid names more dice,
-    or as many of a higher face; instead of bidding one may call ``"liar"``. Then the dice are
-    shown. Dice with the highest face are wild and count as any face. If the last bid is true,
-    its bidder wins 1, else the caller does.
+    Both players roll their dice, hidden from each other. In turn they bid on all dice
+    together: ``"2x3"`` claims that at least two of them show a three. Each bid names more
+    dice, or the same number with a higher face; instead of bidding, a player may call
+    ``"liar"``. Then the dice are revealed. Dice with the highest face are wild and count as
+    any face. If the last bid is true, its bidder wins 1, otherwise the caller does.
 
-    The roll is one action, a pair of words, each with a player's dice in ascending order. An
-    infoset is the own dice and the bids, e.g. ``"3 1x2-1x5"``.
+    The roll is one action, a pair of strings, each with a player's dice in ascending order.
+    An infoset label is the player's dice and the bids, e.g. ``"3 1x2-1x5"``.
 
     Parameters
     ----------
     faces : int
-        Faces of a die, from 2 to 9.
+        Number of faces of a die, from 2 to 9.
     dice : int
-        Dice of each player, at least 1.
+        Number of dice of each player, at least 1.
 
     Raises
     ------
@@ -36,8 +36,8 @@ class LiarsDice(Game):
 
     Notes
     -----
-    OpenSpiel's ``liars_dice`` with its default bidding rule. With d = 2 · faces · dice bids
-    and r² pairs of rolls the game has 1 + r² (2^(d+1) − 1) histories, so it grows quickly.
+    Same as OpenSpiel's ``liars_dice`` with its default bidding rule. With d = 2 · faces · dice
+    bids and r² pairs of rolls, the game has 1 + r² (2^(d+1) − 1) histories.
 
     Examples
     --------
@@ -59,20 +59,20 @@ class LiarsDice(Game):
         self.bids = tuple(
             f"{n}x{f}" for n in range(1, 2 * dice + 1) for f in range(1, faces + 1)
         )
-        self._known: dict[tuple[str, ...], tuple[int, str, tuple[str, ...]]] = {}
+        self._public: dict[tuple[str, ...], tuple[int, str, tuple[str, ...]]] = {}
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node at history `h`."""
         if not h:
             return Chance(self._rolls())
         roll, bids = h[0], h[1:]
         if bids and bids[-1] == "liar":
-            return self._judge(roll, bids[-2], len(bids) % 2)
+            return self._showdown(roll, bids[-2], bidder=len(bids) % 2)
         try:  # many rolls share the same bids
-            player, words, actions = self._known[bids]
+            player, text, actions = self._public[bids]
         except KeyError:
-            player, words, actions = self._known.setdefault(bids, self._follow(bids))
-        return Decision(player, roll[player] + words, actions)
+            player, text, actions = self._public.setdefault(bids, self._replay(bids))
+        return Decision(player, roll[player] + text, actions)
 
     def _rolls(self) -> Mapping[Action, float]:
         """Return the probability of each pair of rolls."""
@@ -81,15 +81,15 @@ class LiarsDice(Game):
         total = one.total() ** 2
         return {(a, b): one[a] * one[b] / total for a, b in product(one, repeat=2)}
 
-    def _follow(self, bids: tuple[str, ...]) -> tuple[int, str, tuple[str, ...]]:
-        """Return who acts after these bids, the bids as words, and the legal actions."""
+    def _replay(self, bids: tuple[str, ...]) -> tuple[int, str, tuple[str, ...]]:
+        """Return the player to act, the bids as text, and the legal actions."""
         if not bids:
             return 0, "", self.bids
         higher = self.bids[self.bids.index(bids[-1]) + 1 :]
         return len(bids) % 2, f" {'-'.join(bids)}", (*higher, "liar")
 
-    def _judge(self, roll: tuple[str, str], bid: str, bidder: int) -> Terminal:
-        """Pay after "liar" was called on `bid`."""
+    def _showdown(self, roll: tuple[str, str], bid: str, bidder: int) -> Terminal:
+        """Return the terminal node after a call of `bid`."""
         count, face = bid.split("x")
         shown = "".join(roll)
         wild = str(self.faces)

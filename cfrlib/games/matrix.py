@@ -1,4 +1,4 @@
-"""Games of one simultaneous move: rock–paper–scissors, Blotto, and any bimatrix game."""
+"""Normal-form games of two players: rock–paper–scissors, Colonel Blotto, any bimatrix game."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from cfrlib.game import Decision, Game, History, Node, Terminal
 
 
 class MatrixGame(Game):
-    """Two players choose at once; a table says what each is paid.
+    """Two-player normal-form game, given by its payoff matrices.
 
-    As an extensive-form game player 0 moves first and player 1 moves without seeing it. The
-    infosets are called ``"player 0"`` and ``"player 1"``.
+    In the extensive form, player 0 moves first and player 1 does not see the move. The infosets
+    are called ``"player 0"`` and ``"player 1"``.
 
     Parameters
     ----------
     row_payoffs : array-like, shape (m, n)
         Payoff of player 0 for each pair of actions.
     column_payoffs : array-like, shape (m, n), optional
-        Payoff of player 1; minus `row_payoffs` (zero-sum) if left out.
+        Payoff of player 1; by default minus `row_payoffs` (zero-sum).
     actions : pair of sequences, or one sequence, optional
-        Names of the rows and of the columns, or of both.
+        Names of the rows and of the columns, or one sequence for both.
 
     Raises
     ------
     ValueError
-        If the tables are not two finite matrices of one shape, or the names do not fit.
+        If the payoffs are not finite matrices of the same shape, or the names do not fit.
 
     Examples
     --------
@@ -50,8 +50,9 @@ class MatrixGame(Game):
         column = -row if column_payoffs is None else np.array(column_payoffs, np.float64)
         if row.ndim != 2 or 0 in row.shape or row.shape != column.shape:
             raise ValueError(
-                "payoffs must be matrices of one shape, a row per action of player 0 and a "
-                f"column per action of player 1; got shapes {row.shape} and {column.shape}"
+                "payoffs must be matrices of the same shape, with one row per action of player "
+                "0 and one column per action of player 1; got shapes "
+                f"{row.shape} and {column.shape}"
             )
         if not (np.isfinite(row).all() and np.isfinite(column).all()):
             raise ValueError("every payoff must be a finite number")
@@ -78,7 +79,7 @@ class MatrixGame(Game):
         return rows, columns
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node at history `h`."""
         if len(h) < 2:
             return Decision(len(h), f"player {len(h)}", self.actions[len(h)])
         cell = self.actions[0].index(h[0]), self.actions[1].index(h[1])
@@ -90,12 +91,12 @@ class MatrixGame(Game):
 
 
 class RockPaperScissors(MatrixGame):
-    """Rock–paper–scissors in which a win pays 1, or as much as you say.
+    """Rock–paper–scissors with an adjustable payoff for rock against scissors.
 
     Parameters
     ----------
     rock_beats_scissors : float
-        What rock wins from scissors. With 3 this is the *biased* game of the Qiita article on
+        Payoff of rock against scissors. 3 gives the *biased* game of the Qiita article on
         OpenSpiel (2022), whose only equilibrium plays (rock, paper, scissors) = (.2, .6, .2).
 
     Examples
@@ -121,15 +122,15 @@ class RockPaperScissors(MatrixGame):
 
 
 class ColonelBlotto(MatrixGame):
-    """Colonel Blotto: two colonels spread their soldiers over battlefields.
+    """Colonel Blotto: two colonels distribute their soldiers over battlefields.
 
-    More soldiers win a battlefield, equal numbers win it for nobody. Whoever wins more
-    battlefields wins 1. An action is a division such as ``"3-1-1"``.
+    The colonel with more soldiers wins a battlefield; equal numbers win it for neither. The
+    colonel who wins more battlefields wins 1. An action is a division such as ``"3-1-1"``.
 
     Parameters
     ----------
     soldiers, fields : int
-        How many soldiers each colonel has, and how many battlefields there are; at least 1.
+        Number of soldiers of each colonel and number of battlefields, at least 1.
 
     Raises
     ------
@@ -138,7 +139,7 @@ class ColonelBlotto(MatrixGame):
 
     Notes
     -----
-    Source: Borel (1921). With 5 soldiers on 3 fields, the exercise of Neller & Lanctot (2013).
+    Source: Borel (1921). The default is the exercise of Neller & Lanctot (2013).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Games and strategies in and out: what other programs read and write."""
+"""Import and export: Gambit's .efg files, and games and policies of OpenSpiel."""
 
 from cfrlib.interop.efg import EfgError, read_efg, write_efg
 from cfrlib.interop.open_spiel import from_open_spiel, from_open_spiel_policy, to_open_spiel

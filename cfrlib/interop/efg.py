@@ -1,7 +1,7 @@
 """Read and write Gambit's extensive game files (.efg).
 
-A file is a header and the nodes of the tree in prefix order: a node, then everything below
-its first action, then everything below its second. A small one::
+A file is a header followed by the nodes of the tree in prefix order: a node, then the subtree
+of its first action, then the subtree of its second, and so on. A small example::
 
     EFG 2 R "matching pennies" { "Alice" "Bob" }
     p "" 1 1 "hide" { "heads" "tails" } 0
@@ -42,18 +42,18 @@ from cfrlib.game import (
     action_label,
 )
 
-MAX_PLAYERS = 127  # a compiled tree numbers players in eight bits
-MAX_EXPONENT = 999  # well beyond the range of floats, yet cheap as an exact number
-SMALL = 10**6  # denominators up to here count as a ratio that somebody meant
+MAX_PLAYERS = 127  # a compiled tree stores players as int8
+MAX_EXPONENT = 999  # far beyond the range of floats, but cheap as an exact number
+SMALL = 10**6  # a float that is a ratio with at most this denominator is written as the ratio
 KINDS = ("c", "p", "t")  # chance, personal, terminal
-OTHER_FORMATS = {  # first words of Gambit's other files
+OTHER_FORMATS = {  # first words of Gambit's other file formats
     "NFG": "a normal-form game: give two players' payoffs to cfrlib.games.MatrixGame",
     "#AGG": "an action-graph game, which cfrlib cannot read",
     "#BAGG": "a Bayesian action-graph game, which cfrlib cannot read",
 }
 FIRST = "|".join(["EFG", *OTHER_FORMATS])
-SHORT = 40  # characters of a name that a message quotes
-TOLERANCE = 1e-9  # of the sum of probabilities, as in compile
+SHORT = 40  # characters of a name quoted in an error message
+TOLERANCE = 1e-9  # for the sum of probabilities, as in compile
 
 TOKEN = re.compile(
     r"""
@@ -74,7 +74,7 @@ Payoffs: TypeAlias = tuple[Fraction, ...]
 
 
 class EfgError(GameError):
-    """A file is not in Gambit's .efg format; the message names line and column.
+    """Raised if a file is not in Gambit's .efg format; the message gives line and column.
 
     Examples
     --------
@@ -87,17 +87,17 @@ class EfgError(GameError):
 
 
 class GambitGame(Game):
-    """A game read from a file; made by :func:`read_efg`.
+    """Game read from an .efg file by :func:`read_efg`.
 
-    Actions are the words of the file. A history is the number of a node in the order of the
-    file; `root` and `step` lead from node to node.
+    Actions are the labels in the file. A history is represented by the index of its node in
+    the order of the file; `root` and `step` return these indices.
 
     Attributes
     ----------
     title, comment : str
-        What the header says.
+        From the header.
     player_names : tuple of str
-        In the order of the file, made unique.
+        From the header, in order, made unique.
     """
 
     def __init__(
@@ -114,23 +114,23 @@ class GambitGame(Game):
         self._nodes, self._children = nodes, children
 
     def root(self) -> History:
-        """Return the number of the first node."""
+        """Return the index of the root."""
         return 0
 
     def step(self, h: History, a: Action) -> History:
-        """Return the number of the node that the action `a` leads to."""
+        """Return the index of the node after action `a`."""
         child = self._children.get((h, a))
         if child is None:
             node = self.node(h)
             legal = () if isinstance(node, Terminal) else node.actions
             raise ValueError(
                 f"{self!r} has no action {a!r} at node {h}; the legal actions are "
-                + (_some(map(str, legal)) or "none, the game is over")
+                + (_listed(map(str, legal)) or "none, the game is over")
             )
         return child
 
     def node(self, h: History) -> Node:
-        """Say what node number `h` is."""
+        """Return the node with index `h`."""
         return self._nodes[h]
 
     def __repr__(self) -> str:
@@ -138,18 +138,19 @@ class GambitGame(Game):
 
 
 def read_efg(source: PathLike) -> GambitGame:
-    """Read a game from a file in Gambit's extensive form.
+    """Read a game from a file in Gambit's extensive-form format.
 
-    Payoffs along a path add up, as in Gambit. All numbers are exact until the last step, so a
-    payoff is the float nearest to what the file says. Labels become unique: a repeated action
-    is called ``"a (2)"``, an unnamed one by its position; an infoset goes by its own name,
-    or by ``"player: name"`` or ``"player: number"`` if several share the name or it has none.
+    As in Gambit, the payoffs along a path are added up. The arithmetic is exact and rounds
+    once at the end, so a payoff is the float nearest to the value in the file. Labels are made
+    unique: a repeated action becomes ``"a (2)"``, an unnamed action is labeled by its position;
+    the label of an infoset is its name, or ``"player: name"`` if several infosets share the
+    name, or ``"player: number"`` if it has none.
 
     Parameters
     ----------
     source : str or path
         A path, or the text itself: a string that starts with ``EFG`` (or the first word of
-        another format of Gambit's), or has several lines.
+        another Gambit format) or has several lines.
 
     Returns
     -------
@@ -158,17 +159,17 @@ def read_efg(source: PathLike) -> GambitGame:
     Raises
     ------
     EfgError
-        If the text is not in the format; the message names line and column, counted from 1,
-        and says what was expected there.
+        If the text is not in the format; the message gives line and column, counted from 1,
+        and what was expected there.
     OSError
-        If there is no such file.
+        If the file cannot be read.
 
     Notes
     -----
-    Format: Gambit manual, *The extensive game (.efg) file format*. As it demands, an infoset
-    or an outcome that is described again must be described in the same way. Unlike Gambit,
-    which ignores what follows the tree, this is an error; and probabilities may miss 1 by
-    1e-9, as in every game here.
+    Format: Gambit manual, *The extensive game (.efg) file format*. As the manual requires, an
+    infoset or outcome that is described again must be described in the same way. Unlike in
+    Gambit, text after the tree is an error, and the probabilities of a chance event may sum
+    to 1 ± 1e-9, as in every game of cfrlib.
 
     Examples
     --------
@@ -196,7 +197,7 @@ def read_efg(source: PathLike) -> GambitGame:
 
 
 def _decode(raw: bytes, name: str) -> str:
-    """Return the text of a file, or say where it stops being text."""
+    """Decode a file as UTF-8; raise an EfgError that gives the place of an invalid byte."""
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -208,39 +209,39 @@ def _decode(raw: bytes, name: str) -> str:
 
 
 def _place(name: str, text: str, at: int) -> str:
-    """Name the place of a character: file, line and column."""
+    """Return the file name, line and column of a character, for an error message."""
     line = text.count("\n", 0, at) + 1
     return f"{name}, line {line}, column {at - text.rfind(chr(10), 0, at)}"
 
 
 @dataclass(slots=True)
 class _Infoset:
-    """What the file says about an infoset, or about a chance event."""
+    """Infoset or chance event as described in the file."""
 
     player: int  # or CHANCE
     number: int
     name: str
     labels: list[str]
-    probabilities: list[Fraction]  # none unless chance moves
-    actions: list[str] = field(init=False, compare=False)  # the labels, made unique
+    probabilities: list[Fraction]  # empty for a player
+    actions: list[str] = field(init=False, compare=False)  # labels made unique
 
     def __post_init__(self) -> None:
         self.actions = _unique(self.labels, [str(n + 1) for n in range(len(self.labels))])
 
 
 @dataclass(slots=True)
-class _Waiting:
-    """A node whose children are being read."""
+class _OpenNode:
+    """Node whose children have not all been read."""
 
-    number: int
-    at: int  # where it stands in the text
+    index: int
+    at: int  # position in the text
     actions: list[str]
-    total: Payoffs  # of the path up to here
-    seen: int = 0  # children read, or being read
+    total: Payoffs  # sum of the payoffs from the root to the node
+    children: int = 0  # number of children read so far, including one in progress
 
 
 class _Reader:
-    """One pass over the text: a token of lookahead, and a stack of nodes to be completed."""
+    """Parser with one token of lookahead and an explicit stack of open nodes."""
 
     def __init__(self, text: str, name: str):
         self.text, self.name = text.removeprefix("\ufeff"), name
@@ -254,9 +255,9 @@ class _Reader:
     # ---- tokens ----
 
     def advance(self) -> None:
-        """Look at the next token: its kind, its content, and where it starts and stops."""
+        """Scan the next token; set its kind, value, start and stop."""
         found = TOKEN.match(self.text, self.stop)
-        assert found is not None and found.lastgroup is not None  # any character fits
+        assert found is not None and found.lastgroup is not None  # TOKEN matches any character
         self.kind, self.value = found.lastgroup, found[found.lastgroup]
         self.stop = found.end()
         self.at = found.start(found.lastgroup) - (self.kind == "text")
@@ -264,22 +265,22 @@ class _Reader:
             self.fail('expected a closing " for this string, found the end of the file')
 
     def found(self) -> str:
-        """Describe the token at hand, for an error message."""
+        """Describe the current token, for an error message."""
         if self.kind == "end":
             return "the end of the file"
         return _short(self.text[self.at : self.stop])
 
     def expected(self, what: str) -> NoReturn:
-        """Raise the error that names what should stand at the token at hand."""
+        """Raise an EfgError that describes the token expected here."""
         self.fail(f"expected {what}, found {self.found()}")
 
     def fail(self, why: str, at: int | None = None) -> NoReturn:
-        """Raise the error that names a place in the file."""
+        """Raise an EfgError at a position, by default that of the current token."""
         where = _place(self.name, self.text, self.at if at is None else at)
         raise EfgError(f"{where}: {why}")
 
     def word(self, words: Iterable[str], what: str) -> str:
-        """Read one of some unquoted words."""
+        """Read one of several unquoted words."""
         if self.kind != "word" or self.value not in words:
             self.expected(what)
         value = self.value
@@ -287,7 +288,7 @@ class _Reader:
         return value
 
     def string(self, what: str) -> str:
-        """Read a quoted string; a backslash protects a quote or a backslash."""
+        """Read a quoted string, in which a backslash escapes a quote or a backslash."""
         if self.kind != "text":
             self.expected(what)
         value = self.value
@@ -295,7 +296,7 @@ class _Reader:
         return re.sub(r'\\(["\\])', r"\1", value) if "\\" in value else value
 
     def mark(self, mark: str, what: str) -> int:
-        """Read a brace and return where it stands."""
+        """Read a brace and return its position."""
         if self.kind != "mark" or self.value != mark:
             self.expected(what)
         at = self.at
@@ -303,11 +304,11 @@ class _Reader:
         return at
 
     def at_mark(self, mark: str) -> bool:
-        """Whether the token at hand is this brace or comma."""
+        """Return whether the current token is this brace or comma."""
         return self.kind == "mark" and self.value == mark
 
     def whole(self, what: str) -> int:
-        """Read a whole number, not negative."""
+        """Read a nonnegative integer."""
         if self.kind != "word" or not WHOLE.fullmatch(self.value):
             self.expected(what)
         value = int(self.value)
@@ -315,7 +316,7 @@ class _Reader:
         return value
 
     def number(self, what: str) -> Fraction:
-        """Read a number as it stands: whole, ratio, decimal or scientific."""
+        """Read a number exactly: an integer, a ratio, or a decimal with or without exponent."""
         match = NUMBER.fullmatch(self.value) if self.kind == "word" else None
         if match is None:
             self.expected(what)
@@ -326,7 +327,7 @@ class _Reader:
             float(value)
         except ZeroDivisionError:
             self.fail(f"{self.found()} divides by zero")
-        except (OverflowError, ValueError):  # a ValueError: more digits than Python reads
+        except (OverflowError, ValueError):  # ValueError: more digits than Python parses
             self.fail(f"the number {self.found()} is out of range; a float must hold it")
         self.advance()
         return value
@@ -344,7 +345,7 @@ class _Reader:
         self.mark("{", "'{' and the names of the players after the title")
         given = self.list_of_names()
         self.players = _unique(given, [f"player {i}" for i in range(len(given))])
-        self.nothing: Payoffs = (Fraction(0),) * len(given)
+        self.zero: Payoffs = (Fraction(0),) * len(given)
         comment = self.string("a comment") if self.kind == "text" else ""
         self.tree()
         if self.kind != "end":
@@ -354,7 +355,7 @@ class _Reader:
         return GambitGame(title, comment, self.players, nodes, self.children)
 
     def list_of_names(self) -> list[str]:
-        """Read the names of the players, after the brace."""
+        """Read the names of the players after the opening brace."""
         names = [self.string("the name of the first player in quotes")]
         while not self.at_mark("}"):
             names.append(self.string("another player's name in quotes or '}'"))
@@ -366,28 +367,28 @@ class _Reader:
     # ---- nodes ----
 
     def tree(self) -> None:
-        """Read all nodes; the stack holds those that wait for children, deepest last."""
-        waiting: list[_Waiting] = []
+        """Read all nodes; the stack holds those with missing children, the deepest last."""
+        stack: list[_OpenNode] = []
         while True:
-            here = self.one_node(waiting[-1] if waiting else None)
-            if here is not None:
-                waiting.append(here)
-            while waiting and waiting[-1].seen == len(waiting[-1].actions):
-                waiting.pop()
-            if not waiting:
+            node = self.one_node(stack[-1] if stack else None)
+            if node is not None:
+                stack.append(node)
+            while stack and stack[-1].children == len(stack[-1].actions):
+                stack.pop()
+            if not stack:
                 return
 
-    def one_node(self, above: _Waiting | None) -> _Waiting | None:
+    def one_node(self, parent: _OpenNode | None) -> _OpenNode | None:
         """Read one node; return it if it has children."""
-        number, at, total = len(self.nodes), self.at, self.nothing
+        index, at, total = len(self.nodes), self.at, self.zero
         if self.kind != "word" or self.value not in KINDS:
-            self.no_node(above)
+            self.missing_node(parent)
         kind = self.value
         self.advance()
-        if above is not None:
-            total = above.total
-            self.children[above.number, above.actions[above.seen]] = number
-            above.seen += 1
+        if parent is not None:
+            total = parent.total
+            self.children[parent.index, parent.actions[parent.children]] = index
+            parent.children += 1
         self.string("the name of the node in quotes (it may be empty)")
         infoset = None if kind == "t" else self.infoset(chance=kind == "c")
         outcome_at = self.at
@@ -399,23 +400,23 @@ class _Reader:
                 self.nodes.append(Terminal(tuple(map(float, total))))
                 return None
         except OverflowError:
-            self.fail("the payoffs on the way add up to more than a float can hold", outcome_at)
+            self.fail("the payoffs on this path sum to more than a float can hold", outcome_at)
         self.nodes.append(infoset)
-        return _Waiting(number, at, infoset.actions, total)
+        return _OpenNode(index, at, infoset.actions, total)
 
-    def no_node(self, above: _Waiting | None) -> NoReturn:
-        """Raise the error that says which node is missing."""
+    def missing_node(self, parent: _OpenNode | None) -> NoReturn:
+        """Raise an EfgError that describes the node expected here."""
         what = "a node: 'c', 'p' or 't'"
-        if above is not None:
-            line = self.text.count("\n", 0, above.at) + 1
-            action = _short(above.actions[above.seen])
-            what += f" (what follows {action} at the node of line {line})"
+        if parent is not None:
+            line = self.text.count("\n", 0, parent.at) + 1
+            action = _short(parent.actions[parent.children])
+            what += f" (the node after {action} at the node of line {line})"
         self.expected(what)
 
     # ---- infosets ----
 
     def infoset(self, chance: bool) -> _Infoset:
-        """Read the infoset or chance event of a node, and its description if given."""
+        """Read the infoset or chance event of a node and its description, if any."""
         player, whose = CHANCE, "the chance event"
         if not chance:
             at, whose = self.at, "the infoset"
@@ -432,7 +433,7 @@ class _Reader:
             elif described != known:
                 self.fail(
                     f"{whose} {number} was described differently before, with name "
-                    f"{_short(known.name)} and actions {_some(known.labels)}; leave the "
+                    f"{_short(known.name)} and actions {_listed(known.labels)}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -445,7 +446,7 @@ class _Reader:
         return known
 
     def description(self, player: int, number: int, whose: str) -> _Infoset:
-        """Read the name and the actions of an infoset, with probabilities if chance moves."""
+        """Read the name and actions of an infoset, for a chance event with probabilities."""
         name = self.string(f"the name of {whose}")
         brace = self.mark("{", f"'{{' and the actions after the name of {whose}")
         labels: list[str] = []
@@ -469,7 +470,7 @@ class _Reader:
         return _Infoset(player, number, name, labels, probabilities)
 
     def infoset_nodes(self) -> dict[tuple[int, int], Node]:
-        """Make one node for each infoset, under a label of its own."""
+        """Return one node per infoset or chance event, with unique labels."""
         infosets = list(self.infosets.values())
         personal = [I for I in infosets if I.player != CHANCE]
         count = Counter(I.name for I in personal)
@@ -490,7 +491,7 @@ class _Reader:
     # ---- outcomes ----
 
     def outcome(self) -> Payoffs | None:
-        """Read the number of an outcome, and its description if given; 0 pays nothing."""
+        """Read an outcome number and its description, if any; return None for outcome 0."""
         at = self.at
         number = self.whole("the number of the outcome (0 for none)")
         known = self.outcomes.get(number)
@@ -503,7 +504,7 @@ class _Reader:
             elif described != known:
                 self.fail(
                     f"outcome {number} was described differently before, with name "
-                    f"{_short(known[0])} and payoffs {_some(map(str, known[1]))}; leave the "
+                    f"{_short(known[0])} and payoffs {_listed(map(str, known[1]))}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -518,7 +519,7 @@ class _Reader:
         return known[1]
 
     def payoffs(self) -> Payoffs:
-        """Read one number for each player, with or without commas between them."""
+        """Read one number per player, separated by commas or spaces."""
         self.mark("{", "'{' and the payoffs after the name of the outcome")
         payoffs = []
         for player in self.players:
@@ -530,27 +531,27 @@ class _Reader:
 
 
 def _short(word: str, most: int = SHORT) -> str:
-    """Quote a word, or so much of its beginning as a message has room for."""
+    """Quote a word, truncated to fit in an error message."""
     text = word[:most]
-    while len(repr(text)) > most + 2:  # what cannot be printed takes up to ten characters
+    while len(repr(text)) > most + 2:  # an unprintable character is escaped by up to ten
         text = text[:-1]
     return repr(text if text == word else text + "…")
 
 
-def _some(words: Iterable[str]) -> str:
-    """Quote the first few of some words."""
+def _listed(words: Iterable[str]) -> str:
+    """Quote the first three of several words."""
     listed = [_short(word, SHORT // 2) for word in words]
     return ", ".join(listed[:3]) + (", …" if len(listed) > 3 else "")
 
 
 def _add(total: Payoffs, payoffs: Payoffs) -> Payoffs:
-    """Add payoffs, exactly while denominators stay small: on a long path they may multiply."""
+    """Add payoffs exactly, but round when denominators, which may multiply, grow too large."""
     sums = map(operator.add, total, payoffs)
     return tuple(s if s.denominator < 2**64 else Fraction(float(s)) for s in sums)
 
 
 def _unique(given: Sequence[str], defaults: Sequence[str]) -> list[str]:
-    """Make words unique and nonempty: whoever bears a word first keeps it.
+    """Make words unique and nonempty; the first occurrence keeps the word.
 
     Examples
     --------
@@ -582,43 +583,43 @@ def write_efg(game: Game, path: PathLike, *, title: str | None = None) -> None: 
 def write_efg(
     game: Game, path: PathLike | None = None, *, title: str | None = None
 ) -> str | None:
-    """Write a game in Gambit's extensive form.
+    """Write a game in Gambit's extensive-form format.
 
-    Every number is written so that it reads back as the same float: as a ratio with a
-    denominator up to a million if one rounds to it (1/3 for 0.333…), else as the shortest
-    decimal. Gambit wants the probabilities at a chance node to sum to one exactly. Where these
-    do not, the exact values of the floats are written, the largest of them moved by so little
-    that rounding hides it. Some floats cannot be the roundings of numbers that sum to one;
-    then the largest takes up all that is missing (commonly the last digit; at most 1e-9, by
-    which a game may miss 1), and only it reads back as another float.
+    Every number is written so that it reads back as the same float: as a ratio if one with a
+    denominator up to a million rounds to the float (1/3 for 0.333…), otherwise as the shortest
+    decimal. Gambit requires the probabilities at a chance node to sum to one exactly. If they
+    do not, the exact values of the floats are written, the largest of them changed so little
+    that they still round to the same floats. If no such change makes the sum one, the largest
+    probability is changed by the whole difference (usually in the last digit, at most by
+    1e-9), and only this one reads back as a different float.
 
     Parameters
     ----------
     game : Game
-        Any game; it is compiled first.
+        Any game that compiles.
     path : str or path, optional
-        Where to write. A file that is already there is replaced only once the new one is
-        complete. If left out, the text is returned.
+        The file to write. An existing file is replaced only when the new one is complete. By
+        default the text is returned.
     title : str, optional
-        Title in the header; that of the file if the game was read from one, else its repr.
+        Title in the header; by default that of the file the game was read from, or its repr.
 
     Returns
     -------
     str or None
-        The text, or None if it was written to `path`.
+        The text if `path` is None.
 
     Raises
     ------
     GameError
-        If the rules of the game are unsound, or the game is too large to compile.
+        If the game does not compile.
 
     Notes
     -----
-    Format: Gambit manual, *The extensive game (.efg) file format*. :func:`read_efg` brings
-    the game back with equal infosets, actions (as words), payoffs (−0 as 0) and probabilities,
-    if no label is empty and no infoset has two actions that read the same. Gambit 17 itself
-    accepts fewer labels: none with spaces at an end or two in a row, with line breaks, or
-    with a backslash at the end.
+    Format: Gambit manual, *The extensive game (.efg) file format*. :func:`read_efg` restores
+    the game with equal infosets, actions (as strings), payoffs (−0 as 0) and probabilities,
+    provided that no label is empty and no infoset has two actions with the same label. Gambit
+    17 is stricter: it rejects labels with leading, trailing or double spaces, with line
+    breaks, or with a backslash at the end.
 
     Examples
     --------
@@ -640,11 +641,11 @@ def write_efg(
 
 
 class _Writer:
-    """One walk over a compiled game, in prefix order."""
+    """Writer of a compiled game in prefix order."""
 
     def __init__(self, tree: Tree):
         self.tree = tree
-        self.events = 0  # chance nodes so far
+        self.events = 0  # chance nodes written so far
         self.outcomes: dict[tuple[float, ...], int] = {}
         self.infosets = [self.infoset(I) for I in range(tree.num_infosets)]
 
@@ -660,31 +661,31 @@ class _Writer:
         lines = [f"EFG 2 R {_quote(given if title is None else title)} {{ {players} }}"]
         if comment:
             lines.append(_quote(comment))
-        todo = [0]
-        while todo:
-            k = todo.pop()
+        stack = [0]
+        while stack:
+            k = stack.pop()
             children = self.children(k)
             lines.append(self.node(k, children))
-            todo.extend(reversed(children))
+            stack.extend(reversed(children))
         return "\n".join([*lines, ""])
 
     def children(self, k: int) -> range:
-        """Return the histories that follow history `k`."""
+        """Return the indices of the children of history `k`."""
         first = int(self.tree.first_child[k])
         return range(first, first + int(self.tree.num_children[k]))
 
     def node(self, k: int, children: range) -> str:
-        """Write history `k`, always in full: some readers know no references."""
+        """Write history `k`, always in full, since some readers do not support references."""
         player = int(self.tree.player[k])
         if player == TERMINAL:
             return self.terminal(tuple(self.tree.utility[k].tolist()))
         if player != CHANCE:
             return self.infosets[int(self.tree.infoset[k])]
         self.events += 1
-        words = _probability_words(tuple(self.tree.probability[list(children)].tolist()))
+        texts = _distribution_texts(tuple(self.tree.probability[list(children)].tolist()))
         actions = [_quote(action_label(self.tree.action[c])) for c in children]
-        odds = " ".join(f"{a} {p}" for a, p in zip(actions, words, strict=True))
-        return f'c "" {self.events} "" {{ {odds} }} 0'
+        outcomes = " ".join(f"{a} {p}" for a, p in zip(actions, texts, strict=True))
+        return f'c "" {self.events} "" {{ {outcomes} }} 0'
 
     def infoset(self, I: int) -> str:
         """Write a node of infoset `I`."""
@@ -695,11 +696,12 @@ class _Writer:
         return f'p "" {player + 1} {number} {label} {{ {actions} }} 0'
 
     def terminal(self, payoffs: tuple[float, ...]) -> str:
-        """Write an end; equal payoffs are one outcome."""
+        """Write a terminal node; equal payoffs share an outcome."""
         if not any(payoffs):
             return 't "" 0'
         number = self.outcomes.setdefault(payoffs, len(self.outcomes) + 1)
-        return f't "" {number} "" {{ {", ".join(_word(_meant(u)) for u in payoffs)} }}'
+        texts = ", ".join(_ratio_text(_exact_ratio(u)) for u in payoffs)
+        return f't "" {number} "" {{ {texts} }}'
 
 
 def _quote(label: str) -> str:
@@ -717,25 +719,25 @@ def _quote(label: str) -> str:
 
 
 @lru_cache(maxsize=100_000)
-def _meant(x: float) -> Fraction:
-    """Return the ratio that a float stands for: a small one, else its shortest decimal.
+def _exact_ratio(x: float) -> Fraction:
+    """Return the ratio to write for a float: one with a small denominator, else a decimal.
 
     Examples
     --------
-    >>> _meant(1 / 3), _meant(0.123456789)
+    >>> _exact_ratio(1 / 3), _exact_ratio(0.123456789)
     (Fraction(1, 3), Fraction(123456789, 1000000000))
     """
     near = Fraction(x).limit_denominator(SMALL)
     return near if float(near) == x else Fraction(repr(x))
 
 
-def _word(ratio: Fraction) -> str:
+def _ratio_text(ratio: Fraction) -> str:
     """Write a ratio so that it reads back exactly.
 
     Examples
     --------
-    >>> _word(Fraction(-3, 2)), _word(Fraction(1, 10**7)), _word(Fraction(1, 2**60))
-    ('-3/2', '1e-07', '1/1152921504606846976')
+    >>> [_ratio_text(Fraction(*pair)) for pair in ((-3, 2), (1, 10**7), (1, 2**60))]
+    ['-3/2', '1e-07', '1/1152921504606846976']
     """
     if ratio.denominator <= SMALL and abs(ratio.numerator) < 2**53:
         return str(ratio)
@@ -744,25 +746,26 @@ def _word(ratio: Fraction) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def _probability_words(probabilities: tuple[float, ...]) -> tuple[str, ...]:
+def _distribution_texts(probabilities: tuple[float, ...]) -> tuple[str, ...]:
     """Write a distribution so that it sums to one exactly and reads back as the same floats."""
-    exact = [_meant(p) for p in probabilities]
+    exact = [_exact_ratio(p) for p in probabilities]
     if sum(exact) != 1:
-        exact = _repaired(probabilities)
-    return tuple(_word(p) for p in exact)
+        exact = _normalized(probabilities)
+    return tuple(_ratio_text(p) for p in exact)
 
 
-def _repaired(probabilities: Sequence[float]) -> list[Fraction]:
-    """Return ratios that round to the given floats and sum to one, see `write_efg`.
+def _normalized(probabilities: Sequence[float]) -> list[Fraction]:
+    """Return ratios that sum to one and, if possible, round to the given floats.
 
     Examples
     --------
-    >>> sum(map(Fraction, (0.1, 0.9))), sum(_repaired((0.1, 0.9)))
+    >>> sum(map(Fraction, (0.1, 0.9))), sum(_normalized((0.1, 0.9)))
     (Fraction(36028797018963969, 36028797018963968), Fraction(1, 1))
     """
     exact = [Fraction(p) for p in probabilities]
     missing = Fraction(1) - sum(exact)
-    # a change below half the way to the next float is rounded away; downwards is the nearer
+    # a change of less than half the spacing to the next float is rounded away; the spacing
+    # towards zero is the smaller one
     room = [Fraction(p - math.nextafter(p, 0)) * Fraction(511, 1024) for p in probabilities]
     largest_first = sorted(range(len(exact)), key=exact.__getitem__, reverse=True)
     if abs(missing) > sum(room):

@@ -1,9 +1,9 @@
-"""OpenSpiel's games as games of cfrlib, and strategies out and back.
+"""OpenSpiel's games as games of cfrlib, and conversion of policies in both directions.
 
-OpenSpiel calls an infoset by its *information state string* and an action by a number. Here
-an infoset has a one-line label that begins with its player, ``"1: 2pb"``, and an action has
-the words that OpenSpiel prints for it, ``"Bet"``. The package `pyspiel` is optional: it is
-imported when one of these functions is called, never before.
+OpenSpiel identifies an infoset by its *information state string* and an action by an integer.
+Here an infoset has a one-line label that begins with its player, ``"1: 2pb"``, and an action
+has the name that OpenSpiel prints for it, ``"Bet"``. The package `pyspiel` is optional; it is
+imported on the first call of one of these functions.
 
 OpenSpiel: Lanctot et al., *OpenSpiel: A Framework for Reinforcement Learning in Games* (2019).
 """
@@ -25,7 +25,7 @@ ADVICE = "load one with cfrlib.from_open_spiel, e.g. cfrlib.from_open_spiel('led
 
 
 class _History:
-    """A state of OpenSpiel and, once its node was asked for, the numbers of its actions."""
+    """State of OpenSpiel and, after the first call of `node`, the integers of its actions."""
 
     __slots__ = ("numbers", "state")
 
@@ -35,17 +35,17 @@ class _History:
 
 
 class _Infoset(NamedTuple):
-    """What both sides call an infoset and its actions."""
+    """Identifiers of an infoset and its actions in cfrlib and in OpenSpiel."""
 
     label: str
     text: str  # the information state string
-    legal: list[int]  # OpenSpiel's numbers of the actions …
-    actions: tuple[str, ...]  # … and our words for them, in the same order
-    numbers: dict[Action, int]
+    legal: list[int]  # legal actions in OpenSpiel …
+    actions: tuple[str, ...]  # … and their names, in the same order
+    numbers: dict[Action, int]  # from name to OpenSpiel's integer
 
 
 class OpenSpielGame(Game):
-    """A game of OpenSpiel; made by :func:`from_open_spiel`.
+    """Game of OpenSpiel, loaded by :func:`from_open_spiel`.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class OpenSpielGame(Game):
     Attributes
     ----------
     pyspiel_game : pyspiel.Game
-        The game in OpenSpiel, turn-based: the one to evaluate policies with.
+        The turn-based game in OpenSpiel; evaluate policies with this one.
 
     Notes
     -----
-    The words for the actions of an infoset are those of its first history in the tree.
+    The names of the actions of an infoset are those of its first history in the tree.
     """
 
     def __init__(self, name: Any):
@@ -71,14 +71,14 @@ class OpenSpielGame(Game):
         self._labels: dict[str, _Infoset] = {}
 
     def root(self) -> _History:
-        """Return the empty history; histories carry a state of OpenSpiel."""
+        """Return the empty history; a history holds a state of OpenSpiel."""
         try:
             return _History(self.pyspiel_game.new_initial_state())
         except _pyspiel().SpielError as error:
             self._failed([], error)
 
     def step(self, h: _History, a: Action) -> _History:
-        """Return the history `h` followed by the action `a`."""
+        """Return history `h` followed by action `a`."""
         if h.numbers is None:
             self.node(h)
         try:
@@ -87,18 +87,18 @@ class OpenSpielGame(Game):
             self._failed(h.state.history(), error)
 
     def node(self, h: _History) -> Node:
-        """Say what the history `h` is: a `Chance`, a `Decision` or a `Terminal`."""
+        """Return the node at history `h`."""
         try:
             return self._node(h)
         except _pyspiel().SpielError as error:
             self._failed(h.state.history(), error)
 
     def _failed(self, history: Sequence[int], error: Exception) -> NoReturn:
-        """Say that it is not the rules, nor cfrlib, but OpenSpiel that fails."""
+        """Raise a GameError which makes clear that the error comes from OpenSpiel."""
         why = " ".join(str(error).split())
         raise GameError(
-            f"{self!r}, history {_beginning(str(list(history)))}: OpenSpiel itself fails here "
-            f"({_beginning(why)}); choose other parameters, or another game"
+            f"{self!r}, history {_truncated(str(list(history)))}: OpenSpiel itself fails here "
+            f"({_truncated(why)}); choose other parameters, or another game"
         ) from error
 
     def _node(self, h: _History) -> Node:
@@ -111,29 +111,34 @@ class OpenSpielGame(Game):
         if state.is_terminal():
             return Terminal(state.returns())
         legal, probabilities = zip(*state.chance_outcomes(), strict=True)
-        words = _words(state, player, legal)
-        h.numbers = dict(zip(words, legal, strict=True))
-        return Chance(dict(zip(words, probabilities, strict=True)))
+        names = _action_names(state, player, legal)
+        h.numbers = dict(zip(names, legal, strict=True))
+        return Chance(dict(zip(names, probabilities, strict=True)))
 
     def _infoset(self, state: Any, player: int) -> _Infoset:
-        """Look up the infoset of a state, or name it and its actions."""
+        """Return the infoset of a state; on the first visit, name it and its actions."""
         text, legal = state.information_state_string(player), state.legal_actions()
         known = self._infosets.get((player, text))
         if known is not None and known.legal == legal:
             return known
-        actions = tuple(_words(state, player, legal))
+        actions = tuple(_action_names(state, player, legal))
         numbers: dict[Action, int] = dict(zip(actions, legal, strict=True))
-        if known is not None:  # not the same actions: compile says where, and stops
+        if known is not None:  # other legal actions than before: compile raises
             return known._replace(legal=legal, actions=actions, numbers=numbers)
         label = f"{player}: {_one_line(text)}"
-        if label in self._labels:  # two strings that differ by white space alone
+        if label in self._labels:  # two strings differ only in white space
             label = f"{player}: {text!r}"
         infoset = _Infoset(label, text, legal, actions, numbers)
         self._infosets[player, text] = self._labels[label] = infoset
         return infoset
 
     def state(self, actions: Iterable[Action]) -> Any:
-        """Return OpenSpiel's state after these actions, given as words.
+        """Return OpenSpiel's state after these actions.
+
+        Parameters
+        ----------
+        actions : iterable of actions
+            Their names, from the root.
 
         Examples
         --------
@@ -148,8 +153,8 @@ class OpenSpielGame(Game):
         return h.state
 
     def infoset(self, label: str) -> _Infoset:
-        """Return what OpenSpiel calls the infoset `label` and its actions."""
-        compile(self)  # names every infoset
+        """Return the identifiers of the infoset `label` and its actions."""
+        compile(self)  # creates all infosets
         return self._labels[label]
 
     def __repr__(self) -> str:
@@ -157,36 +162,37 @@ class OpenSpielGame(Game):
 
 
 def from_open_spiel(name: Any) -> OpenSpielGame:
-    """Return a game of OpenSpiel as a game of cfrlib.
+    """Load a game of OpenSpiel as a game of cfrlib.
 
     Parameters
     ----------
     name : str or pyspiel.Game
-        OpenSpiel's short name, with parameters if you like:
-        ``"liars_dice(dice_sides=3)"``. Or a game that OpenSpiel has loaded, say from a file.
+        OpenSpiel's short name, optionally with parameters, ``"liars_dice(dice_sides=3)"``; or
+        a game already loaded by OpenSpiel, e.g. from a file.
 
     Returns
     -------
     OpenSpielGame
-        Infosets are labeled ``"player: information state string"``, on one line; actions are
-        OpenSpiel's words for them. In a game of simultaneous moves the players move in turn,
-        none seeing the moves of the others.
+        Infosets are labeled ``"player: information state string"`` on one line; actions have
+        OpenSpiel's names. In a game with simultaneous moves the players move in turn without
+        seeing each other's moves.
 
     Raises
     ------
     ImportError
-        If OpenSpiel is not installed; the message says how to.
+        If OpenSpiel is not installed; the message contains the command to install it.
     ValueError
-        If OpenSpiel cannot load the game; the message names games of similar names, or the
+        If OpenSpiel cannot load the game; the message lists games with similar names, or the
         parameters.
     GameError
-        If the game is of a kind that has no finite tree of infosets: a mean-field game, one
-        where chance is only sampled, one without information state strings. Compiling it
-        raises the same if the players forget what they knew.
+        If the game has no finite tree of infosets: mean-field games, games with sampled chance
+        outcomes, games without information state strings. `cfrlib.compile` raises it for
+        games with imperfect recall.
 
     Notes
     -----
-    OpenSpiel has large games, too: `cfrlib.compile` stops at its limit of histories.
+    Many of OpenSpiel's games are too large for `cfrlib.compile`, which raises a GameError at
+    its limit of histories.
 
     Examples
     --------
@@ -199,26 +205,26 @@ def from_open_spiel(name: Any) -> OpenSpielGame:
 
 
 def to_open_spiel(strategy: Strategy) -> Any:
-    """Return a strategy as a policy of OpenSpiel.
+    """Convert a strategy to an OpenSpiel policy.
 
     Parameters
     ----------
     strategy : Strategy
-        For a game made by :func:`from_open_spiel`.
+        Strategy of a game returned by :func:`from_open_spiel`.
 
     Returns
     -------
     pyspiel.TabularPolicy
-        One row for each information state string. Evaluate it with ``game.pyspiel_game``,
-        which is turn-based even if the game was not.
+        One row per information state string. Evaluate it with ``game.pyspiel_game``, which is
+        turn-based even if the original game is not.
 
     Raises
     ------
     ImportError
         If OpenSpiel is not installed.
     ValueError
-        If the strategy is for a game of another origin; or if the game gives two players the
-        same information state string, which OpenSpiel's tables cannot tell apart.
+        If the game of the strategy does not come from OpenSpiel, or if two of its players
+        share an information state string, which a tabular policy cannot distinguish.
 
     Examples
     --------
@@ -230,8 +236,8 @@ def to_open_spiel(strategy: Strategy) -> Any:
     """
     if not isinstance(strategy, Strategy):
         raise ValueError(
-            f"expected a Strategy, got {type(strategy).__name__}; a solution holds its "
-            "strategy as solution.strategy, and Strategy(game, ...) makes one of a dict"
+            f"expected a Strategy, got {type(strategy).__name__}; use solution.strategy of a "
+            "solution, or Strategy(game, ...) to create one from a dict"
         )
     game = strategy.game
     if not isinstance(game, OpenSpielGame):
@@ -245,23 +251,23 @@ def to_open_spiel(strategy: Strategy) -> Any:
         if infoset.text in table:
             raise ValueError(
                 f"in {game!r} two players share the information state string "
-                f"{infoset.text!r}, and a table of OpenSpiel has room for one; write the "
-                "strategy as a policy object of your own, which is asked with the state"
+                f"{infoset.text!r}, which a tabular policy of OpenSpiel cannot distinguish; "
+                "write a policy class of your own whose action_probabilities takes the state"
             )
         table[infoset.text] = list(zip(infoset.legal, row.values(), strict=True))
     return _pyspiel().TabularPolicy(table)
 
 
 def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
-    """Return a policy of OpenSpiel as a strategy.
+    """Convert an OpenSpiel policy to a strategy.
 
     Parameters
     ----------
     game : OpenSpielGame
-        What :func:`from_open_spiel` made of the game that the policy is for.
+        The game of the policy, loaded by :func:`from_open_spiel`.
     policy : pyspiel.Policy, open_spiel.python.policy.Policy or mapping
-        OpenSpiel's policies from C++ or from Python; or for each information state string the
-        pairs (action, probability). Actions left out have probability 0.
+        A C++ or Python policy, or a mapping from information state string to a list of pairs
+        (action, probability). Missing actions have probability 0.
 
     Returns
     -------
@@ -270,14 +276,14 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
     Raises
     ------
     ValueError
-        If the game is not from OpenSpiel, or the policy says nothing about an infoset, names
-        an action that is not legal, or gives no probabilities. The message says where.
+        If the game is not from OpenSpiel, or the policy has no entry for an infoset, contains
+        an illegal action, or is not a distribution. The message gives the infoset.
 
     Notes
     -----
-    A caution about OpenSpiel: ``pyspiel.CFRSolver(game).average_policy()`` points into the
-    solver. Keep the solver in a variable for as long as its policy is used; in one line the
-    solver is freed first, and reading the policy then ends the process.
+    A pitfall of OpenSpiel: the policy returned by ``pyspiel.CFRSolver(game).average_policy()``
+    points into the solver, and this expression frees the solver, so that reading the policy
+    crashes the process. Keep the solver in a variable while its policy is in use.
 
     Examples
     --------
@@ -289,7 +295,7 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
     """
     if not isinstance(game, OpenSpielGame):
         raise ValueError(f"{game!r} is not a game of OpenSpiel; {ADVICE}")
-    read = _reader(game, policy)
+    lookup = _policy_lookup(game, policy)
     tree = compile(game)
     numbers, first = np.unique(tree.infoset, return_index=True)
     probabilities: dict[str, dict[Action, float]] = {}
@@ -297,17 +303,17 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
         if I < 0:
             continue
         infoset = game.infoset(tree.infoset_label[I])
-        row = read(infoset, k)
+        row = lookup(infoset, k)
         if not row:
             raise ValueError(
-                f"the policy says nothing about {infoset.text!r}, where player "
-                f"{tree.infoset_player[I]} acts in {game!r}; was it made for this game? "
-                "OpenSpiel's policies are for game.pyspiel_game"
+                f"the policy has no entry for {infoset.text!r}, where player "
+                f"{tree.infoset_player[I]} acts in {game!r}; it must be a policy for "
+                "game.pyspiel_game"
             )
         illegal = sorted(set(row) - set(infoset.legal))
         if illegal:
             raise ValueError(
-                f"the policy gives a probability to action {illegal[0]!r} at "
+                f"the policy has a probability for action {illegal[0]!r} at "
                 f"{infoset.text!r}, but the legal actions are "
                 f"{dict(zip(infoset.legal, infoset.actions, strict=True))!r}"
             )
@@ -315,33 +321,33 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
     return Strategy(game, probabilities)
 
 
-def _reader(
+def _policy_lookup(
     game: OpenSpielGame, policy: Any
 ) -> Callable[[_Infoset, int], Mapping[int, float] | None]:
-    """Return how to ask `policy` about an infoset, given also its first history in the tree."""
+    """Return a function from an infoset and the index of its first history to a policy row."""
     if isinstance(policy, Mapping):
         return lambda infoset, k: dict(policy.get(infoset.text, ()))
     if not hasattr(policy, "action_probabilities"):
         raise ValueError(
-            f"expected a policy of OpenSpiel, got {type(policy).__name__}; a solver of "
-            "OpenSpiel holds one as solver.average_policy(), and a dict from information "
-            "state strings to pairs (action, probability) will do"
+            f"expected a policy of OpenSpiel, got {type(policy).__name__}; use "
+            "solver.average_policy() of an OpenSpiel solver, or a dict from information state "
+            "strings to pairs (action, probability)"
         )
     tree = compile(game)
 
-    def ask(infoset: _Infoset, k: int) -> Mapping[int, float] | None:
-        # Asked with the state, which every policy understands, not all with the string.
+    def lookup(infoset: _Infoset, k: int) -> Mapping[int, float] | None:
+        # Every policy accepts a state, but not every policy an information state string.
         try:
             row: Mapping[int, float] = policy.action_probabilities(game.state(tree.history(k)))
-        except (KeyError, IndexError):  # how tables of OpenSpiel say that they have no row
+        except (KeyError, IndexError):  # raised by tabular policies without a row
             return None
         return row
 
-    return ask
+    return lookup
 
 
 def _pyspiel() -> Any:
-    """Import OpenSpiel, or say how to install it."""
+    """Import OpenSpiel; raise an ImportError with the command to install it."""
     try:
         import pyspiel
     except ImportError as error:
@@ -353,19 +359,19 @@ def _pyspiel() -> Any:
 
 
 def _register_python_games() -> None:
-    """Import OpenSpiel's games in Python, which are known to it only from then on."""
+    """Import OpenSpiel's games written in Python, which registers them."""
     try:
         importlib.import_module("open_spiel.python.games")
     except ImportError as error:
         raise ImportError(
-            f"OpenSpiel's games in Python cannot be imported ({error}); "
-            "import open_spiel.python.games must work first",
+            f"OpenSpiel's games written in Python cannot be imported ({error}); "
+            "fix `import open_spiel.python.games` first",
             name=error.name,
         ) from error
 
 
 def _load(name: Any) -> Any:
-    """Return the pyspiel.Game of that name."""
+    """Return the pyspiel.Game with this name."""
     pyspiel = _pyspiel()
     if isinstance(name, pyspiel.Game):
         return name
@@ -380,11 +386,11 @@ def _load(name: Any) -> Any:
         known = {kind.short_name: kind for kind in pyspiel.registered_games()}
     if short not in known:
         near = difflib.get_close_matches(short, known, n=4, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "no game is named like it;"
+        hint = f"did you mean {' or '.join(near)}?" if near else "no name is similar;"
         raise ValueError(
             f"OpenSpiel has no game {short!r}: {hint} pyspiel.registered_names() lists all"
         )
-    # OpenSpiel reads up to the closing bracket and says nothing about what comes after it.
+    # OpenSpiel ignores everything after the closing bracket.
     if bracket and (not name.endswith(")") or name.count("(") != name.count(")")):
         raise ValueError(
             f"the brackets of {name!r} do not match; write name(parameter=value,...), "
@@ -394,8 +400,8 @@ def _load(name: Any) -> Any:
         return pyspiel.load_game(name)
     except (pyspiel.SpielError, LookupError) as error:
         why = str(error).strip().split(" Available")[0].replace("\n", ", ")
-        takes = known[short].parameter_specification
-        parameters = ", ".join(f"{key}={value!r}" for key, value in takes.items()) or "none"
+        defaults = known[short].parameter_specification
+        parameters = ", ".join(f"{key}={value!r}" for key, value in defaults.items()) or "none"
         raise ValueError(
             f"OpenSpiel cannot load {name!r} ({why}); the parameters of {short} "
             f"and their defaults: {parameters}"
@@ -403,56 +409,56 @@ def _load(name: Any) -> Any:
 
 
 def _sequential(game: Any, name: str) -> Any:
-    """Return a game in which one player moves at a time, if it can be had and has infosets."""
+    """Return the game in turn-based form; raise a GameError if cfrlib cannot represent it."""
     kinds = _pyspiel().GameType
     if game.get_type().dynamics == kinds.Dynamics.SIMULTANEOUS:
         game = _pyspiel().convert_to_turn_based(game)
     kind = game.get_type()
     if kind.dynamics != kinds.Dynamics.SEQUENTIAL:
-        why = "is a mean-field game: its players are a crowd, and cfrlib needs single ones"
+        why = "is a mean-field game, and cfrlib needs a finite number of players"
     elif kind.chance_mode == kinds.ChanceMode.SAMPLED_STOCHASTIC:
-        why = "only samples its chance events, and cfrlib needs the probability of each outcome"
+        why = "samples its chance outcomes, and cfrlib needs the probability of each outcome"
     elif not kind.provides_information_state_string:
-        why = "has no information state strings, and cfrlib needs them to tell infosets apart"
+        why = "has no information state strings, and cfrlib needs them to identify infosets"
     else:
         return game
     raise GameError(f"OpenSpiel's {name!r} {why}; choose another game")
 
 
-def _words(state: Any, player: int, legal: Sequence[int]) -> list[str]:
-    """Return a word for each legal action, no two the same; its number if there is none.
+def _action_names(state: Any, player: int, legal: Sequence[int]) -> list[str]:
+    """Return unique names of the legal actions; an action without a name gets its integer.
 
-    A repeated word is numbered: ``"pass"``, ``"pass (2)"``.
+    Repeated names are numbered: ``"pass"``, ``"pass (2)"``.
 
     Raises
     ------
     GameError
-        If OpenSpiel itself gives two actions the same number; its reader of EFG files does,
-        if two actions of an infoset have the same name.
+        If OpenSpiel gives two actions the same integer. Its reader of EFG files does so if two
+        actions of an infoset have the same name.
     """
     if len(set(legal)) < len(legal):
         raise GameError(
-            f"OpenSpiel lists the legal actions {list(legal)!r} after {state.history()!r}: it "
-            "takes two actions for one; give the actions different names in the game's file"
+            f"OpenSpiel lists the legal actions {list(legal)!r} after {state.history()!r}, two "
+            "of them with the same number; give the actions different names in the game's file"
         )
-    words: dict[str, None] = {}
+    names: dict[str, None] = {}
     for action in legal:
         plain = " ".join(state.action_to_string(player, action).split()) or str(action)
-        word, n = plain, 1
-        while word in words:
+        name, n = plain, 1
+        while name in names:
             n += 1
-            word = f"{plain} ({n})"
-        words[word] = None
-    return list(words)
+            name = f"{plain} ({n})"
+        names[name] = None
+    return list(names)
 
 
-def _beginning(text: str) -> str:
-    """Return so much of a text as a message has room for."""
+def _truncated(text: str) -> str:
+    """Return the first 100 characters of a text, for an error message."""
     return text if len(text) <= 100 else text[:100] + "…"
 
 
 def _one_line(text: str) -> str:
-    r"""Write an information state string on one line.
+    r"""Return an information state string on one line.
 
     Examples
     --------

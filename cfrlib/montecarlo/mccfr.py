@@ -15,29 +15,27 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cfrlib.core import files, schema
+from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.core.rng import begin, new_key
-from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import workers
-from cfrlib.montecarlo.partial_tree import PartialTree, explore, grown
+from cfrlib.montecarlo.partial_tree import grown
 from cfrlib.montecarlo.schemes import (
     SCHEME,
     SCHEMES,
     Sampling,
     Scheme,
     find_sampling,
-    most_entries,
     room_to_draw,
 )
-from cfrlib.montecarlo.state import Sampled
+from cfrlib.montecarlo.state import Compiled, OnDemand, Sampled
 from cfrlib.montecarlo.traversal import descend, enter
 from cfrlib.montecarlo.updates import (
     AVERAGING,
@@ -61,7 +59,7 @@ from cfrlib.montecarlo.updates import (
 )
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
-from cfrlib.solution import BEST, HEADER, TRACE, Trace, check_best, check_trace
+from cfrlib.solution import BEST, HEADER, TRACE
 from cfrlib.strategy import SIGMA, check_rows
 
 _LOGARITHM = schema.number(most=0, infinite=True)  # of discounts
@@ -161,8 +159,9 @@ class MCCFR(Sampled, Run):
         Share batches out to so many processes instead, through joblib, or to the machines of
         its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 takes all
         there are. It pays for batches of many thousand nodes. The numbers stay the same.
-    lazy : bool, optional
-        Whether to expand the game tree on demand even if the game compiles.
+    on_demand : bool, optional
+        Whether to expand the tree as the walks go. By default only if the game does not
+        compile.
 
     Raises
     ------
@@ -193,6 +192,9 @@ class MCCFR(Sampled, Run):
     True
     """
 
+    METHOD = "MCCFR"
+    FILES: ClassVar[tuple[Kind, ...]] = (RUN_FILE, PARTIAL_FILE)
+
     def __init__(
         self,
         game: Game,
@@ -208,7 +210,7 @@ class MCCFR(Sampled, Run):
         seed: int | None = None,
         threads: int | None = None,
         jobs: int | None = None,
-        lazy: bool | None = None,
+        on_demand: bool | None = None,
     ):
         check_game(game)
         self.variant = find_variant(variant)
@@ -226,16 +228,15 @@ class MCCFR(Sampled, Run):
             )
         if baseline is not None and not 0 <= baseline <= 1:
             raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
-        super().__init__(explore(game, lazy, proposal), baseline is not None)
         self.averaging = self._find_averaging(averaging)
-        if jobs is not None and (jobs == 0 or not self._known.whole):
+        if not self._can_share(jobs):
             raise ValueError(
                 "jobs must be at least 1, or -1, and every process must know the whole game, "
                 f"so it must compile; got jobs={jobs!r}, {self._known!r}"
             )
         self._token = uuid.uuid4().hex  # names the run to other processes
-        form = self._form
-        self._lanes = self._new_lanes(most_entries(form.tree, self.sampling) if form else 1)
+        self._tables = new_tables(self._known, baseline is not None)
+        self._lanes = self._new_lanes(self._most_entries(self.sampling))
         self._settings = self._read_settings(new_key(seed))
         self._turn: int | None = None  # whose turn it is in an iteration that was begun
         self.seconds = 0.0
@@ -256,12 +257,11 @@ class MCCFR(Sampled, Run):
                 f"{self.game.num_players}: what an infoset adds would depend on the strategies "
                 'of third players; choose "lazy"'
             )
-        if averaging == "full" and not self._known.whole:
-            raise ValueError(
-                'averaging="full" passes over all infosets, and most are not known of a game '
-                'that is explored on the way; choose "lazy", which adds up the same'
-            )
         return averaging
+
+    def _can_share(self, jobs: int | None) -> bool:
+        """Return whether batches can be shared out to so many processes."""
+        return jobs != 0
 
     def _read_settings(self, key: np.uint64) -> Settings:
         v = self.variant
@@ -284,40 +284,16 @@ class MCCFR(Sampled, Run):
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
-        """Run `count` iterations, at once if nobody else is asked."""
-        if self._known.whole and not self._shared and self._turn is None:
-            iterate(
-                self._known.arrays, self._tables, self._settings, self._lanes,
-                self.iterations + 1, count,
-            )  # fmt: skip
-        else:
-            super()._advance(count, interrupted)
-
     def _warm_up(self) -> None:
         """Compile every kernel that a run will use, without any effect."""
         super()._warm_up()
-        tree, tables, settings = self._known.arrays, self._tables, self._settings
-        if not self._known.whole:
-            lane = lane_of(self._lanes, 0)
-            descend(tree, tables.table, settings.scheme, 0, lane, 0, 0)
-            ascend(tree, tables, settings.rule, 0, lane, 0)
-        elif self.jobs is None:
-            return
-        ledger = tables.ledger.copy()
-        open_iteration(ledger, settings, 0)
+        ledger = self._tables.ledger.copy()
+        open_iteration(ledger, self._settings, 0)
         close_iteration(ledger, 0)
         self._apply_batch(0)  # which is empty
 
-    @property
-    def _shared(self) -> bool:
-        """Whether a batch is shared out; walking a small one takes less time than that."""
-        steps = max(self.iterations, 1) * self.game.num_players
-        large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
-        return self.jobs is not None or (self.threads > 1 and large)
-
     def _iterate(self, t: int) -> None:
-        """Run iteration t as `iterate` does, but share the lanes out, or explore the game."""
+        """Run iteration t: for each player in turn, take a batch of walks and apply it."""
         if self._turn is None:  # else it was begun, and failed
             open_iteration(self._tables.ledger, self._settings, t)
             self._turn = 0
@@ -335,14 +311,7 @@ class MCCFR(Sampled, Run):
     def _walk(self, t: int, i: int) -> None:
         """Take all walks of player i. If one fails, discard them: a new try repeats them."""
         try:
-            if self.jobs is not None:
-                self._ask(t, i)
-            elif self._known.whole:
-                others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
-                self._sample(t, i, 0)
-                list(others)  # wait for them, and raise what they raise
-            else:
-                self._explore(t, i)
+            self._take(t, i)
         except BaseException:  # unsound rules, a lost worker, an impatient user
             for n in range(len(self._lanes.walk)):
                 clear(self._known.infosets, lane_of(self._lanes, n))
@@ -350,6 +319,164 @@ class MCCFR(Sampled, Run):
 
     def _apply_batch(self, i: int) -> None:
         apply_batch(self._known.arrays, self._tables, self._settings, self._lanes, i)
+
+    def _take(self, t: int, i: int) -> None:
+        """Take all walks of player i."""
+        raise NotImplementedError
+
+    # ---- results -----------------------------------------------------------------------------
+
+    def _average(self) -> Floats:
+        if self.averaging != "lazy":
+            return super()._average()
+        settled = Sampled.copy(self)
+        settle(self._known.arrays, settled._tables, self._known.num_infosets)
+        return Sampled._average(settled)
+
+    @property
+    def _describe(self) -> str:
+        parts = [f"{self.sampling!r}", f"batch {self.batch:,}", f"{self.averaging} averaging"]
+        if self.baseline is not None:
+            parts.append(f"baseline {self.baseline:g}")
+        if self.proposal is not None:
+            parts.append("first event of chance drawn from a proposal")
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return (
+            f"MCCFR({self.game!r}, {self.variant.name!r}, {self._describe}) after "
+            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
+        )
+
+    def copy(self) -> Self:
+        """Return a run that stands where this one does and goes its own way from here."""
+        other = super().copy()
+        other.__dict__.pop("_pool", None)
+        other._lanes = Lanes._make(array.copy() for array in self._lanes)
+        other._rows = [list(row) for row in self._rows]
+        return other
+
+    # ---- files -------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
+        """Return the run saved in `path`, ready to continue exactly where it stopped.
+
+        Of a tree expanded on demand, only the infosets are in the file, not the histories:
+        the tree is expanded anew, and until an infoset is met again its actions are known by
+        their labels.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        if threads is not None:
+            whole_number("threads", threads, 1)
+        return cls._load(path, game, threads=threads)
+
+    @classmethod
+    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+        header = file.header
+        name, parameters = header["sampling"]
+        return cls(
+            game,
+            Variant(**header["variant"]),
+            sampling=SCHEMES[name](**parameters),
+            proposal=_first_chance(game, header["proposal"]),
+            on_demand=file.kind is PARTIAL_FILE,
+            **{option: header[option] for option in _OPTIONS},
+            **options,
+        )
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        known, (table, memory, ledger, baseline) = self._known, self._tables
+        q, n = known.num_sequences, known.num_infosets
+        header |= {
+            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
+            **{name: getattr(self, name) for name in _OPTIONS},
+            "proposal": self._drawn_first(),
+            "key": int(self._settings.key),
+            "ledger": list(ledger[0].item()),
+            "turn": self._turn,
+        }
+        arrays |= {name: np.array(table[name][:q]) for name in ("regret", "sigma", "total")}
+        arrays["memory"] = np.array([memory[name][:n] for name in MEMORY.fields or ()])
+        arrays["baseline"] = baseline[:, :q]
+        return header, arrays
+
+    def _drawn_first(self) -> list[float] | None:
+        """Return the proposal in the order of the outcomes."""
+        if self.proposal is None:
+            return None
+        node: Any = self.game.node(self.game.root())
+        return [float(self.proposal[a]) for a in node.actions]
+
+    @property
+    def _more_sizes(self) -> dict[str, int]:
+        """Sizes of arrays that a file of another kind of run holds besides."""
+        return {}
+
+    def _read(self, file: Saved) -> Arrays:
+        """Return the arrays of a file, for which there is room in the tables then."""
+        raise NotImplementedError
+
+    def _unpack(self, file: Saved) -> Arrays:
+        header, arrays, known = file.header, self._read(file), self._known
+        infosets = known.infosets[: known.num_infosets]
+        for name in arrays.keys() & {"sigma", "best"}:
+            check_rows(infosets.start, infosets.stop, arrays[name])
+        done, nodes, _, weights, *_ = header["ledger"]
+        demand(
+            float(arrays["memory"][0].max(initial=0.0)) <= max(1.0, 1.001 * weights), "memory"
+        )
+        demand(done == header["iterations"], "ledger")
+        demand((header["turn"] or 0) <= self.game.num_players, "turn")
+        self._settings = self._read_settings(np.uint64(header["key"]))
+        table, memory, ledger, baseline = self._tables
+        for field in ("regret", "sigma", "total"):
+            table[field][: len(arrays[field])] = arrays[field]
+        for field, row in zip(MEMORY.fields or (), arrays["memory"], strict=True):
+            memory[field][: len(row)] = row
+        ledger[0] = tuple(header["ledger"])
+        baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
+        self._turn = header["turn"]
+        self._unpack_trace(header, arrays, nodes)
+        return arrays
+
+
+class CompiledMCCFR(Compiled, MCCFR):
+    """Monte Carlo CFR on a compiled tree: batches are shared out to threads or processes."""
+
+    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
+        """Run `count` iterations, at once if nobody else is asked."""
+        if self._shared or self._turn is not None:
+            super()._advance(count, interrupted)
+        else:
+            first, tree = self.iterations + 1, self._known.arrays
+            iterate(tree, self._tables, self._settings, self._lanes, first, count)
+
+    def _warm_up(self) -> None:
+        if self.jobs is None:
+            self._advance(0)
+        else:
+            super()._warm_up()
+
+    @property
+    def _shared(self) -> bool:
+        """Whether a batch is shared out; walking a small one takes less time than that."""
+        steps = max(self.iterations, 1) * self.game.num_players
+        large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
+        return self.jobs is not None or (self.threads > 1 and large)
+
+    def _take(self, t: int, i: int) -> None:
+        if self.jobs is not None:
+            self._ask(t, i)
+        else:
+            others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
+            self._sample(t, i, 0)
+            list(others)  # wait for them, and raise what they raise
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -372,7 +499,41 @@ class MCCFR(Sampled, Run):
         for answer in workers.ask(self.jobs, task, sigma, self._tables.baseline):
             workers.put(self._known.infosets, self._lanes, answer)
 
-    def _explore(self, t: int, i: int) -> None:
+    # ---- files -------------------------------------------------------------------------------
+
+    def _pack(self) -> tuple[Header, Arrays]:
+        header, arrays = super()._pack()
+        return header, arrays | {"best": self._best.sigma}
+
+    def _read(self, file: Saved) -> Arrays:
+        known = self._known
+        learned = 0 if self.baseline is None else known.num_sequences
+        sizes = {"infosets": known.num_infosets, "learned": learned, **self._more_sizes}
+        return file.arrays(**sizes)
+
+
+class OnDemandMCCFR(OnDemand, MCCFR):
+    """Monte Carlo CFR on a tree that is expanded as the walks go, one after the other."""
+
+    def _find_averaging(self, averaging: str | None) -> str:
+        if averaging == "full":
+            raise ValueError(
+                'averaging="full" passes over all infosets, and most are not known of a game '
+                'that is explored on the way; choose "lazy", which adds up the same'
+            )
+        return super()._find_averaging(averaging)
+
+    def _can_share(self, jobs: int | None) -> bool:
+        return jobs is None
+
+    def _warm_up(self) -> None:
+        tree, tables, settings = self._known.arrays, self._tables, self._settings
+        lane = lane_of(self._lanes, 0)
+        descend(tree, tables.table, settings.scheme, 0, lane, 0, 0)
+        ascend(tree, tables, settings.rule, 0, lane, 0)
+        super()._warm_up()
+
+    def _take(self, t: int, i: int) -> None:
         """Take all walks of a batch, expanding histories not met before."""
         settings, lanes = self._settings, len(self._lanes.walk)
         for each in range(lanes):
@@ -412,157 +573,27 @@ class MCCFR(Sampled, Run):
             told=grown(lanes.told, sequences if lanes.told.shape[2] else 0, axis=2),
         )
 
-    # ---- results -----------------------------------------------------------------------------
-
-    def _average(self) -> Floats:
-        if self.averaging != "lazy":
-            return super()._average()
-        settled = Sampled.copy(self)
-        settle(self._known.arrays, settled._tables, self._known.num_infosets)
-        return Sampled._average(settled)
-
-    @property
-    def _describe(self) -> str:
-        parts = [f"{self.sampling!r}", f"batch {self.batch:,}", f"{self.averaging} averaging"]
-        if self.baseline is not None:
-            parts.append(f"baseline {self.baseline:g}")
-        if self.proposal is not None:
-            parts.append("first event of chance drawn from a proposal")
-        return ", ".join(parts)
-
-    def __repr__(self) -> str:
-        return (
-            f"MCCFR({self.game!r}, {self.variant.name!r}, {self._describe}) after "
-            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
-        )
-
-    def copy(self) -> Self:
-        """Return a run that stands where this one does and goes its own way from here."""
-        other = super().copy()
-        other.__dict__.pop("_pool", None)
-        other._lanes = Lanes._make(array.copy() for array in self._lanes)
-        other._rows = [list(row) for row in self._rows]
-        return other
-
     # ---- files -------------------------------------------------------------------------------
 
-    def save(self, path: PathLike) -> None:
-        """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
-
-        The arrays ``regret``, ``sigma`` and ``total`` are its tables by sequence, ``memory``
-        has a row for each infoset, ``baseline`` one for each player, ``trace`` the rows of the
-        trace; the header has the rest, the key of the random numbers included.
-        :mod:`cfrlib.core.files` describes the form. A file that is already there is
-        replaced only once the new one is complete.
-        """
-        header, arrays = self._pack()
-        kind = RUN_FILE if self._known.whole else PARTIAL_FILE
-        files.write(path, kind, self._labels, header, arrays)
-
     def _pack(self) -> tuple[Header, Arrays]:
-        """Return everything that a file of the run holds."""
-        known, (table, memory, ledger, baseline) = self._known, self._tables
-        q, n = known.num_sequences, known.num_infosets
-        header: Header = {
-            "variant": asdict(self.variant),
-            "iterations": self.iterations,
-            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
-            **{name: getattr(self, name) for name in _OPTIONS},
-            "proposal": self._drawn_first(),
-            "key": int(self._settings.key),
-            "ledger": list(ledger[0].item()),
-            "turn": self._turn,
-            "seconds": self.seconds,
-            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
-        }
-        arrays = {name: np.array(table[name][:q]) for name in ("regret", "sigma", "total")}
-        arrays["memory"] = np.array([memory[name][:n] for name in MEMORY.fields or ()])
-        arrays["baseline"] = baseline[:, :q]
-        arrays["trace"] = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
-        if known.whole:
-            arrays["best"] = self._best.sigma
-        else:
-            arrays["parents"] = known.infosets.parent[:n].astype(np.float64)
-        return header, arrays
+        header, arrays = super()._pack()
+        known = self._known
+        parents = known.infosets.parent[: known.num_infosets]
+        return header, arrays | {"parents": parents.astype(np.float64)}
 
-    def _drawn_first(self) -> list[float] | None:
-        """Return the proposal in the order of the outcomes."""
-        if self.proposal is None:
-            return None
-        node: Any = self.game.node(self.game.root())
-        return [float(self.proposal[a]) for a in node.actions]
-
-    @classmethod
-    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
-        """Read a run from `path` and return it, ready to continue exactly where it stopped.
-
-        A game that was explored is explored anew: histories are not in the file, and until an
-        infoset is met again its actions are known by their labels only.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, was not written by `save`, or belongs to another game.
-        """
-        if threads is not None:
-            whole_number("threads", threads, 1)
-        kind = files.kind_of(path, RUN_FILE, PARTIAL_FILE)
-        form: Any = sequence_form(game) if kind is RUN_FILE else PartialTree(game).snapshot()
-        with files.reading(path, kind, form) as file:
-            header = file.header
-            name, parameters = header["sampling"]
-            self = cls(
-                game, Variant(**header["variant"]), sampling=SCHEMES[name](**parameters),
-                proposal=_first_chance(game, header["proposal"]), lazy=kind is PARTIAL_FILE,
-                threads=threads, **{option: header[option] for option in _OPTIONS},
-            )  # fmt: skip
-            self._unpack(file)
-        return self
-
-    @property
-    def _more_sizes(self) -> dict[str, int]:
-        """Sizes of arrays that a file of another kind of run holds besides."""
-        return {}
-
-    def _unpack(self, file: Saved) -> Arrays:
-        """Restore the state that a file holds; the options are those of the run already.
-
-        Raises an error, most often a ValueError, if no run could have written it.
-        """
-        header, known = file.header, self._known
-        met = [] if known.whole else header["infosets"]
+    def _read(self, file: Saved) -> Arrays:
+        known, met = self._known, file.header["infosets"]
         found = known.num_sequences + sum(len(actions) for _, _, actions in met)
-        arrays = file.arrays(
-            sequences=found, infosets=known.num_infosets + len(met),
-            learned=0 if self.baseline is None else found, **self._more_sizes,
-        )  # fmt: skip
-        if not known.whole:
-            known.restore(met, arrays["parents"].astype(np.int32))
-            self._tables = new_tables(known, self.baseline is not None)
-            self._lanes = self._new_lanes(1)
-        infosets = known.infosets[: known.num_infosets]
-        for name in ("sigma", "best") if known.whole else ("sigma",):
-            check_rows(infosets.start, infosets.stop, arrays[name])
-        done, nodes, _, weights, *_ = header["ledger"]
-        demand(
-            float(arrays["memory"][0].max(initial=0.0)) <= max(1.0, 1.001 * weights), "memory"
-        )
-        demand(done == header["iterations"], "ledger")
-        demand((header["turn"] or 0) <= self.game.num_players, "turn")
-        check_best(header, check_trace(arrays["trace"], header, self._form, nodes))
-        self._settings = self._read_settings(np.uint64(header["key"]))
-        table, memory, ledger, baseline = self._tables
-        for field in ("regret", "sigma", "total"):
-            table[field][: len(arrays[field])] = arrays[field]
-        for field, row in zip(MEMORY.fields or (), arrays["memory"], strict=True):
-            memory[field][: len(row)] = row
-        ledger[0] = tuple(header["ledger"])
-        baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
-        self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
-        self._turn = header["turn"]
-        best = arrays["best"] if self._known.whole else self._current()
-        self._best = Measured(**header["best"], sigma=best)
+        learned = 0 if self.baseline is None else found
+        sizes = {"sequences": found, "infosets": len(met), "learned": learned}
+        arrays = file.arrays(**sizes)
+        known.restore(met, arrays["parents"].astype(np.int32))
+        self._tables = new_tables(known, self.baseline is not None)
+        self._lanes = self._new_lanes(1)
         return arrays
+
+
+MCCFR.KINDS = (CompiledMCCFR, OnDemandMCCFR)
 
 
 def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:

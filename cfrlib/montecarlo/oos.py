@@ -12,18 +12,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import LINE, begin, new_key, uniform
-from cfrlib.core.sequence import behavior
+from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
-from cfrlib.montecarlo.partial_tree import UNKNOWN, explore, grown, records
+from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
-from cfrlib.montecarlo.state import Sampled
+from cfrlib.montecarlo.state import Compiled, OnDemand, Sampled
 from cfrlib.montecarlo.targeting import (
     AIM,
     ELSEWHERE,
@@ -50,6 +50,7 @@ from cfrlib.montecarlo.updates import (
     Settings,
     close_iteration,
     grow_tables,
+    new_tables,
     open_iteration,
 )
 from cfrlib.regret import Variant, find_variant
@@ -157,8 +158,9 @@ class OOS(Sampled):
     seed : int, optional
         Two players with the same seed that run the same searches, limited by nodes or
         iterations, have the same policies.
-    lazy : bool, optional
-        Whether to expand the game tree on demand even if the game compiles.
+    on_demand : bool, optional
+        Whether to expand the tree as the walks go. By default only if the game does not
+        compile.
     playout : bool, optional
         Whether a walk adds at most one new infoset to the tree: after it, the walk continues
         uniformly at random to the end and stores nothing. The default if the tree is expanded
@@ -195,6 +197,8 @@ class OOS(Sampled):
     Match of 3 games: mean payoff +0.000 ± 1.000
     """
 
+    _chunk: ClassVar[int]  # iterations at a time
+
     def __init__(
         self,
         game: Game,
@@ -203,7 +207,7 @@ class OOS(Sampled):
         epsilon: float = 0.4,
         delta: float = 0.9,
         seed: int | None = None,
-        lazy: bool | None = None,
+        on_demand: bool | None = None,
         playout: bool | None = None,
     ):
         if not isinstance(epsilon, (int, float)) or not 0 < epsilon <= 1:
@@ -222,21 +226,14 @@ class OOS(Sampled):
                 f"{game.num_players}: what a walk adds to the average would depend on the "
                 'strategies of third players; use cfrlib.MCCFR(..., sampling="outcome")'
             )
-        super().__init__(explore(game, lazy))
         self.variant = find_variant(variant)
         self.epsilon, self.delta = float(epsilon), float(delta)
-        self.playout = not self._known.whole if playout is None else bool(playout)
-        if self.playout and self._known.whole:
-            raise ValueError(
-                f"{self.game!r} is compiled, so its infosets are all remembered; leave playout "
-                "out, or explore the game on the way with lazy=True"
-            )
+        self.playout = self._find_playout(playout)
+        self._tables = new_tables(self._known, baseline=False)
         actions = max([len(a) for a in self._known.actions_at], default=1)
-        entries = len(self._form.tree.level_start) if self._form else 1  # the longest path
         self._desk = Desk(
-            records(entries, ENTRY), np.zeros((ROWS, actions)), np.zeros(LINE, np.uint64),
-            np.zeros(len(self._known.owner)),
-            np.zeros(3, np.int64),
+            records(self._longest_path, ENTRY), np.zeros((ROWS, actions)),
+            np.zeros(LINE, np.uint64), np.zeros(len(self._known.owner)), np.zeros(3, np.int64),
         )  # fmt: skip
         aim = records(len(self._known.nodes), AIM)
         aim.mark = IN
@@ -248,6 +245,15 @@ class OOS(Sampled):
             Scheme(1, self.epsilon, False), OPPONENT, 1, True, *self.variant.exponents,
             self.variant.predictive, 0, 0.0, new_key(seed),
         )  # fmt: skip
+
+    def _find_playout(self, playout: bool | None) -> bool:
+        """Return whether walks end in playouts, if that is possible."""
+        raise NotImplementedError
+
+    @property
+    def _longest_path(self) -> int:
+        """The number of histories on the longest path, as far as known."""
+        raise NotImplementedError
 
     # ---- search ------------------------------------------------------------------------------
 
@@ -298,7 +304,7 @@ class OOS(Sampled):
             before, visited, counted = self.iterations, self.nodes, self._desk.counts.copy()
             began = time.perf_counter()
             self._aim(at)
-            chunk = 10_000 if self._known.whole and seconds == math.inf else 1  # some 20 ms
+            chunk = self._chunk if seconds == math.inf else 1
             while self.iterations < end and self.nodes < nodes_end and not interrupted:
                 asked = time.perf_counter()
                 if asked - began >= seconds:
@@ -332,128 +338,7 @@ class OOS(Sampled):
 
     def _run(self, end: int, nodes_end: int) -> None:
         """Run iterations up to `end`, or until so many nodes have been visited."""
-        if self._known.whole:
-            iterate(
-                self._known.arrays, self._tables, self._settings, self._target, self._desk,
-                self.iterations + 1, end, nodes_end,
-            )  # fmt: skip
-        else:
-            while self.iterations < end and self.nodes < nodes_end:
-                t = self.iterations + 1
-                open_iteration(self._tables.ledger, self._settings, t)
-                for i in range(2):
-                    self._explore(t, i)
-                close_iteration(self._tables.ledger, t)
-
-    def _explore(self, t: int, i: int) -> None:
-        """Take one walk, expanding histories not met before."""
-        known, settings, delta = self._known, self._settings, self._target.delta
-        begin(self._desk.state, settings.key, t, i, 0)
-        targeted = draw_scenario(self._desk.state, delta)
-        set_out(self._desk.path)
-        k, news, played, value = 0, False, 0, math.nan
-        while True:
-            table, aim, desk = self._tables.table, self._target.aim, self._desk
-            k = descend(known.arrays, table, aim, self.epsilon, targeted, i, desk, k)
-            h = int(self._desk.path[k].node)
-            if known.nodes[h].player == TERMINAL:
-                value = float(known.utility[h, i])
-                break
-            if known.nodes[h].player == UNKNOWN:
-                if news and self._joined:  # one infoset has joined: the rest is a playout
-                    value, played = self._play_out(h, i)
-                    break
-                self._enter(h)
-                news = True
-            self._make_room(k + 2)
-        path = self._desk.path
-        path[k].value = value
-        ascend(known.arrays, self._tables, settings, delta, i, self._desk, k)
-        aim, way, player, _ = self._target
-        tally(aim, delta, targeted, path, self._desk.counts, k)
-        if news and player >= 0:
-            aim.mark[self._doomed] = OUT
-            self._doomed.clear()
-            rule_out(known.nodes, aim, way, player, path, k)
-        self._joined = False
-        self._tables.ledger[0].nodes += k + 1 + played
-
-    _joined = False  # whether the walk under way has met a new infoset, after which to play out
-
-    def _enter(self, h: int) -> None:
-        """Expand history h, and grow the arrays that it makes too short."""
-        known, before = self._known, self._known.num_infosets
-        known.expand(h)
-        self._joined = self.playout and before < known.num_infosets
-        self._tables = grow_tables(self._tables, known, before)
-        aim, way, player, delta = self._target
-        aim, way = grown(aim, len(known.nodes)), grown(way, len(known.infosets))
-        self._target = Target(aim, way, player, delta)
-        for new in range(before, known.num_infosets):
-            way[new] = self._goal(new)
-        mark_down(known.nodes, known.infosets, aim, way, player, h, True)
-        if aim[h].mark == TOWARD:
-            self._look_ahead(h)
-
-    def _look_ahead(self, h: int) -> None:
-        """Rule out children of h that do not lead to the target.
-
-        The rules are asked what they are, and the answers are not stored. If no child is left,
-        all of them count as leading to the target until the current walk is over, and h is
-        ruled out after it.
-        """
-        known, (aim, _, player, _) = self._known, self._target
-        first = int(known.nodes[h].first_child)
-        children = range(first, first + int(known.nodes[h].num_children))
-        dead = []
-        for c in children:
-            if aim[c].mark == TOWARD and known.nodes[c].player == UNKNOWN:
-                node = self.game.node(known._history[c])
-                if isinstance(node, Decision):
-                    elsewhere = node.player == player and node.infoset not in self._path
-                else:
-                    elsewhere = isinstance(node, Terminal)
-                if elsewhere:
-                    dead.append(c)
-        alive = {c for c in children if aim[c].mark != OUT}.difference(dead)
-        if alive:
-            aim.mark[dead] = OUT
-            mark_up(known.nodes, aim, h)
-        else:
-            self._doomed.append(h)
-
-    def _make_room(self, entries: int) -> None:
-        """Grow the scratch arrays to this many entries, and to the most actions known."""
-        known, desk = self._known, self._desk
-        actions = len(known.actions_at[-1]) if known.actions_at else 1
-        self._desk = Desk(
-            grown(desk.path, entries), grown(desk.scratch, actions, axis=1), desk.state,
-            grown(desk.gain, len(known.owner)), desk.counts,
-        )  # fmt: skip
-
-    def _play_out(self, h: int, i: int) -> tuple[float, int]:
-        """Go on to the end, remembering nothing; return the payoff and how many steps it took.
-
-        Everybody's actions are drawn as they are played, so nothing need be weighted.
-        """
-        history: History = self._known._history[h]
-        game, state = self.game, self._desk.state
-        row: Mapping[Action, float]
-        for steps in range(1_000_000):
-            node = game.node(history)
-            if isinstance(node, Terminal):
-                return float(node.utilities[i]), steps
-            if isinstance(node, Chance):
-                self._known.check_chance(h, node.probabilities)
-                row = node.probabilities
-            elif node.infoset in self._known.infoset_of_label:
-                I = self._known.infosets[self._known.infoset_of_label[node.infoset]]
-                sigma = self._tables.table.sigma[I.start : I.stop]
-                row = dict(zip(node.actions, sigma.tolist(), strict=True))
-            else:
-                row = dict.fromkeys(node.actions, 1 / len(node.actions))
-            history = game.step(history, pick(row, uniform(state)))
-        raise ValueError(f"{game!r} did not end within a million actions")
+        raise NotImplementedError
 
     # ---- targets -----------------------------------------------------------------------------
 
@@ -481,17 +366,13 @@ class OOS(Sampled):
                     way[number[label]] = self._goal(number[label])
             aim[0].mark = TOWARD
             take_aim(known.nodes, known.infosets, aim, way, player, n)
-            if not known.whole:
-                ways = (aim.mark[:n] == TOWARD) & (known.nodes.player[:n] != UNKNOWN)
-                for h in np.flatnonzero(ways)[:MOST_LOOKED_AT]:
-                    self._look_ahead(int(h))
-                aim.mark[self._doomed] = OUT
-                self._doomed.clear()
-                for h in range(n - 1, -1, -1):
-                    mark_up(known.nodes, aim, h)
+            self._look_ahead_of_all()
         if not delta or aim[0].mark == OUT:  # no target, or one that chance never deals
             self._target = Target(aim, way, -1, 0.0)
             aim.mark[:n] = IN
+
+    def _look_ahead_of_all(self) -> None:
+        """Rule out what is not expanded yet and does not lead to the target."""
 
     def _goal(self, I: int) -> int:
         """Return where an infoset stands on the way to the target."""
@@ -545,23 +426,12 @@ class OOS(Sampled):
 
     def _find(self, label: str) -> int:
         """Return the number of an infoset."""
-        known, number = self._known, self._number.get(label)
-        if number is None or number >= known.num_infosets:
-            some = ", ".join(map(repr, known.labels[:6])) + ("" if known.whole else ", …")
-            if known.whole:
-                raise KeyError(f"no infoset {label!r}; {self.game!r} has {some}")
-            raise KeyError(
-                f"infoset {label!r} was not met so far: name it by one of its histories, "
-                f"search((...), nodes=...), or search longer; {self.game!r} has {some}"
-            )
-        return int(number)
+        raise NotImplementedError
 
     @property
     def _number(self) -> Mapping[str, int]:
         """The numbers of the infosets known by now."""
-        if self._form is None:
-            return self._known.infoset_of_label
-        return self._form.infoset_number
+        raise NotImplementedError
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -728,12 +598,7 @@ class OOS(Sampled):
         True
         """
         self._limits(nodes, None, iterations)
-        form, known = self._form, self._known
-        if form is None:
-            raise ValueError(
-                f"{self.game!r} is explored on the way, so its infosets are not all known; "
-                "play matches instead: match(opponent, games=..., nodes=...)"
-            )
+        known, form = self._known, sequence_form(self.game)
         below: dict[int, list[int]] = {}
         for I in range(known.num_infosets):
             below.setdefault(int(known.owner[known.infosets[I].parent]), []).append(I)
@@ -757,11 +622,213 @@ class OOS(Sampled):
         return Strategy.from_vector(form, sigma)
 
     def __repr__(self) -> str:
-        known = "" if self._known.whole else f", {self.num_infosets:,} infosets met"
         return (
             f"OOS({self.game!r}, epsilon={self.epsilon:g}, delta={self.delta:g}): "
-            f"{self.iterations:,} iterations, {self.nodes:,} nodes{known}"
+            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
         )
+
+
+class CompiledOOS(Compiled, OOS):
+    """Online outcome sampling on a compiled tree."""
+
+    _chunk = 10_000  # iterations between two looks for an interrupt: some 20 ms
+
+    def _find_playout(self, playout: bool | None) -> bool:
+        if playout:
+            raise ValueError(
+                f"{self.game!r} is compiled, so its infosets are all remembered; leave playout "
+                "out, or explore the game on the way with on_demand=True"
+            )
+        return False
+
+    @property
+    def _longest_path(self) -> int:
+        return len(self._form.tree.level_start)
+
+    def _run(self, end: int, nodes_end: int) -> None:
+        iterate(
+            self._known.arrays, self._tables, self._settings, self._target, self._desk,
+            self.iterations + 1, end, nodes_end,
+        )  # fmt: skip
+
+    def _find(self, label: str) -> int:
+        known, number = self._known, self._number.get(label)
+        if number is None:
+            some = ", ".join(map(repr, known.labels[:6]))
+            raise KeyError(f"no infoset {label!r}; {self.game!r} has {some}")
+        return number
+
+    @property
+    def _number(self) -> Mapping[str, int]:
+        return self._form.infoset_number
+
+
+class OnDemandOOS(OnDemand, OOS):
+    """Online outcome sampling on a tree that is expanded as the walks go."""
+
+    _chunk = 1
+
+    def _find_playout(self, playout: bool | None) -> bool:
+        return True if playout is None else bool(playout)
+
+    @property
+    def _longest_path(self) -> int:
+        return 1
+
+    def _run(self, end: int, nodes_end: int) -> None:
+        while self.iterations < end and self.nodes < nodes_end:
+            t = self.iterations + 1
+            open_iteration(self._tables.ledger, self._settings, t)
+            for i in range(2):
+                self._explore(t, i)
+            close_iteration(self._tables.ledger, t)
+
+    def _explore(self, t: int, i: int) -> None:
+        """Take one walk, expanding histories not met before."""
+        known, settings, delta = self._known, self._settings, self._target.delta
+        begin(self._desk.state, settings.key, t, i, 0)
+        targeted = draw_scenario(self._desk.state, delta)
+        set_out(self._desk.path)
+        k, news, played, value = 0, False, 0, math.nan
+        while True:
+            table, aim, desk = self._tables.table, self._target.aim, self._desk
+            k = descend(known.arrays, table, aim, self.epsilon, targeted, i, desk, k)
+            h = int(self._desk.path[k].node)
+            if known.nodes[h].player == TERMINAL:
+                value = float(known.utility[h, i])
+                break
+            if known.nodes[h].player == UNKNOWN:
+                if news and self._joined:  # one infoset has joined: the rest is a playout
+                    value, played = self._play_out(h, i)
+                    break
+                self._enter(h)
+                news = True
+            self._make_room(k + 2)
+        path = self._desk.path
+        path[k].value = value
+        ascend(known.arrays, self._tables, settings, delta, i, self._desk, k)
+        aim, way, player, _ = self._target
+        tally(aim, delta, targeted, path, self._desk.counts, k)
+        if news and player >= 0:
+            aim.mark[self._doomed] = OUT
+            self._doomed.clear()
+            rule_out(known.nodes, aim, way, player, path, k)
+        self._joined = False
+        self._tables.ledger[0].nodes += k + 1 + played
+
+    _joined = False  # whether the walk under way has met a new infoset, after which to play out
+
+    def _enter(self, h: int) -> None:
+        """Expand history h, and grow the arrays that it makes too short."""
+        known, before = self._known, self._known.num_infosets
+        known.expand(h)
+        self._joined = self.playout and before < known.num_infosets
+        self._tables = grow_tables(self._tables, known, before)
+        aim, way, player, delta = self._target
+        aim, way = grown(aim, len(known.nodes)), grown(way, len(known.infosets))
+        self._target = Target(aim, way, player, delta)
+        for new in range(before, known.num_infosets):
+            way[new] = self._goal(new)
+        mark_down(known.nodes, known.infosets, aim, way, player, h, True)
+        if aim[h].mark == TOWARD:
+            self._look_ahead(h)
+
+    def _look_ahead(self, h: int) -> None:
+        """Rule out children of h that do not lead to the target.
+
+        The rules are asked what they are, and the answers are not stored. If no child is left,
+        all of them count as leading to the target until the current walk is over, and h is
+        ruled out after it.
+        """
+        known, (aim, _, player, _) = self._known, self._target
+        first = int(known.nodes[h].first_child)
+        children = range(first, first + int(known.nodes[h].num_children))
+        dead = []
+        for c in children:
+            if aim[c].mark == TOWARD and known.nodes[c].player == UNKNOWN:
+                node = self.game.node(known._history[c])
+                if isinstance(node, Decision):
+                    elsewhere = node.player == player and node.infoset not in self._path
+                else:
+                    elsewhere = isinstance(node, Terminal)
+                if elsewhere:
+                    dead.append(c)
+        alive = {c for c in children if aim[c].mark != OUT}.difference(dead)
+        if alive:
+            aim.mark[dead] = OUT
+            mark_up(known.nodes, aim, h)
+        else:
+            self._doomed.append(h)
+
+    def _make_room(self, entries: int) -> None:
+        """Grow the scratch arrays to this many entries, and to the most actions known."""
+        known, desk = self._known, self._desk
+        actions = len(known.actions_at[-1]) if known.actions_at else 1
+        self._desk = Desk(
+            grown(desk.path, entries), grown(desk.scratch, actions, axis=1), desk.state,
+            grown(desk.gain, len(known.owner)), desk.counts,
+        )  # fmt: skip
+
+    def _play_out(self, h: int, i: int) -> tuple[float, int]:
+        """Go on to the end, remembering nothing; return the payoff and how many steps it took.
+
+        Everybody's actions are drawn as they are played, so nothing need be weighted.
+        """
+        history: History = self._known._history[h]
+        game, state = self.game, self._desk.state
+        row: Mapping[Action, float]
+        for steps in range(1_000_000):
+            node = game.node(history)
+            if isinstance(node, Terminal):
+                return float(node.utilities[i]), steps
+            if isinstance(node, Chance):
+                self._known.check_chance(h, node.probabilities)
+                row = node.probabilities
+            elif node.infoset in self._known.infoset_of_label:
+                I = self._known.infosets[self._known.infoset_of_label[node.infoset]]
+                sigma = self._tables.table.sigma[I.start : I.stop]
+                row = dict(zip(node.actions, sigma.tolist(), strict=True))
+            else:
+                row = dict.fromkeys(node.actions, 1 / len(node.actions))
+            history = game.step(history, pick(row, uniform(state)))
+        raise ValueError(f"{game!r} did not end within a million actions")
+
+    def _look_ahead_of_all(self) -> None:
+        known, (aim, *_), n = self._known, self._target, self._known.num_histories
+        ways = (aim.mark[:n] == TOWARD) & (known.nodes.player[:n] != UNKNOWN)
+        for h in np.flatnonzero(ways)[:MOST_LOOKED_AT]:
+            self._look_ahead(int(h))
+        aim.mark[self._doomed] = OUT
+        self._doomed.clear()
+        for h in range(n - 1, -1, -1):
+            mark_up(known.nodes, aim, h)
+
+    def _find(self, label: str) -> int:
+        known, number = self._known, self._number.get(label)
+        if number is None or number >= known.num_infosets:
+            some = ", ".join([*map(repr, known.labels[:6]), "…"])
+            raise KeyError(
+                f"infoset {label!r} was not met so far: name it by one of its histories, "
+                f"search((...), nodes=...), or search longer; {self.game!r} has {some}"
+            )
+        return number
+
+    @property
+    def _number(self) -> Mapping[str, int]:
+        return self._known.infoset_of_label
+
+    def online_strategy(self, **budget: Any) -> Strategy:
+        """Raise a ValueError: the infosets are not all known."""
+        raise ValueError(
+            f"{self.game!r} is explored on the way, so its infosets are not all known; "
+            "play matches instead: match(opponent, games=..., nodes=...)"
+        )
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()}, {self.num_infosets:,} infosets met"
+
+
+OOS.KINDS = (CompiledOOS, OnDemandOOS)
 
 
 def _answer(

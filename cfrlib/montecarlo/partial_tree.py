@@ -350,21 +350,21 @@ class Snapshot:
 
 
 def explore(
-    game: Game, lazy: bool | None = None, proposal: Mapping[Action, float] | None = None
+    game: Game, on_demand: bool | None = None, proposal: Mapping[Action, float] | None = None
 ) -> PartialTree:
-    """Return what is known before the first walk: all of a game that compiles, unless `lazy`.
+    """Return the tree before the first walk: complete if the game compiles, unless `on_demand`.
 
     Raises
     ------
     TooLarge
-        If the game does not compile and `lazy` is False.
+        If the game does not compile and `on_demand` is False.
     """
-    if lazy or (lazy is None and not hasattr(game, "_tree") and is_huge(game)):
+    if on_demand or (on_demand is None and not hasattr(game, "_tree") and is_huge(game)):
         return PartialTree(game, proposal)
     try:
         return PartialTree.of(compile(game), proposal)
     except TooLarge:
-        if lazy is False:
+        if on_demand is False:
             raise
         return PartialTree(game, proposal)
 

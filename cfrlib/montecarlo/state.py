@@ -1,41 +1,125 @@
-"""State shared by the sampling solvers: the tree, regrets and strategy sums.
+"""What the sampling solvers have in common: a game tree, regrets and strategy sums.
 
-Each solver adds its own traversals.
+A solver is one of two kinds: `Compiled` knows the whole tree, `OnDemand` expands it as its
+walks go. Which one is decided once, when it is made.
 """
 
 from __future__ import annotations
 
 import copy
-from typing import Self
+import math
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from cfrlib.core.files import Kind
 from cfrlib.core.sequence import SequenceForm, sequence_form
-from cfrlib.core.tree import Floats
+from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Game
-from cfrlib.montecarlo.partial_tree import PartialTree, Snapshot
-from cfrlib.montecarlo.updates import Tables, new_tables, normalize
+from cfrlib.montecarlo.partial_tree import PartialTree, Snapshot, explore
+from cfrlib.montecarlo.schemes import Sampling, most_entries
+from cfrlib.montecarlo.updates import Tables, normalize
+from cfrlib.run import Measured
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 
 
-class Sampled:
-    """A game as far as it is known, and the tables of a run on it. `MCCFR` and `OOS` fill them.
+class OfAKind:
+    """A solver that comes in two kinds, `Compiled` and `OnDemand`.
 
-    Parameters
-    ----------
-    known : PartialTree
-        The game.
-    baseline : bool
-        Whether there is a baseline to learn.
+    A call of the class makes one of ``KINDS``: the first if the game compiles and the caller
+    does not ask for ``on_demand=True``, else the second.
     """
 
+    KINDS: ClassVar[tuple[type, ...]] = ()
+    FILES: ClassVar[tuple[Kind, ...]]  # of files, in the same order
     game: Game
+    _known: PartialTree
+    _form: SequenceForm | None
 
-    def __init__(self, known: PartialTree, baseline: bool = False):
-        self.game = known.game
-        self._known = known
-        self._form: SequenceForm | None = sequence_form(known.game) if known.whole else None
-        self._tables = new_tables(known, baseline)
+    def __new__(cls, game: Game | None = None, *_: object, **options: Any) -> Self:
+        """Return a solver of the kind that suits the game."""
+        if game is None:  # a copy, whose state is filled in
+            return super().__new__(cls)
+        check_game(game)
+        if kinds := vars(cls).get("KINDS"):
+            on_demand = options.get("on_demand")
+        else:
+            kinds, on_demand = (cls, cls), issubclass(cls, OnDemand)
+        known = explore(game, on_demand, options.get("proposal"))
+        self: Self = super().__new__(kinds[0 if known.whole else 1])
+        self.game, self._known = game, known
+        self._form = sequence_form(game) if known.whole else None
+        return self
+
+    @property
+    def _labels(self) -> SequenceForm | Snapshot:
+        """What names the infosets known by now."""
+        raise NotImplementedError
+
+    @classmethod
+    def _names_in(cls, kind: Kind, game: Game) -> SequenceForm | Snapshot:
+        """Return what names the infosets in a file of that kind."""
+        if kind is cls.FILES[0]:
+            return sequence_form(game)
+        return PartialTree(game).snapshot()
+
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
+        """Name the numbers of a strategy."""
+        raise NotImplementedError
+
+    def _most_entries(self, sampling: Sampling) -> int:
+        """Return how many histories a walk visits at most, as far as known."""
+        raise NotImplementedError
+
+
+class Compiled(OfAKind):
+    """A solver that knows the whole tree."""
+
+    _form: SequenceForm
+
+    @property
+    def _labels(self) -> SequenceForm:
+        return self._form
+
+    def _strategy(self, sigma: Floats) -> Strategy:
+        return Strategy.from_vector(self._form, sigma)
+
+    def _most_entries(self, sampling: Sampling) -> int:
+        return most_entries(self._form.tree, sampling)
+
+
+class OnDemand(OfAKind):
+    """A solver that expands the tree as its walks go: exploitability is not known."""
+
+    _form: None
+    _measurable = False
+
+    @property
+    def _labels(self) -> Snapshot:
+        return self._known.snapshot()
+
+    @property
+    def _file(self) -> Kind:
+        return self.FILES[1]
+
+    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
+        return PartialStrategy(self._known.snapshot(), sigma)
+
+    def _measure(self, sigma: Floats) -> Measured:
+        return Measured(math.nan, math.nan, sigma)
+
+    @property
+    def _guarantee(self) -> str:
+        return "exploitability not known: sampling met only a part of the game"
+
+    def _most_entries(self, sampling: Sampling) -> int:
+        return 1  # grows
+
+
+class Sampled(OfAKind):
+    """A solver with tables, which its walks fill: `MCCFR` and `OOS`."""
+
+    _tables: Tables
 
     @property
     def iterations(self) -> int:
@@ -73,17 +157,6 @@ class Sampled:
         due = np.where(regret > 0, positive[owner], negative[owner])
         regret[pairs] *= due[pairs]
         return Regrets(self._labels, regret)
-
-    @property
-    def _labels(self) -> SequenceForm | Snapshot:
-        """What names the infosets known by now."""
-        return self._known.snapshot() if self._form is None else self._form
-
-    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
-        """Name the numbers of a strategy."""
-        if self._form is None:
-            return PartialStrategy(self._known.snapshot(), sigma)
-        return Strategy.from_vector(self._form, sigma)
 
     def _current(self) -> Floats:
         known = self._known

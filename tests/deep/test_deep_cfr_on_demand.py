@@ -42,7 +42,7 @@ OPTIONS = {"traversals": 60, "memory": 5_000, "advantage": TINY, "strategy": TIN
 
 
 def lazily(game, **options):
-    return DeepCFR(game, lazy=True, **{**OPTIONS, **options})
+    return DeepCFR(game, on_demand=True, **{**OPTIONS, **options})
 
 
 def rows(run, which):
@@ -71,10 +71,7 @@ def test_walks_are_those_of_the_compiled_game(game, sampling):
     whole = DeepCFR(game, sampling=sampling, **OPTIONS)
     for i in range(2):
         visited = [
-            run._walk(
-                1, i, 60, run._memories[i], run._strategies, [run._sheets[i], run._sheets[2]]
-            )
-            for run in (lazy, whole)
+            run._walk(1, i, 60, run._memories[i], run._strategies) for run in (lazy, whole)
         ]
         assert visited[0] == visited[1] > 60
     for which in range(3):
@@ -85,7 +82,7 @@ def test_walks_are_those_of_the_compiled_game(game, sampling):
 
 def test_whole_runs_agree():
     """Networks too, but for rounding: batches are the same rows, in other numbers at a time."""
-    lazy, whole = lazily(Kuhn()).run(3), DeepCFR(Kuhn(), lazy=False, **OPTIONS).run(3)
+    lazy, whole = lazily(Kuhn()).run(3), DeepCFR(Kuhn(), on_demand=False, **OPTIONS).run(3)
     assert lazy.nodes == whole.nodes
     for i in range(2):
         assert np.allclose(lazy._networks[i], whole._networks[i], atol=1e-3)
@@ -103,7 +100,7 @@ def test_memories_hold_regrets_on_average(sampling):
     assert sigma.max_difference(cfr.Strategy.uniform(game)) > 0.2
     memory, walks = run._memories[0], 10_000
     memory.seen[0] = 0
-    run._walk(3, 0, walks, memory, run._strategies, [run._sheets[0], run._sheets[2]])
+    run._walk(3, 0, walks, memory, run._strategies)
     form = sequence_form(game)
     wanted = exact_regrets(game, sigma.values_by_sequence)
     known = {row.tobytes(): I for I, row in enumerate(game.features(form.tree.infoset_label))}
@@ -125,7 +122,7 @@ def test_leduc_is_learned_on_the_way():
     """A few iterations lead well below the uniform strategy's 4.75 (NashConv)."""
     training = Training((32, 32), 200, 256)
     run = DeepCFR(
-        Leduc(), lazy=True, traversals=80, average="mixture", advantage=training, seed=0,
+        Leduc(), on_demand=True, traversals=80, average="mixture", advantage=training, seed=0,
         memory=20_000,
     ).run(6)  # fmt: skip
     assert cfr.nash_conv(Leduc(), run.mixture.strategy()) < 3.5
@@ -143,7 +140,11 @@ def same(a, b):
 
 @pytest.mark.parametrize(
     "options",
-    [{"lazy": True}, {"lazy": False}, {"lazy": False, "sampling": cfr.RobustSampling(1, 0.5)}],
+    [
+        {"on_demand": True},
+        {"on_demand": False},
+        {"on_demand": False, "sampling": cfr.RobustSampling(1, 0.5)},
+    ],
     ids=str,
 )
 def test_processes_change_nothing(options):
@@ -386,14 +387,14 @@ def test_actions_may_be_told():
         ({"baseline": 0.5}, "leave baseline out"),
         ({"advantage": Training()}, r"give a batch, such as Training\(batch=1,024\)"),
         ({"jobs": 0}, "jobs must be at least 1"),
-        ({"lazy": False, "jobs": 2, "baseline": 0.1}, "learned by one process"),
+        ({"on_demand": False, "jobs": 2, "baseline": 0.1}, "learned by one process"),
         ({"actions": 0}, "actions must be a whole number"),
     ],
     ids=str,
 )
 def test_bad_arguments(options, match):
     with pytest.raises(ValueError, match=match):
-        DeepCFR(KuhnPoker(), **{"lazy": True, **OPTIONS, **options})
+        DeepCFR(KuhnPoker(), **{"on_demand": True, **OPTIONS, **options})
 
 
 class Unsound(KuhnPoker):

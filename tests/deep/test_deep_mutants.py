@@ -12,7 +12,8 @@ import test_deep_cfr as proof
 from numba import njit
 
 from cfrlib.core.rng import uniform
-from cfrlib.deep import DeepCFR, Memory, deep_cfr, walks
+from cfrlib.deep import Memory, deep_cfr, walks
+from cfrlib.deep.deep_cfr import CompiledDeepCFR
 from cfrlib.deep.networks import Learner
 
 pytestmark = pytest.mark.slow
@@ -91,14 +92,14 @@ def weights_forgotten(monkeypatch):
 
 def uniform_not_argmax(monkeypatch):
     """Play uniformly where no advantage is above 0."""
-    match = DeepCFR._match
+    match = CompiledDeepCFR._match
 
     def uniform_match(self, advantages):
         none = ~((advantages > 0) & self._legal).any(axis=1)
         even = self._legal / self._legal.sum(axis=1, keepdims=True)
         return np.where(none[:, None], even, match(self, advantages))
 
-    monkeypatch.setattr(DeepCFR, "_match", uniform_match)
+    monkeypatch.setattr(CompiledDeepCFR, "_match", uniform_match)
 
 
 def always_kept(monkeypatch):

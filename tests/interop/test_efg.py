@@ -1,4 +1,4 @@
-"""Gambit's files: every feature of the format, every way to be wrong, and Gambit beside us."""
+"""read_efg and write_efg: format features, error messages, round trips, and Gambit itself."""
 
 import io
 import os
@@ -17,7 +17,7 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, GameError, Terminal
 from cfrlib.game import action_label
 from cfrlib.interop import EfgError, read_efg, write_efg
-from cfrlib.interop.efg import _add, _meant, _probability_words
+from cfrlib.interop.efg import _add, _distribution_texts, _exact_ratio
 
 BIASED = Path(__file__).parents[1] / "support" / "data" / "biased_rps.efg"
 HEADER = 'EFG 2 R "t" { "Ann" "Bob" }\n'
@@ -29,7 +29,7 @@ ARRAYS = [
 
 
 def assert_same(game, other):
-    """Check that two games are equal to the last bit, except that actions may be words."""
+    """Assert that two games are equal bit by bit, up to actions becoming strings."""
     ours, theirs = cfr.compile(game), cfr.compile(other)
     for name in ARRAYS:
         assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
@@ -40,7 +40,7 @@ def assert_same(game, other):
 
 
 def ends(game):
-    """Return the payoffs at the ends, by the words on the way."""
+    """Return the payoffs of each terminal history, keyed by its action labels."""
     tree = cfr.compile(game)
     return {
         tree.history(k): tuple(tree.utility[k].tolist())
@@ -49,7 +49,7 @@ def ends(game):
 
 
 def one_choice(first="{ 1, -1 }", second="{ -1, 1 }", actions='"l" "r"'):
-    """Return the text of a game of one decision with two ends, on four lines."""
+    """Return the text of a game with one decision and two terminal nodes, on four lines."""
     return HEADER + (
         f'p "" 1 1 "I" {{ {actions} }} 0\nt "" 1 "one" {first}\nt "" 2 "two" {second}\n'
     )
@@ -73,19 +73,19 @@ def test_biased_rock_paper_scissors():
         assert list(solution.strategy[infoset].values()) == pytest.approx([0.2, 0.6, 0.2])
 
 
-def test_a_file_is_given_as_path_or_text():
+def test_read_efg_accepts_a_path_or_text():
     text = BIASED.read_text()
     for source in (BIASED, str(BIASED), text, f"\n \t{text}", f"\ufeff{text}"):
         assert_same(read_efg(source), read_efg(BIASED))
 
 
-def test_a_file_may_start_with_a_byte_order_mark_and_end_lines_as_windows_does(tmp_path):
+def test_read_efg_accepts_a_byte_order_mark_and_crlf(tmp_path):
     path = tmp_path / "windows.efg"
     path.write_bytes(b"\xef\xbb\xbf" + BIASED.read_bytes().replace(b"\n", b"\r\n"))
     assert_same(read_efg(path), read_efg(BIASED))
 
 
-def test_a_missing_file_is_a_missing_file(tmp_path):
+def test_read_efg_of_a_missing_file_raises_file_not_found(tmp_path):
     with pytest.raises(FileNotFoundError):
         read_efg(tmp_path / "none.efg")
     with pytest.raises(FileNotFoundError):
@@ -116,7 +116,7 @@ def test_numbers_are_read_as_the_nearest_float(word, value):
     assert ends(game)["l",] == (value, 0.0)
 
 
-def test_payoffs_on_the_way_add_up_exactly():
+def test_payoffs_along_a_path_add_up_exactly():
     text = (
         HEADER
         + """
@@ -137,7 +137,7 @@ def test_payoffs_on_the_way_add_up_exactly():
     }
 
 
-def test_large_payoffs_may_cancel_on_the_way():
+def test_large_payoffs_along_a_path_may_cancel():
     text = HEADER + (
         'p "" 1 1 "" { "a" } 1 "" { 1e308 0 }\np "" 1 2 "" { "a" } 1\n'
         'p "" 1 3 "" { "a" } 2 "" { -1e308 0 }\nt "" 2\n'
@@ -173,7 +173,7 @@ def test_descriptions_may_be_left_out_or_repeated():
     assert tree.infoset_player.tolist() == [1]
 
 
-def test_players_and_chance_number_their_infosets_apart():
+def test_infoset_numbers_are_per_player_and_chance():
     text = (
         HEADER
         + """
@@ -213,7 +213,7 @@ def test_white_space_matters_only_in_quotes():
         ("ü 日本 🂡", "ü 日本 🂡"),
     ],
 )
-def test_quotes(written, meant):
+def test_backslashes_escape_quotes(written, meant):
     assert read_efg(one_choice(actions=f'"{written}"  "r"')).node(0).actions == (meant, "r")
     header = f'EFG 2 R "{written}" {{ "{written}" "Bob" }} "{written}" t "{written}" 0'
     game = read_efg(header)
@@ -221,12 +221,12 @@ def test_quotes(written, meant):
     assert read_efg(write_efg(game)).title == meant
 
 
-def test_probabilities_may_miss_one_by_what_every_game_may():
+def test_probabilities_may_sum_to_one_within_tolerance():
     text = HEADER + 'c "" 1 "" { "a" 0.3333333333 "b" 0.6666666666 } 0 t "" 0 t "" 0'
     assert cfr.compile(read_efg(text)).probability.tolist() == [1, 0.3333333333, 0.6666666666]
 
 
-def test_the_old_letter_D_is_read():
+def test_the_old_format_letter_d_is_accepted():
     assert_same(read_efg(one_choice().replace("2 R", "2 D")), read_efg(one_choice()))
 
 
@@ -242,7 +242,7 @@ def test_the_old_letter_D_is_read():
         (["", "a", "a", ""], ("1", "a", "a (2)", "4")),
     ],
 )
-def test_actions_become_unique_words(labels, actions):
+def test_actions_get_unique_labels(labels, actions):
     quoted = " ".join(f'"{label}"' for label in labels)
     text = HEADER + f'p "" 1 1 "I" {{ {quoted} }} 0\n' + 't "" 0\n' * len(labels)
     assert list(ends(read_efg(text))) == [(a,) for a in actions]
@@ -274,11 +274,11 @@ def labels_of(players, infosets):
         ([(1, 1, ""), (2, 1, "Ann: 1")], ["Ann: 1 (2)", "Ann: 1"]),
     ],
 )
-def test_infosets_have_readable_labels_of_their_own(infosets, labels):
+def test_infosets_get_unique_labels(infosets, labels):
     assert labels_of(["Ann", "Bob"], infosets) == labels
 
 
-def test_players_without_a_name_or_with_the_same_are_told_apart():
+def test_players_get_unique_names():
     infosets = [(1, 1, ""), (2, 1, ""), (3, 1, ""), (4, 1, "")]
     assert labels_of(["", "", "X", "X"], infosets) == [
         "player 0: 1", "player 1: 1", "X: 1", "X (2): 1",
@@ -289,7 +289,7 @@ def test_a_game_may_have_one_player_or_one_node():
     assert ends(read_efg('EFG 2 R "" { "me" } t "" 1 "" { 5 }')) == {(): (5,)}
 
 
-def test_histories_are_walked_by_step():
+def test_step_and_node_follow_the_tree():
     game = read_efg(one_choice())
     assert game.node(game.step(game.root(), "r")).utilities == (-1, 1)
     with pytest.raises(ValueError, match=r"no action 'up' at node 0; the legal .* 'l', 'r'"):
@@ -298,7 +298,7 @@ def test_histories_are_walked_by_step():
         game.step(1, "l")
 
 
-def test_imperfect_recall_is_found_when_the_game_is_compiled():
+def test_compile_rejects_an_efg_game_with_imperfect_recall():
     text = (
         HEADER
         + """
@@ -323,8 +323,8 @@ def test_a_deep_tree_is_read_without_recursion():
         cfr.compile(game)
 
 
-def test_denominators_do_not_pile_up_on_a_path():
-    """Exact sums of all would have a number of digits that grows with the square of depth."""
+def test_denominators_stay_bounded_on_a_long_path():
+    """The digits of exact sums would grow with the square of the depth."""
     paid, text = [Fraction(1, 10**12 + k) for k in range(1, 101)], 'EFG 2 R "" { "me" }\n'
     for k, payoff in enumerate(paid, start=1):
         text += f'p "" 1 {k} "" {{ "a" }} {k} "" {{ {payoff} }}\n'
@@ -372,10 +372,10 @@ ERRORS = [
     (HEADER, "2, column 1: expected a node: 'c', 'p' or 't', found the end of the file"),
     (HEADER + "q", "2, column 1: expected a node: 'c', 'p' or 't', found 'q'"),
     (HEADER + "cp", "2, column 1: expected a node: 'c', 'p' or 't', found 'cp'"),
-    (HEADER + NODE + END, "4, column 1: expected a node: 'c', 'p' or 't' (what follows 'r' at "
-                          "the node of line 2), found the end of the file"),
-    (HEADER + NODE + "cp", "3, column 1: expected a node: 'c', 'p' or 't' (what follows 'l' at "
-                           "the node of line 2), found 'cp'"),
+    (HEADER + NODE + END, "4, column 1: expected a node: 'c', 'p' or 't' (the node after 'r' "
+                          "at the node of line 2), found the end of the file"),
+    (HEADER + NODE + "cp", "3, column 1: expected a node: 'c', 'p' or 't' (the node after 'l' "
+                           "at the node of line 2), found 'cp'"),
     (HEADER + NODE + END * 3, "5, column 1: expected the end of the file after the last node "
                               "of the tree, found 't'"),
     (HEADER + END + '"more"', "3, column 1: expected the end of the file after the last node "
@@ -470,7 +470,7 @@ ERRORS = [
     (HEADER + f't "" {LONG}', f"2, column 6: expected the number of the outcome (0 for none), "
                               f"found '{LONG[:40]}…'"),
     (HEADER + 'p "" 1 1 "" { "a" } 1 "" { 1e308 0 }\nt "" 1', "3, column 6: the payoffs on "
-     "the way add up to more than a float can hold"),
+     "this path sum to more than a float can hold"),
 ]  # fmt: skip
 
 
@@ -499,15 +499,15 @@ def test_an_error_names_line_and_column_and_what_was_expected(text, message, tmp
         ("#BAGG", "a Bayesian action-graph game, which cfrlib cannot read"),
     ],
 )
-def test_a_text_on_one_line_is_not_taken_for_a_path(text, said):
+def test_one_line_text_is_not_mistaken_for_a_path(text, said):
     with pytest.raises(EfgError, match=f"^text, line 1, column [12]: .*{said}"):
         read_efg(text)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("letter", ["n", '\\"', "\n", "\x00", "\U000e0001", "é"])
-def test_messages_are_short_however_long_the_names(letter, tmp_path):
-    """Of each name they quote the beginning, and of many names the first ones."""
+def test_error_messages_truncate_long_names(letter, tmp_path):
+    """Long names are truncated, and of many names only the first are listed."""
     name = letter * 10_000
     actions = " ".join(f'"{name}{n}"' for n in range(100))
     node = f'p "" 1 1 "{name}" {{ {actions} }} 0\n'
@@ -537,7 +537,7 @@ def test_messages_are_short_however_long_the_names(letter, tmp_path):
     assert len(repr(game)) <= 100 and game.title == name.replace("\\", "")
 
 
-def test_the_refusal_of_an_action_is_short():
+def test_illegal_action_message_is_short():
     actions = " ".join(f'"{n}{"n" * 1_000}"' for n in range(100))
     game = read_efg(HEADER + f'p "" 1 1 "" {{ {actions} }} 0\n' + 't "" 0\n' * 100)
     with pytest.raises(ValueError, match="no action 'up' at node 0; the legal") as error:
@@ -545,7 +545,7 @@ def test_the_refusal_of_an_action_is_short():
     assert len(str(error.value)) <= 300
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path):
+def test_invalid_utf8_is_located(tmp_path):
     path = tmp_path / "latin.efg"
     path.write_bytes('EFG 2 R "é\n'.encode() + 'caf\xe9" { "A" }'.encode("latin-1"))
     with pytest.raises(
@@ -567,7 +567,7 @@ GAMES = {
 
 
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
-def test_round_trips(game):
+def test_games_round_trip(game):
     text = write_efg(game)
     back = read_efg(text)
     assert_same(game, back)
@@ -596,7 +596,7 @@ words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6) | st.text(
 @pytest.mark.slow
 @given(st.lists(words, min_size=1, unique=True), words, words, words)
 @example(['"', "\\", '\\"', "\\\\", "\\\\\\", " "], "\\", "\r\n", "\n")
-def test_labels_round_trip_whatever_they_are(labels, infoset, title, player):
+def test_arbitrary_labels_round_trip(labels, infoset, title, player):
     nodes = {(): Decision(0, infoset, labels)} | {(a,): Terminal((1,)) for a in labels}
     game = TableGame(nodes, num_players=1)
     back = read_efg(write_efg(game, title=title))
@@ -615,7 +615,7 @@ floats = st.floats(allow_nan=False, allow_infinity=False)
 @example([0.1, 1 / 3, 2 / 3, 1e22])
 @example([5e-324, -5e-324, 1.7976931348623157e308, 2.0**53])
 @example([0.1 + 0.2, 1e-7, 123456.789, -0.0])
-def test_payoffs_read_back_to_the_last_bit(payoffs):
+def test_payoffs_round_trip_exactly(payoffs):
     game = TableGame({(): Terminal(payoffs)}, num_players=len(payoffs))
     assert ends(read_efg(write_efg(game))) == {(): tuple(payoffs)}
 
@@ -626,7 +626,7 @@ def test_payoffs_read_back_to_the_last_bit(payoffs):
      (0.1 + 0.2, "0.30000000000000004"), (1e22, "1e+22"), (1e-7, "1e-07"),
      (0.12345678912, "0.12345678912"), (1 / 1716, "1/1716")],
 )  # fmt: skip
-def test_payoffs_are_written_as_a_reader_would(payoff, word):
+def test_payoffs_are_written_as_short_ratios_or_decimals(payoff, word):
     game = TableGame({(): Terminal((payoff,))}, num_players=1)
     assert f"{{ {word} }}" in write_efg(game)
 
@@ -638,13 +638,13 @@ def fractions_in(text):
 
 
 def lottery(probabilities):
-    """Return a game in which chance alone acts."""
+    """Return a game in which only chance acts."""
     outcomes = {f"a{k}": p for k, p in enumerate(probabilities)}
     return TableGame({(): Chance(outcomes)} | {(a,): Terminal((1,)) for a in outcomes}, 1)
 
 
 def distribution(weights):
-    """Return probabilities in proportion to weights, as a program would."""
+    """Return probabilities proportional to weights, with the usual rounding errors."""
     return [w / sum(weights) for w in weights]
 
 
@@ -659,7 +659,7 @@ weights = weights.filter(lambda w: sum(w) > 0)
 @example([1.0, 9.0])
 @example([3.0, 3.0, 4.0])
 @example([0.75, 0.1475113855776571])  # nothing that sums to one rounds to these two
-def test_probabilities_sum_to_one_exactly_and_read_back_to_the_last_bit(weights):
+def test_written_probabilities_sum_to_one_and_round_trip_exactly(weights):
     probabilities = distribution(weights)
     exact = fractions_in(write_efg(lottery(probabilities)))
     assert sum(exact) == 1
@@ -671,20 +671,20 @@ def test_probabilities_sum_to_one_exactly_and_read_back_to_the_last_bit(weights)
     assert list(map(float, exact)) == pytest.approx(probabilities, abs=1e-15)
 
 
-def test_probabilities_that_miss_one_are_repaired_where_it_shows_least():
+def test_unrepairable_rounding_errors_go_to_the_largest_probability():
     off = [0.25, 0.5 + 4e-10, 0.25]
     exact = fractions_in(write_efg(lottery(off)))
     assert exact == [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]
 
 
-def test_probabilities_are_written_as_ratios_where_they_are_ratios():
-    assert _probability_words((1 / 3, 1 / 3, 1 / 3)) == ("1/3", "1/3", "1/3")
-    assert _probability_words((0.123456789, 0.876543211)) == ("0.123456789", "0.876543211")
-    assert _probability_words((1.0, 0.0)) == ("1", "0")
-    assert _meant(0.2 + 0.1) != _meant(0.3) == Fraction(3, 10)
+def test_probabilities_are_written_as_ratios_when_possible():
+    assert _distribution_texts((1 / 3, 1 / 3, 1 / 3)) == ("1/3", "1/3", "1/3")
+    assert _distribution_texts((0.123456789, 0.876543211)) == ("0.123456789", "0.876543211")
+    assert _distribution_texts((1.0, 0.0)) == ("1", "0")
+    assert _exact_ratio(0.2 + 0.1) != _exact_ratio(0.3) == Fraction(3, 10)
 
 
-def test_the_header_can_be_chosen():
+def test_write_efg_sets_the_title():
     assert write_efg(GAMES["rps"]).startswith(
         'EFG 2 R "RockPaperScissors(rock_beats_scissors=3)" { "player 0" "player 1" }\n'
     )
@@ -694,7 +694,7 @@ def test_the_header_can_be_chosen():
         assert getattr(again, name) == getattr(GAMES["biased_rps.efg"], name)
 
 
-def test_a_file_is_written_completely_or_not_at_all(tmp_path, monkeypatch):
+def test_write_efg_is_atomic(tmp_path, monkeypatch):
     path = tmp_path / "kuhn.efg"
     assert write_efg(cfr.games.KuhnPoker(), path) is None
     assert path.read_text() == write_efg(cfr.games.KuhnPoker())
@@ -710,7 +710,7 @@ def test_a_file_is_written_completely_or_not_at_all(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_unsound_game_is_not_written(tmp_path):
+def test_write_efg_rejects_an_invalid_game(tmp_path):
     game = TableGame({(): Chance({"a": 0.5})})
     with pytest.raises(GameError, match=r"sum to 0\.5"):
         write_efg(game, tmp_path / "bad.efg")
@@ -725,8 +725,8 @@ def gambit():
     return pytest.importorskip("pygambit", reason="pip install pygambit==17.0.0b2")
 
 
-def their_game(gambit, game):
-    """Have Gambit read what we write, and check that it sees the same tree."""
+def read_in_gambit(gambit, game):
+    """Read our file in Gambit, and check that its tree is the same."""
     theirs = gambit.read_efg(io.StringIO(write_efg(game)))
     tree = cfr.compile(game)
     assert len(theirs.players) == tree.num_players
@@ -741,12 +741,12 @@ def their_game(gambit, game):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES.values(), ids=list(GAMES))
-def test_gambit_reads_what_we_write_and_we_what_it_writes(gambit, game):
-    assert_same(game, read_efg(their_game(gambit, game).to_efg()))
+def test_games_round_trip_through_gambit(gambit, game):
+    assert_same(game, read_efg(read_in_gambit(gambit, game).to_efg()))
 
 
 @pytest.mark.slow
-def test_gambit_reads_leduc(gambit, leduc):
+def test_leduc_round_trips_through_gambit(gambit, leduc):
     class Spaceless(Renamed):
         """Gambit takes no label that ends with a space."""
 
@@ -765,28 +765,28 @@ def test_gambit_reads_leduc(gambit, leduc):
 
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(1, 5))
-def test_random_games_survive_gambit(gambit, seed, players, depth):
+def test_random_games_round_trip_through_gambit(gambit, seed, players, depth):
     game = random_game(seed, players, depth)
-    assert_same(game, read_efg(their_game(gambit, game).to_efg()))
+    assert_same(game, read_efg(read_in_gambit(gambit, game).to_efg()))
 
 
 @pytest.mark.slow
 @given(weights)
-def test_gambit_takes_our_probabilities(gambit, weights):
+def test_gambit_accepts_written_probabilities(gambit, weights):
     text = write_efg(lottery(distribution(weights)))  # Gambit insists on a sum of one
     assert_same(read_efg(text), read_efg(gambit.read_efg(io.StringIO(text)).to_efg()))
 
 
 @pytest.mark.parametrize("name", ["kuhn", "biased_rps.efg", "rps", "one action"])
-def test_gambit_finds_the_value_that_we_find(gambit, name):
-    theirs, value = their_game(gambit, GAMES[name]), cfr.solve_lp(GAMES[name]).value
+def test_value_agrees_with_gambit(gambit, name):
+    theirs, value = read_in_gambit(gambit, GAMES[name]), cfr.solve_lp(GAMES[name]).value
     for solve in (gambit.nash.lp_solve, gambit.nash.lcp_solve):
         payoffs = list(dict(solve(theirs).equilibrium.payoffs).values())
         assert [float(u) for u in payoffs] == pytest.approx([value, -value], abs=1e-9)
         assert name != "kuhn" or payoffs == [Fraction(-1, 18), Fraction(1, 18)]
 
 
-def test_gambit_finds_the_only_equilibrium_of_the_biased_game(gambit):
+def test_unique_equilibrium_of_the_biased_game_agrees_with_gambit(gambit):
     equilibria = gambit.nash.enummixed_solve(gambit.read_efg(str(BIASED))).equilibria
     assert len(equilibria) == 1
     for player in ("Row", "Column"):
@@ -797,7 +797,7 @@ def test_gambit_finds_the_only_equilibrium_of_the_biased_game(gambit):
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(st.integers(0, 2**32), st.booleans())
-def test_gambit_finds_the_value_of_random_games(gambit, seed, whole):
+def test_values_of_random_games_agree_with_gambit(gambit, seed, whole):
     game = random_game(seed, depth=4, whole=whole)
     theirs = gambit.read_efg(io.StringIO(write_efg(game)))
     value = cfr.solve_lp(game).value
@@ -820,8 +820,8 @@ VALID = [
 ]
 
 
-def reads_or_explains(data, folder):
-    """Read the bytes as a file: the result is a game that compiles, or an error of ours."""
+def assert_reads_or_raises(data, folder):
+    """Read the bytes as a file; assert a game that compiles or a GameError."""
     path = folder / "any.efg"
     path.write_bytes(data)
     try:
@@ -846,23 +846,23 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(st.text() | st.text('EFG2RD"\\{}cpt01/.,-e \n', max_size=60))
-def test_any_text_is_read_or_explained(folder, text):
-    reads_or_explains(text.encode(errors="surrogatepass"), folder)
-    reads_or_explains(b'EFG 2 R "" { "a" "b" }\n' + text.encode(errors="replace"), folder)
+def test_fuzzed_text_is_read_or_raises_efg_error(folder, text):
+    assert_reads_or_raises(text.encode(errors="surrogatepass"), folder)
+    assert_reads_or_raises(b'EFG 2 R "" { "a" "b" }\n' + text.encode(errors="replace"), folder)
 
 
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(st.binary())
-def test_any_bytes_are_read_or_explained(folder, data):
-    assert not reads_or_explains(data, folder)
-    reads_or_explains(VALID[0][:150] + data, folder)
+def test_fuzzed_bytes_are_read_or_raise_efg_error(folder, data):
+    assert not assert_reads_or_raises(data, folder)
+    assert_reads_or_raises(VALID[0][:150] + data, folder)
 
 
 @pytest.mark.slow
 @settings(max_examples=300)
 @given(st.sampled_from(VALID), st.integers(0, 2**32))
-def test_damaged_files_are_read_or_explained(folder, data, seed):
+def test_damaged_files_are_read_or_raise_efg_error(folder, data, seed):
     rng, data = random.Random(seed), bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 5))):
         at = rng.randrange(len(data))
@@ -875,25 +875,25 @@ def test_damaged_files_are_read_or_explained(folder, data, seed):
         else:
             byte = rng.choice((*b'"{},\\/.-e019cpt \n', rng.randrange(256)))
             data[at : at + (change == "replace")] = bytes([byte])
-    reads_or_explains(bytes(data), folder)
+    assert_reads_or_raises(bytes(data), folder)
 
 
 @pytest.mark.slow
 @settings(max_examples=100)
 @given(st.sampled_from(VALID), st.integers(0, 2**32), st.booleans())
-def test_shuffled_tokens_are_read_or_explained(folder, data, seed, duplicate):
+def test_shuffled_tokens_are_read_or_raise_efg_error(folder, data, seed, duplicate):
     rng = random.Random(seed)
     tokens = re.findall(r'"(?:[^"\\]|\\.)*"|[{},]|[^\s{},"]+', data.decode())
     for _ in range(rng.randint(1, 3)):
         i, j = rng.randrange(8, len(tokens)), rng.randrange(8, len(tokens))
         tokens[i], tokens[j] = tokens[j], (tokens[j] if duplicate else tokens[i])
-    reads_or_explains(" ".join(tokens).encode(), folder)
+    assert_reads_or_raises(" ".join(tokens).encode(), folder)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("data", VALID, ids=range(len(VALID)))
-def test_a_file_cut_off_anywhere_is_explained(folder, data):
+def test_truncated_files_raise_efg_error(folder, data):
     last = data.rindex(b"\n", 0, -1)  # the last line may be complete before it ends
     for stop in [*range(0, last, 1 + last // 150), last]:
-        assert not reads_or_explains(data[:stop], folder)
-    assert reads_or_explains(data[:-1], folder)
+        assert not assert_reads_or_raises(data[:stop], folder)
+    assert assert_reads_or_raises(data[:-1], folder)

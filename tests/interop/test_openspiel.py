@@ -1,4 +1,4 @@
-"""cfrlib beside OpenSpiel: the same games, the same numbers."""
+"""Comparison with OpenSpiel: games, CFR strategies, exploitability, and conversions."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 from toy_games import Scaled
 
 import cfrlib as cfr
-from cfrlib.interop.open_spiel import _words
+from cfrlib.interop.open_spiel import _action_names
 
 pyspiel = pytest.importorskip(
     "pyspiel", reason="OpenSpiel is not installed: pip install open-spiel"
@@ -21,12 +21,12 @@ from open_spiel.python.algorithms import exploitability as their_exploitability 
 
 
 def noisy(name):
-    """Disturb the payoffs of a two-player game of OpenSpiel a little, so that none are equal.
+    """Return a two-player OpenSpiel game with slightly perturbed payoffs, to break ties.
 
-    Where two actions are equally good, the regret of both is zero but for rounding, and its
-    sign, so the next strategy, is up to the order of the additions: OpenSpiel adds history by
+    If two actions are equally good, their regrets are zero up to rounding. Their signs, and
+    therefore the next strategy, depend on the order of the additions: OpenSpiel adds history by
     history, cfrlib sequence by sequence. Some games are full of such ties. Without ties, two
-    right programs must agree (see `test_without_noise_they_part_only_at_ties`).
+    correct programs must agree (see `test_without_noise_strategies_differ_only_at_ties`).
     """
     return f"add_noise(game={name},epsilon=0.01,seed=1)"
 
@@ -110,11 +110,11 @@ PAIRS = [
 
 
 @pytest.fixture(scope="module", autouse=True)
-def forgotten():
-    """Give back what the tests share, a gigabyte and more, before other files' tests begin."""
+def free_shared_games():
+    """Free the shared games, more than a gigabyte, after the tests of this file."""
     yield
     load.cache_clear()
-    their_solver.cache_clear()
+    open_spiel_solver.cache_clear()
 
 
 @cache
@@ -123,8 +123,8 @@ def load(name):
 
 
 @cache
-def their_solver(name, variant, iterations):
-    """Run OpenSpiel's alternating CFR or CFR+ in C++. Its policies live within it."""
+def open_spiel_solver(name, variant, iterations):
+    """Run OpenSpiel's alternating CFR or CFR+ in C++; the solver owns its policies."""
     kind = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}[variant]
     solver = kind(load(name).pyspiel_game)
     for _ in range(iterations):
@@ -132,8 +132,8 @@ def their_solver(name, variant, iterations):
     return solver
 
 
-def their_count(game):
-    """Walk OpenSpiel's states; return the number of ends and of infosets."""
+def open_spiel_counts(game):
+    """Traverse OpenSpiel's states; return the number of terminal states and of infosets."""
     ends, infosets, stack = 0, set(), [game.new_initial_state()]
     while stack:
         state = stack.pop()
@@ -146,16 +146,16 @@ def their_count(game):
 
 
 @EVERY_GAME
-def test_size(name):
+def test_tree_sizes_agree_with_open_spiel(name):
     tree, theirs = cfr.compile(load(name)), load(name).pyspiel_game
-    assert (tree.num_terminals, tree.num_infosets) == their_count(theirs)
-    table = their_solver(name, "cfr", 50).tabular_average_policy().policy_table()
+    assert (tree.num_terminals, tree.num_infosets) == open_spiel_counts(theirs)
+    table = open_spiel_solver(name, "cfr", 50).tabular_average_policy().policy_table()
     assert tree.num_infosets == len(table)
     assert tree.num_players == theirs.num_players()
 
 
 @EVERY_GAME
-def test_nash_conv_of_uniform(name):
+def test_nash_conv_of_uniform_agrees(name):
     game = load(name)
     uniform = pyspiel.UniformRandomPolicy(game.pyspiel_game)
     wanted = pyspiel.nash_conv(game.pyspiel_game, uniform)
@@ -165,9 +165,9 @@ def test_nash_conv_of_uniform(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", ["cfr", "cfr+"])
 @EVERY_GAME
-def test_after_50_iterations(name, variant):
+def test_strategies_agree_after_50_iterations(name, variant):
     game = load(name)
-    solver = their_solver(name, variant, 50)
+    solver = open_spiel_solver(name, variant, 50)
     wanted = pyspiel.nash_conv(game.pyspiel_game, solver.average_policy())
     assert cfr.solve(game, variant, 50).nash_conv == pytest.approx(wanted, abs=1e-9)
 
@@ -180,10 +180,10 @@ def test_after_50_iterations(name, variant):
         "num_shots=2,allow_repeated_shots=False)",
     ],
 )
-def test_without_noise_they_part_only_at_ties(name):
-    """One iteration: the next strategies differ somewhere, and only where all regrets are 0."""
+def test_without_noise_strategies_differ_only_at_ties(name):
+    """After one iteration the strategies differ somewhere, but only where all regrets are 0."""
     game, run = load(name), cfr.CFR(load(name)).run(1)
-    solver = their_solver(name, "cfr", 1)
+    solver = open_spiel_solver(name, "cfr", 1)
     theirs = cfr.from_open_spiel_policy(game, solver.current_policy())
     assert run.current.max_difference(theirs) > 0.1
     for label, row in run.current.items():
@@ -191,20 +191,19 @@ def test_without_noise_they_part_only_at_ties(name):
             assert list(run.regrets[label].values()) == pytest.approx([0] * len(row), abs=1e-14)
 
 
-def test_one_player():
-    """No CFR here: OpenSpiel's leaves out what no player reaches, one player's own zeros."""
+def test_one_player_games_agree():
+    """OpenSpiel's CFR is excluded: it skips states the player does not reach."""
     game = load("cliff_walking(height=2,width=3,horizon=5)")
     theirs = game.pyspiel_game
     assert game.num_players == 1
-    assert (cfr.compile(game).num_terminals, cfr.compile(game).num_infosets) == their_count(
-        theirs
-    )
+    tree = cfr.compile(game)
+    assert (tree.num_terminals, tree.num_infosets) == open_spiel_counts(theirs)
     wanted = pyspiel.nash_conv(theirs, pyspiel.UniformRandomPolicy(theirs))
     assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(wanted, abs=1e-10)
 
 
 @pytest.mark.parametrize(("name", "ours", "infosets"), PAIRS)
-def test_our_games_are_theirs(name, ours, infosets):
+def test_library_games_equal_open_spiels(name, ours, infosets):
     theirs = load(name)
     assert cfr.compile(theirs).num_infosets == cfr.compile(ours).num_infosets == infosets
     if name != "liars_dice(dice_sides=2,numdice=2)":  # where we do not tell 12 from 21
@@ -216,7 +215,7 @@ def test_our_games_are_theirs(name, ours, infosets):
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 50])
-def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
+def test_simultaneous_cfr_on_kuhn_agrees(kuhn, iterations):
     theirs = pyspiel.load_game("kuhn_poker")
     solver = their_cfr._CFRSolver(
         theirs, alternating_updates=False, linear_averaging=False, regret_matching_plus=False
@@ -230,8 +229,8 @@ def test_simultaneous_cfr_on_kuhn(kuhn, iterations):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
-def test_cfr_br(name, iterations):
-    """On Kuhn only at first: soon two replies are equally good, and the programs choose."""
+def test_cfr_br_agrees(name, iterations):
+    """Few iterations of Kuhn: later, best responses tie and are chosen differently."""
     game = load(name)
     solver = their_cfr_br.CFRBRSolver(game.pyspiel_game)
     for _ in range(iterations):
@@ -245,10 +244,10 @@ def test_cfr_br(name, iterations):
         assert ours.max_difference(found) == pytest.approx(0, abs=1e-12)
 
 
-def test_strategies_are_equal_at_every_infoset_of_kuhn(kuhn):
-    """Not only as good: the same probabilities, matched by what the labels say."""
+def test_kuhn_strategies_agree_at_every_infoset(kuhn):
+    """Equal probabilities, not only equal exploitability; infosets are matched by label."""
     game = load("kuhn_poker")
-    solver = their_solver("kuhn_poker", "cfr", 50)
+    solver = open_spiel_solver("kuhn_poker", "cfr", 50)
     theirs = cfr.from_open_spiel_policy(game, solver.average_policy())
     ours = cfr.solve(kuhn, "cfr", 50).strategy
     moves = {"": "", "p": " check", "b": " bet", "pb": " check-bet"}
@@ -267,8 +266,8 @@ SOME_GAMES = pytest.mark.parametrize("name", [pytest.param(GAMES[id], id=id) for
 
 
 @SOME_GAMES
-def test_our_strategies_are_as_exploitable_by_their_count(name):
-    """Hand our strategy to OpenSpiel: it measures what we measure."""
+def test_nash_conv_of_exported_strategies_agrees(name):
+    """OpenSpiel computes the same NashConv for an exported strategy."""
     game = load(name)
     solution = cfr.solve(game, "cfr+", 30)
     policy = cfr.to_open_spiel(solution.strategy)
@@ -278,7 +277,7 @@ def test_our_strategies_are_as_exploitable_by_their_count(name):
 
 
 @SOME_GAMES
-def test_strategies_come_back_to_the_last_bit(name):
+def test_strategies_round_trip_exactly(name):
     game = load(name)
     strategy = cfr.solve(game, "cfr", 30).strategy
     policy = cfr.to_open_spiel(strategy)
@@ -290,7 +289,7 @@ def test_strategies_come_back_to_the_last_bit(name):
 
 
 @pytest.mark.slow
-def test_python_policies_come_in():
+def test_python_policies_are_converted():
     game = load("leduc_poker")
     theirs = game.pyspiel_game
     uniform = cfr.Strategy.uniform(game)
@@ -307,7 +306,7 @@ def test_python_policies_come_in():
     assert found.max_difference(wanted) == pytest.approx(0, abs=1e-12)
 
 
-def test_a_python_policy_of_our_strategy_is_measured_the_same():
+def test_python_nash_conv_of_exported_strategy_agrees():
     game = load("kuhn_poker")
     solution = cfr.solve(game, "cfr+", 30)
     ours = cfr.to_open_spiel(solution.strategy).policy_table()
@@ -320,7 +319,7 @@ def test_a_python_policy_of_our_strategy_is_measured_the_same():
     assert back.max_difference(solution.strategy) == 0
 
 
-def test_labels_and_actions_read_well():
+def test_infoset_labels_and_action_names():
     game = load("goofspiel(imp_info=True,num_cards=3,players=3,points_order=descending)")
     label = next(iter(cfr.Strategy.uniform(game)))
     assert label.startswith("0: Current player: 0 | P0 hand: 1 2 3 | ")
@@ -331,8 +330,8 @@ def test_labels_and_actions_read_well():
     assert repr(cfr.from_open_spiel(theirs)) == "OpenSpielGame('kuhn_poker')"
 
 
-def their_file(*names):
-    """Return a game in Gambit's format: a biased coin, then a choice between two names."""
+def efg_game(*names):
+    """Return an .efg game: a biased coin, then a choice between two action names."""
     text = 'EFG 2 R "coin" { "A" "B" }\nc "" 1 "" { "up" 0.25 "down" 0.75 } 0\n'
     for side in (1, 2):
         text += f'p "" 1 {side} "saw {side}" {{ "{names[0]}" "{names[1]}" }} 0\n'
@@ -340,20 +339,20 @@ def their_file(*names):
     return pyspiel.load_efg_game(text)
 
 
-def test_a_game_that_they_read_from_a_file_comes_in():
-    game = cfr.from_open_spiel(their_file("stop", "go"))
+def test_game_loaded_from_a_file():
+    game = cfr.from_open_spiel(efg_game("stop", "go"))
     strategy = cfr.Strategy.uniform(game)
     assert [list(row) for row in strategy.values()] == [["stop", "go"]] * 2
     assert cfr.expected_utility(game, strategy)[0] == 0.5
 
 
-def test_two_actions_that_they_take_for_one_are_refused():
-    with refused(cfr.GameError, "two actions for one", "different names"):
-        cfr.compile(cfr.from_open_spiel(their_file("go", "go")))
+def test_actions_with_the_same_number_are_rejected():
+    with rejects(cfr.GameError, "same number", "different names"):
+        cfr.compile(cfr.from_open_spiel(efg_game("go", "go")))
 
 
 class FakeState:
-    """What is asked of a state of OpenSpiel, to be given words and strings of one's own."""
+    """Minimal stand-in for an OpenSpiel state, with given action names and strings."""
 
     def __init__(self, words, text=""):
         self.words, self.text = words, text
@@ -368,13 +367,13 @@ class FakeState:
         return list(range(len(self.words)))
 
 
-def test_no_two_actions_share_a_word():
+def test_action_names_are_unique():
     words = ["pass", "pass (2)", "pass", "", "two\nlines ", "pass"]
-    found = _words(FakeState(words), 0, range(6))
+    found = _action_names(FakeState(words), 0, range(6))
     assert found == ["pass", "pass (2)", "pass (3)", "3", "two lines", "pass (4)"]
 
 
-def test_no_two_infosets_share_a_label():
+def test_infoset_labels_are_unique():
     game = cfr.from_open_spiel("kuhn_poker")
     texts = ["a\nb", "a | b", "a\nb"]
     labels = [game.node(Holder(text)).infoset for text in texts]
@@ -382,23 +381,23 @@ def test_no_two_infosets_share_a_label():
 
 
 class Holder:
-    """A history of the player 0 at the information state string `text`."""
+    """Return a history of player 0 with information state string `text`."""
 
     def __init__(self, text, words=("x",)):
         self.state = FakeState(words, text)
         self.state.current_player = lambda: 0
 
 
-def refused(error, *parts):
-    """Expect an error that says all of this."""
+def rejects(error, *parts):
+    """Expect an error whose message contains all these parts."""
     return pytest.raises(error, match="".join(f"(?s:(?=.*{part}))" for part in parts))
 
 
-def test_without_open_spiel_the_error_says_how_to_install_it(monkeypatch):
+def test_missing_open_spiel_error_contains_the_install_command(monkeypatch):
     strategy = cfr.Strategy.uniform(load("kuhn_poker"))
     monkeypatch.setitem(sys.modules, "pyspiel", None)
     for use in (lambda: cfr.from_open_spiel("kuhn_poker"), lambda: cfr.to_open_spiel(strategy)):
-        with refused(ImportError, "pip install open-spiel"):
+        with rejects(ImportError, "pip install open-spiel"):
             use()
 
 
@@ -419,13 +418,13 @@ def test_without_open_spiel_the_error_says_how_to_install_it(monkeypatch):
         (3, ["name", "int"]),
     ],
 )
-def test_a_name_that_does_not_load_is_refused(name, parts):
-    with refused(ValueError, *parts):
+def test_invalid_game_name_is_rejected(name, parts):
+    with rejects(ValueError, *parts):
         cfr.from_open_spiel(name)
 
 
-def asked_alone(code, *words):
-    """Return what a program prints as JSON, in a process of its own."""
+def run_in_new_process(code, *words):
+    """Run a program in a new process and return its JSON output."""
     told = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
     )
@@ -433,36 +432,36 @@ def asked_alone(code, *words):
 
 
 @pytest.mark.slow
-def test_games_in_python_are_found_without_being_imported_first():
-    """In a process of its own, since the import cannot be undone."""
+def test_python_games_are_registered_on_demand():
+    """Runs in a new process, since the import cannot be undone."""
     code = """
 import json, cfrlib as cfr, pyspiel
 before = "python_kuhn_poker" in pyspiel.registered_names()
 tree = cfr.compile(cfr.from_open_spiel("python_kuhn_poker"))
 print(json.dumps([before, tree.num_terminals, tree.num_infosets]))
 """
-    assert asked_alone(code) == [False, 30, 12]
+    assert run_in_new_process(code) == [False, 30, 12]
 
 
-def test_games_in_python_that_cannot_be_imported(monkeypatch):
-    """A name that OpenSpiel does not know is looked for there; then the reason is told."""
+def test_failing_import_of_python_games_is_reported(monkeypatch):
+    """The import is tried for an unknown name, and its error is reported."""
     monkeypatch.setitem(sys.modules, "open_spiel.python.games", None)
-    with refused(ImportError, "import open_spiel.python.games"):
+    with rejects(ImportError, "import open_spiel.python.games"):
         cfr.from_open_spiel("python_nothing")
 
 
-def test_an_error_inside_open_spiel_is_told_as_one(capfd):
-    """Its noise is for two players, which it only finds when it pays out to three."""
+def test_error_inside_open_spiel_is_reported_as_such(capfd):
+    """The perturbed game fails for three players only when it computes returns."""
     game = cfr.from_open_spiel(noisy("kuhn_poker(players=3)"))
-    with refused(cfr.GameError, "history", "OpenSpiel itself fails", "returns.size") as error:
+    with rejects(cfr.GameError, "history", "OpenSpiel itself fails", "returns.size") as error:
         cfr.compile(game)
     assert len(str(error.value)) <= 400
     h = game.root()
     while not h.state.is_terminal():
         h = game.step(h, game.node(h).actions[0])
-    with refused(cfr.GameError, "OpenSpiel itself fails"):
+    with rejects(cfr.GameError, "OpenSpiel itself fails"):
         game.node(h)
-    with refused(cfr.GameError, "OpenSpiel itself fails"):
+    with rejects(cfr.GameError, "OpenSpiel itself fails"):
         game.step(h, h.numbers)  # no legal action
     capfd.readouterr()  # OpenSpiel prints what it raises
 
@@ -494,9 +493,9 @@ print(json.dumps([message, looks, megabytes() - before]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hearts", "phantom_ttt", "kriegspiel"])
-def test_a_huge_game_is_refused_before_it_fills_the_memory(name):
-    """Seen before: up to 5,800 MB, and two million histories looked at or no end at all."""
-    message, looks, megabytes = asked_alone(REFUSAL, name)
+def test_huge_game_is_rejected_within_memory_limit(name):
+    """Earlier versions took up to 5,800 MB and two million histories, or did not finish."""
+    message, looks, megabytes = run_in_new_process(REFUSAL, name)
     assert "has more than max_histories=2,000,000" in message
     assert "Far too many for a solver of the whole tree" in message and "MCCFR" in message
     assert looks <= 120_000
@@ -504,7 +503,7 @@ def test_a_huge_game_is_refused_before_it_fills_the_memory(name):
 
 
 @pytest.mark.slow
-def test_a_huge_game_can_be_sampled():
+def test_huge_game_can_be_sampled():
     run = cfr.MCCFR(cfr.from_open_spiel("hearts"), sampling="outcome", seed=0).run(2)
     assert run.iterations == 2 and len(run.average) > 20
 
@@ -513,57 +512,57 @@ def test_a_huge_game_can_be_sampled():
     ("name", "why"),
     [
         ("mfg_crowd_modelling", "mean-field"),
-        ("negotiation", "samples its chance events"),
+        ("negotiation", "samples its chance outcomes"),
         ("pig", "no information state strings"),
         ("repeated_game(stage_game=matrix_pd(),num_repetitions=2)", "no information state"),
     ],
 )
-def test_a_game_of_another_kind_is_refused(name, why):
-    with refused(cfr.GameError, why):
+def test_unsupported_kind_of_game_is_rejected(name, why):
+    with rejects(cfr.GameError, why):
         cfr.from_open_spiel(name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["liars_dice_ir(dice_sides=3)", "goofspiel(num_cards=4)"])
-def test_a_game_that_forgets_does_not_compile(name):
-    with refused(cfr.GameError, "imperfect recall"):
+def test_compile_rejects_imperfect_recall(name):
+    with rejects(cfr.GameError, "imperfect recall"):
         cfr.compile(cfr.from_open_spiel(name))
 
 
-def test_an_infoset_with_two_sets_of_actions_keeps_both_for_compile_to_refuse():
+def test_compile_rejects_an_infoset_with_two_action_sets():
     game = cfr.from_open_spiel("kuhn_poker")
     one, two = (game.node(Holder("text", words)) for words in (["x"], ["x", "y"]))
     assert (one.infoset, one.actions) == ("0: text", ("x",))
     assert (two.infoset, two.actions) == ("0: text", ("x", "y"))
 
 
-def test_strategies_of_other_games_stay_here(kuhn):
-    with refused(ValueError, "not a game of OpenSpiel", "from_open_spiel"):
+def test_strategy_of_another_game_is_rejected(kuhn):
+    with rejects(ValueError, "not a game of OpenSpiel", "from_open_spiel"):
         cfr.to_open_spiel(cfr.Strategy.uniform(kuhn))
-    with refused(ValueError, "not a game of OpenSpiel", "from_open_spiel"):
+    with rejects(ValueError, "not a game of OpenSpiel", "from_open_spiel"):
         cfr.from_open_spiel_policy(kuhn, {})
-    with refused(ValueError, "solution.strategy"):
+    with rejects(ValueError, "solution.strategy"):
         cfr.to_open_spiel(cfr.solve(load("kuhn_poker"), iterations=1))
 
 
-def test_players_who_share_a_string_cannot_share_a_table():
+def test_shared_information_state_string_is_rejected():
     game = cfr.from_open_spiel("kuhn_poker")
     strategy = cfr.Strategy.uniform(game)
     game._labels["1: 2b"] = game._labels["1: 2b"]._replace(text="0")
-    with refused(ValueError, "two players share"):
+    with rejects(ValueError, "two players share"):
         cfr.to_open_spiel(strategy)
 
 
-def test_policies_that_do_not_fit_are_refused():
+def test_mismatched_policy_is_rejected():
     game = load("kuhn_poker")
     leduc = load("leduc_poker").pyspiel_game
     whole = cfr.to_open_spiel(cfr.Strategy.uniform(game)).policy_table()
     for policy in ({}, pyspiel.TabularPolicy({}), their_policy.TabularPolicy(leduc)):
-        with refused(ValueError, "says nothing about '[01]'", "made for this game"):
+        with rejects(ValueError, "no entry for '[01]'", "a policy for game.pyspiel_game"):
             cfr.from_open_spiel_policy(game, policy)
-    with refused(ValueError, "action 7 at '0pb'", "Pass"):
+    with rejects(ValueError, "action 7 at '0pb'", "Pass"):
         cfr.from_open_spiel_policy(game, {**whole, "0pb": [(7, 1.0)]})
-    with refused(ValueError, "not probabilities", "0: 0pb"):
+    with rejects(ValueError, "not probabilities", "0: 0pb"):
         cfr.from_open_spiel_policy(game, {**whole, "0pb": [(0, 0.5), (1, 0.6)]})
-    with refused(ValueError, "expected a policy", "average_policy"):
+    with rejects(ValueError, "expected a policy", "average_policy"):
         cfr.from_open_spiel_policy(game, 3)

@@ -129,13 +129,13 @@ def test_a_baseline_that_learns_is_another_run():
 @pytest.mark.parametrize("lazy", [False, True])
 def test_a_proposal_of_what_chance_does_is_none(scheme, lazy):
     one, other = (
-        MCCFR(KUHN, sampling=scheme, proposal=p, seed=1, lazy=lazy).run(60)
+        MCCFR(KUHN, sampling=scheme, proposal=p, seed=1, on_demand=lazy).run(60)
         for p in (None, EVEN_DEAL)
     )
     assert_same(one, other, 60)
-    assert bits(MCCFR(KUHN, sampling=scheme, proposal=DEAL, seed=1, lazy=lazy).run(60)) != bits(
-        one
-    )
+    assert bits(
+        MCCFR(KUHN, sampling=scheme, proposal=DEAL, seed=1, on_demand=lazy).run(60)
+    ) != bits(one)
 
 
 # LINEAR and DCFR once failed: the warm-up of a run whose batches are shared out, or
@@ -184,7 +184,7 @@ def test_the_number_of_threads_does_not_matter(game, options, variant):
 )
 def test_exploring_on_the_way_is_the_compiled_run(game, options, variant):
     lazy, compiled = (
-        MCCFR(game, variant, **options, seed=4, threads=1, lazy=lazy).run(25)
+        MCCFR(game, variant, **options, seed=4, threads=1, on_demand=lazy).run(25)
         for lazy in (True, False)
     )
     met, all_of_it = by_label(lazy), by_label(compiled)
@@ -198,7 +198,7 @@ def test_exploring_on_the_way_is_the_compiled_run(game, options, variant):
 
 
 def test_exploring_leaves_most_of_a_large_game_alone():
-    run = MCCFR(LEDUC, sampling="outcome", seed=0, lazy=True).run(3)
+    run = MCCFR(LEDUC, sampling="outcome", seed=0, on_demand=True).run(3)
     assert len(run.average) < 40 < len(cfr.Strategy.uniform(LEDUC))
     assert run._known.num_histories < 150
 
@@ -653,7 +653,9 @@ class Pressing(cfr.Game):
 
 @pytest.mark.parametrize("n", range(1, 40))
 def test_an_interrupt_waits_for_the_end_of_the_iteration(n):
-    run, whole = (MCCFR(g, sampling="outcome", seed=3, lazy=True) for g in (Pressing(n), KUHN))
+    run, whole = (
+        MCCFR(g, sampling="outcome", seed=3, on_demand=True) for g in (Pressing(n), KUHN)
+    )
     with pytest.raises(KeyboardInterrupt):
         run.run(100)
     done = run.iterations
@@ -673,7 +675,7 @@ def interruptible():
 
 @pytest.mark.usefixtures("interruptible")
 def test_a_second_interrupt_takes_effect_at_once():
-    run = MCCFR(Pressing(5, times=2), sampling="outcome", seed=3, lazy=True)
+    run = MCCFR(Pressing(5, times=2), sampling="outcome", seed=3, on_demand=True)
     with pytest.raises(KeyboardInterrupt):
         run.run(100)
     assert run.iterations == 0
@@ -747,7 +749,7 @@ def mccfr(*arguments, **options):
             r"unknown averaging 'linear'; choose one of \('opponent', 'lazy', 'full',")),
         (mccfr(THREE, averaging="opponent"), (
             r'for two players, KuhnPoker\(players=3\) has 3: .*choose "lazy"')),
-        (mccfr(KUHN, averaging="full", lazy=True), '"full" .*explored.* choose "lazy"'),
+        (mccfr(KUHN, averaging="full", on_demand=True), '"full" .*explored.* choose "lazy"'),
         (mccfr(RPS, proposal={"a": 1}), (
             "a first event of chance, but .* begins with a decision; leave it out")),
         (mccfr(KUHN, proposal={("J", "Q"): 1}), (
@@ -760,12 +762,13 @@ def mccfr(*arguments, **options):
         (mccfr(many_actions(17), sampling=RobustSampling(3, 0.5)), (
             r"RobustSampling\(k=3, epsilon=0.5\) needs .* at most 16 actions, and "
             r"many_actions\(17\) has an infoset with 17; choose k = 1 or 2, or epsilon=1")),
-        (lambda: MCCFR(many_actions(17), sampling=RobustSampling(3, 0.5), lazy=True).run(1), (
+        (lambda: MCCFR(
+            many_actions(17), sampling=RobustSampling(3, 0.5), on_demand=True).run(1), (
             "at most 16 actions, .* choose k = 1 or 2, or epsilon=1")),
         # Once: nobody looks; the proposal is forgotten
-        (lambda: MCCFR(RPS, proposal={"a": 1}, lazy=True).run(1), "begins with a decision"),
-        (lambda: MCCFR(KUHN, proposal={("J", "Q"): 1}, lazy=True).run(1), "gives nothing to"),
-        (lambda: MCCFR(KUHN, lazy=True).run(10, until=0.1), (
+        (lambda: MCCFR(RPS, proposal={"a": 1}, on_demand=True).run(1), "begins with a deci"),
+        (lambda: MCCFR(KUHN, proposal={("J", "Q"): 1}, on_demand=True).run(1), "gives noth"),
+        (lambda: MCCFR(KUHN, on_demand=True).run(10, until=0.1), (
             "until=0.1 asks for exploitability, .* explored on the way, not compiled; give "
             "iterations or seconds")),
         (lambda: MCCFR(KUHN).run(0), "iterations must be a whole number, at least 1, got 0"),
@@ -800,25 +803,27 @@ def test_options_of_sampling_need_sampling(options):
 )
 @pytest.mark.parametrize("lazy", [False, True])
 def test_seventeen_actions_are_not_too_many_otherwise(scheme, lazy):
-    regrets = MCCFR(many_actions(17), sampling=scheme, seed=0, lazy=lazy).run(1_000).regrets
+    regrets = (
+        MCCFR(many_actions(17), sampling=scheme, seed=0, on_demand=lazy).run(1_000).regrets
+    )
     assert max(regrets["x"], key=regrets["x"].get) == 16
 
 
 @pytest.mark.parametrize("game", [None, "kuhn", KuhnPoker], ids=str)
 @pytest.mark.parametrize("lazy", [None, True, False])
 def test_what_is_no_game_is_refused(game, lazy):
-    # Once: with lazy=True nobody looks, and an AttributeError or TypeError results
+    # Once: with on_demand=True nobody looks, and an AttributeError or TypeError results
     with pytest.raises(ValueError, match=r"expected a Game, got|is a class of games"):
-        MCCFR(game, lazy=lazy)
+        MCCFR(game, on_demand=lazy)
 
 
 @pytest.mark.parametrize(("game", "history", "why", "cure"), BAD_GAMES.values(), ids=BAD_GAMES)
 @pytest.mark.parametrize("lazy", [None, True])
 def test_unsound_rules_are_told_what_to_do(game, history, why, cure, lazy):
     """Met on the way, too: by chance sampling, which tries every action, it takes no luck."""
-    # Once: with lazy=True a label that is a list is a bare TypeError (_recall)
+    # Once: with on_demand=True a label that is a list is a bare TypeError (_recall)
     with pytest.raises(GameError) as error:
-        MCCFR(game, sampling="chance", seed=0, lazy=lazy).run(60)
+        MCCFR(game, sampling="chance", seed=0, on_demand=lazy).run(60)
     message = str(error.value)
     if lazy and "imperfect recall" in message:  # it names the histories, not the last acts
         why = "the player forgets"
@@ -829,7 +834,7 @@ def test_unsound_rules_are_told_what_to_do(game, history, why, cure, lazy):
 
 def test_imperfect_recall_met_on_the_way_names_both_histories():
     with pytest.raises(GameError, match="imperfect recall") as error:
-        MCCFR(forgetful(), seed=0, lazy=True).run(1)
+        MCCFR(forgetful(), seed=0, on_demand=True).run(1)
     for word in ("'later'", "('left',)", "('right',)", "put the player's own past actions"):
         assert word in str(error.value)
 
@@ -838,7 +843,7 @@ def test_a_game_too_large_to_compile_is_explored(monkeypatch):
     small = partial(cfr.compile, max_histories=50)
     monkeypatch.setattr("cfrlib.montecarlo.partial_tree.compile", small)
     run, lazy = (
-        MCCFR(KuhnPoker(), sampling="outcome", seed=1, lazy=lazy).run(50)
+        MCCFR(KuhnPoker(), sampling="outcome", seed=1, on_demand=lazy).run(50)
         for lazy in (None, True)
     )
     assert not run._known.whole
@@ -846,4 +851,4 @@ def test_a_game_too_large_to_compile_is_explored(monkeypatch):
     assert isinstance(run.average, cfr.PartialStrategy)
     assert np.isnan(run.solution().exploitability)
     with pytest.raises(GameError, match=r"more than max_histories=50 .*cfrlib\.MCCFR"):
-        MCCFR(KuhnPoker(), lazy=False)
+        MCCFR(KuhnPoker(), on_demand=False)

@@ -338,7 +338,7 @@ def rows(player):
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr"])
 def test_explored_on_the_way_equals_compiled_bit_for_bit(game, variant):
     whole = cfr.OOS(game, variant, seed=5, delta=0.6)
-    lazy = cfr.OOS(game, variant, seed=5, delta=0.6, lazy=True, playout=False)
+    lazy = cfr.OOS(game, variant, seed=5, delta=0.6, on_demand=True, playout=False)
     # without a target they agree from the first walk on, …
     for n in (1, 2, 7, 40, 500):
         one, other = whole.search(iterations=n), lazy.search(iterations=n)
@@ -365,7 +365,7 @@ def explore_all(player):
 def test_aiming_while_exploring_ends_with_the_same_marks():
     game = LiarsDice(2)
     for label in cfr.compile(game).infoset_label[::3]:
-        lazy = cfr.OOS(game, delta=0.8, seed=0, lazy=True, playout=False)
+        lazy = cfr.OOS(game, delta=0.8, seed=0, on_demand=True, playout=False)
         history = next(
             cfr.compile(game).history(k)
             for k, I in enumerate(cfr.compile(game).infoset)
@@ -397,7 +397,7 @@ def test_unbiased_while_exploring():
     """Whatever is known, the walks to come are unbiased: the marks are those before a walk."""
     game = LiarsDice(2)
     whole = cfr.OOS(game, delta=0.8, seed=0)
-    lazy = cfr.OOS(game, delta=0.8, seed=0, lazy=True, playout=False)
+    lazy = cfr.OOS(game, delta=0.8, seed=0, on_demand=True, playout=False)
     history = (("1", "2"), "1x1", "1x2")
     label = game.node(history).infoset
     sums = []
@@ -444,14 +444,14 @@ def test_a_large_game(large):
 
 
 def test_playouts_remember_one_infoset_a_walk(large):
-    careful, greedy = (cfr.OOS(large, seed=0, lazy=True, playout=p) for p in (True, False))
+    careful, greedy = (cfr.OOS(large, seed=0, on_demand=True, playout=p) for p in (True, False))
     for player in (careful, greedy):
         player.search(iterations=50)
     assert careful.num_infosets <= 100 < greedy.num_infosets
 
 
 def test_matches_on_a_large_game(large):
-    player = cfr.OOS(large, seed=0, lazy=True)
+    player = cfr.OOS(large, seed=0, on_demand=True)
     match = player.match({}, games=4, nodes=1_500, seed=1)
     assert [game.seat for game in match] == [0, 1, 0, 1]
     assert player.nodes == 0
@@ -524,7 +524,7 @@ def test_a_copy_goes_its_own_way():
     player.search("K", iterations=100)
     assert player.average.max_difference(same.average) == 0
     assert player.average.max_difference(other.average) > 0
-    lazy = cfr.OOS(KUHN, seed=0, lazy=True)
+    lazy = cfr.OOS(KUHN, seed=0, on_demand=True)
     lazy.search("Q" and (("Q", "K"),), iterations=20)
     twin, known = lazy.copy(), lazy._known.num_histories
     twin.search((("J", "K"), "bet"), iterations=200)
@@ -596,8 +596,8 @@ def test_more_time_less_exploitability():
         (lambda: cfr.OOS(KUHN, "nonsense"), ValueError, "unknown variant"),
         (lambda: cfr.OOS(KuhnPoker(players=3)), ValueError, "is for two players"),
         (lambda: cfr.OOS(KuhnPoker), ValueError, "make one of them"),
-        (lambda: cfr.OOS(KUHN, playout=True), ValueError, "lazy=True"),
-        (lambda: cfr.OOS(LiarsDice(6, 2), lazy=False), cfr.GameError, "max_histories"),
+        (lambda: cfr.OOS(KUHN, playout=True), ValueError, "on_demand=True"),
+        (lambda: cfr.OOS(LiarsDice(6, 2), on_demand=False), cfr.GameError, "max_histories"),
         (lambda: cfr.OOS(KUHN).search("Q"), ValueError, "needs a limit"),
         (lambda: cfr.OOS(KUHN).search("Q", nodes=0), ValueError, "nodes must be"),
         (lambda: cfr.OOS(KUHN).search("Q", iterations=1.5), ValueError, "iterations"),
@@ -606,8 +606,8 @@ def test_more_time_less_exploitability():
         (lambda: cfr.OOS(KUHN).search((), nodes=9), ValueError, "nobody decides"),
         (lambda: cfr.OOS(KUHN).search((("Q", "K"), "x"), nodes=9), ValueError, "legal"),
         (lambda: cfr.OOS(KUHN).policy("X"), KeyError, "no infoset 'X'"),
-        (lambda: cfr.OOS(KUHN, lazy=True).search("Q", nodes=9), KeyError, "not met so far"),
-        (lambda: cfr.OOS(KUHN, lazy=True).policy("Q"), KeyError, "not met so far"),
+        (lambda: cfr.OOS(KUHN, on_demand=True).search("Q", nodes=9), KeyError, "not met so"),
+        (lambda: cfr.OOS(KUHN, on_demand=True).policy("Q"), KeyError, "not met so far"),
         (lambda: cfr.OOS(KUHN).match({}, nodes=9, seat=2), ValueError, "seat must be"),
         (lambda: cfr.OOS(KUHN).match({}, games=0, nodes=9), ValueError, "games must be"),
         (lambda: cfr.OOS(KUHN).match({}), ValueError, "needs a limit"),
@@ -620,7 +620,7 @@ def test_more_time_less_exploitability():
             ),
             ValueError, "does not fit",
         ),
-        (lambda: cfr.OOS(KUHN, lazy=True).online_strategy(nodes=9), ValueError, "matches"),
+        (lambda: cfr.OOS(KUHN, on_demand=True).online_strategy(nodes=9), ValueError, "matches"),
         (lambda: cfr.OOS(KUHN).online_strategy(nodes=9, runs=0), ValueError, "runs must be"),
     ],
 )  # fmt: skip
@@ -632,7 +632,7 @@ def test_errors_say_what_to_do(make, error, says):
 def test_unsound_rules_are_named():
     nodes = {(): Chance({"a": 0.5, "b": 0.4})}
     with pytest.raises(cfr.GameError, match=r"sum to 0\.9"):
-        cfr.OOS(TableGame(nodes), lazy=True).search(iterations=1)
+        cfr.OOS(TableGame(nodes), on_demand=True).search(iterations=1)
 
 
 def test_a_target_that_chance_never_deals():

@@ -119,7 +119,7 @@ def test_without_joblib_the_error_says_how_to_get_it(leduc, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}, {"jobs": 2, "lazy": True}]
+    "options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}, {"jobs": 2, "on_demand": True}]
 )
 def test_jobs_that_make_no_sense(leduc, options):
     with pytest.raises(ValueError, match="jobs must be"):

@@ -1,8 +1,9 @@
-"""A pytest plugin: what nbval has run and found right, the book shows, and does not run again.
+"""A pytest plugin that hands notebooks that pass nbval to the book's build.
 
-Notebooks run as they do while the book is built, explorables drawing all their positions. One
-whose every cell ran and agreed goes into the book's cache of executed notebooks, and the
-explorables that it made are kept for `tests/browser`, which drives them as live widgets.
+Notebooks run as in the build, with explorables drawing all their positions. If all cells of a
+notebook ran and matched, it goes into the book's cache of executed notebooks, so the build does
+not run it again. Its explorables are kept for `tests/browser`, which drives them as live
+widgets.
 """
 
 import copy
@@ -28,13 +29,13 @@ _setup, _teardown = plugin.IPyNbFile.setup, plugin.IPyNbFile.teardown
 
 
 def cache(config: pytest.Config) -> JupyterCacheAbstract:
-    """Return the book's cache of executed notebooks, or another that `make portable` names."""
+    """Return the book's cache of executed notebooks, or the one set by `make portable`."""
     place = os.environ.get("CFRLIB_PAGE_CACHE")
     return get_cache(place or config.rootpath / "_build" / ".jupyter_cache")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw as for a page; make the cache before several processes write into it."""
+    """Draw as for a page; create the cache before several processes write into it."""
     os.environ["CFRLIB_PAGE"] = "1"
     if not hasattr(config, "workerinput"):  # in the first process
         build.forget_outdated()
@@ -42,12 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the notebooks that take longest: a process runs a whole one at a time."""
+    """Run the slowest notebooks first: each process runs a whole notebook at a time."""
     items.sort(key=lambda item: build.rank(item.path))
 
 
 def compare_outputs(cell, test, ref, skip_compare=None):
-    """As nbval does, but of what is shown only that part which is committed."""
+    """Compare as nbval does, but only the kinds of output that are committed."""
     kept = copy.deepcopy(test)
     for output in kept:
         for mime in list(output.get("data", ())):
@@ -57,37 +58,37 @@ def compare_outputs(cell, test, ref, skip_compare=None):
 
 
 def runtest(cell: plugin.IPyNbCell) -> None:
-    """Run and compare one cell; if all is well, remember what it showed."""
+    """Run and compare one cell; keep its outputs if they match."""
     _run(cell)
     cell.parent.right = getattr(cell.parent, "right", {})
     cell.parent.right[cell.cell_num] = cell.test_outputs
 
 
-def order(file: plugin.IPyNbFile, code: str) -> None:
-    """Run code that is no cell of a notebook in its kernel."""
+def run_in_kernel(file: plugin.IPyNbFile, code: str) -> None:
+    """Run code in a notebook's kernel."""
     message = file.kernel.execute_cell_input(code, allow_stdin=False)
     file.kernel.await_reply(message, kernels.PATIENCE)
     file.kernel.await_idle(message, kernels.PATIENCE)
 
 
 def setup(file: plugin.IPyNbFile) -> None:
-    """Start the kernel, and have it note the explorables that are made."""
+    """Start the kernel and make it record the explorables that are created."""
     _setup(file)
     if "Explorable(" in file.path.read_text("utf-8"):
-        order(file, explorables.COLLECT)
+        run_in_kernel(file, explorables.COLLECT)
 
 
 def teardown(file: plugin.IPyNbFile) -> None:
-    """Give a notebook that was right to the book; as the cells of a file end, so does it."""
+    """Cache a notebook whose cells all matched, with its explorables; stop the kernel."""
     right = getattr(file, "right", {})
     nb = copy.deepcopy(file.nb)
     cells = [cell for cell in nb.cells if cell.cell_type == "code"]
     whole = len(right) == len(cells)
-    ours = "CFRLIB_PAGE_CACHE" not in os.environ  # not an imitated machine's
-    if whole and ours and "Explorable(" in file.path.read_text("utf-8"):
+    imitated = "CFRLIB_PAGE_CACHE" in os.environ  # by `make portable`
+    if whole and not imitated and "Explorable(" in file.path.read_text("utf-8"):
         place = explorables.kept(file.path)
-        order(file, explorables.KEEP.format(place=str(place)))
-        assert place.exists(), f"what {file.path.name} draws cannot be pickled"
+        run_in_kernel(file, explorables.KEEP.format(place=str(place)))
+        assert place.exists(), f"the explorables of {file.path.name} cannot be pickled"
     _teardown(file)
     if not whole:
         return

@@ -1,7 +1,7 @@
-"""A pytest plugin: nbval starts kernels as `tools/kernels.py` does, and waits for events.
+"""A pytest plugin: nbval starts kernels as in `tools/kernels.py`, and waits for events.
 
-Its own limits are seconds: 60 until a kernel has started, 5 until its output has come. Here it
-waits until there is a message or the kernel has died, which nbval alone would not notice.
+nbval's own limits are 60 seconds for a kernel to start and 5 seconds for its outputs. With this
+plugin it waits until there is a message or the kernel has died, which nbval does not check.
 """
 
 import sys
@@ -29,7 +29,7 @@ def manager(**options):
 
 
 def get_message(running, stream, timeout=None):
-    """Return the next message of a kernel, whatever limit nbval gives for it."""
+    """Return the next message of a kernel, regardless of nbval's limit."""
     latest = monotonic() + kernels.PATIENCE
     while True:
         try:

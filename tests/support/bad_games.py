@@ -1,4 +1,4 @@
-"""Unsound games, and what the error must say: where, what is wrong, how to mend it."""
+"""Unsound games, each with the words that its error message must contain."""
 
 import math
 
@@ -12,7 +12,7 @@ COIN = Chance({"heads": 0.5, "tails": 0.5})
 
 
 def after_coin(heads, tails, **more):
-    """Return a game in which a coin decides which of two nodes is met, then left or right."""
+    """Return a game in which a coin flip leads to one of two nodes, then left or right."""
     nodes = {(): COIN, ("heads",): heads, ("tails",): tails}
     nodes |= {(c, a): END for c in ("heads", "tails") for a in (*LEFT_RIGHT, "up")}
     return TableGame(nodes | {tuple(k.split("-")): v for k, v in more.items()})
@@ -23,7 +23,7 @@ def choice(player=0, infoset="x", actions=LEFT_RIGHT):
 
 
 def forgetful():
-    """Return a game whose player 0 forgets the first choice."""
+    """Return a game in which player 0 forgets their first action."""
     nodes = {(): choice()}
     nodes |= {(a,): choice(infoset="later") for a in LEFT_RIGHT}
     nodes |= {(a, b): END for a in LEFT_RIGHT for b in LEFT_RIGHT}
@@ -31,7 +31,7 @@ def forgetful():
 
 
 def absent_minded():
-    """Return a game whose player 0 cannot tell whether this is the first move or the second."""
+    """Return a game in which player 0 cannot tell their first move from their second."""
     nodes = {(): choice(), ("left",): choice(), ("right",): END}
     return TableGame(nodes | {("left", a): END for a in LEFT_RIGHT})
 
@@ -40,7 +40,7 @@ def ends_with(utilities, players=2):
     return TableGame({(): choice(), ("left",): Terminal(utilities), ("right",): END}, players)
 
 
-# what is wrong -> (game, the history to be named, words of the diagnosis, words of the cure)
+# fault -> (game, the history that the error names, words of the diagnosis, words of the cure)
 BAD_GAMES = {
     "chance sums to 0.9": (
         after_coin(Chance({"a": 0.5, "b": 0.4}), END),

@@ -1,8 +1,8 @@
-"""Every walk that a sampling scheme can take, one by one, and what they say on average.
+"""Exact expectations of sampling schemes, by enumerating all sampled trajectories (walks).
 
-The kernels are those of cfrlib, run as plain Python. Only the three functions that draw are
-replaced, by an oracle that tries every outcome in turn and knows how likely it is. So a mean
-over the walks is exact but for rounding: there is no statistics in it.
+The kernels are those of cfrlib, run as plain Python. Only the three functions that sample are
+replaced, by an oracle that tries every outcome in turn and knows its probability. A mean over
+the walks is therefore exact up to rounding: no statistics is involved.
 """
 
 import inspect
@@ -26,9 +26,9 @@ from cfrlib.montecarlo.updates import AVERAGING, Lane
 
 
 def interpreted(changes=None, **others):
-    """Return the kernels as plain Python, which call each other and whatever `others` names.
+    """Return the kernels as plain Python functions, by name, with `others` in their globals.
 
-    With `changes`, {name: (old, new)}, one place in the source of a kernel reads differently.
+    `changes`, {name: (old, new)}, replaces one piece of the source of a kernel.
     """
     space = {**vars(rng), **vars(schemes), **vars(traversal), **vars(updates)}
     kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
@@ -44,7 +44,7 @@ def interpreted(changes=None, **others):
         space[name] = FunctionType(f.__code__, space, name)
     for name, (old, new) in (changes or {}).items():
         source = inspect.getsource(kernels[name])
-        assert source.count(old) == 1, f"{name} reads otherwise by now"
+        assert source.count(old) == 1, f"the source of {name} has changed"
         decorator, source = source.replace(old, new).split("\n", 1)
         assert decorator in ("@inlined", "@inner")
         exec(source, space)
@@ -56,13 +56,13 @@ def interpreted(changes=None, **others):
 
 
 class Oracle:
-    """Draws every outcome in turn: `all_paths` repeats what it is given until it has."""
+    """A sampler that takes every outcome in turn, until `all_paths` has enumerated all."""
 
     def __init__(self):
         self.choices, self.mislaid = [], 0.0
 
     def all_paths(self):
-        """Yield the number of each path; afterwards `probability` is that of the path."""
+        """Yield the number of each path; `probability` then holds that path's probability."""
         number = 0
         while number == 0 or self.choices:
             self.at, self.probability = 0, 1.0
@@ -74,7 +74,7 @@ class Oracle:
                 self.choices[-1][0] += 1
 
     def pick(self, first, weights):
-        """Return first + the index of the weight whose turn it is."""
+        """Return `first` plus the index of the next positive weight on this path."""
         likely = [(a, p) for a, p in enumerate(weights) if p > 0]
         if self.at == len(self.choices):
             self.choices.append([0, len(likely)])
@@ -95,7 +95,7 @@ class Oracle:
         return self.pick(0, weights)
 
     def kernels(self, changes=None):
-        """Return the kernels with their three draws left to the oracle."""
+        """Return the kernels with their three sampling functions replaced by the oracle's."""
         draws = ("draw_chance", "draw_action", "draw_rest")
         return interpreted(changes, **{name: getattr(self, name) for name in draws})
 
@@ -110,34 +110,34 @@ def objects(records):
 
 
 class Means:
-    """What walks say on average, exactly.
+    """Exact expectations over all walks of a sampling scheme.
 
     Attributes
     ----------
     regret : array, shape (sequences,)
-        Of the sampled regrets, each in the walks of its player.
+        Expected sampled regrets, each over the walks of its player.
     square : array, shape (sequences,)
-        Of their squares.
+        Expected squares of the sampled regrets.
     mass : array, shape (infosets,)
-        Of what the strategy at an infoset counts in the average, in the walks of its player
-        or, by the rule "opponent", in those of the other.
+        Expected weight of an infoset's strategy in the strategy sum, over the walks of its
+        player or, under the rule "opponent", over those of the other player.
     paths : int
-        How many walks there are, all players together.
+        Number of walks, summed over the players.
     probability : list of float
-        What their probabilities sum to, for each player.
+        Sum of the probabilities of all walks, for each player.
     """
 
     def __init__(
         self, game, scheme, sigma, rule="opponent", baseline=None, proposal=None,
         correct=None, changes=None,
     ):  # fmt: skip
-        # three players have no rule "opponent"; the walks do not depend on the rule
+        # The rule "opponent" needs two players, and the walks do not depend on the rule.
         run = cfr.MCCFR(game, sampling=scheme, proposal=proposal, averaging="stochastic")
         self.form, known, players = run._form, run._known, game.num_players
         self.oracle = Oracle()
         kernels = self.oracle.kernels(changes)
         baseline = np.zeros((players, 0)) if baseline is None else baseline
-        if correct is not None:  # other weights of the outcomes of chance, for their p
+        if correct is not None:  # importance weights of chance outcomes, as a function of p
             known.nodes.correction[:] = correct(known.nodes.probability)
         run._tables.table.sigma[:] = sigma
         nodes, infosets = objects(known.nodes), objects(known.infosets)
@@ -171,7 +171,7 @@ class Means:
                 self.paths += 1
 
 
-# ---- what the means must be ----------------------------------------------------------------
+# ---- exact values on the whole tree --------------------------------------------------------
 
 
 def exact_regrets(game, sigma):
@@ -193,14 +193,14 @@ def own_reach(game, sigma):
 
 
 def over_histories(game, number):
-    """Add up a number of each history over the infosets."""
+    """Sum the numbers of histories, shape (histories,), over each infoset."""
     tree = cfr.compile(game)
     here = tree.infoset >= 0
     return np.bincount(tree.infoset[here], np.array(number, float)[here], tree.num_infosets)
 
 
 def reach_of_others(game, sigma):
-    """Return π_c(h) and, of whoever acts at h, π_-i(h)."""
+    """Return π_c(h), and π_-i(h) for the player i who acts at h."""
     tree, x = cfr.compile(game), sequence_form(game).plans(sigma)
     others = tree.chance_reach.copy()
     for h in range(tree.num_histories):
@@ -231,9 +231,9 @@ def random_strategy(game, seed, zeros=False):
 def uneven():
     """Return a small game without symmetries.
 
-    Chance is uneven, at the start and late; player 0 sees part of it and acts twice, with
-    three actions at first; player 1 shares an infoset of six histories; payoffs are not
-    zero-sum.
+    Chance is uneven and acts at the start and late. Player 0 observes part of its outcome and
+    acts twice, first with three actions. Player 1 has an infoset of six histories. Payoffs are
+    not zero-sum.
     """
     rng, nodes = np.random.default_rng(5), {}
 

@@ -1,9 +1,8 @@
-"""Find every explorable of the book as its notebook makes it, and read it off a built page.
+"""Load every explorable of the book from its notebook, and decode it from a built page.
 
-The explorables of a notebook that nbval has run are kept: its kernel writes them into a file
-(`COLLECT` and `KEEP` run there), from which the browser's tests have them without running the
-notebook once more. They draw in another process then, so nothing they draw may depend on what
-the kernel did otherwise.
+When nbval runs a notebook, its kernel writes the explorables into a file (the kernel runs
+`COLLECT` and `KEEP`). The browser tests load them from there instead of running the notebook
+again. They then draw in another process, so a drawing may depend only on its explorable.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def _note(self, *args, _init=_Explorable.__init__, **kwargs):
 _note.made = []
 _Explorable.__init__ = _note
 """
-# What `functools.cache` makes, pickle would look up by its name.
+# Pickle would look up a function wrapped by `functools.cache` by name, so copy it instead.
 KEEP = """
 import copyreg as _copyreg, functools as _functools, pathlib as _pathlib
 import cloudpickle as _cloudpickle
@@ -92,7 +91,7 @@ def acted_on(source: str) -> set[str]:
 
 
 def needed(sources: list[str]) -> list[str]:
-    """Return what makes the explorables, and what that depends on; the rest may take long."""
+    """Return the cells that make explorables and those they depend on; others may be slow."""
     kept: list[str] = []
     wanted: set[str] = set()
     for source in reversed(sources):
@@ -104,19 +103,19 @@ def needed(sources: list[str]) -> list[str]:
 
 
 def kept(page: Path) -> Path:
-    """Return the file for a page's explorables, named after all that they are made from."""
+    """Return the file of a page's explorables, named after a digest of their sources."""
     made_from = [*cells(page), build.digest(*build.LOADED)]
     return KEPT / f"{page.stem}-{hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]}"
 
 
 def explorables(page: Path) -> list[Explorable]:
-    """Return a page's explorables in order, from a kernel that ran the page or made anew."""
+    """Return a page's explorables in order, loaded from the kept file or made anew."""
     place = kept(page)
     return pickle.loads(place.read_bytes()) if place.exists() else make(page)
 
 
 def make(page: Path) -> list[Explorable]:
-    """Run the code that a page's explorables need, and return them in order."""
+    """Run the cells that a page's explorables need; return the explorables in order."""
     made: list[Explorable] = []
     init = Explorable.__init__
 
@@ -124,7 +123,7 @@ def make(page: Path) -> list[Explorable]:
         init(self, *args, **kwargs)
         made.append(self)
 
-    plain = TransformerManager()  # makes Python of `%pip install ...`
+    plain = TransformerManager()  # converts `%pip install ...` to Python
     names: dict[str, Any] = {"__name__": "__main__"}
     with mock.patch.object(Explorable, "__init__", note), mock.patch("builtins.print"):
         for n, source in enumerate(needed([plain.transform_cell(c) for c in cells(page)])):
@@ -135,9 +134,9 @@ def make(page: Path) -> list[Explorable]:
 
 
 def decode(html: str) -> tuple[list[dict[str, Any]], Callable[..., str]]:
-    """Read an explorable's HTML as its script does.
+    """Decode an explorable's HTML as its script does.
 
-    Returns what the script knows of the controls, and a function from positions to the stage.
+    Return the script's data on the controls, and a function from positions to the drawing.
     """
     raw = re.search(r'<script type="application/json">(.*?)</script>', html, re.S)
     assert raw

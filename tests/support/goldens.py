@@ -1,4 +1,4 @@
-"""The numbers every solver is held to, and the one comparison that holds it to them."""
+"""The golden numbers of all solvers, and the comparison that the tests use."""
 
 import json
 from fractions import Fraction
@@ -7,7 +7,7 @@ from pathlib import Path
 GOLDENS = json.loads(Path(__file__).with_name("goldens.json").read_text())
 TOLERANCE = 1e-9
 
-# the goldens say lcfr; cfrlib calls the variant by its word
+# golden row -> cfrlib's variant and update
 RUNS = {
     "cfr": ("cfr", "alternating"),
     "cfr+": ("cfr+", "alternating"),
@@ -17,11 +17,11 @@ RUNS = {
     "cfr simultaneous": ("cfr", "simultaneous"),
 }
 
-# On Leduc the discounts lcfr and dcfr amplify rounding in infosets that are hardly reached:
-# doubles agree to 1e-11 up to iteration 50, and at iteration 100, where even the order of the
-# actions decides, to 1e-6 and 1e-5 only. So these rows are held to numbers computed once with
-# 60 digits (Decimal, in the plain Python of reference.py); the goldens at 100 are off by 2e-7
-# and 5e-6, and are compared at ten times what orders of adding differ by.
+# On Leduc the discounts of lcfr and dcfr amplify rounding in rarely reached infosets: doubles
+# agree to 1e-11 up to iteration 50, but only to 1e-6 and 1e-5 at iteration 100, where even the
+# order of actions matters. So these rows are compared with numbers computed once with 60 digits
+# (Decimal, in the plain Python of reference.py). The goldens at 100 are off by 2e-7 and 5e-6;
+# their tolerance is ten times the difference between orders of addition.
 SIXTY_DIGITS = {
     "lcfr": {20: 0.25597780680552185, 30: 0.14479782518531667, 50: 0.06899518451957234},
     "dcfr": {20: 0.16679681798943974, 30: 0.06377842416221628, 50: 0.022921832285666424},
@@ -30,7 +30,7 @@ UNSTABLE = {"lcfr": 1e-5, "dcfr": 1e-4}
 
 
 def row(game, name, up_to=100):
-    """Return the golden exploitability at each iteration, up to one."""
+    """Return the golden exploitability by iteration, up to iteration `up_to`."""
     wanted = GOLDENS["exploitability"][game][name]
     return {int(t): e for t, e in wanted.items() if int(t) <= up_to}
 
@@ -41,6 +41,6 @@ def number(golden):
 
 
 def misses(found, wanted, tolerance=TOLERANCE):
-    """Return the iterations at which a run misses its golden row: none, if it is right."""
+    """Return the iterations at which a run misses its golden row."""
     assert found.keys() == wanted.keys()
     return [t for t in wanted if not abs(found[t] - wanted[t]) <= tolerance]

@@ -1,4 +1,4 @@
-"""What the page "Play Kuhn" computes when it is built: its code, run here."""
+"""The build-time code of the page "Play Kuhn", run for the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HIDDEN_CELL = re.compile(
 
 
 def namespace() -> dict[str, Any]:
-    """Return the names that the cells behind the game define: game, losses, table, …"""
+    """Return the names defined by the page's hidden cells: game, losses, table, …"""
     names: dict[str, Any] = {}
     cells = HIDDEN_CELL.findall(PAGE.read_text("utf-8"))
     assert cells
@@ -25,10 +25,10 @@ def namespace() -> dict[str, Any]:
 
 
 def leak(game: cfr.Game, sheet: cfr.Strategy, counts: dict[str, dict[str, int]]) -> float:
-    """Return what the counted strategy loses per hand to `sheet`, seats alternating.
+    """Return the loss per hand of the counted strategy against `sheet`, with alternating seats.
 
-    By cfrlib's best response, not by the page's table. Where nothing was counted the reader
-    is taken to play a best response.
+    Computed with cfrlib's best response, not with the page's table. At infosets without counts
+    the reader is assumed to play a best response.
     """
     gains = []
     for player in (0, 1):

@@ -1,4 +1,4 @@
-"""What is public: the names in the `__all__` of these modules, and the page that shows them."""
+"""The public names: `__all__` of these modules, and the page that documents them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
 
 
 def names() -> list[str]:
-    """Return every public name once, where it is defined in more than one module."""
+    """Return every public object once, under the first module that exports it."""
     found: dict[int, str] = {}
     for module in MODULES:
         for name in importlib.import_module(module).__all__:
@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 
 def resolve(path: str) -> Any:
-    """Return what a dotted name stands for."""
+    """Return the object with a dotted name."""
     module, *rest = path.split(".")
     thing: Any = importlib.import_module(module)
     for n, name in enumerate(rest, 1):
@@ -46,7 +46,7 @@ def resolve(path: str) -> Any:
 
 
 def methods() -> list[tuple[str, str]]:
-    """Return the methods that the page shows: the name of a class, and of its method."""
+    """Return (class, method) for each method that the page documents."""
     found = []
     for kind, path, options in ENTRY.findall(PAGE.read_text("utf-8")):
         shown = re.search(r":members:(.*)", options)

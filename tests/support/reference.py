@@ -1,7 +1,7 @@
-"""CFR as the papers write it, history by history in plain Python: the second opinion.
+"""Reference implementation of CFR, history by history in plain Python, as in the papers.
 
-It shares nothing with cfrlib but the numbering of histories, infosets and sequences. `bug`
-makes one of the mistakes found in published code, to prove that the tests would notice.
+It shares only the numbering of histories, infosets and sequences with cfrlib. `bug` introduces
+one of the mistakes found in published code, to prove that the tests would notice it.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import cfrlib as cfr
 from cfrlib.core.tree import TERMINAL
 
-# bug -> a golden row that must notice it
+# bug -> a golden row that must detect it
 BUGS = {
     "average without own reach": "cfr",
     "average by opponents' reach": "cfr",
@@ -44,7 +44,7 @@ class Reference:
         self.utility = tree.utility.T.tolist()
         self.ends = [k for k, p in enumerate(self.player) if p == TERMINAL]
         self.mover = [None] + [self.player[p] for p in self.parent[1:]]
-        # the pair (infoset, action) that leads into each history, at a player's move
+        # sequence (infoset, action) that leads to each history, -1 after chance
         self.pair = [
             int(tree.sequence[k, m]) if k and m >= 0 else -1 for k, m in enumerate(self.mover)
         ]
@@ -64,7 +64,7 @@ class Reference:
                 self.sigma[q] = 1 / len(pairs)
 
     def iterate(self):
-        """Run one iteration: update every player once."""
+        """Run one iteration, which updates every player once."""
         self.t += 1
         following = list(self.sigma)
         for i in range(self.tree.num_players):
@@ -74,7 +74,7 @@ class Reference:
         self.sigma[:] = following
 
     def update(self, i, following):
-        """Walk the tree for player i: add regrets and averages, match the next strategy."""
+        """Traverse the tree for player i: update regrets, strategy sum and next strategy."""
         own, others, value = self.walk(i)
         instant = self.add_regrets(i, others, value)
         v, bug = self.variant, self.bug
@@ -82,7 +82,7 @@ class Reference:
         if bug == "weight (t/(t+1))^gamma":
             weight = (self.t / (self.t + 1)) ** v.gamma
         for I in (I for I, p in enumerate(self.owner) if p == i):
-            reach = own[self.members[I][0]]  # the same at any history of the infoset
+            reach = own[self.members[I][0]]  # the same at all histories of the infoset
             if bug == "average without own reach":
                 reach = 1.0
             elif bug == "average by opponents' reach":
@@ -113,7 +113,7 @@ class Reference:
         return own, others, value
 
     def add_regrets(self, i, others, value):
-        """Add r(h, a) = π_-i(h) (u(ha) - u(h)) of all histories; discount after the walk."""
+        """Add r(h, a) = π_-i(h) (u(ha) - u(h)) of all histories, then discount."""
         bug, regret = self.bug, self.regret
         literal = bug == "value returned at player 1's nodes not negated"
         positive = discount(self.t, self.variant.alpha)
@@ -143,7 +143,7 @@ class Reference:
         return instant
 
     def match(self, I, instant, following):
-        """Write the next strategy at I: in proportion to positive regrets."""
+        """Write the next strategy at I, proportional to the positive regrets."""
         guess = 1.0 if self.variant.predictive else 0.0
         want = [max(self.regret[q] + guess * instant[q], 0.0) for q in self.pairs[I]]
         total = math.fsum(want)
@@ -162,7 +162,7 @@ class Reference:
         return strategy
 
     def exploitability_at(self, game, iterations):
-        """Return exploitability of the average after each of these numbers of iterations."""
+        """Return the exploitability of the average by iteration, at the given iterations."""
         found = {}
         while self.t < max(iterations):
             self.iterate()

@@ -1,4 +1,4 @@
-"""Games that only the tests play, and those that several files of tests compile."""
+"""Games for the tests: tables, transformed games, random games, shared compiled games."""
 
 import random
 from functools import cache
@@ -9,12 +9,12 @@ from cfrlib.koikoi import MiniKoiKoi
 
 @cache
 def mini(name, **options):
-    """Return a member of the small family; compiled once for all tests."""
+    """Return a game of the MiniKoiKoi family, cached so that all tests compile it once."""
     return getattr(MiniKoiKoi, name)(**options)
 
 
 class TableGame(Game):
-    """A game given as a dictionary from history to node."""
+    """A game defined by a dictionary from histories to nodes."""
 
     def __init__(self, nodes, num_players=2, name="TableGame()"):
         self.nodes, self.num_players, self.name = nodes, num_players, name
@@ -27,7 +27,7 @@ class TableGame(Game):
 
 
 class Wrapper(Game):
-    """The same game, but for what a subclass changes."""
+    """The same game; subclasses override what they change."""
 
     def __init__(self, game):
         self.game, self.num_players = game, game.num_players
@@ -43,7 +43,7 @@ class Wrapper(Game):
 
 
 class Renamed(Wrapper):
-    """The same game under other names; with `reverse`, its actions in the opposite order."""
+    """The same game with other names and, if `reverse`, its actions in reverse order."""
 
     def __init__(self, game, reverse=False):
         super().__init__(game)
@@ -78,7 +78,7 @@ class Scaled(Wrapper):
 
 
 class Shifted(Wrapper):
-    """The same game in which each player is given a constant on top of every payoff."""
+    """The same game with a constant added to each player's payoffs."""
 
     def __init__(self, game, constants):
         super().__init__(game)
@@ -93,7 +93,7 @@ class Shifted(Wrapper):
 
 
 class Swapped(Wrapper):
-    """The same game of two players, who are numbered the other way round."""
+    """The same two-player game with the players' numbers swapped."""
 
     def node(self, h):
         node = self.game.node(h)
@@ -103,7 +103,7 @@ class Swapped(Wrapper):
 
 
 class AfterCoin(Wrapper):
-    """The same game after the flip of a bent coin, which the players `seen_by` see."""
+    """The same game after a biased coin flip, which the players in `seen_by` observe."""
 
     COIN = Chance({"heads": 0.25, "tails": 0.75})
 
@@ -129,18 +129,18 @@ class AfterCoin(Wrapper):
 def random_game(seed, players=2, depth=5, zero_sum=True, whole=False):
     """Grow a random sound game.
 
-    A player's label is everything the player did before, and what was seen since: after each
-    step of the game every player may get a symbol, or nothing. So histories share an infoset,
-    even at different depths, yet nobody forgets. Chance is uneven and may rule an outcome out;
-    infosets have one to three actions; some players may never act. Payoffs are real numbers
-    without ties, or small `whole` ones with many.
+    A player's label lists the player's own actions and observations: after each step of the
+    game every player may observe a symbol, or nothing. So histories share infosets, even at
+    different depths, yet recall is perfect. Chance is uneven, and an outcome may have
+    probability 0. Infosets have one to three actions. Some players may never act. Payoffs are
+    real numbers without ties or, with `whole`, small integers with many ties.
     """
     rng = random.Random(seed)
     nodes, width = {}, {}
 
     def payoffs():
-        draw = (lambda: rng.randint(-2, 2)) if whole else (lambda: rng.uniform(-3, 3))
-        u = [draw() for _ in range(players)]
+        sample = (lambda: rng.randint(-2, 2)) if whole else (lambda: rng.uniform(-3, 3))
+        u = [sample() for _ in range(players)]
         if zero_sum:
             u[-1] = -sum(u[:-1])
         return tuple(u)
