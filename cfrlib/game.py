@@ -118,9 +118,6 @@ class Terminal:
 Node: TypeAlias = Chance | Decision | Terminal
 
 
-_COMPILED = ("_tree", "_sequence_form", "_decisions")  # what others remember on a game
-
-
 class Game(ABC):
     """An extensive-form game: subclass it and write :meth:`node`.
 
@@ -166,7 +163,7 @@ class Game(ABC):
         """Pickle the rules, not what was compiled from them."""
         state = super().__getstate__()
         if isinstance(state, dict):
-            return {name: state[name] for name in state if name not in _COMPILED}
+            return {name: state[name] for name in state if name != "_memo"}
         return state
 
     def __repr__(self) -> str:

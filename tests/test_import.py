@@ -25,7 +25,7 @@ LEVELS = [
     {"cfr"},
     {"montecarlo"},
     {"solve"},
-    {"sheet"},
+    {"artists"},
     {"plot"},
     {"explore"},
     {"deep"},

@@ -1,9 +1,10 @@
 """Tests of `Solution`: average, last iterate and the best strategy so far."""
 
 import numpy as np
+import pytest
 
 import cfrlib as cfr
-from cfrlib.games import LeducPoker, RockPaperScissors
+from cfrlib.games import KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
 
 
 def test_solution_reports_average_last_iterate_and_best():
@@ -33,3 +34,34 @@ def test_best_strategy_may_be_from_an_earlier_iteration():
     assert cfr.exploitability(run.game, solution.best) == trace.best[-1]
     assert len(set(trace.best)) < len(trace)  # the best is kept until a better one is found
     assert (np.diff(trace.best) <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "method", "guarantee"),
+    [
+        (lambda: cfr.CFR(KuhnPoker()), "CFR", "two-player zero-sum: exploitability goes to 0"),
+        (
+            lambda: cfr.CFR(KuhnPoker(players=3)), "CFR",
+            "3 players, zero-sum: no guarantee of a Nash equilibrium",
+        ),
+        (
+            lambda: cfr.MCCFR(MatrixGame([[1, 0], [0, 2]], [[3, 0], [0, 1]])), "MCCFR",
+            "2 players, general-sum: no guarantee of a Nash equilibrium",
+        ),
+        (
+            lambda: cfr.MCCFR(KuhnPoker(), on_demand=True), "MCCFR",
+            "exploitability not known: sampling met only a part of the game",
+        ),
+    ],
+)  # fmt: skip
+def test_solver_sets_method_and_guarantee(make, method, guarantee):
+    solution = make().run(2, progress=False).solution()
+    assert (solution.method, solution.guarantee) == (method, guarantee)
+
+
+@pytest.mark.slow
+def test_guarantee_of_networks_has_a_caveat():
+    options = {"traversals": 5, "advantage": cfr.deep.Training((4,), 2), "average": "mixture"}
+    solution = cfr.deep.DeepCFR(KuhnPoker(), **options).run(1, progress=False).solution()
+    assert solution.method == "Deep CFR"
+    assert solution.guarantee.endswith("goes to 0, up to the error of the networks")

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.jit import inner
+from cfrlib.core.memo import memo
 from cfrlib.core.sequence import Indices, SequenceForm, Treeplexes, sum_leaves
 from cfrlib.core.tree import Floats
 
@@ -344,11 +344,10 @@ def _leaf_table(
     )
 
 
-_ARRANGED: WeakKeyDictionary[SequenceForm, Layout] = WeakKeyDictionary()
-
-
 def arranged(form: SequenceForm) -> Layout:
     """Return the layout of a sequence form, which is made once."""
-    if form not in _ARRANGED:
-        _ARRANGED[form] = Layout(form)
-    return _ARRANGED[form]
+    kept = memo(form)
+    if "layout" not in kept:
+        kept["layout"] = Layout(form)
+    layout: Layout = kept["layout"]
+    return layout

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.jit import inner, kernel
+from cfrlib.core.memo import memo
 from cfrlib.core.tree import TERMINAL, Floats, Tree, compile
 from cfrlib.game import Game
 
@@ -226,9 +227,8 @@ def sequence_form(game: Game) -> SequenceForm:
     GameError
         If the rules are unsound, or the game exceeds the limits of :func:`cfrlib.compile`.
     """
-    tree = compile(game)
-    form: SequenceForm | None = getattr(game, "_sequence_form", None)
-    if form is None:
-        form = SequenceForm(tree)
-        object.__setattr__(game, "_sequence_form", form)
+    tree, kept = compile(game), memo(game)
+    if "sequence form" not in kept:
+        kept["sequence form"] = SequenceForm(tree)
+    form: SequenceForm = kept["sequence form"]
     return form

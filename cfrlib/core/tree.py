@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.memo import memo
 from cfrlib.game import (
     Action,
     Chance,
@@ -205,10 +206,10 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
     check_game(game)
-    tree: Tree | None = getattr(game, "_tree", None)
-    if tree is None:
-        tree = _Walk(game, max_histories, max_depth).tree()
-        object.__setattr__(game, "_tree", tree)
+    kept = memo(game)
+    if "tree" not in kept:
+        kept["tree"] = _Walk(game, max_histories, max_depth).tree()
+    tree: Tree = kept["tree"]
     return tree
 
 

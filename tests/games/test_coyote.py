@@ -1,4 +1,4 @@
-"""Coyote: its cards, its rules and its numbers, against hands scored another way."""
+"""Coyote: cards, rules, sizes and values, against an independent scoring function."""
 
 import importlib.util
 import json
@@ -16,13 +16,13 @@ from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import TERMINAL
 from cfrlib.games import Coyote
 
-# every kind of card there is, and copies of some
+# every kind of card, some with copies
 MIXED = {-5: 1, 2: 2, 3: 1, "x2": 1, "black0": 1, "max0": 1, "?": 1}
 PLAIN = {-1: 1, 0: 1, 1: 1, 2: 1, 3: 1, "x2": 1}
 
 
 def physical(deck):
-    """Return the cards of a deck one by one, copies and all."""
+    """Return the list of the cards of a deck, with repetitions."""
     return [card for card, copies in deck.items() for _ in range(copies)]
 
 
@@ -36,7 +36,7 @@ def score(hand, drawn=None):
 
 
 def paid(players, declaration, total):
-    """Return what everybody is paid after a call, the declarations having come one by one."""
+    """Return the payoffs after a call, if each declaration raised by one."""
     caller = declaration % players
     payoffs = [1] * players
     payoffs[caller if total >= declaration else caller - 1] = -1
@@ -44,13 +44,13 @@ def paid(players, declaration, total):
 
 
 def called(game, hand, declaration, drawn=None):
-    """Return what the rules say after the declarations 1, 2, … and a call."""
+    """Return the node after the declarations 1, 2, … and a call."""
     h = (*hand, *["+1"] * declaration, "coyote")
     return game.node(h if drawn is None else (*h, drawn))
 
 
 def chance_that_total_is_at_least(declaration):
-    """Let player after player declare, then call, whatever the cards."""
+    """Return the probability that a call after this many declarations loses."""
     game, true = Coyote(), 0.0
     caller = declaration % 2
     for a, p in game.node(()).probabilities.items():
@@ -83,19 +83,19 @@ def chance_that_total_is_at_least(declaration):
         ((10, "?"), 10),  # not yet replaced
     ],
 )
-def test_what_a_hand_adds_up_to(hand, total):
+def test_total_of_a_hand(hand, total):
     assert Coyote.total(hand) == total
     for cards in permutations(hand):
         assert Coyote.total(cards) == total
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
-def test_random_hands_of_the_full_deck_are_scored_by_the_rules(players):
+def test_payoffs_of_random_hands_of_the_full_deck(players):
     game, rng, cards = Coyote(players), random.Random(players), physical(Coyote.DECK)
     for _ in range(2_000):
         *hand, drawn = rng.sample(cards, players + 1)
         total = score(hand, drawn)
-        # a declaration that comes close: that is where payoffs turn
+        # a declaration close to the total, where the payoffs change sign
         declaration = min(max(0, total + rng.randint(-1, 1)), game.cap)
         if "?" in hand:
             assert drawn in called(game, hand, declaration).probabilities
@@ -115,8 +115,8 @@ def test_random_hands_of_the_full_deck_are_scored_by_the_rules(players):
     ],
     ids=repr,
 )
-def test_every_hand_of_a_small_deck_is_dealt_and_paid_as_often_as_real_cards_fall(game):
-    """The deck is shuffled in every possible way; the next card of it replaces a '?'."""
+def test_deal_and_payoff_probabilities_equal_those_of_all_shuffles(game):
+    """Over all shuffles of the deck; the next card replaces a '?'."""
     n, wanted, got = game.num_players, defaultdict(Counter), defaultdict(Counter)
     shuffled = Counter(cards[: n + 1] for cards in permutations(physical(game.deck), n + 1))
     for (*hand, drawn), count in shuffled.items():
@@ -134,7 +134,7 @@ def test_every_hand_of_a_small_deck_is_dealt_and_paid_as_often_as_real_cards_fal
 
 
 @pytest.mark.parametrize(("declaration", "p"), [(0, 1 - 0.118), (1, 0.790), (6, 0.501)])
-def test_how_often_the_total_of_two_players_is_so_high(declaration, p):
+def test_probability_that_the_total_reaches_a_declaration(declaration, p):
     assert chance_that_total_is_at_least(declaration) == pytest.approx(p, abs=5e-4)
 
 
@@ -159,7 +159,7 @@ def test_the_default_deck_is_the_real_one():
         ({7: 2, 9: 1, "max0": 1}, 4),
     ],
 )
-def test_declarations_stop_one_above_the_largest_possible_total(deck, players):
+def test_default_cap_is_one_above_the_largest_total(deck, players):
     size = min(players + 1, sum(deck.values()))
     hands = permutations(physical(deck), size)
     largest = max(score(cards[:players], cards[-1]) for cards in hands)
@@ -167,11 +167,11 @@ def test_declarations_stop_one_above_the_largest_possible_total(deck, players):
 
 
 @pytest.mark.parametrize(("players", "cap"), [(2, 41), (3, 71), (4, 101), (5, 121), (6, 141)])
-def test_how_far_declarations_go_with_the_full_deck(players, cap):
+def test_default_cap_with_the_full_deck(players, cap):
     assert Coyote(players).cap == cap
 
 
-# ---- what is seen and what may be done -----------------------------------------------------
+# ---- infosets and actions ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_how_far_declarations_go_with_the_full_deck(players, cap):
         (Coyote(thinning=2), ("1 aside", 5, 10, 3), (0, "_ 3: 0", ["+1", "coyote"])),
     ],
 )
-def test_a_player_sees_the_cards_of_the_others_and_what_was_declared(game, h, wanted):
+def test_infosets_show_the_others_cards_and_the_declarations(game, h, wanted):
     node = game.node(h)
     assert (node.player, node.infoset, list(node.actions)) == wanted
 
@@ -204,18 +204,18 @@ def test_a_player_sees_the_cards_of_the_others_and_what_was_declared(game, h, wa
 def test_a_declaration_equal_to_the_total_is_true():
     game = Coyote()
     assert called(game, (2, 3), 5).utilities == [1, -1]  # player 1 called the truth
-    assert called(game, (2, 3), 6).utilities == [1, -1]  # player 1 said 6
+    assert called(game, (2, 3), 6).utilities == [1, -1]  # player 1 declared 6
     assert called(game, (2, 3), 4).utilities == [-1, 1]
 
 
-def test_who_calls_before_anything_is_declared_says_that_the_total_is_below_zero():
+def test_first_call_claims_a_negative_total():
     assert called(Coyote(), (-10, 2), 0).utilities == [1, -1]
     assert called(Coyote(), (0, "black0"), 0).utilities == [-1, 1]
     assert called(Coyote(3), (-10, 2, 3), 0).utilities == [1, 1, -1]
 
 
 def test_a_call_ends_the_round_even_with_a_question_mark():
-    """In the source the caller saw the card drawn and could declare instead."""
+    """In the source the caller saw the drawn card and could declare instead."""
     game = Coyote()
     draw = called(game, ("?", 20), 3)
     left = {card: n for card, n in Coyote.DECK.items() if card not in ("?", 20)}
@@ -227,7 +227,7 @@ def test_a_call_ends_the_round_even_with_a_question_mark():
         assert end.utilities == ([1, -1] if total >= 3 else [-1, 1])
 
 
-def test_each_copy_of_a_card_left_in_the_deck_is_equally_likely():
+def test_remaining_copies_are_equally_likely():
     game = Coyote()
     assert game.node(()).probabilities == {c: n / 36 for c, n in Coyote.DECK.items()}
     second = game.node((20,)).probabilities
@@ -253,15 +253,15 @@ def test_each_copy_of_a_card_left_in_the_deck_is_equally_likely():
     ],
     ids=repr,
 )
-def test_how_many_infosets_there_are(game, infosets):
-    """Compiling also checks that nobody forgets anything."""
+def test_number_of_infosets(game, infosets):
+    """compile also checks perfect recall."""
     assert cfr.compile(game).num_infosets == infosets
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("players", "infosets"), [(3, 15_768), (4, 317_730)])
-def test_how_many_infosets_more_players_have(players, infosets):
-    """Counted among the first few declarations: each shows a player all that others hold."""
+def test_number_of_infosets_with_more_players(players, infosets):
+    """Counted at a few declarations, each of which has the same number of infosets."""
     game = Coyote(players)
     for declaration in range(0, game.cap, game.cap // 2):
         labels, hands = set(), [()]
@@ -273,7 +273,7 @@ def test_how_many_infosets_more_players_have(players, infosets):
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
-def test_payoffs_add_up_to_the_players_less_two(players):
+def test_payoffs_sum_to_the_number_of_players_minus_two(players):
     tree = cfr.compile(Coyote(players, deck=Coyote.TINY | {-2: 1, "?": 1}))
     ends = tree.utility[tree.player == TERMINAL]
     assert (ends.sum(axis=1) == players - 2).all()
@@ -300,7 +300,7 @@ def test_payoffs_add_up_to_the_players_less_two(players):
     ],
     ids=repr,
 )
-def test_the_value_of_a_game_for_two(game, value):
+def test_value_for_two_players(game, value):
     assert cfr.solve_lp(game).value == pytest.approx(value, abs=5e-8)
 
 
@@ -312,16 +312,16 @@ def test_cfr_plus_solves_the_full_deck_for_two():
 
 
 @pytest.mark.slow
-def test_small_raises_on_a_small_deck():
+def test_value_with_bounded_raises_on_a_small_deck():
     game = Coyote(deck=Coyote.SMALL, raises=3, first_may_call=False)
     solution = cfr.solve(game, "pcfr+", until=1e-5)
     assert solution.value == pytest.approx(-0.046296, abs=3e-5)
 
 
-# ---- cards laid aside ----------------------------------------------------------------------
+# ---- thinning ------------------------------------------------------------------------------
 
 
-def test_cards_laid_aside_are_a_number_and_then_cards():
+def test_thinning_chance_probabilities():
     game = Coyote(deck=Coyote.TINY | {4: 2}, thinning=2)
     assert game.node(()).probabilities == {"0 aside": 1 / 3, "1 aside": 1 / 3, "2 aside": 1 / 3}
     assert game.node(("1 aside",)).probabilities == {1: 0.2, 2: 0.2, 3: 0.2, 4: 0.4}
@@ -334,8 +334,8 @@ def test_cards_laid_aside_are_a_number_and_then_cards():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 3])
-def test_cards_that_nobody_sees_laid_aside_change_nothing(players):
-    """Any card is as likely to be dealt from a deck that is thinned at random."""
+def test_thinning_changes_neither_utility_nor_nash_conv(players):
+    """Removing cards at random does not change the distribution of the deal."""
     deck = {-2: 1, 1: 2, 2: 1, "x2": 1, "?": 1}
     plain, thinned = Coyote(players, deck), Coyote(players, deck, thinning=2)
     one, other = sequence_form(plain), sequence_form(thinned)
@@ -367,20 +367,20 @@ def results():
     return json.loads(EXPERIMENT.with_suffix(".json").read_text())
 
 
-def test_two_players_are_solved_and_know_when_to_call(results):
+def test_stored_results_of_two_players(results):
     two = results["two"]
     assert two["infosets"] == 630
     assert two["nash_conv"] <= 1e-4
     assert two["value"] == pytest.approx(two["value_lp"], abs=1e-6)
     call, arrives = np.array(two["call"]), np.array(two["arrives"])
     assert call.shape == arrives.shape == (15, 42)
-    assert arrives[:, 0].sum() == pytest.approx(1, abs=1e-3)  # everybody is asked at first
+    assert arrives[:, 0].sum() == pytest.approx(1, abs=1e-3)  # every deal starts here
     assert (call[:, -1] == 1).all()  # nothing else is left
     row = two["cards"].index("2")
     assert call[row, 5] == pytest.approx(0.4, abs=0.02)  # a mixed choice
 
 
-def test_with_more_players_regret_vanishes_and_nash_conv_does_not(results):
+def test_with_more_players_nash_conv_stays_above_regret(results):
     for run in results["runs"]:
         last = run["rows"][-1]
         if run["players"] == 2:
@@ -388,13 +388,13 @@ def test_with_more_players_regret_vanishes_and_nash_conv_does_not(results):
         elif run["players"] == 3:
             assert run["infosets"] == 15_768
             assert last["regret"] < 0.0025 < 0.014 < last["nash_conv"]
-        else:  # few iterations, so the regret is still on its way
+        else:  # few iterations, so the regret is still falling
             assert run["infosets"] == 317_730
             assert last["regret"] < last["nash_conv"] / 3
 
 
 @pytest.mark.slow
-def test_the_experiment_can_be_repeated(script, results):
+def test_experiment_reproduces_its_stored_results(script, results):
     run = results["runs"][0]
     again = script.follow(Coyote(run["players"]), run["variant"], run["update"], 64)
     assert len(again) == 7
@@ -421,7 +421,7 @@ def test_the_experiment_can_be_repeated(script, results):
         "Coyote(players=3, lives=3)",
     ],
 )
-def test_the_repr_makes_the_game(text):
+def test_repr_recreates_the_game(text):
     game = eval(text)
     assert repr(game) == text.replace(", thinning=0", "")
     assert vars(eval(repr(game))).keys() == vars(game).keys()
@@ -435,7 +435,7 @@ def test_a_deck_is_copied():
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
-def test_rounds_played_at_random_come_to_an_end(players):
+def test_random_rounds_terminate(players):
     game, rng = Coyote(players, raises=None, thinning=10), random.Random(players)
     for _ in range(20):
         h = ()
@@ -458,7 +458,7 @@ def test_rounds_played_at_random_come_to_an_end(players):
         (lambda: Coyote(cap=3.5), "cap must be a whole number"),
         (lambda: Coyote(raises=0), "at least 1, got 41 and 0"),
         (lambda: Coyote(raises="any"), "raises must be a whole number"),
-        (lambda: Coyote(thinning=-1), "between 0 and 34, .* got -1"),
+        (lambda: Coyote(thinning=-1), "between 0 and 33, .* got -1"),
         (lambda: Coyote(thinning=34), "between 0 and 33, .* can spare"),
         (lambda: Coyote(thinning=1.0), "thinning must be a whole number"),
         (lambda: Coyote(lives=0), "lives must be at least 1"),
@@ -475,12 +475,12 @@ def test_rounds_played_at_random_come_to_an_end(players):
         (lambda: Coyote(2, deck={1: 1, "?": 1}), r"3 cards, one each and one to replace"),
     ],
 )
-def test_games_that_do_not_exist(make, match):
+def test_invalid_arguments_are_rejected(make, match):
     with pytest.raises(ValueError, match=match):
         make()
 
 
-# ---- what a network sees ---------------------------------------------------------------------
+# ---- features --------------------------------------------------------------------------------
 
 
 THREE_KINDS = {-2: 1, 2: 1, "x2": 1}  # numbers -2, 2 and 0 for the special card
@@ -511,7 +511,7 @@ UNIT = (8 / 3) ** 0.5  # the standard deviation of these
             Coyote(3, deck={2: 2, -2: 2, "black0": 1, "?": 1}, cap=9), "? black0 _: 2",
             [*(0, 0, 0, 0, 1), *(0, 0, 1, 0, 0), *(1, 1, 0, 0), 0, 2, -2],
         ),
-        (  # all that was said, if that is not all there can have been
+        (  # all declarations, unless they follow from the last
             Coyote(deck={2: 2, -2: 2}, cap=5, raises=None), "_ -2: 1-4",
             [-2, 0, 0, 0, 0, *(1, 0.5), -2, 4, -6, *(1, 0, 0, 1, 0)],
         ),
@@ -522,8 +522,8 @@ UNIT = (8 / 3) ** 0.5  # the standard deviation of these
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )  # fmt: skip
-def test_what_a_network_sees(game, label, row):
-    """Against rows worked out by hand, numbers in units of the deck's standard deviation."""
+def test_features_of_single_infosets(game, label, row):
+    """Compared with rows computed by hand, in units of the deck's standard deviation."""
     wanted, others = np.array(row, float), game.num_players - 1
     if game.deck != THREE_KINDS:
         cards = [card if isinstance(card, int) else 0 for card in physical(game.deck)]
@@ -544,7 +544,7 @@ def test_what_a_network_sees(game, label, row):
     ],
     ids=repr,
 )  # fmt: skip
-def test_no_two_infosets_of_a_player_look_the_same(game):
+def test_features_distinguish_all_infosets_of_a_player(game):
     tree = cfr.compile(game)
     features = game.features(tree.infoset_label)
     assert np.isfinite(features).all()
@@ -553,8 +553,8 @@ def test_no_two_infosets_of_a_player_look_the_same(game):
         assert len(np.unique(own, axis=0)) == len(own)
 
 
-def test_seats_are_relative():
-    """Who sees the same cards in the same order of turn is told the same."""
+def test_features_use_relative_seats():
+    """Players who see the same cards in the same turn order have equal features."""
     game = Coyote(3)
     rows = game.features(["_ 3 x2: 6", "x2 _ 3: 7", "3 x2 _: 8"])
     assert np.array_equal(rows[0, :-2], rows[1, :-2])
@@ -565,7 +565,7 @@ def test_seats_are_relative():
 @pytest.mark.parametrize(
     "label", ["_ 7: 1", "_ 3 3: 1", "3 4: 1", "_ x2", "_ 20: 99", "_ 1: one", "20 _ : 2"]
 )
-def test_labels_of_other_games_have_no_features(label):
+def test_features_reject_labels_of_other_games(label):
     with pytest.raises(ValueError, match=r"not infosets of Coyote\(\)"):
         Coyote().features(["_ 3: 1", label])
 
@@ -573,24 +573,28 @@ def test_labels_of_other_games_have_no_features(label):
 # ---- lives -----------------------------------------------------------------------------------
 
 
-UNFAIR = {-1: 1, 0: 1, 2: 1}  # who begins a round with these three cards wins 2/3 of them
+UNFAIR = {
+    -1: 1,
+    0: 1,
+    2: 1,
+}  # the player who begins a round with these cards wins it with probability 2/3
 
 
 @pytest.mark.parametrize("deck", [Coyote.TINY, UNFAIR, {1: 1, "x2": 1, 2: 1}], ids=repr)
-def test_two_players_with_one_life_play_one_round(deck):
+def test_two_players_with_one_life_play_a_single_round(deck):
     one, many = Coyote(deck=deck), Coyote(deck=deck, lives=1)
     assert cfr.compile(many).infoset_label == cfr.compile(one).infoset_label
     assert cfr.solve_lp(many).value == pytest.approx(cfr.solve_lp(one).value, abs=1e-9)
 
 
 @pytest.mark.slow
-def test_two_lives_are_worth_what_their_rounds_are():
+def test_value_of_two_lives_follows_from_the_value_of_a_round():
     """The three cards are shuffled each time, so rounds do not depend on each other."""
     wins = (1 + cfr.solve_lp(Coyote(deck=UNFAIR)).value) / 2
     assert wins == pytest.approx(2 / 3)
 
     def beginner_wins(mine, theirs):
-        """Who begins wins the game: a round is won by the beginner, the loser begins next."""
+        """Return the beginner's winning probability; the loser of a round begins the next."""
         lost = beginner_wins(mine - 1, theirs) if mine > 1 else 0.0
         won = 1 - beginner_wins(theirs - 1, mine) if theirs > 1 else 1.0
         return wins * won + (1 - wins) * lost
@@ -600,8 +604,8 @@ def test_two_lives_are_worth_what_their_rounds_are():
     assert value == pytest.approx(5 / 27, abs=1e-9)
 
 
-def test_with_three_players_the_loser_begins_and_leaves_when_no_life_is_left():
-    """Compiling also checks that nobody forgets anything."""
+def test_loser_begins_the_next_round_and_leaves_without_lives():
+    """compile also checks perfect recall."""
     game = Coyote(3, deck={1: 2, 2: 2, -1: 1}, cap=2, lives=1)
     assert cfr.compile(game).zero_sum
     h = (1, 2, -1, "+1", "+1", "coyote")  # player 2 calls 2, and the total is 2: out
@@ -618,7 +622,7 @@ def test_with_three_players_the_loser_begins_and_leaves_when_no_life_is_left():
     assert game.node((*h, 4, 4)).infoset == "1 2 3: 1 | 5 5 5: 0 | 4 - _: 0"
 
 
-def test_cards_stay_aside_until_the_black_0_is_shown():
+def test_shown_cards_stay_out_until_the_black_0():
     game = Coyote(lives=3)
     cards = game.node(()).probabilities
     after = game.node((20, 15, "coyote")).probabilities
@@ -635,7 +639,7 @@ def test_cards_stay_aside_until_the_black_0_is_shown():
 
 
 @pytest.mark.parametrize("players", [2, 3, 6])
-def test_whole_games_played_at_random_come_to_an_end(players):
+def test_random_games_with_lives_terminate(players):
     game, rng = Coyote(players, lives=3, raises=None, cap=30), random.Random(players)
     for _ in range(10):
         h = ()
@@ -664,7 +668,7 @@ def sizes():
     ],
     ids=repr,
 )  # fmt: skip
-def test_estimates_of_the_size_agree_with_the_tree(sizes, game):
+def test_size_estimates_agree_with_the_tree(sizes, game):
     tree = cfr.compile(game)
     found = sizes.estimate(game, 2_000, 0)
     for name, exact in (("histories", tree.num_histories), ("infosets", tree.num_infosets)):

@@ -1,4 +1,4 @@
-"""The rules of the games of the library, on histories that one can follow by hand."""
+"""Rules of the library's games, checked on histories short enough to verify by hand."""
 
 import copy
 import inspect
@@ -23,7 +23,7 @@ from cfrlib.games import (
 )
 from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 
-# how a game is made, as its repr says it
+# games by their repr
 REPR = {
     "KuhnPoker()": KuhnPoker(),
     "KuhnPoker(cards=5)": KuhnPoker(5),
@@ -64,7 +64,7 @@ def decision(game, *h):
 
 
 def ends(game):
-    """Yield each end of a game with its payoffs."""
+    """Yield each terminal history of a game with its payoffs."""
     tree = cfr.compile(game)
     for k in np.flatnonzero(tree.player == TERMINAL):
         yield tree.history(k), tuple(tree.utility[k])
@@ -81,7 +81,7 @@ def assert_same_tree(one, other):
 # ---- every game ----------------------------------------------------------------------------
 
 
-def test_every_game_of_the_library_is_tested_here():
+def test_every_public_game_is_in_this_test():
     kinds = {g for _, g in inspect.getmembers(games, inspect.isclass) if issubclass(g, Game)}
     assert {type(game) for game in (*REPR.values(), PENNIES)} == kinds | {MiniKoiKoi}
     assert {kind.__name__ for kind in kinds} == set(games.__all__) - {"kuhn_equilibrium"}
@@ -89,12 +89,12 @@ def test_every_game_of_the_library_is_tested_here():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", REPR)
-def test_the_repr_of_a_game_makes_the_game(text):
+def test_repr_recreates_the_game(text):
     assert repr(REPR[text]) == text
     assert_same_tree(REPR[text], eval(text, {**vars(games), **vars(koikoi)}))
 
 
-def test_reprs_of_the_games_that_are_larger_or_a_table():
+def test_reprs_of_large_and_matrix_games():
     assert repr(Goofspiel()) == "Goofspiel()"
     assert repr(LiarsDice()) == "LiarsDice()"
     assert repr(LiarsDice(dice=2)) == "LiarsDice(dice=2)"
@@ -104,10 +104,9 @@ def test_reprs_of_the_games_that_are_larger_or_a_table():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", [*REPR.values(), PENNIES, COORDINATION], ids=repr)
-def test_a_game_survives_pickling_before_and_after_it_is_compiled(game):
+def test_games_pickle_before_and_after_compilation(game):
     fresh = copy.copy(game)
-    for known in ("_tree", "_sequence_form"):
-        vars(fresh).pop(known, None)
+    assert "_memo" not in vars(fresh)
     before = pickle.loads(pickle.dumps(fresh))
     wanted = cfr.solve(fresh, "cfr", 5).strategy
     after = pickle.loads(pickle.dumps(fresh))
@@ -119,7 +118,7 @@ def test_a_game_survives_pickling_before_and_after_it_is_compiled(game):
 
 
 @pytest.mark.parametrize("game", [*REPR.values(), PENNIES], ids=repr)
-def test_what_one_wins_the_others_lose(game):
+def test_games_are_zero_sum(game):
     assert cfr.compile(game).zero_sum
     assert all(sum(paid) == 0 for _, paid in ends(game))
 
@@ -142,7 +141,7 @@ def test_what_one_wins_the_others_lose(game):
         (lambda: ColonelBlotto(5, 0), "1 field, got soldiers=5, fields=0"),
     ],
 )
-def test_games_that_do_not_exist(make, match):
+def test_invalid_arguments_are_rejected(make, match):
     with pytest.raises(ValueError, match=match):
         make()
 
@@ -169,7 +168,7 @@ DEAL = ("Js", "Qh")
         ),
     ],
 )
-def test_in_leduc_there_is_one_raise_a_round_and_nothing_to_fold_to_a_check(moves, wanted):
+def test_leduc_legal_actions(moves, wanted):
     assert decision(LeducPoker(), DEAL, *moves) == wanted
 
 
@@ -192,18 +191,18 @@ def test_in_leduc_there_is_one_raise_a_round_and_nothing_to_fold_to_a_check(move
         (("Js", "Jh"), "check check Ks check check", 0),
     ],
 )
-def test_what_is_won_in_leduc(deal, moves, won):
+def test_leduc_payoffs(deal, moves, won):
     assert utilities(LeducPoker(), deal, *moves.split()) == (won, -won)
 
 
-def test_cards_of_leduc_are_equally_likely_with_suits_and_without():
-    told, merged = LeducPoker(), LeducPoker(merge_suits=True)
+def test_leduc_chance_probabilities_with_and_without_suits():
+    distinct, merged = LeducPoker(), LeducPoker(merge_suits=True)
     deals = list(permutations(("Js", "Jh", "Qs", "Qh", "Ks", "Kh"), 2))
-    assert chance(told) == pytest.approx(dict.fromkeys(deals, 1 / 30))
+    assert chance(distinct) == pytest.approx(dict.fromkeys(deals, 1 / 30))
     pairs = {(a, b): (2 if a == b else 4) / 30 for a, b in product("JQK", repeat=2)}
     assert chance(merged) == pytest.approx(pairs)
     left = dict.fromkeys(("Jh", "Qs", "Ks", "Kh"), 1 / 4)
-    assert chance(told, DEAL, "check", "check") == left
+    assert chance(distinct, DEAL, "check", "check") == left
     assert chance(merged, ("J", "Q"), "bet", "call") == {"J": 1 / 4, "Q": 1 / 4, "K": 1 / 2}
     assert chance(merged, ("J", "J"), "bet", "call") == {"Q": 1 / 2, "K": 1 / 2}
 
@@ -218,17 +217,17 @@ def test_cards_of_leduc_are_equally_likely_with_suits_and_without():
         (("1", "6"), "2x6", -1),  # but no other face is a six
         (("6", "6"), "2x3", 1),
         (("2", "3"), "1x4", -1),
-        (("2", "3"), "1x1-1x3", -1),  # player 1 bid last, and told the truth
+        (("2", "3"), "1x1-1x3", -1),  # player 1 bid last, and truthfully
         (("2", "3"), "1x1-1x4", 1),
         (("4", "5"), "1x4-2x4-2x5", -1),
     ],
 )
-def test_who_wins_in_liars_dice(roll, bids, won):
+def test_liars_dice_payoffs(roll, bids, won):
     assert utilities(LiarsDice(), roll, *bids.split("-"), "liar") == (won, -won)
 
 
 @pytest.mark.parametrize("game", [LiarsDice(3), LiarsDice(2, 2)], ids=repr)
-def test_a_bid_is_true_if_enough_dice_show_its_face_or_the_wild_one(game):
+def test_liars_dice_bid_counts_its_face_and_wild_dice(game):
     for (roll, *bids, _), paid in ends(game):
         count, face = bids[-1].split("x")
         true = sum(die in (face, str(game.faces)) for die in "".join(roll)) >= int(count)
@@ -236,7 +235,7 @@ def test_a_bid_is_true_if_enough_dice_show_its_face_or_the_wild_one(game):
         assert paid == ((1, -1) if (bidder == 0) == true else (-1, 1))
 
 
-def test_bids_ascend_and_nobody_calls_before_there_is_one():
+def test_liars_dice_legal_actions():
     game = LiarsDice(2)
     bids = ("1x1", "1x2", "2x1", "2x2")
     assert decision(game, ("1", "2")) == (0, "1", bids)
@@ -246,7 +245,7 @@ def test_bids_ascend_and_nobody_calls_before_there_is_one():
     assert LiarsDice(dice=2).bids[-1] == "4x6"  # all dice on the table
 
 
-def test_two_dice_are_a_multiset():
+def test_liars_dice_roll_probabilities():
     one = {"11": 1 / 4, "12": 1 / 2, "22": 1 / 4}
     both = {(a, b): one[a] * one[b] for a, b in product(one, repeat=2)}
     assert chance(LiarsDice(2, 2)) == pytest.approx(both)
@@ -256,7 +255,7 @@ def test_two_dice_are_a_multiset():
 
 
 @pytest.mark.parametrize(("faces", "dice", "rolls"), [(2, 1, 2), (4, 1, 4), (2, 2, 3)])
-def test_how_large_liars_dice_is(faces, dice, rolls):
+def test_liars_dice_number_of_histories(faces, dice, rolls):
     histories = 1 + rolls**2 * (2 ** (2 * faces * dice + 1) - 1)
     assert cfr.compile(LiarsDice(faces, dice)).num_histories == histories
 
@@ -274,13 +273,13 @@ def test_how_large_liars_dice_is(faces, dice, rolls):
         ((1, 2, 2, 3), (0, "0: 1 bid 2 tied, 3", (1, 3)), "0: 1 bid 2:2, 3"),
     ],
 )
-def test_what_is_seen_in_goofspiel(h, hidden, open_):
+def test_goofspiel_infosets(h, hidden, open_):
     player, label, hand = hidden
     assert decision(Goofspiel(3), *h) == hidden
     assert decision(Goofspiel(3, False), *h) == (player, open_ or label, hand)
 
 
-def test_prizes_of_goofspiel_come_in_random_or_in_descending_order():
+def test_goofspiel_order_of_prizes():
     assert chance(Goofspiel(3)) == {1: 1 / 3, 2: 1 / 3, 3: 1 / 3}
     assert chance(Goofspiel(3), 3, 2, 1) == {1: 1 / 2, 2: 1 / 2}
     descending = Goofspiel(3, prizes="descending")
@@ -290,7 +289,7 @@ def test_prizes_of_goofspiel_come_in_random_or_in_descending_order():
 
 @pytest.mark.parametrize("prizes", ["random", "descending"])
 @pytest.mark.parametrize("cards", [2, 3])
-def test_goofspiel_pays_every_prize_to_the_higher_card_and_plays_the_last_itself(cards, prizes):
+def test_goofspiel_payoffs_include_the_last_prize(cards, prizes):
     hands, wanted = list(permutations(range(1, cards + 1))), {}
     orders = hands if prizes == "random" else [tuple(range(cards, 0, -1))]
     for order, first, second in product(orders, hands, hands):
@@ -308,7 +307,7 @@ def test_goofspiel_pays_every_prize_to_the_higher_card_and_plays_the_last_itself
 @pytest.mark.parametrize(
     ("soldiers", "fields", "divisions"), [(5, 3, 21), (4, 2, 5), (3, 4, 20)]
 )
-def test_colonel_blotto_pays_the_majority_of_fields(soldiers, fields, divisions):
+def test_colonel_blotto_payoffs(soldiers, fields, divisions):
     game = ColonelBlotto(soldiers, fields)
     assert len(set(game.actions[0])) == divisions
     assert game.actions[0] == game.actions[1]

@@ -215,7 +215,7 @@ def test_all_hands_are_listed_once():
     simulator = Simulator(K10)
     rounds = simulator.deal(30, seed=0)
     responder = LocalBestResponse(mixture(K10, 2), hands=30)  # 15 hands with 2 networks
-    belief = responder._suppose(rounds, np.arange(30), KEY)
+    belief = responder._prior(rounds, np.arange(30), KEY)
     assert (np.diff(belief.start) == 30).all()
     for d in range(30):
         some = slice(*belief.start[d : d + 2])
@@ -234,7 +234,7 @@ def test_drawn_hands_are_uniform():
     responder = LocalBestResponse(target, hands=44)  # of 45
     counts, networks = {}, np.zeros(3)
     for key in range(500):
-        belief = responder._suppose(rounds, np.array([0]), np.uint64(key))
+        belief = responder._prior(rounds, np.array([0]), np.uint64(key))
         assert (np.bitwise_count(belief.hand) == 2).all()
         assert not (belief.hand & (rounds.hands[0, 0] | rounds.field[0])).any()
         for hand in belief.hand.tolist():
@@ -286,8 +286,8 @@ def test_actions_are_worth_what_the_tree_says():
     for simulator, rounds, rows, positions in followed(K8, responder, target, 12):
         belief = responder.belief(simulator, rounds, rows, KEY)
         u = np.linspace(0, 1, len(rows), endpoint=False)
-        worlds = local_best_response._resampled(belief, samples, u)
-        after = target.judge.describer.after(rounds, rows)
+        worlds = local_best_response._resample(belief, samples, u)
+        after = target.network.describer.after(rounds, rows)
         paid = responder._play_out(
             simulator, rounds, rows, after, belief, worlds, KEY, KEY + np.uint64(1)
         )
@@ -312,7 +312,7 @@ def test_worlds_are_resampled_in_proportion():
         np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
         np.array([0.5, 0.0, 0.5, 0.1, 0.9]),
     )  # fmt: skip
-    rows = local_best_response._resampled(belief, 20, np.array([0.3, 0.999]))
+    rows = local_best_response._resample(belief, 20, np.array([0.3, 0.999]))
     assert np.bincount(rows[0], minlength=5).tolist() == [10, 0, 10, 0, 0]
     assert np.bincount(rows[1], minlength=5).tolist() == [0, 0, 0, 2, 18]
 
@@ -426,20 +426,20 @@ def count_copies_once(monkeypatch):
 
     def init(self, *args, **options):
         right(self, *args, **options)
-        self._alike = np.uint64(1) << np.arange(len(self._alike), dtype=np.uint64)
+        self._copies = np.uint64(1) << np.arange(len(self._copies), dtype=np.uint64)
 
     monkeypatch.setattr(LocalBestResponse, "__init__", init)
 
 
 def look_at_the_hand(monkeypatch):
-    right = LocalBestResponse._suppose
+    right = LocalBestResponse._prior
 
     def peek(self, rounds, rows, key):
         belief = right(self, rounds, rows, key)
         real = rounds.hands[rows, 1 - rounds.player[rows]]
         return belief._replace(hand=np.repeat(real, np.diff(belief.start)))
 
-    monkeypatch.setattr(LocalBestResponse, "_suppose", peek)
+    monkeypatch.setattr(LocalBestResponse, "_prior", peek)
 
 
 @pytest.mark.parametrize(
@@ -509,13 +509,13 @@ def test_only_the_responder_is_taught():
 
     target, learner = Counted(), ApproximateBestResponse(K9, GreedyPlayer(), **TINY)
     task = selfplay.Task(K9, (16,), (learner.player().networks[0],), (0, 1, 0), 200)
-    decisions, lesson = approximate_best_response.play_response(task, target, 0.1)
+    decisions, samples = approximate_best_response.play_response(task, target, 0.1)
     mine = decisions - target.asked
-    assert mine - 200 <= len(lesson.code) < mine  # but what stopping pays
-    seats = lesson.code[:, SEAT]
+    assert mine - 200 <= len(samples.code) < mine  # but what stopping pays
+    seats = samples.code[:, SEAT]
     assert 0.35 < seats.mean() < 0.65
     _, rounds, _ = task.begin()
-    first = lesson.code[(seats == 0) & (lesson.code[:, PLACES.index("theirs")] == 0)]
+    first = samples.code[(seats == 0) & (samples.code[:, PLACES.index("theirs")] == 0)]
     hands = {int(rounds.hands[r, 0]) for r in range(0, 200, 2)}
     opening = [row[0] for row in first if np.bitwise_count(np.uint64(row[0])) == 1]
     assert all(any(hand & row == row for hand in hands) for row in map(int, opening))

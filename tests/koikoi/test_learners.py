@@ -160,29 +160,31 @@ def test_copies_are_told_alike():
 # ---- rows of decisions -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strategy", [segments.best, segments.matched, segments.softmax])
+@pytest.mark.parametrize(
+    "strategy", [segments.greedy, segments.match_segments, segments.softmax]
+)
 def test_strategies_are_distributions_of_each_decision(strategy):
     rng = np.random.default_rng(0)
     start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 200))])
-    said = rng.normal(size=start[-1])
-    sigma = strategy(said, start)
+    output = rng.normal(size=start[-1])
+    sigma = strategy(output, start)
     assert (sigma >= 0).all()
-    assert segments.totals(sigma, start) == pytest.approx(np.ones(200))
+    assert segments.segment_sum(sigma, start) == pytest.approx(np.ones(200))
     for begin, end in pairwise(start):
-        alone = strategy(said[begin:end], np.array([0, end - begin]))
+        alone = strategy(output[begin:end], np.array([0, end - begin]))
         assert alone == pytest.approx(sigma[begin:end])
-        assert sigma[begin:end].argmax() == said[begin:end].argmax()
+        assert sigma[begin:end].argmax() == output[begin:end].argmax()
 
 
 def test_actions_are_drawn_as_often_as_they_should_be():
     start = np.array([0, 3, 5])
     sigma = np.array([0.2, 0.0, 0.8, 0.5, 0.5])
     u = (np.arange(1_000) + 0.5) / 1_000
-    rows = np.array([segments.drawn(sigma, start, np.array([x, x])) for x in u])
+    rows = np.array([segments.sample_rows(sigma, start, np.array([x, x])) for x in u])
     assert np.bincount(rows[:, 0], minlength=5).tolist() == [200, 0, 800, 0, 0]
     assert np.bincount(rows[:, 1], minlength=5).tolist() == [0, 0, 0, 500, 500]
     edge = np.array([1 - 2**-53] * 2)
-    assert (segments.drawn(sigma, start, edge) == [2, 4]).all()
+    assert (segments.sample_rows(sigma, start, edge) == [2, 4]).all()
 
 
 # ---- what networks are taught ----------------------------------------------------------------
@@ -190,7 +192,7 @@ def test_actions_are_drawn_as_often_as_they_should_be():
 
 def share(learner, play_share, t=1):
     task = selfplay.Task(
-        learner.game, learner.hidden, tuple(study.weights for study in learner._states),
+        learner.game, learner.hidden, tuple(state.weights for state in learner._states),
         (learner.seed, t, 0), 200,
     )  # fmt: skip
     return play_share(task), task
@@ -199,19 +201,19 @@ def share(learner, play_share, t=1):
 def test_values_are_taught_what_was_paid():
     """Both players of a round are taught opposite numbers, and only what rounds can pay."""
     learner = DeepMonteCarlo(K8, **TINY)
-    (decisions, lesson), task = share(
+    (decisions, samples), task = share(
         learner, partial(deep_monte_carlo.play_by_value, explore=0.05)
     )
-    assert 0 < len(lesson.code) <= decisions
-    points = lesson.target * 3  # the unit: what eight cards are worth
+    assert 0 < len(samples.code) <= decisions
+    points = samples.target * 3  # the scale: what eight cards are worth
     assert points == pytest.approx(points.round())
     assert np.abs(points).max() <= 14
-    seat = lesson.code[:, ROW["seat"]]
-    first = (lesson.code[:, ROW["pile"]] == 0) & (lesson.code[:, ROW["theirs"]] == 0)
+    seat = samples.code[:, ROW["seat"]]
+    first = (samples.code[:, ROW["pile"]] == 0) & (samples.code[:, ROW["theirs"]] == 0)
     assert set(seat.tolist()) == {0, 1}
     _, rounds, _ = task.begin()
     assert first.sum() > len(rounds) / 4
-    assert not lesson.code[:, ROW["stops"]].any()  # what stopping pays is known
+    assert not samples.code[:, ROW["stops"]].any()  # what stopping pays is known
 
 
 def test_values_of_actions_and_decisions_are_those_of_the_critic():
@@ -219,26 +221,24 @@ def test_values_of_actions_and_decisions_are_those_of_the_critic():
     learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
     play_share = partial(escher.play_by_regret, explore=0.5)
     (_, critic, taught), task = share(learner, play_share, 4)
-    judge, rounds, rng = task.begin()
-    unit, traverser = network_player.payoff_scale(K9), np.arange(len(rounds)) % 2
+    network, rounds, rng = task.begin()
+    scale, traverser = network_player.payoff_scale(K9), np.arange(len(rounds)) % 2
     known = {}
 
     def decide(rows, player, after):
-        sigma = network_player.act_by(
-            "regret", judge, task.networks[regret_networks.REGRET], after, unit
+        sigma = network_player.action_probabilities(
+            "regret", network, task.networks[regret_networks.REGRET], after, scale
         )
-        value = network_player.values_of(
-            judge, task.networks[regret_networks.CRITIC], after, unit
-        )
-        mine = (player == traverser[rows])[segments.owners(after.start)]
+        value = network_player.values_of(network, task.networks[escher.CRITIC], after, scale)
+        mine = (player == traverser[rows])[segments.segment_ids(after.start)]
         for code, v in zip(after.code, value, strict=True):
             known[code.tobytes()] = v
-        means = segments.totals(sigma * value, after.start)
+        means = segments.segment_sum(sigma * value, after.start)
         for code, v in zip(after.before, means, strict=True):
             known[code.tobytes()] = v
-        return sigma, np.where(mine, segments.exploring(sigma, after.start, 0.5), sigma)
+        return sigma, np.where(mine, segments.mix_uniform(sigma, after.start, 0.5), sigma)
 
-    selfplay.follow(judge.describer, rounds, decide, rng)
+    selfplay.play_out(network.describer, rounds, decide, rng)
     found = [known[code.tobytes()] for code in taught.code]
     assert taught.target == pytest.approx(found, abs=1e-5)
     undecided = taught.code[:, ROW["stops"]] == UNDECIDED
@@ -252,19 +252,19 @@ def test_values_of_actions_and_decisions_are_those_of_the_critic():
 def test_regrets_are_values_less_that_of_the_decision():
     """Whatever networks say: matched to what is above the level, and stopping is known."""
     learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
-    known, unit = network_player.decisions_of(K9), network_player.payoff_scale(K9)
-    weights, judge, after = (
+    known, scale = network_player.decisions_of(K9), network_player.payoff_scale(K9)
+    weights, network, after = (
         learner._states[regret_networks.REGRET].weights,
         learner._network,
         known.after,
     )
-    regret = network_player.regrets_of(judge, weights, after, unit)
+    regret = network_player.regrets_of(network, weights, after, scale)
     stops = ~np.isnan(after.paid)
     assert 0 < stops.sum() < len(stops)
     for d, (begin, end) in enumerate(pairwise(after.start)):
-        actions = judge(weights, after.code[begin:end])
-        level = judge(weights, after.before[d : d + 1])
-        paid = after.paid[begin:end] / unit
+        actions = network(weights, after.code[begin:end])
+        level = network(weights, after.before[d : d + 1])
+        paid = after.paid[begin:end] / scale
         expected = np.where(stops[begin:end], paid, actions) - level
         assert regret[begin:end] == pytest.approx(expected, abs=1e-5)
 
@@ -286,11 +286,11 @@ def test_the_critic_learns_the_value_of_the_present_strategy():
         learner._iterate(t)
         learner._states[regret_networks.REGRET] = fixed
     strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
-    known, unit = network_player.decisions_of(K8), network_player.payoff_scale(K8)
-    critic = learner._states[regret_networks.CRITIC].weights
-    value = network_player.values_of(learner._network, critic, known.after, unit)
+    known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
+    critic = learner._states[escher.CRITIC].weights
+    value = network_player.values_of(learner._network, critic, known.after, scale)
     sigma = learner_sigma(fixed.weights, known, learner)
-    means = segments.totals(sigma * value, known.after.start) * unit
+    means = segments.segment_sum(sigma * value, known.after.start) * scale
     exact = first_values(K8, strategy)
     mine = [means[n] for n in exact]
     assert np.corrcoef(mine, list(exact.values()))[0, 1] > 0.97
@@ -298,8 +298,10 @@ def test_the_critic_learns_the_value_of_the_present_strategy():
 
 
 def learner_sigma(weights, known, learner):
-    unit = network_player.payoff_scale(learner.game)
-    return network_player.act_by("regret", learner._network, weights, known.after, unit)
+    scale = network_player.payoff_scale(learner.game)
+    return network_player.action_probabilities(
+        "regret", learner._network, weights, known.after, scale
+    )
 
 
 def first_values(game, strategy):
@@ -330,19 +332,19 @@ def first_values(game, strategy):
 def test_traversals_are_unbiased(k):
     """On average their weighted values are the exact counterfactual ones."""
     learner = RobustDeepCFR(K8, **TINY, k=8).run(4, progress=False)  # no actions tie
-    networks = tuple(study.weights for study in learner._states)
-    known, unit = network_player.decisions_of(K8), network_player.payoff_scale(K8)
+    networks = tuple(state.weights for state in learner._states)
+    known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
     form = sequence_form(K8)
     sigma = form.uniform()  # also where the traverser himself never goes
     sigma[known.sequence] = learner_sigma(networks[0], known, learner)
     exact, batches = exact_values(K8, cfr.Strategy.from_vector(form, sigma), k), []
     for n in range(48):
         task = selfplay.Task(K8, (16,), networks, (7, n), 500)
-        _, lesson = robust_deep_cfr.traverse(task, k)
+        _, samples = robust_deep_cfr.traverse(task, k)
         sums = dict.fromkeys(exact, 0.0)
-        seen = learner._network.describer.see(lesson.code)
-        for row, value, weight in zip(seen, *lesson[1:], strict=True):
-            sums[row.tobytes()] += weight * value * unit / 250  # for each traverser
+        seen = learner._network.describer.see(samples.code)
+        for row, value, weight in zip(seen, *samples[1:], strict=True):
+            sums[row.tobytes()] += weight * value * scale / 250  # for each traverser
         batches.append(list(sums.values()))
     found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 48**0.5
     met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 18)  # not once by luck
@@ -351,7 +353,7 @@ def test_traversals_are_unbiased(k):
     assert np.abs(z).max() < 5
     assert z.std() < 1.3
     if k == 8:
-        assert (lesson.weight == 1).all()
+        assert (samples.weight == 1).all()
 
 
 def exact_values(game, strategy, k):
@@ -412,9 +414,9 @@ def test_the_reservoir_is_fair():
             number = np.arange(begin, begin + 100)
             code = np.zeros((100, CODE), np.int64)
             code[:, 0] = number
-            reservoir.offer(selfplay.Samples(code, number * 1.0, number * 1.0), rng)
-        kept = reservoir.lesson.code[:, 0]
-        assert (reservoir.lesson.target == kept).all()
+            reservoir.add(selfplay.Samples(code, number * 1.0, number * 1.0), rng)
+        kept = reservoir.samples.code[:, 0]
+        assert (reservoir.samples.target == kept).all()
         counts[kept] += 1
     expected = 400 * 50 / 1_000
     chi2 = ((counts - expected) ** 2 / expected).sum()
@@ -430,8 +432,8 @@ def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
     unseen, one = np.zeros((3, CODE), int), np.zeros(1, int)
     after = Afterstates(unseen, start, np.arange(3), np.zeros(3), unseen[:1])
     step = selfplay.Step(one, one, after, sigma, one)
-    said = selfplay.CriticValues(step, gain + 0.7, np.array([0.7]), np.array([True]))
-    new = policy_gradient.descent(eta, alpha, said)
+    output = selfplay.CriticValues(step, gain + 0.7, np.array([0.7]), np.array([True]))
+    new = policy_gradient.mirror_descent(eta, alpha, output)
 
     def worth(p):
         kl = (p * np.log(p / sigma)).sum(), (p * np.log(p * 3)).sum()

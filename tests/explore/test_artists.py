@@ -1,4 +1,4 @@
-"""Sheets: what is drawn faster is drawn as Matplotlib draws it, and forgets the last figure."""
+"""cfrlib.artists draw what Matplotlib draws, and figures do not depend on each other."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import cfrlib as cfr
-from cfrlib import explore, plot, sheet
+from cfrlib import artists, explore, plot
 
 pytestmark = pytest.mark.slow
 
@@ -33,14 +33,14 @@ def numbers(text):
     return np.array([float(x) for x in re.findall(r"-?\d+\.?\d*(?=[ \",)\n])", text)])
 
 
-# ---- as Matplotlib draws it ------------------------------------------------------------------
+# ---- comparison with Matplotlib --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
-def test_a_sheet_looks_as_other_axes_do(scale):
-    """Ticks that were not made in advance are there when they are seen, and so is the frame."""
+def test_lazy_axes_draw_the_same_svg_as_axes(scale):
+    """Ticks created on first use are drawn, and so are the spines."""
     drawn = []
-    for kind in (Axes, sheet.Sheet):
+    for kind in (Axes, artists.LazyAxes):
         with mpl.rc_context(plot.STYLE):
             figure, axes = blank(kind)
             axes.plot([1, 20, 300], [3, 1, 2], label="a")
@@ -52,7 +52,7 @@ def test_a_sheet_looks_as_other_axes_do(scale):
     assert drawn[0] == drawn[1]
 
 
-def test_axes_without_ticks_make_none():
+def test_invisible_ticks_are_not_created():
     axes = plot.lines({"y": ([0, 1], [0, 1])}, xlabel="x", ylabel="y").axes[0]
     svg(axes.figure)
     axis = axes.xaxis
@@ -63,14 +63,14 @@ def test_axes_without_ticks_make_none():
 
 
 @pytest.mark.parametrize("words", ["plain", "Größe, jq", "$x^2$", "two\nlines", ""])
-def test_words_are_where_annotations_are(words):
+def test_labels_draw_the_same_svg_as_annotations(words):
     for ha, va in product(("left", "center", "right"), ("bottom", "baseline", "center", "top")):
         looks = {"ha": ha, "va": va, "fontsize": 8, "color": "red"}
         with mpl.rc_context(plot.STYLE):
-            figure, axes = blank(sheet.Sheet)
+            figure, axes = blank(artists.LazyAxes)
             place, frame, shift = (0.3, 0.6), axes.transData, (5, -7)
-            axes.add_artist(sheet.Words([words], [place], frame, shift, **looks))
-            other, axes = blank(sheet.Sheet)
+            axes.add_artist(artists.Labels([words], [place], frame, shift, **looks))
+            other, axes = blank(artists.LazyAxes)
             axes.annotate(words, place, shift, textcoords="offset points", **looks)
         one, two = svg(figure), svg(other)
         assert re.sub(r"[\d.]+", "#", one) == re.sub(r"[\d.]+", "#", two)
@@ -79,16 +79,16 @@ def test_words_are_where_annotations_are(words):
 
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 7])
 @pytest.mark.parametrize("dpi", [72, 150])
-def test_names_are_where_a_legend_is(count, dpi):
+def test_legend_draws_the_same_svg_as_matplotlibs(count, dpi):
     boxes, drawn = [], []
     for ours in (True, False):
         with mpl.rc_context(plot.STYLE):
-            figure, axes = blank(sheet.Sheet, dpi=dpi)
+            figure, axes = blank(artists.LazyAxes, dpi=dpi)
             for n in range(count):
                 axes.plot([0, 1], [n, n], "o" if n == 1 else "-", label="name" * (n % 3 + 1))
             axes.barh([1, 2], [1, 1], label="bars")
             if ours:
-                legend = sheet.Names(axes, (1, 0), (1, 1), columns=4, gap=4, margin=2)
+                legend = artists.Legend(axes, (1, 0), (1, 1), columns=4, gap=4, margin=2)
                 axes.add_artist(legend)
             else:
                 legend = axes.legend(
@@ -97,16 +97,16 @@ def test_names_are_where_a_legend_is(count, dpi):
                 )  # fmt: skip
         drawn.append(svg(figure, crop=False))
         boxes.append(legend.get_window_extent(FigureCanvasAgg(figure).get_renderer()).bounds)
-    assert np.allclose(*boxes, atol=0.5)  # letters made of pixels are hinted
+    assert np.allclose(*boxes, atol=0.5)  # rasterized text is hinted
     assert re.sub(r"[\d.]+", "#", drawn[0]) == re.sub(r"[\d.]+", "#", drawn[1])
     assert np.allclose(numbers(drawn[0]), numbers(drawn[1]), atol=0.011)
 
 
-def test_a_trail_is_all_of_its_points_in_pieces():
+def test_chunked_line_draws_all_points():
     points = np.random.default_rng(0).random((173, 2))
     with mpl.rc_context(plot.STYLE):
-        figure, axes = blank(sheet.Sheet)
-        axes.add_line(sheet.Trail(*points.T, color="red"))
+        figure, axes = blank(artists.LazyAxes)
+        axes.add_line(artists.ChunkedLine(*points.T, color="red"))
         axes.axis("off")
     pieces = [
         numbers(d) for d in re.findall(r'<path d="([^"]*)" clip', svg(figure, crop=False))
@@ -117,11 +117,11 @@ def test_a_trail_is_all_of_its_points_in_pieces():
     assert np.allclose(joined, [0, figure.get_figheight() * 72] + pixels * [1, -1], atol=0.011)
 
 
-# ---- a figure knows of no other --------------------------------------------------------------
+# ---- independence of figures -----------------------------------------------------------------
 
 
 def kinds():
-    """Figures that write the same words in other sizes, fonts and places."""
+    """Return functions that draw figures with the same texts in different sizes and positions."""
     path = cfr.play(cfr.games.RockPaperScissors(3), 120, seed=1).current[0]
     solution = cfr.solve(GAME, "cfr", 20)
     lines = {"a": ([1, 2], [3, 4]), "0.5": ([1, 9], [0.1, 0.9])}
@@ -138,33 +138,35 @@ def kinds():
     }
 
 
-def test_a_figure_is_the_same_whatever_was_drawn_before():
+def test_figures_do_not_depend_on_earlier_figures():
     made = kinds()
     alone = {}
     for name, make in made.items():
         for crop in (True, False):
-            sheet._sizes.clear()
+            artists._sizes.clear()
             alone[name, crop] = svg(make(), crop)
     for order in (list(alone), list(alone)[::-1]):
         for name, crop in order:
             figure = made[name]()
-            figure.savefig(io.BytesIO(), format="png", dpi=133)  # measures in other pixels
+            figure.savefig(
+                io.BytesIO(), format="png", dpi=133
+            )  # measures text at another resolution
             assert svg(made[name](), crop) == alone[name, crop] == svg(figure, crop), name
 
 
-def test_words_in_another_font_are_measured_anew():
+def test_text_size_cache_distinguishes_fonts_and_resolutions():
     looks = product((72, 150), ("sans-serif", "monospace"), (8, 12), ("center", "top"))
     for dpi, family, points, va in [*looks] * 2:
         figure = Figure(dpi=dpi)
         renderer = FigureCanvasAgg(figure).get_renderer()
         pen = figure.text(0, 0, "jig", family=family, fontsize=points, va=va)
         box = pen.get_window_extent(renderer)
-        width, height, _ = sheet.size(renderer, pen, "jig")
+        width, height, _ = artists.text_size(renderer, pen, "jig")
         assert (width, height) == pytest.approx((box.width, box.height))
         assert (pen.get_text(), pen.get_va()) == ("jig", va)
 
 
-def test_frames_are_the_same_in_any_order_and_inside_one_another():
+def test_frames_do_not_depend_on_order_or_nesting():
     def small(a):
         figure = plot.lines({"y": ([0, 1], [0, a])}, xlabel="x", ylabel="y", size=(3, 2))
         return explore.Frame(figure, alt="small", numbers={"a": a})
@@ -194,7 +196,7 @@ def test_frames_are_the_same_in_any_order_and_inside_one_another():
     )
 
 
-def test_a_figure_may_be_kept_and_shown_again():
+def test_frame_html_is_repeatable():
     kept = plot.lines({"y": ([0, 1], [0, 1])}, xlabel="x", ylabel="y")
     frame = explore.Frame(kept, alt="kept", numbers={"a": 1})
     first = frame.html(key="f")
