@@ -1,4 +1,4 @@
-# Everything the project does, in one place. `make help` lists it.
+# All commands of the project; `make help` lists them.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,19 +6,19 @@ PAGES := $(wildcard book/*.ipynb)
 LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --only-binary :all: --no-emit-index-url --no-emit-find-links \
 	--no-emit-build-options --custom-compile-command "make lock"
-# uv installs in seconds what takes pip a minute; where uv cannot be had, or cannot reach the
-# index that pip is configured for, pip does it. Modules are compiled when they are imported.
+# uv installs in seconds, pip in a minute; pip is used where uv is not available or cannot reach
+# the index that pip is configured for. Modules are compiled when they are imported.
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check
 install = $(BIN)/python -m uv pip install --quiet --python $(BIN)/python $(1) || $(PIP) $(1)
-# Matplotlib's font cache is made once at installation: a notebook would report making it.
+# Matplotlib's font cache is built at installation: in a notebook it would print a message.
 export MPLCONFIGDIR := $(CURDIR)/$(VENV)/matplotlib
-# What JAX has compiled for a notebook once, it need not compile again when that is tested.
+# JAX's compilation cache: a notebook that was built is not compiled again for its test.
 export JAX_COMPILATION_CACHE_DIR := $(CURDIR)/$(VENV)/jax
 export JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS := 0.1
-# Where Python may not keep what it compiles of a module, as in many images of containers, every
-# process compiles all that it imports: 7 seconds for JAX and cfrlib, not 2.
+# Many container images forbid Python to cache bytecode. Then every process compiles all modules
+# that it imports: JAX and cfrlib take 7 seconds instead of 2.
 unexport PYTHONDONTWRITEBYTECODE
-# Notebooks find the kernel and the commands of this environment, whatever else is installed.
+# Notebooks use the kernel and the commands of this environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
@@ -31,7 +31,7 @@ help: ## show this list
 
 # ---- environment ---------------------------------------------------------------------------
 
-# An environment that was not finished, or whose Python is gone, is made anew.
+# An incomplete environment, or one whose Python is gone, is made anew.
 $(shell test -x $(BIN)/python || rm -f $(VENV)/.made)
 
 $(VENV)/.made:
@@ -71,15 +71,15 @@ pdf: book $(VENV)/.test ## print the built pages into one PDF
 lab: $(VENV)/.book ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=book
 
-classroom: $(VENV)/.classroom ## assignments for nbgrader, and five invented students graded
+classroom: $(VENV)/.classroom ## make nbgrader assignments, and grade five invented students
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE))
 
-notebooks: $(VENV)/.book ## execute the notebooks again, write them in normal form
+notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)
 
 # ---- tests ---------------------------------------------------------------------------------
 
-# Every failure is reported, and the output of each job comes in one piece.
+# Report every failure, and print the output of each job in one piece.
 TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=3 \
 	$(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 LIBRARY := tests --ignore=tests/book --ignore=tests/browser
@@ -87,18 +87,18 @@ NBVAL := --nbval --nbval-sanitize-with tests/plugins/nbval_sanitize.cfg \
 	-p tests.plugins.patient_kernels -p tests.plugins.page_runs
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
-# Kernels are compiled once, while ruff and mypy, which need none, have the other processor.
-# Then three jobs at a time, as each waits now and then.
+# Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
+# Then three jobs run at a time, since each of them waits now and then.
 test: $(VENV)/.test ## everything: lint, types, library, notebooks, book (20 to 35 minutes, 2.1 GB, 565 MB)
 	@$(TOGETHER) lint types kernels; first=$$?; \
 		$(TOGETHER) test-pages test-library && exit $$first
 	@echo "All tests passed."
 
-check: $(VENV)/.test ## lint, types, fast library tests, notebooks that have changed (3 minutes)
+check: $(VENV)/.test ## lint, types, fast library tests, changed notebooks (3 minutes)
 	@$(TOGETHER) lint types test-fast test-changed
-	@echo "All checks passed; \`make test\` does the rest."
+	@echo "All checks passed; \`make test\` runs the rest."
 
-# One after the other: the book shows what the comparison of the notebooks has run.
+# In this order: the book reuses the notebooks that the comparison has run.
 test-pages: $(VENV)/.test
 	@$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
 		$(MAKE) --no-print-directory test-browser test-book && exit $$notebooks
@@ -119,40 +119,40 @@ test-library: $(VENV)/.test
 test-fast: $(VENV)/.test
 	$(BIN)/pytest $(IN_TWO) -m "not slow" $(LIBRARY)
 
-# Committed outputs are there, clean, and what the code prints.
+# Check that committed outputs exist, are in normal form, and match the code.
 test-notebooks: $(VENV)/.test
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
 	$(BIN)/python -m pytest $(NBVAL) $(IN_TWO) --durations=20 $(PAGES)
 
 test-changed: $(VENV)/.test
 	@changed=$$(git status --porcelain --untracked-files=all $(PAGES) | cut -c4-); \
-		echo "Notebooks that have changed: $${changed:-none}"; \
+		echo "Changed notebooks: $${changed:-none}"; \
 		test -z "$$changed" || $(BIN)/python -m pytest $(NBVAL) $$changed
 
 test-book: book $(VENV)/.test
 	$(BIN)/pytest --durations=20 tests/book
 
-# The built pages, and notebooks in JupyterLab, in Chromium: three at a time, as much is waiting.
+# The built pages, and notebooks in JupyterLab, in Chromium; its three processes mostly wait.
 test-browser: book $(VENV)/.test
 	$(BIN)/pytest -n 3 --no-loadscope-reorder --durations=20 tests/browser
 
 portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)
 	$(BIN)/python tools/portable.py
 
-format: $(VENV)/.test ## let the formatter set the code and the cells
+format: $(VENV)/.test ## format the code and the notebook cells
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# LiteEFG wants other versions of some packages: it gets an environment of its own, if it can
+# LiteEFG needs other versions of some packages, so it gets an environment of its own, if it can
 # be built at all.
 $(VENV)/.liteefg: | $(BIN)/python
 	$(PYTHON) -m venv $(VENV)/liteefg
 	$(VENV)/liteefg/bin/python -m pip install --quiet --disable-pip-version-check \
-		LiteEFG==1.0.0 || { echo "LiteEFG does not install here: left out"; \
+		LiteEFG==1.0.0 || { echo "LiteEFG cannot be installed here and is left out."; \
 		rm -rf $(VENV)/liteefg; }
 	@touch $@
 
-bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib beside its peers, and the sliders
+bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib against its peers, and the sliders
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/sampling.py
 	$(BIN)/python benchmarks/deep.py

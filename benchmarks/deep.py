@@ -1,7 +1,7 @@
-"""Deep CFR on Kuhn poker, seed by seed, beside OpenSpiel's: a part of `make bench`.
+"""Benchmark Deep CFR on Kuhn poker against OpenSpiel's, over many seeds: part of `make bench`.
 
-Each of our runs has a process of its own, so its seconds hold everything: starting Python,
-compiling, training. OpenSpiel's solver runs with the hyper-parameters of its own example
+Each cfrlib run has a process of its own, so its seconds include starting Python, compiling and
+training. OpenSpiel's solver runs with the hyperparameters of its own example
 (open_spiel/python/examples/deep_cfr_jax.py). Writes benchmarks/deep.json.
 """
 
@@ -17,7 +17,7 @@ from run import machine, pyspiel, show
 
 RESULTS = Path(__file__).with_name("deep.json")
 SEEDS, ITERATIONS, TRAVERSALS = 20, 80, 1_000
-EXAMPLE = {  # as OpenSpiel's example sets them
+EXAMPLE = {  # hyperparameters of OpenSpiel's example
     "policy_network_layers": (64,), "advantage_network_layers": (64,), "num_traversals": 375,
     "reinitialize_advantage_networks": True, "learning_rate": 1e-3,
     "batch_size_advantage": 256, "batch_size_strategy": 256, "memory_capacity": 100_000,
@@ -27,7 +27,7 @@ EXAMPLE_ITERATIONS = 101
 
 
 def ours(seed):
-    """Return one run of ours; called in a process of its own."""
+    """Return the result of one cfrlib run; called in a process of its own."""
     import cfrlib as cfr
 
     run = cfr.deep.DeepCFR(cfr.games.KuhnPoker(), traversals=TRAVERSALS, seed=seed)
@@ -41,7 +41,7 @@ def ours(seed):
 
 
 def all_ours():
-    """Yield the runs, each with the seconds of its process."""
+    """Yield the result of each cfrlib run, with the seconds of its process."""
     for seed in range(SEEDS):
         print(f"\rseed {seed + 1} of {SEEDS} ", end="", flush=True)
         began = perf_counter()
@@ -53,7 +53,7 @@ def all_ours():
 
 
 def openspiel():
-    """Return one run of OpenSpiel's solver, and how long an iteration takes."""
+    """Return the result of one run of OpenSpiel's solver, with its time per iteration."""
     from open_spiel.python import policy
     from open_spiel.python.algorithms import exploitability
     from open_spiel.python.jax import deep_cfr
@@ -70,8 +70,8 @@ def openspiel():
     }  # fmt: skip
 
 
-def judged(runs, theirs):
-    """Return what was measured beside what is to be reached: a row for each."""
+def goals(runs, theirs):
+    """Return a row for each goal: name, measured value, goal, whether it is reached."""
     found = [run["nash_conv"] for run in runs]
     slowest = max(run["seconds"] for run in runs)
     rows = [
@@ -92,7 +92,7 @@ def judged(runs, theirs):
 def main():
     where, runs = machine(), list(all_ours())
     theirs = openspiel() if pyspiel else None
-    table = judged(runs, theirs)
+    table = goals(runs, theirs)
     show(table, ("Deep CFR on Kuhn poker", "measured", "reach", "reached"))
     result = {
         "machine": where, "iterations": ITERATIONS, "traversals": TRAVERSALS, "ours": runs,
@@ -104,8 +104,8 @@ def main():
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int)
-    asked = parser.parse_args().seed
-    if asked is None:
+    seed = parser.parse_args().seed
+    if seed is None:
         main()
     else:
-        print(json.dumps(ours(asked)))
+        print(json.dumps(ours(seed)))

@@ -1,8 +1,8 @@
 """Time every explorable of the book under a kernel: from a slider event to the new figure.
 
-Each control of each explorable gets random events through `set_state`, which is what a message
-of the browser calls; the time runs until the callback has put the new picture into the widget.
-Prints a table and writes benchmarks/latency.json. `make bench` runs it after run.py.
+Each control of each explorable gets random events through `set_state`, the method that a
+browser's message calls. The time ends when the callback has put the new picture into the
+widget. Prints a table and writes benchmarks/latency.json. `make bench` runs it after run.py.
 """
 
 import json
@@ -13,18 +13,18 @@ from time import perf_counter
 import numpy as np
 from run import ROOT, machine, show
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
 from explorables import PAGES, explorables
 
 from cfrlib import explore
 
 EVENTS = 60  # for each control
-REACH = 150  # milliseconds, for 95 of 100 events
+REACH = 150  # milliseconds, for 95 % of events
 RESULTS = Path(__file__).with_name("latency.json")
 
 
 def random_move(control, widget, rng):
-    """Do to a widget what a reader might, at any value, not only at those of the page."""
+    """Move a widget as a reader might, to any value, not only to those drawn for the page."""
     if isinstance(control, explore.Linear | explore.Log):
         low, high = widget.min, widget.max
         value = rng.uniform(low, high)
@@ -41,7 +41,7 @@ def random_move(control, widget, rng):
 
 
 def latencies(each, rng):
-    """Return milliseconds of the events of each control, the first after display included."""
+    """Return the milliseconds of each control's events, including the first after display."""
     live, taken = each.widget(), {}
     for name, control in each.controls.items():
         taken[name] = []
@@ -50,7 +50,7 @@ def latencies(each, rng):
             began = perf_counter()
             random_move(control, live.parts[name], rng)
             took = perf_counter() - began
-            if live.stage.value != before:  # a mix may stay where it was
+            if live.stage.value != before:  # an event may leave a mix unchanged
                 taken[name].append(took * 1e3)
         assert "<svg" in live.stage.value
     return taken

@@ -1,7 +1,7 @@
-"""LiteEFG behind a pipe: run.py starts this with the Python that LiteEFG is installed for.
+"""A LiteEFG worker that run.py drives through a pipe, in LiteEFG's own Python environment.
 
-Reads lines "game variant iterations", runs that many more iterations of that solver, and
-answers with the seconds they took and with NashConv of the average strategy.
+Reads lines "game variant iterations", runs that many more iterations of that solver, and prints
+the seconds they took and the NashConv of the average strategy.
 """
 
 import sys
@@ -16,7 +16,7 @@ known = {}
 
 
 def solver(game, variant):
-    """Return the graph and the environment of a solver, made once."""
+    """Return the graph and the environment of a solver, cached."""
     if (game, variant) not in known:
         graph = BASELINES[variant][0].graph()
         env = LiteEFG.OpenSpielEnv(pyspiel.load_game(game), traverse_type="Enumerate")
@@ -26,7 +26,7 @@ def solver(game, variant):
 
 
 def main():
-    answers, sys.stdout = sys.stdout, sys.stderr  # LiteEFG prints greetings
+    replies, sys.stdout = sys.stdout, sys.stderr  # LiteEFG prints greetings
     LiteEFG.set_threads(1)
     for line in sys.stdin:
         game, variant, iterations = line.split()
@@ -37,7 +37,7 @@ def main():
             env.update_strategy(graph.current_strategy())
         took = perf_counter() - began
         conv = sum(env.exploitability(graph.current_strategy(), BASELINES[variant][1]))
-        print(took, conv, file=answers, flush=True)
+        print(took, conv, file=replies, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """CFR in plain Python: an object for every history, three passes in every iteration.
 
-The method that Morikatron's blog describes, written independently of its code and for any
-two-player zero-sum game of cfrlib. Every node remembers its reach, its value and its sums;
-an infoset is a list of nodes. Updates are simultaneous.
+This is the method of Morikatron's blog, written independently of its code and for any
+two-player zero-sum game of cfrlib. Every node stores its reach, its value and its sums; an
+infoset is a list of nodes. Updates are simultaneous.
 """
 
 from cfrlib.game import Chance, Decision, Game, Terminal
 
-CHANCE = 2  # stands behind players 0 and 1
+CHANCE = 2  # index after players 0 and 1
 
 
 class Node:
@@ -18,15 +18,15 @@ class Node:
         self.infoset = infoset
         self.children = {}
         self.value = value  # expected payoff of player 0 from here on
-        self.reach_own = 0.0  # what the player to move contributes to being here
-        self.reach_others = 0.0  # what everybody else does, chance included
+        self.reach_own = 0.0  # reach contribution of the player to move
+        self.reach_others = 0.0  # reach contribution of the others, including chance
         self.regret = {}  # for each action, summed over the iterations
-        self.reach_sum = 0.0  # the average strategy: denominator
-        self.plan_sum = {}  # and numerators
+        self.reach_sum = 0.0  # denominator of the average strategy
+        self.plan_sum = {}  # numerators of the average strategy, by action
 
 
 class PlainCFR:
-    """The tree of a game, the current strategy and the average one, as nested dictionaries."""
+    """A CFR solver: game tree, current strategy and average strategy, in dictionaries."""
 
     def __init__(self, game: Game):
         self.strategy = {0: {}, 1: {}, CHANCE: {}}
@@ -61,7 +61,7 @@ class PlainCFR:
         return self
 
     def update_reach(self, node, reach):
-        """Pass 1, downwards: how likely every history is, by whose doing."""
+        """Pass 1, downwards: compute the reach of every history."""
         if not node.children:
             return
         node.reach_own, node.reach_others = reach[node.player], 1.0
@@ -75,7 +75,7 @@ class PlainCFR:
             self.update_reach(child, below)
 
     def update_values(self, node):
-        """Pass 2, upwards: expected payoffs, and with them the sums of every node."""
+        """Pass 2, upwards: compute expected payoffs and update the sums of every node."""
         if not node.children:
             return node.value
         probabilities = self.strategy[node.player][node.infoset]
@@ -92,7 +92,7 @@ class PlainCFR:
         return node.value
 
     def update_strategy(self):
-        """Pass 3, over the infosets: regret matching, and the average so far."""
+        """Pass 3, over the infosets: regret matching and the average strategy."""
         for player, infosets in self.infosets.items():
             for infoset, nodes in infosets.items():
                 strategy = self.strategy[player][infoset]

@@ -1,6 +1,6 @@
-"""Time cfrlib beside its peers: `make bench`.
+"""Benchmark cfrlib against its peers: `make bench`.
 
-Prints a table and writes benchmarks/results.json. README.md says what is compared.
+Prints a table and writes benchmarks/results.json. README.md describes the comparisons.
 """
 
 import json
@@ -30,13 +30,13 @@ REPETITIONS, SLICES = 5, 5
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("results.json")
 LITE_EFG = Path(sys.prefix, "liteefg", "bin", "python")
-GAMES = {  # OpenSpiel's name, and cfrlib's game
+GAMES = {  # OpenSpiel's name -> cfrlib's game
     "kuhn_poker": cfr.games.KuhnPoker(),
     "leduc_poker": cfr.games.LeducPoker(),
     "liars_dice": cfr.games.LiarsDice(),
 }
 SOLVERS = {"cfr": "CFRSolver", "cfr+": "CFRPlusSolver"}  # of pyspiel
-OURS = {"kuhn_poker": 100_000, "leduc_poker": 2_000, "liars_dice": 100}  # iterations a slice
+OURS = {"kuhn_poker": 100_000, "leduc_poker": 2_000, "liars_dice": 100}  # iterations per slice
 THEIRS = {"kuhn_poker": 2_000, "leduc_poker": 10, "liars_dice": 1}
 
 IMPORT = """
@@ -56,7 +56,7 @@ assert cfr.exploitability(solution.game, solution.strategy) <= 1e-9
 MEMORY = """
 import cfrlib as cfr
 cfr.solve(cfr.games.LiarsDice(), "cfr+", until=1e-3, progress=False)
-with open("/proc/self/status") as file:  # not ru_maxrss, which begins with the parent's
+with open("/proc/self/status") as file:  # not ru_maxrss, which starts at the parent's value
     print(*(int(line.split()[1]) / 1000 for line in file if line.startswith("VmHWM")))
 """
 GROWTH = """
@@ -95,7 +95,7 @@ class Ours:
 
 
 class Plain:
-    """The plain Python of plain_python.py."""
+    """The solver of plain_python.py; `sample` returns microseconds per iteration."""
 
     def __init__(self, game):
         self.game = GAMES[game]
@@ -107,7 +107,7 @@ class Plain:
 
 
 class OpenSpiel:
-    """OpenSpiel's C++ solver, which updates alternately."""
+    """OpenSpiel's C++ solver, with alternating updates."""
 
     def __init__(self, game, variant):
         self.solver = getattr(pyspiel, SOLVERS[variant])(pyspiel.load_game(game))
@@ -122,7 +122,7 @@ class OpenSpiel:
 
 
 class LiteEFG:
-    """LiteEFG in a Python of its own: CFR updates simultaneously, CFR+ alternately."""
+    """LiteEFG in its own Python: CFR with simultaneous, CFR+ with alternating updates."""
 
     process = None
 
@@ -134,20 +134,20 @@ class LiteEFG:
                 text=True, bufsize=1,
             )  # fmt: skip
         self.game, self.variant, self.iterations = game, variant, THEIRS[game]
-        self.ask(1)
+        self.iterate(1)
 
-    def ask(self, iterations):
-        """Run more iterations; return the seconds they took, and NashConv of the average."""
+    def iterate(self, iterations):
+        """Run more iterations; return their seconds and the NashConv of the average."""
         print(self.game, self.variant, iterations, file=self.process.stdin, flush=True)
         return map(float, self.process.stdout.readline().split())
 
     def sample(self):
-        seconds, _ = self.ask(self.iterations)
+        seconds, _ = self.iterate(self.iterations)
         return seconds / self.iterations * 1e6
 
 
 class Products:
-    """The least that an iteration must do: A y and Aᵀ x with SciPy's sparse matrices."""
+    """A lower bound on the work of an iteration: A y and Aᵀ x in SciPy's sparse matrices."""
 
     def __init__(self, game):
         self.A = _payoff_matrix(sequence_form(GAMES[game]), 0)
@@ -167,7 +167,7 @@ class Products:
 
 
 def pairs():
-    """Return what is timed side by side: what, game, ours, the peer, the ratio to reach."""
+    """Yield the comparisons: name, game, cfrlib's run, the peer, the ratio to reach."""
     yield "plain Python", "kuhn_poker", Ours("kuhn_poker", "cfr", "simultaneous"), \
         Plain("kuhn_poker"), 200  # fmt: skip
     for game, reach in (("kuhn_poker", 60), ("leduc_poker", 250), ("liars_dice", 300)):
@@ -178,15 +178,15 @@ def pairs():
         for variant in ("cfr", "cfr+") if LITE_EFG.exists() else ():
             ours = Ours(game, variant, "simultaneous" if variant == "cfr" else "alternating")
             yield f"LiteEFG, {variant}", game, ours, LiteEFG(game, variant), reach
-    for game in ("leduc_poker", "liars_dice"):  # here the peer is to be the faster one
+    for game in ("leduc_poker", "liars_dice"):  # here the peer is expected to be faster
         yield "SciPy, A y and Aᵀ x alone", game, Ours(game, "cfr"), Products(game), 0.5
 
 
-# ---- do they compute the same? ---------------------------------------------------------------
+# ---- agreement of results --------------------------------------------------------------------
 
 
 def checks():
-    """Return the largest difference to each peer; stop if it is not rounding."""
+    """Return the largest difference from each peer; stop if it is more than rounding."""
     found = {}
     ours = cfr.CFR(GAMES["kuhn_poker"], update="simultaneous").run(2_000).average
     theirs = PlainCFR(GAMES["kuhn_poker"]).run(2_000).average
@@ -207,7 +207,7 @@ def checks():
             mine = cfr.solve(GAMES[game], variant, n).nash_conv
             found[f"OpenSpiel: NashConv, {game}, {variant}, {n} iterations"] = abs(conv - mine)
         if LITE_EFG.exists():
-            _, conv = LiteEFG(game, variant).ask(n - 1)
+            _, conv = LiteEFG(game, variant).iterate(n - 1)
             # LiteEFG averages the strategy after each update, not the one before it
             update = "simultaneous" if variant == "cfr" else "alternating"
             mine = cfr.solve(GAMES[game], variant, n + 1, update=update, delay=1).nash_conv
@@ -221,7 +221,7 @@ def checks():
 
 
 def child(code):
-    """Run `code` in a fresh Python that may keep its bytecode; return output, seconds."""
+    """Run `code` in a new Python process that may cache bytecode; return output and seconds."""
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     began = perf_counter()
     done = subprocess.run(
@@ -236,7 +236,7 @@ def child(code):
 
 
 def compile_rate(game):
-    """Return histories per second of compiling a game that nothing is known of yet."""
+    """Return histories per second of compiling a game for the first time."""
     times = []
     for _ in range(SLICES):
         fresh = type(game)()
@@ -246,7 +246,7 @@ def compile_rate(game):
     return histories / min(times)
 
 
-LIMITS = {  # what: how to measure it, unit, reach, whether at most or at least
+LIMITS = {  # name -> (function that measures it, unit, goal, at most or at least)
     "import, beyond NumPy and Numba": (lambda: float(child(IMPORT)[0]), "s", 0.5, "<="),
     "first solve of Kuhn, from starting Python": (lambda: child(FIRST)[1], "s", 3, "<="),
     "Leduc to 1e-9, from starting Python": (lambda: child(LEDUC)[1], "s", 6, "<="),
@@ -271,7 +271,7 @@ def measure(rows):
         for what, game, ours, theirs, _ in rows:
             slices = [(ours.sample(), theirs.sample()) for _ in range(SLICES)]
             for side, times in zip(samples[what, game], zip(*slices, strict=True), strict=True):
-                side.append(min(times))  # the slice that was disturbed least
+                side.append(min(times))  # the least disturbed slice
         for what, (sample, *_) in LIMITS.items():
             limits[what].append(sample())
     print()
@@ -279,7 +279,7 @@ def measure(rows):
 
 
 def growth():
-    """Return how an iteration's time grows with the leaves of two families of games."""
+    """Return the time of an iteration by number of leaves, for two families of games."""
     points = []
     for family, games in (
         (
@@ -303,7 +303,7 @@ def growth():
 
 
 def pair_record(what, game, reach, ours, theirs):
-    """Return one row: the ratio is the median of the ratios within a repetition."""
+    """Return one row; the ratio is the median of the ratios within a repetition."""
     r = median(b / a for a, b in zip(ours, theirs, strict=True))
     return {
         "what": what, "game": game, "ratio": r, "reach": reach, "reached": r >= reach,
@@ -312,7 +312,7 @@ def pair_record(what, game, reach, ours, theirs):
 
 
 def limit_record(what, values):
-    """Return one row of a figure that stands for itself."""
+    """Return one row for a measurement without a peer."""
     _, unit, reach, sign = LIMITS[what]
     value = median(values)
     reached = value <= reach if sign == "<=" else value >= reach
@@ -323,7 +323,7 @@ def limit_record(what, values):
 
 
 def tables(result):
-    """Return what is printed: a head and rows of words for each of two tables."""
+    """Yield the two printed tables: column names and rows of text."""
     yield ("per iteration", "game", "cfrlib", "peer", "ratio", "reach", "reached"), [
         (
             row["what"], row["game"], f"{median(row['ours_us']):.2f} µs",
@@ -377,8 +377,10 @@ def main():
         sys.exit(f"this Python imports cfrlib from {measured}, not from {ROOT}; reinstall it")
     where, checked, rows = machine(), checks(), list(pairs())
     if LITE_EFG.exists():
-        ask = "from importlib.metadata import version; print(version('LiteEFG'))"
-        done = subprocess.run([LITE_EFG, "-c", ask], capture_output=True, text=True, check=True)
+        code = "from importlib.metadata import version; print(version('LiteEFG'))"
+        done = subprocess.run(
+            [LITE_EFG, "-c", code], capture_output=True, text=True, check=True
+        )
         where["LiteEFG"] = done.stdout.strip()
     samples, limits = measure(rows)
     result = {

@@ -1,6 +1,6 @@
-"""Time Monte Carlo CFR beside OpenSpiel's: the second half of `make bench`.
+"""Benchmark Monte Carlo CFR against OpenSpiel's: part of `make bench`.
 
-Prints tables and writes benchmarks/sampling.json. README.md says what is compared.
+Prints tables and writes benchmarks/sampling.json. README.md describes the comparisons.
 """
 
 import json
@@ -15,7 +15,7 @@ import cfrlib as cfr
 RESULTS = Path(__file__).with_name("sampling.json")
 SOLVERS = {"external": "ExternalSamplingMCCFRSolver", "outcome": "OutcomeSamplingMCCFRSolver"}
 REACH = {"kuhn_poker": 8, "leduc_poker": 8, "liars_dice": 5}
-OURS = {"kuhn_poker": 100_000, "leduc_poker": 20_000, "liars_dice": 2_000}  # a slice
+OURS = {"kuhn_poker": 100_000, "leduc_poker": 20_000, "liars_dice": 2_000}  # per slice
 THEIRS = {"kuhn_poker": 10_000, "leduc_poker": 1_000, "liars_dice": 200}
 SCHEMES = {
     "chance": {"sampling": "chance"},
@@ -25,8 +25,8 @@ SCHEMES = {
     "outcome, ε = 0.6, baseline": {"sampling": "outcome", "baseline": 0.5},
     "external, b = 1,000, CFR+": {"sampling": "external", "batch": 1_000, "variant": "cfr+"},
 }
-SECONDS = {"leduc_poker": 5.0, "liars_dice": 10.0}  # of each curve
-BATCH = {"leduc_poker": 20_000, "liars_dice": 20_000}  # for two threads
+SECONDS = {"leduc_poker": 5.0, "liars_dice": 10.0}  # per curve
+BATCH = {"leduc_poker": 20_000, "liars_dice": 20_000}  # in the comparison of two threads
 
 
 class Ours:
@@ -44,7 +44,7 @@ class Ours:
 
 
 class OpenSpiel:
-    """OpenSpiel's C++ solver; an iteration is a traversal for each player, as ours."""
+    """OpenSpiel's C++ solver; an iteration is a traversal for each player, as in cfrlib."""
 
     def __init__(self, game, scheme):
         self.iterations = THEIRS[game]
@@ -60,7 +60,7 @@ class OpenSpiel:
 
 
 def pairs():
-    """Return what is timed side by side: what, game, ours, the peer, the ratio to reach."""
+    """Yield the comparisons: name, game, cfrlib's run, the peer, the ratio to reach."""
     for game, reach in REACH.items():
         for scheme, solver in SOLVERS.items() if pyspiel else ():
             ours = Ours(game, sampling=scheme)
@@ -71,7 +71,7 @@ def pairs():
 
 
 def measure(rows):
-    """Return the samples of each pair, all interleaved; each side counts its fastest slice."""
+    """Return the interleaved samples of each pair; each side counts its fastest slice."""
     samples = {(what, game): ([], []) for what, game, *_ in rows}
     for k in range(REPETITIONS):
         print(f"\rrepetition {k + 1} of {REPETITIONS} ", end="", flush=True)
@@ -84,7 +84,7 @@ def measure(rows):
 
 
 def rates():
-    """Return nodes per second of each scheme, and bytes per node of a compiled game."""
+    """Yield nodes per second and bytes per node of each scheme on the compiled games."""
     for game in OURS:
         for name, options in SCHEMES.items():
             run = Ours(game, **options).run
@@ -96,8 +96,8 @@ def rates():
             yield {"game": game, "scheme": name, "nodes_per_second": rate, "bytes": size}
 
 
-def lazy_bytes():
-    """Return bytes per history of a game explored on the way, and how many were met."""
+def on_demand_bytes():
+    """Return bytes per history of a game expanded on demand, and the expanded histories."""
     run = cfr.MCCFR(cfr.games.LiarsDice(6, 2), on_demand=True, seed=0)
     run.run(seconds=10, progress=False)
     known = run._known
@@ -106,7 +106,7 @@ def lazy_bytes():
 
 
 def curves():
-    """Return exploitability against seconds for every scheme, and for the whole tree."""
+    """Yield exploitability against seconds for every scheme and for full traversals."""
     for game, seconds in SECONDS.items():
         runs = {name: cfr.MCCFR(GAMES[game], seed=0, **o) for name, o in SCHEMES.items()}
         runs = {
@@ -127,12 +127,12 @@ def curves():
 def main():
     where, rows = machine(), list(pairs())
     samples = measure(rows)
-    bytes_lazy, met = lazy_bytes()
+    size, met = on_demand_bytes()
     result = {
         "machine": where,
         "pairs": [pair_record(w, g, reach, *samples[w, g]) for w, g, _, _, reach in rows],
         "rates": list(rates()),
-        "lazy": {"game": "liar's dice, 6 faces, 2 dice", "bytes": bytes_lazy, "met": met},
+        "lazy": {"game": "liar's dice, 6 faces, 2 dice", "bytes": size, "met": met},
         "curves": list(curves()),
     }
     show(
@@ -156,7 +156,7 @@ def main():
         ],
         ("game", "scheme", "nodes", "bytes per history"),
     )  # fmt: skip
-    print(f"explored on the way: {bytes_lazy:,.0f} bytes for each of {met:,} histories met")
+    print(f"expanded on demand: {size:,.0f} bytes for each of {met:,} expanded histories")
     print(", ".join(f"{name} {value}" for name, value in where.items()))
     RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

@@ -1,13 +1,12 @@
-"""What one student needs: seconds and memory of every page, of its assignment, of JupyterLab.
+"""Measure the resources of one student: time and memory of pages, assignments and JupyterLab.
 
-Runs every notebook of the book in a kernel of its own, as a reader does with "Run all cells",
-then the assignment made of its exercises with the solutions in it, which is the work of grading
-one submission. Memory is the most that the kernel ever had resident (`VmHWM`), and that of its
-child processes. JupyterLab's own is taken after it has sent its page and one notebook. Prints a
-table and writes benchmarks/teaching.json, from which the page "For teachers" is made. Linux
-only.
+Runs every notebook of the book in a kernel of its own, as "Run all cells" does, then the
+assignment made of its exercises, with solutions, which is the work of grading one submission.
+Memory is the peak resident size (`VmHWM`) of the kernel and its child processes. JupyterLab's
+own memory is measured after it has served its page and one notebook. Prints a table and writes
+benchmarks/teaching.json, from which the page "For teachers" is made. Linux only.
 
-    python benchmarks/teaching.py [05_cfr_plus ...]    only these, the others stay as they are
+    python benchmarks/teaching.py [05_cfr_plus ...]    measure only these, keep the others
 """
 
 import json
@@ -24,7 +23,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = Path(__file__).with_name("teaching.json")
-TIMEOUT = 900  # seconds for a cell
+TIMEOUT = 900  # seconds per cell
 PORT, TOKEN = 18_765, "for-measuring-only"
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -42,19 +41,19 @@ def family(pid):
 
 
 def resident(pid):
-    """Return the most that a process ever had in memory, in MB."""
+    """Return the peak resident memory of a process, in MB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) * 1024 / 1e6
 
 
 def processor(pid):
-    """Return the seconds of computing of a process."""
+    """Return the CPU seconds of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
 def run(nb, folder):
-    """Run a notebook; return its seconds, its seconds of computing, its memory in MB."""
+    """Run a notebook; return its seconds, CPU seconds and memory in MB."""
     where = {"metadata": {"path": str(folder)}}
     client = NotebookClient(nb, timeout=TIMEOUT, kernel_name="python3", resources=where)
     began = monotonic()
@@ -75,18 +74,18 @@ def server():
     ) as process:
         try:
             for path in ("lab", "api/contents/04_vanilla_cfr.ipynb", "lab/api/settings"):
-                ask(f"http://localhost:{PORT}/{path}?token={TOKEN}")
+                fetch(f"http://localhost:{PORT}/{path}?token={TOKEN}")
             return sum(map(resident, family(process.pid)))
         finally:
             process.terminate()
 
 
-def ask(address, tries=120):
-    """Fetch an address as soon as somebody answers."""
+def fetch(address, tries=120):
+    """Fetch an address, retrying until the server is up."""
     for _ in range(tries):
         try:
-            with urlopen(address) as answer:
-                return answer.read()
+            with urlopen(address) as response:
+                return response.read()
         except OSError:
             sleep(0.5)
     raise TimeoutError(address)
@@ -94,8 +93,8 @@ def ask(address, tries=120):
 
 def main(names):
     subprocess.run((sys.executable, ROOT / "tools" / "warm.py"), check=True, cwd=ROOT)
-    told = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"pages": {}}
-    told |= {"machine": machine(), "load": os.getloadavg()[0], "server_megabytes": server()}
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"pages": {}}
+    results |= {"machine": machine(), "load": os.getloadavg()[0], "server_megabytes": server()}
     graded = {path.stem for path in pages()}
     for path in sorted((ROOT / "book").glob("*.ipynb")):
         if names and path.stem not in names:
@@ -103,11 +102,11 @@ def main(names):
         row = {"page": run(nbformat.read(path, as_version=4), path.parent)}
         if path.stem in graded:
             row["assignment"] = run(assignment(path), path.parent)
-        told["pages"][path.stem] = row
+        results["pages"][path.stem] = row
         for what, found in row.items():
             figures = ", ".join(f"{key} {value:.1f}" for key, value in found.items())
             print(f"{path.stem:30} {what:10} {figures}", flush=True)
-        RESULTS.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Figures of the book: convergence, paths on the simplex, game trees, strategy bars.
 
 Every function returns a Matplotlib figure; :func:`show` turns it into an inline SVG with a
-caption and an alternative text, whose ink follows the page's light or dark theme. Colors
-have a meaning: regret, strategy, value and reach each keep theirs throughout the book, and
-no picture relies on color alone. Figures are also redrawn while a slider moves, so their
-axes have few ticks and fixed margins: what costs Matplotlib time is ticks and layout.
+caption and an alternative text, in the colors of the page's light or dark theme. Colors have
+a meaning: regret, strategy, value and reach each have one color throughout the book, and no
+figure relies on color alone. Figures are also redrawn while a slider moves, so their axes have
+few ticks and fixed margins, since ticks and layout take most of Matplotlib's time.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
+from cfrlib.artists import ChunkedLine, Labels, LazyAxes, Legend
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
 from cfrlib.game import Action, Game, action_label
-from cfrlib.sheet import Names, Sheet, Trail, Words
 from cfrlib.solution import Trace
 from cfrlib.strategy import Strategy
 
@@ -60,8 +60,8 @@ COLORS = {
     "reach": "#9C4F84",
     "muted": "#767676",
 }
-INK = "#010203"  # stands for the color of the text around the figure
-PAPER = "#FDFEFD"  # stands for the color of the page
+INK = "#010203"  # placeholder for the text color of the page
+PAPER = "#FDFEFD"  # placeholder for the background color of the page
 SERIES = ("strategy", "regret", "value", "reach")
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
@@ -86,12 +86,12 @@ STYLE: dict[Any, Any] = {
 
 
 class Picture:
-    """A figure for the page: inline SVG, a caption, and words for those who do not see it.
+    """Figure for a page: inline SVG, alternative text and caption.
 
     Parameters
     ----------
     svg, alt, caption : str
-        As :func:`show` makes them.
+        As created by :func:`show`.
 
     Examples
     --------
@@ -113,18 +113,18 @@ class Picture:
 
 
 def inline_svg(figure: Figure, attributes: str, *, key: str = "", crop: bool = True) -> str:
-    """Return `figure` as SVG to stand in a page, its ink in the colors of the page's theme.
+    """Return `figure` as inline SVG in the colors of the page's theme.
 
     Parameters
     ----------
     figure : matplotlib Figure
-        What to draw.
+        The figure.
     attributes : str
         Further attributes of the ``<svg>`` element.
     key : str
-        Put before every id. By default a digest, so that ids differ from figure to figure.
+        Prefix of every id; by default a digest, so that ids differ from figure to figure.
     crop : bool
-        Whether to cut off empty margins. Without, figures of one size stay of one size.
+        Whether to crop empty margins. Without cropping, figures of equal size keep it.
 
     Returns
     -------
@@ -151,16 +151,16 @@ def show(figure: Figure, *, alt: str, caption: str) -> Picture:
     Parameters
     ----------
     figure : matplotlib Figure
-        What to show.
+        The figure.
     alt : str
-        What there is to see, for readers who do not see it.
+        Alternative text: a description for readers who cannot see the figure.
     caption : str
-        What to look at and why.
+        What to look at, and why.
 
     Raises
     ------
     ValueError
-        If either text is empty.
+        If `alt` or `caption` is empty.
 
     Examples
     --------
@@ -169,24 +169,22 @@ def show(figure: Figure, *, alt: str, caption: str) -> Picture:
     <Picture: A line that rises to 2.>
     """
     if not alt.strip() or not caption.strip():
-        raise ValueError(
-            "every figure needs an alt text and a caption; say what there is to see"
-        )
+        raise ValueError("every figure needs an alt text and a caption; describe what it shows")
     label = f'role="img" aria-label="{escape(alt)}"'
     return Picture(inline_svg(figure, label), alt, caption)
 
 
 def _themed(svg: str, attributes: str, key: str) -> str:
-    """Make Matplotlib's SVG part of a page: ids of its own, the theme's colors, a label."""
+    """Adapt Matplotlib's SVG to a page: unique ids, theme colors, attributes."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    # Matplotlib's rule for all elements would hold for all others of the page, too.
+    # Matplotlib's style rule selects all elements and would apply to the whole page.
     strokes = re.search(r"<style[^>]*>\*\{(.*?)\}</style>", svg)
-    assert strokes, "Matplotlib writes SVG otherwise by now"
+    assert strokes, "the SVG output of Matplotlib has changed"
     svg = svg.replace(strokes[0], "")
     strokes_here = strokes[1].replace(": ", ":")
-    svg = re.sub(r'<g id="\w+">', "<g>", svg)  # groups are never referred to
-    pieces = re.split(r"(?<=>)([^<>]*[^<>\s][^<>]*)(?=<)", svg)  # tags, words, tags, ...
+    svg = re.sub(r'<g id="\w+">', "<g>", svg)  # no references to groups
+    pieces = re.split(r"(?<=>)([^<>]*[^<>\s][^<>]*)(?=<)", svg)  # tags, text, tags, ...
     pieces[::2] = [re.sub(r"(?<=\.\d\d)\d+", "", tags) for tags in pieces[::2]]
     svg = "".join(pieces)
     key = key or hashlib.sha256(svg.encode()).hexdigest()[:8]
@@ -205,7 +203,7 @@ def _themed(svg: str, attributes: str, key: str) -> str:
 
 
 def _theme_color(found: re.Match[str]) -> str:
-    """Return the CSS color that stands for a color of the palette."""
+    """Return the CSS color for a color of the palette."""
     if found[0].upper() == INK:
         return "currentColor"
     if found[0].upper() == PAPER:  # the book's variable, then JupyterLab's
@@ -214,16 +212,14 @@ def _theme_color(found: re.Match[str]) -> str:
     return f"var(--cfr-{name}, {found[0]})"
 
 
-def _new(
+def _empty_figure(
     width: float, height: float, margins: tuple[float, float, float, float]
 ) -> tuple[Figure, Axes]:
-    """Return an empty figure; sizes and margins (W, E, S, N) in inches."""
+    """Return an empty figure with margins (W, E, S, N); all sizes in inches."""
     west, east, south, north = margins
     figure = Figure(figsize=(width, height))
-    axes = figure.add_axes((
-        west / width, south / height,
-        1 - (west + east) / width, 1 - (south + north) / height,
-    ), axes_class=Sheet)  # fmt: skip
+    extent = 1 - (west + east) / width, 1 - (south + north) / height
+    axes = figure.add_axes((west / width, south / height, *extent), axes_class=LazyAxes)
     return figure, axes
 
 
@@ -245,13 +241,13 @@ def lines(
     Parameters
     ----------
     curves : mapping from name to (x, y)
-        What to draw.
+        The curves.
     xlabel, ylabel, xscale, yscale, xlim, ylim : str or pair
         As in Matplotlib.
     levels : mapping from name to y, optional
-        Horizontal lines to compare with.
+        Horizontal reference lines.
     mark : float, optional
-        An x at which to draw a vertical line, and a dot on every curve.
+        Position of a vertical line, with a dot on every curve.
     size : (width, height) in inches
 
     Returns
@@ -265,7 +261,7 @@ def lines(
     <Figure size 500x300 with 1 Axes>
     """
     with mpl.rc_context(STYLE):
-        figure, axes = _new(*size, margins=(0.72, 0.2, 0.5, 0.3))
+        figure, axes = _empty_figure(*size, margins=(0.72, 0.2, 0.5, 0.3))
         for name, (x, y) in curves.items():
             (line,) = axes.plot(np.asarray(x), np.asarray(y), label=name)
             if mark is not None:
@@ -279,40 +275,39 @@ def lines(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle="-")
         for name, level in (levels or {}).items():
             axes.axhline(level, color=COLORS["muted"], linewidth=1, linestyle=(0, (4, 3)))
-            axes.add_artist(Words(
-                [name], [(0.01, level)], axes.get_yaxis_transform(), va="bottom",
-                color=COLORS["muted"], fontsize=9,
-            ))  # fmt: skip
+            style: dict[str, Any] = {"va": "bottom", "color": COLORS["muted"], "fontsize": 9}
+            transform = axes.get_yaxis_transform()
+            axes.add_artist(Labels([name], [(0.01, level)], transform, **style))
         axes.set(xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
         _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
         _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
         if len(curves) > 1:
-            _name(axes, "right")
+            _add_legend(axes, "right")
     return figure
 
 
 def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, str]:
-    """Return about five places for ticks within the limits, and how each reads."""
+    """Return the positions and labels of about five ticks within the limits."""
     low, high = sorted(limits)
     if scale == "log":
         powers = [float(x) for x in LogLocator(numticks=6).tick_values(low, high)]
         return {x: _power_of_ten(x) for x in powers if low <= x <= high}
-    places = [float(x) for x in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)]
-    write = ScalarFormatter()
-    write.create_dummy_axis()
-    words = write.format_ticks(places)
-    return {x: w for x, w in zip(places, words, strict=True) if low <= x <= high}
+    positions = [float(x) for x in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)]
+    formatter = ScalarFormatter()
+    formatter.create_dummy_axis()
+    labels = formatter.format_ticks(positions)
+    return {x: text for x, text in zip(positions, labels, strict=True) if low <= x <= high}
 
 
 def _power_of_ten(x: float) -> str:
-    """Write 1,000 and 0.01 in digits, 10⁵ and 10⁻⁵ as powers."""
+    """Format a power of ten: 1,000 and 0.01 in digits, 10⁵ and 10⁻⁵ as powers."""
     if 1e-3 <= x < 1e4:
         return f"{x:,.0f}" if x >= 1 else f"{x:g}"
     return ten_to(round(np.log10(x)))
 
 
 def ten_to(exponent: int) -> str:
-    """Write a power of ten.
+    """Return 10 to the power of `exponent` as text.
 
     Examples
     --------
@@ -322,39 +317,44 @@ def ten_to(exponent: int) -> str:
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _name(axes: Axes, side: Literal["left", "right"]) -> None:
-    """Name what is drawn, in a row above the axes, where it covers nothing."""
+def _add_legend(axes: Axes, side: Literal["left", "right"]) -> None:
+    """Add a legend in a row above the axes, where it hides nothing."""
     end = float(side == "right")
-    axes.add_artist(Names(axes, (end, 0), (end, 1), columns=4, gap=4, margin=0))
+    axes.add_artist(Legend(axes, (end, 0), (end, 1), columns=4, gap=4, margin=0))
 
 
 def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:
-    """Draw ticks and words of one axis; Matplotlib's own take twice as long.
+    """Draw the ticks and labels of one axis; Matplotlib's own take twice as long.
 
-    The x label stands below the axis, the y label above its upper end, where it can be read.
+    The x label is below the axis; the y label is above its upper end, horizontally.
     """
     across = which == "x"
     getattr(axes, f"{which}axis").set_visible(False)
-    frame = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
-    places = [(t, 0.0) if across else (0.0, t) for t in ticks]
-    marker: Any = TICKDOWN if across else TICKLEFT
-    axes.add_artist(Line2D(
-        *np.transpose(places), linestyle="none", marker=marker, color=INK,
-        transform=frame, clip_on=False,
-    ))  # fmt: skip
-    looks = {"ha": "center", "va": "top"} if across else {"ha": "right", "va": "center"}
-    shift = (0, -7) if across else (-7, 0)
-    axes.add_artist(Words(ticks.values(), places, frame, shift, **looks))
+    transform = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
+    positions = [(t, 0.0) if across else (0.0, t) for t in ticks]
+    tick_style: dict[str, Any] = {"marker": TICKDOWN if across else TICKLEFT, "color": INK}
+    axes.add_artist(
+        Line2D(
+            *np.transpose(positions),
+            linestyle="none",
+            transform=transform,
+            clip_on=False,
+            **tick_style,
+        )
+    )
+    style = {"ha": "center", "va": "top"} if across else {"ha": "right", "va": "center"}
+    offset = (0, -7) if across else (-7, 0)
+    axes.add_artist(Labels(ticks.values(), positions, transform, offset, **style))
     if across:
-        axes.add_artist(Words([label], [(0.5, 0)], axes.transAxes, (0, -23), **looks))
+        axes.add_artist(Labels([label], [(0.5, 0)], axes.transAxes, (0, -23), **style))
     elif label:
-        axes.add_artist(Words([label], [(0, 1)], axes.transAxes, (-25, 8)))
+        axes.add_artist(Labels([label], [(0, 1)], axes.transAxes, (-25, 8)))
 
 
 def convergence(
     traces: Mapping[str, Trace], *, x: str = "iterations", bound: bool = False
 ) -> Figure:
-    """Draw exploitability against iterations, nodes or seconds, both axes logarithmic.
+    """Plot exploitability against iterations, nodes or seconds, on logarithmic axes.
 
     Parameters
     ----------
@@ -363,7 +363,7 @@ def convergence(
     x : str
         ``"iterations"``, ``"nodes"`` or ``"seconds"``.
     bound : bool
-        Whether to add a line that falls like 1/√T from the first trace's first point.
+        Whether to add a 1/√T line through the first point of the first trace.
 
     Returns
     -------
@@ -372,7 +372,7 @@ def convergence(
     Raises
     ------
     ValueError
-        If `x` is none of the three.
+        If `x` is not one of the three.
 
     Examples
     --------
@@ -398,18 +398,18 @@ def strategy_bars(
     xlabel: str,
     width: float = 5.0,
 ) -> Figure:
-    """Compare strategies infoset by infoset: one group of bars each.
+    """Compare strategies by a group of bars per infoset.
 
     Parameters
     ----------
     strategies : mapping from name to Strategy
-        What to compare.
+        The strategies.
     action_of : mapping from infoset to action
-        Which probability to draw at which infoset.
+        The action whose probability is drawn, for each infoset to show.
     xlabel : str
-        What the bars measure.
+        Label of the x axis.
     width : float
-        In inches.
+        Width of the figure in inches.
 
     Returns
     -------
@@ -418,7 +418,7 @@ def strategy_bars(
     Raises
     ------
     KeyError
-        If a strategy has no such infoset, or the infoset no such action.
+        If a strategy lacks one of the infosets or actions.
 
     Examples
     --------
@@ -433,19 +433,17 @@ def strategy_bars(
     west = 0.25 + 0.075 * max(map(len, names))
     thick = 0.8 / len(strategies)
     with mpl.rc_context(STYLE):
-        figure, axes = _new(width, height, margins=(west, 0.2, 0.5, 0.3))
+        figure, axes = _empty_figure(width, height, margins=(west, 0.2, 0.5, 0.3))
         for n, (name, strategy) in enumerate(strategies.items()):
             y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * thick
             p = [strategy[infoset][action] for infoset, action in action_of.items()]
-            axes.barh(
-                y, p, thick * 0.92, label=name,
-                color=COLORS[("strategy", "muted", "value", "reach")[n % 4]],
-            )  # fmt: skip
+            color = COLORS[("strategy", "muted", "value", "reach")[n % 4]]
+            axes.barh(y, p, thick * 0.92, label=name, color=color)
         axes.set(xlim=(0, 1.02), ylim=(len(action_of) - 0.5, -0.5))
         _draw_axis(axes, "x", _ticks((0, 1)), xlabel)
         _draw_axis(axes, "y", dict(enumerate(names)), "")
         if len(strategies) > 1:
-            _name(axes, "left")
+            _add_legend(axes, "left")
     return figure
 
 
@@ -453,7 +451,7 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
 
 
 def to_simplex(probabilities: npt.ArrayLike) -> Floats:
-    """Return points of the plane for distributions over three actions.
+    """Map distributions over three actions to points of the plane.
 
     The corners of the simplex are (0, 0), (1, 0) and (1/2, √3/2).
 
@@ -480,16 +478,16 @@ def simplex(
     *,
     points: Mapping[str, npt.ArrayLike] | None = None,
 ) -> Figure:
-    """Draw how strategies over three actions move.
+    """Draw paths of strategies over three actions.
 
     Parameters
     ----------
     paths : mapping from name to array-like, shape (T, 3)
-        The first is drawn thin, the others thick.
+        The paths; the first one is drawn thin, the others thick.
     corners : three names
-        Left, right and top: the pure strategies.
+        Names of the pure strategies: left, right and top.
     points : mapping from name to array-like, shape (3,), optional
-        Single strategies to mark with a cross.
+        Strategies to mark with a cross.
 
     Returns
     -------
@@ -504,7 +502,7 @@ def simplex(
     <Figure size 420x350 with 1 Axes>
     """
     with mpl.rc_context(STYLE):
-        figure, axes = _new(4.2, 3.5, margins=(0.5, 0.5, 0.3, 0.3))
+        figure, axes = _empty_figure(4.2, 3.5, margins=(0.5, 0.5, 0.3, 0.3))
         axes.fill(*CORNERS.T, fill=False, edgecolor=INK, linewidth=1)
         for n, (name, path) in enumerate(paths.items()):
             xy = to_simplex(path)
@@ -514,23 +512,23 @@ def simplex(
                 "linestyle": "-",
                 "linewidth": 0.8 if n == 0 else 2.4,
             }
-            axes.add_line(Trail(*xy.T, **style))
+            axes.add_line(ChunkedLine(*xy.T, **style))
             end: dict[str, Any] = {"marker": "os^"[n % 3], "markersize": 7}
             axes.plot(*xy[-1], **end, **style, label=name)
         for name, point in (points or {}).items():
-            axes.plot(*to_simplex(point), "x", markersize=9, markeredgewidth=2, color=INK,
-                      label=name)  # fmt: skip
+            style = {"markersize": 9, "markeredgewidth": 2, "color": INK}
+            axes.plot(*to_simplex(point), "x", **style, label=name)
         for name, corner, (ha, va) in zip(
             corners,
             CORNERS,
             (("right", "top"), ("left", "top"), ("center", "bottom")),
             strict=True,
         ):
-            shift = (0, 4 if va == "bottom" else -4)
-            axes.add_artist(Words([name], [corner], axes.transData, shift, ha=ha, va=va))
+            offset = (0, 4 if va == "bottom" else -4)
+            axes.add_artist(Labels([name], [corner], axes.transData, offset, ha=ha, va=va))
         axes.set_aspect("equal")
         axes.axis("off")
-        axes.add_artist(Names(axes, (0, 1), (0.72, 0.98), columns=1, gap=8, margin=5))
+        axes.add_artist(Legend(axes, (0, 1), (0.72, 0.98), columns=1, gap=8, margin=5))
     return figure
 
 
@@ -542,21 +540,21 @@ def tree(
     highlight: Sequence[str | Iterable[tuple[Action, ...]]] = (),
     size: tuple[float, float] | None = None,
 ) -> Figure:
-    """Draw the histories that follow `root`, left to right.
+    """Draw the subtree of `root`, from left to right.
 
-    Circles are decisions (filled: player 0, open: player 1 and others, with the number),
-    diamonds are chance, squares are ends with the payoff of player 0.
+    Circles are decisions (filled: player 0; open: the others, from player 2 on with their
+    number), diamonds are chance nodes, squares are terminal histories with player 0's payoff.
 
     Parameters
     ----------
     game : Game
         Any game that compiles and is small enough to draw.
     root : tuple of actions
-        Draw only what follows this history.
+        The history whose subtree is drawn.
     labels : bool
-        Whether to write actions on the branches and payoffs at the ends.
+        Whether to show actions, infosets and payoffs.
     highlight : sequence of infosets or of lists of histories
-        The histories of each are ringed in a color of their own and joined by a line.
+        Groups of histories; each is ringed in its own color and joined by a line.
     size : (width, height) in inches, optional
 
     Returns
@@ -568,7 +566,7 @@ def tree(
     GameError
         If the game does not compile.
     ValueError
-        If there is no such history, or more than 400 would have to be drawn.
+        If `root` is not a history of the game, or its subtree has more than 400 histories.
 
     Examples
     --------
@@ -581,27 +579,27 @@ def tree(
     place = _layout(compiled, start)
     if len(place) > 400:
         raise ValueError(
-            f"{len(place):,} histories are too many to draw; give a root further down, e.g. "
+            "more than 400 histories are too many to draw; choose a deeper root, e.g. "
             f"root={compiled.history(min(place) + 1)!r}"
         )
     ends = sum(compiled.player[k] == TERMINAL for k in place)
     depth = max(x for x, _ in place.values())
     width, height = size or (1.25 * depth + 0.9, max(1.6, 0.42 * ends))
     with mpl.rc_context(STYLE):
-        figure, axes = _new(width, height, margins=(0.2, 0.4, 0.15, 0.15))
+        figure, axes = _empty_figure(width, height, margins=(0.2, 0.4, 0.15, 0.15))
         for n, group in enumerate(highlight):
-            _join(axes, [place[k] for k in _members(compiled, group) if k in place], n)
+            _ring(axes, [place[k] for k in _members(compiled, group) if k in place], n)
         _branches(axes, compiled, place, start)
-        _marks(axes, compiled, place, 11 if labels else 6)
+        _markers(axes, compiled, place, 11 if labels else 6)
         if labels:
-            _words(axes, compiled, place, start)
+            _annotate(axes, compiled, place, start)
         axes.set_axis_off()
         axes.set(xlim=(-0.03 * depth, depth * 1.03), ylim=(0.6 - ends, 0.4))
     return figure
 
 
 def _layout(tree: Tree, start: int) -> dict[int, tuple[float, float]]:
-    """Place ends one below the other and every other history midway between its children."""
+    """Place terminal histories one below the other, and parents midway between children."""
     place: dict[int, tuple[float, float]] = {}
     row = 0
 
@@ -610,7 +608,7 @@ def _layout(tree: Tree, start: int) -> dict[int, tuple[float, float]]:
         if len(place) > 400:
             return 0.0
         first, count = int(tree.first_child[k]), int(tree.num_children[k])
-        place[k] = (depth, 0.0)  # keeps parents before children
+        place[k] = (depth, 0.0)  # inserts parents before their children
         if count == 0:
             y, row = -float(row), row + 1
         else:
@@ -631,7 +629,7 @@ def _label(tree: Tree, k: int) -> str | None:
 def _branches(
     axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], start: int
 ) -> None:
-    """Draw all branches as one line, lifted between them."""
+    """Draw all branches as one line with gaps."""
     gap = (np.nan, np.nan)
     points = [
         p for k in place if k != start for p in (place[int(tree.parent[k])], place[k], gap)
@@ -640,8 +638,10 @@ def _branches(
         axes.plot(*np.transpose(points), color=COLORS["muted"], linewidth=1, linestyle="-")
 
 
-def _marks(axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], big: int) -> None:
-    """Draw the histories, all of one kind at once."""
+def _markers(
+    axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], big: int
+) -> None:
+    """Draw the markers of the histories, one kind at a time."""
     owner = {k: min(int(tree.player[k]), 1) for k in place}  # 1: player 1 and all others
     for player, marker, size, face in (
         (CHANCE, "D", 0.8 * big, COLORS["muted"]),
@@ -652,42 +652,53 @@ def _marks(axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], big
         mine = [place[k] for k in place if owner[k] == player]
         if mine:
             axes.plot(
-                *np.transpose(mine), linestyle="none", marker=marker,
-                markersize=size, markeredgecolor=INK, markerfacecolor=face,
-            )  # fmt: skip
+                *np.transpose(mine),
+                linestyle="none",
+                marker=marker,
+                markersize=size,
+                markeredgecolor=INK,
+                markerfacecolor=face,
+            )
 
 
-def _words(
+def _annotate(
     axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], start: int
 ) -> None:
-    """Write actions on the branches, infosets over the decisions, payoffs at the ends."""
-    write: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    """Label branches by action, decisions by infoset, terminal histories by payoff."""
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
     for k, (x, y) in place.items():
         if k != start:
             x0, y0 = place[int(tree.parent[k])]
             middle = 0.42 * x0 + 0.58 * x, 0.42 * y0 + 0.58 * y
-            axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **write)
+            axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **style)
         player = int(tree.player[k])
         if player == TERMINAL:
-            axes.annotate(f"{tree.utility[k, 0]:+g}", (x, y), (9, 0), va="center", **write,
-                          color=COLORS["value"])  # fmt: skip
+            payoff, color = f"{tree.utility[k, 0]:+g}", COLORS["value"]
+            axes.annotate(payoff, (x, y), (9, 0), va="center", color=color, **style)
         elif player != CHANCE:
-            axes.annotate(_label(tree, k) or "", (x, y), (0, 10), ha="center", **write,
-                          color=COLORS["reach"])  # fmt: skip
+            label, color = _label(tree, k) or "", COLORS["reach"]
+            axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)
         if player > 1:
             axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=7)
 
 
 def _members(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:
-    """Return the histories of an infoset, or those listed."""
+    """Return the indices of the histories of an infoset, or of the given histories."""
     if isinstance(group, str):
         return [k for k in range(tree.num_histories) if _label(tree, k) == group]
     return [tree.find(tuple(h)) for h in group]
 
 
-def _join(axes: Axes, points: list[tuple[float, float]], n: int) -> None:
-    """Ring histories and connect them; each group has larger rings than the one before."""
+def _ring(axes: Axes, points: list[tuple[float, float]], n: int) -> None:
+    """Ring histories and connect them; the rings grow from group to group."""
     if points:
-        axes.plot(*np.transpose(points), color=COLORS[RINGS[n % 4]], linewidth=2,
-                  linestyle=(0, (2, 2 + n)), marker="o", markersize=15 + 6 * n,
-                  markerfacecolor="none", markeredgewidth=2)  # fmt: skip
+        axes.plot(
+            *np.transpose(points),
+            color=COLORS[RINGS[n % 4]],
+            linewidth=2,
+            linestyle=(0, (2, 2 + n)),
+            marker="o",
+            markersize=15 + 6 * n,
+            markerfacecolor="none",
+            markeredgewidth=2,
+        )

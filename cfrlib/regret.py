@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -153,6 +153,9 @@ def regret_matching(regrets: npt.ArrayLike) -> Floats:
     return sigma
 
 
+Pair: TypeAlias = tuple[Floats, Floats]
+
+
 class Path(NamedTuple):
     """What two players did over T rounds of regret matching. Row t is about round t + 1.
 
@@ -166,9 +169,9 @@ class Path(NamedTuple):
         Cumulative regrets after each round.
     """
 
-    current: tuple[Floats, Floats]
-    average: tuple[Floats, Floats]
-    regret: tuple[Floats, Floats]
+    current: Pair
+    average: Pair
+    regret: Pair
 
 
 def play(
@@ -217,15 +220,19 @@ def play(
             raise ValueError(
                 f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
             )
-    regret = [np.zeros(m), np.zeros(n)]
+    regret = np.zeros(m), np.zeros(n)
     draws = None if seed is None else np.random.default_rng(seed).random((rounds, 2))
     current = (np.empty((rounds, m)), np.empty((rounds, n)))
     history = (np.empty((rounds, m)), np.empty((rounds, n)))
+    payoffs = game.row_payoffs, game.column_payoffs.T
     _play(
-        np.ascontiguousarray(game.row_payoffs), np.ascontiguousarray(game.column_payoffs.T),
-        np.empty(0) if fixed is None else fixed, np.empty((0, 2)) if draws is None else draws,
-        regret[0], regret[1], *current, *history,
-    )  # fmt: skip
+        (np.ascontiguousarray(payoffs[0]), np.ascontiguousarray(payoffs[1])),
+        np.empty(0) if fixed is None else fixed,
+        np.empty((0, 2)) if draws is None else draws,
+        regret,
+        current,
+        history,
+    )
     counts = np.arange(1, rounds + 1)[:, None]
     average = (np.cumsum(current[0], axis=0) / counts, np.cumsum(current[1], axis=0) / counts)
     return Path(current, average, history)
@@ -246,13 +253,15 @@ def _draw(probabilities: Floats, u: float) -> int:
 
 @kernel
 def _play(
-    payoff0: Floats, payoff1: Floats, fixed: Floats, draws: Floats,
-    regret0: Floats, regret1: Floats,
-    current0: Floats, current1: Floats, history0: Floats, history1: Floats,
-) -> None:  # fmt: skip
-    """Play the rounds; payoffs have a row for each own action of the player they belong to."""
-    for t in range(len(current0)):
-        sigma0, sigma1 = current0[t], current1[t]
+    payoffs: Pair, fixed: Floats, draws: Floats, regret: Pair, current: Pair, history: Pair
+) -> None:
+    """Play the rounds; payoffs have a row for each own action of the player they belong to.
+
+    `fixed` and `draws` are empty if player 1 learns, too, and if nothing is sampled.
+    """
+    (payoff0, payoff1), (regret0, regret1) = payoffs, regret
+    for t in range(len(current[0])):
+        sigma0, sigma1 = current[0][t], current[1][t]
         match(regret0, sigma0, 0, len(sigma0))
         if len(fixed):
             sigma1[:] = fixed
@@ -266,4 +275,4 @@ def _play(
         values0, values1 = payoff0 @ played1, payoff1 @ played0
         regret0 += values0 - played0 @ values0
         regret1 += values1 - played1 @ values1
-        history0[t], history1[t] = regret0, regret1
+        history[0][t], history[1][t] = regret0, regret1

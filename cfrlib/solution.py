@@ -280,9 +280,13 @@ def next_checkpoint(t: int) -> int:
 
 
 def check_trace(
-    rows: Floats, header: Header, form: SequenceForm | None, nodes: float, *,
+    rows: Floats,
+    header: Header,
+    form: SequenceForm | None,
+    nodes: float,
+    *,
     ended: bool = False,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Return the rows of a trace; raise a ValueError unless a run could have written them.
 
     Parameters

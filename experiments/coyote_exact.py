@@ -1,14 +1,14 @@
-"""Coyote by the whole tree: two players solved, three and four without a guarantee.
+"""CFR on the whole tree of Coyote: two players solved, three and four without guarantee.
 
     python experiments/coyote_exact.py [players ...]
 
-Writes experiments/coyote_exact.json; with players, only their runs are made anew. Two and three
-take a few minutes and 1 GB; four has 22 million histories, of which the tree alone takes 5 GB.
-There is no chance in it: every run gives the same numbers, up to rounding. `two` is an almost
-exact equilibrium of the game for two, and when it calls. `runs` follows two numbers through the
-iterations: the external regret of the joint average play, which CFR drives to zero with any
-number of players, and NashConv of the average strategies. With two players they are one and the
-same, with three NashConv stalls.
+Writes experiments/coyote_exact.json; given numbers of players, repeats only their runs. Two and
+three players take a few minutes and 1 GB. Four have 22 million histories, whose tree alone
+takes 5 GB. Nothing is random: every run gives the same numbers, up to rounding. `two` is an
+almost exact equilibrium of the two-player game and its calling frequencies. `runs` tracks two
+numbers over the iterations: the external regret of the joint average play, which CFR drives to
+zero for any number of players, and NashConv of the average strategies. With two players these
+are equal; with three, NashConv stalls.
 """
 
 import json
@@ -34,25 +34,25 @@ RUNS = [  # players, variant, update, iterations
     (3, "cfr+", "alternating", 4_096),
     (4, "cfr+", "simultaneous", 128),
 ]
-MOST = 25_000_000  # histories to compile
+MAX_HISTORIES = 25_000_000  # to compile
 
 
 def digits(number: float) -> float:
-    """Keep what does not depend on the machine."""
+    """Round to five significant digits, which do not depend on the machine."""
     return float(f"{number:.5g}")
 
 
 def external_regret(
     form: SequenceForm, gradients: np.ndarray, earned: np.ndarray
 ) -> np.ndarray:
-    """Return what each player would have gained by one fixed strategy, shape (players,).
+    """Return each player's gain from the best fixed strategy, shape (players,).
 
     Parameters
     ----------
     form : SequenceForm
         The game.
     gradients, earned : float arrays
-        Weighted means over the iterations, of the gradient by sequence and of the payoff.
+        Weighted means over the iterations: the gradient by sequence, the payoff by player.
     """
     values, choice = gradients.copy(), np.ones(form.num_sequences)
     for i in range(form.num_players):
@@ -61,12 +61,12 @@ def external_regret(
 
 
 def follow(game: cfr.Game, variant: str, update: str, iterations: int) -> list[dict]:
-    """Run CFR and return, at every power of two, regret and NashConv by player.
+    """Run CFR; return regret and NashConv by player at every power of two.
 
-    The joint average is the play that picks an iteration (by the weights of the average) and
-    has everybody follow the profile with which it began. A regret may be negative: with more
-    than two players the joint play can be worth more to everybody than any fixed strategy
-    against it. At most 0 for all, it is a coarse correlated equilibrium.
+    The joint average play samples an iteration (by the weights of the average), and all players
+    follow the profile with which it began. A regret may be negative: with more than two players
+    the joint play can be worth more to every player than any fixed strategy against it. If no
+    regret is positive, the joint play is a coarse correlated equilibrium.
     """
     form = sequence_form(game)
     first = form.treeplexes.player_sequences[:-1]
@@ -98,7 +98,7 @@ def follow(game: cfr.Game, variant: str, update: str, iterations: int) -> list[d
 
 
 def two_players(iterations: int) -> dict:
-    """Solve the game for two and tell when the players call."""
+    """Solve the two-player game; return its value and when the players call."""
     game = Coyote()
     form = sequence_form(game)
     solution = cfr.solve(game, "cfr+", iterations, progress=False)
@@ -106,8 +106,8 @@ def two_players(iterations: int) -> dict:
     tree = form.tree
     reach = tree.chance_reach * x[tree.sequence].prod(axis=1)
     cards = list(map(str, game.deck))
-    calls = np.zeros((len(cards), game.cap + 1))  # how likely it is to call
-    arrives = np.zeros_like(calls)  # how likely it is to be asked
+    calls = np.zeros((len(cards), game.cap + 1))  # probability of calling
+    arrives = np.zeros_like(calls)  # probability of facing this decision
     for k in np.flatnonzero(tree.infoset >= 0):
         I = tree.infoset[k]
         seen, declaration = tree.infoset_label[I].split(": ")
@@ -137,9 +137,9 @@ def two_players(iterations: int) -> dict:
 
 
 def followed(players: int, variant: str, update: str, iterations: int) -> dict:
-    """Return one of the runs."""
+    """Return the results of one run."""
     game = Coyote(players)
-    tree = cfr.compile(game, max_histories=MOST)
+    tree = cfr.compile(game, max_histories=MAX_HISTORIES)
     print(tree)
     return {
         "players": players, "histories": tree.num_histories, "infosets": tree.num_infosets,
@@ -149,7 +149,7 @@ def followed(players: int, variant: str, update: str, iterations: int) -> dict:
 
 
 def main(*players: int) -> None:
-    """Run everything, or the runs of these players, and write it down."""
+    """Run everything, or the runs with these numbers of players, and write the results."""
     began = time.perf_counter()
     before = json.loads(RESULTS.read_text()) if players else {}
     two = two_players(TWO) if not players or 2 in players else before["two"]

@@ -1,8 +1,8 @@
 """Seven faults of Deep CFR on two games: the runs of chapter 10 that are too long for a page.
 
-The algorithm and its switch are the chapter's own. This script defines neither: it reads the
-cells of book/10_deep_cfr.ipynb and runs what they define. Writes deep_faults.json, which the
-chapter prints and draws. About five minutes on one core:
+The algorithm and the switch for its faults are the chapter's own: the script reads the
+definitions from the cells of book/10_deep_cfr.ipynb. Writes deep_faults.json, which the chapter
+prints and draws. Takes about five minutes on one core:
 
     python experiments/deep_faults.py
 """
@@ -26,7 +26,7 @@ DEFINITIONS = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
 
 
 def defines(statement):
-    """Say whether a statement imports, defines, or names constants in capitals."""
+    """Return whether a statement is an import, a definition or an assignment of constants."""
     if isinstance(statement, ast.Assign):
         names = [
             node.id for node in ast.walk(statement.targets[0]) if isinstance(node, ast.Name)
@@ -36,7 +36,7 @@ def defines(statement):
 
 
 def page():
-    """Return what the cells of the chapter define, by name; nothing else of them is run."""
+    """Run only the definitions in the chapter's cells; return them by name."""
     defined = {}
     for number, cell in enumerate(json.loads(CHAPTER.read_text("utf-8"))["cells"]):
         hosted = "remove-cell" in cell["metadata"].get("tags", [])
@@ -48,7 +48,7 @@ def page():
 
 
 def curves(chapter, game, fault, seed, iterations=ITERATIONS):
-    """Return NashConv at the iterations at which the chapter looks, for both averages."""
+    """Return NashConv of both averages at the chapter's checkpoints."""
     g, walks = chapter.world(GAMES[game]), TRAVERSALS[game]
     curve = chapter.deep_cfr(g, iterations, walks, seed, breakage=fault).curve
     return {
@@ -58,14 +58,14 @@ def curves(chapter, game, fault, seed, iterations=ITERATIONS):
 
 
 def table(chapter, game, fault, iterations=5):
-    """Return NashConv with tables in place of networks: the same digits on every machine."""
+    """Return NashConv with tables instead of networks: identical on every machine."""
     g, walks = chapter.world(GAMES[game]), TRAVERSALS[game]
     run = chapter.deep_cfr(g, iterations, walks, 0, learn="rows", breakage=fault)
     return [round(found["memory"], 5) for found in run.curve.values()]
 
 
 def main():
-    """Run the sound algorithm and each fault with every seed, and write the file."""
+    """Run the correct algorithm and each fault with every seed, and write the file."""
     chapter, runs, tables = page(), [], []
     for game, fault in product(GAMES, ("nothing", *chapter.FAULTS)):
         found = table(chapter, game, fault)

@@ -1,7 +1,7 @@
-"""Double Neural CFR on Kuhn and Leduc poker: kinds of networks, steps, rehearsal.
+"""Double Neural CFR on Kuhn and Leduc poker: architectures, training steps, rehearsal.
 
-Writes double_neural.json, which chapter 11 of the book draws, after each part. About twenty
-minutes of one processor; name a part to do it alone:
+Writes double_neural.json, which chapter 11 of the book draws, after each part. Takes about
+twenty minutes on one processor; name parts to run only those:
 
     python experiments/double_neural.py [kuhn] [forget] [faults] [leduc] [unit]
 """
@@ -39,13 +39,13 @@ LEDUC_ITERATIONS = [1, 2, 3, 4, 6, 10, 14, 20]
 
 
 def training(kind, width, steps, rows=None, rate=0.005):
-    """Return two layers, or a cell and a layer, of that width."""
+    """Return an architecture of two layers, or of a cell and a layer, of the given width."""
     cell, attention = KINDS[kind]
     return Training((width, width), steps, rows, rate, cell, attention)
 
 
 class Raw(DoubleNeural):
-    """Learns sums divided by their root mean square, without the logarithm."""
+    """A variant that learns sums scaled by their root mean square, without the logarithm."""
 
     _scale = (1.0, 1.0)
 
@@ -59,7 +59,7 @@ class Raw(DoubleNeural):
 
 
 class Anew(DoubleNeural):
-    """Makes both networks anew in each iteration; their targets are what they would be."""
+    """A variant that reinitializes both networks in each iteration, with the same targets."""
 
     def _learn(self, t, n, sums):
         self._networks[n] = self._learners[n].fresh(self._random(t, 2 + n))
@@ -67,7 +67,7 @@ class Anew(DoubleNeural):
 
 
 def curve(run, iterations):
-    """Return [NashConv, nodes, seconds] at the iterations listed."""
+    """Return [NashConv, nodes, seconds] at the given iterations."""
     rows = []
     for t in iterations:
         run.run(t - run.iterations, progress=False)
@@ -78,7 +78,7 @@ def curve(run, iterations):
 
 
 def kuhn():
-    """Kinds of networks and steps; the table takes the same walks."""
+    """Compare architectures and steps on Kuhn poker with a table on the same walks."""
     game, rows, table = cfr.games.KuhnPoker(), [], []
     for kind, steps in product(KINDS, KUHN["steps"]):
         net = training(kind, KUHN["width"], steps)
@@ -87,7 +87,7 @@ def kuhn():
             found = curve(DoubleNeural(game, **options, seed=seed), ITERATIONS)
             conv = [row[0] for row in found]
             rows.append({"kind": kind, "steps": steps, "seed": seed, "conv": conv})
-        jax.clear_caches()  # each shape is compiled anyway
+        jax.clear_caches()  # the next architecture compiles anew anyway
     for seed in KUHN["seeds"]:
         run = cfr.MCCFR(
             game, "cfr+", sampling=cfr.RobustSampling(1), batch=KUHN["batch"], seed=seed
@@ -97,7 +97,7 @@ def kuhn():
 
 
 def forget():
-    """Batches and shares of rehearsal, on Kuhn poker, networks at places."""
+    """Compare batch sizes and rehearsal fractions on Kuhn poker, with one-hot positions."""
     game, rows = cfr.games.KuhnPoker(), []
     net = training("places", 16, 100)
     for batch, rehearse, seed in product(*FORGET.values()):
@@ -109,7 +109,7 @@ def forget():
 
 
 def faulty(fault, seed):
-    """Return a run with one fault of the page, or none, on Kuhn poker with tiny batches."""
+    """Return a run on Kuhn poker with tiny batches and one of the chapter's faults, or none."""
     game, options = cfr.games.KuhnPoker(), {"batch": FAULTS["batch"], "seed": seed}
     if fault == "table":
         return cfr.MCCFR(game, "cfr+", sampling=cfr.RobustSampling(1), **options)
@@ -121,7 +121,7 @@ def faulty(fault, seed):
 
 
 def faults():
-    """The faults of the page's loop with so few walks that most infosets are not met."""
+    """Compare the chapter's faults with so few walks that most infosets are not visited."""
     names = ("table", "nothing", "visited only", "new networks", "raw sums", "one step")
     runs = {
         name: [
@@ -134,7 +134,7 @@ def faults():
 
 
 def leduc():
-    """Every kind, the table with the same walks, and Deep CFR."""
+    """Compare all architectures on Leduc poker with a table on the same walks and Deep CFR."""
     game, at = cfr.games.LeducPoker(), LEDUC_ITERATIONS
     walks = {"sampling": cfr.RobustSampling(LEDUC["k"]), "batch": LEDUC["batch"]}
     found = {name: [] for name in ("table", "Deep CFR", *KINDS)}
@@ -150,7 +150,7 @@ def leduc():
 
 
 def unit():
-    """Leduc poker in two units, networks at places; all rows in each step."""
+    """Compare targets in logarithms with raw sums on Leduc poker, with full-batch steps."""
     game, at, net = cfr.games.LeducPoker(), LEDUC_ITERATIONS, Training(steps=200)
     walks = {"sampling": cfr.RobustSampling(LEDUC["k"]), "batch": LEDUC["batch"]}
     found = {"logarithm": [], "raw sums": []}
@@ -165,7 +165,7 @@ PARTS = {"kuhn": kuhn, "forget": forget, "faults": faults, "leduc": leduc, "unit
 
 
 def main(*parts):
-    """Do the parts named, or all; the rest of the file stays as it was."""
+    """Run the given parts, or all; the rest of the file is kept."""
     data = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     data["script"] = "experiments/double_neural.py"
     data["versions"] = {"cfrlib": cfr.__version__, "jax": jax.__version__}

@@ -1,11 +1,11 @@
-"""JSON that people can read too: what holds no list and no object stands on one line."""
+"""Readable JSON: innermost lists, and optionally objects, on one line."""
 
 import json
 import re
 
 
 def write(path, data, objects=False):
-    """Write `data` indented, but the innermost lists on a line each; objects too if wanted."""
+    """Write indented JSON with each innermost list (and, if `objects`, object) on one line."""
     left, right = (r"[\[{]", r"[\]}]") if objects else (r"\[", r"\]")
     innermost = rf"({left})\s+([^][{{}}]*?)\s+({right})"
     text = json.dumps(data, indent=1)

@@ -1,18 +1,18 @@
-"""Miniature Koi-Koi by the whole tree: equilibria, and how far other players are from them.
+"""Miniature Koi-Koi solved exactly: equilibria, and the exploitability of other players.
 
     python experiments/koikoi_exact.py [K8 K9 K10 K12 ...]
 
-Writes experiments/koikoi_exact.json; with names, only these games are done anew. All four take
-about half an hour and 3 GB on one core; K8, K9 and K10 a few minutes of it. Of each game:
+Writes experiments/koikoi_exact.json; with names, only these games are computed again. All four
+take about half an hour and 3 GB on one core; K8, K9 and K10 a few minutes of it. For each game:
 
 - `size`, and the `value`: by linear program, and by CFR+ with its exploitability;
 - `curves`: exploitability of CFR+, CFR, external and outcome sampling (epsilon 0.6);
-- `options`: what the game is worth if somebody never calls koi-koi, must match, ...;
-- `withheld`: how often equilibrium declines to match when it could;
-- `players`: heuristics beside the equilibrium, their exploitability, and what they win from
-  each other, both seats in turn;
-- `calls`: how often the dealer calls koi-koi after the first turn, by what was captured and
-  what is left (K8 and K10, where the pairs of a month are alike).
+- `options`: the change of the value if a player never calls koi-koi, must match, ...;
+- `withheld`: how often the equilibrium keeps back a card that matches;
+- `players`: exploitability of heuristics and of the equilibrium; `duels`: their payoffs against
+  each other, in both seats;
+- `first calls`: how often the dealer calls koi-koi after the first turn, by the cards captured
+  and left (K8 and K10, where the cards of a month are identical).
 
 Sampling and Monte Carlo control are seeded: every run gives the same numbers, up to rounding.
 """
@@ -40,7 +40,7 @@ GAMES = ("K8", "K9", "K10", "K12")
 LONG = {"K8": 10_000, "K9": 10_000, "K10": 10_000, "K12": 3_000}  # iterations of CFR+
 OPTION = {"K8": 1e-5, "K9": 1e-5, "K10": 1e-5, "K12": 1e-4}  # exploitability of an option
 WHOLE = (1, 4, 16, 64, 256, 1_024)  # iterations at which CFR+ and CFR are measured
-SAMPLED = {  # of each game, the same for walks
+SAMPLED = {  # traversals at which MCCFR is measured
     "external": (10_000, 100_000, 1_000_000),
     "outcome": (100_000, 1_000_000, 5_000_000),
 }
@@ -50,15 +50,15 @@ SEED = 0
 
 
 def digits(number: float) -> float:
-    """Keep what does not depend on the machine."""
+    """Round to five digits, which do not depend on the machine."""
     return float(f"{number:.5g}")
 
 
-# ---- games with other rules ----------------------------------------------------------------
+# ---- variants of the rules -----------------------------------------------------------------
 
 
 class Changed(cfr.Game):
-    """A game whose decisions are seen through `change(decision, position)`."""
+    """A game whose decision nodes are replaced by `change(decision, position)`."""
 
     def __init__(self, game, change):
         self.game, self.change = game, change
@@ -75,12 +75,12 @@ class Changed(cfr.Game):
 
 
 def only(node, actions):
-    """Return the decision with these actions alone."""
+    """Return the decision restricted to these actions."""
     return Decision(node.player, node.infoset, tuple(actions))
 
 
 def calling(action, players):
-    """Let these players do nothing but `action` where they may call koi-koi."""
+    """Restrict these players to `action` where they may call koi-koi."""
 
     def change(node, at):
         bound = at.stage == "call" and node.player in players
@@ -90,13 +90,13 @@ def calling(action, players):
 
 
 def matching(game, at):
-    """Return the cards in the hand of whose turn it is that match one on the field."""
+    """Return the cards in the hand of the player to move that match one on the field."""
     months = {game.months[card] for card in at.field}
     return [card for card in dict.fromkeys(at.hands[at.player]) if game.months[card] in months]
 
 
 def must_match(game, player):
-    """Let this player keep no card back that matches."""
+    """Restrict this player to matching cards where there is one."""
 
     def change(node, at):
         if at.stage != "play" or node.player != player:
@@ -107,7 +107,7 @@ def must_match(game, player):
 
 
 def open_hand(player):
-    """Show this player the other one's hand, as it was dealt."""
+    """Show this player the opponent's hand as dealt."""
 
     def change(node, at):
         if node.player != player:
@@ -119,7 +119,7 @@ def open_hand(player):
 
 
 def options(name):
-    """Return games with one rule changed, by what was changed."""
+    """Return variants with one rule changed, by name."""
     make = getattr(MiniKoiKoi, name)
     game = make()
     return {
@@ -137,7 +137,7 @@ def options(name):
     }
 
 
-# ---- what every infoset looks like ---------------------------------------------------------
+# ---- helpers -------------------------------------------------------------------------------
 
 
 def examples(tree):
@@ -159,7 +159,7 @@ def examples(tree):
 
 
 def best_of(form, worth, slack=1e-9):
-    """Return the strategy that plays what is worth most, ties alike; `worth` by sequence."""
+    """Return the greedy strategy in the values `worth` of sequences, uniform over ties."""
     sigma = form.uniform()
     t = form.treeplexes
     for start, stop in zip(t.infoset_start, t.infoset_stop, strict=True):
@@ -172,7 +172,7 @@ def best_of(form, worth, slack=1e-9):
 
 
 def greedy(form, known, call):
-    """Take what scores most now, then what captures most; where one may call, do `call`."""
+    """Maximize points now, then captured cards; at a call, take the action `call`."""
     game, worth = form.tree.game, np.zeros(form.num_sequences)
     for I, at in enumerate(known):
         q = form.tree.infoset_start[I]
@@ -185,7 +185,7 @@ def greedy(form, known, call):
 
 
 def gain(game, at, action):
-    """Return the points that a pile is worth after a card, and a little for each card in it."""
+    """Return the points of the pile after an action, plus a little for each card in it."""
     after = game.step(at, action)
     piles = [after.piles[at.player]]
     if after.stage == "match":  # the better of both choices
@@ -194,7 +194,7 @@ def gain(game, at, action):
 
 
 def open_cards(tree):
-    """Return what each history is worth to the dealer if both hands are open."""
+    """Return the value of each history to the dealer with perfect information."""
     value = tree.utility[:, 0].copy()
     for start, stop in reversed(
         list(zip(tree.level_start, tree.level_start[1:], strict=False))
@@ -205,8 +205,8 @@ def open_cards(tree):
             continue
         first = tree.first_child[inner]
         below = slice(first[0], first[-1] + tree.num_children[inner[-1]])
-        weighed = value[below] * tree.probability[below]
-        mean = np.add.reduceat(weighed, first - first[0])
+        weighted = value[below] * tree.probability[below]
+        mean = np.add.reduceat(weighted, first - first[0])
         most = np.maximum.reduceat(value[below], first - first[0])
         least = np.minimum.reduceat(value[below], first - first[0])
         who = tree.player[inner]
@@ -215,10 +215,10 @@ def open_cards(tree):
 
 
 def perfect_information(form):
-    """Average over the hidden cards what an action is worth if they were open; take the best.
+    """Take the action of the highest perfect-information value, averaged over hidden cards.
 
-    This is Monte Carlo with perfect information and infinitely many samples. All hidden cards
-    that fit what was seen are taken to be equally likely, whatever the other player did.
+    This is perfect-information Monte Carlo with infinitely many samples. All hidden cards that
+    fit the observations are equally likely, regardless of the opponent's actions.
     """
     tree, value = form.tree, open_cards(form.tree)
     k = np.flatnonzero(tree.player[tree.parent] >= 0)  # histories after a decision
@@ -235,7 +235,7 @@ def control(
     player, infoset, first_child, num_children, cumulative, start, payoff, episodes, explore,
     rng, total, count,
 ):  # fmt: skip
-    """Play episodes against oneself; add the end's payoff to whatever was chosen on the way."""
+    """Play episodes of self-play; add each payoff to all actions of its episode."""
     taken = np.zeros(64, np.int64)
     for _ in range(episodes):
         k, n = 0, 0
@@ -263,9 +263,9 @@ def control(
 
 
 def monte_carlo_control(form, episodes):
-    """Learn what each action is worth by playing oneself, tables for networks; take the best.
+    """Learn action values by tabular Monte Carlo control in self-play.
 
-    Returns the greedy strategy after each number of episodes.
+    Yields the greedy strategy after each number of episodes.
     """
     tree = form.tree
     inner = np.flatnonzero(tree.player == CHANCE)
@@ -295,7 +295,7 @@ def measured(form, sigma):
 
 
 def curve(game, name, points):
-    """Return exploitability after so many iterations of an algorithm."""
+    """Return the exploitability of an algorithm after some numbers of iterations."""
     sampled = name in SAMPLED
     run = cfr.MCCFR(game, sampling=name, seed=SEED) if sampled else cfr.CFR(game, name)
     form, rows, done = sequence_form(game), [], 0
@@ -309,7 +309,7 @@ def curve(game, name, points):
 
 
 def duels(form, players):
-    """Return what each player wins from each other one, both seats in turn."""
+    """Return the payoff of each player against each other one, averaged over the seats."""
     first = form.treeplexes.player_sequences
     table = {}
     for name, x in players.items():
@@ -327,16 +327,16 @@ def duels(form, players):
 
 
 def infoset_reach(form, x):
-    """Return how likely play gets to each infoset."""
+    """Return the probability that play reaches each infoset."""
     tree, here = form.tree, form.tree.infoset >= 0
     reach = tree.chance_reach * x[tree.sequence].prod(axis=1)
     return np.bincount(tree.infoset[here], reach[here], tree.num_infosets)
 
 
 def withheld(form, known, sigma):
-    """Return, of both players, how often a card that matches is kept back for one that not.
+    """Return, for both players, how often they play a card without a match and keep a match.
 
-    Only decisions with a card of either sort count, by how often they are reached.
+    Only decisions with cards of both kinds count, weighted by reach.
     """
     tree, x = form.tree, form.plans(sigma)
     reach = infoset_reach(form, x)
@@ -354,7 +354,7 @@ def withheld(form, known, sigma):
 
 
 def called(form, known, sigma):
-    """Return, of both players, how often they call where they may, and what of it is mixed."""
+    """Return, for both players, how often they call, and the share of it that is mixed."""
     tree, x = form.tree, form.plans(sigma)
     reach = infoset_reach(form, x)
     may, do, mixed = np.zeros(2), np.zeros(2), np.zeros(2)
@@ -371,10 +371,10 @@ def called(form, known, sigma):
 
 
 def first_calls(form, known, sigma):
-    """Return the dealer's decisions to call after the first turn, alike ones together.
+    """Return the dealer's decisions to call after the first turn, grouped by cards.
 
-    A row: what was captured, what is left to play, worth of stopping, worth of calling and
-    P(call), against the same strategy of the other player, each as (least, most).
+    A row has the cards captured and left, the values of stopping and calling against the same
+    strategy of the other player, and P(call), each as (least, most) over the group.
     """
     tree, x = form.tree, form.plans(sigma)
     values = form.gradients(x)
@@ -398,24 +398,24 @@ def first_calls(form, known, sigma):
 
 
 def opponents_reach(form, x, I):
-    """Return π_-i(I): how likely chance and the other player make an infoset of the dealer."""
+    """Return π_-i(I) of an infoset of the dealer: the reach of chance and the other player."""
     tree = form.tree
     k = np.flatnonzero(tree.infoset == I)
     return float((tree.chance_reach[k] * x[tree.sequence[k, 1]]).sum())
 
 
-# ---- all of it -----------------------------------------------------------------------------
+# ---- all measurements ----------------------------------------------------------------------
 
 
-def explored(name):
-    """Return everything about one of the games."""
+def measure_all(name):
+    """Return all results of one game."""
     game, began = getattr(MiniKoiKoi, name)(), time.perf_counter()
 
-    def say(*words):
+    def log(*words):
         print(f"{name} {time.perf_counter() - began:6.0f} s:", *words, flush=True)
 
     tree = cfr.compile(game)
-    say(tree)
+    log(tree)
     form, found = sequence_form(game), {}
     width = np.array([len(actions) for actions in tree.infoset_actions])
     found["size"] = {
@@ -431,7 +431,7 @@ def explored(name):
     found["value"] = {"cfr+": digits(value), "exploitability": digits(gap)}
     if name != "K12":
         found["value"]["lp"] = round(cfr.solve_lp(game).value, 9)
-    say("value", found["value"])
+    log("value", found["value"])
     found["curves"] = {"cfr+": curve(game, "cfr+", WHOLE), "cfr": curve(game, "cfr", WHOLE)}
     for scheme, points in SAMPLED.items():
         found["curves"][scheme] = curve(game, scheme, points)
@@ -440,7 +440,7 @@ def explored(name):
     found |= called(form, known, best)
     if name in ("K8", "K10"):
         found["first calls"] = first_calls(form, known, best)
-    say("withheld", found["withheld"], "called", found["called"])
+    log("withheld", found["withheld"], "called", found["called"])
     players = {
         "uniform": form.uniform(),
         "greedy, stops": greedy(form, known, STOP),
@@ -455,7 +455,7 @@ def explored(name):
         players[f"control, {episodes:,}"] = sigma
     players["CFR+"] = best
     found["players"] = {p: digits(measured(form, s)[1]) for p, s in players.items()}
-    say(found["players"])
+    log(found["players"])
     found["duels"] = duels(form, players)
     found["options"] = {}
     for option, other in options(name).items():
@@ -463,15 +463,15 @@ def explored(name):
         row = {"change": round(solved.value - value, 5) + 0.0}
         row["exploitability"] = digits(solved.exploitability)
         found["options"][option] = row
-        say(option, row)
+        log(option, row)
     return found
 
 
 def main(*names):
-    """Explore all games, or those named, and write it down."""
+    """Measure all games, or those named, and write the results."""
     results = json.loads(RESULTS.read_text()) if names else {}
     for name in names or GAMES:
-        results[name] = explored(name)
+        results[name] = measure_all(name)
         ordered = {name: results[name] for name in GAMES if name in results}
         flat_json.write(RESULTS, ordered)
 

@@ -1,21 +1,22 @@
-"""Players of Koi-Koi judged: by yardsticks, by each other, and by those who only exploit.
+"""Evaluate the trained Koi-Koi players: duels, matches, and bounds on their exploitability.
 
     python experiments/koikoi_judge.py [--only duels]
 
 Reads the players that experiments/koikoi_train.py wrote, and writes experiments/
-koikoi_judge.json after each judgement; called again, it does what is missing or was of other
-networks. All of it takes about an hour on one core.
+koikoi_judge.json after each result. A second run computes only results that are missing or
+belong to other networks. A full run takes about an hour on one core.
 
-- `duels`: points a round that each player wins from the simple ones and from each other, every
-  deal played twice with changed seats, ± 95 %; how many deals, as the spread demands.
-- `spread`: standard deviation of what a single round pays, and of the mean of both seats.
-- `matches`: twelve rounds, against greedy players.
-- `exploited`: what a local best responder and a trained one win from each player: lower bounds
-  on its exploitability, and no more. The responder begins with the network of `monte
-  carlo`, which tells values.
-- `told`: how well a network learns the regrets of a fixed player if it is told them, of the
-  table after an action alone; and if it is told values, of the tables after and before.
-- `traversals`: how many decisions robust sampling takes, by k; external sampling is k = inf.
+- `duels`: points per round that each player wins from the simple ones and from each other, with
+  every deal played in both seats, ± 95 %; the number of deals depends on the spread.
+- `spread`: standard deviation of the payoff of a round, and of the mean over both seats.
+- `matches`: matches of twelve rounds against greedy players.
+- `exploited`: points per round that a local best response and a trained one win from each
+  player: lower bounds on its exploitability, and no more. The trained one starts from the
+  network of `monte carlo`, which predicts values.
+- `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
+  the table after the action; or on values, for the tables after and before it.
+- `traversals`: number of decisions in a traversal of robust sampling, by k; external sampling
+  is k = inf.
 
 All numbers are seeded; seconds are processor time.
 """
@@ -33,7 +34,13 @@ import numpy as np
 from cfrlib.koikoi import KoiKoi
 from cfrlib.koikoi.learners import ApproximateBestResponse, LocalBestResponse, NetworkPlayer
 from cfrlib.koikoi.learners.network_player import known_values, payoff_scale, values_of
-from cfrlib.koikoi.learners.segments import best, drawn, exploring, owners, totals
+from cfrlib.koikoi.learners.segments import (
+    greedy,
+    mix_uniform,
+    sample_rows,
+    segment_ids,
+    segment_sum,
+)
 from cfrlib.koikoi.players import (
     GreedyPlayer,
     RandomPlayer,
@@ -56,39 +63,39 @@ SIMPLE = {
     "search, 50": (SearchPlayer(50), 3_000),
     "search, 400": (SearchPlayer(400), 3_000),
     "search, 400, stops": (SearchPlayer(400, "stop"), 3_000),
-}  # and how many deals; the players that search imagines call by the rule, or stop
-AMONG = 10_000  # deals between two of the trained
+}  # with the number of deals; in playouts of `SearchPlayer`, koi-koi is by the rule, or never
+AMONG = 10_000  # deals between two trained players
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 200, 20_000
-WALKS = 20_000  # random rounds, for the size of traversals
-RESPONSE = 100  # iterations of the trained responder
-TOLD, HELD_OUT, STEPS = 20_000, 2_000, 8_000  # rounds to learn from and to test; steps
+WALKS = 20_000  # random rounds that estimate the size of traversals
+RESPONSE = 100  # iterations of the trained best response
+TRAIN, TEST, STEPS = 20_000, 2_000, 8_000  # rounds to train on and to test on; Adam steps
 SEED = 0
 game = KoiKoi()
 
 
 def files():
-    """Return the files of the players there are."""
+    """Return the existing files of players, by name."""
     every = {name: PLAYERS / f"{name.replace(' ', '_')}.npz" for name in NAMES}
     return {name: path for name, path in every.items() if path.exists()}
 
 
 class Results:
-    """What is known so far, and of which networks."""
+    """The results so far, with the checksums of the networks they belong to."""
 
     def __init__(self, only):
         self.only = only
         self.known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
-    def once(self, section, key, networks, judge, *what):
-        """Do what is not known of these networks yet, and write it down."""
+    def once(self, section, key, networks, evaluate, *arguments):
+        """Compute and write a result, unless it is known for these networks."""
         if not section.startswith(self.only):
             return
         place = self.known.setdefault(section, {})
         if place.get(key, {}).get("networks") == networks:
             return
         began = time.process_time()
-        found = judge(*what)
+        found = evaluate(*arguments)
         seconds = round(time.process_time() - began, 1)
         place[key] = {"networks": networks, **found, "seconds": seconds}
         print(section, key, place[key], flush=True)
@@ -101,12 +108,14 @@ def digits(number):
 
 
 def compared(one, other, deals):
-    """Return what a duel found."""
+    """Return the result of a duel."""
     found = duel(game, one, other, deals=deals, seed=SEED)
     return {
-        "points": [digits(found.mean), digits(found.error)], "deals": deals,
-        "won": digits(found.won), "drawn": digits(found.drawn),
-    }  # fmt: skip
+        "points": [digits(found.mean), digits(found.error)],
+        "deals": deals,
+        "won": digits(found.won),
+        "drawn": digits(found.drawn),
+    }
 
 
 def spread(one, other):
@@ -119,88 +128,94 @@ def spread(one, other):
 
 
 def matches(one, other):
-    """Return how many matches of twelve rounds are won."""
+    """Return the shares of matches of twelve rounds won and drawn."""
     found = play_matches(game, one, other, matches=1_000, seed=SEED)
-    return {"won": found.won, "drawn": found.drawn, "error": digits(found.error),
-            "points": digits(found.points)}  # fmt: skip
+    return {
+        "won": found.won,
+        "drawn": found.drawn,
+        "error": digits(found.error),
+        "points": digits(found.points),
+    }
 
 
 def trained(player, start):
-    """Train a responder against a player, and let it play other deals."""
+    """Train a best response to a player, and evaluate it on other deals."""
     run = ApproximateBestResponse(game, player, start=start, rate=3e-4, seed=SEED)
     run.run(RESPONSE, progress=False)
     return compared(run.player(), player, TRAINED_DEALS) | {"rounds": RESPONSE * run.rounds}
 
 
 def traversals(k):
-    """Estimate the decisions of one traversal that tries k actions, with uniform play.
+    """Estimate the number of decisions in a traversal that samples k actions, by uniform play.
 
-    By Knuth's estimator: along a random round, each decision stands for as many as there are
-    ways to have come there, k (or all) for each of the traverser's actions so far.
+    This is Knuth's estimator: the weight of a decision in a random round is the number of
+    decisions it stands for, a factor of k (or of all actions) per earlier action of the
+    traverser.
     """
     simulator, rng = Simulator(game), np.random.default_rng(SEED)
     played = simulator.deal(WALKS, seed=SEED)
-    stands_for, total = np.ones(WALKS), np.zeros(WALKS)
+    weight, total = np.ones(WALKS), np.zeros(WALKS)
     traverser = np.arange(WALKS) % 2
     while len(rows := np.flatnonzero(played.stage != OVER)):
         legal = [members(int(cards)) for cards in simulator.legal(played)[rows]]
-        total[rows] += stands_for[rows]
+        total[rows] += weight[rows]
         own = played.player[rows] == traverser[rows]
         tried = [min(k, len(actions)) for actions in legal]
-        stands_for[rows] *= np.where(own, tried, 1)
+        weight[rows] *= np.where(own, tried, 1)
         simulator.act(played, rows, [rng.choice(actions) for actions in legal])
     error = 1.96 * total.std(ddof=1) / WALKS**0.5
     return {"decisions": [digits(total.mean()), digits(error)], "walks": WALKS}
 
 
-def regrets_of_greed(player, rounds, seed):
-    """Return afterstates, values and levels of all decisions of some rounds.
+def greedy_rounds(player, rounds, seed):
+    """Return the afterstates of all decisions of some rounds, their values and the decisions'.
 
-    Values are what the network of `player` says; who plays takes the best action, three times
-    of four, else any.
+    The values are the outputs of the network of `player`. Play is ε-greedy, ε = 1/4.
     """
     simulator, rng = Simulator(game), np.random.default_rng(seed)
     played, met = simulator.deal(rounds, seed=seed), []
     while len(going := np.flatnonzero(played.stage != OVER)):
-        after = player.judge.describer.after(played, going)
-        q = values_of(player.judge, player.networks[0], after, payoff_scale(game))
-        sigma = best(q, after.start)
-        met.append((after, q, totals(sigma * q, after.start)))
-        row = drawn(exploring(sigma, after.start, 0.25), after.start, rng.random(len(going)))
+        after = player.network.describer.after(played, going)
+        q = values_of(player.network, player.networks[0], after, payoff_scale(game))
+        sigma = greedy(q, after.start)
+        met.append((after, q, segment_sum(sigma * q, after.start)))
+        row = sample_rows(
+            mix_uniform(sigma, after.start, 0.25), after.start, rng.random(len(going))
+        )
         simulator.act(played, going, after.action[row])
     return met
 
 
 def told(critic):
-    """Teach the regrets of a player in both ways, and test how often its action is found.
+    """Fit a player's regrets in both ways, and test how often its best action is found.
 
-    Also what is lost, in points a decision, by whoever takes the action of most regret.
+    `lost` are the points per decision lost by taking the action of the largest fitted regret.
     """
-    judge, unit, result = critic.judge, payoff_scale(game), {}
-    train, test = regrets_of_greed(critic, TOLD, 0), regrets_of_greed(critic, HELD_OUT, 1)
+    network, scale, result = critic.network, payoff_scale(game), {}
+    train, test = greedy_rounds(critic, TRAIN, 0), greedy_rounds(critic, TEST, 1)
     q = np.concatenate([q for _, q, _ in train])
     v = np.concatenate([v for *_, v in train])
-    level = np.concatenate([v[owners(after.start)] for after, _, v in train])
+    v_rows = np.concatenate([v[segment_ids(after.start)] for after, _, v in train])
     code = np.concatenate([after.code for after, *_ in train])
     before = np.concatenate([after.before for after, *_ in train])
     ways = {
-        "regrets": (code, q - level),
+        "regrets": (code, q - v_rows),
         "values": (np.concatenate([code, before]), np.concatenate([q, v])),
     }
     for way, (rows, target) in ways.items():
-        study, rng = judge.fresh(jax.random.key(SEED)), np.random.default_rng(SEED)
+        state, rng = network.fresh(jax.random.key(SEED)), np.random.default_rng(SEED)
         for _ in range(STEPS // 100):
             which = rng.integers(0, len(rows), (100, 1_024))
             same = np.ones(which.shape)
-            study, _ = judge.improve(study, rows[which], target[which], same, 1e-3)
+            state, _ = network.improve(state, rows[which], target[which], same, 1e-3)
         found = lost = decisions = 0
         for after, q, v in test:
-            said = judge(study.settled, after.code)  # less one number a decision: as good
-            if way == "values":
-                said = known_values(said, after.paid, unit)
-            chosen = best(said, after.start) > 0
+            predicted = network(state.averaged, after.code)
+            if way == "values":  # without v, which is the same for all actions
+                predicted = known_values(predicted, after.paid, scale)
+            chosen = greedy(predicted, after.start) > 0
             choice = np.diff(after.start) > 1
-            missed = (v - q[chosen])[choice] * unit
+            missed = (v - q[chosen])[choice] * scale
             found, lost = found + (missed < 1e-9).sum(), lost + missed.sum()
             decisions += choice.sum()
         result[way] = {"found": digits(found / decisions), "lost": digits(lost / decisions)}
@@ -208,9 +223,9 @@ def told(critic):
 
 
 def main():
-    """ValueNetwork whatever is not judged yet."""
+    """Compute all results that are missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="sections whose names begin so")
+    parser.add_argument("--only", default="", help="sections whose names start like this")
     results = Results(parser.parse_args().only)
     paths = files()
     sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}

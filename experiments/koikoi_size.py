@@ -1,10 +1,10 @@
-"""How large Koi-Koi is: small games counted exactly, the full one estimated.
+"""Sizes of Koi-Koi games: exact counts for small ones, an estimate for the full game.
 
     python experiments/koikoi_size.py
 
 Writes experiments/koikoi_size.json, in about ten minutes. `counted` are histories, terminal
-histories and infosets of either player; `full` are decimal logarithms with their 95 % spread,
-from random rounds (Knuth, 1975), at several numbers of rounds of the same run.
+histories and infosets of both players. `full` are decimal logarithms with their 95 % confidence
+intervals, from random rounds (Knuth, 1975), for several numbers of rounds.
 """
 
 import time
@@ -20,7 +20,7 @@ ROUNDS, SEED = (300, 3_000, 30_000), 0
 
 
 def pairs(hand, field):
-    """Return a game of six pairs: as K10 with two more plain cards."""
+    """Return a game of six pairs: K10 with two more plain cards."""
     types, points = pairs_of((1, 2, 4))
     return MiniKoiKoi(types, hand, field, points)
 
@@ -45,7 +45,7 @@ GAMES = {
 
 
 def main():
-    """Count, estimate, and write it down."""
+    """Count, estimate, and write the results."""
     results = {"counted": {}, "seed": SEED, "full": {}}
     for name, make in GAMES.items():
         began = time.perf_counter()

@@ -1,23 +1,22 @@
-"""Koi-Koi learned by self-play: every learner on the same games, with the same budget.
+"""Train every Koi-Koi learner on the same games with the same budget.
 
-    python experiments/koikoi_train.py                  everything there is in PLAN
-    python experiments/koikoi_train.py --only full      only runs whose name begins so
+    python experiments/koikoi_train.py                  all runs of PLAN
+    python experiments/koikoi_train.py --only full      only runs whose name starts like this
     python experiments/koikoi_train.py --minutes 1      no run longer than this
-    python experiments/koikoi_train.py --jobs 4         the rounds played by four workers
+    python experiments/koikoi_train.py --jobs 4         four workers play the rounds
 
-Each run is one learner, game and seed. It is saved every minute under experiments/koikoi/runs;
-called again, the script goes on where it stood, with the numbers it would have had. A budget
-is in minutes of processor time on one core, what is measured on the way not counted; with
-`--jobs`, where others do the work, in minutes by the clock. Workers are joblib's: inside
+A run is one learner, game and seed. It is saved every minute under experiments/koikoi/runs; the
+script resumes it exactly. Budgets are minutes of processor time on one core, without the
+measurements; with `--jobs` they are minutes of wall-clock time. Workers are joblib's: inside
 `joblib.parallel_config("dask")` or `("ray")` they are those of a cluster.
 
-Writes experiments/koikoi_train.json: of every run, at each of some times, how many rounds it
-has played and how good it is; and the players of the longest runs as experiments/koikoi/*.npz,
-in float16, a mixture of many networks by four of them. Good means, where the game compiles,
-exact exploitability; in the full game, points a round won from a greedy player who always
-stops. `grown` is what the longest run of the regret learner wins a round from itself as it was
-after two minutes, which its networks tell. The times are from one machine: how far a run comes
-in a minute is not seeded, what it is after so many iterations is.
+Writes experiments/koikoi_train.json: the rounds played and the performance of every run at
+some times. Also writes the players of the longest runs to experiments/koikoi/*.npz, in float16,
+with mixtures of many networks reduced to four. Performance is exact exploitability where the
+game compiles; in the full game it is the points per round won from a greedy player that always
+stops. `grown` are the points per round that the longest run of ESCHER ("regret") wins from
+itself as it was after two minutes, reconstructed from its kept networks. The times are from
+one machine: the number of iterations in a minute is not seeded, but their result is.
 """
 
 import argparse
@@ -47,9 +46,9 @@ RUNS = PLAYERS / "runs"
 GAMES = {"full": KoiKoi, "K10": MiniKoiKoi.K10, "K12": MiniKoiKoi.K12}
 TIMES = (0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 40, 50, 60)
 DEALS = 5_000  # for each measurement in the full game, both ways
-SHIPPED, MEASURED = 4, 16  # networks at most in a file, and where a mixture is measured
-EVERY = 10  # iterations, from which a network is kept for the average
-YOUNG, GROWN_DEALS = 2, 20_000  # minutes of the run that has to beat itself
+SHIPPED, MEASURED = 4, 16  # maximum networks of a mixture, in a file and when measured
+EVERY = 10  # iterations between networks kept for the average
+YOUNG, GROWN_DEALS = 2, 20_000  # minutes after which a run is compared with itself; deals
 
 FULL = {"hidden": (256, 128)}
 MINI = {"hidden": (128, 128), "batch": 512}
@@ -70,11 +69,11 @@ LEARNERS = {
         {"batch": 1_024, "memory": 600_000, "keep_every": EVERY},
         {"rounds": 200},
     ),
-}  # each with its options in the full game and in a miniature
+}  # with options for the full game and for miniatures
 
 
 class Run(NamedTuple):
-    """One learner, game and seed, and for how many minutes."""
+    """One learner, game and seed, with a budget in minutes."""
 
     game: str
     learner: str
@@ -83,7 +82,7 @@ class Run(NamedTuple):
 
     @property
     def name(self):
-        """What its files are called."""
+        """The name of its files."""
         return f"{self.game}-{self.learner.replace(' ', '-')}-{self.seed}"
 
     def begin(self, jobs):
@@ -93,7 +92,7 @@ class Run(NamedTuple):
         return kind(GAMES[self.game](), **options, seed=self.seed, jobs=jobs)
 
     def resume(self, jobs):
-        """Return the learner as saved, the seconds it has had, and its curve."""
+        """Return the saved learner, the seconds spent so far, and its curve."""
         log = RUNS / f"{self.name}.json"
         if not log.exists():
             return self.begin(jobs), 0.0, []
@@ -118,7 +117,7 @@ PLAN = (
 
 
 def measure(game, learner):
-    """Return how good it is: exploitability, or points won from a greedy player."""
+    """Return its exploitability, or the points won from a greedy player with their error."""
     player = learner.player()
     if isinstance(game, MiniKoiKoi):
         return [float(f"{cfr.exploitability(game, player.strategy()):.4g}")]
@@ -127,7 +126,7 @@ def measure(game, learner):
 
 
 def train(run, limit, jobs):
-    """Go on with a run, up to its budget or the limit, and save it every minute."""
+    """Continue a run up to its budget or the limit, and save it every minute."""
     learner, spent, curve = run.resume(jobs)
     clock = time.process_time if jobs is None else time.perf_counter
     minutes = min(run.minutes, limit)
@@ -138,15 +137,15 @@ def train(run, limit, jobs):
             learner.run(1, progress=False)
             spent += clock() - began
             bar.update(round(spent) - bar.n)
-            if look(learner, min(spent / 60, minutes), curve):
+            if record(learner, min(spent / 60, minutes), curve):
                 bar.set_postfix_str(f"{curve[-1][3]:+.3f}", refresh=False)
             if spent - saved >= 60 or spent >= 60 * minutes:
                 save(run, learner, spent, curve)
                 saved = spent
 
 
-def look(learner, minutes, curve):
-    """Measure for all times that have come; return whether there were any."""
+def record(learner, minutes, curve):
+    """Append a measurement for each time that has passed; return whether there is one."""
     due = [at for at in TIMES if at <= minutes][len(curve) :]
     if not due or learner.iterations < EVERY:
         return False
@@ -157,7 +156,7 @@ def look(learner, minutes, curve):
 
 
 def save(run, learner, spent, curve):
-    """Write what is needed to go on."""
+    """Write the files from which the run resumes."""
     learner.save(RUNS / f"{run.name}.npz")
     about = {"iterations": learner.iterations, "seconds": round(spent, 1), "curve": curve}
     (RUNS / f"{run.name}.json").write_text(json.dumps(about))
@@ -167,9 +166,9 @@ def save(run, learner, spent, curve):
 
 
 def thinned(player, few):
-    """Return a player of at most so many of its networks, in the precision of a file.
+    """Return a mixture of at most `few` of a player's networks, in the precision of a file.
 
-    With four, those where the shares of the networks before them add up to 1/8, 3/8, 5/8, 7/8.
+    With four these are the quantiles 1/8, 3/8, 5/8 and 7/8 of the networks by weight.
     """
     few = min(few, len(player.networks))
     places = (np.arange(few) + 0.5) / few
@@ -179,7 +178,7 @@ def thinned(player, few):
 
 
 def grown(learner, then):
-    """Return what a mixture of networks wins from itself as it was after some rounds."""
+    """Return the points that a mixture wins from itself as it was after some rounds."""
     now, few = learner.player(), then // learner.rounds // EVERY
     young = NetworkPlayer(now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few])
     players = (thinned(player, MEASURED) for player in (now, young))
@@ -188,7 +187,7 @@ def grown(learner, then):
 
 
 def collect():
-    """Write the results of all runs there are, and the players of the first seed."""
+    """Write the results of all existing runs, and the players of the first seed."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     curves, growth = {}, known.get("grown", {})
     for run in PLAN:
@@ -211,9 +210,9 @@ def collect():
 
 
 def main():
-    """Train whatever is not trained yet."""
+    """Continue all runs up to their budgets, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="runs whose names begin so")
+    parser.add_argument("--only", default="", help="runs whose names start like this")
     parser.add_argument("--minutes", type=float, default=np.inf, help="no run longer than this")
     parser.add_argument("--jobs", type=int, help="workers that play the rounds")
     options = parser.parse_args()

@@ -24,8 +24,8 @@ def sampling() -> None:
     """Sample compiled games and games expanded on demand."""
     for game in (cfr.games.RockPaperScissors(), cfr.games.KuhnPoker()):
         for scheme in ("chance", cfr.RobustSampling(2, 0.5)):
-            for lazy in (None, True):
-                cfr.MCCFR(game, sampling=scheme, batch=2, on_demand=lazy, seed=0).run(2)
+            for on_demand in (None, True):
+                cfr.MCCFR(game, sampling=scheme, batch=2, on_demand=on_demand, seed=0).run(2)
 
 
 def koikoi() -> None:
@@ -44,8 +44,8 @@ def koikoi() -> None:
 
 def search() -> None:
     """Search online."""
-    for lazy in (None, True):
-        player = cfr.OOS(cfr.games.KuhnPoker(), on_demand=lazy, seed=0)
+    for on_demand in (None, True):
+        player = cfr.OOS(cfr.games.KuhnPoker(), on_demand=on_demand, seed=0)
         player.search((("Q", "K"), "check", "bet"), iterations=5)
 
 

@@ -1,4 +1,4 @@
-"""Small repairs to the pages that Jupyter Book 1 writes."""
+"""Fixes for the pages that Jupyter Book 1 writes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-# On a first visit the theme does not know its mode: it reports an error, and
-# shows its light face until its last script has run. So choose beforehand.
+# On a first visit the theme has no mode stored: it reports an error and stays
+# light until its last script has run. So set the mode before.
 FIRST_VISIT = """
     <script>
       (function () {
@@ -23,18 +23,18 @@ FIRST_VISIT = """
     </script>
 """
 
-# The search page fetches every page it finds, to quote it, which browsers
-# refuse to a book that is read from a folder.
+# The search page fetches every page it finds, to quote it. Browsers forbid
+# this for a book that is opened from a folder.
 NO_QUOTES_FROM_A_FOLDER = (
     'if (location.protocol === "file:") '
     "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
 )
 
-# What the theme and the extensions write, and what stands there in its place
+# Output of the theme and the extensions -> its replacement
 REWRITTEN = {
-    # 1.5 MB that draw the icons which the theme's style sheet draws as well
+    # 1.5 MB of icons that the theme's style sheet provides as well
     r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
-    # A control is named by the words it shows: they are what one would say.
+    # A control's accessible name is its visible text, for voice control.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^>]*) aria-label="\w*"': r"\1",
     # The bibliography is a list, so its entries are items.
@@ -51,8 +51,8 @@ def drop_repeated_scripts(
 ) -> None:
     """Emit every inline script once.
 
-    sphinx-thebe adds ``const THEBE_JS_URL = ...`` twice, and a browser
-    reports the second declaration as an error on every page.
+    sphinx-thebe adds ``const THEBE_JS_URL = ...`` twice, and browsers report
+    the second declaration as an error on every page.
     """
     seen: set[str] = set()
     kept = []
@@ -71,12 +71,12 @@ def greet_first_visitors(
     context: dict[str, Any],
     doctree: object,
 ) -> None:
-    """Choose light or dark before the theme's own script asks."""
+    """Choose light or dark before the theme's own script runs."""
     context["metatags"] = context.get("metatags", "") + FIRST_VISIT
 
 
 def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
-    """Replace in the written pages what no hook of Sphinx can reach."""
+    """Apply REWRITTEN to the written pages, which no Sphinx hook reaches."""
     if exception or app.builder.format != "html":
         return
     for path in Path(app.outdir).rglob("*.html"):
@@ -90,7 +90,7 @@ def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
-    # kernels that Sphinx starts draw explorables for a page
+    # makes kernels that Sphinx starts draw explorables for a page
     os.environ["CFRLIB_PAGE"] = "1"
     app.add_js_file(None, body=NO_QUOTES_FROM_A_FOLDER)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)

@@ -1,9 +1,9 @@
-"""Draw which chapters one needs before which, from the tables at their heads.
+"""Draw the prerequisites of the chapters, from the tables at their heads.
 
 The directive `chapter-map` reads every notebook whose first cell has a row
 "You need". An arrow leads from a chapter to one that needs it, unless a
-longer way leads there as well. Where the page is too narrow for a drawing,
-the style sheet makes a list of it, in which each chapter names what it needs.
+longer path does so as well. On narrow pages the style sheet shows a list
+instead, in which each chapter names its prerequisites.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
-Graph = Mapping[str, frozenset[str]]  # a page, and the pages it needs
+Graph = Mapping[str, frozenset[str]]  # page -> the pages it needs
 Layers = list[list[str]]  # the pages by depth, from left to right
 Point = tuple[float, float]  # in em, from the left and from the top
 
@@ -30,10 +30,10 @@ ROW = re.compile(r"^\| \*\*(.+?)\*\* \| (.+) \|$", re.MULTILINE)
 DOC = re.compile(r"\{doc\}`(?:[^`<]*<)?([^`<>]+)>?`")
 ABLE, NEED = "You will be able to", "You need"
 
-# in em: a box, and how far from one to the next
+# in em: size of a box, and distance from one to the next
 WIDE, HIGH = 10.0, 3.2
 ACROSS, DOWN = 11.0, 4.9
-SWEEPS = 4  # through all layers, to put them in order
+SWEEPS = 4  # passes over all layers to order them
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Chapter:
     title : str
         The heading of the page.
     able : str
-        What one will be able to do, in one line.
+        What the reader will be able to do, in one line.
     needs : frozenset of str
         The names of the pages that the row "You need" links to.
     """
@@ -65,7 +65,7 @@ class Chapter:
 
 
 def read(path: Path) -> Chapter | None:
-    """Return what a notebook's first cell says, if it has such a table."""
+    """Return the chapter in a notebook, or None if it has no such table."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     first = "".join(cells[0]["source"]) if cells else ""
     title = re.search(r"^# (.+)$", first, re.MULTILINE)
@@ -78,13 +78,13 @@ def read(path: Path) -> Chapter | None:
 
 
 def ancestors(graph: Graph, name: str) -> frozenset[str]:
-    """Return all pages that one needs before a page, near and far."""
+    """Return all direct and indirect prerequisites of a page."""
     far = (ancestors(graph, near) for near in graph[name])
     return frozenset(graph[name]).union(*far)
 
 
 def reduced(graph: Graph) -> dict[str, frozenset[str]]:
-    """Drop every arrow that a longer way makes superfluous."""
+    """Drop every arrow that is implied by a longer path."""
     far = {
         name: frozenset().union(*(ancestors(graph, near) for near in needs))
         for name, needs in graph.items()
@@ -93,7 +93,7 @@ def reduced(graph: Graph) -> dict[str, frozenset[str]]:
 
 
 def layers(graph: Graph) -> Layers:
-    """Put each page one layer below the deepest that it needs."""
+    """Place each page one layer below its deepest prerequisite."""
     depth: dict[str, int] = {}
     for name in TopologicalSorter(graph).static_order():
         depth[name] = 1 + max((depth[n] for n in graph[name]), default=-1)
@@ -104,7 +104,7 @@ def layers(graph: Graph) -> Layers:
 
 
 def columns(rows: Layers) -> dict[str, float]:
-    """Return where each page stands across, with every layer centered."""
+    """Return each page's horizontal position, with every layer centered."""
     widest = max(map(len, rows), default=0)
     return {
         name: i + (widest - len(row)) / 2
@@ -114,7 +114,7 @@ def columns(rows: Layers) -> dict[str, float]:
 
 
 def cost(rows: Layers, arrows: Graph) -> tuple[int, float]:
-    """Return how many arrows cross, and how far they lead sideways."""
+    """Return the number of crossings and the total horizontal length."""
     at = columns(rows)
     layer = {name: i for i, row in enumerate(rows) for name in row}
     pairs = [(need, name) for name in arrows for need in arrows[name]]
@@ -127,26 +127,26 @@ def cost(rows: Layers, arrows: Graph) -> tuple[int, float]:
 
 
 def arranged(rows: Layers, arrows: Graph) -> Layers:
-    """Order each layer so that few arrows cross and none leads far."""
+    """Order each layer to minimize `cost`, one layer at a time."""
     for _ in range(SWEEPS):
         for i in range(len(rows)):
-            ways = (
+            orders = (
                 [*rows[:i], list(order), *rows[i + 1 :]]
                 for order in permutations(sorted(rows[i]))
             )
-            rows = min(ways, key=lambda way: cost(way, arrows))
+            rows = min(orders, key=lambda order: cost(order, arrows))
     return rows
 
 
 class ChapterMap(nodes.General, nodes.Element):
-    """The map, with the `chapters` it shows."""
+    """A node for the map, with attribute `chapters`."""
 
 
 class ChapterMapDirective(SphinxDirective):
-    """Read the notebooks beside the page."""
+    """The directive `chapter-map`, for the notebooks beside the page."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the map of all notebooks of the book that have a table."""
+        """Return the map of all notebooks in the folder that have a table."""
         home = Path(self.env.doc2path(self.env.docname)).parent
         pages = map(Path, map(self.env.doc2path, self.env.found_docs))
         paths = sorted(p for p in pages if p.match(f"{home}/*.ipynb"))
@@ -160,12 +160,12 @@ class ChapterMapDirective(SphinxDirective):
 
 
 def collect(paths: Iterable[Path]) -> dict[str, Chapter]:
-    """Return the chapters among notebooks by their names.
+    """Return the chapters among notebooks, by name.
 
     Raises
     ------
     ValueError
-        If a chapter needs a page that has no such table, or itself.
+        If a chapter needs a page without such a table, or itself.
     """
     found = {c.name: c for c in map(read, paths) if c}
     graph = {name: chapter.needs for name, chapter in found.items()}
@@ -175,19 +175,19 @@ def collect(paths: Iterable[Path]) -> dict[str, Chapter]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        way = " → ".join(error.args[1])
-        raise ValueError(f"chapters need each other: {way}") from error
+        cycle = " → ".join(error.args[1])
+        raise ValueError(f"chapters need each other: {cycle}") from error
     return found
 
 
 def needed(chapters: Mapping[str, Chapter], chapter: Chapter) -> str:
-    """Return what a chapter needs: numbers, or titles of appendices."""
+    """Return a chapter's prerequisites: numbers, or titles of appendices."""
     known = (chapters[name] for name in sorted(chapter.needs))
     return ", ".join(c.label or c.title for c in known)
 
 
 def ink(starts: Sequence[Point], end: Point, size: Point) -> str:
-    """Return a drawing of the arrows that end at one box."""
+    """Return the arrows that end at one box, as SVG."""
     if not starts:
         return ""
     u, v = end
@@ -206,7 +206,7 @@ def ink(starts: Sequence[Point], end: Point, size: Point) -> str:
 
 
 def item(chapter: Chapter, link: str, needs: str, arrows: str) -> str:
-    """Return a chapter's box, what one learns there, and what it needs."""
+    """Return the HTML of a chapter's box: link, goals and prerequisites."""
     name = f"<span>{escape(chapter.title)}</span>"
     if chapter.label:
         name = f"<b>{chapter.label}</b> {name}"
@@ -220,7 +220,7 @@ def item(chapter: Chapter, link: str, needs: str, arrows: str) -> str:
 
 
 def drawn(chapters: Mapping[str, Chapter], link: Callable[[str], str]) -> str:
-    """Return the map in HTML; `link` says where a chapter's page is."""
+    """Return the map in HTML; `link` maps a chapter's name to its address."""
     graph = {name: chapter.needs for name, chapter in chapters.items()}
     arrows = reduced(graph)
     rows = arranged(layers(graph), arrows)
@@ -229,7 +229,7 @@ def drawn(chapters: Mapping[str, Chapter], link: Callable[[str], str]) -> str:
     top = {name: DOWN * y for y, row in enumerate(rows) for name in row}
     size = max(left.values()) + WIDE, max(top.values()) + HIGH
     items = []
-    for name in chapters:  # in their order, which is the keyboard's
+    for name in chapters:  # this order is also the keyboard's
         starts = [
             (left[need] + WIDE / 2, top[need] + HIGH)
             for need in sorted(arrows[name])
@@ -250,7 +250,7 @@ def drawn(chapters: Mapping[str, Chapter], link: Callable[[str], str]) -> str:
 
 
 def in_words(chapters: Mapping[str, Chapter]) -> str:
-    """Return, for whom no box opens, what each chapter teaches."""
+    """Return a text list of the chapters' goals, for access without tips."""
     entries = "".join(
         f"<dt>{escape(f'{c.label} {c.title}'.strip())}</dt>"
         f"<dd>{escape(c.able[:1].upper() + c.able[1:])}.</dd>"
@@ -264,7 +264,7 @@ def in_words(chapters: Mapping[str, Chapter]) -> str:
 
 
 def visit_map(self: HTML5Translator, node: ChapterMap) -> None:
-    """Write the map, and below it the same in words."""
+    """Write the map, and below it the same as text."""
     here = self.builder.current_docname
     folder = here.rpartition("/")[0]
 

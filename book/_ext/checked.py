@@ -1,7 +1,7 @@
-"""Say what each entry of the bibliography was checked against.
+"""List the sources against which the bibliography was checked.
 
 The directive `checked` reads the fields `checked` and `unchecked` of the
-entries and lists them under the kinds below, each with a link.
+entries and lists the entries, with links, by the kinds below.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pybtex.database import BibliographyData, parse_file
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-# what the field `checked` may say, and what that means
+# value of the field `checked` -> its meaning
 KINDS = {
     "the work itself": "its title page or first page",
     "the publisher": "the record of the journal or conference",
@@ -28,12 +28,12 @@ KINDS = {
 
 
 def by_kind(bibliography: BibliographyData) -> dict[str, list[str]]:
-    """Return the keys of a bibliography under each kind, in its order.
+    """Return the keys of a bibliography by kind, in its order.
 
     Raises
     ------
     ValueError
-        If an entry has no field `checked`, or one of no known kind.
+        If an entry's field `checked` is missing or has an unknown value.
     """
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for key, entry in bibliography.entries.items():
@@ -47,7 +47,7 @@ def by_kind(bibliography: BibliographyData) -> dict[str, list[str]]:
 
 
 def lines(bibliography: BibliographyData) -> list[str]:
-    """Return the list in Markdown, without the kinds that have no entry."""
+    """Return the list in Markdown, without empty kinds."""
     text = []
     for kind, keys in by_kind(bibliography).items():
         cited = [
@@ -63,7 +63,7 @@ def lines(bibliography: BibliographyData) -> list[str]:
 
 
 class CheckedDirective(SphinxDirective):
-    """List the entries of all the book's bibliographies."""
+    """The directive `checked`, for all the book's bibliographies."""
 
     def run(self) -> list[nodes.Node]:
         """Return the list, parsed as Markdown."""

@@ -1,4 +1,4 @@
-"""Start the build's kernels as `tools/kernels.py` does, and wait as long."""
+"""Run the build's notebooks with the client of `tools/kernels.py`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ import kernels
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Have `nbclient.execute`, which the build calls, take our client."""
+    """Make `nbclient.execute`, which the build calls, use that client."""
     nbclient.client.NotebookClient = kernels.Client
     return {"parallel_read_safe": True, "parallel_write_safe": True}

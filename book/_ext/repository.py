@@ -1,8 +1,8 @@
 """Point the launch buttons at the repository that the book is built from.
 
-The address is that of the environment variable CFR_BOOK_REPOSITORY, else of
-the git remote `origin`; a fork is right without editing. Without an address,
-or with one on a host that Colab does not read, there are no such buttons.
+The address is the environment variable CFR_BOOK_REPOSITORY, else the git
+remote `origin`, so a fork needs no editing. Without an address, or with one
+on a host that Colab cannot read, there are no launch buttons.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LAUNCH = {
 
 
 def github(address: str) -> str | None:
-    """Return the page of a repository on GitHub for any form of its address.
+    """Return the GitHub page of a repository for any form of its address.
 
     Credentials in the address are dropped.
     """
@@ -42,7 +42,7 @@ def github(address: str) -> str | None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Return what git says, or nothing if there is no git or no answer."""
+    """Return git's output, or "" if git is missing or fails."""
     command = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(
@@ -54,7 +54,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def options(folder: Path) -> dict[str, Any]:
-    """Return the theme's options about the repository, if it is known."""
+    """Return the theme's options on the repository, {} if it is unknown."""
     inside_another = git(folder, "rev-parse", "--show-prefix")
     remote = (
         "" if inside_another else git(folder, "remote", "get-url", "origin")
@@ -63,7 +63,7 @@ def options(folder: Path) -> dict[str, Any]:
     url = github(address)
     if url is None:
         why = "it is not on github.com" if address else "there is no address"
-        # seen in quiet builds, too, and no warning
+        # printed: visible in quiet builds, yet no warning
         print(
             f"No launch buttons: {why}. Set CFR_BOOK_REPOSITORY to have them."
         )
@@ -92,7 +92,7 @@ def only_notebooks(
     context: dict[str, Any],
     doctree: object,
 ) -> None:
-    """Take the launch buttons from Markdown, which the hosts cannot run."""
+    """Remove the launch buttons from Markdown, which the hosts cannot run."""
     if not app.env.doc2path(page).endswith(".ipynb"):
         buttons = context.get("header_buttons", [])
         buttons[:] = [

@@ -1,4 +1,4 @@
-"""Say what a page is about to search engines and to who shares a link."""
+"""Describe pages to search engines and in previews of shared links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 200  # characters of a description
 
 
 def summary(doctree: nodes.document) -> str:
-    """Return the first paragraph of a page, cut at a word if it is long."""
+    """Return the first paragraph of a page, cut at a word if too long."""
     for paragraph in doctree.findall(nodes.paragraph):
         text = " ".join(paragraph.astext().split())
         if len(text) > 40:  # neither a label nor a cell of a table
@@ -26,7 +26,7 @@ def summary(doctree: nodes.document) -> str:
 
 
 def tags(title: str, about: str, page: str, home: str) -> str:
-    """Return the meta tags; a picture needs the address of the site."""
+    """Return the meta tags; the picture requires the site's address."""
     found = {
         "og:title": title,
         "og:description": about,
@@ -57,7 +57,7 @@ def describe(
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Add the tags to a page that was written by somebody."""
+    """Add the tags to a page, unless it is generated."""
     about = summary(doctree) if doctree else ""
     if about:
         home = os.environ.get("CFR_BOOK_URL") or app.config.html_baseurl or ""

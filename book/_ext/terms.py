@@ -1,8 +1,8 @@
-"""Let a link to the glossary show the definition it leads to.
+"""Show definitions of the glossary beside the links that lead to them.
 
-At build time each such link is given the definition as its description, and
-a box with it that the style sheet shows while the pointer or the keyboard's
-focus rests on the link. Touch just follows the link.
+At build time each link to the glossary gets the definition as its accessible
+description, and a box that the style sheet shows while the link is hovered
+over or has the keyboard's focus. Touch just follows the link.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.writers.html5 import HTML5Translator
 
-LANGUAGES = ("ja", "zh-Hans")  # of an entry's names after the English one
+LANGUAGES = ("ja", "zh-Hans")  # of an entry's names after the English name
 
 
 class Defined(nodes.reference):
-    """A link to the glossary, with the `entry` it shows."""
+    """A link to the glossary, with attribute `entry`."""
 
 
 def entries(
     doctree: nodes.document,
 ) -> Iterator[tuple[list[nodes.term], str]]:
-    """Yield the names of each entry and its definition, a first paragraph."""
+    """Yield each entry's names and definition, its first paragraph."""
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
             names = [name for name in item if isinstance(name, nodes.term)]
@@ -35,14 +35,14 @@ def entries(
 
 
 def mark_languages(app: Sphinx, doctree: nodes.document) -> None:
-    """Say which language a name is in; docutils makes `lang` of the class."""
+    """Mark each name's language; docutils turns the class into `lang`."""
     for (_, *names), _ in entries(doctree):
         for name, language in zip(names, LANGUAGES, strict=True):
             name["classes"].append(f"language-{language}")
 
 
 def collect(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Note every entry under the anchors of its names."""
+    """Store every entry under the anchors of its names."""
     objects = env.get_domain("std").get_objects()
     pages = {page for _, _, kind, page, *_ in objects if kind == "term"}
     env.cfr_entries = {
@@ -56,7 +56,7 @@ def collect(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def describe(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Give every link to the glossary its entry."""
+    """Attach its entry to every link to the glossary."""
     if app.builder.format != "html":
         return
     for link in list(doctree.findall(nodes.reference)):
@@ -71,7 +71,7 @@ def describe(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 
 def visit_defined(self: HTML5Translator, node: Defined) -> None:
-    """Write the link as any other, with a description."""
+    """Write the link as usual, with an accessible description."""
     self.cfr_tips = getattr(self, "cfr_tips", 0) + 1
     self.body.append('<span class="cfr-term">')
     start = len(self.body)
@@ -81,7 +81,7 @@ def visit_defined(self: HTML5Translator, node: Defined) -> None:
 
 
 def depart_defined(self: HTML5Translator, node: Defined) -> None:
-    """Write the box; the names in other languages stay unsaid."""
+    """Write the box; the description omits names in other languages."""
     self.depart_reference(node)
     *names, definition = node["entry"]
     shown = " · ".join(

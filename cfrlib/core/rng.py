@@ -71,9 +71,12 @@ def uniforms(
 
 @kernel
 def _uniforms(
-    key: np.uint64, t: npt.NDArray[np.int64], number: npt.NDArray[np.int64], state: State,
+    key: np.uint64,
+    t: npt.NDArray[np.int64],
+    number: npt.NDArray[np.int64],
+    state: State,
     out: npt.NDArray[np.float64],
-) -> None:  # fmt: skip
+) -> None:
     for n in range(len(number)):
         begin(state, key, t[n], 0, number[n])
         out[n] = uniform(state)

@@ -28,9 +28,12 @@ def whole(least: int = 0, most: int = EXACT) -> Rule:
 
 
 def number(
-    least: float = -math.inf, most: float = math.inf, *, infinite: bool = False,
+    least: float = -math.inf,
+    most: float = math.inf,
+    *,
+    infinite: bool = False,
     nan: bool = False,
-) -> Rule:  # fmt: skip
+) -> Rule:
     """Return the rule of numbers in a range, finite unless told otherwise.
 
     Examples

@@ -771,8 +771,9 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
         samples = self._share(t, i, walks)
         for each in samples:
             for n, memory, rows in (
-                (i, advantages, each.advantages), (-1, strategies, each.strategies),
-            ):  # fmt: skip
+                (i, advantages, each.advantages),
+                (-1, strategies, each.strategies),
+            ):
                 offer(rows, rows.filled, memory)
                 self._sheets[n].keep(memory, each.features, each.actions)
         return sum(each.visited for each in samples)

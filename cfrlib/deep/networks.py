@@ -98,9 +98,14 @@ class Reader(nnx.Module):
     """
 
     def __init__(
-        self, words: int, cell: str, hidden: Sequence[int], attention: bool, outputs: int,
+        self,
+        words: int,
+        cell: str,
+        hidden: Sequence[int],
+        attention: bool,
+        outputs: int,
         rngs: nnx.Rngs,
-    ):  # fmt: skip
+    ):
         width, *layers = hidden
         self.cell, self.width, gates = cell, width, GATES[cell] * width
         init = nnx.initializers.normal(1.0)
@@ -436,19 +441,30 @@ def _finish(answers: jax.Array, legal: jax.Array, probabilities: bool) -> jax.Ar
 
 @partial(jax.jit, static_argnames=("sizes", "probabilities"))
 def answer(
-    network: jax.Array, features: jax.Array, legal: jax.Array, sizes: _Sizes,
+    network: jax.Array,
+    features: jax.Array,
+    legal: jax.Array,
+    sizes: _Sizes,
     probabilities: bool,
-) -> jax.Array:  # fmt: skip
+) -> jax.Array:
     """Return what a network answers for rows of features, shape (rows, outputs)."""
     return _finish(shape(*sizes).network(network)(features), legal, probabilities)
 
 
 @partial(jax.jit, static_argnames=("sizes", "training", "probabilities"))
 def _fit(
-    start: jax.Array, key: jax.Array, features: jax.Array, legal: jax.Array, infoset: Any,
-    weight: Any, target: Any, filled: Any, sizes: _Sizes, training: Training,
+    start: jax.Array,
+    key: jax.Array,
+    features: jax.Array,
+    legal: jax.Array,
+    infoset: Any,
+    weight: Any,
+    target: Any,
+    filled: Any,
+    sizes: _Sizes,
+    training: Training,
     probabilities: bool,
-) -> tuple[jax.Array, jax.Array]:  # fmt: skip
+) -> tuple[jax.Array, jax.Array]:
     """Run the whole training as one loop, in which nothing is Python."""
     graph, unravel, _ = shape(*sizes)
     batch = training.batch

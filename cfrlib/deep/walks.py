@@ -89,9 +89,15 @@ class Rows(NamedTuple):
 
 @inlined
 def collect(
-    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, desk: Desk, rows: Rows,
-    first: int, stop: int,
-) -> int:  # fmt: skip
+    tree: TreeArrays,
+    table: Records,
+    baseline: Floats,
+    turn: Round,
+    desk: Desk,
+    rows: Rows,
+    first: int,
+    stop: int,
+) -> int:
     """Take walks first … stop - 1; return how many histories they visit."""
     visited = 0
     for number in range(first, stop):
@@ -105,9 +111,14 @@ def collect(
 
 @inner
 def look_back(
-    tree: TreeArrays, table: Records, baseline: Floats, turn: Round, desk: Desk, rows: Rows,
+    tree: TreeArrays,
+    table: Records,
+    baseline: Floats,
+    turn: Round,
+    desk: Desk,
+    rows: Rows,
     n: int,
-) -> None:  # fmt: skip
+) -> None:
     """Go up a walk of n histories, and offer its estimates to the memories."""
     walk, told, i = desk.walk, desk.told, turn.i
     for k in range(n - 1, -1, -1):
@@ -171,9 +182,14 @@ def come_back(
 
 @inner
 def remember_advantages(
-    baseline: Floats, walk: Records, advantages: Memory, turn: Round, k: int, h: Records,
+    baseline: Floats,
+    walk: Records,
+    advantages: Memory,
+    turn: Round,
+    k: int,
+    h: Records,
     start: int,
-) -> None:  # fmt: skip
+) -> None:
     """Offer v̂(a) − û(h) for all actions at entry k, which is at history h."""
     infoset, weight, target, seen, state = advantages
     row, e, scale = place(seen, len(infoset), state), walk[k], turn.scale

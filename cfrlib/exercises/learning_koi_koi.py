@@ -47,42 +47,42 @@ def shrunk(power: int = 1, sign: int = 1, rounds: int = 2) -> dict[str, float]:
     return found
 
 
-def lesson(order: str = "before", fair: bool = True, all_told: bool = False) -> Lessons:
-    """Return deep Monte Carlo's lesson, and some that look like it.
+def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -> Lessons:
+    """Return the function `lesson` of the page, or a faulty variant.
 
     Parameters
     ----------
     order : str
-        When it is written down who chose: ``"before"`` the action, ``"after"`` it, or when the
-        round is over, ``"late"``.
+        When the player to move is recorded: ``"before"`` the action, ``"after"`` it, or
+        ``"late"``, at the end of the round.
     fair : bool
-        Whether a payment to the dealer is a loss of the other's.
-    all_told : bool
-        Whether stopping is taught, too.
+        Whether a payment to the dealer is a loss for the other player.
+    with_stops : bool
+        Whether stop actions are samples as well.
     """
     from cfrlib.koikoi.learners.network_player import payoff_scale
-    from cfrlib.koikoi.learners.segments import best, drawn
+    from cfrlib.koikoi.learners.segments import greedy, sample_rows
 
     def given(task: Any, explore: float = 0.05) -> tuple[Any, Any]:
-        judge, rounds, rng = task.begin()
-        unit, table = payoff_scale(task.game), []
+        network, rounds, rng = task.begin()
+        scale, table = payoff_scale(task.game), []
         while len(going := np.flatnonzero(rounds.stage != OVER)):
-            after = judge.describer.after(rounds, going)
-            said = judge(task.networks[0], after.code)
-            paid, n = after.paid / unit, np.diff(after.start)
-            sigma = best(np.where(np.isnan(paid), said, paid), after.start)
-            chance = (1 - explore) * sigma + explore * np.repeat(1 / n, n)
-            chosen = drawn(chance, after.start, rng.random(len(going)))
-            told = np.isnan(paid[chosen]) | all_told
-            mover = rounds.player[going[told]]
-            judge.describer.simulator.act(rounds, going, after.action[chosen])
+            after = network.describer.after(rounds, going)
+            predicted = network(task.networks[0], after.code)
+            paid, n = after.paid / scale, np.diff(after.start)
+            sigma = greedy(np.where(np.isnan(paid), predicted, paid), after.start)
+            policy = (1 - explore) * sigma + explore * np.repeat(1 / n, n)
+            chosen = sample_rows(policy, after.start, rng.random(len(going)))
+            unknown = np.isnan(paid[chosen]) | with_stops
+            mover = rounds.player[going[unknown]]
+            network.describer.simulator.act(rounds, going, after.action[chosen])
             if order == "after":
-                mover = rounds.player[going[told]]
-            table.append((after.code[chosen[told]], going[told], mover))
+                mover = rounds.player[going[unknown]]
+            table.append((after.code[chosen[unknown]], going[unknown], mover))
         codes, which, player = map(np.concatenate, zip(*table, strict=True))
         player = rounds.player[which] if order == "late" else player
         sign = np.where(player == 0, 1, -1) if fair else 1
-        return codes, sign * rounds.paid[which] / unit
+        return codes, sign * rounds.paid[which] / scale
 
     return given
 
@@ -277,7 +277,7 @@ EXERCISES = (
                 "line was right.",
             ),
             Mistake(
-                lambda: lesson(all_told=True),
+                lambda: lesson(with_stops=True),
                 "This teaches the afterstates of stopping, too. Nobody asks for them, as what "
                 "stopping pays is known. That line was right.",
             ),

@@ -72,9 +72,13 @@ class Part(Game):
     """A game from the middle, behind a gate or a choice of the hand to enter with."""
 
     def __init__(
-        self, tree: Tree, odds: dict[int, float], rival: int, out: dict[int, tuple[str, float]],
+        self,
+        tree: Tree,
+        odds: dict[int, float],
+        rival: int,
+        out: dict[int, tuple[str, float]],
         margin: bool,
-    ):  # fmt: skip
+    ):
         self.tree, self.odds, self.rival, self.out = tree, odds, rival, out
         self.margin, self.hands = margin, defaultdict(list)
         for k in odds:

@@ -1,4 +1,4 @@
-"""What a network sees of Koi-Koi: the table as it lies, and as it would after an action."""
+"""Features of Koi-Koi for networks: the table before a decision and after each action."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cfrlib.koikoi.simulator import (
     Simulator,
     Table,
     bit,
-    different,
+    distinct,
     held,
     legal,
     lowest,
@@ -33,30 +33,30 @@ from cfrlib.koikoi.simulator import (
 
 Rows: TypeAlias = npt.NDArray[np.float32]
 
-PLACES = ("hand", "field", "pile", "theirs", "pending")  # of a card
+PLACES = ("hand", "field", "pile", "theirs", "pending")  # where a card may be
 COUNTS = ("points", "other", "calls", "called", "seat", "risen", "ends", "draws", "stops")
 CODE = len(PLACES) + len(COUNTS)
-FACTS = len(COUNTS) + 3  # what a network is told beside cards and yaku
-MANY = 10.0  # points: the unit of points that a network is told
-UNDECIDED = -1  # in place of `stops`: nothing is chosen yet
+FACTS = len(COUNTS) + 3  # number of features beside cards and yaku
+POINT_SCALE = 10.0  # points per unit of a feature
+UNDECIDED = -1  # value of `stops` in the table before a decision
 
 
 class Afterstates(NamedTuple):
-    """All actions of some decisions, one a row; made by :meth:`Describer.after`.
+    """All actions of some decisions, one per row; made by :meth:`Describer.after`.
 
     Attributes
     ----------
     code : int array, shape (actions, CODE)
-        What the table looks like after each, from the view of whoever acts: sets of cards in
+        The table after each action as the player to move sees it: the set of cards in each of
         ``PLACES``, then ``COUNTS``.
     start : int array, shape (decisions + 1,)
         Decision d has the rows ``start[d] … start[d + 1] - 1``.
     action : int array, shape (actions,)
         The action, as `Simulator.act` takes it.
     paid : float array, shape (actions,)
-        What stopping pays whoever decides, in points; NaN for all other actions.
+        Payoff of stopping to the player to move, in points; NaN for all other actions.
     before : int array, shape (decisions, CODE)
-        What the table looks like as long as nothing is chosen.
+        The table before each decision.
     """
 
     code: Numbers
@@ -67,15 +67,15 @@ class Afterstates(NamedTuple):
 
 
 class Cards(NamedTuple):
-    """Which cards look alike, as the kernels read it: ``face[c]`` of ``copies[face]``."""
+    """Identical cards, for the kernels: the face of each card, and the copies of each face."""
 
     face: Numbers
     copies: Numbers
 
 
 @inner
-def spot(cards: np.uint64, shown: Cards, column: int, out: Rows, row: int) -> None:
-    """Write which share of the copies of each card is among these."""
+def write_cards(cards: np.uint64, shown: Cards, column: int, out: Rows, row: int) -> None:
+    """Write the fraction of the copies of each card that is in a set."""
     while cards:
         face = shown.face[lowest(cards)]
         cards = without_lowest(cards)
@@ -83,16 +83,18 @@ def spot(cards: np.uint64, shown: Cards, column: int, out: Rows, row: int) -> No
 
 
 @inner
-def progress(pile: np.uint64, table: Table, column: int, out: Rows, row: int) -> None:
-    """Write how much of each yaku a pile has."""
+def write_yaku(pile: np.uint64, table: Table, column: int, out: Rows, row: int) -> None:
+    """Write the fraction of each yaku that a pile has."""
     for y in range(len(table.need)):
         n = held(pile, table, table.cards[y], table.cards[y + 1])
         out[row, column + y] = np.float32(n / table.need[y])
 
 
 @inner
-def foresee(rounds: Rounds, r: int, action: int, table: Table, code: Numbers, row: int) -> None:
-    """Write what the table looks like after an action of whoever chooses, before chance."""
+def encode_after(
+    rounds: Rounds, r: int, action: int, table: Table, code: Numbers, row: int
+) -> None:
+    """Encode the table after an action of the player to move, before the next chance event."""
     i = rounds.player[r]
     hand, field, pile = rounds.hands[r, i], rounds.field[r], rounds.piles[r, i]
     stage, drawn, card = rounds.stage[r], rounds.drawn[r], rounds.card[r]
@@ -102,7 +104,7 @@ def foresee(rounds: Rounds, r: int, action: int, table: Table, code: Numbers, ro
         hand ^= bit(card)
         taken = field & table.month[card]
         if size(taken) == 2:
-            taken = different(taken, table)
+            taken = distinct(taken, table)
             if size(taken) == 2:
                 taken, pending = uint64(0), bit(card)
     elif stage == MATCH:
@@ -127,8 +129,8 @@ def foresee(rounds: Rounds, r: int, action: int, table: Table, code: Numbers, ro
 
 
 @inner
-def survey(rounds: Rounds, r: int, table: Table, code: Numbers, row: int) -> None:
-    """Write what the table looks like before whoever chooses has chosen."""
+def encode_before(rounds: Rounds, r: int, table: Table, code: Numbers, row: int) -> None:
+    """Encode the table before the decision of the player to move."""
     i, stage = rounds.player[r], rounds.stage[r]
     hand, pile, theirs = rounds.hands[r, i], rounds.piles[r, i], rounds.piles[r, 1 - i]
     pending = bit(rounds.card[r]) if stage == MATCH else uint64(0)
@@ -144,42 +146,48 @@ def survey(rounds: Rounds, r: int, table: Table, code: Numbers, row: int) -> Non
 
 
 @inner
-def describe(code: Numbers, row: int, table: Table, shown: Cards, out: Rows) -> None:
-    """Write what a network sees of a row."""
+def write_features(code: Numbers, row: int, table: Table, shown: Cards, out: Rows) -> None:
+    """Write the features of one encoded table."""
     faces = len(shown.copies)
     for place in range(5):
-        spot(uint64(code[row, place]), shown, place * faces, out, row)
+        write_cards(uint64(code[row, place]), shown, place * faces, out, row)
     column = 5 * faces
     pile, theirs = uint64(code[row, 2]), uint64(code[row, 3])
-    progress(pile, table, column, out, row)
-    progress(theirs, table, column + len(table.need), out, row)
+    write_yaku(pile, table, column, out, row)
+    write_yaku(theirs, table, column + len(table.need), out, row)
     column += 2 * len(table.need)
     points, other, calls, called = code[row, 5], code[row, 6], code[row, 7], code[row, 8]
-    out[row, column] = points / MANY
-    out[row, column + 1] = other / MANY
+    out[row, column] = points / POINT_SCALE
+    out[row, column + 1] = other / POINT_SCALE
     for n in range(2, 9):
         out[row, column + n] = code[row, 5 + n]
-    out[row, column + 9] = payment(points, called > 0, table) / MANY
-    out[row, column + 10] = payment(other, calls > 0, table) / MANY
+    out[row, column + 9] = payment(points, called > 0, table) / POINT_SCALE
+    out[row, column + 10] = payment(other, calls > 0, table) / POINT_SCALE
     out[row, column + 11] = size(uint64(code[row, 0])) / table.hand
 
 
 @kernel
 def count_actions(rounds: Rounds, rows: Numbers, table: Table, start: Numbers) -> None:
-    """Write where the rows of each decision begin."""
+    """Write the first row of each decision."""
     for n in range(len(rows)):
         start[n + 1] = start[n] + size(legal(rounds, rows[n], table))
 
 
 @kernel
-def foresee_all(
-    rounds: Rounds, rows: Numbers, table: Table, start: Numbers, code: Numbers,
-    action: Numbers, paid: npt.NDArray[np.float64], before: Numbers,
-) -> None:  # fmt: skip
-    """Write the afterstates of every action of these rounds, and the tables before them."""
+def encode_all(
+    rounds: Rounds,
+    rows: Numbers,
+    table: Table,
+    start: Numbers,
+    code: Numbers,
+    action: Numbers,
+    paid: npt.NDArray[np.float64],
+    before: Numbers,
+) -> None:
+    """Encode the tables after every action in these rounds, and the tables before them."""
     for n in range(len(rows)):
         r = rows[n]
-        survey(rounds, r, table, before, n)
+        encode_before(rounds, r, table, before, n)
         actions, row = legal(rounds, r, table), start[n]
         while actions:
             a = lowest(actions)
@@ -189,31 +197,31 @@ def foresee_all(
                 i = rounds.player[r]
                 called = rounds.calls[r, 1 - i] > 0
                 paid[row] = payment(rounds.points[r, i], called, table)
-            foresee(rounds, r, a, table, code, row)
+            encode_after(rounds, r, a, table, code, row)
             row += 1
 
 
 @kernel
-def describe_all(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
-    """Write what a network sees of every row."""
+def write_all_features(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
+    """Write the features of all encoded tables."""
     for row in range(len(code)):
-        describe(code, row, table, shown, out)
+        write_features(code, row, table, shown, out)
 
 
 class Describer:
-    """Shows a network what the table would look like after each action, before chance goes on.
+    """Encodes the tables after each action, before the next chance event, as network input.
 
-    A network that answers one number for each of these *afterstates* can play any hand, with
-    any number of actions. It sees, for each card of the deck: whether it would be in the own
-    hand, on the field, in either pile, or open and not matched yet; for each yaku, which share
-    of it each pile has; the points of both and what they would pay; whether the points have
-    just risen; the calls of koi-koi so far; what share of the hand is left; the seat; whether
-    the turn is over; whether a card will be drawn; and whether the round is stopped. Copies of
-    a card in a miniature deck are one column, so that what looks alike is told alike. The table
-    before the action is shown in the same columns, marked in the last.
+    A network with one output per *afterstate* can play any hand, with any number of actions.
+    The features are, for each card of the deck, whether it is in the player's hand, on the
+    field, in either pile, or open and not matched yet; the fraction of each yaku in either
+    pile; the points of both players and their payoffs; whether the points have just risen; the
+    calls of koi-koi so far; the fraction of the hand that is left; the seat; and whether the
+    turn ends, a card is drawn next, or the round is stopped. Identical cards of a miniature
+    deck share a column. The table before an action has the same columns and is marked in that
+    of stopping.
 
-    That is less than the player has seen: which cards the other one played, and when he did
-    not capture, is forgotten.
+    This is less than the player knows: it omits which cards the opponent played, and when they
+    did not capture.
 
     Parameters
     ----------
@@ -222,7 +230,7 @@ class Describer:
     Attributes
     ----------
     columns : int
-        How many numbers describe an afterstate.
+        Number of features.
 
     Examples
     --------
@@ -244,7 +252,7 @@ class Describer:
         self.columns = len(PLACES) * len(known) + 2 * len(game.yaku) + FACTS
 
     def after(self, rounds: Rounds, rows: Numbers) -> Afterstates:
-        """Return the table after every action in these rounds, none of which is over.
+        """Encode the table after every action in these rounds, none of which may be over.
 
         Parameters
         ----------
@@ -260,14 +268,14 @@ class Describer:
         code = np.empty((start[-1], CODE), np.int64)
         before = np.empty((len(rows), CODE), np.int64)
         action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
-        foresee_all(rounds, rows, table, start, code, action, paid, before)
+        encode_all(rounds, rows, table, start, code, action, paid, before)
         return Afterstates(code, start, action, paid, before)
 
     def see(self, code: Numbers, rows: int | None = None) -> Rows:
-        """Return what a network sees of afterstates, shape (rows, columns).
+        """Return the features of encoded tables, shape (rows, columns).
 
-        Rows beyond those of `code`, if more are wanted, are 0.
+        If `rows` is larger than the number of tables, the other rows are 0.
         """
         seen = np.zeros((len(code) if rows is None else rows, self.columns), np.float32)
-        describe_all(code, self.simulator.table, self._cards, seen)
+        write_all_features(code, self.simulator.table, self._cards, seen)
         return seen

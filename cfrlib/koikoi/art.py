@@ -1,13 +1,13 @@
-"""The flower cards as pictures: small SVG drawings of our own, one for each card of the deck.
+"""Pictures of the flower cards: our own small SVG drawings, one for each card of the deck.
 
-A drawing stands by itself: it has its own paper and a frame that shows on light and on dark
-pages, refers to nothing outside it, and has no ids, so that many can share a page. Most
+Each drawing is self-contained: it has its own paper, and a frame that is visible on light and
+on dark pages; it refers to nothing outside, and it has no ids, so a page can show many. Most
 shapes are strokes: a dotted circle with round caps is a blossom, a dotted line is a spray of
-flowers. That keeps most cards near one and a half kilobytes.
+flowers. This keeps most cards near one and a half kilobytes.
 
 All coordinates are those of a card 60 wide and 96 high. Its upper left corner, 14 wide and 26
-high, belongs to the index: the month's number, and a mark of the kind that differs by shape
-and not by color alone.
+high, is reserved for the index: the number of the month, and a mark of the kind that differs
+by shape, not by color alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TypeAlias
 from cfrlib.koikoi.cards import DECK, MONTHS, Card
 
 Spot: TypeAlias = tuple[float, float]
-Lens: TypeAlias = tuple[float, float, float, float]  # from (x, y), at an angle, how long
+Lens: TypeAlias = tuple[float, float, float, float]  # x, y, angle, length
 
 CALENDAR = (
     "January", "February", "March", "April", "May", "June",
@@ -35,7 +35,7 @@ PINK, ROSE, LILAC, VIOLET = "#fab", "#d57", "#cbe", "#75a"
 BLUE, SKY, BROWN, TAN = "#238", "#9cd", "#743", "#b85"
 FOREST, GREEN, LEAF, CREAM = "#254", "#485", "#9b5", "#fec"
 
-# what lies behind the flowers, by month
+# backgrounds, by month
 TINTS = (
     "#f5ead0", "#f8efdc", "#dcebf2", "#f7f0d9", "#e4efdf", "#fbefdf",
     "#f7e8c8", "#fbf3e0", "#dfeae8", "#fcedd3", "#e1e9eb", "#f3eaf5",
@@ -45,7 +45,7 @@ TINTS = (
 
 
 def _n(value: float) -> str:
-    """Return a number in as few signs as a drawing needs."""
+    """Format a number in as few characters as possible."""
     return re.sub(r"^(-?)0\.", r"\1.", f"{round(value, 1) + 0.0:g}")
 
 
@@ -70,7 +70,7 @@ def _disc(color: str, x: float, y: float, r: float) -> str:
 
 
 def _stamps(shape: str, *spots: Spot) -> str:
-    """Return the path that begins at each of the spots and goes on like `shape`."""
+    """Return a path that repeats `shape` from each of the spots."""
     return "".join(f"M{_n(x)} {_n(y)}{shape}" for x, y in spots)
 
 
@@ -79,7 +79,7 @@ def _dots(color: str, size: float, *spots: Spot) -> str:
 
 
 def _circles(r: float, *spots: Spot) -> str:
-    """Return the path of circles, each begun and ended at its top."""
+    """Return a path of circles, each of which starts and ends at its top."""
     around = f"a{r:g} {r:g} 0 1 1-.1 0"
     return _stamps(around, *((x, y - r) for x, y in spots))
 
@@ -135,7 +135,7 @@ def _cherry(*spots: Spot, back: str = TINTS[2]) -> str:
 
 
 def _wisteria(*sprays: tuple[float, float, float]) -> str:
-    """Return sprays of flowers that hang from (x, y), so long, under leaves."""
+    """Return hanging sprays of flowers under leaves; a spray is (x, y, length)."""
     d = "".join(
         f"M{x:g} {y:g}v{length:g}m-4.4 {-length:g}v{length * 0.6:g}m8.8 0v{-length * 0.6:g}"
         for x, y, length in sprays
@@ -186,7 +186,7 @@ def _clover(*stems: str) -> str:
 
 
 def _pampas(*plumes: Lens, color: str = TAN) -> str:
-    """Return grass, each from a place on the hill, leaning so far, so high."""
+    """Return plumes of grass; a plume is (x, y, lean, height)."""
     stalks = heads = ""
     for x, y, lean, high in plumes:
         s = 1 if lean > 0 else -1
@@ -223,7 +223,7 @@ def _leaves(*leaves: Lens) -> str:
 
 
 def _maple(color: str, *leaves: Lens) -> str:
-    """Return maple leaves: the stalk at (x, y), pointing at an angle, so long."""
+    """Return maple leaves; a leaf is (x, y, angle, length), with the stalk at (x, y)."""
     half = ((0, 1.1), (19, 0.5), (40, 1), (60, 0.45), (82, 0.85), (104, 0.34), (126, 0.52))
     outline = [*reversed(half), *((-angle, r) for angle, r in half[1:])]
     d = ""
@@ -283,7 +283,7 @@ _BLUE_RIBBON = _ribbon(BLUE, INK) + _line(
     SKY, 1.6, "M25 22q7-2 14 0M25 26q7-2 13 0M25 73q7-2 14 0M26 77q7-2 14 0"
 )
 
-# What the other cards show ---------------------------------------------------------------
+# Pictures of the other cards -------------------------------------------------------------
 
 _CRANE = (
     _disc(RED, 41, 22, 14)
@@ -580,8 +580,8 @@ _MARKS = {
 }
 
 
-def _sheet(title: str, ground: str, picture: str) -> str:
-    """Return framed paper with a picture, cut off where the frame begins."""
+def _card_svg(title: str, ground: str, picture: str) -> str:
+    """Return the SVG of a card: paper, frame, and a picture clipped at the frame."""
     name = escape(title)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 96" width="60" role="img" '
@@ -592,8 +592,8 @@ def _sheet(title: str, ground: str, picture: str) -> str:
     )
 
 
-def _found(name: str) -> Card:
-    """Return the card that is drawn for a name, under the name it is to be called by."""
+def _find_card(name: str) -> Card:
+    """Return the card with this name; a copy or a plain card keeps the name of its face."""
     face = re.sub("[- ][a-z]$", "", str(name))
     for card in DECK:
         if card.name in (face, f"{face}-1"):
@@ -605,7 +605,7 @@ def _found(name: str) -> Card:
     raise ValueError(f"no flower card is called {name!r}; {hint}")
 
 
-# What others use -------------------------------------------------------------------------
+# Public functions ------------------------------------------------------------------------
 
 
 def draw(card: str) -> str:
@@ -614,19 +614,19 @@ def draw(card: str) -> str:
     Parameters
     ----------
     card : str
-        The name of a card of the deck, or what `MiniKoiKoi` calls it: ``"Pine"`` for a plain
-        card of the month, ``"Sake-a"`` for a copy of the sake cup.
+        The name of a card of the deck or of `MiniKoiKoi`: ``"Pine"`` is a plain card of the
+        month, ``"Sake-a"`` a copy of the sake cup.
 
     Returns
     -------
     str
-        An SVG, 60 wide and 96 high unless the page says otherwise, whose title names the card,
-        its month, its flower and its kind.
+        An SVG, 60 wide and 96 high by default. Its title contains the name, the month, the
+        flower and the kind of the card.
 
     Raises
     ------
     ValueError
-        If no card is called so. The message says which names are near.
+        If there is no such card. The message lists similar names.
 
     Examples
     --------
@@ -634,7 +634,7 @@ def draw(card: str) -> str:
     >>> svg[svg.index("<title>") : svg.index("</title>")]
     '<title>Moon: August, Pampas, light'
     """
-    name, month, kind = _found(card)
+    name, month, kind = _find_card(card)
     scene = _SCENES[name if name in _SCENES else f"{name}-1"]
     index = (
         _fill(PAPER, "M1 1H14V23q0 3-3 3H1Z")
@@ -642,11 +642,11 @@ def draw(card: str) -> str:
         f'style="font:700 10px sans-serif">{month}</text>' + _MARKS[kind]
     )
     title = f"{name}: {CALENDAR[month - 1]}, {MONTHS[month - 1]}, {kind}"
-    return _sheet(title, TINTS[month - 1], scene + index)
+    return _card_svg(title, TINTS[month - 1], scene + index)
 
 
 def back() -> str:
-    """Return the picture of a card that lies face down, as an SVG.
+    """Return the picture of a card face down, as an SVG.
 
     Examples
     --------
@@ -658,16 +658,16 @@ def back() -> str:
     net = _line(GOLD, 0.8, _circles(8.5, *grid)) + _dots(GOLD, 1.8, *grid)
     crest = _dots(WINE, 29, (30, 48)) + _rings(PAPER, 9.6, 6, 5, (30, 48))
     heart = _dots(WINE, 6, (30, 48)) + _dots(GOLD, 3.4, (30, 48))
-    return _sheet("A card face down", WINE, net + crest + heart)
+    return _card_svg("A card face down", WINE, net + crest + heart)
 
 
 class Hand:
-    """Cards in a row, as pictures on a page and as names in a terminal; `show` makes it."""
+    """A row of cards: pictures on a page, names in a terminal; made by `show`."""
 
     def __init__(self, cards: Iterable[str], label: str = ""):
         self.cards, self.label = tuple(cards), label
         for card in self.cards:
-            _found(card)
+            _find_card(card)
 
     def __repr__(self) -> str:
         names = ", ".join(self.cards) or "no cards"
@@ -683,19 +683,19 @@ class Hand:
 
 
 def show(cards: Iterable[str], label: str = "") -> Hand:
-    """Return cards laid out in a row, which a notebook draws.
+    """Return cards in a row, which a notebook draws.
 
     Parameters
     ----------
     cards : iterable of str
         Their names, as for `draw`.
     label : str
-        What stands above them.
+        The caption above them.
 
     Raises
     ------
     ValueError
-        If no card is called so.
+        If there is no such card.
 
     Examples
     --------

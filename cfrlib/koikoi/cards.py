@@ -1,4 +1,4 @@
-"""Hanafuda, the flower cards, and what captured cards are worth in Koi-Koi."""
+"""Hanafuda, the flower cards, and the yaku that captured cards score in Koi-Koi."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Card(NamedTuple):
     Parameters
     ----------
     name : str
-        What it shows, in one word: ``"Moon"``, ``"Pine-poem"``, ``"Pine-1"``.
+        The picture in one word: ``"Moon"``, ``"Pine-poem"``, ``"Pine-1"``.
     month : int
         From 1 to 12; cards of a month match.
     kind : str
@@ -37,7 +37,7 @@ class Card(NamedTuple):
 
 
 def _month(month: int, *special: str, plain: int = 2) -> list[Card]:
-    """Return the cards of a month, named ``kind:name``, and its plain ones."""
+    """Return the cards of a month: special ones, given as ``kind:name``, and plain ones."""
     named = [pair.split(":") for pair in special]
     flower = MONTHS[month - 1]
     return [Card(name, month, kind) for kind, name in named] + [
@@ -73,7 +73,7 @@ def named(kind: str) -> tuple[str, ...]:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a card, which may be a miniature's, called by its flower alone.
+    """Return the kind of a card; a plain card of a miniature deck has its flower's name.
 
     Examples
     --------
@@ -92,17 +92,18 @@ class Yaku(NamedTuple):
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     cards : tuple of str
-        The cards that count. A card named once counts once, however many copies one holds.
+        The cards that count. A card listed n times counts at most n times, in any number of
+        copies.
     need : int
-        How many of them make it.
+        Number of these cards that make the yaku.
     points : int
-        What it is then worth.
+        Its points.
     more : tuple of str
         Each of these cards beyond `need` adds one point; `cards` are among them.
     replaces : tuple of str
-        Names of yaku that do not count beside it; in the rules of a game, they come after it.
+        Names of yaku that do not count beside it; the rules of a game list them after it.
 
     Examples
     --------
@@ -120,18 +121,18 @@ class Yaku(NamedTuple):
     replaces: tuple[str, ...] = ()
 
     def held(self, pile: Mapping[str, int]) -> int:
-        """Return how many of its cards a pile has, given as numbers of cards."""
+        """Return the number of its cards in a pile, given as a count of each card."""
         return _held(self.cards, pile)
 
     def worth(self, pile: Mapping[str, int]) -> int:
-        """Return its points in a pile, given as numbers of cards; 0 if it is not made."""
+        """Return its points in a pile, given as a count of each card; 0 if it is not made."""
         if self.held(pile) < self.need:
             return 0
         return self.points + max(0, _held(self.more, pile) - self.need)
 
 
 def _held(cards: tuple[str, ...], pile: Mapping[str, int]) -> int:
-    """Return how many of the cards lie in the pile."""
+    """Return the number of these cards in a pile, as many of each as are listed."""
     return sum(min(n, pile.get(card, 0)) for card, n in Counter(cards).items())
 
 
@@ -166,12 +167,12 @@ def made(pile: Iterable[str], yaku: Sequence[Yaku] = YAKU) -> dict[str, int]:
     pile : iterable of str
         Names of cards.
     yaku : sequence of Yaku
-        The rules: the book's, if left out.
+        The yaku of the rules; by default those of the book.
 
     Returns
     -------
     dict from str to int
-        In the order of the rules; yaku that another one replaces are left out.
+        In the order of the rules, without yaku that another one replaces.
 
     Examples
     --------
@@ -182,18 +183,18 @@ def made(pile: Iterable[str], yaku: Sequence[Yaku] = YAKU) -> dict[str, int]:
     """
     counts = Counter(pile)
     worth = {y.name: y.worth(counts) for y in yaku}
-    gone = {name for y in yaku if worth[y.name] for name in y.replaces}
-    return {name: points for name, points in worth.items() if points and name not in gone}
+    replaced = {name for y in yaku if worth[y.name] for name in y.replaces}
+    return {name: points for name, points in worth.items() if points and name not in replaced}
 
 
 def check_yaku(yaku: Iterable[Yaku]) -> tuple[Yaku, ...]:
-    """Return the yaku of a game, once they make sense.
+    """Validate the yaku of a game and return them as a tuple.
 
     Raises
     ------
     ValueError
-        If one needs no cards, or more than it names; if two have one name; or if one replaces
-        a yaku that does not come after it.
+        If one needs no cards or more than it lists, if two have the same name, or if one
+        replaces a yaku that is not listed after it.
     """
     known = tuple(yaku)
     names = [y.name for y in known]

@@ -1,4 +1,4 @@
-"""Simple players of Koi-Koi, and matches between any two."""
+"""Baseline players of Koi-Koi, and the evaluation of any two against each other."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from cfrlib.koikoi.simulator import (
 
 RANDOM, GREEDY, SEARCHING = 0, 1, 2
 CALLS = ("stop", "koi", "rule")
-ALWAYS_KOI, BY_RULE = 1, 2  # their numbers
+ALWAYS_KOI, BY_RULE = 1, 2  # indices in CALLS
 CARD_POINTS = {"light": 20, "animal": 10, "ribbon": 5, "plain": 1}
-POINT = 100  # what a point of yaku counts for a greedy player, beside the points of cards
-POINTS, CHANCE = "points", "probability"  # what advice is in
-ENOUGH, CARDS_LEFT = 7, 3  # the rule: call below so many points, with so many cards left
+POINT = 100  # value of a point of yaku to a greedy player, in the unit of CARD_POINTS
+POINTS, PROBABILITY = "points", "probability"  # kinds of advice
+KOI_BELOW, KOI_CARDS = 7, 3  # the rule: call with fewer points, and at least this many cards
 
 
 class Style(NamedTuple):
-    """How a compiled player plays; ``value`` is what it thinks of each card."""
+    """Parameters of a compiled player; ``value`` is the value of each captured card."""
 
     kind: int
     call: int
@@ -53,7 +53,7 @@ class Style(NamedTuple):
 
 @inner
 def gain(rounds: Rounds, r: int, taken: np.uint64, table: Table, style: Style) -> int:
-    """Return what a greedy player thinks of capturing these cards."""
+    """Return the value of capturing these cards to a greedy player."""
     i = rounds.player[r]
     points = worth(rounds.piles[r, i] | taken, table) - rounds.points[r, i]
     total: int = POINT * points
@@ -64,47 +64,49 @@ def gain(rounds: Rounds, r: int, taken: np.uint64, table: Table, style: Style) -
 
 
 @inner
-def promise(rounds: Rounds, r: int, card: int, table: Table, style: Style) -> int:
-    """Return what a greedy player thinks of playing a card, or of matching it with this one."""
+def action_value(rounds: Rounds, r: int, card: int, table: Table, style: Style) -> int:
+    """Return the value to a greedy player of playing a card, or of choosing it as the match."""
     if rounds.stage[r] == PLAY:
         matching = rounds.field[r] & table.month[card]
     else:
         matching, card = bit(card), rounds.card[r]
-    promised: int = -style.value[card]
+    highest: int = -style.value[card]
     one_of_two = size(matching) == 2
     while matching:
         taken = bit(lowest(matching)) if one_of_two else matching
         matching ^= taken
-        promised = max(promised, gain(rounds, r, taken | bit(card), table, style))
-    return promised
+        highest = max(highest, gain(rounds, r, taken | bit(card), table, style))
+    return highest
 
 
 @inner
 def calls(rounds: Rounds, r: int, style: Style) -> bool:
-    """Return whether a greedy player calls koi-koi."""
+    """Return whether a greedy player calls koi-koi now."""
     i = rounds.player[r]
-    few_points: bool = rounds.points[r, i] < ENOUGH
+    few_points: bool = rounds.points[r, i] < KOI_BELOW
     if style.call == BY_RULE:
-        return few_points and size(rounds.hands[r, i]) >= CARDS_LEFT
+        return few_points and size(rounds.hands[r, i]) >= KOI_CARDS
     return style.call == ALWAYS_KOI
 
 
 @inner
-def choose_simply(rounds: Rounds, r: int, table: Table, style: Style, state: State) -> int:
+def choose_without_search(
+    rounds: Rounds, r: int, table: Table, style: Style, state: State
+) -> int:
     """Return the action of a random or a greedy player."""
     actions = legal(rounds, r, table)
-    if style.kind == RANDOM:  # a searching player is greedy in what it imagines
+    if style.kind == RANDOM:  # GREEDY and SEARCHING go on: playouts are greedy
         some: int = nth(actions, int(uniform(state) * size(actions)))
         return some
     if rounds.stage[r] == CALL:
         return CALLING if calls(rounds, r, style) else STOPPING
-    best, most = -1, 0
+    best, best_value = -1, 0
     while actions:
         card = lowest(actions)
         actions = without_lowest(actions)
-        promised = promise(rounds, r, card, table, style)
-        if best < 0 or promised > most:
-            best, most = card, promised
+        value = action_value(rounds, r, card, table, style)
+        if best < 0 or value > best_value:
+            best, best_value = card, value
     return best
 
 
@@ -112,17 +114,17 @@ def choose_simply(rounds: Rounds, r: int, table: Table, style: Style, state: Sta
 def play_out(
     rounds: Rounds, r: int, table: Table, first: Style, second: Style, state: State
 ) -> int:
-    """Play round r to its end between simple players; return what player 0 is paid."""
+    """Play round r to its end without search; return the payoff to player 0."""
     while rounds.stage[r] != OVER:
         style = first if rounds.player[r] == 0 else second
-        act(rounds, r, choose_simply(rounds, r, table, style, state), table)
+        act(rounds, r, choose_without_search(rounds, r, table, style, state), table)
     paid: int = rounds.paid[r]
     return paid
 
 
 @inner
 def copy(source: Rounds, r: int, target: Rounds, s: int) -> None:
-    """Make round s of the target equal to round r of the source."""
+    """Copy round r of the source to round s of the target."""
     for i in range(2):
         target.hands[s, i], target.piles[s, i] = source.hands[r, i], source.piles[r, i]
         target.points[s, i], target.calls[s, i] = source.points[r, i], source.calls[r, i]
@@ -136,7 +138,7 @@ def copy(source: Rounds, r: int, target: Rounds, s: int) -> None:
 
 @inner
 def unseen(rounds: Rounds, r: int) -> np.uint64:
-    """Return the cards that whoever chooses in round r has not seen: a hand, and the stock."""
+    """Return the cards unseen by the player to move: the opponent's hand and the stock."""
     hidden: np.uint64 = rounds.hands[r, 1 - rounds.player[r]]
     for c in range(rounds.turned[r], rounds.order.shape[1]):
         hidden |= bit(rounds.order[r, c])
@@ -144,8 +146,8 @@ def unseen(rounds: Rounds, r: int) -> np.uint64:
 
 
 @inner
-def imagine(rounds: Rounds, r: int, table: Table, state: State) -> None:
-    """Deal the cards that whoever chooses in round r has not seen once more, at random."""
+def redeal_unseen(rounds: Rounds, r: int, table: Table, state: State) -> None:
+    """Deal the cards unseen by the player to move anew, uniformly at random."""
     other = 1 - rounds.player[r]
     order, cards = rounds.order[r], rounds.order.shape[1]
     held = size(rounds.hands[r, other])
@@ -162,100 +164,111 @@ def imagine(rounds: Rounds, r: int, table: Table, state: State) -> None:
 
 @inner
 def search(
-    rounds: Rounds, r: int, table: Table, style: Style, spare: Rounds, totals: Numbers,
+    rounds: Rounds,
+    r: int,
+    table: Table,
+    style: Style,
+    scratch: Rounds,
+    payoffs: Numbers,
     state: State,
-) -> int:  # fmt: skip
-    """Return the action that pays best when greedy players go on from imagined deals."""
+) -> int:
+    """Return the action with the best total payoff in greedy playouts from sampled deals."""
     actions = legal(rounds, r, table)
     i = rounds.player[r]
-    totals[:] = 0
+    payoffs[:] = 0
     for _ in range(style.samples):
-        copy(rounds, r, spare, 0)
-        imagine(spare, 0, table, state)
+        copy(rounds, r, scratch, 0)
+        redeal_unseen(scratch, 0, table, state)
         rest = actions
         while rest:
             a = lowest(rest)
             rest = without_lowest(rest)
-            copy(spare, 0, spare, 1)
-            act(spare, 1, a, table)
-            paid = play_out(spare, 1, table, style, style, state)
-            totals[a] += paid if i == 0 else -paid
+            copy(scratch, 0, scratch, 1)
+            act(scratch, 1, a, table)
+            paid = play_out(scratch, 1, table, style, style, state)
+            payoffs[a] += paid if i == 0 else -paid
     best: int = lowest(actions)
     while actions:
         a = lowest(actions)
         actions = without_lowest(actions)
-        if totals[a] > totals[best]:
+        if payoffs[a] > payoffs[best]:
             best = a
     return best
 
 
 @kernel
 def choose_all(
-    rounds: Rounds, rows: Numbers, table: Table, style: Style, key: np.uint64, spare: Rounds,
-    totals: Numbers, state: State, out: Numbers,
-) -> None:  # fmt: skip
-    """Write the action of a player in each of these rounds."""
+    rounds: Rounds,
+    rows: Numbers,
+    table: Table,
+    style: Style,
+    key: np.uint64,
+    scratch: Rounds,
+    payoffs: Numbers,
+    state: State,
+    out: Numbers,
+) -> None:
+    """Write an action in each of these rounds."""
     for n in range(len(rows)):
         r = rows[n]
         begin(state, key, rounds.turned[r], rounds.stage[r], r)
         if style.kind == SEARCHING:
-            out[n] = search(rounds, r, table, style, spare, totals, state)
+            out[n] = search(rounds, r, table, style, scratch, payoffs, state)
         else:
-            out[n] = choose_simply(rounds, r, table, style, state)
+            out[n] = choose_without_search(rounds, r, table, style, state)
 
 
 # ---- players ---------------------------------------------------------------------------------
 
 
 class Player(Protocol):
-    """Chooses in many rounds at a time."""
+    """A player that chooses actions in a batch of rounds."""
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
     ) -> Numbers:
-        """Return an action for each of these rounds, where it is this player's turn.
+        """Return an action for each of these rounds, in which this player is to move.
 
         Parameters
         ----------
         simulator : Simulator
         rounds : Rounds
-            Not to be changed, nor to be looked into further than a player may.
+            Read-only; the opponent's hand and the stock must not be used.
         rows : int array, shape (some,)
-            Which of them.
+            The rounds in which to choose.
         key : uint64
-            Of random numbers.
+            Key of the random numbers.
         """
 
 
 @runtime_checkable
 class Watcher(Protocol):
-    """A player who remembers how a round went, which the table alone does not tell."""
+    """A player that records the actions of both players, which the table does not show."""
 
     def watch(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, actions: Numbers
     ) -> None:
-        """See what is chosen in these rounds, by either player, just before it is done.
+        """Observe an action of either player in each of these rounds, before it is applied.
 
         Parameters
         ----------
         simulator : Simulator
         rounds : Rounds
-            Not to be changed, nor to be looked into further than a player may.
+            Read-only; hidden cards must not be used.
         rows, actions : int arrays, shape (some,)
-            Which of them, and the action in each.
+            The rounds, and the action in each.
         """
 
 
 class Advice(NamedTuple):
-    """What a player thinks of a decision's actions.
+    """A number for each action of a decision.
 
     Attributes
     ----------
     what : str
-        ``POINTS``, what whoever chooses can expect of each, or ``CHANCE``, how often each
-        should be played.
+        ``POINTS``: expected payoffs to the player to move; or ``PROBABILITY``: the strategy.
     numbers : dict
-        From the action to its number.
+        From actions to numbers.
     """
 
     what: str
@@ -264,15 +277,15 @@ class Advice(NamedTuple):
 
 @runtime_checkable
 class Adviser(Protocol):
-    """Says what it thinks of actions."""
+    """Gives advice at a decision."""
 
     def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
-        """Return what it thinks of each action in round r, from what its player has seen."""
+        """Return advice for the player to move in round r, without using hidden cards."""
 
 
 @dataclass(frozen=True)
 class RandomPlayer:
-    """Plays every legal action equally often.
+    """Plays uniformly at random.
 
     Examples
     --------
@@ -289,16 +302,17 @@ class RandomPlayer:
 
 @dataclass(frozen=True)
 class GreedyPlayer:
-    """Captures whatever is worth most at once, and thinks no further.
+    """Takes the capture of the highest immediate value, without look-ahead.
 
-    A point of yaku counts 100, a captured light 20, an animal 10, a ribbon 5, a plain card 1,
-    as in older games with these cards. Without a match it plays what is worth least.
+    A point of yaku has value 100, a captured light 20, an animal 10, a ribbon 5, a plain card
+    1; older games with these cards count the same. Without a match it plays the card of the
+    least value.
 
     Parameters
     ----------
     call : "stop", "koi" or "rule"
-        What it does when its points have risen: always stop, always call koi-koi, or call
-        with fewer than 7 points and at least 3 cards left in the hand.
+        When to call koi-koi: never, always, or with fewer than 7 points and at least 3 cards
+        left in the hand.
 
     Examples
     --------
@@ -322,19 +336,19 @@ class GreedyPlayer:
 
 @dataclass(frozen=True)
 class SearchPlayer:
-    """Perfect-information Monte Carlo: imagines the hidden cards, and plays each action out.
+    """Perfect-information Monte Carlo: samples the hidden cards, and plays out each action.
 
-    For every decision it deals the cards it has not seen at random, `samples` times, lets
-    two greedy players finish the round after each of its actions, and takes the one that was
-    paid most. It forgets that the opponent's play tells of his cards,
-    and supposes to know, in each imagined round, what it will know only later.
+    At each decision it samples `samples` deals of the unseen cards, lets two greedy players
+    finish the round after each of its actions, and takes the action of the highest total
+    payoff. It ignores the evidence about the hidden cards in the opponent's actions, and in
+    each sampled deal it evaluates actions as if it could see the deal (strategy fusion).
 
     Parameters
     ----------
     samples : int
-        How many deals to imagine.
+        Number of sampled deals.
     call : "stop", "koi" or "rule"
-        When the players it imagines call koi-koi, as for `GreedyPlayer`.
+        When the players in playouts call koi-koi, as for `GreedyPlayer`.
 
     Examples
     --------
@@ -347,7 +361,7 @@ class SearchPlayer:
 
     def __post_init__(self) -> None:
         whole_number("samples", self.samples, 1)
-        GreedyPlayer(self.call)  # which checks it
+        GreedyPlayer(self.call)  # checks the option
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
@@ -357,15 +371,20 @@ class SearchPlayer:
 
 
 def _choose(
-    simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64, kind: int,
-    call: str = "stop", samples: int = 0,
-) -> Numbers:  # fmt: skip
+    simulator: Simulator,
+    rounds: Rounds,
+    rows: Numbers,
+    key: np.uint64,
+    kind: int,
+    call: str = "stop",
+    samples: int = 0,
+) -> Numbers:
     value = [CARD_POINTS[kind_of(face)] for face in simulator.game.faces(simulator.names)]
     style = Style(kind, CALLS.index(call), samples, np.array(value))
     cards = len(simulator.names)
-    spare, totals = Rounds.empty(2, cards), np.zeros(cards, np.int64)
+    scratch, payoffs = Rounds.empty(2, cards), np.zeros(cards, np.int64)
     out, state = np.zeros(len(rows), np.int64), np.zeros(LINE, np.uint64)
-    choose_all(rounds, rows, simulator.table, style, key, spare, totals, state, out)
+    choose_all(rounds, rows, simulator.table, style, key, scratch, payoffs, state, out)
     return out
 
 
@@ -373,26 +392,30 @@ def _choose(
 
 
 def play(
-    simulator: Simulator, first: Player, second: Player, deals: int, *,
+    simulator: Simulator,
+    first: Player,
+    second: Player,
+    deals: int,
+    *,
     seed: int | np.random.SeedSequence | None = None,
-) -> Numbers:  # fmt: skip
-    """Play rounds between two players and return what the first, who deals, was paid.
+) -> Numbers:
+    """Play rounds between two players; return the payoffs to the first, who is the dealer.
 
-    The same seed gives the same deals, whoever plays.
+    The deals depend only on the seed, not on the players.
 
     Parameters
     ----------
     simulator : Simulator
     first, second : Player
     deals : int
-        How many rounds.
+        Number of rounds.
     seed : int or SeedSequence, optional
-        Of the deals and of the players.
+        For the deals and the players.
 
     Returns
     -------
     int array, shape (deals,)
-        Points; the second was paid as much less.
+        Points; the payoff to the second player is the negative.
 
     Examples
     --------
@@ -408,10 +431,12 @@ def play(
 
 
 def _play(
-    simulator: Simulator, players: tuple[Player, Player], dealer: Numbers,
+    simulator: Simulator,
+    players: tuple[Player, Player],
+    dealer: Numbers,
     seed: np.random.SeedSequence,
-) -> Numbers:  # fmt: skip
-    """Play a round for each number of a player who deals; return what the dealers were paid."""
+) -> Numbers:
+    """Play a round for each dealer, 0 or 1; return the payoffs to the dealers."""
     dealing, *moving = seed.spawn(3)
     rounds = simulator.deal(len(dealer), seed=dealing)
     keys = [new_key(source) for source in moving]
@@ -430,18 +455,18 @@ def _play(
 
 
 class Duel(NamedTuple):
-    """What a duel showed; made by :func:`duel`.
+    """Result of a duel; made by :func:`duel`.
 
     Attributes
     ----------
     mean : float
-        Points a round that the one player won of the other.
+        Points per round that the one player won from the other.
     error : float
-        Half of a 95 % confidence interval, from the deals, which are independent.
+        Half-width of the 95 % confidence interval, over the independent deals.
     deals : int
-        Each was played twice, with changed seats.
+        Number of deals, each played twice with the seats exchanged.
     won, drawn : float
-        Shares of the rounds.
+        Shares of the rounds won and tied.
     """
 
     mean: float
@@ -460,7 +485,7 @@ class Duel(NamedTuple):
 def duel(
     game: KoiKoi, one: Player, other: Player, *, deals: int = 10_000, seed: int | None = None
 ) -> Duel:
-    """Let two players play every deal twice, with changed seats, and compare.
+    """Compare two players: every deal is played twice, with the seats exchanged.
 
     Parameters
     ----------
@@ -473,8 +498,7 @@ def duel(
     Returns
     -------
     Duel
-        From the view of `one`. A player against itself wins exactly nothing, unless it draws
-        lots.
+        From the view of `one`. A deterministic player scores exactly 0 against itself.
 
     Examples
     --------
@@ -495,17 +519,18 @@ def duel(
 
 
 class Match(NamedTuple):
-    """What matches showed; made by :func:`play_matches`.
+    """Result of some matches; made by :func:`play_matches`.
 
     Attributes
     ----------
     won, drawn : float
-        Shares of the matches, from the view of the one player.
+        Shares of the matches won and tied by the one player.
     error : float
-        Half of a 95 % confidence interval of `won`, with half of `drawn` added.
+        Half-width of the 95 % confidence interval of ``won + drawn / 2``.
     points : float
-        The mean difference at the end.
+        Mean difference of points at the end of a match.
     matches, rounds : int
+        Number of matches, and of rounds in each.
     """
 
     won: float
@@ -523,13 +548,18 @@ class Match(NamedTuple):
 
 
 def play_matches(
-    game: KoiKoi, one: Player, other: Player, *, matches: int = 1_000, rounds: int = 12,
+    game: KoiKoi,
+    one: Player,
+    other: Player,
+    *,
+    matches: int = 1_000,
+    rounds: int = 12,
     seed: int | None = None,
-) -> Match:  # fmt: skip
-    """Play matches: some rounds each, in which who won the last round deals the next.
+) -> Match:
+    """Play matches of some rounds each, in which the winner of a round deals the next one.
 
-    After a round that pays nothing the other player deals. Who has more points in the end has
-    won the match, which is not the aim of a single round: these players do not know the score.
+    After a round that pays nothing, the other player deals. The player with more points at the
+    end wins the match. These players maximize points per round: they do not know the score.
 
     Parameters
     ----------
@@ -537,7 +567,7 @@ def play_matches(
     one, other : Player
         `one` deals first in every second match.
     matches, rounds : int
-        At least 2 and 1.
+        Number of matches, at least 2, and of rounds in each, at least 1.
     seed : int, optional
 
     Examples

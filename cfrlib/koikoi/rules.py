@@ -1,4 +1,4 @@
-"""Koi-Koi as a formal game: one round for two, at full size and in miniature."""
+"""The rules of Koi-Koi as an extensive-form game, at full size and in miniature."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEATS = ("dealer", "other")
 
 
 class Position(NamedTuple):
-    """A history of Koi-Koi, as far as the rest of the round depends on it, and what was seen.
+    """A state of a round of Koi-Koi, with the observations of both players.
 
     Attributes
     ----------
@@ -30,25 +30,25 @@ class Position(NamedTuple):
         ``"deal"``, ``"play"`` a card of the hand, ``"match"`` the open card with one of two,
         ``"draw"`` from the stock, ``"call"`` koi-koi or stop, ``"over"``.
     player : int
-        Whose turn it is; the dealer, who begins, is player 0.
+        The player whose turn it is. Player 0 is the dealer, who plays first.
     hands, piles : pair of tuples of str
-        The cards of each player, held and captured.
+        The cards held and captured by each player.
     field, stock : tuple of str
-        The open cards, and those never dealt so far, which nobody sees.
+        The cards on the field, and the cards not dealt yet, which nobody sees.
     card : str
         The card just played or drawn that has to be matched, or empty.
     drawn : bool
-        Whether the stock's card was turned in this turn.
+        Whether a card was drawn in this turn.
     points : pair of int
-        What the piles were worth when they were last counted.
+        Points of the piles when they were last counted.
     calls : pair of int
-        How often each player called koi-koi.
+        Number of calls of koi-koi of each player.
     paid : int
-        What player 1 pays player 0 in the end.
+        Payoff to player 0.
     first : pair of str
-        What each player saw first: the own hand and the field.
+        Private observation of each player: their hand and the field as dealt.
     heard : str
-        What both saw since.
+        Public observations since: all cards played, drawn and chosen, and calls.
 
     Examples
     --------
@@ -76,35 +76,37 @@ class Position(NamedTuple):
 class KoiKoi(Game):
     """One round of Koi-Koi for two players, with the 48 flower cards.
 
-    Both hold eight cards, eight lie open on the field, the rest is the stock. In your turn
-    you play a card from the hand, then turn over the top card of the stock. Either card
-    captures a card of its month from the field; of two you choose one, and it takes all
-    three. Without a match it stays on the field. Captured cards make *yaku* and score points.
+    Each player holds eight cards, eight are on the field, and the rest is the stock. In your
+    turn you play a card from your hand and then draw the top card of the stock. Each of the
+    two captures a card of its month from the field. If two match, you choose one; if three
+    match, all are captured; if none does, the card stays on the field. Captured cards make
+    *yaku*, which score points.
 
-    When your points have risen in your turn, you *stop* and are paid them, or call *koi-koi*
-    and play on, in the hope of more. Points count double from seven on, and double again if
-    the opponent has called koi-koi. With your last card played you must stop. A round that
+    If your points have risen in your turn, you either *stop* and are paid for them, or call
+    *koi-koi* and play on for more. Seven or more points count double, and points count double
+    again if the opponent has called koi-koi. After your last card you must stop. A round that
     nobody stops pays nothing.
 
-    Cards are dealt one after the other: the dealer's, the other player's, the field's. An
-    infoset names the seat, the hand and the field as first seen, then all that happened in the
-    open: ``"dealer Crane … | Moon … | Geese +Sake, Boar"`` says that Geese were played, Sake
-    was drawn, and the other played Boar. A card that was chosen stands in parentheses.
+    Cards are dealt one at a time: to the dealer, to the other player, to the field. An infoset
+    label lists the seat, the hand and the field as dealt, and all public actions. In
+    ``"dealer Crane … | Moon … | Geese +Sake, Boar"`` the dealer played Geese and drew Sake, and
+    the other player played Boar. A chosen match is in parentheses.
 
     Parameters
     ----------
     yaku : sequence of Yaku
-        What scores.
+        The combinations that score.
     special : "redeal" or int
-        What becomes of a hand with all four cards of a month, or four pairs: cards are dealt
-        again, or its owner is paid so many points at once (nothing if both hold one). A field
-        with four cards of a month is always dealt again.
+        What happens to a hand with all four cards of a month, or of four pairs: redeal, or pay
+        its owner this many points at once (nothing if both players hold one). A field with four
+        cards of a month is always dealt again.
     koi_limit : int, optional
-        After so many calls of koi-koi, by both together, whoever scores must stop.
+        After this many calls of koi-koi, of both players together, a player who scores must
+        stop.
     double_at : int or None
-        From how many points on they count double; None for never.
+        Smallest number of points that counts double; None for never.
     koi_factor : int
-        What the points are multiplied by if the opponent has called koi-koi.
+        Factor of the points if the opponent has called koi-koi.
 
     Raises
     ------
@@ -113,11 +115,11 @@ class KoiKoi(Game):
 
     Notes
     -----
-    A round has perfect recall and its payoffs add up to zero. It is far too large to compile:
-    about 10^52 histories, and a deal that is made again makes the tree infinite besides.
+    The game is zero-sum with perfect recall. It is far too large to compile: it has about
+    10^52 histories, and redeals make the tree infinite besides.
 
     Source: the rules that Nintendo prints in its decks (花札 こいこい), where special hands
-    pay six points; the round is the unit that a match of twelve repeats.
+    pay six points and a match has twelve such rounds.
 
     Examples
     --------
@@ -142,24 +144,24 @@ class KoiKoi(Game):
         if special != "redeal" and not (isinstance(special, int) and special > 0):
             raise ValueError(f'special must be "redeal" or points to pay, got {special!r}')
         self.special: str | int = special
-        self._settle(yaku, koi_limit, double_at, koi_factor)
-        self._introduce(
+        self._set_scoring(yaku, koi_limit, double_at, koi_factor)
+        self._set_name(
             "KoiKoi",
             special=special,
             koi_limit=koi_limit,
             double_at=double_at,
             koi_factor=koi_factor,
         )
-        self._use({card.name: card.month for card in DECK}, {})
+        self._set_deck({card.name: card.month for card in DECK}, {})
 
-    def _settle(
+    def _set_scoring(
         self,
         yaku: Sequence[Yaku],
         koi_limit: int | None,
         double_at: int | None,
         koi_factor: int,
     ) -> None:
-        """Keep the rules of scoring."""
+        """Set the rules of scoring."""
         whole_number("koi_limit", 0 if koi_limit is None else koi_limit, 0)
         whole_number("double_at", 0 if double_at is None else double_at)
         whole_number("koi_factor", koi_factor, 1)
@@ -167,14 +169,14 @@ class KoiKoi(Game):
         self.koi_limit, self.double_at, self.koi_factor = koi_limit, double_at, koi_factor
         self._worth: dict[Cards, int] = {}
 
-    def _introduce(self, name: str, **options: object) -> None:
-        """Keep what the game is called: its name, and the options that are not the usual."""
-        usual = inspect.signature(type(self)).parameters
+    def _set_name(self, name: str, **options: object) -> None:
+        """Set the name and the non-default options, for the repr."""
+        defaults = inspect.signature(type(self)).parameters
         self._name = name
-        self._options = {o: v for o, v in options.items() if v != usual[o].default}
+        self._options = {o: v for o, v in options.items() if v != defaults[o].default}
 
-    def _use(self, months: Mapping[str, int], copies: Mapping[str, int]) -> None:
-        """Play with cards of these names and months; one copy of each, unless told."""
+    def _set_deck(self, months: Mapping[str, int], copies: Mapping[str, int]) -> None:
+        """Set the deck: cards of these names and months, one copy of each by default."""
         self.months = dict(months)
         self.deck: Cards = tuple(c for c in months for _ in range(copies.get(c, 1)))
         self._rank = {name: n for n, name in enumerate(months)}
@@ -186,7 +188,7 @@ class KoiKoi(Game):
         return Position("deal", 0, ((), ()), (), ((), ()), self.deck)
 
     def node(self, h: History) -> Node:
-        """Say what the position `h` is."""
+        """Return the node at position `h`."""
         at: Position = h
         if at.stage == "deal":
             return Chance(self._deal_odds(at))
@@ -230,7 +232,7 @@ class KoiKoi(Game):
     # ---- the deal ----------------------------------------------------------------------------
 
     def _deal_odds(self, at: Position) -> dict[Action, float]:
-        """Return the probability of each event of the deal that may come next."""
+        """Return the probability of each next event of the deal."""
         return dict.fromkeys(at.stock, 1 / len(at.stock))
 
     def _deal(self, at: Position, card: str) -> Position:
@@ -246,34 +248,34 @@ class KoiKoi(Game):
         return at if len(field) < self.open else self._begin(at)
 
     def _begin(self, at: Position) -> Position:
-        """Let the dealer play, unless the deal is a special one."""
-        lucky = [special_hand(self.months[card] for card in hand) for hand in at.hands]
+        """Start the first turn, unless the deal is special."""
+        special = [special_hand(self.months[card] for card in hand) for hand in at.hands]
         if four_of_a_month(self.months[card] for card in at.field):
             return self.root()
-        if any(lucky):
+        if any(special):
             if self.special == "redeal":
                 return self.root()
-            paid = int(self.special) * (lucky[0] - lucky[1])
+            paid = int(self.special) * (special[0] - special[1])
             return at._replace(stage="over", paid=paid)
         return self._open(at)
 
     @staticmethod
     def _open(at: Position) -> Position:
-        """Let both look at their cards, and the dealer play."""
+        """Record what the players see first, and start the first turn."""
         first, second = (" ".join(hand) + " | " + " ".join(at.field) for hand in at.hands)
         return at._replace(stage="play", first=(first, second))
 
     # ---- a turn ------------------------------------------------------------------------------
 
     def _lay(self, at: Position, card: str) -> Position:
-        """Lay an open card on the field, where it captures what matches."""
+        """Lay an open card on the field and capture its matches, if there is no choice."""
         matching = self._matching(at.field, card)
         if len(matching) == 2 and matching[0] != matching[1]:
             return at._replace(stage="match", card=card)
         return self._take(at, card, matching[:1] if len(matching) == 2 else matching)
 
     def _take(self, at: Position, card: str, taken: Cards) -> Position:
-        """Capture these cards of the field with the open card; without any, leave it there."""
+        """Capture these cards with the open card; if there are none, leave it on the field."""
         field, piles = at.field, at.piles
         if taken:
             for other in taken:
@@ -287,7 +289,7 @@ class KoiKoi(Game):
         return self._count(at)
 
     def _count(self, at: Position) -> Position:
-        """End a turn: more points than before must be paid, or bet on."""
+        """End a turn: if the points have risen, pay them or let the player call koi-koi."""
         i = at.player
         points = self.worth(at.piles[i])
         if points <= at.points[i]:
@@ -298,7 +300,7 @@ class KoiKoi(Game):
         return at._replace(stage="call")
 
     def _pass(self, at: Position) -> Position:
-        """Give the turn to the other player, if there is a card to play."""
+        """Pass the turn to the other player; end the round if that hand is empty."""
         other = 1 - at.player
         stage = "play" if at.hands[other] else "over"
         return at._replace(stage=stage, player=other, drawn=False)
@@ -316,7 +318,7 @@ class KoiKoi(Game):
         return points
 
     def payment(self, points: int, called: bool) -> int:
-        """Return what is paid for points, given whether the opponent has called koi-koi.
+        """Return the payoff for points, given whether the opponent has called koi-koi.
 
         Examples
         --------
@@ -330,7 +332,7 @@ class KoiKoi(Game):
     # ---- cards -------------------------------------------------------------------------------
 
     def faces(self, pile: Cards) -> Cards:
-        """Return what the cards show, which is what scores."""
+        """Return the faces of cards, by which they score."""
         return pile
 
     def _matching(self, field: Cards, card: str) -> Cards:
@@ -351,25 +353,26 @@ class KoiKoi(Game):
 
 
 class MiniKoiKoi(KoiKoi):
-    """A round of Koi-Koi with a small deck: the same turns, few enough cards to solve exactly.
+    """Koi-Koi with a small deck: the same turns, with few enough cards to solve exactly.
 
-    Cards of a type are alike, so they are one outcome of chance and one action. The whole deal
-    is one event. There are no special deals, and points are not doubled at seven.
+    Cards of a type are identical, so they share one chance outcome and one action. The whole
+    deal is one chance event. There are no special deals, and points do not double at seven.
 
     Parameters
     ----------
     types : sequence of (month, kind, copies)
-        The deck. A type is called like the card of its month and kind: ``(8, "light", 2)`` are
-        two copies of ``"Moon"``; plain cards are called by the flower, ``"Pine"``.
+        The deck. A type has the name of the card of its month and kind: ``(8, "light", 2)`` are
+        two copies of ``"Moon"``. A plain card has the name of its flower, ``"Pine"``.
     hand, field : int
-        How many cards each player holds, and how many lie open, at the start. The others are
-        the stock; one is turned over in each turn while it lasts.
+        Cards in each hand and on the field at the start. The others are the stock; one is drawn
+        in each turn while it lasts.
     points : sequence of Yaku
-        What scores.
+        The combinations that score.
     koi_limit, double_at, koi_factor
         As in `KoiKoi`.
     distinct : bool
-        Tell the copies apart, ``"Moon-a"`` and ``"Moon-b"``: the same game, much larger.
+        Distinguish the copies, ``"Moon-a"`` and ``"Moon-b"``: the same game with a much larger
+        tree.
 
     Raises
     ------
@@ -400,8 +403,8 @@ class MiniKoiKoi(KoiKoi):
         hand, field = whole_number("hand", hand), whole_number("field", field)
         self.types, self.hand, self.open, self.distinct = tuple(types), hand, field, distinct
         self.special = "none"
-        self._settle(points, koi_limit, double_at, koi_factor)
-        self._introduce(
+        self._set_scoring(points, koi_limit, double_at, koi_factor)
+        self._set_name(
             "MiniKoiKoi",
             types=self.types,
             hand=hand,
@@ -418,7 +421,7 @@ class MiniKoiKoi(KoiKoi):
             whole_number("copies", n)
             if n < 1 or face in copies:
                 raise ValueError(
-                    f"each type needs a month and kind of its own and at least one copy; see "
+                    f"each type needs a month and kind of its own and at least one copy, got "
                     f"{(month, kind, n)!r}"
                 )
             copies[face] = n
@@ -430,40 +433,40 @@ class MiniKoiKoi(KoiKoi):
                 f"two hands of {hand!r} and a field of {field!r} need {needed} of the deck's "
                 f"{held} cards, and each hand at least one"
             )
-        self._use(months, {} if distinct else copies)
+        self._set_deck(months, {} if distinct else copies)
         self._deals = {self._deal_name(deal): deal for deal in self._all_deals()}
 
     @classmethod
     def K8(cls, **options: Any) -> MiniKoiKoi:
         """Return the game of 8 cards: two each of Curtain, Moon, Sake and Pine.
 
-        Two cards in each hand and on the field, so that two turns draw from the stock. Four,
-        six or eight captured cards are worth 1, 2 or 3 points, Curtain with Sake 2 and Moon
-        with Sake 2 more. `options` are those of the class.
+        Each hand, the field and the stock have two cards, so two turns draw. Four, six or eight
+        captured cards are worth 1, 2 or 3 points; Curtain with Sake and Moon with Sake add 2
+        points each. `options` are those of the class.
         """
         return cls._of_pairs("K8", (1,), options)
 
     @classmethod
     def K10(cls, **options: Any) -> MiniKoiKoi:
-        """Return the game of 10 cards: as K8 with two more, Plum; every turn draws."""
+        """Return the game of 10 cards: K8 with two more, Plum. Every turn draws."""
         return cls._of_pairs("K10", (1, 2), options)
 
     @classmethod
     def K9(cls, **options: Any) -> MiniKoiKoi:
         """Return the game of 9 cards: Curtain, Moon, Sake, each with two plain cards.
 
-        Two cards in each hand and on the field, so that three turns draw from the stock. Three
-        captured plain cards are worth 1 point, each further one 1 more; Curtain with Sake 3,
-        and Moon with Sake 3. `options` are those of the class.
+        Each hand and the field have two cards, and the stock has three, so three turns draw.
+        Three captured plain cards are worth 1 point and each further one adds 1; Curtain with
+        Sake and Moon with Sake add 3 points each. `options` are those of the class.
         """
         return cls._of_months("K9", 2, 2, 2, options)
 
     @classmethod
     def K12(cls, **options: Any) -> MiniKoiKoi:
-        """Return the game of 12 cards: as K9, with three plain cards of each month.
+        """Return the game of 12 cards: K9 with three plain cards of each month.
 
-        Three cards in each hand, four on the field; five captured plain cards are worth 1
-        point, each further one 1 more. `options` are those of the class.
+        Each hand has three cards, and the field four. Five captured plain cards are worth 1
+        point and each further one adds 1. `options` are those of the class.
         """
         return cls._of_months("K12", 3, 3, 4, options)
 
@@ -472,7 +475,7 @@ class MiniKoiKoi(KoiKoi):
         cls, name: str, plain: Sequence[int], options: Mapping[str, Any]
     ) -> MiniKoiKoi:
         types, points = pairs_of(plain)
-        return cls._member(name, types, 2, 2, points, options)
+        return cls._preset(name, types, 2, 2, points, options)
 
     @classmethod
     def _of_months(
@@ -486,10 +489,10 @@ class MiniKoiKoi(KoiKoi):
             Yaku("hanami", ("Curtain", "Sake"), 2, 3),
             Yaku("tsukimi", ("Moon", "Sake"), 2, 3),
         )
-        return cls._member(name, types, hand, field, points, options)
+        return cls._preset(name, types, hand, field, points, options)
 
     @classmethod
-    def _member(
+    def _preset(
         cls,
         name: str,
         types: Sequence[Type],
@@ -499,11 +502,11 @@ class MiniKoiKoi(KoiKoi):
         options: Mapping[str, Any],
     ) -> MiniKoiKoi:
         game = cls(types, hand, field, points, **options)
-        game._introduce(f"MiniKoiKoi.{name}", **options)
+        game._set_name(f"MiniKoiKoi.{name}", **options)
         return game
 
     def _all_deals(self) -> Iterator[tuple[Cards, Cards, Cards]]:
-        """Yield all deals: both hands, and the field."""
+        """Yield all deals: both hands and the field."""
         for first in _choices(self.deck, self.hand):
             rest = self._less(self.deck, first)
             for second in _choices(rest, self.hand):
@@ -537,16 +540,16 @@ class MiniKoiKoi(KoiKoi):
         return self._begin(at._replace(hands=(first, second), field=field, stock=stock))
 
     def _begin(self, at: Position) -> Position:
-        """Let the dealer play: no deal is a special one."""
+        """Start the first turn; no deal is special."""
         return self._open(at)
 
     def faces(self, pile: Cards) -> Cards:
-        """Return what the cards show, whichever copy they are."""
+        """Return the faces of cards, without the letters of copies."""
         return tuple(card.rsplit("-", 1)[0] for card in pile) if self.distinct else pile
 
 
 def pairs_of(plain: Sequence[int]) -> tuple[list[Type], tuple[Yaku, ...]]:
-    """Return the deck and the yaku of K8 and K10: pairs, the plain ones of these months.
+    """Return the types and yaku of K8 and K10: pairs, with plain cards of these months.
 
     Examples
     --------
@@ -568,7 +571,7 @@ def pairs_of(plain: Sequence[int]) -> tuple[list[Type], tuple[Yaku, ...]]:
 
 
 def face_of(month: int, kind: str) -> str:
-    """Return what a type of card is called in a miniature deck.
+    """Return the name of a type of card in a miniature deck.
 
     Examples
     --------
@@ -582,12 +585,12 @@ def face_of(month: int, kind: str) -> str:
 
 
 def four_of_a_month(months: Iterable[int]) -> bool:
-    """Return whether four of the cards share a month."""
+    """Return whether four cards share a month."""
     return 4 in Counter(months).values()
 
 
 def special_hand(months: Iterable[int]) -> bool:
-    """Return whether a hand is special: four cards of a month, or four pairs.
+    """Return whether a hand has four cards of a month, or is made of four pairs.
 
     Examples
     --------
@@ -603,7 +606,7 @@ def _replaced(pair: tuple[T, T], i: int, value: T) -> tuple[T, T]:
 
 
 def _choices(cards: Cards, k: int) -> Iterator[Cards]:
-    """Yield the different hands of k cards; cards of a name are alike."""
+    """Yield the distinct hands of k cards; cards of one name are identical."""
     if k == 0:
         yield ()
     elif cards:

@@ -1,4 +1,4 @@
-"""Koi-Koi compiled: thousands of rounds side by side, cards as the bits of a number."""
+"""A compiled Koi-Koi simulator: thousands of rounds in lockstep, card sets as bit masks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from cfrlib.koikoi.rules import KOI, STOP, KoiKoi, Position
 Bits: TypeAlias = npt.NDArray[np.uint64]  # sets of cards: card c is the bit 2^c
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
-PLAY, MATCH, CALL, OVER = 0, 1, 2, 3  # the stages where a player chooses, and the end
+PLAY, MATCH, CALL, OVER = 0, 1, 2, 3  # the three kinds of decisions, and the end
 STAGES = ("play", "match", "call", "over")
 NO_CARD = -1
 STOPPING, CALLING = 0, 1  # the two actions of a call
-NEVER = 1 << 30  # points that are never reached, calls that are never made, a deal to be played
+NEVER = 1 << 30  # more points or calls than any round has; also "no special deal"
 REDEAL = -NEVER
 
 
@@ -32,29 +32,29 @@ class Table(NamedTuple):
     Attributes
     ----------
     month : uint64 array, shape (cards,)
-        The cards of a card's month, itself included.
+        All cards of the card's month, itself included.
     before : uint64 array, shape (cards,)
-        The cards that look like it and have a lower number.
-    lot : uint64 array
-        Cards that count together toward a yaku, up to ``most`` of them.
-    most : int array
-        As many as `lot` has.
+        The identical cards with a lower number.
+    group : uint64 array, shape (groups,)
+        Sets of cards that count toward a yaku.
+    cap : int array, shape (groups,)
+        How many cards of each group count at most.
     cards, more : int arrays, shape (yaku + 1,) and (yaku, 2)
-        The lots of a yaku are ``cards[y] … cards[y + 1] - 1``, those of the cards that add
-        a point ``more[y, 0] … more[y, 1] - 1``.
+        The groups of yaku y are ``cards[y] … cards[y + 1] - 1``. The groups of the cards that
+        add a point each are ``more[y, 0] … more[y, 1] - 1``.
     need, points : int arrays, shape (yaku,)
     replaces : uint64 array, shape (yaku,)
-        The yaku, all of them later ones, that do not count beside it.
+        The yaku that do not count beside it, as a set of numbers; all are listed after it.
     hand, open, draws : int
-        Cards in each hand and on the field at the start, and how many will be drawn.
+        Cards in each hand and on the field at the start, and cards drawn in a full round.
     special, koi_limit, double_at, koi_factor : int
-        As in `KoiKoi`; ``REDEAL`` and ``NEVER`` where that has words.
+        As in `KoiKoi`, with ``REDEAL`` and ``NEVER`` for its strings and None.
     """
 
     month: Bits
     before: Bits
-    lot: Bits
-    most: Numbers
+    group: Bits
+    cap: Numbers
     cards: Numbers
     more: Numbers
     need: Numbers
@@ -70,26 +70,27 @@ class Table(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Rounds under way, one a row; made by :meth:`Simulator.deal`.
+    """The states of some rounds, one per row; made by :meth:`Simulator.deal`.
 
     Attributes
     ----------
     hands, piles : uint64 arrays, shape (rounds, 2)
-        The cards of each player.
+        The cards held and captured by each player.
     field : uint64 array, shape (rounds,)
-        The open cards.
+        The cards on the field.
     order : int8 array, shape (rounds, cards)
         The shuffled deck.
     turned : int array, shape (rounds,)
-        How many cards of it were dealt or drawn.
+        Number of its cards dealt or drawn so far.
     stage, player, card : int arrays, shape (rounds,)
-        Who chooses what, and the open card that has to be matched, or ``NO_CARD``.
+        The kind of decision or ``OVER``, the player to move, and the open card that has to be
+        matched, or ``NO_CARD``.
     drawn : bool array, shape (rounds,)
         Whether a card was drawn in this turn.
     points, calls : int arrays, shape (rounds, 2)
-        What the piles were worth when last counted; calls of koi-koi.
+        Points of the piles when last counted; numbers of calls of koi-koi.
     paid : int array, shape (rounds,)
-        What player 0 gets in the end.
+        Payoff to player 0, in points.
     """
 
     hands: Bits
@@ -107,7 +108,7 @@ class Rounds(NamedTuple):
 
     @classmethod
     def empty(cls, rounds: int, cards: int) -> Rounds:
-        """Return rounds not dealt yet."""
+        """Allocate rounds without a deal."""
 
         def numbers(*shape: int) -> Numbers:
             return np.zeros(shape, np.int64)
@@ -139,7 +140,7 @@ def bit(card: int) -> np.uint64:
 
 @inlined
 def size(cards: np.uint64) -> np.int64:
-    """Return how many cards a set has."""
+    """Return the number of cards in a set (population count)."""
     x = cards - ((cards >> uint64(1)) & uint64(0x5555555555555555))
     x = (x & uint64(0x3333333333333333)) + ((x >> uint64(2)) & uint64(0x3333333333333333))
     x = (x + (x >> uint64(4))) & uint64(0x0F0F0F0F0F0F0F0F)
@@ -148,7 +149,7 @@ def size(cards: np.uint64) -> np.int64:
 
 @inlined
 def lowest(cards: np.uint64) -> int:
-    """Return the first card of a set that is not empty."""
+    """Return the first card of a nonempty set."""
     card: int = size((cards & (~cards + uint64(1))) - uint64(1))
     return card
 
@@ -173,38 +174,38 @@ def nth(cards: np.uint64, n: int) -> int:
 
 @inner
 def held(pile: np.uint64, table: Table, start: int, stop: int) -> int:
-    """Return how many cards of these lots a pile has."""
+    """Return the number of cards in a pile that count toward these groups."""
     n = 0
-    for lot in range(start, stop):
-        n += min(table.most[lot], size(pile & table.lot[lot]))
+    for g in range(start, stop):
+        n += min(table.cap[g], size(pile & table.group[g]))
     return n
 
 
 @inlined
 def worth(pile: np.uint64, table: Table) -> int:
     """Return the points of a pile."""
-    total, gone = 0, uint64(0)
+    total, replaced = 0, uint64(0)
     for y in range(len(table.need)):
         if held(pile, table, table.cards[y], table.cards[y + 1]) < table.need[y]:
             continue
-        if not gone & bit(y):
+        if not replaced & bit(y):
             beyond = held(pile, table, table.more[y, 0], table.more[y, 1]) - table.need[y]
             total += table.points[y] + max(0, beyond)
-        gone |= table.replaces[y]
+        replaced |= table.replaces[y]
     return total
 
 
 @inner
 def payment(points: int, called: bool, table: Table) -> int:
-    """Return what points are paid, given whether the opponent has called koi-koi."""
+    """Return the payoff for points, given whether the opponent has called koi-koi."""
     if points >= table.double_at:
         points *= 2
     return points * table.koi_factor if called else points
 
 
 @inner
-def different(cards: np.uint64, table: Table) -> np.uint64:
-    """Return the set with one card of each look."""
+def distinct(cards: np.uint64, table: Table) -> np.uint64:
+    """Return the set with one of each group of identical cards."""
     kept, rest = cards, cards
     while rest:
         card = lowest(rest)
@@ -216,12 +217,12 @@ def different(cards: np.uint64, table: Table) -> np.uint64:
 
 @inner
 def legal(rounds: Rounds, r: int, table: Table) -> np.uint64:
-    """Return the actions of whoever chooses in round r; none if it is over."""
+    """Return the legal actions in round r as a set; empty if it is over."""
     actions: np.uint64 = uint64(0)
     if rounds.stage[r] == PLAY:
-        actions = different(rounds.hands[r, rounds.player[r]], table)
+        actions = distinct(rounds.hands[r, rounds.player[r]], table)
     elif rounds.stage[r] == MATCH:
-        actions = different(rounds.field[r] & table.month[rounds.card[r]], table)
+        actions = distinct(rounds.field[r] & table.month[rounds.card[r]], table)
     elif rounds.stage[r] == CALL:
         actions = bit(STOPPING) | bit(CALLING)
     return actions
@@ -229,7 +230,7 @@ def legal(rounds: Rounds, r: int, table: Table) -> np.uint64:
 
 @inner
 def deal(rounds: Rounds, r: int, table: Table, state: State) -> None:
-    """Shuffle and deal round r, again while the deal is special and to be made again."""
+    """Shuffle and deal round r, until the deal is not one that the rules repeat."""
     cards = rounds.order.shape[1]
     needed = 2 * table.hand + table.open + table.draws
     order = rounds.order[r]
@@ -240,15 +241,15 @@ def deal(rounds: Rounds, r: int, table: Table, state: State) -> None:
         for c in range(min(needed, cards - 1)):
             other = c + int(uniform(state) * (cards - c))
             order[c], order[other] = order[other], order[c]
-        spread(rounds, r, table)
-        paid = judge(rounds, r, table)
+        deal_cards(rounds, r, table)
+        paid = special_payoff(rounds, r, table)
     if paid != NEVER:
         rounds.stage[r], rounds.paid[r] = OVER, paid
 
 
 @inner
-def spread(rounds: Rounds, r: int, table: Table) -> None:
-    """Give the first cards of the deck to the players and the field."""
+def deal_cards(rounds: Rounds, r: int, table: Table) -> None:
+    """Deal the first cards of the deck to the players and the field."""
     for i in range(2):
         rounds.piles[r, i] = uint64(0)
         rounds.points[r, i] = rounds.calls[r, i] = 0
@@ -266,13 +267,14 @@ def spread(rounds: Rounds, r: int, table: Table) -> None:
 
 
 @inner
-def judge(rounds: Rounds, r: int, table: Table) -> int:
-    """Return what a special deal pays player 0 at once, REDEAL, or NEVER if it is none."""
+def special_payoff(rounds: Rounds, r: int, table: Table) -> int:
+    """Return the payoff of a special deal to player 0 or REDEAL; NEVER for a usual deal."""
     if table.special == NEVER:
         return NEVER
-    if four_alike(rounds.field[r], table):
+    if four_of_a_month(rounds.field[r], table):
         return REDEAL
-    first, second = lucky(rounds.hands[r, 0], table), lucky(rounds.hands[r, 1], table)
+    first = is_special_hand(rounds.hands[r, 0], table)
+    second = is_special_hand(rounds.hands[r, 1], table)
     if not (first or second):
         return NEVER
     if table.special == REDEAL:
@@ -281,7 +283,7 @@ def judge(rounds: Rounds, r: int, table: Table) -> int:
 
 
 @inner
-def four_alike(cards: np.uint64, table: Table) -> bool:
+def four_of_a_month(cards: np.uint64, table: Table) -> bool:
     """Return whether four cards share a month."""
     while cards:
         month = table.month[lowest(cards)]
@@ -292,8 +294,8 @@ def four_alike(cards: np.uint64, table: Table) -> bool:
 
 
 @inner
-def lucky(hand: np.uint64, table: Table) -> bool:
-    """Return whether a hand has four cards of a month, or four pairs and no more."""
+def is_special_hand(hand: np.uint64, table: Table) -> bool:
+    """Return whether a hand has four cards of a month, or is made of four pairs."""
     pairs = 0
     rest = hand
     while rest:
@@ -308,61 +310,61 @@ def lucky(hand: np.uint64, table: Table) -> bool:
 
 @inner
 def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
-    """Let whoever chooses in round r do so: a card, or at a call STOPPING or CALLING."""
+    """Apply an action of the player to move: a card, or at a call STOPPING or CALLING."""
     i = rounds.player[r]
     if rounds.stage[r] == CALL:
         if action == STOPPING:
             pay(rounds, r, table)
         else:
             rounds.calls[r, i] += 1
-            hand_over(rounds, r)
+            pass_turn(rounds, r)
         return
     if rounds.stage[r] == PLAY:
         rounds.hands[r, i] ^= bit(action)
-        settled = lay(rounds, r, action, table)
+        done = lay(rounds, r, action, table)
     else:
-        settled = take(rounds, r, rounds.card[r], bit(action))
-    if settled and not rounds.drawn[r] and rounds.turned[r] < rounds.order.shape[1]:
+        take(rounds, r, rounds.card[r], bit(action))
+        done = True
+    if done and not rounds.drawn[r] and rounds.turned[r] < rounds.order.shape[1]:
         card = rounds.order[r, rounds.turned[r]]
         rounds.turned[r] += 1
         rounds.drawn[r] = True
-        settled = lay(rounds, r, card, table)
-    if settled:
+        done = lay(rounds, r, card, table)
+    if done:
         count(rounds, r, table)
 
 
 @inner
 def lay(rounds: Rounds, r: int, card: int, table: Table) -> bool:
-    """Lay an open card on the field; return whether it is settled what it captures."""
+    """Lay an open card on the field; return False if the player has to choose a match."""
     matching = rounds.field[r] & table.month[card]
     if size(matching) == 2:
-        matching = different(matching, table)
+        matching = distinct(matching, table)
         if size(matching) == 2:
             rounds.stage[r], rounds.card[r] = MATCH, card
             return False
-    settled: bool = take(rounds, r, card, matching)
-    return settled
+    take(rounds, r, card, matching)
+    return True
 
 
 @inner
-def take(rounds: Rounds, r: int, card: int, taken: np.uint64) -> bool:
-    """Capture these cards with the open card; without any, leave it on the field."""
+def take(rounds: Rounds, r: int, card: int, taken: np.uint64) -> None:
+    """Capture these cards with the open card, or leave it on the field if there are none."""
     if taken:
         rounds.field[r] &= ~taken
         rounds.piles[r, rounds.player[r]] |= taken | bit(card)
     else:
         rounds.field[r] |= bit(card)
     rounds.card[r] = NO_CARD
-    return True
 
 
 @inner
 def count(rounds: Rounds, r: int, table: Table) -> None:
-    """End a turn: more points than before must be paid, or bet on."""
+    """End a turn: if the points have risen, pay them or let the player call koi-koi."""
     i = rounds.player[r]
     points = worth(rounds.piles[r, i], table)
     if points <= rounds.points[r, i]:
-        hand_over(rounds, r)
+        pass_turn(rounds, r)
         return
     rounds.points[r, i] = points
     if not rounds.hands[r, i] or rounds.calls[r, 0] + rounds.calls[r, 1] >= table.koi_limit:
@@ -372,8 +374,8 @@ def count(rounds: Rounds, r: int, table: Table) -> None:
 
 
 @inner
-def hand_over(rounds: Rounds, r: int) -> None:
-    """Give the turn to the other player, if there is a card to play."""
+def pass_turn(rounds: Rounds, r: int) -> None:
+    """Pass the turn to the other player; end the round if that hand is empty."""
     other = 1 - rounds.player[r]
     rounds.player[r] = other
     rounds.drawn[r] = False
@@ -382,7 +384,7 @@ def hand_over(rounds: Rounds, r: int) -> None:
 
 @inner
 def pay(rounds: Rounds, r: int, table: Table) -> None:
-    """End the round: whoever's turn it is gets the points."""
+    """End the round: pay the player to move."""
     i = rounds.player[r]
     paid = payment(rounds.points[r, i], rounds.calls[r, 1 - i] > 0, table)
     rounds.paid[r] = paid if i == 0 else -paid
@@ -394,7 +396,7 @@ def pay(rounds: Rounds, r: int, table: Table) -> None:
 
 @kernel
 def deal_all(rounds: Rounds, table: Table, key: np.uint64, first: int, state: State) -> None:
-    """Deal every round; number `first` + r has random numbers of its own."""
+    """Deal every round; the random numbers of round r depend only on `first` + r."""
     for r in range(len(rounds.stage)):
         begin(state, key, 0, 0, first + r)
         deal(rounds, r, table, state)
@@ -402,14 +404,14 @@ def deal_all(rounds: Rounds, table: Table, key: np.uint64, first: int, state: St
 
 @kernel
 def legal_all(rounds: Rounds, table: Table, out: Bits) -> None:
-    """Write the actions of every round."""
+    """Write the legal actions of every round."""
     for r in range(len(rounds.stage)):
         out[r] = legal(rounds, r, table)
 
 
 @kernel
 def act_all(rounds: Rounds, rows: Numbers, actions: Numbers, table: Table) -> int:
-    """Act in these rounds; return how many did before one whose action is not legal."""
+    """Apply an action in each of these rounds; return the number before an illegal one."""
     for n in range(len(rows)):
         allowed = legal(rounds, rows[n], table)
         if not 0 <= actions[n] < 64 or not allowed & bit(actions[n]):
@@ -419,7 +421,7 @@ def act_all(rounds: Rounds, rows: Numbers, actions: Numbers, table: Table) -> in
 
 
 class Simulator:
-    """A game of Koi-Koi, compiled: deals and plays thousands of rounds side by side.
+    """Compiled simulator of a Koi-Koi game: deals and plays thousands of rounds in lockstep.
 
     Parameters
     ----------
@@ -429,9 +431,9 @@ class Simulator:
     Attributes
     ----------
     names : tuple of str
-        What card number c is called; the cards of a set of type uint64 are its bits.
+        The name of each card. Card c is bit c of a set, of type uint64.
     table : Table
-        What the kernels read.
+        The rules, for the kernels.
 
     Raises
     ------
@@ -440,9 +442,9 @@ class Simulator:
 
     Notes
     -----
-    The same rules as the readable ones, by other means: tests play both side by side, move by
-    move. Cards of a miniature deck that look alike have numbers of their own here; only the
-    first of those in a hand, or on the field, may be chosen.
+    This is a second implementation of the rules in `KoiKoi`; tests compare the two move by
+    move. Identical cards of a miniature deck have distinct numbers here; only the first of
+    them in a hand, or on the field, is a legal action.
 
     Examples
     --------
@@ -469,16 +471,15 @@ class Simulator:
     def deal(
         self, rounds: int, *, seed: int | np.random.SeedSequence | None = None, first: int = 0
     ) -> Rounds:
-        """Return newly dealt rounds; what is dealt to one does not depend on the others.
+        """Deal new rounds; each deal depends only on the seed and the number of the round.
 
         Parameters
         ----------
         rounds : int
-            How many.
+            Number of rounds.
         seed : int or SeedSequence, optional
-            Of the deals.
         first : int
-            The number of the first one.
+            The number of the first round.
         """
         whole_number("rounds", rounds, 1)
         dealt = Rounds.empty(rounds, len(self.names))
@@ -486,29 +487,29 @@ class Simulator:
         return dealt
 
     def legal(self, rounds: Rounds) -> Bits:
-        """Return the actions of each round as sets, shape (rounds,); none where it is over.
+        """Return the legal actions of each round as sets, shape (rounds,); empty where over.
 
-        Cards by number; at a call, 0 stands for stop and 1 for koi-koi.
+        Actions are numbers of cards; at a call, 0 is stop and 1 is koi-koi.
         """
         out = np.zeros(len(rounds), np.uint64)
         legal_all(rounds, self.table, out)
         return out
 
     def act(self, rounds: Rounds, rows: npt.ArrayLike, actions: npt.ArrayLike) -> None:
-        """Let whoever chooses in these rounds do so; the rounds change in place.
+        """Apply an action in each of these rounds, in place.
 
         Parameters
         ----------
         rounds : Rounds
         rows : int array, shape (some,)
-            Which rounds.
+            The rounds.
         actions : int array, shape (some,)
-            A legal action of each.
+            A legal action in each.
 
         Raises
         ------
         ValueError
-            If an action is not legal; those before it were done.
+            If an action is not legal; the actions before it have been applied.
         """
         which, chosen = np.asarray(rows, np.int64), np.asarray(actions, np.int64)
         if which.shape != chosen.shape or which.ndim != 1:
@@ -526,14 +527,14 @@ class Simulator:
             )
 
     def actions(self, rounds: Rounds, r: int) -> dict[int, Action]:
-        """Return the legal actions of round r, by number, as the readable game calls them."""
+        """Return the legal actions of round r, from numbers to the actions of the game."""
         numbers = members(int(self.legal(rounds.take([r]))[0]))
         if rounds.stage[r] == CALL:
             return dict(zip(numbers, (STOP, KOI), strict=True))
         return {c: self.names[c] for c in numbers}
 
     def position(self, rounds: Rounds, r: int) -> Position:
-        """Return round r as the readable game has it, but for what was seen on the way."""
+        """Return round r as a `Position`, without what the players have seen."""
         (first, second), (mine, other) = (
             [self._cards(int(cards)) for cards in pair[r]]
             for pair in (rounds.hands, rounds.piles)
@@ -550,10 +551,10 @@ class Simulator:
         )  # fmt: skip
 
     def place(self, positions: Sequence[Position]) -> Rounds:
-        """Return rounds that stand as these positions do, none of them at chance's turn.
+        """Return rounds in these positions, none of which may be a chance node.
 
-        The stock lies in the order of the deck. This is how a network is asked what it would
-        do at the infosets of the readable game.
+        The stock is in the order of the deck. With this, a network can be evaluated at the
+        infosets of the game.
         """
         rounds = Rounds.empty(len(positions), len(self.names))
         for r, at in enumerate(positions):
@@ -562,7 +563,7 @@ class Simulator:
 
     def _place(self, rounds: Rounds, r: int, at: Position) -> None:
         if at.stage not in STAGES:
-            raise ValueError(f"at stage {at.stage!r} nobody chooses: {at!r}")
+            raise ValueError(f"a position at stage {at.stage!r} is a chance node: {at!r}")
         free = {name: [c for c, n in enumerate(self.names) if n == name] for name in self.names}
         gone: list[int] = []
 
@@ -615,38 +616,41 @@ def first_actions(legal: Bits) -> Numbers:
 
 
 def _table(game: KoiKoi) -> Table:
-    """Write the rules of a game as arrays."""
+    """Return the rules of a game as arrays."""
     deck = game.deck
     faces = game.faces(deck)
     months = [game.months[name] for name in deck]
     numbered = {y.name: n for n, y in enumerate(game.yaku)}
-    lot: list[int] = []
-    most: list[int] = []
+    group: list[int] = []
+    cap: list[int] = []
 
-    def lots(cards: Sequence[str]) -> int:
-        """Write the lots of these cards; return how many there are now."""
-        every = 0
+    def add_groups(cards: Sequence[str]) -> int:
+        """Append the groups of these cards; return the number of groups so far.
+
+        If fewer copies count than there are, the copies are a group; all others share one.
+        """
+        rest = 0
         for face in dict.fromkeys(cards):
             copies = _set(c for c, other in enumerate(faces) if other == face)
             counted = cards.count(face)
             if counted < copies.bit_count():
-                lot.append(copies)
-                most.append(counted)
+                group.append(copies)
+                cap.append(counted)
             else:
-                every |= copies
-        if every:
-            lot.append(every)
-            most.append(every.bit_count())
-        return len(lot)
+                rest |= copies
+        if rest:
+            group.append(rest)
+            cap.append(rest.bit_count())
+        return len(group)
 
-    more = [(len(lot), lots(y.more)) for y in game.yaku]
-    starts = [len(lot), *(lots(y.cards) for y in game.yaku)]
+    more = [(len(group), add_groups(y.more)) for y in game.yaku]
+    starts = [len(group), *(add_groups(y.cards) for y in game.yaku)]
     numbers = range(len(deck))
     special = {"redeal": REDEAL, "none": NEVER}
     return Table(
         _sets((c for c in numbers if months[c] == month) for month in months),
         _sets((b for b in range(c) if deck[b] == deck[c]) for c in numbers),
-        np.array(lot, np.uint64), np.array(most, np.int64), np.array(starts, np.int64),
+        np.array(group, np.uint64), np.array(cap, np.int64), np.array(starts, np.int64),
         np.array(more, np.int64).reshape(-1, 2),
         np.array([y.need for y in game.yaku], np.int64),
         np.array([y.points for y in game.yaku], np.int64),

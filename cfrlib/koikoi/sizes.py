@@ -1,4 +1,4 @@
-"""How large a game of Koi-Koi is: counted for the small ones, estimated for the others."""
+"""The size of Koi-Koi games: exact counts for small ones, estimates for the others."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy as np
 from cfrlib.game import Action, Terminal
 from cfrlib.koikoi.rules import Cards, KoiKoi, MiniKoiKoi, Position
 
-BATCHES = 30  # that the rounds of an estimate are split into, to see how far they agree
+BATCHES = 30  # batches of rounds, for the confidence interval of an estimate
 
 
 class Size(NamedTuple):
-    """How large a game is.
+    """The size of a game tree.
 
     Attributes
     ----------
     histories : int
-        Of every sort, the empty one and the terminal ones included.
+        All histories, with the empty and the terminal ones.
     terminals : int
-        Histories that are over.
+        Terminal histories.
     infosets : pair of int
-        Of the dealer and of the other player.
+        Infosets of the dealer and of the other player.
 
     Examples
     --------
@@ -40,18 +40,17 @@ class Size(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """How large a game probably is: decimal logarithms, each with a low and a high end.
+    """An estimate of a `Size`: decimal logarithms with 95 % confidence intervals.
 
     Attributes
     ----------
     rounds : int
-        That were played.
+        Number of rounds sampled.
     histories, terminals, dealer, other : triple of float
-        Low end, estimate and high end of what `Size` counts; the last two are the infosets of
-        either player. The ends are the quantiles .025 and .975 of means over as many batches,
-        drawn with replacement.
+        Low end, estimate and high end; the last two are the infosets of each player. The ends
+        are the quantiles .025 and .975 of a bootstrap over batches of rounds.
     by_turn : pair of tuples of float
-        Infosets of either player at the own first turn, the second, and so on.
+        Infosets of each player at their first turn, at their second, and so on.
 
     Examples
     --------
@@ -74,11 +73,11 @@ class Estimate(NamedTuple):
 def count(game: MiniKoiKoi) -> Size:
     """Count histories and infosets of a small game without building its tree.
 
-    What may still happen depends on where the cards lie, not on how they got there. So
-    histories are counted once for each position without its past. The infosets of a player are
-    counted once for each *view*: the cards this player sees, and the pool of all others. A card
-    of the pool may lie in the other hand or in the stock; whichever of them is played or drawn
-    next, it may be any card of the pool.
+    The rest of a round depends on where the cards are, not on how they got there. So the
+    histories below a position are counted once for each position without its past. The
+    infosets of a player are counted once for each *view*: the cards that this player sees, and
+    the pool of all others. The cards of the pool are in the opponent's hand or in the stock;
+    the next one played or drawn from either may be any of them.
 
     Parameters
     ----------
@@ -100,14 +99,14 @@ def count(game: MiniKoiKoi) -> Size:
     """
     if not isinstance(game, MiniKoiKoi):
         raise ValueError(
-            f"{game!r} cannot be counted, its deals alone are too many; estimate(game, rounds) "
-            "tells about how large it is"
+            f"{game!r} has too many deals to be counted; estimate its size by "
+            "estimate(game, rounds, seed)"
         )
     return Size(*_histories(game), (_infosets(game, 0), _infosets(game, 1)))
 
 
 def _histories(game: MiniKoiKoi) -> tuple[int, int]:
-    """Return how many histories there are, and how many terminal ones."""
+    """Return the numbers of histories and of terminal histories."""
     known: dict[Position, tuple[int, int]] = {}
 
     def below(at: Position) -> tuple[int, int]:
@@ -123,7 +122,7 @@ def _histories(game: MiniKoiKoi) -> tuple[int, int]:
 
 
 def _infosets(game: MiniKoiKoi, i: int) -> int:
-    """Return how many infosets player i has."""
+    """Return the number of infosets of player i."""
     known: dict[Position, int] = {}
 
     def below(at: Position) -> int:
@@ -145,7 +144,7 @@ def _actions(game: KoiKoi, at: Position) -> tuple[Action, ...]:
 
 
 def _without_past(game: KoiKoi, at: Position) -> Position:
-    """Forget what nothing depends on any more but the labels and the payments."""
+    """Drop everything that affects only labels and payoffs."""
     calls = (0, 0) if game.koi_limit is None else (sum(at.calls), 0)
     return at._replace(first=("", ""), heard="", calls=calls)
 
@@ -153,9 +152,9 @@ def _without_past(game: KoiKoi, at: Position) -> Position:
 def _pooled(
     game: KoiKoi, at: Position, i: int, card: str = "", drawn: bool = False
 ) -> Position:
-    """Share out the cards that player i does not see anew: `card` first, the others in order.
+    """Redistribute the cards that player i does not see: `card` first, the others in order.
 
-    With a card, it is the one that is `drawn` next or that the other player can play.
+    `card`, if any, is then the card to be `drawn` next, or one that the opponent can play.
     """
     pool = list(game._with(at.hands[1 - i], *at.stock))
     if card:
@@ -170,7 +169,7 @@ def _pooled(
 
 
 def _views_after(game: KoiKoi, at: Position, i: int) -> Iterator[Position]:
-    """Yield the positions that player i may see next, whatever the hidden cards are."""
+    """Yield the possible next positions in the view of player i, for any hidden cards."""
     drawn = at.stage == "draw"
     if drawn or (at.stage == "play" and at.player != i):
         for card in dict.fromkeys((*at.hands[1 - i], *at.stock)):
@@ -184,14 +183,14 @@ def _views_after(game: KoiKoi, at: Position, i: int) -> Iterator[Position]:
 
 
 class _Round(NamedTuple):
-    """What one random round stands for, as decimal logarithms.
+    """Importance weights of one random round, as decimal logarithms.
 
     Attributes
     ----------
     histories, terminals : float
-        One over how likely each history on the way was, added up; and the last alone.
+        The sum of 1/q over all histories of the round, and 1/q of the last one.
     views : pair of lists of (int, float)
-        At each infoset of either player, the own turn, and one over how likely it was.
+        The turn of the player and 1/q, at each infoset of either player.
     """
 
     histories: float
@@ -202,19 +201,20 @@ class _Round(NamedTuple):
 def estimate(game: KoiKoi, rounds: int, seed: int) -> Estimate:
     """Estimate how many histories and infosets a game has, from rounds played at random.
 
-    A history that a random round passes with probability q stands for 1/q of them (Knuth,
-    1975): on average that counts each history once. The same rounds count infosets. If both
-    play any card of the hand, each equally likely, then whatever a player does not see is
-    equally likely to lie anywhere; so a random round is also a random walk through what one
-    player may see, and its probability q is known.
+    A history that a random round passes with probability q is counted with weight 1/q (Knuth,
+    1975), so each history counts 1 in expectation. The same rounds count infosets: if both
+    players play their cards uniformly at random, all arrangements of the cards unseen by a
+    player are equally likely. So a random round is also a random walk through the views of one
+    player, and its probability q is known.
 
     Parameters
     ----------
     game : KoiKoi
-        `KoiKoi` or `MiniKoiKoi`. A deal is taken to be one event, and one that is made again
-        or paid at once to be nothing.
-    rounds, seed : int
-        How many rounds to play, at least 30, and with what randomness.
+        `KoiKoi` or `MiniKoiKoi`. A deal counts as one chance event. Special deals, which are
+        repeated or paid at once, are not counted.
+    rounds : int
+        Number of rounds to sample, at least 30.
+    seed : int
 
     Returns
     -------
@@ -227,8 +227,8 @@ def estimate(game: KoiKoi, rounds: int, seed: int) -> Estimate:
 
     Notes
     -----
-    A few long rounds with many choices stand for most of the tree, so even the mean of many
-    rounds comes too low more often than too high.
+    A few long rounds with many choices have most of the weight, so even the mean of many rounds
+    is too low more often than too high.
 
     Source: Knuth, "Estimating the efficiency of backtrack programs" (1975).
 
@@ -264,7 +264,7 @@ def estimate(game: KoiKoi, rounds: int, seed: int) -> Estimate:
 
 
 def _dealer(game: KoiKoi, rng: random.Random) -> Callable[[], tuple[Position, list[float]]]:
-    """Return a function that deals: a position, and log 1/q of the deal and of both views."""
+    """Return a function that samples a deal: the position, log 1/q, and that of both views."""
     deck, hand, field = list(game.deck), game.hand, game.open
 
     def ways(cards: Cards, left: Counter[str]) -> int:
@@ -293,7 +293,7 @@ def _dealer(game: KoiKoi, rng: random.Random) -> Callable[[], tuple[Position, li
 
 
 def _play(game: KoiKoi, at: Position, logs: list[float], rng: random.Random) -> _Round:
-    """Play a round at random from a deal; `logs` are log 1/q of the deal and of both views."""
+    """Play a random round from a deal; `logs` are log 1/q of the deal and of both views."""
     views: tuple[list[tuple[int, float]], list[tuple[int, float]]] = ([], [])
     if at.stage not in ("play", "draw"):  # dealt again, or paid at once
         return _Round(-np.inf, -np.inf, views)
@@ -304,7 +304,7 @@ def _play(game: KoiKoi, at: Position, logs: list[float], rng: random.Random) -> 
         i = at.player
         if at.stage != "draw":
             views[i].append((game.hand - len(at.hands[i]) + (at.stage == "play"), seen[i]))
-        if at.stage in ("draw", "play"):  # any card that lies there, copies and all
+        if at.stage in ("draw", "play"):  # uniform over cards, where copies count separately
             cards = at.stock if at.stage == "draw" else at.hands[i]
             card = rng.choice(cards)
             history += log10(len(cards) / cards.count(card))
@@ -323,7 +323,7 @@ def _play(game: KoiKoi, at: Position, logs: list[float], rng: random.Random) -> 
 
 
 def _log_sum(logs: list[float]) -> float:
-    """Return the logarithm of the sum of numbers given as logarithms."""
+    """Return the logarithm of a sum of numbers given by their logarithms."""
     top = max(logs, default=-np.inf)
     return top if top == -np.inf else top + log10(sum(10 ** (w - top) for w in logs))
 
@@ -333,11 +333,11 @@ def _log_mean(logs: list[float]) -> float:
 
 
 def _spread(logs: list[float], seed: int) -> tuple[float, float, float]:
-    """Return the logarithm of the mean, between where it may as well have come out."""
+    """Return the logarithm of the mean, with the ends of its bootstrap interval."""
     middle = _log_mean(logs)
     numbers = 10 ** (np.array(logs) - middle)
     means = np.array([part.mean() for part in np.array_split(numbers, BATCHES)])
     rng = np.random.default_rng(seed)
-    again = rng.choice(means, (1_000, BATCHES)).mean(axis=1)
-    low, high = np.quantile(again, (0.025, 0.975))
+    bootstrap = rng.choice(means, (1_000, BATCHES)).mean(axis=1)
+    low, high = np.quantile(bootstrap, (0.025, 0.975))
     return middle + log10(low), middle, middle + log10(high)

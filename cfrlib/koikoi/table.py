@@ -1,7 +1,7 @@
-"""A seat at the table: rounds of Koi-Koi against a player, under a kernel.
+"""Play Koi-Koi against a player in a notebook.
 
-`Sitting` is played by `press` and read by its attributes. Its widget is a thin layer: pictures,
-and a button for everything that can be pressed.
+`Sitting` is the match: `press` is a move of the reader, and the attributes are the state. Its
+widget is a thin layer of pictures and buttons, one button per action.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import new_key
 from cfrlib.koikoi import art
 from cfrlib.koikoi.cards import kind_of, made
-from cfrlib.koikoi.players import CHANCE, POINTS, Advice, Adviser, Player
+from cfrlib.koikoi.players import POINTS, PROBABILITY, Advice, Adviser, Player
 from cfrlib.koikoi.rules import KoiKoi, Position
 from cfrlib.koikoi.simulator import (
     CALL,
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     import ipywidgets
 
 NEXT, AGAIN = "next round", "new match"
-PAGE = "CFRLIB_PAGE"  # environment variable, set while the book is built
+PAGE = "CFRLIB_PAGE"  # environment variable that is set while the book is built
 KINDS = ("light", "animal", "ribbon", "plain")
-NEAR = 2  # a yaku is shown from so many missing cards on
-SENTENCE = (
+NEAR = 2  # yaku with at most this many missing cards are shown
+NO_KERNEL = (
     "To play, run this page with a kernel: on your own machine, or by the launch button at the "
     "top of a book that is online."
 )
@@ -53,22 +53,22 @@ def sit_down(
     rounds: int = 12,
     seed: int | None = None,
 ) -> Sitting:
-    """Return a match against a player, which a notebook shows with buttons.
+    """Start a match against a player, which a notebook displays with buttons.
 
-    You deal the first round; then whoever won the last one does, or the other player if nobody
-    scored. Who has more points after the last round has won.
+    You deal the first round. The winner of a round deals the next one; after a round that pays
+    nothing, the other player deals. The player with more points after the last round wins.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
     opponent : Player
     hints : bool or Adviser
-        Offer hints: the opponent's own, or another player's. What their numbers are, points
-        or probabilities, is up to whoever gives them, and said beside them.
+        Offer hints, by the opponent or by another player. Their numbers are points or
+        probabilities, depending on the player; the heading of the table tells which.
     rounds : int
-        Of a match.
+        Number of rounds in a match.
     seed : int, optional
-        Of the deals, and of the opponent. The same seed and the same choices give the same
+        For the deals and the opponent. The same seed and the same choices give the same
         rounds.
 
     Returns
@@ -78,7 +78,7 @@ def sit_down(
     Raises
     ------
     ValueError
-        If the opponent is asked for hints and has none.
+        If the player that should give hints has no method `advise`.
 
     Examples
     --------
@@ -93,24 +93,24 @@ def sit_down(
     adviser = opponent if hints is True else hints or None
     if adviser is not None and not isinstance(adviser, Adviser):
         raise ValueError(
-            f"{adviser!r} gives no advice, which takes a method `advise`; leave out hints, or "
-            "let them be those of a NetworkPlayer"
+            f"{adviser!r} gives no advice, as it has no method `advise`; leave out hints, or "
+            "pass a NetworkPlayer as hints"
         )
     return Sitting(game, opponent, adviser, rounds, seed)
 
 
 class Sitting:
-    """A match under way; made by :func:`sit_down`.
+    """A match in progress; made by :func:`sit_down`.
 
     Attributes
     ----------
     actions : tuple of str
-        What can be pressed now: cards, ``"stop"`` and ``"koi-koi"``, ``"next round"``,
+        The actions available now: cards, ``"stop"`` and ``"koi-koi"``, ``"next round"``,
         ``"new match"``.
     log : list of str
-        What happened in this round, sentence by sentence.
+        The events of this round, one sentence each.
     results : list of int
-        Points that you won of the opponent, of every finished round of this match.
+        Your payoff in each finished round of this match, in points.
     dealing : bool
         Whether you deal this round.
     """
@@ -129,10 +129,10 @@ class Sitting:
         self._matches = 0
         self._begin_match()
 
-    # ---- what can be done --------------------------------------------------------------------
+    # ---- actions -----------------------------------------------------------------------------
 
     def press(self, action: str) -> None:
-        """Do what a button of that name does, and let the opponent answer.
+        """Take an action, as its button does, and let the opponent move.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Sitting:
         Raises
         ------
         ValueError
-            If that cannot be done now.
+            If the action is not available now.
         """
         if action not in self.actions:
             raise ValueError(
@@ -153,13 +153,13 @@ class Sitting:
         elif action == NEXT:
             self._begin_round()
         else:
-            self._heard = len(self.log)
+            self._shown_lines = len(self.log)
             self._act(self._numbers[action])
-            self._answer()
+            self._let_opponent_move()
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What can be pressed now."""
+        """The actions available now."""
         if not self.over:
             return tuple(self._numbers)
         return (NEXT,) if len(self.results) < self.rounds else (AGAIN,)
@@ -171,53 +171,54 @@ class Sitting:
 
     @property
     def score(self) -> int:
-        """Your points less the opponent's, in this match."""
+        """Your points minus the opponent's, in this match."""
         return sum(self.results)
 
     def advice(self) -> Advice | None:
-        """Return what the adviser says of the actions, by name; None if there is no choice.
+        """Return the adviser's numbers for the actions, by name; None if there is no choice.
 
-        The adviser sees what you see.
+        The adviser uses no hidden cards.
         """
         if self.adviser is None or self.over or len(self._numbers) < 2:
             return None
-        said = self.adviser.advise(self._simulator, self._round, 0)
-        named = {number: name for name, number in self._numbers.items()}
-        return Advice(said.what, {named[int(a)]: float(x) for a, x in said.numbers.items()})
+        advice = self.adviser.advise(self._simulator, self._round, 0)
+        names = {number: name for name, number in self._numbers.items()}
+        numbers = {names[int(a)]: float(x) for a, x in advice.numbers.items()}
+        return Advice(advice.what, numbers)
 
-    # ---- what happens ------------------------------------------------------------------------
+    # ---- the course of a match ---------------------------------------------------------------
 
     def _begin_match(self) -> None:
         self.results: list[int] = []
         self._matches += 1
-        self.dealing = self._matches % 2 == 0  # is changed before the first round
+        self.dealing = self._matches % 2 == 0  # `_begin_round` changes it
         self._begin_round()
 
     def _begin_round(self) -> None:
-        """Deal: who won the last round, or did not deal it if it paid nothing."""
+        """Deal a round; the winner of the last one deals, or the other player after a tie."""
         last = self.results[-1] if self.results else 0
         self.dealing = last > 0 if last else not self.dealing
         dealing, moving = self._source.spawn(2)
         self._round = self._simulator.deal(1, seed=dealing)
         self._key = new_key(moving)
         self.log: list[str] = []
-        self._heard = 0  # lines of it that were there when you last pressed
+        self._shown_lines = 0  # lines of the log before your last action
         if self.over:  # a special deal was paid at once
             self._settle()
-        self._answer()
+        self._let_opponent_move()
 
     @property
     def _seat(self) -> int:
-        """Your number in the round: the dealer is player 0."""
+        """Your player number in this round; the dealer is player 0."""
         return 0 if self.dealing else 1
 
     @property
     def _numbers(self) -> dict[str, int]:
-        """The actions that may be chosen, by name."""
+        """The numbers of the legal actions, by name."""
         return {str(a): n for n, a in self._simulator.actions(self._round, 0).items()}
 
-    def _answer(self) -> None:
-        """Let the opponent move until you have to, or the round is over."""
+    def _let_opponent_move(self) -> None:
+        """Let the opponent move until it is your turn, or the round is over."""
         rows = np.zeros(1, np.int64)
         while not self.over and self._round.player[0] != self._seat:
             chosen = self.opponent(self._simulator, self._round.take(rows), rows, self._key)
@@ -226,20 +227,20 @@ class Sitting:
     def _act(self, action: int) -> None:
         before = self._round.take([0])
         self._simulator.act(self._round, [0], [action])
-        self.log.extend(self._told(before, action))
+        self.log.extend(self._sentences(before, action))
         if self.over:
             self._settle()
 
     def _settle(self) -> None:
-        """Write down what the round paid."""
+        """Record the payoff of the round."""
         paid = int(self._round.paid[0])
         self.results.append(paid if self.dealing else -paid)
         self.log.append(outcome(self.results[-1]))
 
-    # ---- in words ----------------------------------------------------------------------------
+    # ---- text --------------------------------------------------------------------------------
 
-    def _told(self, before: Rounds, action: int) -> list[str]:
-        """Say what an action did, and the draw after it."""
+    def _sentences(self, before: Rounds, action: int) -> list[str]:
+        """Describe an action, and the draw after it."""
         after, names, i = self._round, self._simulator.names, before.player[0]
         who = "You" if i == self._seat else "They"
         if before.stage[0] == CALL:
@@ -267,14 +268,14 @@ class Sitting:
         return f" and capture {names}." if names else "; it stays."
 
     def _matching(self, at: Rounds, card: int) -> list[int]:
-        """Return the cards of the field that a card may take; one of two that look alike."""
+        """Return the cards of the field that a card may capture; one of two identical cards."""
         months, names = self.game.months, self._simulator.names
         field = members(int(at.field[0]))
         same = [c for c in field if months[names[c]] == months[names[card]]]
         return same[:1] if len(same) == 2 and names[same[0]] == names[same[1]] else same
 
     def question(self) -> str:
-        """Return what is to be decided, in a sentence.
+        """Return the decision that you have to make, as a sentence.
 
         Examples
         --------
@@ -287,8 +288,8 @@ class Sitting:
         if self.over:
             if len(self.results) < self.rounds:
                 return "The round is over."
-            verdict = "a draw" if not self.score else "yours" if self.score > 0 else "theirs"
-            return f"The match is over: {verdict}, by {counted(abs(self.score))}."
+            winner = "a draw" if not self.score else "yours" if self.score > 0 else "theirs"
+            return f"The match is over: {winner}, by {counted(abs(self.score))}."
         if at.stage[0] == MATCH:
             return f"Which card does {self._simulator.names[at.card[0]]} capture?"
         if at.stage[0] == PLAY:
@@ -306,13 +307,13 @@ class Sitting:
 
     @property
     def _number(self) -> int:
-        """The round of the match, counted from 1."""
+        """The number of the current round, counted from 1."""
         return len(self.results) + (not self.over)
 
-    # ---- in pictures -------------------------------------------------------------------------
+    # ---- pictures ----------------------------------------------------------------------------
 
     def choices(self) -> list[Choice]:
-        """Return what the buttons are: your hand card by card, or whatever else can be done."""
+        """Return the buttons: your hand, card by card, or the other available actions."""
         if self.over or self._round.stage[0] == CALL:
             return [Choice(action, "", "") for action in self.actions]
         if self._round.stage[0] == MATCH:
@@ -326,9 +327,9 @@ class Sitting:
         return found
 
     def board(self) -> str:
-        """Return what you see on the table, as HTML; without your hand when you may play it.
+        """Return the table from your view as HTML; without your hand while it has buttons.
 
-        The opponent's hand lies face down until the round is over, the stock always.
+        The opponent's hand is face down until the round is over, the stock always.
         """
         at, i = self._simulator.position(self._round, 0), self._seat
         held = at.hands[1 - i]
@@ -349,7 +350,7 @@ class Sitting:
         )
 
     def _pile(self, title: str, at: Position, i: int) -> str:
-        """Return captured cards by kind, and how far their yaku are."""
+        """Return captured cards by kind as HTML, with the progress of their yaku."""
         kinds: dict[str, list[str]] = {kind: [] for kind in KINDS}
         for card in at.piles[i]:
             kinds[kind_of(self.game.faces((card,))[0])].append(card)
@@ -359,7 +360,7 @@ class Sitting:
         return block(title, rows, words, "cfr-seat-pile")
 
     def _progress(self, pile: Sequence[str]) -> str:
-        """Say which yaku captured cards make, and which they nearly make."""
+        """List the yaku that captured cards make, and those they nearly make."""
         faces = self.game.faces(tuple(pile))
         done, counts, words = made(faces, self.game.yaku), Counter(faces), []
         for y in self.game.yaku:
@@ -371,7 +372,7 @@ class Sitting:
         return ": " + ", ".join(words) if words else ""
 
     def hint(self) -> str:
-        """Return the adviser's numbers as HTML, the largest marked."""
+        """Return the adviser's numbers as an HTML table, with the largest highlighted."""
         advice = self.advice()
         if advice is None:
             return "<p>There is nothing to choose.</p>"
@@ -381,7 +382,7 @@ class Sitting:
             f"<td>{signed(x, 2) if advice.what == POINTS else f'{x:.0%}'}</td></tr>"
             for name, x in advice.numbers.items()
         )
-        head = {POINTS: "points to expect", CHANCE: "would be played"}[advice.what]
+        head = {POINTS: "points to expect", PROBABILITY: "would be played"}[advice.what]
         return f"<table><tr><th></th><th scope='col'>{head}</th></tr>{rows}</table>"
 
     def story(self) -> str:
@@ -390,7 +391,7 @@ class Sitting:
         return f"<ol>{lines or '<li>The cards are dealt.</li>'}</ol>"
 
     def page(self) -> str:
-        """Return how it stands as HTML, for a page without a kernel; and how to get one."""
+        """Return the state as HTML for a page without a kernel, and how to get one."""
         hand = "".join(
             f"<figure>{choice.picture}<figcaption>{escape(choice.note)}</figcaption></figure>"
             for choice in self.choices()
@@ -399,46 +400,46 @@ class Sitting:
         return (
             f'<figure class="cfr-figure cfr-seat"><style>{style()}</style>{self.board()}'
             f'<p class="cfr-seat-title">Your hand</p><div class="cfr-seat-hand">{hand}</div>'
-            f"<figcaption>{SENTENCE}</figcaption></figure>"
+            f"<figcaption>{NO_KERNEL}</figcaption></figure>"
         )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return the page's face while a book is built, else the kernel's."""
+        """Return static HTML while the book is built, else the widget."""
         if os.environ.get(PAGE):
             return {"text/plain": repr(self), "text/html": self.page()}
         live: dict[str, Any] = self.widget()._repr_mimebundle_()
         return {**live, "text/plain": repr(self)}
 
     def widget(self) -> ipywidgets.Widget:
-        """Return the table as a new ipywidgets widget, with a button for every action.
+        """Return a new ipywidgets widget, with a button for every action.
 
-        Its attribute `buttons` has them, as many as there can be; those that can be pressed
-        are displayed.
+        Its attribute `buttons` lists as many buttons as there can be actions; only those of
+        available actions are displayed.
         """
         import ipywidgets as w
 
-        board, said, hints, story = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        board, status, hints, story = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         slots = [(w.HTML(), w.Button()) for _ in range(max(self.game.hand, 2))]
-        toggle = w.ToggleButton(description="Hints", tooltip="What the adviser says")
+        toggle = w.ToggleButton(description="Hints", tooltip="Show the numbers of the adviser")
         toggle.layout.display = None if self.adviser else "none"
-        meant = [""] * len(slots)
+        actions = [""] * len(slots)
 
         def show() -> None:
             board.value, story.value = self.board(), self.story()
-            words = " ".join([*self.log[self._heard :], self.question()])
-            said.value = f"<p role='status'>{escape(words)}</p>"
+            words = " ".join([*self.log[self._shown_lines :], self.question()])
+            status.value = f"<p role='status'>{escape(words)}</p>"
             hints.value = self.hint() if toggle.value else ""
             found = self.choices()
             for n, (picture, button) in enumerate(slots):
                 there = n < len(found)
                 picture.layout.display = button.layout.display = None if there else "none"
                 if there:
-                    meant[n], button.description = found[n].action, found[n].action
+                    actions[n], button.description = found[n].action, found[n].action
                     button.tooltip = f"{found[n].action} {found[n].note}".strip()
                     picture.value = f"{found[n].picture}<small>{escape(found[n].note)}</small>"
 
         def pressed(n: int) -> None:
-            self.press(meant[n])
+            self.press(actions[n])
             show()
             if slots[n][1].layout.display == "none":
                 slots[0][1].focus()
@@ -449,7 +450,7 @@ class Sitting:
         hand = w.Box([w.VBox(slot) for slot in slots])
         hand.add_class("cfr-seat-hand")
         box = w.VBox(
-            [w.HTML(f"<style>{style()}</style>"), board, said, hand, toggle, hints, story]
+            [w.HTML(f"<style>{style()}</style>"), board, status, hand, toggle, hints, story]
         )
         box.add_class("cfr-seat")
         box.buttons, box.toggle = [button for _, button in slots], toggle
@@ -458,7 +459,7 @@ class Sitting:
 
 
 class Choice(NamedTuple):
-    """A button: what it does, the card above it, and what becomes of that."""
+    """A button: its action, the picture of the card, and a note on its captures."""
 
     action: str
     picture: str
@@ -466,7 +467,7 @@ class Choice(NamedTuple):
 
 
 def outcome(points: int) -> str:
-    """Say how a round ended.
+    """Describe the result of a round.
 
     Examples
     --------
@@ -479,7 +480,7 @@ def outcome(points: int) -> str:
 
 
 def counted(points: int) -> str:
-    """Return so many points in words.
+    """Return a number of points with its unit.
 
     Examples
     --------
@@ -490,7 +491,7 @@ def counted(points: int) -> str:
 
 
 def signed(x: float, digits: int = 0) -> str:
-    """Return a number with its sign, none for what rounds to 0.
+    """Format a number with its sign, without one if it rounds to 0.
 
     Examples
     --------
@@ -502,12 +503,12 @@ def signed(x: float, digits: int = 0) -> str:
 
 
 def pictures(cards: Sequence[str]) -> str:
-    """Return cards as pictures, one after the other."""
+    """Return the pictures of cards in a row."""
     return "".join(art.draw(card) for card in cards)
 
 
 def block(title: str, cards: str, words: str = "", name: str = "") -> str:
-    """Return a titled part of the table."""
+    """Return a titled section of the table as HTML."""
     title, below = escape(title), f"<p>{words}</p>" if words else ""
     return (
         f'<section class="{name}" aria-label="{title}"><p class="cfr-seat-title">{title}</p>'
@@ -516,5 +517,5 @@ def block(title: str, cards: str, words: str = "", name: str = "") -> str:
 
 
 def style() -> str:
-    """Return the style sheet that lies beside this file."""
+    """Return the style sheet ``table.css``."""
     return resources.files("cfrlib.koikoi").joinpath("table.css").read_text("utf-8")

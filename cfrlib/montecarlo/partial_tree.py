@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from cfrlib.core.memo import memo
 from cfrlib.core.tree import (
     CHANCE,
     TERMINAL,
@@ -359,7 +360,7 @@ def explore(
     TooLarge
         If the game does not compile and `on_demand` is False.
     """
-    if on_demand or (on_demand is None and not hasattr(game, "_tree") and is_huge(game)):
+    if on_demand or (on_demand is None and "tree" not in memo(game) and is_huge(game)):
         return PartialTree(game, proposal)
     try:
         return PartialTree.of(compile(game), proposal)

@@ -183,9 +183,15 @@ def set_out(path: Records) -> None:
 
 @inlined
 def descend(
-    tree: TreeArrays, table: Records, aim: Records, epsilon: float, targeted: bool, i: int,
-    desk: Desk, k: int,
-) -> int:  # fmt: skip
+    tree: TreeArrays,
+    table: Records,
+    aim: Records,
+    epsilon: float,
+    targeted: bool,
+    i: int,
+    desk: Desk,
+    k: int,
+) -> int:
     """Go down from entry k; return the last entry.
 
     It is the end of the game, or a history whose rules have not been asked yet, or the path is
@@ -205,9 +211,15 @@ def descend(
 
 @inner
 def step(
-    tree: TreeArrays, table: Records, aim: Records, epsilon: float, targeted: bool, i: int,
-    desk: Desk, k: int,
-) -> None:  # fmt: skip
+    tree: TreeArrays,
+    table: Records,
+    aim: Records,
+    epsilon: float,
+    targeted: bool,
+    i: int,
+    desk: Desk,
+    k: int,
+) -> None:
     """Take one step down, from entry k to the next."""
     nodes, scratch, state = tree.nodes, desk.scratch, desk.state
     e, f = desk.path[k], desk.path[k + 1]
@@ -262,9 +274,14 @@ def restrict(aim: Records, restricted: bool, first: int, n: int, scratch: Floats
 
 @inlined
 def ascend(
-    tree: TreeArrays, tables: Tables, settings: Settings, delta: float, i: int, desk: Desk,
+    tree: TreeArrays,
+    tables: Tables,
+    settings: Settings,
+    delta: float,
+    i: int,
+    desk: Desk,
     k: int,
-) -> None:  # fmt: skip
+) -> None:
     """Go up from entry k, whose value is known; learn at every infoset on the way."""
     nodes, infosets, table, path = tree.nodes, tree.infosets, tables.table, desk.path
     for j in range(k - 1, -1, -1):
@@ -296,9 +313,15 @@ def tally(
 
 @inlined
 def iterate(
-    tree: TreeArrays, tables: Tables, settings: Settings, target: Target, desk: Desk,
-    first: int, most: int, nodes_most: int,
-) -> None:  # fmt: skip
+    tree: TreeArrays,
+    tables: Tables,
+    settings: Settings,
+    target: Target,
+    desk: Desk,
+    first: int,
+    most: int,
+    nodes_most: int,
+) -> None:
     """Run iterations first … most, or until so many nodes have been visited."""
     ledger, aim, delta = tables.ledger, target.aim, target.delta
     epsilon = settings.scheme.epsilon

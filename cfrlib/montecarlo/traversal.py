@@ -162,9 +162,15 @@ def descend(
 
 @inner
 def choose(
-    start: int, child: int, actions: int, table: Records, scheme: Scheme, lane: Any, k: int,
+    start: int,
+    child: int,
+    actions: int,
+    table: Records,
+    scheme: Scheme,
+    lane: Any,
+    k: int,
     n: int,
-) -> None:  # fmt: skip
+) -> None:
     """Go on with some of the traverser's actions: all, or `scheme.k` drawn one by one."""
     walk, scratch = lane.walk, lane.scratch
     e = walk[k]

@@ -198,9 +198,15 @@ def new_lanes(
 
 @inlined
 def sample(
-    tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, t: int, i: int,
-    first: int, step: int,
-) -> None:  # fmt: skip
+    tree: TreeArrays,
+    tables: Tables,
+    settings: Settings,
+    lanes: Lanes,
+    t: int,
+    i: int,
+    first: int,
+    step: int,
+) -> None:
     """Take the walks of player i in iteration t in the lanes first, first + step, …."""
     for n in range(first, len(lanes.walk), step):
         lane = lane_of(lanes, n)

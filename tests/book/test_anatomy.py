@@ -21,7 +21,7 @@ KEYS = frozenset(
 
 
 @pytest.mark.parametrize("path", sorted(BOOK.glob("*.ipynb")), ids=lambda p: p.stem)
-def test_chapter(path: Path) -> None:
+def test_chapter_follows_the_anatomy(path: Path) -> None:
     found = problems(nbformat.read(path, as_version=4), path.stem, BOOK, KEYS)
     assert not found, f"{path.name}:\n  " + "\n  ".join(found)
 
@@ -137,14 +137,14 @@ BAD = [
 ]
 
 
-def test_the_skeleton_is_a_chapter() -> None:
+def test_skeleton_breaks_no_rule() -> None:
     assert problems(chapter(), "01_regret_matching", BOOK, KEYS) == []
 
 
 @pytest.mark.parametrize(
     ("rule", "edit"), BAD, ids=[f"{k}-{rule}" for k, (rule, _) in enumerate(BAD)]
 )
-def test_an_offence_is_caught(rule: str, edit: Callable[[Any], None]) -> None:
+def test_violation_is_reported_under_its_rule(rule: str, edit: Callable[[Any], None]) -> None:
     nb = chapter()
     edit(nb)
     found = problems(nb, "01_regret_matching", BOOK, KEYS)
@@ -155,14 +155,14 @@ def test_an_offence_is_caught(rule: str, edit: Callable[[Any], None]) -> None:
 @pytest.mark.parametrize(
     "edit", [swap(SOLUTION, "{solution}", "{tip}"), swap(TASK, "{exercise}", "{tip}"), renamed]
 )
-def test_a_solution_belongs_to_its_exercise(edit: Callable[[Any], None]) -> None:
+def test_misplaced_solution_is_reported(edit: Callable[[Any], None]) -> None:
     nb = chapter()
     edit(nb)
     found = problems(nb, "01_regret_matching", BOOK, KEYS)
     assert {line.partition(":")[0] for line in found} >= {"exercises", "checks"}
 
 
-def test_tags_that_excuse() -> None:
+def test_timing_cell_proves_no_number() -> None:
     nb = chapter()
     tag(CODE, "nbval-ignore-output", "timing")(nb)
     found = problems(nb, "01_regret_matching", BOOK, KEYS)
@@ -190,7 +190,7 @@ def test_tags_that_excuse() -> None:
         (":::{admonition} T\nIn 0.5\n:::\n0.6", ["0.5", "0.6"]),
     ],
 )
-def test_numbers_are_found(text: str, shown: list[str]) -> None:
+def test_in_prose_finds_numbers(text: str, shown: list[str]) -> None:
     assert [number.text for number in in_prose(text)] == shown
 
 
@@ -215,13 +215,13 @@ def test_numbers_are_found(text: str, shown: list[str]) -> None:
         ("0.4", "12,345 0.9", False),
     ],
 )
-def test_a_number_needs_its_proof(text: str, printed: str, proved: bool) -> None:
+def test_unproved_compares_with_printed_numbers(text: str, printed: str, proved: bool) -> None:
     pool = Pool()
     pool.add_text(printed)
     assert (unproved(text, pool) == []) is proved
 
 
-def test_an_escape_excuses_one_number() -> None:
+def test_escape_comment_excuses_one_number() -> None:
     text = "0.5 and 0.7 <!-- not-computed: 0.5 measured by the source -->"
     assert [number.text for number in unproved(text, Pool())] == ["0.7"]
     assert len(unproved("0.5 <!-- not-computed: 0.5 -->", Pool())) == 1, "a reason is needed"

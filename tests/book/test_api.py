@@ -19,17 +19,17 @@ def entries() -> dict[str, Tag]:
     return found
 
 
-def test_every_public_name_is_on_the_page(entries: dict[str, Tag]) -> None:
+def test_api_page_lists_every_public_name(entries: dict[str, Tag]) -> None:
     shown = {id(public.resolve(name)) for name in entries}
     missing = [name for name in public.names() if id(public.resolve(name)) not in shown]
     assert not missing, "add them to book/api.md"
 
 
-def test_every_name_is_described(entries: dict[str, Tag]) -> None:
+def test_api_page_describes_every_name(entries: dict[str, Tag]) -> None:
     assert not [name for name, body in entries.items() if not body.find(["p", "dl"])]
 
 
-def test_docstrings_are_read_as_they_are_meant(entries: dict[str, Tag]) -> None:
+def test_api_page_renders_docstring_markup(entries: dict[str, Tag]) -> None:
     """Sections, lists of parameters and examples, and none of their marks left over."""
     solve = entries["cfrlib.solve"]
     assert solve.select_one("dl.field-list") and solve.select_one(".highlight pre")

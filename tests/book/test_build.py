@@ -107,15 +107,15 @@ def collect(found: dict[Path, list[str]]) -> str:
     return "\n".join(f"{path}: {what}" for path, what in lines)
 
 
-def test_every_picture_has_words(pages: Pages) -> None:
+def test_pictures_have_text_alternatives(pages: Pages) -> None:
     assert not collect({path: unlabelled(page) for path, page in pages.items()})
 
 
-def test_no_page_asks_another_host(pages: Pages) -> None:
+def test_pages_load_nothing_from_other_hosts(pages: Pages) -> None:
     assert not collect({path: foreign(page) for path, page in pages.items()})
 
 
-def test_no_stylesheet_asks_another_host(pages: Pages) -> None:
+def test_stylesheets_load_nothing_from_other_hosts(pages: Pages) -> None:
     used = {
         (path.parent / urlparse(str(link["href"])).path).resolve()
         for path, page in pages.items()
@@ -126,7 +126,7 @@ def test_no_stylesheet_asks_another_host(pages: Pages) -> None:
     assert not collect(sheets)
 
 
-def test_mathjax_and_its_parts_are_the_books_own(pages: Pages) -> None:
+def test_mathjax_is_served_by_the_book(pages: Pages) -> None:
     scripts = {
         (path.parent / urlparse(str(tag["src"])).path).resolve()
         for path, page in pages.items()
@@ -138,18 +138,18 @@ def test_mathjax_and_its_parts_are_the_books_own(pages: Pages) -> None:
     assert list((home / "output/chtml/fonts/woff-v2").glob("*.woff"))
 
 
-def test_no_script_runs_twice(pages: Pages) -> None:
+def test_inline_scripts_run_once(pages: Pages) -> None:
     assert not collect({path: repeated(page) for path, page in pages.items()})
 
 
-def test_no_link_is_dead(pages: Pages) -> None:
+def test_local_links_resolve(pages: Pages) -> None:
     known = {path.resolve(): anchors(page) for path, page in pages.items()}
     assert not collect(
         {path: dead(page, path.resolve(), known) for path, page in pages.items()}
     )
 
 
-def test_pages_show_no_error_of_the_parser(pages: Pages) -> None:
+def test_pages_show_no_docutils_errors(pages: Pages) -> None:
     marks = {path: page.select(".system-message, .problematic") for path, page in pages.items()}
     assert not collect({path: [str(tag)[:200] for tag in tags] for path, tags in marks.items()})
 
@@ -170,7 +170,7 @@ def test_pages_show_no_error_of_the_parser(pages: Pages) -> None:
         ('<svg aria-label="A tree"></svg>', 1),
     ],
 )
-def test_unlabelled(html: str, count: int) -> None:
+def test_rule_unlabelled(html: str, count: int) -> None:
     assert len(unlabelled(BeautifulSoup(html, "html.parser"))) == count
 
 
@@ -188,17 +188,17 @@ def test_unlabelled(html: str, count: int) -> None:
         ("<p style=\"background: url('//example.org/x.png')\"></p>", 1),
     ],
 )
-def test_foreign(html: str, count: int) -> None:
+def test_rule_foreign(html: str, count: int) -> None:
     assert len(foreign(BeautifulSoup(html, "html.parser"))) == count
 
 
-def test_repeated() -> None:
+def test_rule_repeated() -> None:
     script = "<script>const THEBE_JS_URL = 1</script>"
     assert not repeated(BeautifulSoup(script, "html.parser"))
     assert len(repeated(BeautifulSoup(script * 2, "html.parser"))) == 1
 
 
-def test_dead(tmp_path: Path) -> None:
+def test_rule_dead(tmp_path: Path) -> None:
     path, other = tmp_path / "a.html", tmp_path / "c.html"
     html = (
         '<a href="a.html#x">1</a><a href="b.html">2</a><a href="#y">3</a><i id="x"></i>'

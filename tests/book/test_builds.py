@@ -88,7 +88,7 @@ def anew(before: dict[str, int], after: dict[str, int]) -> set[str]:
     return {name for name, time in after.items() if time != before.get(name)}
 
 
-def test_only_what_has_changed_is_run_and_written(book: Path) -> None:
+def test_build_runs_and_writes_only_changed_pages(book: Path) -> None:
     said = build(book)
     assert "14_one" in said and "02_two" in said and " 0 left" in said
     first = written(book)
@@ -122,7 +122,7 @@ def test_only_what_has_changed_is_run_and_written(book: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
-def test_a_build_that_fails_or_is_stopped_keeps_what_ran(book: Path) -> None:
+def test_failed_or_stopped_build_keeps_finished_pages(book: Path) -> None:
     notebook(book / "book/14_one.ipynb", "# One", "1 / 0")
     said = build(book, code=1)
     assert "book/14_one.ipynb: a cell failed" in said and "ZeroDivisionError" in said

@@ -17,7 +17,7 @@ FIGURE = 'class="cfr-figure cfr-explore"'
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_each_chapter_has_an_explorable(page: Path) -> None:
+def test_page_has_an_explorable(page: Path) -> None:
     """That they show what cfrlib draws is among the browser tests, which run the page once."""
     built = ROOT / "_build" / "html" / "book" / f"{page.stem}.html"
     assert FIGURE in built.read_text("utf-8")
@@ -94,7 +94,7 @@ def plain(source: str) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_no_later_cell_breaks_an_explorable(page: Path) -> None:
+def test_later_cells_do_not_rebind_names_of_explorables(page: Path) -> None:
     assert not overwritten(cells(page))
 
 
@@ -111,7 +111,7 @@ def test_no_later_cell_breaks_an_explorable(page: Path) -> None:
         ("def other(b):\n    c = b", []),
     ],
 )
-def test_overwritten(later: str, found: list[str]) -> None:
+def test_rule_overwritten(later: str, found: list[str]) -> None:
     first = "c = 1\ndef help():\n    return [c for _ in 'xy']"
     explorable = "b = 1\ndef draw(d):\n    return b + d + help()\nexplore.Explorable(draw)"
     assert overwritten([first, explorable, later]) == found

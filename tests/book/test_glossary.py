@@ -101,7 +101,7 @@ def writes(text: str, symbol: str) -> bool:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.english)
-def test_an_entry_is_complete(entry: Entry) -> None:
+def test_glossary_entry_is_complete(entry: Entry) -> None:
     assert HAN.search(entry.japanese) or KANA.search(entry.japanese)
     assert HAN.search(entry.chinese) and not KANA.search(entry.chinese)
     assert re.fullmatch(r"[A-Z].{20,}\.", entry.definition)
@@ -111,17 +111,17 @@ def test_an_entry_is_complete(entry: Entry) -> None:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.english)
-def test_the_chapter_of_a_term_links_it(entry: Entry) -> None:
+def test_chapter_links_the_terms_it_introduces(entry: Entry) -> None:
     (chapter,) = entry.chapters
     assert entry.english in linked(markdown(BOOK / f"{chapter}.ipynb"))
 
 
-def test_entries_are_in_order() -> None:
+def test_glossary_is_sorted() -> None:
     names = [entry.english.replace("ε", "epsilon").casefold() for entry in ENTRIES]
     assert names == sorted(names) and len(names) == len(set(names))
 
 
-def test_every_section_of_the_notes_is_there() -> None:
+def test_glossary_covers_every_section_of_the_notes() -> None:
     named = [
         re.findall(r"(?<![\d.])\d+(?:\.\d+)?", entry.source.partition("notes:")[2])
         for entry in ENTRIES
@@ -130,7 +130,7 @@ def test_every_section_of_the_notes_is_there() -> None:
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_chapter_links_a_term_once_and_in_prose(path: Path) -> None:
+def test_chapter_links_each_term_once_in_prose(path: Path) -> None:
     text = markdown(path)
     terms = linked(text)
     assert not set(terms) - {entry.english for entry in ENTRIES}
@@ -145,7 +145,7 @@ def test_a_chapter_links_a_term_once_and_in_prose(path: Path) -> None:
 @pytest.mark.parametrize(
     ("symbol", "chapter"), symbols((BOOK / "notation.md").read_text("utf-8"))
 )
-def test_the_chapter_of_a_symbol_writes_it(symbol: str, chapter: str) -> None:
+def test_chapter_uses_the_symbols_it_introduces(symbol: str, chapter: str) -> None:
     assert writes(markdown(BOOK / f"{chapter}.ipynb"), symbol)
 
 
@@ -162,7 +162,7 @@ def straight(text: str) -> str:
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_link_to_a_term_is_described_by_its_definition(path: Path) -> None:
+def test_term_links_are_described_by_definitions(path: Path) -> None:
     built = page(f"book/{path.stem}")
     links = [words.find_parent("a") for words in built.select("a .std-term")]
     assert len(links) == len(linked(markdown(path)))
@@ -174,7 +174,7 @@ def test_a_link_to_a_term_is_described_by_its_definition(path: Path) -> None:
         assert str(link["href"]).startswith("glossary.html#")
 
 
-def test_the_glossary_and_the_index_have_every_name_in_its_language() -> None:
+def test_glossary_and_index_list_names_in_all_languages() -> None:
     names = page("book/glossary").select("dl.glossary > dt")
     index = {
         straight(link.get_text()) for link in page("genindex").select("table.genindextable a")
@@ -210,7 +210,7 @@ regret
 """
 
 
-def test_read() -> None:
+def test_read_parses_entries() -> None:
     regret, nash = read(PAGE)
     assert regret.chapters == ["01_regret_matching"] and regret.chinese == "遗憾值"
     assert nash.english == "ε-Nash equilibrium"
@@ -218,7 +218,7 @@ def test_read() -> None:
         read(PAGE.replace("遗憾值 : 中文\n", ""))
 
 
-def test_linked() -> None:
+def test_linked_finds_terms() -> None:
     assert linked("{term}`regret`, {term}`gains <gain>`, {doc}`a <b>`") == ["regret", "gain"]
 
 
@@ -233,11 +233,11 @@ def test_linked() -> None:
         ("with σ alone", "σ", True),
     ],
 )
-def test_writes(text: str, symbol: str, there: bool) -> None:
+def test_writes_finds_symbols(text: str, symbol: str, there: bool) -> None:
     assert writes(text, symbol) == there
 
 
-def test_symbols() -> None:
+def test_symbols_parses_the_table() -> None:
     row = r"| $\sigma(a\|I)$, $T$ | say | meaning | {doc}`2 <02_games>` |"
     assert symbols(f"| $x$ | no chapter |\n{row}") == [
         (r"\sigma(a|I)", "02_games"),

@@ -32,12 +32,12 @@ def number(name: str) -> int:
 # ---- the tables ------------------------------------------------------------------------------
 
 
-def test_every_notebook_is_a_node() -> None:
+def test_map_has_every_notebook() -> None:
     assert sorted(CHAPTERS) == [path.stem for path in NOTEBOOKS]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_node_says_what_the_table_says(path: Path) -> None:
+def test_map_node_matches_the_chapter_table(path: Path) -> None:
     """Read once more, without the patterns of the extension."""
     lines = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"]).splitlines()
     chapter = CHAPTERS[path.stem]
@@ -50,7 +50,7 @@ def test_a_node_says_what_the_table_says(path: Path) -> None:
     assert {part.split("`")[0] for part in need.split("{doc}`")[1:]} == chapter.needs
 
 
-def test_no_chapter_needs_a_later_one() -> None:
+def test_prerequisites_are_earlier_chapters() -> None:
     late = [(name, n) for name in GRAPH for n in GRAPH[name] if number(n) >= number(name)]
     assert not late
     assert [name for name in GRAPH if not GRAPH[name]] == ["01_regret_matching"]
@@ -59,7 +59,7 @@ def test_no_chapter_needs_a_later_one() -> None:
 # ---- the drawing -----------------------------------------------------------------------------
 
 
-def test_arrows_say_what_the_tables_say_and_no_more() -> None:
+def test_arrows_are_the_transitive_reduction() -> None:
     """Following arrows, one comes by all that a chapter needs; without any one of them, not."""
     arrows = chapter_map.reduced(GRAPH)
     for name in GRAPH:
@@ -70,7 +70,7 @@ def test_arrows_say_what_the_tables_say_and_no_more() -> None:
             assert need not in chapter_map.ancestors(fewer, name)
 
 
-def test_arrows_lead_down() -> None:
+def test_layers_put_pages_below_prerequisites() -> None:
     rows = chapter_map.layers(GRAPH)
     depth = {name: i for i, row in enumerate(rows) for name in row}
     assert sorted(depth) == sorted(GRAPH)
@@ -78,7 +78,7 @@ def test_arrows_lead_down() -> None:
         assert depth[name] == 1 + max((depth[need] for need in needs), default=-1)
 
 
-def test_few_arrows_cross() -> None:
+def test_arrangement_has_few_crossings() -> None:
     arrows = chapter_map.reduced(GRAPH)
     crossed, _ = chapter_map.cost(
         chapter_map.arranged(chapter_map.layers(GRAPH), arrows), arrows
@@ -91,7 +91,7 @@ def test_few_arrows_cross() -> None:
     assert chapter_map.cost(found, straight)[0] == 0
 
 
-def test_no_two_boxes_overlap() -> None:
+def test_boxes_do_not_overlap() -> None:
     rows = chapter_map.layers(GRAPH)
     across = chapter_map.columns(rows)
     for row in rows:
@@ -108,7 +108,7 @@ def page() -> BeautifulSoup:
     return built.page(HTML / "index.html")
 
 
-def test_the_page_links_every_chapter_by_its_title(page: BeautifulSoup) -> None:
+def test_map_links_every_chapter_by_title(page: BeautifulSoup) -> None:
     links = page.select("nav.cfr-map li > a")
     assert [link["href"] for link in links] == [f"{name}.html" for name in CHAPTERS]
     for link, chapter in zip(links, CHAPTERS.values(), strict=True):
@@ -119,7 +119,7 @@ def test_the_page_links_every_chapter_by_its_title(page: BeautifulSoup) -> None:
         assert link.get_text(" ").split()[0] == (chapter.label or chapter.title.split()[0])
 
 
-def test_the_page_says_in_words_what_the_drawing_shows(page: BeautifulSoup) -> None:
+def test_map_has_a_text_version(page: BeautifulSoup) -> None:
     for item, chapter in zip(page.select("nav.cfr-map li"), CHAPTERS.values(), strict=True):
         link, arrows = item.a, item.select("svg")
         assert link is not None
@@ -148,13 +148,13 @@ def notebook(folder: Path, name: str, needs: str) -> Path:
     return path
 
 
-def test_a_notebook_without_the_table_is_no_chapter(tmp_path: Path) -> None:
+def test_notebook_without_table_is_not_a_chapter(tmp_path: Path) -> None:
     path = tmp_path / "notes.ipynb"
     path.write_text(json.dumps({"cells": [{"source": ["# Notes"]}]}), "utf-8")
     assert chapter_map.collect([path]) == {}
 
 
-def test_links_with_a_text_of_their_own_count(tmp_path: Path) -> None:
+def test_doc_links_with_custom_text_are_prerequisites(tmp_path: Path) -> None:
     paths = [
         notebook(tmp_path, "a", "nothing"),
         notebook(tmp_path, "b", "{doc}`the first <a>`"),
@@ -164,12 +164,12 @@ def test_links_with_a_text_of_their_own_count(tmp_path: Path) -> None:
     assert found["b"].able == "read this"
 
 
-def test_a_need_that_is_no_chapter_is_an_error(tmp_path: Path) -> None:
+def test_unknown_prerequisite_raises(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a needs \['b'\], which has no table"):
         chapter_map.collect([notebook(tmp_path, "a", "{doc}`b`")])
 
 
-def test_a_circle_is_an_error(tmp_path: Path) -> None:
+def test_circular_prerequisites_raise(tmp_path: Path) -> None:
     paths = [notebook(tmp_path, "a", "{doc}`b`"), notebook(tmp_path, "b", "{doc}`a`")]
     with pytest.raises(ValueError, match="chapters need each other"):
         chapter_map.collect(paths)

@@ -98,7 +98,7 @@ def page(executed: str, tmp_path: Path) -> Path:
 # ---- the normal form -------------------------------------------------------------------------
 
 
-def test_the_normal_form_is_kept(page: Path) -> None:
+def test_normal_form_is_idempotent(page: Path) -> None:
     before = page.read_bytes()
     for options in ([], ["--check"], ["--execute"], ["--execute", "--check"]):
         done = tool(*options, page)
@@ -106,7 +106,7 @@ def test_the_normal_form_is_kept(page: Path) -> None:
         assert page.read_bytes() == before
 
 
-def test_the_normal_form_reads_as_a_diff(page: Path) -> None:
+def test_normal_form_is_diffable(page: Path) -> None:
     text = page.read_text("utf-8")
     assert "# Ünïcode — σ" in text
     assert text.endswith("}\n")
@@ -118,7 +118,7 @@ def test_the_normal_form_reads_as_a_diff(page: Path) -> None:
     assert list(nb.metadata) == ["kernelspec"]
 
 
-def test_what_cannot_be_read_is_dropped(tmp_path: Path) -> None:
+def test_normal_form_drops_unreadable_outputs(tmp_path: Path) -> None:
     figure = {"text/plain": "<Picture: bars>", "text/html": "<figure><svg></svg></figure>"}
     data = [
         {"text/plain": "<Figure size 1x1>", "image/png": PNG},
@@ -154,7 +154,7 @@ def test_what_cannot_be_read_is_dropped(tmp_path: Path) -> None:
     assert list(read(path).metadata) == ["kernelspec"]
 
 
-def test_cell_ids_are_kept_or_made_of_the_content(tmp_path: Path) -> None:
+def test_cell_ids_are_kept_or_derived_from_content(tmp_path: Path) -> None:
     nb = v4.new_notebook(cells=[v4.new_markdown_cell(text) for text in ("one", "two", "two")])
     raw = json.loads(nbformat.writes(nb))
     for cell, name in zip(raw["cells"], ["kept", "not valid", ""], strict=True):
@@ -199,7 +199,7 @@ def show_address(nb: Any) -> None:
         (lambda nb: nb.cells[1].update(execution_count=7), "not in normal form"),
     ],
 )
-def test_the_check_refuses(page: Path, edit: Callable[[Any], None], complaint: str) -> None:
+def test_check_refuses_faulty_notebooks(page: Path, edit: Callable[[Any], None], complaint: str) -> None:
     change(page, edit)
     before = page.read_bytes()
     done = tool("--check", page)
@@ -210,7 +210,7 @@ def test_the_check_refuses(page: Path, edit: Callable[[Any], None], complaint: s
     assert page.read_bytes() == before, "a check writes nothing"
 
 
-def test_a_stale_output_is_found_by_running(page: Path) -> None:
+def test_check_with_execution_finds_stale_outputs(page: Path) -> None:
     change(page, lambda nb: nb.cells[1].outputs[0].update(text="value -0.0556\n"))
     assert tool("--check", page).code == 0
     done = tool("--check", "--execute", page)
@@ -218,7 +218,7 @@ def test_a_stale_output_is_found_by_running(page: Path) -> None:
     assert "stale" in done.said
 
 
-def test_a_failing_cell_is_reported_and_nothing_written(page: Path) -> None:
+def test_failing_cell_is_reported_and_nothing_written(page: Path) -> None:
     change(page, lambda nb: nb.cells[1].update(source="1 / 0"))
     before = page.read_bytes()
     done = tool("--execute", page)
@@ -316,12 +316,12 @@ def failed(edited: Path) -> dict[str, int]:
     return nbval(edited)
 
 
-def test_nbval_finds_what_is_wrong(failed: dict[str, int]) -> None:
+def test_nbval_finds_wrong_outputs(failed: dict[str, int]) -> None:
     """Also that a kernel is reached without a port, and that a dead one ends the wait."""
     assert failed == {name: failures for name, (_, failures) in (EDITS | MADE).items()}
 
 
-def test_nbval_is_blind_where_the_check_is_not(edited: Path) -> None:
+def test_check_finds_cleared_outputs_that_nbval_misses(edited: Path) -> None:
     """Without execution counts nbval compares nothing, which is why there is a check."""
     done = tool("--check", edited / "hurry.ipynb")
     assert done.code == 1
@@ -333,7 +333,7 @@ def test_nbval_is_blind_where_the_check_is_not(edited: Path) -> None:
 # ---- run once, compared and shown ------------------------------------------------------------
 
 
-def test_what_was_right_is_shown_and_not_run_again(
+def test_matching_notebooks_are_cached_for_the_book(
     edited: Path, failed: dict[str, int]
 ) -> None:
     """The figure has its page's face, of which nbval compared what is committed: the text."""

@@ -30,14 +30,14 @@ def build(monkeypatch: pytest.MonkeyPatch) -> None:
     patient.setup(None)  # type: ignore[arg-type]
 
 
-def test_a_kernel_of_the_build_needs_no_port(build: None, tmp_path: Path) -> None:
+def test_build_kernel_uses_socket_files(build: None, tmp_path: Path) -> None:
     nb = v4.new_notebook(cells=[v4.new_code_cell(TRANSPORT)])
     done = single_nb_execution(nb, str(tmp_path), timeout=None, allow_errors=False)
     assert done.err is None
     assert nb.cells[0].outputs[0].text.strip() == ("ipc" if os.name == "posix" else "tcp")
 
 
-def test_the_folder_of_the_sockets_goes_with_the_kernel() -> None:
+def test_socket_folder_is_removed_with_the_manager() -> None:
     manager = kernels.by_file(KernelManager())
     if kernels.TRANSPORT == "ipc":
         folder = Path(manager.ip).parent
@@ -46,13 +46,13 @@ def test_the_folder_of_the_sockets_goes_with_the_kernel() -> None:
         assert not folder.exists()
 
 
-def test_a_client_waits_long() -> None:
+def test_client_has_long_timeouts() -> None:
     client = kernels.client(v4.new_notebook(), ".")
     for limit in (client.startup_timeout, client.timeout, client.iopub_timeout):
         assert limit >= 1_800
 
 
-def test_a_kernel_that_dies_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dead_kernel_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dead = [sys.executable, "-c", "raise SystemExit(1)"]
     monkeypatch.setattr(KernelManager, "format_kernel_cmd", lambda *_, **__: dead)
     client = kernels.client(v4.new_notebook(cells=[v4.new_code_cell("1")]), tmp_path)

@@ -51,7 +51,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", unicodedata.normalize("NFKC", text))  # ﬁ is fi
 
 
-def test_outline_follows_the_book(book: PdfReader) -> None:
+def test_outline_follows_the_table_of_contents(book: PdfReader) -> None:
     found = entries(book)
     leaves = [leaf for _, _, leaf in found]
     assert leaves == sorted(leaves) and leaves[0] == 1  # behind the cover
@@ -60,17 +60,17 @@ def test_outline_follows_the_book(book: PdfReader) -> None:
     assert len(book.pages) > 40
 
 
-def test_titles_are_on_their_leaves(book: PdfReader, words: Callable[[int], str]) -> None:
+def test_outline_entries_point_to_their_titles(book: PdfReader, words: Callable[[int], str]) -> None:
     for _, title, leaf in entries(book):
         assert squeezed(title) in squeezed(words(leaf)), (title, leaf)
 
 
-def test_leaves_are_numbered(book: PdfReader) -> None:
+def test_sheets_are_numbered(book: PdfReader) -> None:
     for n in (2, 10, len(book.pages)):
         assert book.pages[n - 1].extract_text().rstrip().endswith(str(n))
 
 
-def test_links_stay_in_the_book_or_leave_the_machine_alone(book: PdfReader) -> None:
+def test_pdf_has_no_links_to_local_files(book: PdfReader) -> None:
     inside, outside = 0, 0
     for leaf in book.pages:
         for reference in leaf.get("/Annots", []):  # type: ignore[attr-defined]
@@ -82,7 +82,7 @@ def test_links_stay_in_the_book_or_leave_the_machine_alone(book: PdfReader) -> N
     assert inside > 40 and outside
 
 
-def test_links_to_terms_lead_to_their_leaves(book: PdfReader) -> None:
+def test_term_links_lead_into_the_glossary(book: PdfReader) -> None:
     first, last = [
         leaf for _, title, leaf in entries(book) if title in ("Glossary", "Notation")
     ]
@@ -95,7 +95,7 @@ def test_links_to_terms_lead_to_their_leaves(book: PdfReader) -> None:
     assert len({goal for goal in goals if goal is not None and first <= goal < last}) > 3
 
 
-def test_solutions_are_printed_and_controls_are_not(
+def test_pdf_shows_solutions_but_no_controls(
     book: PdfReader, words: Callable[[int], str]
 ) -> None:
     first, second = [leaf for depth, _, leaf in entries(book) if depth == 0][1:3]

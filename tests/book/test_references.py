@@ -31,19 +31,19 @@ def cited() -> dict[str, set[str]]:
     }
 
 
-def test_every_key_has_an_entry() -> None:
+def test_every_citation_has_an_entry() -> None:
     missing = {page: keys - set(ENTRIES) for page, keys in cited().items() if keys}
     assert not {page: keys for page, keys in missing.items() if keys}
 
 
-def test_every_entry_is_cited() -> None:
+def test_every_bibliography_entry_is_cited() -> None:
     """The page of references itself does not count."""
     used = set().union(*(keys for page, keys in cited().items() if page != "references"))
     assert not set(ENTRIES) - used
 
 
 @pytest.mark.parametrize("key", ENTRIES)
-def test_an_entry_says_who_what_when_where_and_how_it_was_checked(key: str) -> None:
+def test_bibliography_entry_has_required_fields(key: str) -> None:
     entry = ENTRIES[key]
     assert entry.persons["author"]
     assert entry.fields["title"] and re.fullmatch(r"\d{4}|n\.d\.", entry.fields["year"])
@@ -53,12 +53,12 @@ def test_an_entry_says_who_what_when_where_and_how_it_was_checked(key: str) -> N
     assert entry.fields.get("unchecked", "the ").startswith("the ")
 
 
-def test_no_entry_stands_twice() -> None:
+def test_bibliography_has_no_duplicates() -> None:
     titles = [re.sub(r"\W", "", entry.fields["title"]).lower() for entry in ENTRIES.values()]
     assert len(titles) == len(set(titles))
 
 
-def test_the_page_lists_every_entry_and_how_it_was_checked() -> None:
+def test_page_lists_every_entry_and_its_check() -> None:
     page = built.page(PAGE)
     assert len(page.select("div.citation")) == len(ENTRIES)
     section = page.select_one("#how-this-list-was-checked")
@@ -74,13 +74,13 @@ def test_the_page_lists_every_entry_and_how_it_was_checked() -> None:
 
 
 @pytest.mark.parametrize("field", ["", "checked = {by heart},"])
-def test_an_entry_without_a_known_kind_is_refused(field: str) -> None:
+def test_unknown_kind_of_check_raises(field: str) -> None:
     data = parse_string(f"@misc{{key, title = {{T}}, {field} }}", "bibtex")
     with pytest.raises(ValueError, match="key is checked against"):
         checked.by_kind(data)
 
 
-def test_what_was_not_shown_is_said() -> None:
+def test_unchecked_parts_are_listed() -> None:
     entry = "@misc{key, title = {T}, checked = {arXiv}, unchecked = {the pages}}"
     line = "- **arXiv**, the record there: {cite:t}`key` (not the pages)."
     assert checked.lines(parse_string(entry, "bibtex")) == [line]

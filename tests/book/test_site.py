@@ -40,7 +40,7 @@ import social  # noqa: E402
         " https://github.com/some-one/a.book/\n",
     ],
 )
-def test_addresses_of_one_repository(address: str) -> None:
+def test_github_normalizes_addresses(address: str) -> None:
     assert repository.github(address) == "https://github.com/some-one/a.book"
 
 
@@ -51,7 +51,7 @@ def test_addresses_of_one_repository(address: str) -> None:
      "https://github.com@example.org/o/r", "https://example.org/me@github.com/o/r",
      "https://github.com.example.org/o/r", "https://github.com/o/r/tree/main"],
 )  # fmt: skip
-def test_addresses_elsewhere(address: str) -> None:
+def test_github_rejects_other_hosts(address: str) -> None:
     assert repository.github(address) is None
 
 
@@ -65,14 +65,14 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_fork_is_right_without_editing(clone: Path) -> None:
+def test_repository_defaults_to_git_remote(clone: Path) -> None:
     found = repository.options(clone)
     assert found["repository_url"] == "https://github.com/fork/book"
     assert found["repository_branch"] == "spring"
     assert found["launch_buttons"]["notebook_interface"] == "jupyterlab"
 
 
-def test_the_environment_comes_first(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_overrides_git_remote(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CFR_BOOK_REPOSITORY", "https://github.com/main/book")
     monkeypatch.setenv("CFR_BOOK_BRANCH", "v1")
     found = repository.options(clone)
@@ -80,7 +80,7 @@ def test_the_environment_comes_first(clone: Path, monkeypatch: pytest.MonkeyPatc
     assert found["repository_branch"] == "v1"
 
 
-def test_without_an_address_there_are_no_buttons(
+def test_no_address_means_no_launch_buttons(
     clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     repository.git(clone, "remote", "remove", "origin")
@@ -92,7 +92,7 @@ def test_without_an_address_there_are_no_buttons(
     assert "not on github.com" in capsys.readouterr().out
 
 
-def test_a_copy_inside_another_repository_is_not_that_repository(clone: Path) -> None:
+def test_enclosing_repository_is_ignored(clone: Path) -> None:
     copy = clone / "lecture" / "book"
     copy.mkdir(parents=True)
     assert repository.options(copy) == {}
@@ -119,7 +119,7 @@ def run_hosted(monkeypatch: pytest.MonkeyPatch, path: str | None) -> list[str]:
     return told
 
 
-def test_first_cell_does_nothing_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_cell_does_nothing_outside_colab(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run_hosted(monkeypatch, None) == []
 
 
@@ -132,7 +132,7 @@ def test_first_cell_installs_on_colab(monkeypatch: pytest.MonkeyPatch, branch: s
     assert told == [f"pip install -q git+https://github.com/fork/book@{branch}"]
 
 
-def test_first_cell_says_what_to_do_with_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_cell_rejects_copies_from_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AssertionError, match="open this page from its repository"):
         run_hosted(monkeypatch, "fileId=1aBcD")
 
@@ -145,7 +145,7 @@ def page(name: str) -> BeautifulSoup:
 
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
-def test_a_chapter_can_be_downloaded(path: Path) -> None:
+def test_chapter_page_links_the_committed_notebook(path: Path) -> None:
     """The download is the committed notebook, which the notebook tests run."""
     links = page(path.stem).select('a[href$=".ipynb"]:not([href^="http"])')
     assert links
@@ -154,7 +154,7 @@ def test_a_chapter_can_be_downloaded(path: Path) -> None:
         assert target.read_bytes() == path.read_bytes()
 
 
-def test_pages_say_what_they_are_about() -> None:
+def test_pages_have_meta_descriptions() -> None:
     for path in CHAPTERS:
         head = page(path.stem).head
         assert isinstance(head, Tag)
@@ -167,14 +167,14 @@ def test_pages_say_what_they_are_about() -> None:
         assert ("og:image" in found) == addressed, "a picture needs the address of the site"
 
 
-def test_a_picture_has_an_absolute_address() -> None:
+def test_social_picture_has_absolute_address() -> None:
     words = social.tags('A "title"', "About", "book/index", "https://example.org/cfr/")
     assert 'property="og:image" content="https://example.org/cfr/_static/cover.png"' in words
     assert 'content="A &quot;title&quot;"' in words and "summary_large_image" in words
     assert (HTML / "_static" / "cover.png").stat().st_size < 150_000
 
 
-def test_the_index_tells_the_time_of_each_chapter() -> None:
+def test_index_shows_reading_time_of_each_chapter() -> None:
     """The chapters' own tables are the source."""
     rows = {row.find("a")["href"]: row for row in page("index").select("tr:has(a)")}  # type: ignore[index]
     for path in CHAPTERS:
@@ -183,7 +183,7 @@ def test_the_index_tells_the_time_of_each_chapter() -> None:
         assert f"{own[1]} min" in rows[f"{path.stem}.html"].get_text(" ")
 
 
-def test_the_benchmarks_page_shows_the_last_run() -> None:
+def test_benchmarks_page_shows_committed_results() -> None:
     """Machine, date and every row of the file that `make bench` wrote."""
     result = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
     text = " ".join(page("benchmarks").get_text(" ").split())

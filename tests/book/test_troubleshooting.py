@@ -37,7 +37,7 @@ def said(*command: str, **environment: str) -> str:
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
-def test_an_entry_says_why_what_to_do_and_whether_it_was_tried(entry: str) -> None:
+def test_entry_has_cause_remedy_and_test_status(entry: str) -> None:
     marks = re.findall(r"^\*\*(.*?)\*\*", entry, re.MULTILINE)
     assert marks in (
         ["Why.", "What to do.", "Tried"],
@@ -45,7 +45,7 @@ def test_an_entry_says_why_what_to_do_and_whether_it_was_tried(entry: str) -> No
     )
 
 
-def test_make_refuses_an_old_python(tmp_path: Path) -> None:
+def test_make_rejects_old_python(tmp_path: Path) -> None:
     old = tmp_path / "python3.9"
     old.write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
@@ -55,7 +55,7 @@ def test_make_refuses_an_old_python(tmp_path: Path) -> None:
     assert re.sub(r"\d+: \S+", "", second) in re.sub(r"\d+: \.\S+", "", PAGE)
 
 
-def test_an_environment_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_failed_venv_is_removed(tmp_path: Path) -> None:
     """As on Debian without python3-venv: a Python is there, and pip is not."""
     venv, bare = tmp_path / "venv", tmp_path / "python3"
     program = f"mkdir -p {venv}/bin && touch {venv}/bin/python && exit 1"
@@ -67,7 +67,7 @@ def test_an_environment_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path
     assert not venv.exists()
 
 
-def test_an_environment_without_a_python_is_made_again(tmp_path: Path) -> None:
+def test_venv_without_python_is_recreated(tmp_path: Path) -> None:
     venv, python = tmp_path / "venv", tmp_path / "python3"
     venv.mkdir()
     (venv / ".made").touch()
@@ -76,7 +76,7 @@ def test_an_environment_without_a_python_is_made_again(tmp_path: Path) -> None:
     assert "asked" in said("make", "book", f"PYTHON={python}", f"VENV={venv}")
 
 
-def test_the_tool_finds_no_chromium() -> None:
+def test_missing_chromium_message_is_on_the_page() -> None:
     answer = said(sys.executable, "tools/chromium.py", CHROMIUM="/nowhere")
     assert answer.strip() == chromium.CURE and answer in PAGE
 
@@ -85,17 +85,17 @@ def test_the_tool_finds_no_chromium() -> None:
     ("module", "code"),
     [("jax", "cfrlib.deep"), ("pyspiel", 'cfrlib.from_open_spiel("kuhn_poker")')],
 )
-def test_a_package_is_missing(module: str, code: str) -> None:
+def test_missing_package_message_is_on_the_page(module: str, code: str) -> None:
     program = NEEDS.format(module=module, code=code)
     assert said(sys.executable, "-c", program, PYTHONPATH=str(ROOT)) in PAGE
 
 
-def test_colab_is_told_where_to_open_a_chapter() -> None:
+def test_colab_message_is_on_the_page() -> None:
     message = re.search(r'assert .*, "(.*)"', HOSTED)
     assert message and f"AssertionError: {message[1]}" in PAGE
 
 
-def test_a_notebook_shows_this_line_in_place_of_a_slider() -> None:
+def test_explorable_repr_on_the_page_is_current() -> None:
     line = re.search(r"^Explorable\(.*\)$", PAGE, re.MULTILINE)
     nb = nbformat.read(ROOT / "book" / "01_regret_matching.ipynb", as_version=4)
     assert line and line[0] in str([cell.get("outputs") for cell in nb.cells])

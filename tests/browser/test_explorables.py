@@ -110,7 +110,7 @@ def places(sizes: list[int]) -> list[tuple[int, ...]]:
     return every[:: max(1, len(every) // 8)] + every[-1:]
 
 
-def test_page_and_kernel_show_the_same(visit: Visit, name: str) -> None:
+def test_page_and_kernel_draw_identical_frames(visit: Visit, name: str) -> None:
     """Here, not in tests/book, as running the code of a page is the longest part of it."""
     figures, found = WHOLE.findall((HTML / name).read_text("utf-8")), made(name)
     assert found and len(figures) == len(found), "each explorable has both faces"
@@ -130,7 +130,7 @@ def test_page_and_kernel_show_the_same(visit: Visit, name: str) -> None:
 # ---- moving ----------------------------------------------------------------------------------
 
 
-def test_a_figure_starts_as_its_python_object(pairs: list[tuple[Locator, Explorable]]) -> None:
+def test_figure_starts_at_the_explorables_start(pairs: list[tuple[Locator, Explorable]]) -> None:
     for figure, explorable in pairs:
         assert figure.locator(".cfr-controls").is_visible()
         assert values(figure, explorable) == explorable.start
@@ -138,7 +138,7 @@ def test_a_figure_starts_as_its_python_object(pairs: list[tuple[Locator, Explora
         assert figure.locator(".cfr-panels").get_attribute("aria-label")
 
 
-def test_the_keyboard_moves_every_slider(pairs: list[tuple[Locator, Explorable]]) -> None:
+def test_keyboard_moves_sliders(pairs: list[tuple[Locator, Explorable]]) -> None:
     for figure, explorable in pairs:
         for slider in ranges(figure):
             last = int(slider.get_attribute("max") or 0)
@@ -154,7 +154,7 @@ def test_the_keyboard_moves_every_slider(pairs: list[tuple[Locator, Explorable]]
             put_back(slider)
 
 
-def test_the_mouse_drags_every_slider(pairs: list[tuple[Locator, Explorable]]) -> None:
+def test_mouse_drags_sliders(pairs: list[tuple[Locator, Explorable]]) -> None:
     for figure, explorable in pairs:
         for slider in ranges(figure):
             last = int(slider.get_attribute("max") or 0)
@@ -189,7 +189,7 @@ def drag(slider: Locator, to: int, last: int) -> None:
     mouse.up()
 
 
-def test_a_choice_is_made_by_keyboard_and_by_mouse(
+def test_choice_works_by_keyboard_and_mouse(
     pairs: list[tuple[Locator, Explorable]],
 ) -> None:
     for figure, explorable in pairs:
@@ -204,7 +204,7 @@ def test_a_choice_is_made_by_keyboard_and_by_mouse(
                 assert not agrees(figure, explorable)
 
 
-def test_a_walk_goes_by_keyboard_and_by_mouse(pairs: list[tuple[Locator, Explorable]]) -> None:
+def test_walk_works_by_keyboard_and_mouse(pairs: list[tuple[Locator, Explorable]]) -> None:
     for figure, explorable in pairs:
         names = [name for name, c in explorable.controls.items() if isinstance(c, Walk)]
         for name in names:
@@ -233,7 +233,7 @@ def test_a_walk_goes_by_keyboard_and_by_mouse(pairs: list[tuple[Locator, Explora
 STEP, CALM_STEP, REST = 150, 1_000, 500  # milliseconds, as in cfrlib/explore/page.js
 
 
-def test_play_starts_advances_and_pauses(chromium: Browser, visit: Visit, name: str) -> None:
+def test_play_button_starts_advances_and_pauses(chromium: Browser, visit: Visit, name: str) -> None:
     if not any(explorable.play for explorable in made(name)):
         return  # nothing plays on this page
     with reading(chromium, name, still=False, clock=True) as moving:
@@ -244,7 +244,7 @@ def test_play_starts_advances_and_pauses(chromium: Browser, visit: Visit, name: 
         assert not moving.problems
 
 
-def test_play_is_calm_for_who_asks_for_calm(chromium: Browser) -> None:
+def test_play_slows_down_with_reduced_motion(chromium: Browser) -> None:
     with reading(chromium, "book/index.html", still=True, clock=True) as calm:
         for figure, explorable in match(calm.page, "book/index.html"):
             play(calm.page, figure, explorable, CALM_STEP)
@@ -273,7 +273,7 @@ def play(page: Page, figure: Locator, explorable: Explorable, step: int) -> None
     assert button.get_attribute("aria-pressed") == "false", "it stops at the end"
 
 
-def test_words_are_announced_once_the_reader_rests(chromium: Browser) -> None:
+def test_description_is_announced_after_a_pause(chromium: Browser) -> None:
     with reading(chromium, "book/index.html", clock=True) as visit:
         figure = visit.page.locator(FIGURE).first
         words = figure.locator(".cfr-announce")
@@ -315,14 +315,14 @@ SWEEP = """figure => {
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_nothing_below_jumps(visit: Visit, size: tuple[int, int]) -> None:
+def test_layout_below_is_stable(visit: Visit, size: tuple[int, int]) -> None:
     visit.resize(size)
     for figure in visit.page.locator(FIGURE).all():
         places = figure.evaluate(SWEEP)
         assert len(places) <= 1, figure.locator("figcaption").inner_text()[:60]
 
 
-def test_without_scripts_the_first_frame_stands(
+def test_first_frame_is_visible_without_scripts(
     chromium: Browser, visit: Visit, name: str
 ) -> None:
     with reading(chromium, name, scripts=False) as bare:
@@ -332,5 +332,5 @@ def test_without_scripts_the_first_frame_stands(
             assert not figure.locator("input, select, button").filter(visible=True).count()
 
 
-def test_no_error_came_up_on_the_way(visit: Visit) -> None:
+def test_interaction_causes_no_errors(visit: Visit) -> None:
     assert not visit.problems

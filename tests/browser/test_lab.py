@@ -121,7 +121,7 @@ def notebook(chromium: Browser, lab: str, request: pytest.FixtureRequest) -> Ite
     context.close()
 
 
-def test_all_cells_run(notebook: Page) -> None:
+def test_all_cells_run_without_errors(notebook: Page) -> None:
     cells = notebook.evaluate(CELLS)
     code = [cell for cell in cells if cell["cell_type"] == "code" and cell["source"].strip()]
     assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
@@ -133,7 +133,7 @@ def test_all_cells_run(notebook: Page) -> None:
         assert output.get("name") != "stderr", output
 
 
-def test_a_slider_draws_anew(notebook: Page) -> None:
+def test_slider_redraws_the_figure(notebook: Page) -> None:
     name = notebook.url.rpartition("/")[2]
     explorable = explorables(ROOT / "book" / name)[0]
     sources = [cell["source"] for cell in notebook.evaluate(CELLS)]

@@ -40,12 +40,12 @@ def violations(visit: Visit, axe: str, options: dict[str, object]) -> list[str]:
 # ---- nothing fails, nobody else is asked -----------------------------------------------------
 
 
-def test_a_first_visit_meets_no_error(light: Visit) -> None:
+def test_light_desktop_visit_has_no_errors(light: Visit) -> None:
     assert not light.problems
     assert light.page.evaluate("document.documentElement.dataset.theme") == "light"
 
 
-def test_a_visit_in_the_dark_on_a_phone_meets_no_error(dark: Visit) -> None:
+def test_dark_phone_visit_has_no_errors(dark: Visit) -> None:
     assert not dark.problems
     assert dark.page.evaluate("document.documentElement.dataset.theme") == "dark"
 
@@ -53,33 +53,33 @@ def test_a_visit_in_the_dark_on_a_phone_meets_no_error(dark: Visit) -> None:
 # ---- everybody can read it -------------------------------------------------------------------
 
 
-def test_nothing_leaves_a_phone(dark: Visit) -> None:
+def test_page_fits_a_phone(dark: Visit) -> None:
     assert not check(dark, "sideways()")
 
 
-def test_light_text_stands_out(light: Visit) -> None:
+def test_light_text_has_contrast(light: Visit) -> None:
     assert not check(light, "lowContrast(4.5)")
 
 
-def test_dark_text_stands_out(dark: Visit) -> None:
+def test_dark_text_has_contrast(dark: Visit) -> None:
     dark.resize(DESKTOP)
     assert not check(dark, "lowContrast(4.5)")
 
 
-def test_light_links_are_no_mere_colour(light: Visit) -> None:
+def test_light_links_are_marked_by_more_than_colour(light: Visit) -> None:
     assert not check(light, "bareLinks()")
 
 
-def test_dark_links_are_no_mere_colour(dark: Visit) -> None:
+def test_dark_links_are_marked_by_more_than_colour(dark: Visit) -> None:
     dark.resize(DESKTOP)
     assert not check(dark, "bareLinks()")
 
 
-def test_axe_finds_nothing_serious(light: Visit, axe: str) -> None:
+def test_axe_finds_no_serious_violations(light: Visit, axe: str) -> None:
     assert not violations(light, axe, {"rules": COLOR})
 
 
-def test_the_keyboard_leads_through_the_page(light: Visit) -> None:
+def test_keyboard_reaches_every_control(light: Visit) -> None:
     check(light, "follow()")
     for _ in range(20):
         for _ in range(50):
@@ -104,7 +104,7 @@ def order() -> list[str]:
     return [f"{file}.html" for file in (toc["root"], *files)]
 
 
-def test_a_page_leads_to_the_page_before_and_after(light: Visit, name: str) -> None:
+def test_page_links_previous_and_next(light: Visit, name: str) -> None:
     pages = order()
     k = pages.index(name) if name in pages else None
     expected = {
@@ -116,7 +116,7 @@ def test_a_page_leads_to_the_page_before_and_after(light: Visit, name: str) -> N
         assert links == ([(HTML / target).as_uri()] if target else [])
 
 
-def test_search_finds_a_chapter_from_a_folder(chromium: Browser) -> None:
+def test_search_works_from_a_folder(chromium: Browser) -> None:
     with reading(chromium, "book/index.html") as visit:
         page = visit.page
         page.keyboard.press("Control+k")
@@ -130,7 +130,7 @@ def test_search_finds_a_chapter_from_a_folder(chromium: Browser) -> None:
         assert not visit.problems
 
 
-def test_the_theme_button_changes_the_theme_and_pages_remember(chromium: Browser) -> None:
+def test_theme_button_persists_across_pages(chromium: Browser) -> None:
     theme = "document.documentElement.dataset.theme"
     with reading(chromium, "book/index.html") as visit:
         for _ in range(3):  # auto, then light and dark in one order or the other
@@ -144,7 +144,7 @@ def test_the_theme_button_changes_the_theme_and_pages_remember(chromium: Browser
         assert not visit.problems
 
 
-def test_the_folder_opens_at_the_books_first_page(chromium: Browser) -> None:
+def test_root_index_redirects_to_the_first_page(chromium: Browser) -> None:
     with reading(chromium, "search.html") as visit:
         visit.page.goto((HTML / "index.html").as_uri())
         visit.page.wait_for_url("**/book/index.html")
@@ -183,7 +183,7 @@ def test_the_folder_opens_at_the_books_first_page(chromium: Browser) -> None:
         ("<p style='width: 50rem'>x</p>", "sideways()", 2),
     ],
 )
-def test_checks(
+def test_checks_count_violations(
     chromium: Browser, tmp_path: Path, html: str, question: str, count: int
 ) -> None:
     body = f"<main id='main'><div>{html}</div></main>"
@@ -192,7 +192,7 @@ def test_checks(
         assert len(check(visit, question)) == count
 
 
-def test_a_visit_notes_what_goes_wrong(chromium: Browser, tmp_path: Path) -> None:
+def test_visit_records_problems(chromium: Browser, tmp_path: Path) -> None:
     html = """<!doctype html><script src="gone.js"></script><img src="https://example.org/a.png">
       <script>console.error("one"); throw Error("two")</script>"""
     (tmp_path / "a.html").write_text(html, "utf-8")
@@ -202,7 +202,7 @@ def test_a_visit_notes_what_goes_wrong(chromium: Browser, tmp_path: Path) -> Non
     assert all(what in found for what in ("one", "two", "failed: file", "foreign: https"))
 
 
-def test_axe_can_find_something(chromium: Browser, tmp_path: Path, axe: str) -> None:
+def test_axe_detects_a_missing_label(chromium: Browser, tmp_path: Path, axe: str) -> None:
     (tmp_path / "a.html").write_text("<html lang=en><title>a</title><input>", "utf-8")
     with reading(chromium, "a.html", home=tmp_path) as visit:
         assert [line for line in violations(visit, axe, {}) if line.startswith("label ")]

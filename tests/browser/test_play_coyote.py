@@ -86,7 +86,7 @@ def leak(call: float) -> float:
 # ---- the table, and the script under node ----------------------------------------------------
 
 
-def test_the_page_plays_an_equilibrium() -> None:
+def test_embedded_strategy_is_an_equilibrium() -> None:
     assert cfr.nash_conv(game, opponent()) < 1e-3
     assert table()["deck"] == {str(card): n for card, n in game.deck.items()}
     assert table()["cap"] == game.cap
@@ -148,22 +148,22 @@ def fresh(tab: CoyoteTable) -> CoyoteTable:
     return tab.again()
 
 
-def test_the_score_is_the_sum_of_the_results(played: CoyoteTable) -> None:
+def test_score_is_the_sum_of_results(played: CoyoteTable) -> None:
     assert played.number("hands") == len(played.results) == 40
     assert played.number("score") == sum(played.results)
     assert played.number("mean") == pytest.approx(np.mean(played.results), abs=0.005)
     assert set(played.results) == {-1, 1}
 
 
-def test_the_page_asks_nobody_and_reports_no_error(played: CoyoteTable) -> None:
+def test_page_makes_no_requests_and_no_errors(played: CoyoteTable) -> None:
     assert played.faults == []
 
 
-def test_the_next_move_has_the_focus(played: CoyoteTable) -> None:
+def test_focus_is_on_the_next_move(played: CoyoteTable) -> None:
     assert played.page.evaluate("document.activeElement.closest('.play-actions') !== null")
 
 
-def test_after_a_hand_the_page_says_what_the_choices_cost(fresh: CoyoteTable) -> None:
+def test_page_reports_the_cost_of_choices(fresh: CoyoteTable) -> None:
     costs = []
     for _ in range(12):  # say the next number eight times, then call: reckless
         for _ in range(8):
@@ -180,7 +180,7 @@ def test_after_a_hand_the_page_says_what_the_choices_cost(fresh: CoyoteTable) ->
     assert fresh.number("cost per hand") == pytest.approx(np.mean(costs), abs=0.002)
 
 
-def test_the_own_card_is_hidden_until_the_end(fresh: CoyoteTable) -> None:
+def test_own_card_is_hidden_until_the_end(fresh: CoyoteTable) -> None:
     card = fresh.find("own-card > svg")
     while "call" not in fresh.actions():
         fresh.click("next")
@@ -189,7 +189,7 @@ def test_the_own_card_is_hidden_until_the_end(fresh: CoyoteTable) -> None:
     assert str(card.get_attribute("aria-label")).startswith("the card ")
 
 
-def test_a_key_held_down_plays_once(fresh: CoyoteTable) -> None:
+def test_key_repeat_plays_once(fresh: CoyoteTable) -> None:
     fresh.find("actions button").first.focus()
     for _ in range(5):  # the second to fifth are repeats, as the key is not let go
         fresh.page.keyboard.down("c")
@@ -204,7 +204,7 @@ def test_start_over_clears_the_score(fresh: CoyoteTable) -> None:
     assert "Hand 1" in fresh.text("status") or fresh.actions() == ["next"]
 
 
-def test_the_game_fits_a_phone(chromium: Browser) -> None:
+def test_game_fits_a_phone(chromium: Browser) -> None:
     table = sit_down(chromium, viewport={"width": 360, "height": 740})
     table.play(5, at_random(7))
     assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -216,7 +216,7 @@ def test_the_game_fits_a_phone(chromium: Browser) -> None:
     table.page.context.close()
 
 
-def test_without_scripts_the_strategy_can_be_read(chromium: Browser) -> None:
+def test_strategy_is_readable_without_scripts(chromium: Browser) -> None:
     table = sit_down(chromium, java_script_enabled=False)
     assert "scripts" in table.text("plain")
     assert table.find("plain tbody tr").count() == 15

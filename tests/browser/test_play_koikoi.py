@@ -119,16 +119,16 @@ def losses() -> list[dict[str, Any]]:
 # ---- the table, and the script under node ----------------------------------------------------
 
 
-def test_the_page_plays_an_equilibrium() -> None:
+def test_embedded_strategy_is_an_equilibrium() -> None:
     assert cfr.exploitability(game, opponent()) < 1e-4
     assert table()["rules"] == rules_of(game)
 
 
-def test_the_table_is_small() -> None:
+def test_embedded_table_is_small() -> None:
     assert len(gzip.compress(data().encode())) < 150_000
 
 
-def test_to_stop_is_worth_what_is_paid_at_once() -> None:
+def test_value_of_stopping_is_the_payment() -> None:
     calls = 0
     for dealt in rounds_of(game, 2_000, seed=2):
         for step in dealt["steps"]:
@@ -215,22 +215,22 @@ def fresh(tab: KoiKoiTable) -> KoiKoiTable:
     return tab.again()
 
 
-def test_the_score_is_the_sum_of_the_results(played: KoiKoiTable) -> None:
+def test_score_is_the_sum_of_results(played: KoiKoiTable) -> None:
     assert played.number("rounds") == len(played.results) == 30
     assert played.number("score") == sum(played.results)
     assert played.number("mean") == pytest.approx(np.mean(played.results), abs=0.006)
     assert len(set(played.results)) > 3
 
 
-def test_the_page_asks_nobody_and_reports_no_error(played: KoiKoiTable) -> None:
+def test_page_makes_no_requests_and_no_errors(played: KoiKoiTable) -> None:
     assert played.faults == []
 
 
-def test_the_next_move_has_the_focus(played: KoiKoiTable) -> None:
+def test_focus_is_on_the_next_move(played: KoiKoiTable) -> None:
     assert played.page.evaluate("document.activeElement.closest('.play-actions') !== null")
 
 
-def test_after_a_round_the_page_says_what_the_choices_gave_away(fresh: KoiKoiTable) -> None:
+def test_page_reports_the_cost_of_choices(fresh: KoiKoiTable) -> None:
     given, choose = [], at_random(3)
     for _ in range(12):
         while (actions := fresh.actions()) != ["next"]:
@@ -244,7 +244,7 @@ def test_after_a_round_the_page_says_what_the_choices_gave_away(fresh: KoiKoiTab
     assert fresh.number("given away") == pytest.approx(np.mean(given), abs=1e-3)
 
 
-def test_hints_say_what_the_table_says(fresh: KoiKoiTable) -> None:
+def test_hints_match_the_table(fresh: KoiKoiTable) -> None:
     hint, seen = fresh.find("hint"), 0
     assert fresh.find("hints tbody tr").count() == 0
     fresh.find("actions button").first.focus()
@@ -270,7 +270,7 @@ def test_hints_say_what_the_table_says(fresh: KoiKoiTable) -> None:
     assert fresh.find("hints tbody tr").count() == 0
 
 
-def test_who_follows_the_best_hint_gives_nothing_away(fresh: KoiKoiTable) -> None:
+def test_best_hints_give_nothing_away(fresh: KoiKoiTable) -> None:
     fresh.find("hint").click()
     for _ in range(8):
         while (actions := fresh.actions()) != ["next"]:
@@ -282,7 +282,7 @@ def test_who_follows_the_best_hint_gives_nothing_away(fresh: KoiKoiTable) -> Non
     assert fresh.number("given away") == 0
 
 
-def test_their_hand_is_hidden_until_the_end(fresh: KoiKoiTable) -> None:
+def test_opponents_hand_is_hidden_until_the_end(fresh: KoiKoiTable) -> None:
     hand = fresh.find("their-hand svg[role=img]")
     names = [str(card.get_attribute("aria-label")) for card in hand.all()]
     assert names and set(names) == {"A card face down"}
@@ -291,7 +291,7 @@ def test_their_hand_is_hidden_until_the_end(fresh: KoiKoiTable) -> None:
 
 
 @pytest.mark.parametrize(("seat", "begins"), [("0", "You are dealer"), ("1", "is dealer")])
-def test_the_seat_can_be_chosen(fresh: KoiKoiTable, seat: str, begins: str) -> None:
+def test_seat_can_be_chosen(fresh: KoiKoiTable, seat: str, begins: str) -> None:
     fresh.page.locator(".play-koikoi select").select_option(seat)
     fresh.find("restart").click()
     for _ in range(3):
@@ -301,7 +301,7 @@ def test_the_seat_can_be_chosen(fresh: KoiKoiTable, seat: str, begins: str) -> N
         fresh.click("next")
 
 
-def test_the_log_tells_the_round(fresh: KoiKoiTable) -> None:
+def test_log_describes_the_round(fresh: KoiKoiTable) -> None:
     while fresh.actions() != ["next"]:
         fresh.click(fresh.actions()[0])
     lines = fresh.find("log li").all_inner_texts()
@@ -310,7 +310,7 @@ def test_the_log_tells_the_round(fresh: KoiKoiTable) -> None:
     assert any("draw" in line for line in lines)
 
 
-def test_a_key_held_down_plays_once(fresh: KoiKoiTable) -> None:
+def test_key_repeat_plays_once(fresh: KoiKoiTable) -> None:
     fresh.find("actions button").first.focus()
     before = fresh.find("log li").count()
     fresh.page.keyboard.down("1")
@@ -321,7 +321,7 @@ def test_a_key_held_down_plays_once(fresh: KoiKoiTable) -> None:
     assert before < after == fresh.find("log li").count()
 
 
-def test_keys_leave_the_choice_of_the_seat_alone(fresh: KoiKoiTable) -> None:
+def test_game_keys_are_ignored_in_the_seat_menu(fresh: KoiKoiTable) -> None:
     fresh.page.locator(".play-koikoi select").focus()
     before = fresh.find("log li").count()
     for key in "1hn":
@@ -331,7 +331,7 @@ def test_keys_leave_the_choice_of_the_seat_alone(fresh: KoiKoiTable) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_game_fits_a_phone(chromium: Browser, theme: str) -> None:
+def test_game_fits_a_phone(chromium: Browser, theme: str) -> None:
     table = sit_down(chromium, viewport={"width": 360, "height": 740}, color_scheme=theme)
     table.find("hint").click()
     choose = at_random(7)
@@ -344,7 +344,7 @@ def test_the_game_fits_a_phone(chromium: Browser, theme: str) -> None:
     table.page.context.close()
 
 
-def test_without_scripts_the_strategy_can_be_read(chromium: Browser) -> None:
+def test_strategy_is_readable_without_scripts(chromium: Browser) -> None:
     table = sit_down(chromium, java_script_enabled=False)
     assert "scripts" in table.text("plain")
     assert table.find("plain tbody tr").count() == 20

@@ -182,14 +182,14 @@ def fresh(tab: KuhnTable) -> KuhnTable:
     return tab.again()
 
 
-def test_embedded_table_is_what_cfrlib_computes() -> None:
+def test_embedded_table_equals_cfrlibs() -> None:
     page = BeautifulSoup(BUILT.read_text("utf-8"), "html.parser")
     script = page.select_one(".play-table script[type='application/json']")
     assert script
     assert json.loads(script.get_text()) == namespace()["table"]
 
 
-def test_the_score_is_the_sum_of_the_results(played: KuhnTable) -> None:
+def test_score_is_the_sum_of_results(played: KuhnTable) -> None:
     assert played.number("hands") == len(played.results) == 60
     assert played.number("score") == sum(played.results)
     assert played.number("mean") == pytest.approx(np.mean(played.results), abs=0.005)
@@ -197,18 +197,18 @@ def test_the_score_is_the_sum_of_the_results(played: KuhnTable) -> None:
     assert f"± {half:.2f}" in played.text("numbers")
 
 
-def test_the_chart_says_what_it_shows(played: KuhnTable) -> None:
+def test_chart_has_a_description(played: KuhnTable) -> None:
     words = str(played.find("chart").get_attribute("aria-label"))
     band = 1.96 * score(played.results)["sd"] * np.sqrt(60)
     assert f"{sum(played.results):+d}".replace("-", "−") + " after 60 hands" in words
     assert f"±{band:.1f}" in words
 
 
-def test_the_page_asks_nobody_and_reports_no_error(played: KuhnTable) -> None:
+def test_page_makes_no_requests_and_no_errors(played: KuhnTable) -> None:
     assert played.faults == []
 
 
-def test_the_leak_is_the_gain_of_a_best_response(played: KuhnTable) -> None:
+def test_leak_equals_best_response_gain(played: KuhnTable) -> None:
     counts = played.counts()
     assert len(counts) == 12
     visits = sum(sum(row.values()) for row in counts.values())
@@ -219,11 +219,11 @@ def test_the_leak_is_the_gain_of_a_best_response(played: KuhnTable) -> None:
     assert f"leaks {played.leak():.3f}" in played.text("leak")
 
 
-def test_the_next_move_has_the_focus(played: KuhnTable) -> None:
+def test_focus_is_on_the_next_move(played: KuhnTable) -> None:
     assert played.page.evaluate("document.activeElement.closest('.play-actions') !== null")
 
 
-def test_before_fifty_hands_the_page_says_how_many_are_left(fresh: KuhnTable) -> None:
+def test_leak_is_shown_from_fifty_hands(fresh: KuhnTable) -> None:
     fresh.play(49, at_random(3))
     assert "1 more" in fresh.text("leak")
     assert fresh.find("leak table").count() == 0
@@ -231,7 +231,7 @@ def test_before_fifty_hands_the_page_says_how_many_are_left(fresh: KuhnTable) ->
     assert fresh.find("leak table").count() == 1
 
 
-def test_folding_kings_costs(fresh: KuhnTable) -> None:
+def test_folding_kings_is_reported_as_a_leak(fresh: KuhnTable) -> None:
     fresh.play(60, folds_kings)
     loss = namespace()["losses"](cfr.games.kuhn_equilibrium(game, 0.2))
     for infoset in ("K bet", "K check-bet"):
@@ -244,7 +244,7 @@ def set_alpha(table: KuhnTable, sixtieths: int) -> None:
     table.page.locator(".play-alpha input").fill(str(sixtieths))
 
 
-def test_every_alpha_keeps_its_own_hand_and_score(fresh: KuhnTable) -> None:
+def test_each_alpha_keeps_its_hand_and_score(fresh: KuhnTable) -> None:
     fresh.play(5, at_random(4))
     here = fresh.text("status"), fresh.number("score")
     set_alpha(fresh, 20)
@@ -263,7 +263,7 @@ def test_start_over_clears_the_score(fresh: KuhnTable) -> None:
     assert "Hand 1" in fresh.text("status")
 
 
-def test_a_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
+def test_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
     while fresh.actions() != ["next"] or "fold" not in fresh.text("log"):
         actions = fresh.actions()
         fresh.click("next" if actions == ["next"] else folds_kings(actions))
@@ -275,7 +275,7 @@ def test_a_folded_card_is_shown_only_on_demand(fresh: KuhnTable) -> None:
     assert f"They held the {name}." in fresh.text("status")
 
 
-def test_a_key_held_down_plays_once(fresh: KuhnTable) -> None:
+def test_key_repeat_plays_once(fresh: KuhnTable) -> None:
     fresh.find("actions button").first.focus()
     for _ in range(5):  # the second to fifth are repeats, as the key is not let go
         fresh.page.keyboard.down("Enter")
@@ -284,7 +284,7 @@ def test_a_key_held_down_plays_once(fresh: KuhnTable) -> None:
     assert len(fresh.find("log li").all()) <= 4
 
 
-def test_the_page_fits_a_phone(chromium: Browser) -> None:
+def test_page_fits_a_phone(chromium: Browser) -> None:
     table = sit_down(chromium, viewport={"width": 360, "height": 740})
     table.play(52, at_random(7))
     assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -293,7 +293,7 @@ def test_the_page_fits_a_phone(chromium: Browser) -> None:
     table.page.context.close()
 
 
-def test_without_scripts_the_strategy_can_be_read(chromium: Browser) -> None:
+def test_strategy_is_readable_without_scripts(chromium: Browser) -> None:
     table = sit_down(chromium, java_script_enabled=False)
     assert "scripts" in table.text("plain")
     assert table.find("plain tbody tr").count() == 12

@@ -20,7 +20,7 @@ def term(visit: Visit) -> tuple[Locator, Locator]:
     return link, visit.page.locator(".cfr-term", has=link).locator(".cfr-tip")
 
 
-def test_the_pointer_opens_a_box_and_may_enter_it(chromium: Browser) -> None:
+def test_hover_opens_a_box_that_can_be_entered(chromium: Browser) -> None:
     with reading(chromium, CHAPTER) as visit:
         link, tip = term(visit)
         expect(tip).to_be_hidden()
@@ -39,7 +39,7 @@ def test_the_pointer_opens_a_box_and_may_enter_it(chromium: Browser) -> None:
         assert not visit.problems
 
 
-def test_escape_puts_the_box_away_until_one_comes_back(chromium: Browser) -> None:
+def test_escape_closes_the_box_until_next_hover(chromium: Browser) -> None:
     with reading(chromium, CHAPTER) as visit:
         link, tip = term(visit)
         link.hover()
@@ -51,7 +51,7 @@ def test_escape_puts_the_box_away_until_one_comes_back(chromium: Browser) -> Non
         expect(tip).to_be_visible()
 
 
-def test_the_keyboard_opens_the_box_and_follows_the_link(chromium: Browser) -> None:
+def test_keyboard_opens_the_box_and_follows_the_link(chromium: Browser) -> None:
     with reading(chromium, CHAPTER) as visit:
         link, tip = term(visit)
         link.focus()
@@ -65,7 +65,7 @@ def test_the_keyboard_opens_the_box_and_follows_the_link(chromium: Browser) -> N
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_box_can_be_read(chromium: Browser, theme: str) -> None:
+def test_box_text_has_contrast(chromium: Browser, theme: str) -> None:
     with reading(chromium, CHAPTER, dark=theme == "dark") as visit:
         link, tip = term(visit)
         link.hover()
@@ -73,7 +73,7 @@ def test_the_box_can_be_read(chromium: Browser, theme: str) -> None:
         assert not visit.page.evaluate(f"{CHECKS} checks.lowContrast(4.5)")
 
 
-def test_every_box_stays_on_a_phone(chromium: Browser) -> None:
+def test_boxes_fit_a_phone(chromium: Browser) -> None:
     with reading(chromium, CHAPTER, size=PHONE) as visit:
         links = visit.page.locator(".cfr-term > a")
         assert links.count() > 20
@@ -83,7 +83,7 @@ def test_every_box_stays_on_a_phone(chromium: Browser) -> None:
             assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
 
 
-def test_a_touch_follows_the_link(chromium: Browser) -> None:
+def test_touch_follows_the_link(chromium: Browser) -> None:
     size = {"width": PHONE[0], "height": PHONE[1]}
     context = tool.context(chromium, viewport=size, has_touch=True, is_mobile=True)
     page = context.new_page()

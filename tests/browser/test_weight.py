@@ -94,7 +94,7 @@ def weights(urls: Iterable[str]) -> dict[Path, int]:
     return {p: len(packed(str(p))) if TEXT.search(p.name) else p.stat().st_size for p in paths}
 
 
-def test_a_page_is_light(light: Visit, name: str) -> None:
+def test_page_size_is_limited(light: Visit, name: str) -> None:
     sizes = weights(light.asked)
     assert HTML / name in sizes
     heaviest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
@@ -104,7 +104,7 @@ def test_a_page_is_light(light: Visit, name: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["book/index.html", "book/01_regret_matching.html"])
-def test_a_server_sends_no_more(chromium: Browser, tab: Page, server: str, page: str) -> None:
+def test_transfer_equals_packed_file_sizes(chromium: Browser, tab: Page, server: str, page: str) -> None:
     """Those are the bytes that come over a wire: files, and a head for each.
 
     On a busy machine the network may rest before the formulas ask for their letters.
@@ -119,7 +119,7 @@ def test_a_server_sends_no_more(chromium: Browser, tab: Page, server: str, page:
         assert 0 < size - sizes[path] <= HEAD
 
 
-def test_frames_are_light(name: str) -> None:
+def test_frame_data_size_is_limited(name: str) -> None:
     html = (HTML / name).read_text("utf-8")
     whole, rest = (len(gzip.compress(text.encode())) for text in (html, DATA.sub("", html)))
     print(f"{name}: {whole - rest:,} bytes are frames")

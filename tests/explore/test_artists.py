@@ -121,7 +121,7 @@ def test_chunked_line_draws_all_points():
 
 
 def kinds():
-    """Return functions that draw figures with the same texts in different sizes and positions."""
+    """Return functions that draw figures with equal texts in different sizes and places."""
     path = cfr.play(cfr.games.RockPaperScissors(3), 120, seed=1).current[0]
     solution = cfr.solve(GAME, "cfr", 20)
     lines = {"a": ([1, 2], [3, 4]), "0.5": ([1, 9], [0.1, 0.9])}
@@ -148,9 +148,7 @@ def test_figures_do_not_depend_on_earlier_figures():
     for order in (list(alone), list(alone)[::-1]):
         for name, crop in order:
             figure = made[name]()
-            figure.savefig(
-                io.BytesIO(), format="png", dpi=133
-            )  # measures text at another resolution
+            figure.savefig(io.BytesIO(), format="png", dpi=133)  # another resolution
             assert svg(made[name](), crop) == alone[name, crop] == svg(figure, crop), name
 
 

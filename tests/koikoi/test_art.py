@@ -1,4 +1,4 @@
-"""Flower cards as pictures: every card is drawn, small, by itself, and says what it is."""
+"""Pictures of the flower cards: complete, small, self-contained and titled."""
 
 import gzip
 import re
@@ -27,21 +27,20 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
-def without_words(svg):
-    """Return what a drawing shows apart from its index and its names."""
-    svg = re.sub(r'aria-label="[^"]*"|<title>.*?</title>|<text.*?</text>', "", svg)
-    return svg
+def without_text(svg):
+    """Return a drawing without its index and its titles."""
+    return re.sub(r'aria-label="[^"]*"|<title>.*?</title>|<text.*?</text>', "", svg)
 
 
 def test_each_card_has_a_scene_of_its_own():
     assert len(NAMES) == 48
     assert set(art._SCENES) == set(NAMES)
     assert len(set(art._SCENES.values())) == 48
-    assert len({without_words(svg) for svg in PICTURES.values()}) == 49
+    assert len({without_text(svg) for svg in PICTURES.values()}) == 49
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_drawing_stands_by_itself(name):
+def test_drawings_are_self_contained(name):
     root = ET.fromstring(PICTURES[name])
     assert root.tag == f"{SVG}svg"
     assert root.get("viewBox") == "0 0 60 96"
@@ -68,7 +67,7 @@ def test_paths_are_well_formed(name):
 
 
 @pytest.mark.parametrize("card", DECK, ids=NAMES)
-def test_a_card_says_its_month_its_flower_and_its_kind(card):
+def test_titles_contain_month_flower_and_kind(card):
     root = ET.fromstring(PICTURES[card.name])
     title = (
         f"{card.name}: {art.CALENDAR[card.month - 1]}, {MONTHS[card.month - 1]}, {card.kind}"
@@ -79,12 +78,12 @@ def test_a_card_says_its_month_its_flower_and_its_kind(card):
     assert [text.text for text in root.iter(f"{SVG}text")] == [str(card.month)]
 
 
-def test_the_moon_is_named_as_the_book_names_it():
+def test_title_of_the_moon():
     assert 'aria-label="Moon: August, Pampas, light"' in art.draw("Moon")
     assert 'aria-label="A card face down"' in art.back()
 
 
-def test_kinds_are_told_apart_by_the_shape_of_their_mark():
+def test_marks_of_kinds_differ_in_shape():
     shapes = [
         re.sub(r"#\w+", "", art._MARKS[kind]) for kind in ("light", "animal", "ribbon", "plain")
     ]
@@ -93,7 +92,7 @@ def test_kinds_are_told_apart_by_the_shape_of_their_mark():
         assert PICTURES[card.name].endswith(f"{art._MARKS[card.kind]}</svg></svg>")
 
 
-def test_ribbons_are_told_apart_without_color():
+def test_ribbons_differ_without_color():
     colorless = {
         re.sub(r"#\w+", "", ribbon) for ribbon in (art._POEM, art._RED_RIBBON, art._BLUE_RIBBON)
     }
@@ -106,7 +105,7 @@ def test_ribbons_are_told_apart_without_color():
         )
 
 
-def test_the_frame_and_the_index_show_on_light_and_on_dark_pages():
+def test_contrast_of_frame_and_index_on_light_and_dark_pages():
     for page in ("#ffffff", "#14181e", "#121212", "#000000"):
         assert contrast(art.FRAME, page) >= 3
     for tint in art.TINTS:
@@ -130,11 +129,11 @@ def test_faces_of_miniature_decks_are_drawn(month):
     shown = art.draw(f"{flower}-1")
     for face in (flower, f"{flower}-a", f"{flower} b"):
         drawn = art.draw(face)
-        assert without_words(drawn) == without_words(shown)
+        assert without_text(drawn) == without_text(shown)
         assert f"<title>{flower}: {art.CALENDAR[month]}, {flower}, plain</title>" in drawn
 
 
-def test_copies_of_a_special_card_look_like_it():
+def test_copies_of_a_card_have_the_same_drawing():
     assert art.draw("Sake a") == art.draw("Sake-b") == art.draw("Sake")
 
 
@@ -142,18 +141,18 @@ def test_copies_of_a_special_card_look_like_it():
     ("name", "near"),
     [("Moom", "Moon"), ("crane", "Crane"), ("Pine-9", "Pine-1"), ("PHOENIX", "Phoenix")],
 )
-def test_an_unknown_name_gets_the_names_near_to_it(name, near):
+def test_error_for_an_unknown_name_lists_similar_names(name, near):
     with pytest.raises(ValueError, match=rf"'{name}'.*near to it.*\b{near}\b"):
         art.draw(name)
 
 
 @pytest.mark.parametrize("name", ["", "<script>", "zzzz", "Pine-1-a-b", 7, DECK[0]])
-def test_what_is_no_name_is_refused(name):
+def test_invalid_names_raise(name):
     with pytest.raises(ValueError, match="no flower card is called"):
         art.draw(name)
 
 
-def test_a_hand_has_all_its_cards_in_order():
+def test_a_hand_shows_all_cards_in_order():
     hand = art.show(iter(["Moon", "Pine", "Sake-a", "Moon"]), "Your hand")
     assert repr(hand) == "Your hand: Moon, Pine, Sake-a, Moon"
     titles = re.findall(r"<title>(\w+):", hand._repr_html_())
@@ -163,7 +162,7 @@ def test_a_hand_has_all_its_cards_in_order():
     assert "flex-wrap:wrap" in figure[1].get("style")
 
 
-def test_a_label_is_text_and_not_markup():
+def test_labels_are_escaped():
     html = art.show(["Moon"], '<b onclick="x">&')._repr_html_()
     assert "&lt;b onclick=&quot;x&quot;&gt;&amp;" in html
     assert "<b" not in html
@@ -176,6 +175,6 @@ def test_a_hand_without_cards_or_label():
     assert "figcaption" not in art.show(["Boar"])._repr_html_()
 
 
-def test_a_hand_refuses_what_is_no_card():
+def test_a_hand_with_an_unknown_card_raises():
     with pytest.raises(ValueError, match="near to it: Boar"):
         art.show(["Moon", "Baor"])

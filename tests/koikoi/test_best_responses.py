@@ -1,4 +1,4 @@
-"""Lower bounds on exploitability: beliefs by Bayes' rule, and bounds that are bounds."""
+"""Best responses: exact beliefs, unbiased playouts, lower bounds on exploitability."""
 
 from functools import cache
 from itertools import combinations
@@ -37,7 +37,7 @@ KEY = np.uint64(7)
 
 @cache
 def mixture(game, networks=5):
-    """A target of several networks, which mix: regrets after some iterations."""
+    """Return a target that is a mixture of networks and plays mixed strategies."""
     return ESCHER(game, **TINY, seed=2).run(networks, progress=False).player()
 
 
@@ -45,11 +45,11 @@ def single(game):
     return ESCHER(game, **TINY, seed=2).run(5, progress=False).current
 
 
-# ---- rounds that are followed in the readable game -------------------------------------------
+# ---- exact posteriors and values from the game tree ------------------------------------------
 
 
-def opened(game, simulator, rounds):
-    """The positions of the readable game after these deals."""
+def dealt_positions(game, simulator, rounds):
+    """Return the positions after these deals, by the rules."""
     positions = []
     for r in range(len(rounds)):
         at = simulator.position(rounds, r)
@@ -58,8 +58,8 @@ def opened(game, simulator, rounds):
     return positions
 
 
-def stepped(game, simulator, rounds, r, at, action):
-    """The position after an action in round r, and after the draw that may follow."""
+def next_position(game, simulator, rounds, r, at, action):
+    """Return the position after an action in round r and the draw that may follow it."""
     name = (STOP, KOI)[action] if rounds.stage[r] == CALL else simulator.names[action]
     at = game.step(at, name)
     if at.stage == "draw":
@@ -67,22 +67,22 @@ def stepped(game, simulator, rounds, r, at, action):
     return at
 
 
-def followed(game, responder, player, deals, seed=0):
-    """Play, with the responder watching; yield the rounds and their readable positions."""
+def play_watched(game, responder, player, deals, seed=0):
+    """Play while the responder watches; yield the rounds and their positions by the rules."""
     simulator = Simulator(game)
     rounds = simulator.deal(deals, seed=seed)
-    positions = opened(game, simulator, rounds)
+    positions = dealt_positions(game, simulator, rounds)
     while len(rows := np.flatnonzero(rounds.stage != OVER)):
         yield simulator, rounds, rows, positions
         actions = player(simulator, rounds, rows, np.uint64(seed))
         responder.watch(simulator, rounds, rows, actions)
         for r, action in zip(rows, actions, strict=True):
-            positions[r] = stepped(game, simulator, rounds, r, positions[r], action)
+            positions[r] = next_position(game, simulator, rounds, r, positions[r], action)
         simulator.act(rounds, rows, actions)
 
 
-def looked_through(game, strategy):
-    """For each infoset: how likely each hand of the opponent is, and what actions are worth."""
+def hands_and_values(game, strategy):
+    """Return, by infoset, the reach of each opponent's hand and the counterfactual values."""
     masses, values = {}, {}
 
     def value(h, chance, reach):
@@ -112,11 +112,11 @@ def looked_through(game, strategy):
 
 @cache
 def posteriors(target):
-    """For each infoset: how likely the target holds each hand, but for a factor."""
-    return looked_through(target.game, target.strategy())[0]
+    """Return the unnormalized posterior of the target's hand at each infoset."""
+    return hands_and_values(target.game, target.strategy())[0]
 
 
-def normal(masses):
+def normalized(masses):
     total = sum(masses.values())
     return {hand: mass / total for hand, mass in masses.items()}
 
@@ -125,10 +125,10 @@ def normal(masses):
 
 
 def compare_beliefs(game, target, tolerance, deals=60, **options):
-    """The belief at every decision of these deals is the exact posterior of the tree."""
+    """Compare the belief at every decision of these deals with the exact posterior."""
     masses = posteriors(target)
     responder, met, far = LocalBestResponse(target, slip=0.0, **options), 0, []
-    for simulator, rounds, rows, positions in followed(game, responder, target, deals):
+    for simulator, rounds, rows, positions in play_watched(game, responder, target, deals):
         belief = responder.belief(simulator, rounds, rows, KEY)
         for d, r in enumerate(rows):
             exact = masses[game.node(positions[r]).infoset]
@@ -138,36 +138,36 @@ def compare_beliefs(game, target, tolerance, deals=60, **options):
             for w in range(*belief.start[d : d + 2]):
                 hand = simulator._cards(int(belief.hand[w]))
                 found[hand] = found.get(hand, 0.0) + belief.weight[w]
-            exact, met = normal(exact), met + 1
+            exact, met = normalized(exact), met + 1
             off = max(abs(found[hand] - exact.get(hand, 0.0)) for hand in found)
-            assert off < tolerance, f"another belief, {found}, not {exact}"
+            assert off < tolerance, f"belief is {found}, not {exact}"
             far.append(max(exact.values()) - min(exact.values()))
     assert met > 2 * deals
-    assert (np.array(far) > 0.1).sum() > deals / 3  # posteriors are not all alike
+    assert (np.array(far) > 0.1).sum() > deals / 3  # posteriors are not all uniform
 
 
-def exact_beliefs():
+def check_exact_beliefs():
     compare_beliefs(K8, mixture(K8), 1e-6, hands=10_000)
     compare_beliefs(K9, mixture(K9), 1e-6, hands=10_000)
 
 
-def test_beliefs_are_exact_where_all_hands_are_weighed():
-    exact_beliefs()
+def test_exhaustive_beliefs_are_exact_posteriors():
+    check_exact_beliefs()
 
 
-def test_beliefs_of_a_target_that_never_mixes():
+def test_beliefs_are_exact_for_a_deterministic_target():
     target = DeepMonteCarlo(K8, **TINY).run(3, progress=False).player()
     compare_beliefs(K8, target, 1e-6, hands=10_000)
 
 
-def test_sampled_beliefs_are_near_the_exact_ones():
+def test_sampled_beliefs_approximate_the_posteriors():
     few = mixture(K8)
     many = NetworkPlayer(K8, few.networks * 60, few.hidden, few.rule, few.weights.tolist() * 60)
     compare_beliefs(K8, many, 0.09, deals=5, hands=1_500)  # of up to 1,800 worlds
 
 
-def never_looks():
-    """Hidden cards change places: hand and stock of the opponent. Nothing else changes."""
+def check_hidden_cards():
+    """Exchange hidden cards of hand and stock; beliefs and actions must stay the same."""
     target = DeepMonteCarlo(FULL, **TINY).run(2, progress=False).player()
     for moves in (0, 5, 12):
         simulator = Simulator(FULL)
@@ -189,11 +189,11 @@ def never_looks():
             answers.append((*belief, responder(simulator, dealt, rows, KEY)))
         assert (start.hands != changed.hands).any()
         for mine, other in zip(*answers, strict=True):
-            assert np.array_equal(mine, other), "another answer"
+            assert np.array_equal(mine, other), "belief or action depends on hidden cards"
 
 
 def swapped(rounds, rows, start):
-    """The same deals, but for what is hidden from whoever chooses now in these rounds."""
+    """Return the same deals with hidden cards exchanged in these rounds."""
     changed = start.take(range(len(start)))
     for r in rows:
         other = 1 - rounds.player[r]
@@ -207,11 +207,11 @@ def swapped(rounds, rows, start):
     return changed
 
 
-def test_it_never_looks_at_hidden_cards():
-    never_looks()
+def test_responder_does_not_depend_on_hidden_cards():
+    check_hidden_cards()
 
 
-def test_all_hands_are_listed_once():
+def test_prior_lists_every_world_once():
     simulator = Simulator(K10)
     rounds = simulator.deal(30, seed=0)
     responder = LocalBestResponse(mixture(K10, 2), hands=30)  # 15 hands with 2 networks
@@ -228,7 +228,7 @@ def test_all_hands_are_listed_once():
         assert set(found) == expected
 
 
-def test_drawn_hands_are_uniform():
+def test_sampled_hands_are_uniform():
     simulator, target = Simulator(K10), mixture(K10, 3)
     rounds = simulator.deal(1, seed=0)
     responder = LocalBestResponse(target, hands=44)  # of 45
@@ -247,7 +247,7 @@ def test_drawn_hands_are_uniform():
     assert networks / 22_000 == pytest.approx(target.weights, abs=0.02)
 
 
-def test_hands_that_are_dealt_again_are_not_believed():
+def test_special_hands_have_weight_zero():
     target = DeepMonteCarlo(FULL, **TINY).player()
     responder, specials = LocalBestResponse(target, hands=400), 0
     simulator = Simulator(FULL)
@@ -267,23 +267,23 @@ def test_hands_that_are_dealt_again_are_not_believed():
     assert specials > 20
 
 
-# ---- looking ahead ---------------------------------------------------------------------------
+# ---- playouts --------------------------------------------------------------------------------
 
 
-def everywhere(player):
-    """What one network plays, also where its own choices never lead."""
+def full_strategy(player):
+    """Return the strategy of one network, also at infosets its own choices exclude."""
     form, known = sequence_form(player.game), network_player.decisions_of(player.game)
     sigma = form.uniform()
     sigma[known.sequence] = player.sigma(0, known.after)
     return cfr.Strategy.from_vector(form, sigma)
 
 
-def test_actions_are_worth_what_the_tree_says():
-    """With one network in both seats, playing out is unbiased at every decision."""
+def test_playouts_estimate_action_values_without_bias():
+    """With one network in both seats, playouts are unbiased at every decision."""
     target, samples = single(K8), 1_500
-    masses, values = looked_through(K8, everywhere(target))
+    masses, values = hands_and_values(K8, full_strategy(target))
     responder, z = LocalBestResponse(target, slip=0.0, hands=100, samples=samples), []
-    for simulator, rounds, rows, positions in followed(K8, responder, target, 12):
+    for simulator, rounds, rows, positions in play_watched(K8, responder, target, 12):
         belief = responder.belief(simulator, rounds, rows, KEY)
         u = np.linspace(0, 1, len(rows), endpoint=False)
         worlds = local_best_response._resample(belief, samples, u)
@@ -300,14 +300,14 @@ def test_actions_are_worth_what_the_tree_says():
             for row, v in zip(range(*after.start[d : d + 2]), exact, strict=True):
                 error = paid[row].std() / samples**0.5
                 gap = paid[row].mean() - v
-                assert abs(gap) < 5 * error + 1e-3  # worlds come in whole numbers
+                assert abs(gap) < 5 * error + 1e-3  # resampling rounds to whole worlds
                 if error > 0.01:
                     z.append(gap / error)
     assert len(z) > 15
     assert np.abs(z).mean() < 1.2
 
 
-def test_worlds_are_resampled_in_proportion():
+def test_worlds_are_resampled_in_proportion_to_weight():
     belief = local_best_response.Belief(
         np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
         np.array([0.5, 0.0, 0.5, 0.1, 0.9]),
@@ -321,7 +321,7 @@ def test_worlds_are_resampled_in_proportion():
 
 
 def targets(game):
-    """Players from bad to good, and which share of their exploitability must be found."""
+    """Return players from bad to good, and the share of exploitability to be found."""
     brief = DeepMonteCarlo(game, hidden=(32,), rounds=200, steps=5, batch=64)
     good = ESCHER(game, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
     return [
@@ -332,7 +332,7 @@ def targets(game):
 
 
 @pytest.mark.parametrize("game", [K8, K10], ids=repr)
-def test_bounds_are_bounds_and_find_most_of_what_bad_players_lose(game):
+def test_lower_bounds_do_not_exceed_exploitability(game):
     for target, share in targets(game):
         theirs = target.strategy()
         exact = cfr.exploitability(game, theirs)
@@ -343,7 +343,7 @@ def test_bounds_are_bounds_and_find_most_of_what_bad_players_lose(game):
         for found in (local, learned):
             assert found.mean < exact + 4 * found.error / 1.96
             assert found.mean > share * exact - 4 * found.error / 1.96
-        # exactly what the trained strategy wins, without any sampling
+        # the exact value of the trained strategy
         wins, mine = 0.0, trained.strategy()
         for seat in range(2):
             plays = [theirs, theirs]
@@ -354,13 +354,13 @@ def test_bounds_are_bounds_and_find_most_of_what_bad_players_lose(game):
 
 
 def seated(game, plays):
-    """Player 0 of the one strategy and player 1 of the other."""
+    """Combine player 0's part of the one strategy with player 1's of the other."""
     tree = cfr.compile(game)
     rows = zip(tree.infoset_label, tree.infoset_player, strict=True)
     return cfr.Strategy(game, {label: plays[i][label] for label, i in rows})
 
 
-def test_a_local_responder_repeats_itself():
+def test_local_best_response_is_reproducible():
     target = mixture(K9)
     simulator = Simulator(K9)
     responder = LocalBestResponse(target, samples=4, hands=30)
@@ -371,7 +371,7 @@ def test_a_local_responder_repeats_itself():
     assert duel(K9, fresh, fresh, deals=40, seed=0).deals == 40  # in both seats at once
 
 
-def test_rounds_are_chosen_for_alike_side_by_side_or_in_parts(monkeypatch):
+def test_choices_do_not_depend_on_the_batch_size(monkeypatch):
     target = mixture(K9)
     whole = play(Simulator(K9), LocalBestResponse(target, samples=4), target, 60, seed=3)
     monkeypatch.setattr(local_best_response, "MOST_ROUNDS", 500)
@@ -379,30 +379,30 @@ def test_rounds_are_chosen_for_alike_side_by_side_or_in_parts(monkeypatch):
     assert (whole == parts).mean() > 0.9  # sums of float32 may differ in their last bits
 
 
-def test_watchers_are_told_of_every_choice():
+def test_watchers_observe_every_action():
     class Recorder:
-        """Plays at random and replays all it is told."""
+        """Plays at random and records all actions."""
 
         def __init__(self):
-            self.told = []
+            self.actions = []
 
         def __call__(self, simulator, rounds, rows, key):
             return RandomPlayer()(simulator, rounds, rows, key)
 
         def watch(self, simulator, rounds, rows, actions):
             assert (rounds.stage[rows] != OVER).all()
-            self.told.append((rows, actions))
+            self.actions.append((rows, actions))
 
     recorder, simulator = Recorder(), Simulator(FULL)
     paid = play(simulator, recorder, GreedyPlayer(), 50, seed=5)
     rounds = simulator.deal(50, seed=np.random.SeedSequence(5).spawn(1)[0])
-    for rows, actions in recorder.told:
+    for rows, actions in recorder.actions:
         simulator.act(rounds, rows, actions)
     assert (rounds.stage == OVER).all()
     assert np.array_equal(rounds.paid, paid)
 
 
-# ---- mistakes that must be noticed -----------------------------------------------------------
+# ---- mutants ---------------------------------------------------------------------------------
 
 
 def ignore_the_past(monkeypatch):
@@ -443,24 +443,24 @@ def look_at_the_hand(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("mistake", "proof"),
+    ("mutate", "check"),
     [
-        (ignore_the_past, exact_beliefs), (ignore_networks, exact_beliefs),
-        (count_copies_once, exact_beliefs),
-        (look_at_the_hand, never_looks), (look_at_the_hand, exact_beliefs),
+        (ignore_the_past, check_exact_beliefs), (ignore_networks, check_exact_beliefs),
+        (count_copies_once, check_exact_beliefs),
+        (look_at_the_hand, check_hidden_cards), (look_at_the_hand, check_exact_beliefs),
     ],
 )  # fmt: skip
-def test_mistakes_are_noticed(mistake, proof, monkeypatch):
-    mistake(monkeypatch)
-    with pytest.raises(AssertionError, match="another"):
-        proof()
+def test_mutants_are_detected(mutate, check, monkeypatch):
+    mutate(monkeypatch)
+    with pytest.raises(AssertionError, match="belief"):
+        check()
 
 
-# ---- a trained responder ---------------------------------------------------------------------
+# ---- approximate best responses --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["greedy", "networks"])
-def test_a_responder_goes_on_as_if_it_had_never_stopped(kind, tmp_path):
+def test_a_saved_responder_resumes_exactly(kind, tmp_path):
     target = GreedyPlayer("koi") if kind == "greedy" else mixture(K8)
     start = DeepMonteCarlo(K8, **TINY, seed=4).run(2, progress=False).player()
     options = {**TINY, "start": start, "seed": 3, "rate": 5e-3}
@@ -477,10 +477,10 @@ def test_a_responder_goes_on_as_if_it_had_never_stopped(kind, tmp_path):
     assert np.array_equal(many.player().networks, one.player().networks)
 
 
-def test_a_file_is_refused_with_another_target(tmp_path):
+def test_loading_with_another_target_raises(tmp_path):
     target, path = mixture(K8), tmp_path / "run.npz"
     ApproximateBestResponse(K8, target, **TINY).save(path)
-    ApproximateBestResponse.load(path, K8, target=mixture.__wrapped__(K8))  # the same again
+    ApproximateBestResponse.load(path, K8, target=mixture.__wrapped__(K8))  # an equal player
     shares = np.roll(target.weights, 1)
     nudged = [target.networks[0] + np.float32(1e-6), *target.networks[1:]]
     for other in (
@@ -499,19 +499,19 @@ def test_a_file_is_refused_with_another_target(tmp_path):
         DeepMonteCarlo.load(path, K8)
 
 
-def test_only_the_responder_is_taught():
+def test_samples_are_actions_of_the_responder_only():
     class Counted:
-        asked, stopped = 0, 0
+        decisions = 0
 
         def __call__(self, simulator, rounds, rows, key):
-            self.asked += len(rows)
+            self.decisions += len(rows)
             return GreedyPlayer()(simulator, rounds, rows, key)
 
     target, learner = Counted(), ApproximateBestResponse(K9, GreedyPlayer(), **TINY)
     task = selfplay.Task(K9, (16,), (learner.player().networks[0],), (0, 1, 0), 200)
     decisions, samples = approximate_best_response.play_response(task, target, 0.1)
-    mine = decisions - target.asked
-    assert mine - 200 <= len(samples.code) < mine  # but what stopping pays
+    mine = decisions - target.decisions
+    assert mine - 200 <= len(samples.code) < mine  # all but stop actions
     seats = samples.code[:, SEAT]
     assert 0.35 < seats.mean() < 0.65
     _, rounds, _ = task.begin()
@@ -521,7 +521,7 @@ def test_only_the_responder_is_taught():
     assert all(any(hand & row == row for hand in hands) for row in map(int, opening))
 
 
-def test_options_are_checked():
+def test_invalid_options_raise():
     target = mixture(K8)
     for options, message in [
         ({"samples": 1}, "samples"), ({"hands": 0}, "hands"), ({"slip": 2}, "slip"),

@@ -1,4 +1,4 @@
-"""Learning Koi-Koi by self-play: what networks see, what they are taught, what comes of it."""
+"""Self-play learners of Koi-Koi: features, training targets, convergence, and files."""
 
 from functools import partial
 from itertools import pairwise
@@ -37,21 +37,21 @@ ROW = {name: n for n, name in enumerate(PLACES + COUNTS)}
 
 
 def some_rounds(game, rounds, moves, seed=0):
-    """Rounds after some random moves, and those of them that are not over."""
+    """Return rounds after some random moves, and those that are not over."""
     simulator, rng = Simulator(game), np.random.default_rng(seed)
-    under_way = simulator.deal(rounds, seed=seed)
+    played = simulator.deal(rounds, seed=seed)
     for _ in range(moves):
-        rows = np.flatnonzero(under_way.stage != OVER)
-        legal = simulator.legal(under_way)[rows]
-        simulator.act(under_way, rows, [rng.choice(members(cards)) for cards in legal])
-    return under_way, np.flatnonzero(under_way.stage != OVER)
+        rows = np.flatnonzero(played.stage != OVER)
+        legal = simulator.legal(played)[rows]
+        simulator.act(played, rows, [rng.choice(members(cards)) for cards in legal])
+    return played, np.flatnonzero(played.stage != OVER)
 
 
-# ---- what a network sees ---------------------------------------------------------------------
+# ---- features --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", [FULL, K8, K9], ids=repr)
-def test_afterstates_are_what_the_readable_rules_come_to_before_chance(game):
+def test_afterstates_agree_with_the_rules(game):
     describer, stages = Describer(game), set()
     simulator = describer.simulator
     for moves in range(9):
@@ -92,7 +92,7 @@ def test_afterstates_are_what_the_readable_rules_come_to_before_chance(game):
 
 
 @pytest.mark.parametrize("game", [FULL, K8, K9], ids=repr)
-def test_the_table_before_an_action_is_the_one_that_lies(game):
+def test_tables_before_decisions_agree_with_the_rules(game):
     describer = Describer(game)
     simulator = describer.simulator
     for moves in range(9):
@@ -116,8 +116,8 @@ def test_the_table_before_an_action_is_the_one_that_lies(game):
             assert dict(zip(COUNTS, code[len(PLACES) :], strict=True)) == facts
 
 
-def test_a_network_does_not_see_what_its_player_does_not():
-    """The opponent's hand changes places with cards of the stock; nothing else changes."""
+def test_features_do_not_depend_on_hidden_cards():
+    """Exchange the opponent's hand with cards of the stock; the features stay the same."""
     describer = Describer(FULL)
     rounds, rows = some_rounds(FULL, 50, 5)
     after = describer.after(rounds, rows)
@@ -136,7 +136,7 @@ def test_a_network_does_not_see_what_its_player_does_not():
     assert (describer.see(after.before) == before[1]).all()
 
 
-def test_copies_are_told_alike():
+def test_features_of_identical_cards_are_equal():
     describer = Describer(K9)
     at = K9.root()._replace(
         stage="play", hands=(("Cherry", "Moon"), ("Cherry", "Sake")),
@@ -157,13 +157,13 @@ def test_copies_are_told_alike():
     assert (after.before[0] != after.before[1]).any()
 
 
-# ---- rows of decisions -----------------------------------------------------------------------
+# ---- segments --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "strategy", [segments.greedy, segments.match_segments, segments.softmax]
 )
-def test_strategies_are_distributions_of_each_decision(strategy):
+def test_strategies_are_distributions_in_each_segment(strategy):
     rng = np.random.default_rng(0)
     start = np.concatenate([[0], np.cumsum(rng.integers(1, 9, 200))])
     output = rng.normal(size=start[-1])
@@ -176,7 +176,7 @@ def test_strategies_are_distributions_of_each_decision(strategy):
         assert sigma[begin:end].argmax() == output[begin:end].argmax()
 
 
-def test_actions_are_drawn_as_often_as_they_should_be():
+def test_sample_rows_has_the_right_frequencies():
     start = np.array([0, 3, 5])
     sigma = np.array([0.2, 0.0, 0.8, 0.5, 0.5])
     u = (np.arange(1_000) + 0.5) / 1_000
@@ -187,25 +187,25 @@ def test_actions_are_drawn_as_often_as_they_should_be():
     assert (segments.sample_rows(sigma, start, edge) == [2, 4]).all()
 
 
-# ---- what networks are taught ----------------------------------------------------------------
+# ---- training targets ------------------------------------------------------------------------
 
 
-def share(learner, play_share, t=1):
+def run_task(learner, play_task, t=1):
     task = selfplay.Task(
         learner.game, learner.hidden, tuple(state.weights for state in learner._states),
         (learner.seed, t, 0), 200,
     )  # fmt: skip
-    return play_share(task), task
+    return play_task(task), task
 
 
-def test_values_are_taught_what_was_paid():
-    """Both players of a round are taught opposite numbers, and only what rounds can pay."""
+def test_targets_of_values_are_payoffs():
+    """Targets are possible payoffs, for actions of both players."""
     learner = DeepMonteCarlo(K8, **TINY)
-    (decisions, samples), task = share(
+    (decisions, samples), task = run_task(
         learner, partial(deep_monte_carlo.play_by_value, explore=0.05)
     )
     assert 0 < len(samples.code) <= decisions
-    points = samples.target * 3  # the scale: what eight cards are worth
+    points = samples.target * 3  # the scale: eight cards are worth 3 points
     assert points == pytest.approx(points.round())
     assert np.abs(points).max() <= 14
     seat = samples.code[:, ROW["seat"]]
@@ -213,14 +213,14 @@ def test_values_are_taught_what_was_paid():
     assert set(seat.tolist()) == {0, 1}
     _, rounds, _ = task.begin()
     assert first.sum() > len(rounds) / 4
-    assert not samples.code[:, ROW["stops"]].any()  # what stopping pays is known
+    assert not samples.code[:, ROW["stops"]].any()  # the value of stopping is known
 
 
-def test_values_of_actions_and_decisions_are_those_of_the_critic():
-    """Also of the same rounds played again here, decision by decision."""
+def test_targets_of_regret_networks_are_critic_values():
+    """They agree with the same rounds, replayed here decision by decision."""
     learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
-    play_share = partial(escher.play_by_regret, explore=0.5)
-    (_, critic, taught), task = share(learner, play_share, 4)
+    play_task = partial(escher.play_by_regret, explore=0.5)
+    (_, critic, values), task = run_task(learner, play_task, 4)
     network, rounds, rng = task.begin()
     scale, traverser = network_player.payoff_scale(K9), np.arange(len(rounds)) % 2
     known = {}
@@ -239,18 +239,18 @@ def test_values_of_actions_and_decisions_are_those_of_the_critic():
         return sigma, np.where(mine, segments.mix_uniform(sigma, after.start, 0.5), sigma)
 
     selfplay.play_out(network.describer, rounds, decide, rng)
-    found = [known[code.tobytes()] for code in taught.code]
-    assert taught.target == pytest.approx(found, abs=1e-5)
-    undecided = taught.code[:, ROW["stops"]] == UNDECIDED
-    assert len(taught.code) / 9 < undecided.sum() < len(taught.code) / 2
-    assert not (taught.code[:, ROW["stops"]] == 1).any()  # what stopping pays is known
+    found = [known[code.tobytes()] for code in values.code]
+    assert values.target == pytest.approx(found, abs=1e-5)
+    undecided = values.code[:, ROW["stops"]] == UNDECIDED
+    assert len(values.code) / 9 < undecided.sum() < len(values.code) / 2
+    assert not (values.code[:, ROW["stops"]] == 1).any()  # the value of stopping is known
     assert np.abs(critic.target).max() <= 30
     seats = set(critic.code[:, ROW["seat"]].tolist())
     assert seats == {0, 1}  # either traverser
 
 
-def test_regrets_are_values_less_that_of_the_decision():
-    """Whatever networks say: matched to what is above the level, and stopping is known."""
+def test_regrets_are_action_values_minus_decision_values():
+    """This holds for any weights, with known values for stopping."""
     learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
     known, scale = network_player.decisions_of(K9), network_player.payoff_scale(K9)
     weights, network, after = (
@@ -269,17 +269,17 @@ def test_regrets_are_values_less_that_of_the_decision():
         assert regret[begin:end] == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_traverser_alone_explores():
-    """With nothing explored and one strategy, what the critic is taught ends in payoffs."""
+def test_critic_targets_without_exploration_end_in_payoffs():
+    """Without exploration, the targets of last actions are payoffs."""
     learner = ESCHER(K8, **TINY)
-    (_, critic, _), _ = share(learner, partial(escher.play_by_regret, explore=0.0))
+    (_, critic, _), _ = run_task(learner, partial(escher.play_by_regret, explore=0.0))
     last = critic.code[:, ROW["hand"]] == 0
     points = critic.target[last] * 3
     assert points == pytest.approx(points.round())
 
 
-def test_the_critic_learns_the_value_of_the_present_strategy():
-    """Both follow one fixed strategy: the critic must come to the exact value of the game."""
+def test_the_critic_converges_to_the_values_of_a_fixed_strategy():
+    """While both players follow a fixed strategy, the critic converges to the exact values."""
     learner = ESCHER(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
     fixed = learner._states[regret_networks.REGRET]
     for t in range(1, 81):
@@ -305,7 +305,7 @@ def learner_sigma(weights, known, learner):
 
 
 def first_values(game, strategy):
-    """The exact value to the dealer of each first hand, by the number of its decision."""
+    """Return the exact values to the dealer of the first decisions, by number of decision."""
     tree = cfr.compile(game)
     sigma = {label: strategy[label] for label in tree.infoset_label}
     value = np.zeros(tree.num_histories)
@@ -329,13 +329,14 @@ def first_values(game, strategy):
 
 
 @pytest.mark.parametrize("k", [1, 2, 8])
-def test_traversals_are_unbiased(k):
-    """On average their weighted values are the exact counterfactual ones."""
-    learner = RobustDeepCFR(K8, **TINY, k=8).run(4, progress=False)  # no actions tie
+def test_traversals_estimate_counterfactual_values_without_bias(k):
+    """The mean of their weighted samples is the exact counterfactual value."""
+    learner = RobustDeepCFR(K8, **TINY, k=8)
+    learner.run(4, progress=False)  # so that no actions tie
     networks = tuple(state.weights for state in learner._states)
     known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
     form = sequence_form(K8)
-    sigma = form.uniform()  # also where the traverser himself never goes
+    sigma = form.uniform()  # also at infosets the traverser never reaches
     sigma[known.sequence] = learner_sigma(networks[0], known, learner)
     exact, batches = exact_values(K8, cfr.Strategy.from_vector(form, sigma), k), []
     for n in range(48):
@@ -344,10 +345,11 @@ def test_traversals_are_unbiased(k):
         sums = dict.fromkeys(exact, 0.0)
         seen = learner._network.describer.see(samples.code)
         for row, value, weight in zip(seen, *samples[1:], strict=True):
-            sums[row.tobytes()] += weight * value * scale / 250  # for each traverser
+            sums[row.tobytes()] += weight * value * scale / 250  # traversals per player
         batches.append(list(sums.values()))
     found, error = np.mean(batches, axis=0), np.std(batches, axis=0, ddof=1) / 48**0.5
-    met = (error > 1e-9) & ((np.array(batches) != 0).sum(axis=0) >= 18)  # not once by luck
+    enough = (np.array(batches) != 0).sum(axis=0) >= 18  # batches, for a z-score
+    met = (error > 1e-9) & enough
     z = (found - list(exact.values()))[met] / error[met]
     assert len(z) > 300
     assert np.abs(z).max() < 5
@@ -357,9 +359,10 @@ def test_traversals_are_unbiased(k):
 
 
 def exact_values(game, strategy, k):
-    """Counterfactual values of the readable tree, added up over what looks alike.
+    """Return exact counterfactual values, summed over decisions with the same features.
 
-    Of decisions, and of their actions, as often as one is among k that are tried.
+    Keys are the features of tables before decisions and after actions. The value of an action
+    is multiplied by the probability that it is one of the k sampled.
     """
     tree, known = cfr.compile(game), network_player.decisions_of(game)
     label, actions = tree.infoset_label, tree.infoset_actions
@@ -398,7 +401,7 @@ def exact_values(game, strategy, k):
     return total
 
 
-def test_a_traversal_grows_with_k():
+def test_traversals_grow_with_k():
     nodes = [
         RobustDeepCFR(MiniKoiKoi.K12(), **TINY, k=k).run(1, progress=False).decisions
         for k in (1, 2, 3)
@@ -406,7 +409,7 @@ def test_a_traversal_grows_with_k():
     assert nodes[0] < nodes[1] < nodes[2]
 
 
-def test_the_reservoir_is_fair():
+def test_the_reservoir_is_a_uniform_sample():
     counts, rng = np.zeros(1_000), np.random.default_rng(0)
     for _ in range(400):
         reservoir = selfplay.Reservoir(50)
@@ -424,8 +427,8 @@ def test_the_reservoir_is_fair():
     assert counts.reshape(10, 100).sum(axis=1).std() < 5 * 2_000**0.5
 
 
-def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
-    """σ′ maximises Σ σ′ A − KL(σ′, σ) / η − α KL(σ′, uniform) over all strategies."""
+def test_mirror_descent_maximizes_its_objective():
+    """σ′ maximizes Σ σ′ A − KL(σ′, σ) / η − α KL(σ′, uniform) over all strategies."""
     rng, eta, alpha = np.random.default_rng(0), 2.0, 0.3
     start = np.array([0, 3])
     sigma, gain = rng.dirichlet(np.ones(3)), rng.normal(size=3)
@@ -443,10 +446,10 @@ def test_a_step_of_mirror_descent_is_the_best_answer_at_its_price():
     assert worth(new) >= max(worth(p) for p in others if (p > 0).all())
 
 
-# ---- what comes of it ------------------------------------------------------------------------
+# ---- convergence -----------------------------------------------------------------------------
 
 
-def test_regrets_lead_towards_equilibrium():
+def test_escher_reduces_exploitability():
     start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
     run = ESCHER(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
     average = run.run(40, progress=False).player()
@@ -455,13 +458,13 @@ def test_regrets_lead_towards_equilibrium():
     assert run.decisions > 20_000
 
 
-def test_values_lead_to_better_play():
+def test_deep_monte_carlo_beats_random_play():
     run = DeepMonteCarlo(FULL, hidden=(64,), rounds=400, steps=20, batch=256)
     player = run.run(12, progress=False).player()
     assert duel(FULL, player, RandomPlayer(), deals=500, seed=0).mean > 2.5
 
 
-def test_a_player_plays_its_strategy():
+def test_payoffs_of_a_player_agree_with_its_strategy():
     run = ESCHER(K8, **TINY, seed=2).run(6, progress=False)
     player = run.player()
     paid = play(Simulator(K8), player, GreedyPlayer("koi"), 30_000, seed=0)
@@ -473,7 +476,7 @@ def test_a_player_plays_its_strategy():
 
 
 def greedy_table(game):
-    """The greedy player as a table of the readable game."""
+    """Return the strategy of the greedy player as a table."""
     known = network_player.decisions_of(game)
     describer, tree = Describer(game), cfr.compile(game)
     which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
@@ -521,30 +524,30 @@ def same(a, b):
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_the_same_seed_gives_the_same_numbers(learner):
+def test_runs_are_reproducible(learner):
     one, again = (learner(K8, **TINY, seed=5).run(3, progress=False) for _ in range(2))
     assert same(one, again)
     assert not same(one, learner(K8, **TINY, seed=6).run(3, progress=False))
 
 
 @pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient])
-def test_what_plays_is_the_mean_network_of_the_last_tenth(learner):
+def test_players_use_averaged_weights(learner):
     run, weights = learner(K8, **TINY), []
     for _ in range(40):
         weights.append(run.run(1, progress=False)._states[0].weights)
-    # as n^9, but the first ones nothing: (n − 1) (n − 2) … (n − 9)
+    # about n^9: (n − 1) (n − 2) … (n − 9), 0 for the first nine
     counts = [np.prod(n - np.arange(1.0, 10)) if n > 9 else 0.0 for n in range(1, 41)]
     wanted = np.average(weights, axis=0, weights=counts)
     assert run.player().networks[0] == pytest.approx(wanted, abs=1e-6)
 
 
-def test_workers_give_the_same_numbers():
+def test_results_do_not_depend_on_workers():
     alone = ESCHER(K8, **TINY).run(2, progress=False)
     shared = ESCHER(K8, **TINY, jobs=2).run(2, progress=False)
     assert same(alone, shared)
 
 
-def test_a_foreign_or_damaged_file_is_refused(tmp_path):
+def test_foreign_or_damaged_files_raise(tmp_path):
     path = tmp_path / "run.npz"
     DeepMonteCarlo(K8, **TINY).run(1, progress=False).save(path)
     with pytest.raises(ValueError, match="not of MiniKoiKoi"):
@@ -559,7 +562,7 @@ def test_a_foreign_or_damaged_file_is_refused(tmp_path):
         DeepMonteCarlo.load(path, K8)
 
 
-def test_a_player_is_saved_and_loaded(tmp_path):
+def test_save_and_load_round_trip(tmp_path):
     path, seed = tmp_path / "player.npz", np.uint64(7)
     whole = ESCHER(K8, **TINY).run(3, progress=False).player()
     half = [network.astype(np.float16) for network in whole.networks]
@@ -573,13 +576,13 @@ def test_a_player_is_saved_and_loaded(tmp_path):
         rows = np.arange(50)
         assert np.array_equal(*(p(simulator, rounds, rows, seed) for p in (player, loaded)))
     with np.load(path) as file:
-        assert file["networks"].dtype == np.float16  # as nothing is lost by it
+        assert file["networks"].dtype == np.float16  # lossless here
     with pytest.raises(ValueError, match="not of MiniKoiKoi"):
         NetworkPlayer.load(path, K9)
 
 
 @pytest.mark.parametrize("tampered", ["a weight", "a share", "a byte", "the header", "cut"])
-def test_a_tampered_player_is_refused(tampered, tmp_path):
+def test_tampered_players_raise(tampered, tmp_path):
     path = tmp_path / "player.npz"
     MMDPolicyGradient(K8, **TINY).run(1, progress=False).player().save(path)
     with np.load(path) as file:
@@ -599,7 +602,7 @@ def test_a_tampered_player_is_refused(tampered, tmp_path):
         NetworkPlayer.load(path, K8)
 
 
-def test_options_are_checked():
+def test_invalid_options_raise():
     for options, message in [
         ({"rounds": 3}, "rounds"), ({"steps": 0}, "steps"), ({"rate": 0}, "rate"),
         ({"explore": 2}, "explore"), ({"memory": 0}, "memory"), ({"window": 0}, "window"),
@@ -607,7 +610,7 @@ def test_options_are_checked():
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             ESCHER(K8, **{**TINY, **options})
-    with pytest.raises(ValueError, match="how long"):
+    with pytest.raises(ValueError, match="limit of the run"):
         ESCHER(K8, **TINY).run()
     with pytest.raises(ValueError, match="run 5 iterations or more"):
         ESCHER(K8, **TINY, keep_every=5).run(4, progress=False).player()

@@ -1,4 +1,4 @@
-"""Koi-Koi: yaku, turns, special deals and sizes of the readable game."""
+"""The rules of Koi-Koi: yaku, turns, special deals, and sizes."""
 
 import importlib.util
 import json
@@ -23,7 +23,7 @@ FULL = KoiKoi()
 NAMES = ("K8", "K9", "K10")
 
 
-# ---- the deck, checked against lists written out by hand -------------------------------------
+# ---- the deck, against hand-written lists ----------------------------------------------------
 
 LIGHTS = {1: "Crane", 3: "Curtain", 8: "Moon", 11: "Rain-man", 12: "Phoenix"}
 ANIMALS = {
@@ -39,14 +39,14 @@ RIBBONS = [*POEMS.values(), *BLUE.values(), *OTHERS.values()]
 CHAFF = [card.name for card in DECK if card.kind == "plain"]
 
 
-def test_the_deck_is_that_of_the_flower_cards():
+def test_deck_has_48_cards_in_12_months():
     assert len(DECK) == len(set(MONTH)) == 48
     assert set(Counter(MONTH.values()).values()) == {4}
     kinds = {"light": LIGHTS, "animal": ANIMALS, "ribbon": POEMS | BLUE | OTHERS}
     for kind, cards in kinds.items():
         assert {c.month: c.name for c in DECK if c.kind == kind} == cards
     assert len(CHAFF) == 24
-    assert Counter(MONTH[name] for name in CHAFF)[12] == 3  # Paulownia, and Willow has but one
+    assert Counter(MONTH[name] for name in CHAFF)[12] == 3  # three of Paulownia, one of Willow
     assert Counter(MONTH[name] for name in CHAFF)[11] == 1
 
 
@@ -63,7 +63,7 @@ L, A = list(LIGHTS.values()), list(ANIMALS.values())
         (["Crane", "Curtain", "Moon", "Phoenix"], {"shiko": 8}),
         (["Crane", "Curtain", "Moon", "Rain-man"], {"ame-shiko": 7}),
         (["Crane", "Curtain", "Phoenix"], {"sanko": 5}),
-        (["Crane", "Curtain", "Rain-man"], {}),  # three with the rain are nothing
+        (["Crane", "Curtain", "Rain-man"], {}),  # three with the rain man do not count
         (["Curtain", "Sake"], {"hanami": 5}),
         (["Moon", "Sake"], {"tsukimi": 5}),
         (["Curtain", "Moon", "Sake"], {"hanami": 5, "tsukimi": 5}),
@@ -91,19 +91,19 @@ L, A = list(LIGHTS.values()), list(ANIMALS.values())
     ],
     ids=lambda x: " ".join(x) or "nothing",
 )
-def test_what_a_pile_makes(pile, yaku):
+def test_yaku_of_a_pile(pile, yaku):
     assert made(pile) == yaku
     assert made(pile[::-1]) == yaku
 
 
-def test_all_thirteen_yaku_are_made_by_some_pile_above():
-    piles = test_what_a_pile_makes.pytestmark[0].args[1]
+def test_every_yaku_is_covered():
+    piles = test_yaku_of_a_pile.pytestmark[0].args[1]
     assert {name for _, yaku in piles for name in yaku} == {y.name for y in YAKU}
     assert len(YAKU) == 13
 
 
 def points(pile):
-    """Add up a pile by the rules as one says them aloud, without `Yaku`."""
+    """Return the points of a pile, by an independent implementation without `Yaku`."""
     held = set(pile)
     lights = [name for name in L if name in held]
     rain = "Rain-man" in held
@@ -120,27 +120,27 @@ def points(pile):
     return total + max(0, plain - 9)
 
 
-def test_all_piles_of_lights_and_the_cup_score_by_the_rules():
+def test_points_of_all_piles_of_lights_and_the_sake_cup():
     cards = [*L, "Sake"]
     for k in range(len(cards) + 1):
         for pile in combinations(cards, k):
             assert sum(made(pile).values()) == points(pile)
 
 
-def test_all_piles_of_ribbons_score_by_the_rules():
+def test_points_of_all_piles_of_ribbons():
     for k in range(len(RIBBONS) + 1):
         for pile in combinations(RIBBONS, k):
             assert sum(made(pile).values()) == points(pile)
 
 
-def test_all_piles_of_animals_score_by_the_rules():
+def test_points_of_all_piles_of_animals():
     for k in range(len(A) + 1):
         for pile in combinations(A, k):
             assert sum(made(pile).values()) == points(pile)
 
 
 @pytest.mark.slow
-def test_random_piles_of_all_sizes_score_by_the_rules():
+def test_points_of_random_piles():
     rng, seen = random.Random(0), set()
     for _ in range(3_000):
         pile = rng.sample(list(MONTH), rng.randint(0, 48))
@@ -150,7 +150,7 @@ def test_random_piles_of_all_sizes_score_by_the_rules():
 
 
 @pytest.mark.slow
-def test_more_cards_never_score_less():
+def test_points_are_monotone_in_the_pile():
     rng = random.Random(1)
     for _ in range(100):
         order = rng.sample(list(MONTH), 48)
@@ -158,11 +158,11 @@ def test_more_cards_never_score_less():
         assert worth == sorted(worth)
 
 
-# ---- turns, at positions made by hand --------------------------------------------------------
+# ---- turns, in hand-made positions -----------------------------------------------------------
 
 
 def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
-    """Return the full game where the dealer is to play; `draw` lies on top, alone."""
+    """Return a position where the dealer is to play; `draw` is the only card of the stock."""
     sort = FULL._with
     return FULL.root()._replace(
         stage="play", hands=(sort((), *hand), sort((), *other)), field=sort((), *field),
@@ -170,8 +170,8 @@ def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(
     )  # fmt: skip
 
 
-def follow(at, *actions, game=FULL):
-    """Take these actions, each of which must be legal."""
+def play(at, *actions, game=FULL):
+    """Take these actions, all of which must be legal."""
     for a in actions:
         node = game.node(at)
         assert a in (node.actions if isinstance(node, Decision) else node.probabilities)
@@ -180,136 +180,136 @@ def follow(at, *actions, game=FULL):
 
 
 def test_a_card_without_a_match_stays_on_the_field():
-    at = follow(position(["Crane", "Deer"], ["Moon"]), "Crane", "Willow-1")
+    at = play(position(["Crane", "Deer"], ["Moon"]), "Crane", "Willow-1")
     assert set(at.field) == {"Crane", "Moon", "Willow-1"}
     assert at.piles == ((), ())
     assert at.player == 1
 
 
-def test_a_card_takes_its_only_match():
-    at = follow(position(["Crane", "Deer"], ["Pine-1", "Moon"]), "Crane")
+def test_a_card_captures_its_only_match():
+    at = play(position(["Crane", "Deer"], ["Pine-1", "Moon"]), "Crane")
     assert set(at.piles[0]) == {"Crane", "Pine-1"}
     assert at.field == ("Moon",)
     assert at.stage == "draw"
 
 
-def test_of_two_matches_one_is_chosen():
-    at = follow(position(["Crane", "Deer"], ["Pine-1", "Pine-poem", "Moon"]), "Crane")
+def test_the_player_chooses_one_of_two_matches():
+    at = play(position(["Crane", "Deer"], ["Pine-1", "Pine-poem", "Moon"]), "Crane")
     assert FULL.node(at).actions == ("Pine-poem", "Pine-1")
     for card, left in (("Pine-1", "Pine-poem"), ("Pine-poem", "Pine-1")):
-        after = follow(at, card)
+        after = play(at, card)
         assert set(after.piles[0]) == {"Crane", card}
         assert set(after.field) == {left, "Moon"}
 
 
-def test_a_card_takes_all_three_matches():
+def test_a_card_captures_all_three_matches():
     field = ["Pine-1", "Pine-2", "Pine-poem", "Moon"]
-    at = follow(position(["Crane", "Deer"], field), "Crane")
+    at = play(position(["Crane", "Deer"], field), "Crane")
     assert set(at.piles[0]) == {"Crane", "Pine-1", "Pine-2", "Pine-poem"}
     assert at.field == ("Moon",)
 
 
-def test_the_drawn_card_matches_in_the_same_way():
+def test_the_drawn_card_captures_like_a_played_card():
     field = ["Pine-1", "Pine-poem", "Moon"]
-    at = follow(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
+    at = play(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
     assert FULL.node(at).player == 0
-    at = follow(at, "Pine-poem")
+    at = play(at, "Pine-poem")
     assert set(at.piles[0]) == {"Crane", "Pine-poem"}
     assert set(at.field) == {"Boar", "Moon", "Pine-1"}
     assert at.player == 1
     field = ["Pine-1", "Pine-2", "Pine-poem"]
-    at = follow(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
+    at = play(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
     assert len(at.piles[0]) == 4
 
 
-def test_what_was_just_played_can_be_taken_by_the_draw():
-    at = follow(position(["Crane", "Deer"], ["Moon"], draw="Pine-1"), "Crane", "Pine-1")
+def test_the_drawn_card_can_capture_the_card_just_played():
+    at = play(position(["Crane", "Deer"], ["Moon"], draw="Pine-1"), "Crane", "Pine-1")
     assert set(at.piles[0]) == {"Crane", "Pine-1"}
 
 
 def scoring(points, **changes):
-    """Return where the dealer has just made so many points: 5, 6, 7, 8 or 10."""
+    """Return a position where the dealer has just made 5, 6, 7, 8 or 10 points."""
     extra = {
         5: [], 6: ["Geese"], 7: ["Geese", "Bridge"], 8: ["Geese", "Bridge", "Cuckoo"],
         10: ["Geese", "Bridge", "Cuckoo", "Sake", "Warbler"],
     }[points]  # fmt: skip
     hand = changes.pop("hand", ["Boar", "Crane"])
     pile = ["Deer", "Butterflies", *extra]
-    return follow(position(hand, ["Clover-1"], pile, **changes), "Boar", "Willow-1")
+    return play(position(hand, ["Clover-1"], pile, **changes), "Boar", "Willow-1")
 
 
 @pytest.mark.parametrize("points", [5, 6, 7, 8, 10])
 @pytest.mark.parametrize("calls", [0, 1, 2])
-def test_stopping_pays_the_points_doubled_at_seven_and_after_a_call(points, calls):
+def test_points_double_at_seven_and_after_a_call_of_the_opponent(points, calls):
     at = scoring(points, calls=(0, calls))
     assert FULL.node(at).actions == ("stop", "koi-koi")
     paid = points * (2 if points >= 7 else 1) * (2 if calls else 1)
-    assert FULL.node(follow(at, "stop")).utilities == (paid, -paid)
+    assert FULL.node(play(at, "stop")).utilities == (paid, -paid)
 
 
-def test_ones_own_call_does_not_double_ones_points():
-    assert FULL.node(follow(scoring(5, calls=(1, 0)), "stop")).utilities == (5, -5)
+def test_own_call_does_not_double_points():
+    assert FULL.node(play(scoring(5, calls=(1, 0)), "stop")).utilities == (5, -5)
 
 
-def test_the_other_player_is_paid_with_the_other_sign():
+def test_payoff_of_the_other_player_has_the_opposite_sign():
     at = position(
         ["Crane"], ["Clover-1"], theirs=["Deer", "Butterflies"], other=["Boar", "Iris-1"]
     )
-    at = follow(at._replace(player=1, calls=(1, 0)), "Boar", "Willow-1", "stop")
+    at = play(at._replace(player=1, calls=(1, 0)), "Boar", "Willow-1", "stop")
     assert FULL.node(at).utilities == (-10, 10)
 
 
-def test_points_count_as_rules_say_they_do():
+def test_payment_with_other_rules():
     assert KoiKoi(double_at=None).payment(12, called=False) == 12
     assert KoiKoi(double_at=5, koi_factor=3).payment(5, called=True) == 30
     assert KoiKoi(koi_factor=1).payment(7, called=True) == 14
 
 
-def test_a_call_lets_the_other_player_go_on_and_new_points_ask_again():
-    at = follow(scoring(5), "koi-koi")
+def test_after_a_call_only_new_points_lead_to_another_call():
+    at = play(scoring(5), "koi-koi")
     assert (at.stage, at.player, at.calls) == ("play", 1, (1, 0))
-    at = follow(at, "Swallow")  # the stock of these positions is one card: no draw is left
+    at = play(at, "Swallow")  # the stock is empty
     assert at.player == 0
     again = at._replace(field=("Pine-1",), piles=((*at.piles[0], "Geese"), ()))
-    asked = follow(again, "Crane")  # 6 points now, but it is the last card
-    assert FULL.node(asked).utilities == (6, -6)
-    richer = again._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)))
-    assert follow(richer, "Crane").stage == "call"
-    same = at._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)), field=("Pine-1",))
-    assert follow(same, "Crane").stage == "play"  # no new points, no question
+    forced = play(again, "Crane")  # 6 points now, but this is the last card
+    assert FULL.node(forced).utilities == (6, -6)
+    two_cards = again._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)))
+    assert play(two_cards, "Crane").stage == "call"
+    unchanged = at._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)), field=("Pine-1",))
+    assert play(unchanged, "Crane").stage == "play"  # no new points, no decision
 
 
-def test_with_the_last_card_one_must_stop():
+def test_the_last_card_forces_a_stop():
     assert FULL.node(scoring(5, hand=["Boar"])).utilities == (5, -5)
 
 
-def test_nobody_scores_nobody_is_paid():
+def test_a_round_without_points_pays_nothing():
     at = position(["Crane"], [], other=["Moon"])
-    at = follow(at, "Crane", "Willow-1", "Moon")
+    at = play(at, "Crane", "Willow-1", "Moon")
     assert FULL.node(at).utilities == (0, 0)
 
 
-def test_a_called_koi_koi_that_comes_to_nothing_pays_nothing():
-    at = follow(scoring(5), "koi-koi", "Swallow", "Crane")
+def test_a_call_without_further_points_pays_nothing():
+    at = play(scoring(5), "koi-koi", "Swallow", "Crane")
     assert FULL.node(at).utilities == (0, 0)
 
 
-def test_a_limit_on_calls_makes_one_stop():
+def test_koi_limit_forces_a_stop():
     limited = KoiKoi(koi_limit=1)
     for calls, stage in (((0, 0), "call"), ((1, 0), "over"), ((0, 1), "over")):
         at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"], calls=calls)
-        at = follow(at, "Boar", "Willow-1", game=limited)
+        at = play(at, "Boar", "Willow-1", game=limited)
         assert at.stage == stage
-    assert limited.node(at).utilities == (10, -10)  # the other one's call doubles
+    assert limited.node(at).utilities == (10, -10)  # the opponent's call doubles
     never = KoiKoi(koi_limit=0)
     at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"])
-    assert never.node(follow(at, "Boar", "Willow-1", game=never)).utilities == (5, -5)
+    assert never.node(play(at, "Boar", "Willow-1", game=never)).utilities == (5, -5)
 
 
-def test_yaku_of_ones_own():
+def test_custom_yaku():
     game = KoiKoi(yaku=[Yaku("boar", ("Boar",), 1, 3)])
     at = position(["Boar", "Crane"], ["Clover-1"])
-    assert game.node(follow(at, "Boar", "Willow-1", "stop", game=game)).utilities == (3, -3)
+    assert game.node(play(at, "Boar", "Willow-1", "stop", game=game)).utilities == (3, -3)
 
 
 # ---- the deal --------------------------------------------------------------------------------
@@ -348,10 +348,10 @@ FOUR = [*of(2), "Cherry-1", "Wisteria-1", "Iris-2", "Peony-1"]
 def dealt(first, second, field, game=FULL):
     """Deal these cards."""
     assert len({*first, *second, *field}) == 24
-    return follow(game.root(), *first, *second, *field, game=game)
+    return play(game.root(), *first, *second, *field, game=game)
 
 
-def test_a_usual_deal_begins_with_the_dealer():
+def test_the_dealer_plays_first():
     at = dealt(
         ["Moon", "Crane", "Boar", "Deer", "Sake", "Geese", "Pine-1", "Mum-1"], USUAL, CALM
     )
@@ -363,7 +363,7 @@ def test_a_usual_deal_begins_with_the_dealer():
 
 
 @pytest.mark.parametrize("hand", [TESHI, KUTTSUKI], ids=["four of a month", "four pairs"])
-def test_special_hands_are_dealt_again_or_paid_at_once(hand):
+def test_special_hands_are_redealt_or_paid_at_once(hand):
     paying = KoiKoi(special=6)
     other = [name for name in USUAL if name not in hand]
     assert len(other) == 8
@@ -389,7 +389,7 @@ def test_two_special_hands_pay_nothing():
 
 
 @pytest.mark.parametrize("game", [FULL, KoiKoi(special=6)], ids=repr)
-def test_four_of_a_month_on_the_field_are_always_dealt_again(game):
+def test_four_of_a_month_on_the_field_are_always_redealt(game):
     other = [
         "Curtain",
         "Cuckoo",
@@ -404,8 +404,8 @@ def test_four_of_a_month_on_the_field_are_always_dealt_again(game):
 
 
 @pytest.mark.slow
-def test_special_hands_are_as_rare_as_counting_says():
-    """Exactly: by inclusion and exclusion over months, and by choosing four pairs."""
+def test_frequency_of_special_hands():
+    """The exact probability is by inclusion–exclusion over months, and a count of pairs."""
     rng, months = random.Random(2), [card.month for card in DECK]
     n = 40_000
     found = sum(special_hand(rng.sample(months, 8)) for _ in range(n)) / n
@@ -419,14 +419,14 @@ def test_special_hands_are_as_rare_as_counting_says():
 
 
 def visible(at, i):
-    """Return the names of all cards that player i has seen in the round."""
+    """Return the names of all cards that player i has seen."""
     mine = at.first[i].replace("|", " ").split()
     words = at.heard.replace(",", " ").replace("+", " ").replace("(", " ").replace(")", " ")
     return set(mine) | set(words.split()) - {"koi"}
 
 
 def check_round(game, rng):
-    """Play a round at random and check everything on the way; return its turns."""
+    """Play a random round, check invariants at every position, return the number of turns."""
     at, whole, before, turns = game.root(), Counter(game.deck), (0, 0), 0
     while not isinstance(node := game.node(at), Terminal):
         if isinstance(node, Chance):
@@ -455,8 +455,8 @@ def check_round(game, rng):
         if at.stage == "call":
             before = at.points
         at = game.step(at, rng.choice(actions))
-        everywhere = (*at.hands, at.field, *at.piles, at.stock, (at.card,) if at.card else ())
-        assert sum(map(Counter, everywhere), Counter()) == whole
+        places = (*at.hands, at.field, *at.piles, at.stock, (at.card,) if at.card else ())
+        assert sum(map(Counter, places), Counter()) == whole
         assert all(now >= then for now, then in zip(at.points, before, strict=True) if now)
     assert sum(node.utilities) == 0
     assert turns <= 2 * game.hand
@@ -465,7 +465,7 @@ def check_round(game, rng):
 
 
 def check_payment(game, at, node):
-    """Check what the round paid against the piles."""
+    """Check the payoff of a round against the piles."""
     winner = at.player
     if at.paid:
         worth = game.worth(at.piles[winner])
@@ -477,7 +477,7 @@ def check_payment(game, at, node):
 
 
 @pytest.mark.slow
-def test_random_rounds_of_the_full_game_keep_all_rules():
+def test_invariants_in_random_rounds_of_the_full_game():
     rng = random.Random(3)
     turns = [check_round(FULL, rng) for _ in range(200)]
     assert max(turns) == 16
@@ -486,14 +486,14 @@ def test_random_rounds_of_the_full_game_keep_all_rules():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "K12"])
-def test_random_rounds_of_small_games_keep_all_rules(name):
+def test_invariants_in_random_rounds_of_small_games(name):
     rng = random.Random(4)
-    for _ in range(8 if name == "K12" else 40):  # its many deals take a while to weigh
+    for _ in range(8 if name == "K12" else 40):  # its many deals are slow
         check_round(mini(name), rng)
 
 
 @pytest.mark.slow
-def test_with_random_play_the_dealer_wins_a_little_and_few_rounds_are_drawn():
+def test_mean_payoff_and_ties_under_random_play():
     paid = cfr.simulate(FULL, [{}, {}], 1_000, seed=0)
     assert (paid.sum(axis=1) == 0).all()
     assert paid[:, 0].mean() == pytest.approx(0.61, abs=4 * paid[:, 0].std() / np.sqrt(1_000))
@@ -513,7 +513,7 @@ def test_with_random_play_the_dealer_wins_a_little_and_few_rounds_are_drawn():
     ],
 )
 def test_sizes_of_small_games(name, deals, histories, terminals, infosets):
-    tree = cfr.compile(mini(name))  # which checks perfect recall
+    tree = cfr.compile(mini(name))  # also checks perfect recall
     assert tree.num_children[0] == deals
     assert tree.zero_sum
     assert (tree.num_histories, tree.num_terminals) == (histories, terminals)
@@ -538,7 +538,7 @@ SIX = {
         Yaku("hanami", ("Curtain", "Sake"), 2, 2),
     ),
 }
-TRIPLE = {  # three of a month: two alike on the field are a choice between copies
+TRIPLE = {  # two identical matches on the field: a choice between copies
     "types": [(3, "light", 1), (3, "plain", 2), (9, "animal", 1), (9, "plain", 2)],
     "hand": 1,
     "field": 2,
@@ -555,7 +555,7 @@ TRIPLE = {  # three of a month: two alike on the field are a choice between copi
     [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o), lambda **o: MiniKoiKoi(**TRIPLE, **o)],
     ids=["K8", "six", "triple"],
 )
-def test_to_tell_copies_apart_changes_no_value(make):
+def test_distinct_copies_do_not_change_the_value(make):
     merged, distinct = make(), make(distinct=True)
     assert cfr.compile(distinct).num_histories > 3 * cfr.compile(merged).num_histories
     value = cfr.solve_lp(merged).value
@@ -564,8 +564,8 @@ def test_to_tell_copies_apart_changes_no_value(make):
 
 
 @pytest.mark.parametrize("iterations", [1, 5, 50])
-def test_a_strategy_is_as_good_where_copies_are_told_apart(iterations):
-    """Copies are played alike, so values and best responses are those of the merged game."""
+def test_distinct_copies_do_not_change_value_or_exploitability_of_a_strategy(iterations):
+    """If copies are played alike, values and best responses are those of the merged game."""
     merged, distinct = MiniKoiKoi(**SIX), MiniKoiKoi(**SIX, distinct=True)
     solution = cfr.solve(merged, "cfr+", iterations, progress=False)
 
@@ -587,8 +587,8 @@ def test_a_strategy_is_as_good_where_copies_are_told_apart(iterations):
 
 
 @pytest.mark.slow
-def test_the_larger_tree_is_the_smaller_one_with_every_copy_counted():
-    """Each merged history stands for as many as there are copies to play, draw or be dealt."""
+def test_histories_with_distinct_copies_are_counted_by_multiplicity():
+    """The weight of a merged history is the number of choices of copies."""
     game = mini("K8")
     physical = factorial(8) // (2**4)  # both hands, field and stock have two cards each
 
@@ -606,7 +606,7 @@ def test_the_larger_tree_is_the_smaller_one_with_every_copy_counted():
     assert below(game.root(), 1) == count(MiniKoiKoi.K8(distinct=True)).histories
 
 
-def test_three_of_a_month_are_taken_together_in_a_small_game_too():
+def test_three_matches_are_captured_together_in_a_small_game():
     game = mini("K12")
     at = game.root()._replace(
         stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas",) * 3 + ("Mum",),
@@ -616,7 +616,7 @@ def test_three_of_a_month_are_taken_together_in_a_small_game_too():
     assert at.field == ("Mum",)
 
 
-def test_of_two_alike_one_is_taken_without_a_choice():
+def test_two_identical_matches_leave_no_choice():
     game = mini("K9")
     at = game.root()._replace(
         stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas", "Pampas")
@@ -630,13 +630,13 @@ def test_of_two_alike_one_is_taken_without_a_choice():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_counting_without_a_tree_counts_the_tree(name):
+def test_count_equals_the_size_of_the_tree(name):
     tree = cfr.compile(mini(name))
     infosets = tuple(np.diff(tree.player_infosets).tolist())
     assert count(mini(name)) == Size(tree.num_histories, tree.num_terminals, infosets)
 
 
-def test_counting_knows_the_options():
+def test_count_with_options():
     for options in ({"distinct": True}, {"koi_limit": 0}, {"koi_limit": 1}):
         game = MiniKoiKoi(**SIX, **options)
         tree = cfr.compile(game)
@@ -648,7 +648,7 @@ def test_counting_knows_the_options():
 @pytest.mark.parametrize(
     "game", [mini("K8"), MiniKoiKoi(**SIX, distinct=True)], ids=["K8", "6"]
 )
-def test_estimates_are_right_on_average(game):
+def test_estimates_are_unbiased(game):
     size, found = count(game), estimate(game, 3_000, seed=1)
     exact = (size.histories, size.terminals, *size.infosets)
     for number, (low, middle, high) in zip(exact, found[1:5], strict=True):
@@ -668,7 +668,7 @@ def test_estimates_of_the_full_game():
     assert estimate(FULL, 60, seed=3) == estimate(FULL, 60, seed=3)
 
 
-def test_errors_of_sizes_say_what_to_do():
+def test_errors_of_count_and_estimate():
     with pytest.raises(ValueError, match="estimate"):
         count(FULL)
     with pytest.raises(ValueError, match="at least 30, got 29"):
@@ -690,7 +690,7 @@ def test_errors_of_sizes_say_what_to_do():
     ],
     ids=str,
 )
-def test_bad_rules_are_refused(options, message):
+def test_invalid_rules_raise(options, message):
     with pytest.raises(ValueError, match=message):
         KoiKoi(**options)
 
@@ -708,7 +708,7 @@ def test_bad_rules_are_refused(options, message):
     ],
     ids=str,
 )
-def test_bad_small_decks_are_refused(changes, message):
+def test_invalid_small_decks_raise(changes, message):
     with pytest.raises(ValueError, match=message):
         MiniKoiKoi(**{**SIX, **changes})
 
@@ -722,12 +722,12 @@ def test_bad_small_decks_are_refused(changes, message):
         "MiniKoiKoi.K10(koi_factor=3, distinct=True)",
     ],
 )
-def test_the_repr_makes_the_game(text):
+def test_repr_evaluates_to_the_game(text):
     assert repr(eval(text)) == text
 
 
 @pytest.mark.slow
-def test_the_sizes_that_were_written_down():
+def test_recorded_sizes():
     path = Path(__file__).parents[2] / "experiments" / "koikoi_size.json"
     sizes = json.loads(path.read_text())
     for name in NAMES:
@@ -765,7 +765,7 @@ def results():
     return json.loads(EXPERIMENT.with_suffix(".json").read_text())
 
 
-def test_the_experiment_found_the_values(results):
+def test_recorded_values_and_curves(results):
     assert results["K8"]["value"]["lp"] == pytest.approx(-83 / 90, abs=1e-8)
     assert results["K10"]["value"]["lp"] == pytest.approx(0.041380, abs=5e-7)
     for name, found in results.items():
@@ -783,7 +783,7 @@ def test_the_experiment_found_the_values(results):
                 assert won[one][other] == pytest.approx(-won[other][one], abs=1e-6)
 
 
-def test_equilibrium_never_loses_and_exploitability_bounds_every_loss(results):
+def test_recorded_losses_do_not_exceed_exploitability(results):
     for found in results.values():
         gaps = found["players"]
         for one, row in found["duels"].items():
@@ -792,7 +792,7 @@ def test_equilibrium_never_loses_and_exploitability_bounds_every_loss(results):
         assert all(won >= -gaps["CFR+"] - 2e-5 for won in found["duels"]["CFR+"].values())
 
 
-def test_the_dealer_mixes_with_the_sake_left(results):
+def test_recorded_bluff_of_the_dealer(results):
     rows = {(r["captured"], r["left"]): r for r in results["K10"]["first calls"]}
     bluff = rows["Moon Moon Pine Pine", "Sake"]
     assert bluff["p"] == pytest.approx([0.209, 0.209], abs=2e-3)
@@ -802,7 +802,7 @@ def test_the_dealer_mixes_with_the_sake_left(results):
 
 
 @pytest.mark.slow
-def test_the_experiment_can_be_repeated(script, results):
+def test_recorded_results_are_reproducible(script, results):
     game, found = mini("K8"), results["K8"]
     form = script.sequence_form(game)
     for name in ("cfr+", "external"):

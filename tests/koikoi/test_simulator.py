@@ -1,4 +1,4 @@
-"""The compiled Koi-Koi beside the readable one, move by move."""
+"""The compiled simulator agrees with the rules; baseline players, duels and matches."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ GAMES = [
 
 
 def dealt(game, rounds, r):
-    """The readable position after the same deal; the deck that was dealt again is not told."""
+    """Return the position after the same deal, by the rules."""
     at = game.root()
     if isinstance(game, MiniKoiKoi):
         names = [game.deck[c] for c in rounds.order[r]]
@@ -44,12 +44,12 @@ def dealt(game, rounds, r):
     return at
 
 
-def public(at):
+def without_observations(at):
     return at._replace(first=("", ""), heard="")
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_both_play_the_same_game_move_by_move(game):
+def test_simulator_agrees_with_the_rules_move_by_move(game):
     simulator, rng = Simulator(game), np.random.default_rng(3)
     rounds = simulator.deal(300 if len(game.deck) == 48 else 150, seed=7)
     positions = [dealt(game, rounds, r) for r in range(len(rounds))]
@@ -59,7 +59,7 @@ def test_both_play_the_same_game_move_by_move(game):
             while at.stage == "draw":
                 at = game.step(at, game.deck[rounds.order[r, drawn[r]]])
             positions[r] = at
-            assert simulator.position(rounds, r) == public(at)
+            assert simulator.position(rounds, r) == without_observations(at)
             stages.add(at.stage)
             if at.stage != "over":
                 assert tuple(simulator.actions(rounds, r).values()) == game.node(at).actions
@@ -76,24 +76,24 @@ def test_both_play_the_same_game_move_by_move(game):
     assert ("match" in stages) == ("K8" not in repr(game) and "K10" not in repr(game))
 
 
-def test_both_score_the_same():
+def test_simulator_agrees_with_the_rules_on_points():
     simulator, rng = Simulator(FULL), np.random.default_rng(0)
     for _ in range(3_000):
         cards = rng.permutation(48)[: rng.integers(49)]
-        if rng.random() < 0.5:  # the special cards, which chance seldom brings together
+        if rng.random() < 0.5:  # special cards, of which random piles have few
             cards = np.array([c for c in cards if DECK[c].kind != "plain"])
         bits = np.uint64(sum(1 << int(c) for c in cards))
         assert worth(bits, simulator.table) == sum(made(DECK[c].name for c in cards).values())
 
 
-def test_a_hundred_thousand_random_rounds_keep_the_rules():
+def test_invariants_in_random_rounds():
     simulator = Simulator(FULL)
     everything, rng = np.uint64((1 << 48) - 1), np.random.default_rng(1)
     rounds = simulator.deal(100_000, seed=11)
     points, turns = rounds.points.copy(), np.zeros(len(rounds), np.int64)
     dealt = rounds.order[:, :24]
     months = np.array([card.month for card in DECK])[dealt]
-    for part in (months[:, :8], months[:, 8:16], months[:, 16:]):  # special deals are gone
+    for part in (months[:, :8], months[:, 8:16], months[:, 16:]):  # no special deal is left
         counts = (part[:, :, None] == np.arange(1, 13)).sum(axis=1)
         assert counts.max() <= 3
     while (alive := np.flatnonzero(rounds.stage != OVER)).size:
@@ -122,7 +122,7 @@ def test_a_hundred_thousand_random_rounds_keep_the_rules():
     assert turns.mean() == pytest.approx(13.05, abs=0.05)
 
 
-def test_a_deal_depends_on_its_number_only():
+def test_a_deal_depends_only_on_seed_and_number():
     simulator = Simulator(FULL)
     many, few = simulator.deal(50, seed=4), simulator.deal(10, seed=4, first=40)
     assert (many.hands[40:] == few.hands).all()
@@ -131,7 +131,7 @@ def test_a_deal_depends_on_its_number_only():
 
 
 @pytest.mark.parametrize("game", [FULL, MiniKoiKoi.K9()], ids=repr)
-def test_positions_are_placed_as_they_stand(game):
+def test_place_inverts_position(game):
     simulator = Simulator(game)
     rounds = simulator.deal(60, seed=2)
     rng = np.random.default_rng(5)
@@ -142,11 +142,11 @@ def test_positions_are_placed_as_they_stand(game):
         rows = np.flatnonzero(rounds.stage != OVER)
         moves = [rng.choice(members(cards)) for cards in simulator.legal(rounds)[rows]]
         simulator.act(rounds, rows, moves)
-    with pytest.raises(ValueError, match="nobody chooses"):
+    with pytest.raises(ValueError, match="chance node"):
         simulator.place([game.root()])
 
 
-def test_what_is_not_legal_is_refused():
+def test_illegal_actions_raise():
     simulator = Simulator(FULL)
     rounds = simulator.deal(3, seed=0)
     foreign = members(int(rounds.hands[1, 1]))[0]
@@ -163,7 +163,7 @@ def test_what_is_not_legal_is_refused():
 # ---- players ---------------------------------------------------------------------------------
 
 
-def test_the_same_player_twice_wins_nothing():
+def test_a_deterministic_player_scores_zero_against_itself():
     for player in (GreedyPlayer("rule"), GreedyPlayer("koi")):
         assert duel(FULL, player, player, deals=200, seed=1)[:2] == (0.0, 0.0)
 
@@ -177,12 +177,12 @@ def test_duels_are_antisymmetric():
     assert isinstance(one, Duel)
 
 
-def test_greedy_beats_random_and_searching_beats_greedy():
+def test_greedy_beats_random_and_search_beats_greedy():
     assert duel(FULL, GreedyPlayer(), RandomPlayer(), deals=3_000, seed=0).mean > 2.7
     assert duel(FULL, SearchPlayer(100), GreedyPlayer(), deals=300, seed=0).mean > 0.2
 
 
-def test_a_greedy_player_captures_what_is_worth_most():
+def test_greedy_takes_the_most_valuable_capture():
     simulator = Simulator(FULL)
     start = KoiKoi().root()
     at = start._replace(
@@ -194,8 +194,8 @@ def test_a_greedy_player_captures_what_is_worth_most():
     assert simulator.names[card] == "Geese"  # 10 + 20; Pine-1 with Crane is 1 + 20
 
 
-def test_searching_sees_a_certain_win():
-    """With three lights captured, the last card makes the fourth, or throws it away."""
+def test_search_finds_a_certain_win():
+    """With three lights captured, the last card either captures the fourth or does not."""
     simulator = Simulator(FULL)
     at = KoiKoi().root()._replace(
         stage="play", hands=(("Phoenix", "Iris-1"), ("Maple-1",)),
@@ -208,11 +208,11 @@ def test_searching_sees_a_certain_win():
     assert simulator.names[card] == "Phoenix"
 
 
-def test_a_searching_player_does_not_look_at_hidden_cards():
+def test_search_does_not_depend_on_hidden_cards():
     simulator = Simulator(FULL)
     rounds = simulator.deal(40, seed=6)
     other = simulator.deal(40, seed=6)
-    for r in range(40):  # the opponent's hand changes places with cards of the stock
+    for r in range(40):  # exchange the opponent's hand with cards of the stock
         mine, theirs = (members(int(h)) for h in other.hands[r])
         stock = other.order[r, 24:]
         new = sorted(stock[:8].tolist())
@@ -227,7 +227,7 @@ def test_a_searching_player_does_not_look_at_hidden_cards():
     assert (player(simulator, rounds, rows, key) == player(simulator, other, rows, key)).all()
 
 
-def test_players_check_their_options():
+def test_invalid_options_of_players_raise():
     with pytest.raises(ValueError, match="call must be one of"):
         GreedyPlayer("never")
     with pytest.raises(ValueError, match="samples"):
@@ -236,11 +236,11 @@ def test_players_check_their_options():
         duel(FULL, RandomPlayer(), RandomPlayer(), deals=1)
 
 
-def test_who_wins_a_round_deals_the_next():
+def test_the_winner_of_a_round_deals_the_next():
     simulator, dealt = Simulator(FULL), []
 
-    class Watched:
-        """Takes the first action, and notes who deals in rounds that begin."""
+    class Recording:
+        """Takes the first action, and records the rounds it deals."""
 
         def __init__(self, number):
             self.number = number
@@ -251,19 +251,19 @@ def test_who_wins_a_round_deals_the_next():
             dealt.append((self.number, set(new.tolist())))
             return np.array([members(int(c))[0] for c in simulator.legal(rounds)[rows]])
 
-    found = play_matches(FULL, Watched(0), Watched(1), matches=30, rounds=2, seed=5)
+    found = play_matches(FULL, Recording(0), Recording(1), matches=30, rounds=2, seed=5)
     first = [rows for rows in dealt if rows[1]][:2]
     assert first[0][1] | first[1][1] == set(range(30))
     assert first[0] == (0, set(range(0, 30, 2)))
     second = dict([rows for rows in dealt if rows[1]][2:])
     sources = np.random.SeedSequence(5).spawn(2)
-    paid = play(simulator, Watched(0), Watched(1), 30, seed=sources[0])
+    paid = play(simulator, Recording(0), Recording(1), 30, seed=sources[0])
     expected = {r for r in range(30) if (r % 2 == 0) == (paid[r] > 0)}
     assert second.get(0, set()) == expected
     assert found.matches == 30
 
 
-def test_matches_can_be_repeated():
+def test_matches_are_reproducible():
     stop, rule = GreedyPlayer("stop"), GreedyPlayer("rule")
     one = play_matches(FULL, rule, stop, matches=200, seed=3)
     assert one == play_matches(FULL, rule, stop, matches=200, seed=3)
@@ -272,7 +272,7 @@ def test_matches_can_be_repeated():
         play_matches(FULL, rule, stop, rounds=0)
 
 
-def test_the_same_seed_gives_the_same_deals_whoever_plays():
+def test_play_is_reproducible():
     simulator = Simulator(FULL)
     assert (play(simulator, GreedyPlayer(), RandomPlayer(), 50, seed=3)
             == play(simulator, GreedyPlayer(), RandomPlayer(), 50, seed=3)).all()  # fmt: skip

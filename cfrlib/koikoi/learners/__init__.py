@@ -1,4 +1,4 @@
-"""Koi-Koi learned by self-play, with networks: an algorithm is a module.
+"""Self-play learners for Koi-Koi, with one module per algorithm.
 
 Needs JAX, Flax and Optax: ``pip install "cfrlib[deep]"``.
 """

@@ -1,4 +1,4 @@
-"""A best response learned by deep Monte Carlo: the other lower bound on exploitability."""
+"""Approximate best response by deep Monte Carlo: a lower bound on exploitability."""
 
 from __future__ import annotations
 
@@ -14,34 +14,35 @@ from cfrlib.core.files import Arrays, PathLike
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.learners.deep_monte_carlo import DeepMonteCarlo
-from cfrlib.koikoi.learners.network_player import NetworkPlayer, act_by, payoff_scale
-from cfrlib.koikoi.learners.segments import drawn, exploring
-from cfrlib.koikoi.learners.selfplay import Samples, Task, earned, samples_of
+from cfrlib.koikoi.learners.network_player import (
+    NetworkPlayer,
+    action_probabilities,
+    payoff_scale,
+)
+from cfrlib.koikoi.learners.segments import mix_uniform, sample_rows
+from cfrlib.koikoi.learners.selfplay import Samples, Task, payoffs_of, samples_of
 from cfrlib.koikoi.learners.value_network import new_state
 from cfrlib.koikoi.players import Player
 from cfrlib.koikoi.rules import KoiKoi
-from cfrlib.koikoi.simulator import (
-    OVER,
-    Numbers,
-)
+from cfrlib.koikoi.simulator import OVER, Numbers
 
 
 class ApproximateBestResponse(DeepMonteCarlo):
-    """Deep Monte Carlo against a target that does not change: a trained best responder.
+    """Deep Monte Carlo against a fixed target player.
 
-    It sits in either seat in half of the rounds, and only its own actions are taught. Against
-    a fixed opponent there is nothing to mix, so taking the best action is a best response, as
-    far as the network has learned which that is.
+    The learner takes either seat in half of the rounds and trains on its own actions only.
+    Against a fixed opponent there is no need to mix: the greedy strategy is a best response as
+    far as the values are accurate.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
     target : Player
-        Whom to beat: a `NetworkPlayer`, or any other that need not watch. With `jobs` it is
-        sent to the processes.
+        The player to exploit: a `NetworkPlayer`, or any other player that does not have to
+        watch. With `jobs` it is sent to the workers.
     start : NetworkPlayer, optional
-        Begin with its network, which must tell values: most often the target's own. Then
-        `hidden` is that player's.
+        Start from the network of this player, which must predict values; usually the target
+        itself. The default of `hidden` is then this player's.
     **options
         As for :class:`DeepMonteCarlo`: `hidden`, `rounds`, `steps`, `batch`, `rate`,
         `seed`, `explore`, `jobs`.
@@ -49,12 +50,12 @@ class ApproximateBestResponse(DeepMonteCarlo):
     Raises
     ------
     ValueError
-        If an argument is not accepted; the message says what is.
+        If an argument is out of range, or `start` does not fit.
 
     Notes
     -----
-    A learned lower bound of exploitability, after Timbers et al., *Approximate Exploitability*
-    (2022), with plain Monte Carlo for their search.
+    A learned lower bound on exploitability after Timbers et al., *Approximate Exploitability*
+    (2022), with plain Monte Carlo in place of their search.
 
     Examples
     --------
@@ -68,21 +69,25 @@ class ApproximateBestResponse(DeepMonteCarlo):
     True
     """
 
-    FORMAT = "cfrlib response learner 1"
+    FORMAT = "cfrlib.koikoi.ApproximateBestResponse 1"
     _EXTRA: ClassVar = {"target": schema.Array((32,), schema.whole_in(0, 255))}
 
     def __init__(
-        self, game: KoiKoi, target: Player, *, start: NetworkPlayer | None = None,
+        self,
+        game: KoiKoi,
+        target: Player,
+        *,
+        start: NetworkPlayer | None = None,
         **options: Any,
-    ):  # fmt: skip
+    ):
         if start is not None:
             options = {"hidden": start.hidden} | options
         super().__init__(game, **options)
         self.target = target
         if start is not None:
-            self._begin_with(start)
+            self._start_from(start)
 
-    def _begin_with(self, start: NetworkPlayer) -> None:
+    def _start_from(self, start: NetworkPlayer) -> None:
         if start.rule != "value" or len(start.networks) > 1:
             raise ValueError(f"start must play by the values of one network, got {start!r}")
         if start.networks[0].shape != (self._network.size,) or start.hidden != self.hidden:
@@ -97,10 +102,14 @@ class ApproximateBestResponse(DeepMonteCarlo):
 
     @classmethod
     def load(
-        cls, path: PathLike, game: KoiKoi, *, jobs: int | None = None,
+        cls,
+        path: PathLike,
+        game: KoiKoi,
+        *,
+        jobs: int | None = None,
         target: Player | None = None,
-    ) -> Self:  # fmt: skip
-        """Return a saved learner, ready to run on; it ends with the numbers it would have had.
+    ) -> Self:
+        """Load a saved learner; resumed, it ends with the same numbers as without the stop.
 
         Parameters
         ----------
@@ -108,7 +117,7 @@ class ApproximateBestResponse(DeepMonteCarlo):
         game : KoiKoi or MiniKoiKoi
         jobs : int, optional
         target : Player
-            The one it was trained against, which the file does not hold.
+            The player it was trained against, which the file does not contain.
 
         Raises
         ------
@@ -117,10 +126,10 @@ class ApproximateBestResponse(DeepMonteCarlo):
             learner was trained against another target.
         """
         if target is None:
-            raise ValueError("say whom the learner was trained against: target=…")
+            raise ValueError("pass the player that the learner was trained against: target=…")
         with cls._reading(path, game) as file:
             self = cls(game, target, **file.header["settings"], jobs=jobs)._resume(file)
-        if not np.array_equal(self._against, digest(target)):
+        if not np.array_equal(self._digest, digest(target)):
             raise ValueError(
                 f"{path} holds a learner against another target than {target!r}: load it with "
                 "the very player it was trained against"
@@ -129,41 +138,49 @@ class ApproximateBestResponse(DeepMonteCarlo):
 
     def _restore(self, steps: list[int], arrays: Arrays) -> None:
         super()._restore(steps, arrays)
-        self._against = arrays["target"]
+        self._digest = arrays["target"]
 
     def _arrays(self) -> Arrays:
         return super()._arrays() | {"target": digest(self.target)}
 
 
 def play_response(task: Task, target: Player, explore: float) -> tuple[int, Samples]:
-    """Return how many decisions a share has, and what the learner's actions paid him."""
-    judge, rounds, rng = task.begin()
-    simulator, unit = judge.describer.simulator, payoff_scale(task.game)
+    """Play a task against the target, ε-greedily.
+
+    Returns
+    -------
+    decisions : int
+        Number of decisions of both players.
+    samples : Samples
+        The payoffs of the learner's actions.
+    """
+    network, rounds, rng = task.begin()
+    simulator, scale = network.describer.simulator, payoff_scale(task.game)
     seat, key = np.arange(task.rounds) % 2, new_key(np.random.SeedSequence((*task.seed, 1)))
     decisions = 0
     codes: list[Numbers] = []
-    taught: list[Numbers] = []  # the round of each row
-    while len(going := np.flatnonzero(rounds.stage != OVER)):
-        decisions += len(going)
-        my_turn = rounds.player[going] == seat[going]
-        rows, theirs = going[my_turn], going[~my_turn]
+    played: list[Numbers] = []  # the round of each row
+    while len(active := np.flatnonzero(rounds.stage != OVER)):
+        decisions += len(active)
+        my_turn = rounds.player[active] == seat[active]
+        rows, theirs = active[my_turn], active[~my_turn]
         if len(theirs):
             simulator.act(rounds, theirs, target(simulator, rounds, theirs, key))
         if len(rows):
-            after = judge.describer.after(rounds, rows)
-            sigma = act_by("value", judge, task.networks[0], after, unit)
-            behavior = exploring(sigma, after.start, explore)
-            chosen = drawn(behavior, after.start, rng.random(len(rows)))
-            learned = np.isnan(after.paid[chosen])
-            codes.append(after.code[chosen[learned]])
-            taught.append(rows[learned])
+            after = network.describer.after(rounds, rows)
+            sigma = action_probabilities("value", network, task.networks[0], after, scale)
+            behavior = mix_uniform(sigma, after.start, explore)
+            chosen = sample_rows(behavior, after.start, rng.random(len(rows)))
+            unknown = np.isnan(after.paid[chosen])
+            codes.append(after.code[chosen[unknown]])
+            played.append(rows[unknown])
             simulator.act(rounds, rows, after.action[chosen])
-    results = earned(seat, rounds.paid, unit)
-    return decisions, samples_of(codes, [results[rows] for rows in taught])
+    payoff = payoffs_of(seat, rounds.paid, scale)
+    return decisions, samples_of(codes, [payoff[rows] for rows in played])
 
 
 def digest(player: Player) -> Floats:
-    """Return 32 numbers that tell players apart: a hash of what one prints, and its networks.
+    """Return 32 bytes that identify a player: a hash of its repr and its networks.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Koi-Koi by the values of actions: deep Monte Carlo."""
+"""Deep Monte Carlo for Koi-Koi: regress action values on the payoffs of played rounds."""
 
 from __future__ import annotations
 
@@ -10,30 +10,33 @@ import numpy as np
 
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
-from cfrlib.koikoi.learners.network_player import NetworkPlayer, act_by, payoff_scale
-from cfrlib.koikoi.learners.segments import exploring
+from cfrlib.koikoi.learners.network_player import (
+    NetworkPlayer,
+    action_probabilities,
+    payoff_scale,
+)
+from cfrlib.koikoi.learners.segments import mix_uniform
 from cfrlib.koikoi.learners.selfplay import (
     Samples,
     SelfPlay,
     Task,
-    earned,
-    follow,
+    check_fraction,
+    concatenate,
+    payoffs_of,
+    play_out,
     samples_of,
-    share_of,
-    together,
 )
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
 
 class DeepMonteCarlo(SelfPlay):
-    """Deep Monte Carlo: a network learns what each action paid in the end.
+    """Deep Monte Carlo: a network learns the final payoff of each action.
 
-    Both players take the action that the network values most, now and then any other. The
-    network is taught, for every action taken, what its player was paid. As payments are noisy
-    and the network shakes with them, what plays in the end is its mean over the last tenth of
-    the training. There is no average of strategies and no guarantee: where an equilibrium must
-    mix, this cannot.
+    Both players are ε-greedy in the values of one network. Its target, for each action played,
+    is the payoff of the round to that player. Payoffs are noisy and so are the weights, so the
+    final player uses the average weights over the last tenth of the training. There is no
+    average of strategies and no guarantee: where an equilibrium must mix, this learner cannot.
 
     Parameters
     ----------
@@ -41,22 +44,22 @@ class DeepMonteCarlo(SelfPlay):
     hidden : sequence of int
         Widths of the network's layers.
     rounds : int
-        Of each iteration.
+        Rounds per iteration.
     steps, batch : int
-        How many steps of Adam an iteration takes, on how many rows each, drawn with
-        replacement from the iteration's own.
+        Adam steps per iteration, and rows per step, sampled with replacement from the
+        iteration's rows.
     rate : float
-        Of learning.
+        Learning rate.
     seed : int
     explore : float
-        How often any action is taken.
+        ε: the probability of sampling an action uniformly.
     jobs : int, optional
-        Let so many processes play, by joblib; the numbers are the same.
+        Number of joblib workers that play the rounds. The results do not depend on it.
 
     Notes
     -----
-    After Zha et al., *DouZero* (2021), and Guan et al. (2023) for Koi-Koi, with afterstates for
-    their pairs of state and action. What stopping pays is known, and not asked.
+    After Zha et al., *DouZero* (2021), and Guan et al. (2023) for Koi-Koi, with afterstates in
+    place of pairs of state and action. The value of stopping is known and not predicted.
 
     Examples
     --------
@@ -76,7 +79,7 @@ class DeepMonteCarlo(SelfPlay):
     3
     """
 
-    FORMAT = "cfrlib monte carlo learner 1"
+    FORMAT = "cfrlib.koikoi.DeepMonteCarlo 1"
     NETWORKS = 1
 
     def __init__(
@@ -93,40 +96,39 @@ class DeepMonteCarlo(SelfPlay):
         jobs: int | None = None,
     ):
         super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
-        self.explore = share_of("explore", explore)
+        self.explore = check_fraction("explore", explore)
 
     def _play(self) -> Callable[[Task], tuple[int, Samples]]:
-        """Return how a share of an iteration is played."""
+        """Return the function that plays a task."""
         return partial(play_by_value, explore=self.explore)
 
     def _iterate(self, t: int) -> None:
-        shares = self._shares(t, self._play())
-        self.decisions += sum(decisions for decisions, _ in shares)
-        self._fit(0, together([lesson for _, lesson in shares]), self._chance(t))
+        results = self._run_tasks(t, self._play())
+        self.decisions += sum(decisions for decisions, _ in results)
+        self._fit(0, concatenate([samples for _, samples in results]), self._rng(t))
 
     def player(self) -> NetworkPlayer:
-        """Return the player that takes what the settled network values most."""
-        return NetworkPlayer(self.game, [self._states[0].settled], self.hidden, "value")
+        """Return the player that is greedy in the values of the averaged network."""
+        return NetworkPlayer(self.game, [self._states[0].averaged], self.hidden, "value")
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"explore": self.explore}
 
 
 def play_by_value(task: Task, explore: float) -> tuple[int, Samples]:
-    """Return how many decisions a share has, and what each action taken paid."""
-    judge, rounds, rng = task.begin()
-    unit = payoff_scale(task.game)
+    """Play a task ε-greedily; return the number of decisions, and each action's payoff."""
+    network, rounds, rng = task.begin()
+    scale = payoff_scale(task.game)
 
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
-        sigma = act_by("value", judge, task.networks[0], after, unit)
-        return sigma, exploring(sigma, after.start, explore)
+        sigma = action_probabilities("value", network, task.networks[0], after, scale)
+        return sigma, mix_uniform(sigma, after.start, explore)
 
-    steps = follow(judge.describer, rounds, decide, rng)
+    steps = play_out(network.describer, rounds, decide, rng)
     codes, targets = [], []
     for step in steps:
-        learned = np.isnan(step.after.paid[step.chosen])
-        codes.append(step.after.code[step.chosen[learned]])
-        rows, player = step.rows[learned], step.player[learned]
-        targets.append(earned(player, rounds.paid[rows], unit))
-    lesson = samples_of(codes, targets)
-    return sum(len(step.rows) for step in steps), lesson
+        unknown = np.isnan(step.after.paid[step.chosen])
+        codes.append(step.after.code[step.chosen[unknown]])
+        rows, player = step.rows[unknown], step.player[unknown]
+        targets.append(payoffs_of(player, rounds.paid[rows], scale))
+    return sum(len(step.rows) for step in steps), samples_of(codes, targets)

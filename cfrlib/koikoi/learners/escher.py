@@ -1,4 +1,4 @@
-"""ESCHER: regrets from a learned critic, without importance weights."""
+"""ESCHER for Koi-Koi: regrets from a learned critic, without importance weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
-from cfrlib.koikoi.learners.network_player import act_by, payoff_scale
-from cfrlib.koikoi.learners.policy_gradient import CRITIC
-from cfrlib.koikoi.learners.regret_networks import REGRET, Regrets
-from cfrlib.koikoi.learners.segments import exploring, owners
+from cfrlib.koikoi.learners.network_player import action_probabilities, payoff_scale
+from cfrlib.koikoi.learners.regret_networks import REGRET, RegretNetworks
+from cfrlib.koikoi.learners.segments import mix_uniform, segment_ids
 from cfrlib.koikoi.learners.selfplay import (
     COUNTS,
     SAMPLES,
@@ -22,38 +21,40 @@ from cfrlib.koikoi.learners.selfplay import (
     Samples,
     Task,
     Window,
-    follow,
-    judged,
+    check_fraction,
+    concatenate,
+    critic_targets,
+    play_out,
     samples_of,
-    share_of,
-    together,
 )
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
+CRITIC = 1  # number of the network
 
-class ESCHER(Regrets):
-    """Regret matching with networks, without importance weights: ESCHER on afterstates.
 
-    Two networks. The *critic* judges the value of every action under the present strategy;
-    from the *regret network* comes the mean regret of every action over all iterations, which
-    is matched to play. In each iteration one player of every round, the traverser, explores,
-    and the other follows the strategy. At each decision of the traverser
+class ESCHER(RegretNetworks):
+    """ESCHER on afterstates: regret matching with networks, without importance weights.
+
+    There are two networks. The *critic* predicts the value q of each action under the current
+    strategy. The *regret network* predicts each action's mean regret over all iterations;
+    regret matching on it is the current strategy. In each iteration one player of every round,
+    the traverser, explores, and the other one follows the strategy. At each decision of the
+    traverser the critic yields the regrets
 
         r(a) = q(a) − v,        v = Σ_b σ(b) q(b)
 
-    says the critic, for all actions at once; a reservoir keeps a fair sample of all that was
-    ever said, and iteration t counts t³, as first strategies and critics are worth little. As
-    every regret is as large as a payoff, nothing is divided by how likely it was to get there,
-    which in Koi-Koi would be a factor of 40,320 for the order of eight cards alone. The critic
-    is taught what the traverser was paid, or the value, under the strategy, of its next
-    decision. The average strategy is the mixture of all regret networks kept, one for a round
-    (Single Deep CFR).
+    of all actions at once. A reservoir holds a uniform sample of the regrets of all iterations.
+    Iteration t has weight t³, since early strategies and critics are poor. All regrets are of
+    the size of a payoff, because nothing is divided by a sampling probability; in Koi-Koi that
+    would be a factor of 40,320 for the order of eight cards alone. The critic's target is the
+    value of the traverser's next decision under the strategy, or the payoff. The average
+    strategy is a mixture of all regret networks kept, one sampled per round (Single Deep CFR).
 
-    The regret network is taught q(a) on the table after the action and v on the table before
-    it, and the regret is the difference of its answers. Of the table after the action alone no
-    network could tell the regret, as the same table is the best that comes of one hand and the
-    worst that comes of another.
+    The targets of the regret network are q(a) for the table after the action and v for the
+    table before it; the regret is the difference of its outputs. No network could predict the
+    regret from the table after the action alone: the same table may be the best result of one
+    hand and the worst result of another.
 
     Parameters
     ----------
@@ -61,22 +62,22 @@ class ESCHER(Regrets):
     hidden, rounds, steps, batch, rate, seed, jobs
         As for `DeepMonteCarlo`; both networks are trained alike.
     explore : float
-        How often the traverser takes any action.
+        Probability with which the traverser samples an action uniformly.
     memory : int
-        How many rows the reservoir holds.
+        Capacity of the reservoir, in rows.
     power : float
-        Iteration t counts t to this power, in the mean regrets and in the average.
+        Iteration t has weight t^power, in the mean regrets and in the average strategy.
     window : int
-        Of how many iterations, the last ones, the critic learns at a time: with few it runs
-        after the luck of the last rounds, with many after strategies that are gone.
+        The critic trains on samples of the last `window` iterations. If there are few, it
+        fits their luck; if there are many, strategies of the past.
     keep_every : int
-        Keep the regret network of every so many iterations for the average.
+        Keep the regret network of every `keep_every`-th iteration for the average strategy.
 
     Notes
     -----
-    After McAleer et al., *ESCHER* (2023), and Steinberger, *Single Deep CFR* (2019). Unlike
-    there, networks see the table after an action, are trained further instead of anew, and the
-    critic does not see the opponent's cards.
+    After McAleer et al., *ESCHER* (2023), and Steinberger, *Single Deep CFR* (2019). In
+    contrast to these, networks see the table after an action and are trained further instead
+    of from scratch, and the critic does not see the opponent's cards.
 
     Examples
     --------
@@ -86,9 +87,9 @@ class ESCHER(Regrets):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
     """
 
-    FORMAT = "cfrlib regret learner 2"
+    FORMAT = "cfrlib.koikoi.ESCHER 1"
     NETWORKS = 2
-    _EXTRA: ClassVar = {**Regrets._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
+    _EXTRA: ClassVar = {**RegretNetworks._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
 
     def __init__(
         self,
@@ -110,46 +111,58 @@ class ESCHER(Regrets):
         super().__init__(
             game, hidden, rounds, steps, batch, rate, seed, jobs, memory, power, keep_every
         )
-        self.explore = share_of("explore", explore)
+        self.explore = check_fraction("explore", explore)
         self._recent = Window(whole_number("window", window, 1))
-        self._stores.append(self._recent)
+        self._buffers.append(self._recent)
 
     def _iterate(self, t: int) -> None:
-        rng = self._chance(t)
-        shares = self._shares(t, partial(play_by_regret, explore=self.explore))
-        self.decisions += sum(decisions for decisions, _, _ in shares)
-        critic = together([critic for _, critic, _ in shares])
+        rng = self._rng(t)
+        results = self._run_tasks(t, partial(play_by_regret, explore=self.explore))
+        self.decisions += sum(decisions for decisions, _, _ in results)
+        critic = concatenate([critic for _, critic, _ in results])
         self._fit(CRITIC, self._recent.add(critic), rng)
-        self._learn_regrets(t, together([values for _, _, values in shares]), rng)
+        self._learn_regrets(t, concatenate([values for _, _, values in results]), rng)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"explore": self.explore, "window": self._recent.length}
 
 
 def play_by_regret(task: Task, explore: float) -> tuple[int, Samples, Samples]:
-    """Return how many decisions a share has, and lessons for both networks."""
-    judge, rounds, rng = task.begin()
+    """Play a task by regret matching.
+
+    Returns
+    -------
+    decisions : int
+        Number of decisions of both players.
+    critic, values : Samples
+        For the critic, and for the regret network.
+    """
+    network, rounds, rng = task.begin()
     traverser = np.arange(task.rounds) % 2
-    unit = payoff_scale(task.game)
+    scale = payoff_scale(task.game)
 
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
-        sigma = act_by("regret", judge, task.networks[REGRET], after, unit)
-        explores = (player == traverser[rows])[owners(after.start)]
-        mixed = exploring(sigma, after.start, explore)
+        sigma = action_probabilities("regret", network, task.networks[REGRET], after, scale)
+        explores = (player == traverser[rows])[segment_ids(after.start)]
+        mixed = mix_uniform(sigma, after.start, explore)
         return sigma, np.where(explores, mixed, sigma)
 
-    steps = follow(judge.describer, rounds, decide, rng)
+    steps = play_out(network.describer, rounds, decide, rng)
     learns = np.stack([traverser == 0, traverser == 1])
-    critic = partial(judge, task.networks[CRITIC])
-    taught, verdicts = judged(critic, steps, rounds.paid, unit, learns)
+    critic = partial(network, task.networks[CRITIC])
+    samples, critic_values = critic_targets(critic, steps, rounds.paid, scale, learns)
     decisions = sum(len(step.rows) for step in steps)
-    return decisions, taught, together([values_in(said) for said in verdicts])
+    return decisions, samples, concatenate([regret_targets(v) for v in critic_values])
 
 
-def values_in(said: CriticValues) -> Samples:
-    """Return the values of actions, where they are not known, and of their decisions."""
-    after, learned = said.step.after, said.learned
-    rows = said.rows & np.isnan(after.paid)
+def regret_targets(critic_values: CriticValues) -> Samples:
+    """Return the samples for a regret network: values of actions and of their decisions.
+
+    Stop actions are left out, since their values are known.
+    """
+    after, selected = critic_values.step.after, critic_values.selected
+    rows = critic_values.rows & np.isnan(after.paid)
     return samples_of(
-        [after.code[rows], after.before[learned]], [said.value[rows], said.mean[learned]]
+        [after.code[rows], after.before[selected]],
+        [critic_values.value[rows], critic_values.mean[selected]],
     )

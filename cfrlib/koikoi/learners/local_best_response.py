@@ -1,14 +1,14 @@
-"""How much players of Koi-Koi can be exploited, from below: two that play to beat one target.
+"""Local best response in Koi-Koi, and why it bounds exploitability from below.
 
-Whatever a strategy ρ wins of a target σ, a best response wins at least that much. In a
+Whatever a strategy ρ wins against a target σ, a best response wins at least as much. In a
 zero-sum game the values of the seats cancel, u₀(σ) + u₁(σ) = 0, so with ρ in either seat
 
     exploitability(σ) = ½ Σᵢ max_π [uᵢ(π, σ) − uᵢ(σ)]
                       = ½ [max_π u₀(π, σ₁) + max_π u₁(σ₀, π)]
                       ≥ ½ [u₀(ρ, σ₁) + u₁(σ₀, ρ)]
 
-which is the mean of ``duel(game, ρ, σ)`` (:func:`cfrlib.koikoi.players.duel`), in points
-a round. It is a bound from below, no more: a small or negative one proves nothing.
+The last line is the mean of ``duel(game, ρ, σ)`` (:func:`cfrlib.koikoi.players.duel`), in
+points per round. It is only a lower bound: a small or negative one proves nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from cfrlib.core.jit import inner, kernel
 from cfrlib.core.rng import LINE, State, begin, uniform, uniforms
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
-from cfrlib.koikoi.learners.network_player import NetworkPlayer, moment
-from cfrlib.koikoi.learners.segments import best, even, owners, totals
-from cfrlib.koikoi.learners.selfplay import earned, share_of
+from cfrlib.koikoi.learners import segments
+from cfrlib.koikoi.learners.network_player import NetworkPlayer, decision_time
+from cfrlib.koikoi.learners.segments import greedy, segment_ids, segment_sum
+from cfrlib.koikoi.learners.selfplay import check_fraction, payoffs_of
 from cfrlib.koikoi.players import unseen
 from cfrlib.koikoi.simulator import (
     NEVER,
@@ -39,22 +40,22 @@ from cfrlib.koikoi.simulator import (
     Simulator,
     Table,
     bit,
+    is_special_hand,
     lowest,
-    lucky,
     nth,
     size,
     without_lowest,
 )
 
-MOST_ROUNDS = 1 << 16  # that are played out side by side
-MOVES = 128  # more than a round has: decision n of a playout has random numbers of its own
+MOST_ROUNDS = 1 << 16  # playouts in lockstep
+MOVES = 128  # random numbers reserved per playout; a round has fewer decisions
 
 
-# ---- hands the opponent may hold -------------------------------------------------------------
+# ---- hands of the opponent -------------------------------------------------------------------
 
 
 @inner
-def among(cards: np.uint64, places: np.uint64) -> np.uint64:
+def select(cards: np.uint64, places: np.uint64) -> np.uint64:
     """Return the cards of a set at these places, counted from its first card."""
     chosen = uint64(0)
     while places:
@@ -66,8 +67,8 @@ def among(cards: np.uint64, places: np.uint64) -> np.uint64:
 
 
 @inner
-def next_choice(places: np.uint64) -> np.uint64:
-    """Return the next larger number with as many bits, which are not none (Gosper)."""
+def next_combination(places: np.uint64) -> np.uint64:
+    """Return the next larger number with equally many bits, at least one (Gosper's hack)."""
     ripple = places + (places & (~places + uint64(1)))
     larger: np.uint64 = ripple | ((places ^ ripple) >> uint64(lowest(places) + 2))
     return larger
@@ -77,23 +78,34 @@ def next_choice(places: np.uint64) -> np.uint64:
 def list_hands(
     rounds: Rounds, r: int, networks: int, out: Bits, network: Numbers, first: int, last: int
 ) -> None:
-    """Write every hand the opponent may hold in round r, with every network."""
+    """Write all possible hands of the opponent in round r, each with every network."""
     hidden, held = unseen(rounds, r), size(rounds.hands[r, 1 - rounds.player[r]])
     places = (uint64(1) << uint64(held)) - uint64(1)
     for w in range(first, last, networks):
-        hand = among(hidden, places)
+        hand = select(hidden, places)
         for n in range(networks):
             out[w + n], network[w + n] = hand, n
         if places:
-            places = next_choice(places)
+            places = next_combination(places)
 
 
 @kernel
-def draw_hands(
-    rounds: Rounds, r: int, sums: Floats, key: np.uint64, t: int, state: State, out: Bits,
-    network: Numbers, first: int, last: int,
-) -> None:  # fmt: skip
-    """Write hands the opponent may hold in round r, at random, and networks by their weight."""
+def sample_hands(
+    rounds: Rounds,
+    r: int,
+    sums: Floats,
+    key: np.uint64,
+    t: int,
+    state: State,
+    out: Bits,
+    network: Numbers,
+    first: int,
+    last: int,
+) -> None:
+    """Sample possible hands of the opponent in round r, and networks by weight.
+
+    `sums` are the cumulative weights of the networks.
+    """
     other = 1 - rounds.player[r]
     hidden, held = unseen(rounds, r), size(rounds.hands[r, other])
     begin(state, key, t, other, r)
@@ -108,10 +120,10 @@ def draw_hands(
 
 
 @kernel
-def give(
+def set_hands(
     rounds: Rounds, hand: Bits, key: np.uint64, t: Numbers, number: Numbers, state: State
 ) -> None:
-    """Let the opponent hold these hands, and shuffle what else is not seen as the stock."""
+    """Set the opponents' hands, and shuffle the other unseen cards to form the stock."""
     for w in range(len(hand)):
         begin(state, key, t[w], 0, number[w])
         rest = unseen(rounds, w) & ~hand[w]
@@ -123,15 +135,15 @@ def give(
 
 
 @kernel
-def never_dealt(hand: Bits, table: Table, weight: Floats) -> None:
-    """Write weight 0 for hands whose deal would have been a special one."""
+def exclude_special_hands(hand: Bits, table: Table, weight: Floats) -> None:
+    """Set the weight of special hands to 0: with these as dealt, the round had not begun."""
     for w in range(len(hand)):
-        if lucky(hand[w], table):
+        if is_special_hand(hand[w], table):
             weight[w] = 0.0
 
 
 class Belief(NamedTuple):
-    """What the opponent may hold at some decisions, and how likely that is.
+    """Distributions over the opponent's hand and network, one for each of some decisions.
 
     Attributes
     ----------
@@ -140,9 +152,9 @@ class Belief(NamedTuple):
     hand : uint64 array, shape (rows,)
         Sets of cards.
     network : int array, shape (rows,)
-        Which of the target's networks plays this round.
+        The network of the target that plays the round.
     weight : float array, shape (rows,)
-        Probabilities; those of a decision add up to 1.
+        Probabilities, which sum to 1 at each decision.
     """
 
     start: Numbers
@@ -151,8 +163,8 @@ class Belief(NamedTuple):
     weight: Floats
 
 
-class Choice(NamedTuple):
-    """What was chosen in some rounds, and the table then, without any hand or stock."""
+class PastAction(NamedTuple):
+    """Actions in some rounds, with the public state of each, without hands and stock."""
 
     rows: Numbers
     table: Rounds
@@ -163,35 +175,36 @@ class Choice(NamedTuple):
 
 
 class LocalBestResponse:
-    """Local best response to a network player: believes by Bayes' rule, then looks ahead.
+    """Local best response to a network player: Bayesian beliefs and a one-step look-ahead.
 
-    At each decision it draws hands that the opponent may hold, uniformly from the cards it has
-    not seen, and weighs each by how likely the target would have played as it did with it:
+    At each decision it samples worlds: a hand of the opponent, uniformly from the unseen cards,
+    and a network n of the target. A world's weight is its posterior probability given the
+    target's actions,
 
         ``P(hand, n) ∝ w_n Πₜ [(1 − slip) σ_n(aₜ | hand) + slip / |Aₜ|]``
 
-    where the target plays the round by network n, of weight w_n. Then it draws some of these
-    worlds by their weight, a stock for each at random, and plays every action out in all of
-    them, with the target's networks in both seats. It takes the action that was paid most, if
-    that is more than the target's own action by a standard error of the difference: without
-    this margin noise would be taken for gain.
+    where w_n is the weight of network n in the target. Then it resamples some worlds by
+    weight, each with a random stock, and plays out every action in all of them, with the
+    target's networks in both seats. It takes the action of the highest mean payoff minus one
+    standard error, relative to the target's own action, or that action if this is not
+    positive: without the margin it would act on noise.
 
-    It sees what a player sees, the cards that are open and its own hand, and what was chosen
-    before: :func:`~cfrlib.koikoi.players.play` and `duel` tell it, any other loop has to
-    call `watch`. A responder plays one batch of rounds at a time.
+    It uses only what a player sees, the open cards and its own hand, and the past actions.
+    :func:`~cfrlib.koikoi.players.play` and `duel` report these to `watch`; any other loop has
+    to call it. A responder plays one batch of rounds at a time.
 
     Parameters
     ----------
     target : NetworkPlayer
-        Whom to beat.
+        The player to exploit.
     samples : int
-        From how many worlds each action is played out; at least 2.
+        Number of playouts per action; at least 2.
     hands : int
-        How many worlds to weigh. If there are no more, all are taken, and the belief is exact.
+        Number of worlds to weight. If there are no more, all are used and the belief is exact.
     slip : float
-        How often the target is thought to take any action instead; between 0 and 1. By a
-        network of values all but one action have probability 0, so without slips a few
-        surprises leave no hand at all; then all would count the same.
+        Assumed probability that the target acts uniformly at random; between 0 and 1. A greedy
+        target has probability 0 on all actions but one, so without slips a few surprises rule
+        out every hand; all worlds would then have the same weight.
 
     Raises
     ------
@@ -201,9 +214,9 @@ class LocalBestResponse:
     Notes
     -----
     After Lisý & Bowling, *Equilibrium Approximation Quality of Current No-Limit Poker Bots*
-    (2017). In poker their responder goes on by checking and calling, and knows the pot; here
-    the target's own play is what to go on with. Copies of a card that look alike are told
-    apart by the simulator alone: a card played counts as any of its copies in the hand.
+    (2017). Their responder continues by checking and calling in poker, where the pot is known;
+    this one continues with the target's own strategy. Only the simulator tells apart copies of
+    a card that look alike: a played card counts as any of its copies in the hand.
 
     Examples
     --------
@@ -211,7 +224,7 @@ class LocalBestResponse:
     >>> from cfrlib.koikoi import MiniKoiKoi
     >>> from cfrlib.koikoi.players import duel
     >>> game = MiniKoiKoi.K8()
-    >>> target = DeepMonteCarlo(game, hidden=(16,)).player()  # has learned nothing yet
+    >>> target = DeepMonteCarlo(game, hidden=(16,)).player()  # not trained yet
     >>> found = duel(game, LocalBestResponse(target, samples=8), target, deals=200, seed=0)
     >>> found.mean - found.error > 0.2
     True
@@ -228,31 +241,31 @@ class LocalBestResponse:
         self.target = target
         self.samples = whole_number("samples", samples, 2)
         self.hands = whole_number("hands", hands, 1)
-        self.slip = share_of("slip", slip)
+        self.slip = check_fraction("slip", slip)
         deck = target.game.deck
-        self._look = np.array([deck.index(name) for name in deck])
-        self._alike = np.array(
+        self._first_copy = np.array([deck.index(name) for name in deck])
+        self._copies = np.array(
             [sum(1 << c for c, other in enumerate(deck) if other == name) for name in deck],
             np.uint64,
         )
-        self._past: list[Choice] = []
-        self._rounds = 0  # of the batch it watches
+        self._past: list[PastAction] = []
+        self._rounds = 0  # size of the watched batch
 
     # ---- the past ----------------------------------------------------------------------------
 
     def watch(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, actions: Numbers
     ) -> None:
-        """Remember what is chosen in these rounds, and the table there: no hand, no stock."""
+        """Record the actions and public states of these rounds, without hands and stock."""
         self._forget(simulator, rounds, rows)
         table = rounds.take(rows)
         table.hands[:], table.order[:] = 0, 0
-        self._past.append(Choice(rows.copy(), table, actions.copy()))
+        self._past.append(PastAction(rows.copy(), table, actions.copy()))
 
     def _forget(self, simulator: Simulator, rounds: Rounds, rows: Numbers) -> None:
-        """Forget what was in these rounds before, where nothing was played yet.
+        """Drop the record of rounds that start anew.
 
-        Of a larger batch before this one, also forget the rounds that are now no more.
+        If the previous batch was larger, also drop the rounds that no longer exist.
         """
         new = (rounds.player[rows] == 0) & (rounds.stage[rows] == PLAY)
         new &= np.bitwise_count(rounds.hands[rows, 0]) == simulator.game.hand
@@ -262,7 +275,7 @@ class LocalBestResponse:
             return
         others = [(past, np.flatnonzero(~np.isin(past.rows, gone))) for past in self._past]
         self._past = [
-            Choice(past.rows[keep], past.table.take(keep), past.action[keep])
+            PastAction(past.rows[keep], past.table.take(keep), past.action[keep])
             for past, keep in others
             if len(keep)
         ]
@@ -272,7 +285,7 @@ class LocalBestResponse:
     def belief(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
     ) -> Belief:
-        """Return what the opponent may hold in these rounds, where it is the responder's turn.
+        """Return the belief in these rounds, in which the responder is to move.
 
         Parameters
         ----------
@@ -280,7 +293,7 @@ class LocalBestResponse:
         rounds : Rounds
         rows : int array, shape (decisions,)
         key : uint64
-            Of random numbers.
+            Key of the random numbers.
 
         Raises
         ------
@@ -288,27 +301,27 @@ class LocalBestResponse:
             If the responder has not watched one of these rounds from its beginning.
         """
         self._forget(simulator, rounds, rows)
-        belief = self._suppose(rounds, rows, key)
+        belief = self._prior(rounds, rows, key)
         held, opponent = belief.hand.copy(), 1 - rounds.player[rows]
         place = np.full(len(rounds), -1)
         place[rows] = np.arange(len(rows))
-        for choice in reversed(self._past):
-            at = place[choice.rows]
-            keep = (at >= 0) & (choice.table.player == opponent[at])
+        for past in reversed(self._past):
+            at = place[past.rows]
+            keep = (at >= 0) & (past.table.player == opponent[at])
             if keep.any():
-                self._weigh(choice, at, keep, belief, held)
+                self._reweight(past, at, keep, belief, held)
         if simulator.table.special != NEVER:
-            never_dealt(held, simulator.table, belief.weight)
+            exclude_special_hands(held, simulator.table, belief.weight)
         first = np.bitwise_count(held[belief.start[:-1]])
         if (first != simulator.game.hand).any():
             raise ValueError(
                 "a local responder must watch a round from its beginning: let play or duel "
                 "call it, or call watch before every action of either player"
             )
-        return belief._replace(weight=_normal(belief.weight, belief.start))
+        return belief._replace(weight=_normalized(belief.weight, belief.start))
 
-    def _suppose(self, rounds: Rounds, rows: Numbers, key: np.uint64) -> Belief:
-        """Return all worlds of each decision, or some at random, with their prior weights."""
+    def _prior(self, rounds: Rounds, rows: Numbers, key: np.uint64) -> Belief:
+        """Return all worlds of each decision, or a random sample, with their prior weights."""
         networks, other = len(self.target.networks), 1 - rounds.player[rows]
         held = np.bitwise_count(rounds.hands[rows, other]).astype(int)
         hidden = held + rounds.order.shape[1] - rounds.turned[rows]
@@ -317,47 +330,56 @@ class LocalBestResponse:
         start = np.concatenate([[0], np.cumsum(np.minimum(count, self.hands))])
         hand, network = np.empty(start[-1], np.uint64), np.empty(start[-1], np.int64)
         weight, state = np.ones(start[-1]), np.zeros(LINE, np.uint64)
-        sums, now = np.cumsum(self.target.weights), moment(rounds, rows)
-        for n, (r, all_of_them) in enumerate(zip(rows, count <= self.hands, strict=True)):
+        sums, t = np.cumsum(self.target.weights), decision_time(rounds, rows)
+        for n, (r, exhaustive) in enumerate(zip(rows, count <= self.hands, strict=True)):
             first, last = start[n], start[n + 1]
-            if all_of_them:
+            if exhaustive:
                 list_hands(rounds, r, networks, hand, network, first, last)
                 weight[first:last] = self.target.weights[network[first:last]]
             else:
-                draw_hands(rounds, r, sums, key, now[n], state, hand, network, first, last)
+                sample_hands(rounds, r, sums, key, t[n], state, hand, network, first, last)
         return Belief(start, hand, network, weight)
 
-    def _weigh(
-        self, choice: Choice, at: Numbers, keep: npt.NDArray[np.bool_], belief: Belief,
+    def _reweight(
+        self,
+        past: PastAction,
+        at: Numbers,
+        keep: npt.NDArray[np.bool_],
+        belief: Belief,
         held: Bits,
-    ) -> None:  # fmt: skip
-        """Multiply weights by how likely a choice was, with the hands of that time."""
+    ) -> None:
+        """Multiply the weights by the likelihood of a past action of the opponent.
+
+        `held` are the hands after that action. They are changed in place to those before it,
+        so the past has to be processed backwards.
+        """
         count = np.diff(belief.start)[at[keep]]
         source = np.repeat(np.flatnonzero(keep), count)
         begins = np.cumsum(count) - count
         world = np.arange(len(source)) + np.repeat(belief.start[at[keep]] - begins, count)
-        table, action = choice.table.take(source), choice.action[source]
+        table, action = past.table.take(source), past.action[source]
         played = table.stage == PLAY
         held[world[played]] |= np.uint64(1) << action[played].astype(np.uint64)
         table.hands[np.arange(len(world)), table.player] = held[world]
         belief.weight[world] *= self._likelihood(table, action, belief.network[world])
 
     def _likelihood(self, table: Rounds, action: Numbers, network: Numbers) -> Floats:
-        """Return how likely the target is to choose these actions, whichever copy it takes."""
-        chance = np.empty(len(action))
+        """Return the target's probability of these actions, averaged over a card's copies."""
+        likelihood = np.empty(len(action))
         every = np.arange(len(action))
-        for some, after, sigma in self.target.asked(table, every, network):
-            own = owners(after.start)
-            calls = table.stage[some[own]] > PLAY + 1
-            wanted, offered = action[some[own]], after.action
-            same = np.where(calls, wanted == offered, self._look[wanted] == self._look[offered])
-            mixed = (1 - self.slip) * sigma + self.slip / np.diff(after.start)[own]
-            chance[some] = totals(np.where(same, mixed, 0.0), after.start)
+        for some, after, sigma in self.target.strategies(table, every, network):
+            decision = segment_ids(after.start)
+            calls = table.stage[some[decision]] > PLAY + 1
+            wanted, offered = action[some[decision]], after.action
+            alike = self._first_copy[wanted] == self._first_copy[offered]
+            same = np.where(calls, wanted == offered, alike)
+            mixed = (1 - self.slip) * sigma + self.slip / np.diff(after.start)[decision]
+            likelihood[some] = segment_sum(np.where(same, mixed, 0.0), after.start)
 
         played = np.flatnonzero(table.stage == PLAY)
         hand = table.hands[played, table.player[played]]
-        chance[played] /= np.bitwise_count(hand & self._alike[action[played]])
-        return chance
+        likelihood[played] /= np.bitwise_count(hand & self._copies[action[played]])
+        return likelihood
 
     # ---- the choice --------------------------------------------------------------------------
 
@@ -375,52 +397,70 @@ class LocalBestResponse:
         return actions
 
     def _choose(
-        self, simulator: Simulator, rounds: Rounds, rows: Numbers, usual: Numbers,
+        self,
+        simulator: Simulator,
+        rounds: Rounds,
+        rows: Numbers,
+        default: Numbers,
         key: np.uint64,
-    ) -> Numbers:  # fmt: skip
-        """Return the best action of each round; the usual one where none is clearly better."""
-        guess, chance, deal, move = np.random.SeedSequence(int(key)).generate_state(
-            4, np.uint64
+    ) -> Numbers:
+        """Return the best action of each round; the default where none is clearly better."""
+        belief_key, resample_key, deal_key, move_key = np.random.SeedSequence(
+            int(key)
+        ).generate_state(4, np.uint64)
+        belief = self.belief(simulator, rounds, rows, belief_key)
+        u = uniforms(resample_key, decision_time(rounds, rows), rows)
+        worlds = _resample(belief, self.samples, u)
+        after = self.target.network.describer.after(rounds, rows)
+        paid = self._play_out(
+            simulator, rounds, rows, after, belief, worlds, deal_key, move_key
         )
-        belief = self.belief(simulator, rounds, rows, guess)
-        worlds = _resampled(belief, self.samples, uniforms(chance, moment(rounds, rows), rows))
-        after = self.target.judge.describer.after(rounds, rows)
-        paid = self._play_out(simulator, rounds, rows, after, belief, worlds, deal, move)
-        own = owners(after.start)
-        is_usual = after.action == usual[own]
-        gain = paid - paid[is_usual][own]
+        decision = segment_ids(after.start)
+        is_default = after.action == default[decision]
+        gain = paid - paid[is_default][decision]
         error = gain.std(axis=1, ddof=1) / self.samples**0.5
         score = gain.mean(axis=1) - error
-        chosen = np.flatnonzero(best(score, after.start))
-        return np.where(score[chosen] > 0, after.action[chosen], usual)
+        chosen = np.flatnonzero(greedy(score, after.start))
+        return np.where(score[chosen] > 0, after.action[chosen], default)
 
     def _play_out(
-        self, simulator: Simulator, rounds: Rounds, rows: Numbers, after: Afterstates,
-        belief: Belief, worlds: Numbers, deal: np.uint64, move: np.uint64,
-    ) -> Floats:  # fmt: skip
-        """Return what each action pays the responder in each world, shape (actions, samples).
+        self,
+        simulator: Simulator,
+        rounds: Rounds,
+        rows: Numbers,
+        after: Afterstates,
+        belief: Belief,
+        worlds: Numbers,
+        deal_key: np.uint64,
+        move_key: np.uint64,
+    ) -> Floats:
+        """Return each action's payoffs to the responder, shape (actions, samples).
 
-        The worlds of a decision, and the random numbers in them, are the same for all actions.
+        All actions of a decision share its worlds and random numbers.
         """
-        own = np.repeat(owners(after.start), self.samples)
+        decision = np.repeat(segment_ids(after.start), self.samples)
         sample = np.tile(np.arange(self.samples), len(after.action))
-        world = worlds[own, sample]
-        number, t = rows[own] * self.samples + sample, moment(rounds, rows)[own]
-        imagined, seat = rounds.take(rows[own]), rounds.player[rows[own]]
-        give(imagined, belief.hand[world], deal, t, number, np.zeros(LINE, np.uint64))
-        ticket = uniforms(move, MOVES * t, number)
-        mine = self.target.network_of(ticket)
-        simulator.act(imagined, np.arange(len(own)), np.repeat(after.action, self.samples))
+        world = worlds[decision, sample]
+        number, t = (
+            rows[decision] * self.samples + sample,
+            decision_time(rounds, rows)[decision],
+        )
+        imagined, seat = rounds.take(rows[decision]), rounds.player[rows[decision]]
+        set_hands(imagined, belief.hand[world], deal_key, t, number, np.zeros(LINE, np.uint64))
+        network_u = uniforms(move_key, MOVES * t, number)
+        own_network = self.target.network_of(network_u)
+        actions = np.repeat(after.action, self.samples)
+        simulator.act(imagined, np.arange(len(decision)), actions)
         for step in range(1, MOVES):
-            going = np.flatnonzero(imagined.stage != OVER)
-            if not len(going):
+            active = np.flatnonzero(imagined.stage != OVER)
+            if not len(active):
                 break
-            u = uniforms(move, MOVES * t[going] + step, number[going])
-            my_turn = imagined.player[going] == seat[going]
-            network = np.where(my_turn, mine[going], belief.network[world][going])
-            actions = self.target.moves(imagined, going, network, u)
-            simulator.act(imagined, going, actions)
-        return earned(seat, imagined.paid, 1.0).reshape(-1, self.samples)
+            u = uniforms(move_key, MOVES * t[active] + step, number[active])
+            my_turn = imagined.player[active] == seat[active]
+            network = np.where(my_turn, own_network[active], belief.network[world][active])
+            actions = self.target.moves(imagined, active, network, u)
+            simulator.act(imagined, active, actions)
+        return payoffs_of(seat, imagined.paid, 1.0).reshape(-1, self.samples)
 
     def __repr__(self) -> str:
         return (
@@ -428,17 +468,19 @@ class LocalBestResponse:
         )
 
 
-def _normal(weight: Floats, start: Numbers) -> Floats:
-    """Return weights that add up to 1 at each decision; the same for all if all are 0."""
-    total = totals(weight, start)[owners(start)]
-    return np.where(total > 0, weight / np.where(total > 0, total, 1.0), even(start))
+def _normalized(weight: Floats, start: Numbers) -> Floats:
+    """Normalize the weights of each decision to sum to 1; uniform if all are 0."""
+    total = segment_sum(weight, start)[segment_ids(start)]
+    return np.where(
+        total > 0, weight / np.where(total > 0, total, 1.0), segments.uniform(start)
+    )
 
 
-def _resampled(belief: Belief, samples: int, u: Floats) -> Numbers:
-    """Return rows of a belief in proportion to their weights, shape (decisions, samples).
+def _resample(belief: Belief, samples: int, u: Floats) -> Numbers:
+    """Return rows of a belief in proportion to weight, shape (decisions, samples).
 
-    They are evenly spaced, so that each row is taken its expected number of times, rounded up
-    or down; one number u in [0, 1) shifts those of a decision.
+    This is systematic resampling: the points are evenly spaced, shifted by one number u in
+    [0, 1) per decision, so each row is taken its expected number of times, rounded up or down.
     """
     start, decisions = belief.start, len(belief.start) - 1
     spaced = (u[:, None] + np.arange(samples)) / samples

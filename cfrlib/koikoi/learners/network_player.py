@@ -1,4 +1,4 @@
-"""Players of Koi-Koi that choose by a network's values, regrets or logits."""
+"""Koi-Koi players whose strategy comes from networks of values, regrets or logits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core import files, schema
+from cfrlib.core.memo import memo
 from cfrlib.core.rng import uniforms
 from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
@@ -18,9 +19,15 @@ from cfrlib.deep.features import sequences_of
 from cfrlib.deep.memory import Singles
 from cfrlib.game import Chance, Decision, History
 from cfrlib.koikoi.afterstates import Afterstates, Describer
-from cfrlib.koikoi.learners.segments import best, drawn, matched, owners, softmax
+from cfrlib.koikoi.learners.segments import (
+    greedy,
+    match_segments,
+    sample_rows,
+    segment_ids,
+    softmax,
+)
 from cfrlib.koikoi.learners.value_network import ValueNetwork
-from cfrlib.koikoi.players import CHANCE, POINTS, Advice
+from cfrlib.koikoi.players import POINTS, PROBABILITY, Advice
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers, Rounds, Simulator
 from cfrlib.strategy import Strategy
@@ -28,77 +35,79 @@ from cfrlib.strategy import Strategy
 RULES = ("value", "regret", "logit")  # what a network's output means
 
 
-def act_by(
-    rule: str, judge: ValueNetwork, weights: Singles, after: Afterstates, unit: float
+def action_probabilities(
+    rule: str, network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
 ) -> Floats:
-    """Return the probabilities of all actions, as a network answers.
+    """Return the strategy that a network defines, shape (rows,).
 
     Parameters
     ----------
     rule : "value", "regret" or "logit"
-        By its values the best is taken, its regrets are matched, of logits a softmax is taken.
-    judge : ValueNetwork
+        Greedy in the values, regret matching, or a softmax of the logits.
+    network : ValueNetwork
     weights : float32 array
-        The network.
     after : Afterstates
-    unit : float
-        The points that count 1.
+    scale : float
+        Points per unit of network output.
     """
     if rule == "value":
-        return best(values_of(judge, weights, after, unit), after.start)
+        return greedy(values_of(network, weights, after, scale), after.start)
     if rule == "regret":
-        return matched(regrets_of(judge, weights, after, unit), after.start)
-    return softmax(judge(weights, after.code), after.start)
+        return match_segments(regrets_of(network, weights, after, scale), after.start)
+    return softmax(network(weights, after.code), after.start)
 
 
-def values_of(judge: ValueNetwork, weights: Singles, after: Afterstates, unit: float) -> Floats:
-    """Return the values of all actions: what a network says, but what stopping pays."""
-    return known_values(judge(weights, after.code), after.paid, unit)
+def values_of(
+    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
+) -> Floats:
+    """Return the values of all actions: predicted, except that stopping pays a known amount."""
+    return known_values(network(weights, after.code), after.paid, scale)
 
 
 def regrets_of(
-    judge: ValueNetwork, weights: Singles, after: Afterstates, unit: float
+    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
 ) -> Floats:
-    """Return the regrets of all actions: their values less that of their decision.
+    """Return the regrets of all actions: the action's value minus the decision's.
 
-    A network that sees the table after an action could not tell the regret itself: the same
-    table may be the best or the worst that could be made of a hand.
+    A network that sees only the table after the action could not predict the regret directly:
+    the same table may be the best result of one hand and the worst result of another.
     """
-    said = judge(weights, np.concatenate([after.code, after.before]))
-    actions, decisions = np.split(said, [len(after.code)])
-    return known_values(actions, after.paid, unit) - decisions[owners(after.start)]
+    predicted = network(weights, np.concatenate([after.code, after.before]))
+    actions, decisions = np.split(predicted, [len(after.code)])
+    return known_values(actions, after.paid, scale) - decisions[segment_ids(after.start)]
 
 
-def known_values(said: Floats, paid: Floats, unit: float) -> Floats:
-    """Return values that a network said, in place of those of stopping what it pays."""
-    return np.where(np.isnan(paid), said, paid / unit)
+def known_values(predicted: Floats, paid: Floats, scale: float) -> Floats:
+    """Replace the predictions for stop actions by their known payoff."""
+    return np.where(np.isnan(paid), predicted, paid / scale)
 
 
 def payoff_scale(game: KoiKoi) -> float:
-    """Return the points that count 1 for a network: the most that one yaku is worth."""
+    """Return the points per unit of network output: the most that a single yaku is worth."""
     return float(max(y.points for y in game.yaku))
 
 
-def moment(rounds: Rounds, rows: Numbers) -> Numbers:
-    """Return a number for when in its round each decision is, another for each of them."""
+def decision_time(rounds: Rounds, rows: Numbers) -> Numbers:
+    """Return an integer per decision that is unique within its round."""
     plays: Numbers = np.bitwise_count(rounds.hands[rows, rounds.player[rows]]).astype(np.int64)
     return 1 + 4 * (64 * plays + rounds.turned[rows]) + rounds.stage[rows]
 
 
 class NetworkPlayer:
-    """Plays Koi-Koi as a network says, or each round as one of several.
+    """Plays Koi-Koi by a network, or by a mixture of networks, one sampled per round.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
     networks : sequence of float32 arrays, shape (size,)
+        The weights of each network.
     hidden : sequence of int
-        Their widths.
+        Widths of their hidden layers.
     rule : "value", "regret" or "logit"
-        How they are asked: the action of the highest value; actions in proportion to positive
-        regret, the value of an action less that of the decision; or by a softmax of logits.
+        How outputs become a strategy: take the action of the highest value; play in proportion
+        to positive regret, the action's value minus the decision's; or a softmax of logits.
     weights : sequence of float, optional
-        How likely each network is chosen for a round, in proportion.
+        The weight of each network in the mixture; equal if left out. Normalized to sum to 1.
 
     Raises
     ------
@@ -111,7 +120,7 @@ class NetworkPlayer:
     >>> from cfrlib.koikoi.learners import DeepMonteCarlo
     >>> from cfrlib.koikoi.simulator import Simulator
     >>> game = cfr.koikoi.MiniKoiKoi.K8()
-    >>> player = DeepMonteCarlo(game, hidden=(16,)).player()  # has learned nothing yet
+    >>> player = DeepMonteCarlo(game, hidden=(16,)).player()  # not trained yet
     >>> simulator = Simulator(game)
     >>> player.advise(simulator, simulator.deal(1, seed=0), 0).what
     'points'
@@ -138,52 +147,69 @@ class NetworkPlayer:
         if rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
         self.game, self.hidden, self.rule = game, tuple(hidden), rule
-        self.judge = ValueNetwork(Describer(game), hidden)
+        self.network = ValueNetwork(Describer(game), hidden)
         self.networks = [np.asarray(network, np.float32) for network in networks]
         share = np.ones(len(self.networks)) if weights is None else np.asarray(weights, float)
         sizes = {network.shape for network in self.networks}
-        if sizes != {(self.judge.size,)} or share.shape != (len(self.networks),):
+        if sizes != {(self.network.size,)} or share.shape != (len(self.networks),):
             raise ValueError(
-                f"networks of widths {self.hidden} for {game!r} have {self.judge.size:,} "
+                f"networks of widths {self.hidden} for {game!r} have {self.network.size:,} "
                 f"weights; got {sizes}, and {len(share)} shares of {len(self.networks)}"
             )
         self.weights = share / share.sum()
-        self._unit = payoff_scale(game)
+        self._scale = payoff_scale(game)
 
     def sigma(self, n: int, after: Afterstates) -> Floats:
-        """Return what network n plays, shape (rows,)."""
-        return act_by(self.rule, self.judge, self.networks[n], after, self._unit)
+        """Return the strategy of network n, shape (rows,)."""
+        return action_probabilities(
+            self.rule, self.network, self.networks[n], after, self._scale
+        )
 
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
     ) -> Numbers:
         """Return an action for each of these rounds."""
-        network = self.network_of(uniforms(key, np.zeros_like(rows), rows))
-        return self.moves(rounds, rows, network, uniforms(key, moment(rounds, rows), rows))
+        index = self.network_of(uniforms(key, np.zeros_like(rows), rows))
+        return self.moves(rounds, rows, index, uniforms(key, decision_time(rounds, rows), rows))
 
     def network_of(self, u: Floats) -> Numbers:
-        """Return the networks that numbers in [0, 1) draw, for whole rounds."""
-        drawn_networks: Numbers = np.searchsorted(np.cumsum(self.weights)[:-1], u, side="right")
-        return drawn_networks
+        """Sample the network of each round by inverse transform; u is uniform in [0, 1)."""
+        index: Numbers = np.searchsorted(np.cumsum(self.weights)[:-1], u, side="right")
+        return index
 
-    def asked(
-        self, rounds: Rounds, rows: Numbers, network: Numbers
+    def strategies(
+        self, rounds: Rounds, rows: Numbers, index: Numbers
     ) -> Iterator[tuple[Numbers, Afterstates, Floats]]:
-        """Ask in each of these rounds one network; yield which, the afterstates, and σ."""
-        for n in np.unique(network).tolist():
-            some = np.flatnonzero(network == n)
-            after = self.judge.describer.after(rounds, rows[some])
+        """Yield the strategies in these rounds, grouped by network.
+
+        Parameters
+        ----------
+        rounds : Rounds
+        rows : int array, shape (decisions,)
+        index : int array, shape (decisions,)
+            The network that plays each.
+
+        Yields
+        ------
+        positions : int array
+            Positions in `rows` of the decisions of one network.
+        after : Afterstates
+        sigma : float array, shape (rows of `after`,)
+        """
+        for n in np.unique(index).tolist():
+            some = np.flatnonzero(index == n)
+            after = self.network.describer.after(rounds, rows[some])
             yield some, after, self.sigma(n, after)
 
-    def moves(self, rounds: Rounds, rows: Numbers, network: Numbers, u: Floats) -> Numbers:
-        """Return the actions that u, in [0, 1), draws in each of these rounds."""
+    def moves(self, rounds: Rounds, rows: Numbers, index: Numbers, u: Floats) -> Numbers:
+        """Sample an action in each of these rounds; u is uniform in [0, 1)."""
         actions = np.empty(len(rows), np.int64)
-        for some, after, sigma in self.asked(rounds, rows, network):
-            actions[some] = after.action[drawn(sigma, after.start, u[some])]
+        for some, after, sigma in self.strategies(rounds, rows, index):
+            actions[some] = after.action[sample_rows(sigma, after.start, u[some])]
         return actions
 
     def save(self, path: files.PathLike) -> None:
-        """Write the networks, as float16 if they are none the worse for it, else float32."""
+        """Write the player to a file: in float16 if that is lossless, else in float32."""
         networks: npt.NDArray[Any] = np.stack(self.networks)
         if (networks == (half := networks.astype(np.float16))).all():
             networks = half
@@ -193,65 +219,66 @@ class NetworkPlayer:
 
     @classmethod
     def load(cls, path: files.PathLike, game: KoiKoi) -> NetworkPlayer:
-        """Return a saved player.
+        """Load a saved player.
 
         Raises
         ------
         ValueError
-            If the file is damaged, of another kind, of a game with other rules, or if its
-            networks are not those it was written with.
+            If the file is damaged, of another kind, or of a game with other rules; or if its
+            networks do not match their checksum.
         """
         with files.reading(path, PLAYER, RulesOnly(game)) as file:
             hidden = file.header["hidden"]
-            demand_widths(file, "networks", hidden)
+            check_widths(file, "networks", hidden)
             size = ValueNetwork(Describer(game), hidden).size
             arrays = file.arrays(weights=size)
             if file.header["sha256"] != _digest(arrays["networks"]):
-                raise ValueError("networks other than those it was written with")
+                raise ValueError("the networks do not match their checksum")
             networks, weights = arrays["networks"].astype(np.float32), arrays["weights"]
             return cls(game, list(networks), hidden, file.header["rule"], weights.tolist())
 
     def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
-        """Return what it thinks of each action in round r.
+        """Return a number for each action in round r.
 
-        By rule "value" in points, what whoever chooses can expect; by the others how likely it
-        plays each. Of several networks it is their mean, by how likely each is chosen for a
-        round, not by how likely each would have come here.
+        With rule "value" the numbers are expected payoffs to the player to move, in points;
+        with the other rules they are probabilities. A mixture returns the mean of its
+        networks by their weights, not by how likely each would have reached this decision.
 
         Returns
         -------
         Advice
-            The actions as `Simulator.act` takes them.
+            Its keys are actions as `Simulator.act` takes them.
         """
-        after = self.judge.describer.after(rounds, np.array([r]))
+        after = self.network.describer.after(rounds, np.array([r]))
         numbers = np.zeros(len(after.action))
-        for network, weight in zip(self.networks, self.weights, strict=True):
+        for n, weight in enumerate(self.weights):
             if self.rule == "value":
-                points = self._unit * values_of(self.judge, network, after, self._unit)
+                values = values_of(self.network, self.networks[n], after, self._scale)
+                points = self._scale * values
                 numbers += weight * points
             else:
-                numbers += weight * act_by(self.rule, self.judge, network, after, self._unit)
-        what = POINTS if self.rule == "value" else CHANCE
+                numbers += weight * self.sigma(n, after)
+        what = POINTS if self.rule == "value" else PROBABILITY
         pairs = zip(after.action.tolist(), numbers.tolist(), strict=True)
         return Advice(what, dict(pairs))
 
     def strategy(self) -> Strategy:
-        """Return what it plays as exact probabilities, if the game compiles.
+        """Return the player's behavior strategy, if the game compiles.
 
-        With several networks each plays whole rounds, so their strategies are mixed by how
-        likely the player's own choices lead to an infoset.
+        Each network of a mixture plays whole rounds, so the strategies are averaged weighted
+        by the player's own reach.
 
         Raises
         ------
         GameError
             If the game is too large.
         """
-        form, all_of_them = sequence_form(self.game), decisions_of(self.game)
+        form, decisions = sequence_form(self.game), decisions_of(self.game)
         total = np.zeros(form.num_sequences)
         sigma = form.uniform()
         for n, weight in enumerate(self.weights):
             row = form.uniform()
-            row[all_of_them.sequence] = self.sigma(n, all_of_them.after)
+            row[decisions.sequence] = self.sigma(n, decisions.after)
             total += weight * form.plans(row)
         behavior(form.treeplexes, total, sigma)
         return Strategy.from_vector(form, sigma)
@@ -264,7 +291,7 @@ class NetworkPlayer:
 
 
 class Decisions(NamedTuple):
-    """All decisions of a compiled game where there is a choice.
+    """All decisions of a compiled game that have two or more actions.
 
     Attributes
     ----------
@@ -278,37 +305,37 @@ class Decisions(NamedTuple):
 
 
 def decisions_of(game: KoiKoi) -> Decisions:
-    """Return all decisions of a game that compiles; remembered on the game object.
+    """Return all decisions of a game that compiles; cached on the game object.
 
     Raises
     ------
     GameError
         If the game is too large.
     """
-    known: Decisions | None = getattr(game, "_decisions", None)
-    if known is None:
+    kept = memo(game)
+    if "decisions" not in kept:
         tree = sequence_form(game).tree
-        found: dict[str, History] = {}
+        history_of: dict[str, History] = {}
         level: list[History] = [game.root()]
         while level:
             below: list[History] = []
             for h in level:
                 node = game.node(h)
                 if isinstance(node, Decision):
-                    found.setdefault(node.infoset, h)
+                    history_of.setdefault(node.infoset, h)
                 if isinstance(node, Decision | Chance):
                     below.extend(game.step(h, a) for a in node.actions)
             level = below
         which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
         describer = Describer(game)
-        rounds = describer.simulator.place([found[tree.infoset_label[I]] for I in which])
+        rounds = describer.simulator.place([history_of[tree.infoset_label[I]] for I in which])
         sequences = sequences_of(tree)
-        known = Decisions(
+        kept["decisions"] = Decisions(
             describer.after(rounds, np.arange(len(which))),
             np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which]),
         )
-        object.__setattr__(game, "_decisions", known)
-    return known
+    decisions: Decisions = kept["decisions"]
+    return decisions
 
 
 # ---- files -----------------------------------------------------------------------------------
@@ -330,8 +357,11 @@ PLAYER = files.Kind(
 )
 
 
-def demand_widths(file: files.Saved, name: str, hidden: Any) -> None:
-    """Raise a ValueError if a network with such layers has more weights than a file holds."""
+def check_widths(file: files.Saved, name: str, hidden: Any) -> None:
+    """Raise a ValueError if networks of these widths have more weights than the file holds.
+
+    This bounds the memory that is allocated for a file by the size of the file.
+    """
     files.demand(HIDDEN(hidden), "hidden")
     least = sum(m * n for m, n in pairwise((1, *hidden)))
     files.demand(least <= file.shape(name)[-1], "hidden")
@@ -342,7 +372,7 @@ def _digest(networks: npt.NDArray[Any]) -> str:
 
 
 class RulesOnly:
-    """A game as files describe it: by its rules alone, for it has too many infosets."""
+    """A file's description of a game that is too large to list its infosets: its rules."""
 
     num_sequences = 0
 

@@ -1,4 +1,4 @@
-"""Koi-Koi by policy gradient: magnetic mirror descent, softly greedy toward a critic."""
+"""Policy gradient for Koi-Koi: magnetic mirror descent with a learned critic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
 from cfrlib.koikoi.learners.network_player import NetworkPlayer, payoff_scale
-from cfrlib.koikoi.learners.segments import owners, softmax
+from cfrlib.koikoi.learners.segments import segment_ids, softmax
 from cfrlib.koikoi.learners.selfplay import (
     COUNTS,
     SAMPLES,
@@ -21,33 +21,34 @@ from cfrlib.koikoi.learners.selfplay import (
     SelfPlay,
     Task,
     Window,
-    follow,
-    judged,
+    concatenate,
+    critic_targets,
+    play_out,
     samples_of,
-    together,
 )
 from cfrlib.koikoi.learners.value_network import choice_loss
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
-POLICY, CRITIC = 0, 1  # the networks
+POLICY, CRITIC = 0, 1  # numbers of the networks
 
 
 class MMDPolicyGradient(SelfPlay):
     """Policy gradient with entropy: magnetic mirror descent with networks.
 
-    Two networks. The *critic* judges the value q of every action under the present strategy,
-    as in `ESCHER`; the *policy network* answers a logit z of every action, and a
-    softmax of them is played by both players, who need not explore. In iteration t it is
-    taught, at all their decisions,
+    There are two networks. The *critic* predicts the value q of each action under the current
+    strategy, as in `ESCHER`. The *policy network* outputs a logit z for each action; both
+    players play the softmax of the logits, without further exploration. In iteration t the
+    policy network is trained, at all decisions, by cross entropy with the target
 
         σ(a) ∝ exp((z(a) + η A(a)) / (1 + η α)),        A(a) = q(a) − Σ_b σ(b) q(b)
 
-    by cross entropy: the strategy that gains most by the critic's word, at the price of
-    (1 / η) KL from the present one and of α KL from the uniform one, the *magnet*. Without it,
-    strategies circle; with it, they settle where a softmax of values / α is the answer to
-    itself. The magnet is let go slowly, α = `magnet` / √t. What is played in the end is the
-    last strategy, by the mean of the network over the last tenth of the training.
+    This strategy maximizes the critic's value minus (1 / η) times the KL divergence from the
+    current strategy minus α times the KL divergence from the uniform strategy, the *magnet*.
+    Without the magnet, strategies cycle; with it, they converge to the equilibrium in which
+    each strategy is the softmax of its own values / α. The magnet is annealed, α = `magnet` /
+    √t. The final strategy is the last one, not an average over iterations; it uses the policy
+    network's average weights over the last tenth of the training.
 
     Parameters
     ----------
@@ -55,18 +56,17 @@ class MMDPolicyGradient(SelfPlay):
     hidden, rounds, steps, batch, rate, seed, jobs
         As for `DeepMonteCarlo`; both networks are trained alike.
     eta : float
-        How far an iteration goes, in logits per unit of value.
+        Step size η, in logits per unit of value.
     magnet : float
-        How strong the magnet is in the first iteration, in units of value.
+        Strength α of the magnet in the first iteration, in units of value.
     window : int
-        Of how many iterations, the last ones, the critic learns at a time.
+        The critic trains on samples of the last `window` iterations.
 
     Notes
     -----
-    After Sokota et al., *Magnetic mirror descent* (2023). Policy gradients with as much entropy
-    are what Rudolph et al. (2025) found no worse than deep methods of the CFR family. The
-    gradient is over all actions at once, from a critic, instead of over the one that was
-    taken.
+    After Sokota et al., *Magnetic mirror descent* (2023). Rudolph et al. (2025) found policy
+    gradients with as much entropy no worse than deep methods of the CFR family. The gradient
+    here is over all actions at once, by a critic, instead of over the sampled action.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class MMDPolicyGradient(SelfPlay):
     NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by logit
     """
 
-    FORMAT = "cfrlib policy learner 1"
+    FORMAT = "cfrlib.koikoi.MMDPolicyGradient 1"
     NETWORKS = 2
     _EXTRA: ClassVar = {"recent": SAMPLES, "lengths": COUNTS}
 
@@ -101,68 +101,82 @@ class MMDPolicyGradient(SelfPlay):
                 raise ValueError(f"{name} must be above 0, got {number!r}")
         self.eta, self.magnet = float(eta), float(magnet)
         self._recent = Window(whole_number("window", window, 1))
-        self._stores.append(self._recent)
+        self._buffers.append(self._recent)
 
     def _iterate(self, t: int) -> None:
-        rng = self._chance(t)
+        rng = self._rng(t)
         play = partial(play_by_policy, eta=self.eta, alpha=self.magnet / t**0.5)
-        shares = self._shares(t, play)
-        self.decisions += sum(decisions for decisions, _, _ in shares)
-        critic = together([critic for _, critic, _ in shares])
+        results = self._run_tasks(t, play)
+        self.decisions += sum(decisions for decisions, _, _ in results)
+        critic = concatenate([critic for _, critic, _ in results])
         self._fit(CRITIC, self._recent.add(critic), rng)
-        self._imitate(together([choices for _, _, choices in shares]), rng)
+        self._fit_policy(concatenate([policy for _, _, policy in results]), rng)
 
-    def _imitate(self, choices: Samples, rng: np.random.Generator) -> None:
-        """Train the policy network on decisions, with about as many rows as another."""
-        most = choices.code.shape[1]
-        which = rng.integers(0, len(choices.code), (self.steps, max(self.batch // most, 1)))
+    def _fit_policy(self, decisions: Samples, rng: np.random.Generator) -> None:
+        """Train the policy network; a batch has about as many rows as for the critic."""
+        most = decisions.code.shape[1]
+        which = rng.integers(0, len(decisions.code), (self.steps, max(self.batch // most, 1)))
         self._states[POLICY], self.losses[POLICY] = self._network.improve(
-            self._states[POLICY], choices.code[which], choices.target[which],
-            choices.weight[which], self.rate, choice_loss,
-        )  # fmt: skip
+            self._states[POLICY],
+            decisions.code[which],
+            decisions.target[which],
+            decisions.weight[which],
+            self.rate,
+            choice_loss,
+        )
 
     def player(self) -> NetworkPlayer:
-        """Return the player by the settled policy network."""
-        return NetworkPlayer(self.game, [self._states[POLICY].settled], self.hidden, "logit")
+        """Return the player by the averaged policy network."""
+        return NetworkPlayer(self.game, [self._states[POLICY].averaged], self.hidden, "logit")
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
-            "eta": self.eta, "magnet": self.magnet, "window": self._recent.length,
-        }  # fmt: skip
+            "eta": self.eta,
+            "magnet": self.magnet,
+            "window": self._recent.length,
+        }
 
 
 def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Samples, Samples]:
-    """Return how many decisions a share has, and lessons for the critic and of logits."""
-    judge, rounds, rng = task.begin()
-    unit = payoff_scale(task.game)
+    """Play a task by the softmax of the policy network's logits.
+
+    Returns
+    -------
+    decisions : int
+        Number of decisions of both players.
+    critic, policy : Samples
+        For the critic, and for the policy network, the latter as by `pad_decisions`.
+    """
+    network, rounds, rng = task.begin()
+    scale = payoff_scale(task.game)
 
     def decide(rows: Numbers, player: Numbers, after: Afterstates) -> tuple[Floats, Floats]:
-        sigma = softmax(judge(task.networks[POLICY], after.code), after.start)
+        sigma = softmax(network(task.networks[POLICY], after.code), after.start)
         return sigma, sigma
 
-    steps = follow(judge.describer, rounds, decide, rng)
+    steps = play_out(network.describer, rounds, decide, rng)
     both = np.ones((2, task.rounds), np.bool_)
-    critic = partial(judge, task.networks[CRITIC])
-    values, verdicts = judged(critic, steps, rounds.paid, unit, both)
+    critic = partial(network, task.networks[CRITIC])
+    samples, critic_values = critic_targets(critic, steps, rounds.paid, scale, both)
     rows = samples_of(
-        [v.step.after.code[v.rows] for v in verdicts],
-        [descent(eta, alpha, v)[v.rows] for v in verdicts],
+        [v.step.after.code[v.rows] for v in critic_values],
+        [mirror_descent(eta, alpha, v)[v.rows] for v in critic_values],
     )
-    counts = np.concatenate([np.diff(v.step.after.start)[v.learned] for v in verdicts])
+    counts = np.concatenate([np.diff(v.step.after.start)[v.selected] for v in critic_values])
     decisions = sum(len(step.rows) for step in steps)
-    return decisions, values, side_by_side(rows, counts, task.game.hand)
+    return decisions, samples, pad_decisions(rows, counts, task.game.hand)
 
 
-def descent(eta: float, alpha: float, said: CriticValues) -> Floats:
-    """Return the strategy that one step of magnetic mirror descent comes to."""
-    start = said.step.after.start
-    advantage = said.value - said.mean[owners(start)]
-    logits = np.log(np.maximum(said.step.sigma, 1e-30)) + eta * advantage
+def mirror_descent(eta: float, alpha: float, critic_values: CriticValues) -> Floats:
+    """Return the strategy after one step of magnetic mirror descent."""
+    start = critic_values.step.after.start
+    advantage = critic_values.value - critic_values.mean[segment_ids(start)]
+    logits = np.log(np.maximum(critic_values.step.sigma, 1e-30)) + eta * advantage
     return softmax(logits / (1 + eta * alpha), start)
 
 
-def side_by_side(rows: Samples, counts: Numbers, most: int) -> Samples:
-    """Return decisions as rows of actions, shape (decisions, most), of weight 0 beyond them."""
+def pad_decisions(rows: Samples, counts: Numbers, most: int) -> Samples:
+    """Pad the actions of each decision with weight 0 to shape (decisions, most)."""
     most = max(most, 2)
     end = np.cumsum(counts)
     place = (
@@ -170,6 +184,6 @@ def side_by_side(rows: Samples, counts: Numbers, most: int) -> Samples:
         np.arange(end[-1]) - np.repeat(end - counts, counts),
     )
     wide = [np.zeros((len(counts), most, *column.shape[1:]), column.dtype) for column in rows]
-    for there, column in zip(wide, rows, strict=True):
-        there[place] = column
+    for padded, column in zip(wide, rows, strict=True):
+        padded[place] = column
     return Samples(*wide)

@@ -1,4 +1,4 @@
-"""What learners have in common that match the regrets of a network."""
+"""Base class of the learners that play by regret matching on the output of a network."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from cfrlib.koikoi.learners.selfplay import (
 )
 from cfrlib.koikoi.rules import KoiKoi
 
-REGRET, CRITIC = 0, 1  # the networks
+REGRET = 0  # number of the network
 
 
-class Regrets(SelfPlay):
-    """A learner with a reservoir of values, a network of their means, and its past selves.
+class RegretNetworks(SelfPlay):
+    """Regret matching on a network of mean values, which keeps its earlier networks.
 
-    The network is taught the value q(a) of every action, as it sees the table after it, and
-    the value v = Σ_b σ(b) q(b) of the decision, as it sees the table before. What it answers
-    are their means over all iterations, and the mean regret is the difference, r(a) = q(a) − v.
+    The targets of the network are the value q(a) of each action, for the table after it, and
+    the value v = Σ_b σ(b) q(b) of each decision, for the table before it. The samples of all
+    iterations share a reservoir, so the network predicts the means over the iterations, and
+    the mean regret is the difference r(a) = q(a) − v.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Regrets(SelfPlay):
 
     _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
         "memory": SAMPLES,
-        "offered": schema.Array((1,), schema.whole_in(0)),
+        "seen": schema.Array((1,), schema.whole_in(0)),
         "kept": schema.Array((None, "weights"), schema.single),
         "kept_at": COUNTS,
     }
@@ -63,30 +64,30 @@ class Regrets(SelfPlay):
         self.power = float(power)
         self.keep_every = whole_number("keep_every", keep_every, 1)
         self._memory = Reservoir(whole_number("memory", memory, 1))
-        self._stores.append(self._memory)
+        self._buffers.append(self._memory)
         self._kept: list[Singles] = []
         self._kept_at: list[int] = []
 
     def _learn_regrets(self, t: int, values: Samples, rng: np.random.Generator) -> None:
-        """Offer the values of iteration t to the reservoir, and learn from it."""
-        counts = t**self.power
-        self._memory.offer(values._replace(weight=values.weight * counts), rng)
-        known = self._memory.lesson
-        self._fit(REGRET, known._replace(weight=known.weight / counts), rng)
+        """Add the values of iteration t to the reservoir, and train on it."""
+        iteration_weight = t**self.power
+        self._memory.add(values._replace(weight=values.weight * iteration_weight), rng)
+        samples = self._memory.samples
+        self._fit(REGRET, samples._replace(weight=samples.weight / iteration_weight), rng)
         if t % self.keep_every == 0:
-            self._kept.append(self._states[REGRET].settled)
+            self._kept.append(self._states[REGRET].averaged)
             self._kept_at.append(t)
 
     def _playing(self) -> tuple[Singles, ...]:
-        """Return the networks, that of regrets settled.
+        """Return the weights that the rounds are played with, averaged for the regret network.
 
-        Mean regrets shrink from iteration to iteration, the shaking of a network does not.
+        Mean regrets shrink from iteration to iteration; the noise of a network does not.
         """
         _, *others = super()._playing()
-        return (self._states[REGRET].settled, *others)
+        return (self._states[REGRET].averaged, *others)
 
     def player(self) -> NetworkPlayer:
-        """Return the average: each round by one of the regret networks kept."""
+        """Return the average strategy: a mixture of the regret networks kept so far."""
         if not self._kept:
             raise ValueError(
                 f"no network is kept yet: run {self.keep_every} iterations or more"
@@ -96,13 +97,15 @@ class Regrets(SelfPlay):
 
     @property
     def current(self) -> NetworkPlayer:
-        """The player by the present regret network."""
-        return NetworkPlayer(self.game, [self._states[REGRET].settled], self.hidden, "regret")
+        """The current strategy, by the last regret network."""
+        return NetworkPlayer(self.game, [self._states[REGRET].averaged], self.hidden, "regret")
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
-            "memory": self._memory.size, "power": self.power, "keep_every": self.keep_every,
-        }  # fmt: skip
+            "memory": self._memory.size,
+            "power": self.power,
+            "keep_every": self.keep_every,
+        }
 
     def _arrays(self) -> Arrays:
         kept = np.array(self._kept, np.float64).reshape(len(self._kept), self._network.size)
@@ -116,6 +119,3 @@ class Regrets(SelfPlay):
         every = self.keep_every
         due = list(range(every, self.iterations + 1, every))
         demand(self._kept_at == due and len(self._kept) == len(due), "kept")
-
-
-# ---- from a critic ---------------------------------------------------------------------------

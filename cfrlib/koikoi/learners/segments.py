@@ -1,4 +1,4 @@
-"""Arrays in which every decision has a segment of rows, one for each of its actions.
+"""Operations on segments: arrays in which each decision has one row per action.
 
 Segment d is the rows ``start[d]`` … ``start[d + 1] - 1``, so `start` has one entry more than
 there are decisions.
@@ -12,71 +12,72 @@ from cfrlib.core.tree import Floats
 from cfrlib.koikoi.simulator import Numbers
 
 
-def owners(start: Numbers) -> Numbers:
+def segment_ids(start: Numbers) -> Numbers:
     """Return the decision of each row.
 
     Examples
     --------
-    >>> owners(np.array([0, 2, 5]))
+    >>> segment_ids(np.array([0, 2, 5]))
     array([0, 0, 1, 1, 1])
     """
     return np.repeat(np.arange(len(start) - 1), np.diff(start))
 
 
-def totals(x: Floats, start: Numbers) -> Floats:
-    """Return the sum of the rows of each decision.
+def segment_sum(x: Floats, start: Numbers) -> Floats:
+    """Return the sum of each segment.
 
     Examples
     --------
-    >>> totals(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0, 2, 5]))
+    >>> segment_sum(np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0, 2, 5]))
     array([ 3., 12.])
     """
     sums: Floats = np.add.reduceat(x, start[:-1])
     return sums
 
 
-def even(start: Numbers) -> Floats:
-    """Return the same probability for all actions of a decision."""
-    chances: Floats = (1.0 / np.diff(start))[owners(start)]
-    return chances
+def uniform(start: Numbers) -> Floats:
+    """Return the uniform strategy of each segment."""
+    sigma: Floats = (1.0 / np.diff(start))[segment_ids(start)]
+    return sigma
 
 
-def exploring(sigma: Floats, start: Numbers, explore: float) -> Floats:
-    """Return σ, but with probability `explore` any action.
+def mix_uniform(sigma: Floats, start: Numbers, explore: float) -> Floats:
+    """Return (1 − ε) σ + ε · uniform, where ε is `explore`.
 
     Examples
     --------
-    >>> exploring(np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 2, 4]), 0.2)
+    >>> mix_uniform(np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 2, 4]), 0.2)
     array([0.9, 0.1, 0.1, 0.9])
     """
-    return (1.0 - explore) * sigma + explore * even(start)
+    return (1.0 - explore) * sigma + explore * uniform(start)
 
 
-def best(x: Floats, start: Numbers) -> Floats:
-    """Return probability 1 for the action with the largest number, the first if they tie.
+def greedy(x: Floats, start: Numbers) -> Floats:
+    """Return probability 1 for the largest entry of each segment, the first if several tie.
 
     Examples
     --------
-    >>> best(np.array([1.0, 2.0, 3.0, 4.0, 4.0]), np.array([0, 2, 5]))
+    >>> greedy(np.array([1.0, 2.0, 3.0, 4.0, 4.0]), np.array([0, 2, 5]))
     array([0., 1., 0., 1., 0.])
     """
-    order = np.lexsort((-x, owners(start)))
+    order = np.lexsort((-x, segment_ids(start)))
     sigma = np.zeros(len(x))
     sigma[order[start[:-1]]] = 1.0
     return sigma
 
 
-def matched(regret: Floats, start: Numbers) -> Floats:
-    """Return σ ∝ max(regret, 0); where none is above 0, the action with the largest.
+def match_segments(regret: Floats, start: Numbers) -> Floats:
+    """Return σ ∝ max(regret, 0); `greedy` in segments without positive regret.
 
     Examples
     --------
-    >>> matched(np.array([1.0, 3.0, -3.0, -1.0, -2.0]), np.array([0, 2, 5]))
+    >>> match_segments(np.array([1.0, 3.0, -3.0, -1.0, -2.0]), np.array([0, 2, 5]))
     array([0.25, 0.75, 0.  , 1.  , 0.  ])
     """
     positive = np.maximum(regret, 0.0)
-    total = totals(positive, start)[owners(start)]
-    return np.where(total > 0, positive / np.where(total > 0, total, 1.0), best(regret, start))
+    total = segment_sum(positive, start)[segment_ids(start)]
+    mixed = positive / np.where(total > 0, total, 1.0)
+    return np.where(total > 0, mixed, greedy(regret, start))
 
 
 def softmax(logit: Floats, start: Numbers) -> Floats:
@@ -88,17 +89,18 @@ def softmax(logit: Floats, start: Numbers) -> Floats:
     array([0.25, 0.75, 0.25, 0.25, 0.5 ])
     """
     largest = np.maximum.reduceat(logit, start[:-1])
-    e = np.exp(logit - largest[owners(start)])
-    chances: Floats = e / totals(e, start)[owners(start)]
-    return chances
+    e = np.exp(logit - largest[segment_ids(start)])
+    sigma: Floats = e / segment_sum(e, start)[segment_ids(start)]
+    return sigma
 
 
-def drawn(sigma: Floats, start: Numbers, u: Floats) -> Numbers:
-    """Return the row of the action of each decision that u, in [0, 1), draws.
+def sample_rows(sigma: Floats, start: Numbers, u: Floats) -> Numbers:
+    """Sample a row of each segment by inverse transform; u is uniform in [0, 1).
 
     Examples
     --------
-    >>> drawn(np.array([0.25, 0.75, 0.0, 1.0, 0.0]), np.array([0, 2, 5]), np.array([0.3, 0.9]))
+    >>> sigma, start = np.array([0.25, 0.75, 0.0, 1.0, 0.0]), np.array([0, 2, 5])
+    >>> sample_rows(sigma, start, np.array([0.3, 0.9]))
     array([1, 3])
     """
     sums = np.cumsum(sigma)

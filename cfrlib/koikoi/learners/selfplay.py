@@ -1,10 +1,10 @@
-"""Koi-Koi learned by playing oneself: what all learners share.
+"""Learning Koi-Koi by self-play: the base class and the data that all learners share.
 
-Every iteration plays some rounds with the networks there are, side by side in the simulator,
-and trains them further on what these rounds said. Nothing depends on how fast that goes: an
-iteration is a function of the seed, its number and the networks before it. What is taught is
-up to the learners: values in `monte_carlo`, regrets in `regrets`, logits in
-`policy_gradient`.
+Each iteration plays some rounds with the current networks, in lockstep in the simulator, and
+trains the networks on samples from these rounds. Results do not depend on timing: an iteration
+is a function of the seed, its number and the networks before it. The subclasses define the
+targets: values (`deep_monte_carlo`), regrets (`escher`, `robust_deep_cfr`) or logits
+(`policy_gradient`).
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from cfrlib.koikoi.learners.network_player import (
     HIDDEN,
     NetworkPlayer,
     RulesOnly,
-    demand_widths,
+    check_widths,
     known_values,
 )
-from cfrlib.koikoi.learners.segments import drawn, owners, totals
+from cfrlib.koikoi.learners.segments import sample_rows, segment_ids, segment_sum
 from cfrlib.koikoi.learners.value_network import TrainState, ValueNetwork
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import OVER, Numbers, Rounds
 from cfrlib.run import Bar, Goal, deferred_interrupt
 
-NETWORK = ("weights", "settled", "first", "second")  # of a study, as files hold it
-SHARES = 4  # that the rounds of an iteration are divided into, whoever plays them
+NETWORK = ("weights", "averaged", "first", "second")  # arrays of a TrainState in a file
+TASKS = 4  # per iteration; fixed, so that results do not depend on the number of workers
 
 
 class Step(NamedTuple):
-    """One decision of each of some rounds.
+    """One decision in each of some rounds.
 
     Attributes
     ----------
     rows, player : int arrays, shape (decisions,)
-        Which rounds, and who chose.
+        The rounds, and the player to move in each.
     after : Afterstates
     sigma : float array, shape (rows of `after`,)
         The strategy.
     chosen : int array, shape (decisions,)
-        The row of the action that was taken.
+        The row of the sampled action.
     """
 
     rows: Numbers
@@ -64,37 +64,38 @@ class Step(NamedTuple):
 
 
 class CriticValues(NamedTuple):
-    """What a critic says of one decision of each of some rounds.
+    """A critic's values at one decision in each of some rounds.
 
     Attributes
     ----------
     step : Step
     value : float array, shape (rows of `step.after`,)
-        Of every action of the decisions of `learned`; what stopping pays is known.
+        The value q(a) of each action at the selected decisions, known for stopping.
     mean : float array, shape (decisions,)
-        The value under the strategy, Σ_b σ(b) q(b).
-    learned : bool array, shape (decisions,)
-        Whose decisions are taught, if there is a choice.
+        The value of the decision under the strategy, Σ_b σ(b) q(b).
+    selected : bool array, shape (decisions,)
+        Decisions to train on: those of the chosen players, with two or more actions.
     """
 
     step: Step
     value: Floats
     mean: Floats
-    learned: npt.NDArray[np.bool_]
+    selected: npt.NDArray[np.bool_]
 
     @property
     def rows(self) -> npt.NDArray[np.bool_]:
-        """Whether an action is of such a decision, shape (rows of `step.after`,)."""
-        mask: npt.NDArray[np.bool_] = self.learned[owners(self.step.after.start)]
+        """Mask of the actions at selected decisions, shape (rows of `step.after`,)."""
+        mask: npt.NDArray[np.bool_] = self.selected[segment_ids(self.step.after.start)]
         return mask
 
 
 class Samples(NamedTuple):
-    """What a network is taught: rows, what to answer there, and how much that counts.
+    """Training samples of a network.
 
     Attributes
     ----------
     code : int array, shape (rows, CODE)
+        Encoded tables, the inputs.
     target, weight : float arrays, shape (rows,)
     """
 
@@ -103,12 +104,12 @@ class Samples(NamedTuple):
     weight: Floats
 
     def table(self) -> Floats:
-        """Return all as one array, shape (rows, CODE + 2), as files hold it."""
+        """Return one array of shape (rows, CODE + 2), for files."""
         return np.column_stack(self)
 
     @classmethod
     def of_table(cls, table: Floats) -> Samples:
-        """Return what `table` had made an array."""
+        """Return the samples of an array made by `table`."""
         return cls(table[:, :CODE].astype(np.int64), table[:, CODE], table[:, CODE + 1])
 
 
@@ -120,7 +121,7 @@ COUNTS = schema.Array((None,), schema.whole_in(1))
 
 
 def _setting(value: Any) -> bool:
-    """Accept what an option of a learner may be; the learner itself knows it better."""
+    """Return whether a value may be a learner's option; its constructor checks the rest."""
     return schema.any_of(HIDDEN, schema.number(0, schema.EXACT))(value)
 
 
@@ -134,79 +135,79 @@ _HEADER = {
 
 
 class Window:
-    """The lessons of the last iterations, so many of them."""
+    """A buffer of the samples of the last `length` iterations."""
 
     def __init__(self, length: int):
         self.length = length
-        self.lessons: list[Samples] = []
+        self.batches: list[Samples] = []
 
-    def add(self, lesson: Samples) -> Samples:
-        """Take in a lesson, and return all there are as one."""
-        self.lessons = [*self.lessons, lesson][-self.length :]
-        return together(self.lessons)
+    def add(self, batch: Samples) -> Samples:
+        """Add the samples of an iteration; return all samples in the buffer."""
+        self.batches = [*self.batches, batch][-self.length :]
+        return concatenate(self.batches)
 
     def tables(self) -> Arrays:
-        """Return what a file needs to hold."""
-        rows = [lesson.table() for lesson in self.lessons] or [np.zeros((0, CODE + 2))]
-        lengths = np.array([len(lesson.code) for lesson in self.lessons], float)
+        """Return the arrays that a file stores."""
+        rows = [batch.table() for batch in self.batches] or [np.zeros((0, CODE + 2))]
+        lengths = np.array([len(batch.code) for batch in self.batches], float)
         return {"recent": np.concatenate(rows), "lengths": lengths}
 
     def restore(self, tables: Arrays) -> None:
-        """Take back what `tables` returned."""
+        """Set the buffer to the arrays of `tables`."""
         lengths = tables["lengths"].astype(np.int64)
         ends = np.cumsum(lengths)
         demand(len(lengths) <= self.length and lengths.sum() == len(tables["recent"]), "recent")
         parts = np.split(tables["recent"], ends[:-1]) if len(ends) else []
-        self.lessons = [Samples.of_table(part) for part in parts]
+        self.batches = [Samples.of_table(part) for part in parts]
 
 
 class Reservoir:
-    """A fair sample of all rows ever offered: each of them is in it equally likely."""
+    """A buffer that holds a uniform sample of all rows ever added (reservoir sampling)."""
 
     def __init__(self, size: int):
-        self.size, self.offered = size, 0
+        self.size, self.seen = size, 0
         self._rows = Samples(np.zeros((size, CODE), np.int64), np.zeros(size), np.zeros(size))
 
-    def offer(self, lesson: Samples, rng: np.random.Generator) -> None:
-        """Offer rows, one after the other."""
-        number = self.offered + np.arange(len(lesson.code))
+    def add(self, batch: Samples, rng: np.random.Generator) -> None:
+        """Add rows, one after the other."""
+        number = self.seen + np.arange(len(batch.code))
         place = np.where(
             number < self.size, number, (rng.random(len(number)) * (number + 1)).astype(int)
         )
         kept = place < self.size
-        for mine, new in zip(self._rows, lesson, strict=True):
-            mine[place[kept]] = new[kept]
-        self.offered += len(number)
+        for column, new in zip(self._rows, batch, strict=True):
+            column[place[kept]] = new[kept]
+        self.seen += len(number)
 
     @property
-    def lesson(self) -> Samples:
-        """What is in it."""
-        filled = min(self.offered, self.size)
+    def samples(self) -> Samples:
+        """The rows in the buffer."""
+        filled = min(self.seen, self.size)
         code, target, weight = self._rows
         return Samples(code[:filled], target[:filled], weight[:filled])
 
     def tables(self) -> Arrays:
-        """Return what a file needs to hold."""
-        return {"memory": self.lesson.table(), "offered": np.array([float(self.offered)])}
+        """Return the arrays that a file stores."""
+        return {"memory": self.samples.table(), "seen": np.array([float(self.seen)])}
 
     def restore(self, tables: Arrays) -> None:
-        """Take back what `tables` returned."""
-        self.offered = int(tables["offered"][0])
-        demand(len(tables["memory"]) == min(self.offered, self.size), "memory")
-        for mine, saved in zip(self._rows, Samples.of_table(tables["memory"]), strict=True):
-            mine[: len(saved)] = saved
+        """Set the buffer to the arrays of `tables`."""
+        self.seen = int(tables["seen"][0])
+        demand(len(tables["memory"]) == min(self.seen, self.size), "memory")
+        for column, saved in zip(self._rows, Samples.of_table(tables["memory"]), strict=True):
+            column[: len(saved)] = saved
 
 
 Decide = Callable[[Numbers, Numbers, Afterstates], tuple[Floats, Floats]]
 
 
-def follow(
+def play_out(
     describer: Describer, rounds: Rounds, decide: Decide, rng: np.random.Generator
 ) -> list[Step]:
     """Play rounds to their end and return all decisions, in order.
 
-    `decide` is asked with the rounds, who chooses, and the afterstates; it answers the
-    strategy and how likely each action shall be taken, one number a row each.
+    `decide` takes the rows of the rounds, the players to move and the afterstates. It returns
+    the strategy, and the behavior strategy that actions are sampled from, one number per row.
     """
     steps: list[Step] = []
     while True:
@@ -215,23 +216,25 @@ def follow(
             return steps
         player, after = rounds.player[rows], describer.after(rounds, rows)
         sigma, behavior = decide(rows, player, after)
-        chosen = drawn(behavior, after.start, rng.random(len(rows)))
+        chosen = sample_rows(behavior, after.start, rng.random(len(rows)))
         steps.append(Step(rows, player, after, sigma, chosen))
         describer.simulator.act(rounds, rows, after.action[chosen])
 
 
 class Task(NamedTuple):
-    """A share of an iteration, for whoever plays it.
+    """A share of an iteration's rounds, for one worker.
 
     Attributes
     ----------
-    game, hidden
-        What is played, and the widths of networks.
+    game : KoiKoi
+    hidden : tuple of int
+        Widths of the networks' layers.
     networks : tuple of float32 arrays
-        All that the learner has.
+        The weights of all networks of the learner.
     seed : tuple of int
-        Of deals and moves.
+        For deals and moves.
     rounds : int
+        Number of rounds.
     """
 
     game: KoiKoi
@@ -241,7 +244,7 @@ class Task(NamedTuple):
     rounds: int
 
     def begin(self) -> tuple[ValueNetwork, Rounds, np.random.Generator]:
-        """Return a judge, newly dealt rounds, and random numbers for the moves."""
+        """Return a network architecture, newly dealt rounds, and a generator for the moves."""
         describer = Describer(self.game)
         deals, moves = np.random.SeedSequence(self.seed).spawn(2)
         rounds = describer.simulator.deal(self.rounds, seed=deals)
@@ -249,18 +252,19 @@ class Task(NamedTuple):
 
 
 class SelfPlay(ABC):
-    """A learner at work; its subclasses say what an iteration is.
+    """Base class of the learners; a subclass defines the iteration.
 
     Attributes
     ----------
     iterations, decisions : int
-        How many there were; decisions of all players.
+        Numbers of iterations so far, and of decisions of both players in them.
     losses : list of float
-        Of each network, in the last iteration.
+        Loss of each network in the last iteration.
     """
 
     FORMAT: ClassVar[str]
-    NETWORKS: ClassVar[int]  # that are trained
+    NETWORKS: ClassVar[int]  # number of networks trained
+    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {}  # arrays in a file beside the networks'
 
     def __init__(
         self,
@@ -274,7 +278,7 @@ class SelfPlay(ABC):
         jobs: int | None,
     ):
         self.game, self.hidden = game, tuple(hidden)
-        self.rounds = whole_number("rounds", rounds, SHARES)
+        self.rounds = whole_number("rounds", rounds, TASKS)
         self.steps = whole_number("steps", steps, 1)
         self.batch = whole_number("batch", batch, 1)
         if not rate > 0:
@@ -286,7 +290,7 @@ class SelfPlay(ABC):
         self._network = ValueNetwork(Describer(game), hidden)
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
         self._states = [self._network.fresh(key) for key in keys]
-        self._stores: list[Window | Reservoir] = []  # of lessons, that files hold too
+        self._buffers: list[Window | Reservoir] = []  # saved along with the networks
 
     def run(
         self,
@@ -295,23 +299,24 @@ class SelfPlay(ABC):
         seconds: float | None = None,
         progress: bool | None = None,
     ) -> Self:
-        """Go on for so many iterations, or so long; return the learner.
+        """Run more iterations, up to a limit; return self.
 
         Parameters
         ----------
         iterations : int, optional
+            Number of iterations to run.
         seconds : float, optional
-            Begin no iteration later than this. What is learned by then depends on the machine.
+            Start no iteration later than this. The result then depends on the machine.
         progress : bool, optional
-            Whether to show a progress bar; left out, once it takes longer than two seconds.
+            Whether to show a progress bar; by default only in runs of more than two seconds.
 
         Raises
         ------
         ValueError
-            If neither is given, or one is out of range.
+            If neither limit is given, or one is out of range.
         """
         if iterations is None and seconds is None:
-            raise ValueError("say how long to learn: iterations=… or seconds=…")
+            raise ValueError("pass a limit of the run: iterations=… or seconds=…")
         bar, done = Bar(Goal.of(iterations, None, seconds), progress), 0
         try:
             with deferred_interrupt() as interrupted:
@@ -326,12 +331,12 @@ class SelfPlay(ABC):
 
     @abstractmethod
     def _iterate(self, t: int) -> None:
-        """Play and learn once."""
+        """Run iteration t: play rounds, then train."""
 
-    def _shares(self, t: int, play: Callable[[Task], Any]) -> list[Any]:
-        """Play the rounds of iteration t and return the answers of all shares, in order."""
+    def _run_tasks(self, t: int, play: Callable[[Task], Any]) -> list[Any]:
+        """Play the rounds of iteration t and return the results of all tasks, in order."""
         networks = self._playing()
-        sizes = np.diff(np.linspace(0, self.rounds, SHARES + 1).astype(int)).tolist()
+        sizes = np.diff(np.linspace(0, self.rounds, TASKS + 1).astype(int)).tolist()
         tasks = [
             Task(self.game, self.hidden, networks, (self.seed, t, n), size)
             for n, size in enumerate(sizes)
@@ -340,46 +345,51 @@ class SelfPlay(ABC):
             return [play(task) for task in tasks]
         from joblib import Parallel, delayed
 
-        answers: list[Any] = Parallel(n_jobs=self.jobs)(delayed(play)(task) for task in tasks)
-        return answers
+        results: list[Any] = Parallel(n_jobs=self.jobs)(delayed(play)(task) for task in tasks)
+        return results
 
     def _playing(self) -> tuple[Singles, ...]:
-        """Return the networks that the rounds are played with."""
-        return tuple(study.weights for study in self._states)
+        """Return the weights that the rounds are played with."""
+        return tuple(state.weights for state in self._states)
 
-    def _chance(self, t: int) -> np.random.Generator:
-        """Return random numbers for the learning of iteration t."""
-        return np.random.default_rng([self.seed, t, SHARES])
+    def _rng(self, t: int) -> np.random.Generator:
+        """Return the generator for training in iteration t."""
+        return np.random.default_rng([self.seed, t, TASKS])
 
-    def _fit(self, n: int, lesson: Samples, rng: np.random.Generator) -> None:
-        """Train network n on rows of a lesson, drawn with replacement."""
-        rows = rng.integers(0, len(lesson.code), (self.steps, self.batch))
+    def _fit(self, n: int, samples: Samples, rng: np.random.Generator) -> None:
+        """Train network n on batches of samples, with replacement."""
+        rows = rng.integers(0, len(samples.code), (self.steps, self.batch))
         self._states[n], self.losses[n] = self._network.improve(
-            self._states[n], lesson.code[rows], lesson.target[rows], lesson.weight[rows],
+            self._states[n],
+            samples.code[rows],
+            samples.target[rows],
+            samples.weight[rows],
             self.rate,
-        )  # fmt: skip
+        )
 
     @abstractmethod
     def player(self) -> NetworkPlayer:
-        """Return what was learned."""
+        """Return the trained player."""
 
     # ---- files -------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write everything the run needs to go on, as if it had never stopped.
+        """Write the state of the run to a file, from which it resumes exactly.
 
-        A file already there is replaced only once the new one is complete.
+        An existing file is replaced only once the new one is complete.
         """
         header = {
-            "settings": self._settings(), "iterations": self.iterations,
-            "decisions": self.decisions, "losses": self.losses,
-            "steps": [study.steps for study in self._states],
-        }  # fmt: skip
+            "settings": self._settings(),
+            "iterations": self.iterations,
+            "decisions": self.decisions,
+            "losses": self.losses,
+            "steps": [state.steps for state in self._states],
+        }
         files.write(path, self._kind(), RulesOnly(self.game), header, self._arrays())
 
     @classmethod
     def load(cls, path: PathLike, game: KoiKoi, *, jobs: int | None = None) -> Self:
-        """Return a saved learner, ready to run on; it ends with the numbers it would have had.
+        """Load a saved learner; resumed, it ends with the same numbers as without the stop.
 
         Raises
         ------
@@ -392,13 +402,13 @@ class SelfPlay(ABC):
     @classmethod
     @contextmanager
     def _reading(cls, path: PathLike, game: KoiKoi) -> Iterator[Saved]:
-        """Open a file of such a learner; no network in it is larger than the file."""
+        """Open a file of such a learner, whose networks are no larger than the file."""
         with files.reading(path, cls._kind(), RulesOnly(game)) as file:
-            demand_widths(file, "weights0", file.header["settings"].get("hidden"))
+            check_widths(file, "weights0", file.header["settings"].get("hidden"))
             yield file
 
     def _resume(self, file: Saved) -> Self:
-        """Take the learner to where a file left off, and return it."""
+        """Restore the state of a run from a file; return self."""
         header = file.header
         demand(header["settings"] == self._settings(), "settings")
         demand(len(header["losses"]) == len(header["steps"]) == self.NETWORKS, "losses")
@@ -413,38 +423,40 @@ class SelfPlay(ABC):
         arrays = {**networks, **cls._EXTRA}
         return files.Kind(cls.FORMAT, "run", f"{cls.__name__}.save", _HEADER, arrays)
 
-    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {}  # arrays besides those of the networks
-
     @classmethod
     def _names(cls) -> list[str]:
         return [f"{name}{n}" for n in range(cls.NETWORKS) for name in NETWORK]
 
     def _arrays(self) -> Arrays:
-        rows = [getattr(study, name) for study in self._states for name in NETWORK]
+        rows = [getattr(state, name) for state in self._states for name in NETWORK]
         arrays = {
             name: np.asarray(row, np.float64)
             for name, row in zip(self._names(), rows, strict=True)
         }
-        for store in self._stores:
-            arrays |= store.tables()
+        for buffer in self._buffers:
+            arrays |= buffer.tables()
         return arrays
 
     def _restore(self, steps: list[int], arrays: Arrays) -> None:
-        """Take back what `_arrays` returned."""
+        """Set the state to the arrays of `_arrays`."""
         self._states = []
         for n, taken in enumerate(steps):
-            weights, settled, first, second = (
+            weights, averaged, first, second = (
                 arrays[f"{name}{n}"].astype(np.float32) for name in NETWORK
             )
-            self._states.append(TrainState(weights, settled, first, second, taken))
-        for store in self._stores:
-            store.restore(arrays)
+            self._states.append(TrainState(weights, averaged, first, second, taken))
+        for buffer in self._buffers:
+            buffer.restore(arrays)
 
     def _settings(self) -> dict[str, Any]:
         return {
-            "hidden": list(self.hidden), "rounds": self.rounds, "steps": self.steps,
-            "batch": self.batch, "rate": self.rate, "seed": self.seed,
-        }  # fmt: skip
+            "hidden": list(self.hidden),
+            "rounds": self.rounds,
+            "steps": self.steps,
+            "batch": self.batch,
+            "rate": self.rate,
+            "seed": self.seed,
+        }
 
     def __repr__(self) -> str:
         return (
@@ -453,76 +465,83 @@ class SelfPlay(ABC):
         )
 
 
-# ---- lessons ---------------------------------------------------------------------------------
+# ---- samples ---------------------------------------------------------------------------------
 
 
-def earned(player: Numbers, paid: Numbers, unit: float) -> Floats:
-    """Return what rounds that pay player 0 so many points are worth to these players."""
-    return np.asarray(np.where(player == 0, 1, -1) * paid / unit)
+def payoffs_of(player: Numbers, paid: Numbers, scale: float) -> Floats:
+    """Return these players' payoffs, in units of `scale`; `paid` is player 0's, in points."""
+    return np.asarray(np.where(player == 0, 1, -1) * paid / scale)
 
 
 def samples_of(codes: list[Numbers], targets: list[Floats]) -> Samples:
-    """Return rows that count the same as one lesson."""
+    """Return samples of weight 1."""
     code = np.concatenate(codes)
     return Samples(code, np.concatenate(targets), np.ones(len(code)))
 
 
-def together(lessons: list[Samples]) -> Samples:
-    """Return several lessons as one."""
-    return Samples(*(np.concatenate(columns) for columns in zip(*lessons, strict=True)))
+def concatenate(batches: list[Samples]) -> Samples:
+    """Concatenate samples."""
+    return Samples(*(np.concatenate(columns) for columns in zip(*batches, strict=True)))
 
 
-def judged(
+def critic_targets(
     critic: Callable[[Numbers], Floats],
     steps: list[Step],
     paid: Numbers,
-    unit: float,
+    scale: float,
     learns: npt.NDArray[np.bool_],
 ) -> tuple[Samples, list[CriticValues]]:
-    """Return what rounds teach a critic, and what the critic says of them, the last step first.
+    """Return training samples for a critic, and its current values, from the last step back.
 
-    The critic is taught, for every action taken, what its player was paid, or the value under
-    the strategy of his next decision: Σ_b σ(b) q(b).
+    The target of a sampled action is the value of the same player's next decision under the
+    strategy, Σ_b σ(b) q(b), or the payoff if no decision follows.
 
     Parameters
     ----------
     critic : function
-        What it says of rows of afterstates.
+        Predicts the values of encoded afterstates.
     steps : list of Step
         All decisions of some rounds, in order.
     paid : int array, shape (rounds,)
-        What came of them for player 0, in points.
-    unit : float
-        The points that count 1.
+        Payoff of each round to player 0, in points.
+    scale : float
+        Points per unit of network output.
     learns : bool array, shape (2, rounds)
-        Whose decisions are taught.
+        The players whose decisions are trained on.
     """
     mine = [learns[step.player, step.rows] for step in steps]
-    asked = [m[owners(step.after.start)] for m, step in zip(mine, steps, strict=True)]
-    codes = [step.after.code[rows] for rows, step in zip(asked, steps, strict=True)]
-    answers = np.split(critic(np.concatenate(codes)), np.cumsum([len(c) for c in codes])[:-1])
-    then = np.stack([paid, -paid]) / unit  # what came of the last action of each player
-    taught: tuple[list[Any], list[Any]] = ([], [])
-    verdicts: list[CriticValues] = []
+    masks = [m[segment_ids(step.after.start)] for m, step in zip(mine, steps, strict=True)]
+    codes = [step.after.code[rows] for rows, step in zip(masks, steps, strict=True)]
+    ends = np.cumsum([len(c) for c in codes])
+    predicted = np.split(critic(np.concatenate(codes)), ends[:-1])
+    target = np.stack([paid, -paid]) / scale  # of the last action so far, by player and round
+    samples: tuple[list[Any], list[Any]] = ([], [])
+    critic_values: list[CriticValues] = []
     for n in reversed(range(len(steps))):
         after = steps[n].after
         value = np.zeros(len(after.code))
-        value[asked[n]] = known_values(answers[n], after.paid[asked[n]], unit)
-        mean = totals(steps[n].sigma * value, after.start)
-        verdicts.append(
+        value[masks[n]] = known_values(predicted[n], after.paid[masks[n]], scale)
+        mean = segment_sum(steps[n].sigma * value, after.start)
+        critic_values.append(
             CriticValues(steps[n], value, mean, mine[n] & (np.diff(after.start) > 1))
         )
         where = (steps[n].player[mine[n]], steps[n].rows[mine[n]])
         chosen = steps[n].chosen[mine[n]]
-        learned = np.isnan(after.paid[chosen])
-        taught[0].append(after.code[chosen[learned]])
-        taught[1].append(then[where][learned])
-        then[where] = mean[mine[n]]
-    return samples_of(*taught), verdicts
+        unknown = np.isnan(after.paid[chosen])
+        samples[0].append(after.code[chosen[unknown]])
+        samples[1].append(target[where][unknown])
+        target[where] = mean[mine[n]]
+    return samples_of(*samples), critic_values
 
 
-def share_of(name: str, value: float) -> float:
-    """Return a number that must lie between 0 and 1."""
+def check_fraction(name: str, value: float) -> float:
+    """Return a number as a float if it lies between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If it does not.
+    """
     if not 0 <= value <= 1:
         raise ValueError(f"{name} must lie between 0 and 1, got {value!r}")
     return float(value)

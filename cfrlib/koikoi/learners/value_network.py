@@ -1,4 +1,4 @@
-"""Networks that value what a table looks like after an action, and how they are trained."""
+"""Value networks on Koi-Koi afterstates, and their training by Adam."""
 
 from __future__ import annotations
 
@@ -17,65 +17,70 @@ from cfrlib.deep.networks import Architecture, answer, fresh, shape
 from cfrlib.koikoi.afterstates import Describer
 from cfrlib.koikoi.simulator import Numbers
 
-LEAST_ROWS, MOST_ROWS = 256, 16_384  # in one call of a network
-SETTLING = 10  # a settled network is the mean of about the last of so many parts of a training
+LEAST_ROWS, MOST_ROWS = 256, 16_384  # rows of one network call
+AVERAGING = 10  # averaged weights cover roughly the last 1 / AVERAGING of the steps
 
 
 class TrainState(NamedTuple):
-    """A network and where its training stands.
+    """The weights of a network and the state of its optimizer.
 
     Attributes
     ----------
     weights : float32 array, shape (size,)
-    settled : float32 array, shape (size,)
-        Their mean over the training, which shakes less: after n of N steps they have counted
-        n^9, so that it is that of about the last tenth.
+    averaged : float32 array, shape (size,)
+        Their average over training, which is less noisy. After n of N steps the weights count
+        in proportion to n^9, so the average covers roughly the last tenth of the steps.
     first, second : float32 arrays, shape (size,)
-        The moments of Adam.
+        Moment estimates of Adam.
     steps : int
-        How many it has taken.
+        Number of steps taken.
 
     Notes
     -----
-    The mean is the polynomial-decay averaging of Shamir and Zhang (2013).
+    The average is the polynomial-decay averaging of Shamir and Zhang (2013).
     """
 
     weights: Singles
-    settled: Singles
+    averaged: Singles
     first: Singles
     second: Singles
     steps: int
 
 
-def row_loss(said: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Array:
-    """Return the weighted squared error of rows, shapes (rows,)."""
-    return jnp.mean(weight * (said - target) ** 2)
+def row_loss(output: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return the weighted squared error, shapes (rows,)."""
+    return jnp.mean(weight * (output - target) ** 2)
 
 
-def choice_loss(said: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Array:
-    """Return the cross entropy of strategies, shapes (decisions, actions).
+def choice_loss(output: jax.Array, target: jax.Array, weight: jax.Array) -> jax.Array:
+    """Return the cross entropy of a target strategy and logits, shapes (decisions, actions).
 
-    Of logits, where the weight is above 0 for every action there is, from a target strategy.
+    The weight is above 0 for legal actions and 0 for padding.
     """
-    log_sigma = jax.nn.log_softmax(jnp.where(weight > 0, said, -1e9), axis=1)
+    log_sigma = jax.nn.log_softmax(jnp.where(weight > 0, output, -1e9), axis=1)
     return -jnp.mean(jnp.sum(target * log_sigma, axis=1))
 
 
 def new_state(weights: Singles) -> TrainState:
-    """Return a network whose training begins."""
+    """Return the state of a training that starts from these weights."""
     zero = np.zeros_like(weights)
     return TrainState(weights, weights, zero, zero, 0)
 
 
 class ValueNetwork:
-    """Networks of one shape that judge tables of a game, most of them after an action.
+    """An MLP with one output per encoded table; its weights are passed to every call.
 
     Parameters
     ----------
     describer : Describer
-        What they see.
+        Computes the input features.
     hidden : sequence of int
-        Widths of the layers of ReLU.
+        Widths of the ReLU layers.
+
+    Attributes
+    ----------
+    size : int
+        Number of weights.
     """
 
     def __init__(self, describer: Describer, hidden: Sequence[int]):
@@ -84,60 +89,66 @@ class ValueNetwork:
         self.size = shape(*self._sizes).size
 
     def fresh(self, key: jax.Array) -> TrainState:
-        """Return a new network, which answers 0."""
+        """Initialize a network whose output is 0 everywhere."""
         return new_state(np.asarray(fresh(key, self._sizes)))
 
     def __call__(self, weights: Singles, code: Numbers) -> Floats:
-        """Return what a network answers for rows of tables, shape (rows,)."""
-        said = np.empty(len(code))
-        for begin in range(0, len(said), MOST_ROWS):
+        """Return the outputs for encoded tables, shape (rows,)."""
+        output = np.empty(len(code))
+        for begin in range(0, len(output), MOST_ROWS):
             part = code[begin : begin + MOST_ROWS]
             rows = padded(len(part))
             seen = self.describer.see(part, rows)
             answers = answer(weights, seen, np.ones((rows, 1), bool), self._sizes, False)
-            said[begin : begin + len(part)] = np.asarray(answers)[: len(part), 0]
-        return said
+            output[begin : begin + len(part)] = np.asarray(answers)[: len(part), 0]
+        return output
 
     def improve(
-        self, study: TrainState, code: Numbers, target: Floats, weight: Floats, rate: float,
+        self,
+        state: TrainState,
+        code: Numbers,
+        target: Floats,
+        weight: Floats,
+        rate: float,
         loss: Callable[[jax.Array, jax.Array, jax.Array], jax.Array] = row_loss,
-    ) -> tuple[TrainState, float]:  # fmt: skip
-        """Train a network further, by steps of Adam.
+    ) -> tuple[TrainState, float]:
+        """Train a network by some steps of Adam.
 
         Parameters
         ----------
-        study : TrainState
+        state : TrainState
         code : int array, shape (steps, batch, …, CODE)
-            The rows of each step.
+            The batch of each step.
         target, weight : float arrays, shape (steps, batch, …)
-            As the loss wants them.
+            Arguments of the loss.
         rate : float
+            Learning rate.
         loss : function
-            `row_loss`, or `choice_loss` for batches of decisions of several actions.
+            `row_loss`, or `choice_loss` for batches of decisions with several actions each.
 
         Returns
         -------
-        study : TrainState
+        state : TrainState
         loss : float
-            The mean of all steps.
+            Mean over the steps.
         """
         steps, columns = len(code), code.shape[-1]
         seen = self.describer.see(code.reshape(-1, columns))
         seen = seen.reshape(*code.shape[:-1], seen.shape[-1])
-        *state, mean = _improve(
-            study.weights, study.first, study.second, study.steps, seen,
+        *arrays, mean = _improve(
+            state.weights, state.first, state.second, state.steps, seen,
             target.astype(np.float32), weight.astype(np.float32), rate, self._sizes, loss,
         )  # fmt: skip
-        weights, first, second = (np.asarray(array) for array in state)
-        share = np.float32(min(1.0, SETTLING * steps / (study.steps + steps)))
-        settled = study.settled + share * (weights - study.settled)
-        return TrainState(weights, settled, first, second, study.steps + steps), float(mean)
+        weights, first, second = (np.asarray(array) for array in arrays)
+        share = np.float32(min(1.0, AVERAGING * steps / (state.steps + steps)))
+        averaged = state.averaged + share * (weights - state.averaged)
+        return TrainState(weights, averaged, first, second, state.steps + steps), float(mean)
 
 
 def padded(rows: int) -> int:
-    """Return how many rows a network is asked about in place of so many.
+    """Round a batch size up to one of few sizes, to limit recompilation.
 
-    Each number of rows is compiled by itself, so there are only four for each power of two.
+    There are four sizes per power of two.
 
     Examples
     --------
@@ -155,20 +166,28 @@ _Sizes: TypeAlias = tuple[Architecture, int, int]
 
 @partial(jax.jit, static_argnames=("sizes", "loss"))
 def _improve(
-    weights: Any, first: Any, second: Any, steps: Any, seen: Any, target: Any, weight: Any,
-    rate: Any, sizes: _Sizes, loss: Any,
-) -> Any:  # fmt: skip
-    """Run some steps of Adam as one loop, in which nothing is Python."""
+    weights: Any,
+    first: Any,
+    second: Any,
+    steps: Any,
+    seen: Any,
+    target: Any,
+    weight: Any,
+    rate: Any,
+    sizes: _Sizes,
+    loss: Any,
+) -> Any:
+    """Run the steps of Adam as one compiled loop."""
     adam = optax.scale_by_adam()
 
-    def wrong(weights: jax.Array, rows: Any) -> jax.Array:
+    def batch_loss(weights: jax.Array, rows: Any) -> jax.Array:
         x, y, w = rows
-        said: jax.Array = loss(shape(*sizes).network(weights)(x)[..., 0], y, w)
-        return said
+        error: jax.Array = loss(shape(*sizes).network(weights)(x)[..., 0], y, w)
+        return error
 
     def step(carry: Any, rows: Any) -> Any:
         weights, state = carry
-        value, gradient = jax.value_and_grad(wrong)(weights, rows)
+        value, gradient = jax.value_and_grad(batch_loss)(weights, rows)
         change, state = adam.update(gradient, state)
         return (weights - rate * change, state), value
 
