@@ -1,7 +1,7 @@
-"""What every chapter of the book has, as rules that read a notebook.
+"""Rules for the structure of the book's chapters.
 
-`problems(nb, name, folder, keys)` returns one line per offence, "rule: what is wrong". What
-counts as prose is decided in `prose.py`, what proves a number in `numerals.py`.
+`problems(nb, name, folder, keys)` returns one line per violation, "rule: message". `prose.py`
+defines what counts as prose, `numerals.py` what proves a number.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ ALGORITHM = (
     "09_online_search",
     "10_deep_cfr",
     "11_double_neural_cfr",
-)  # chapters that teach one
+)  # chapters that teach an algorithm
 FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
-WORDS = ("alt", "caption")  # what a picture says besides itself
+WORDS = ("alt", "caption")  # texts that a figure needs
 LONGEST_CELL, WIDEST_LINE = 25, 78
-LONGEST_FOLDED = 50  # code of a figure or a solution, which the page shows on demand
+LONGEST_FOLDED = 50  # code of a figure or a solution, which is folded on the page
 FOLDED = {"hide-input", "hide-cell"}
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_500
@@ -44,7 +44,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|opt)/\w
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook and what the rules need to know around it."""
+    """A notebook and its context, as the rules need it."""
 
     nb: Any
     name: str  # "01_regret_matching"
@@ -87,7 +87,7 @@ def short(cell: Any) -> str:
 
 
 def figure_calls(cell: Any) -> list[ast.Call]:
-    """Return the calls of `show`, `plot.show` and their like."""
+    """Return the calls of `show`, `plot.show` and the like."""
     return [call for call in calls(cell) if FIGURE.fullmatch(ast.unparse(call.func))]
 
 
@@ -100,15 +100,15 @@ def explorable_calls(cell: Any) -> list[ast.Call]:
     return [call for call in calls(cell) if ast.unparse(call.func).endswith("Explorable")]
 
 
-# ---- the rules; each yields what is wrong ---------------------------------------------------
+# ---- the rules; each yields messages --------------------------------------------------------
 
 
 def head(chapter: Chapter) -> Iterator[str]:
-    """Title, one sentence of promise, a table of three lines, all in the first cell."""
+    """The first cell has a title, a promise of one sentence and a table of three rows."""
     first = chapter.nb.cells[0]
     titles = [title for level, title in chapter.headings if level == 1]
     if len(titles) != 1:
-        yield f"a chapter has one H1 title, this one {len(titles)}"
+        yield f"a chapter has one H1 title, this one has {len(titles)}"
     lines = re.sub(r"^\([\w-]+\)=\s*", "", first.source.strip())
     if first.cell_type != "markdown" or not lines.startswith("# "):
         yield "the first cell starts with the title, `# ...`"
@@ -116,17 +116,17 @@ def head(chapter: Chapter) -> Iterator[str]:
     blocks = re.split(r"\n\s*\n", lines)
     promise = " ".join(blocks[1].split()) if len(blocks) > 1 else ""
     if not re.fullmatch(r"[^|`:#].*[.!?]", promise) or re.search(r"[.!?]\s+[A-Z]", promise):
-        yield f"below the title stands one sentence of promise, not {promise[:60]!r}"
+        yield f"the title is followed by a promise of one sentence, not by {promise[:60]!r}"
     table = "\n".join(blocks[2:])
     if not re.search(r"^\s*\||\{list-table\}", table, re.MULTILINE):
-        yield "below the promise stands a small table"
+        yield "the promise is followed by a small table"
     for label in ("You will be able to", "You need", "Time"):
         if label not in table:
             yield f"the table at the head lacks {label!r}"
 
 
 def imports(chapter: Chapter) -> Iterator[str]:
-    """The cell for hosted notebooks comes first, then a cell that imports and no more."""
+    """The first code cell is the one for hosted notebooks; the second only imports."""
     if len(chapter.code) < 2:
         yield "there is no code"
         return
@@ -155,7 +155,7 @@ def exercises(chapter: Chapter) -> Iterator[str]:
     blocks = [block for block in directives(chapter.text) if block.kind in kinds]
     asked = [block for block in blocks if block.kind.startswith("exercise")]
     if not 3 <= len(asked) <= 6:
-        yield f"there are {len(asked)} `{{exercise}}`s, and should be 3 to 6"
+        yield f"there are {len(asked)} `{{exercise}}`s, not 3 to 6"
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         label = block.options.get("label", "")
         if block.kind.startswith("exercise"):
@@ -167,18 +167,18 @@ def exercises(chapter: Chapter) -> Iterator[str]:
 
 
 def number(label: str) -> str:
-    """Return how `exercises.check` calls an exercise: 4.2 for ex-04-2."""
+    """Return an exercise's number in `exercises.check`: 4.2 for ex-04-2."""
     return ".".join(part.lstrip("0") for part in label.split("-")[1:])
 
 
-def verdict(cell: Any) -> str:
-    """Return the mark with which the feedback in a cell's output begins, or nothing."""
+def feedback_mark(cell: Any) -> str:
+    """Return the mark that begins the feedback in a cell's output, or ""."""
     shown = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
     return next((text[0] for text in shown if text), "")
 
 
 def checks(chapter: Chapter) -> Iterator[str]:
-    """Each exercise has a hint, a cell for the answer, and a solution that is right."""
+    """Each exercise has a hint, a cell for the answer, and a solution that passes its check."""
     cells = chapter.nb.cells
     marks = {"answer": "○✗", "solution": "✓"}
     found: dict[str, list[str]] = {kind: [] for kind in marks}
@@ -196,19 +196,21 @@ def checks(chapter: Chapter) -> Iterator[str]:
                 yield f"the cell {short(cell)} does not end with `exercises.check` of it"
             else:
                 found[kind].append(call[1])
-            if verdict(cell) not in marks[kind]:
-                yield f"the {kind} {short(cell)} prints {verdict(cell)!r}"
+            if feedback_mark(cell) not in marks[kind]:
+                yield f"the {kind} {short(cell)} prints {feedback_mark(cell)!r}"
     if chapter.name in (*ALGORITHM, "12_coyote", "14_learning_koi_koi") and not any(
-        "answer" in tags(cell) and verdict(cell) == "✗" and re.search(r"\bdef ", cell.source)
+        "answer" in tags(cell)
+        and feedback_mark(cell) == "✗"
+        and re.search(r"\bdef ", cell.source)
         for cell in chapter.code
     ):
-        yield "no exercise has a planted bug: a function that is wrong as it stands"
+        yield "no exercise has a planted bug: a complete function that is wrong"
     for block in directives(chapter.text):
         if block.kind == "exercise":
             name = number(block.options.get("label", ""))
             for kind, there in found.items():
                 if name not in there:
-                    yield f"exercise {name} has no cell with the tag `{kind}` right behind it"
+                    yield f"exercise {name} is not followed by a cell with the tag `{kind}`"
 
 
 def cells(chapter: Chapter) -> Iterator[str]:
@@ -229,7 +231,7 @@ def length(chapter: Chapter) -> Iterator[str]:
 
 
 def figures(chapter: Chapter) -> Iterator[str]:
-    """Every figure has words beside it."""
+    """Every figure has an alternative text and a caption."""
     for cell in chapter.code:
         if re.search(r"\bplt\.show\(", cell.source):
             yield f"{short(cell)} uses plt.show(); cfrlib.plot.show(fig, alt=, caption=)"
@@ -248,13 +250,13 @@ def figures(chapter: Chapter) -> Iterator[str]:
 
 
 def explorables(chapter: Chapter) -> Iterator[str]:
-    """At least one; each checks its own words when it is made, and its repr is compared."""
+    """There is at least one explorable; each checks its own texts, and its repr is compared."""
     if not any(explorable_calls(cell) for cell in chapter.code):
         yield "no cell makes an `explore.Explorable(...)`"
 
 
 def comparison(chapter: Chapter) -> Iterator[str]:
-    """Outputs that vary escape the comparison, and no others."""
+    """Only outputs that vary are exempt from the comparison."""
     for cell in chapter.code:
         varies = bool(figure_calls(cell)) or {"timing", "widget"} & set(tags(cell))
         if varies and UNCOMPARED not in tags(cell):
@@ -285,15 +287,15 @@ def links(chapter: Chapter) -> Iterator[str]:
 
 
 def outputs(chapter: Chapter) -> Iterator[str]:
-    """Committed outputs are text, and name no file of the machine they were made on."""
+    """Committed outputs are text and contain no paths of the author's machine."""
     if "widgets" in chapter.nb.metadata:
-        yield "the notebook carries widget state; run `make notebooks`"
+        yield "the notebook contains widget state; run `make notebooks`"
     for cell in chapter.code:
         for output in cell.outputs:
             data = output.get("data", {})
             heavy = [mime for mime in data if mime.startswith(("image/", "application/"))]
             if heavy or any("<svg" in str(content) for content in data.values()):
-                yield f"the cell {short(cell)} carries a picture; run `make notebooks`"
+                yield f"the cell {short(cell)} contains a picture; run `make notebooks`"
             if MACHINE_PATH.search(str(output)):
                 yield f"the output of the cell {short(cell)} names a path of one machine"
     for cell in chapter.nb.cells:
@@ -302,12 +304,12 @@ def outputs(chapter: Chapter) -> Iterator[str]:
 
 
 def numbers(chapter: Chapter) -> Iterator[str]:
-    """No number in prose without a cell that computes or asserts it."""
+    """Every number in prose is computed or asserted by a cell."""
     pool = numerals.Pool()
     texts = [chapter.text]
     for cell in chapter.code:
         pool.add_code(tree(cell))
-        if UNCOMPARED not in tags(cell):  # neither a caption nor a timing proves anything
+        if UNCOMPARED not in tags(cell):  # captions and timings prove nothing
             pool.add_outputs(cell)
         for call in figure_calls(cell) + explorable_calls(cell):
             texts += [literal(word.value) for word in call.keywords if word.arg in WORDS]
@@ -344,6 +346,6 @@ RULES = (
 
 
 def problems(nb: Any, name: str, folder: Path, keys: frozenset[str]) -> list[str]:
-    """Return everything that is wrong with a chapter, one line each."""
+    """Return all violations in a chapter, one line each."""
     chapter = Chapter(nb, name, folder, keys)
     return [f"{rule.__name__}: {offence}" for rule in RULES for offence in rule(chapter)]

@@ -1,4 +1,4 @@
-"""The built book, each page of it parsed once for all tests."""
+"""Access to the built book; each page is parsed once for all tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HTML = ROOT / "_build" / "html"
 
 
 def paths() -> list[Path]:
-    """Return the pages of the built book; `make test` has built them."""
+    """Return the pages of the built book, building it if necessary."""
     if not (HTML / "index.html").exists():
         calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
         subprocess.run(["make", "book"], cwd=ROOT, env=calm, check=True)
@@ -23,5 +23,5 @@ def paths() -> list[Path]:
 
 @functools.cache
 def page(path: Path) -> BeautifulSoup:
-    """Return a page, which the tests share and do not change."""
+    """Return a parsed page, which the tests share and must not modify."""
     return BeautifulSoup(path.read_text("utf-8"), "html.parser")

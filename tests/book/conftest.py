@@ -1,4 +1,4 @@
-"""Let the tests import the project's tools, and what finds explorables."""
+"""Let the tests import the project's tools and the tests' support modules."""
 
 import sys
 from pathlib import Path

@@ -1,11 +1,11 @@
-"""Numbers in prose, and the numbers that the cells of a page compute or assert.
+"""Compare numbers in prose with the numbers that a page's cells compute or assert.
 
-Checked are decimals, percentages, simple fractions (1/3, ⅓, ²⁄₉, \\frac{1}{3}), powers of ten
-and whole numbers from 100 on that are not years. Signs are ignored. A decimal is proved by a
-number that rounds to it, a fraction by a number equal to it (to 1e-9, or printed with at least
-four decimals).
+The comparison covers decimals, percentages, simple fractions (1/3, ⅓, ²⁄₉, \\frac{1}{3}), powers
+of ten and whole numbers from 100 on that are not years. Signs are ignored. A decimal is proved
+by a number that rounds to it, a fraction by a number equal to it (to 1e-9, or printed with at
+least four decimals).
 
-What the text of an `{exercise}` sets is given, not claimed; solutions are checked.
+Numbers in the text of an `{exercise}` are given, so they need no proof; solutions are checked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from prose import visible_text
 
 ESCAPE = re.compile(r"<!--\s*not-computed:\s*(\S+)\s+(\S.*?)\s*-->", re.DOTALL)
-EXACT = 99  # decimals of a number that stands in the code
+EXACT = 99  # decimals of a number in code
 UP, DOWN = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉"
 PLAIN = str.maketrans(UP + DOWN, "0123456789-0123456789")
 POWER = rf"10(?:\^\{{?(-?\d+)\}}?|([{UP}]+))"  # 10^{-4}, 10^5, 10⁻⁴
@@ -47,14 +47,14 @@ WHOLE = re.compile(
 PRINTED = re.compile(
     r"(\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d[\d_]*(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?"
 )
-# places in this book or another: section 2.18, §3.2, Figures 1.2 and 1.3, Python 3.11
+# references: section 2.18, §3.2, Figures 1.2 and 1.3, Python 3.11
 PLACE = re.compile(
     r"(?:§+|\b(?:sections?|chapters?|figures?|fig\.|tables?|equations?|eq\.|algorithms?"
     r"|theorems?|lemmas?|pages?|version|python)\b)[\s~]*\d+(?:\.\d+)*"
     r"(?:(?:\s*[–,-]\s*|\s+(?:and|to|or)\s+)\d+(?:\.\d+)*)*",
     re.IGNORECASE,
 )
-# parts of a formula that nobody reads as numbers
+# parts of a formula that are not numbers
 INVISIBLE = re.compile(
     r"\\(?:color|label|tag|eqref|ref|hspace|vspace|begin|end)\*?\{[^{}]*\}"
     r"|\\\\\[[^\]]*\]|#[0-9A-Fa-f]{6}\b"
@@ -63,7 +63,7 @@ INVISIBLE = re.compile(
 
 @dataclass(frozen=True)
 class Number:
-    """A number as the prose has it."""
+    """A number in prose."""
 
     text: str
     value: Fraction
@@ -91,20 +91,20 @@ class Pool:
         self.values.add((abs(value), decimals))
 
     def add_code(self, module: ast.Module) -> None:
-        """Take the constants and quotients of constants; not strings, not comments."""
+        """Add the constants and quotients of constants, but not strings or comments."""
         for node in ast.walk(module):
             value = constant(node)
             if value is not None:
                 self.add(value)
 
     def add_outputs(self, cell: Any) -> None:
-        """Take the numbers of a cell's text outputs."""
+        """Add the numbers in a cell's text outputs."""
         for output in cell.outputs:
             for text in (output.get("text", ""), *output.get("data", {}).values()):
                 self.add_text(unescape(re.sub(r"</?[a-z][^>]*>", " ", text)))
 
     def add_text(self, text: str) -> None:
-        """Take the fractions and numbers of a text."""
+        """Add the fractions and numbers in a text."""
         for found in re.findall(r"(\d+)\s?/\s?(\d+)|Fraction\((\d+), (\d+)\)", text):
             top, bottom = (int(digits) for digits in found if digits)
             if bottom:
@@ -118,7 +118,7 @@ class Pool:
             self.add(Fraction(digits.rstrip(".")) * Fraction(10) ** power, decimals)
 
     def proves(self, number: Number) -> bool:
-        """Say whether some value of the page is the number, or rounds to it."""
+        """Return whether some value of the page equals the number or rounds to it."""
         shares = (1, 100) if number.percent else (1,)
         return any(
             number.agrees(value * share, decimals - (2 if share == 100 else 0))
@@ -158,13 +158,13 @@ def constant(node: ast.AST) -> Fraction | None:
 
 
 def in_prose(text: str) -> list[Number]:
-    """Find the numbers of a Markdown text that need a proof, in order."""
+    """Return the numbers in a Markdown text that need a proof, in order."""
     text = visible_text(text, without=("exercise", "exercise-start"))
     text = INVISIBLE.sub(" ", PLACE.sub(" ", text))
     found: list[tuple[int, Number]] = []
 
     def take(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """Yield the matches, and blank them out so that nothing is read twice."""
+        """Yield the matches, then blank them out so that none is read twice."""
         nonlocal text
         matches = list(pattern.finditer(text))
         yield from matches
@@ -203,7 +203,7 @@ def in_prose(text: str) -> list[Number]:
 
 
 def unproved(text: str, pool: Pool) -> list[Number]:
-    """Return the numbers of a text that neither the pool proves nor an escape excuses."""
+    """Return the numbers in a text that are neither proved by the pool nor excused."""
     excused = {number for number, _ in ESCAPE.findall(text)}
     return [
         number

@@ -1,4 +1,4 @@
-"""Just enough of MyST Markdown to tell prose from everything else."""
+"""A minimal parser of MyST Markdown that separates prose from everything else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_PROSE = {
 
 @dataclass
 class Block:
-    """A directive or code fence: its head, its options, and the lines it holds."""
+    """A directive or code fence: kind, title, options and lines."""
 
     kind: str  # "" for a plain code fence
     title: str
@@ -31,7 +31,7 @@ class Block:
 
 
 def parse(text: str) -> tuple[list[tuple[str, tuple[str, ...]]], list[Block]]:
-    """Return the lines outside fence marks, each with the kinds around it, and the blocks."""
+    """Return all lines but fence marks, each with its enclosing kinds, and all blocks."""
     lines: list[tuple[str, tuple[str, ...]]] = []
     blocks: list[Block] = []
     open_blocks: list[tuple[str, Block]] = []
@@ -73,7 +73,7 @@ def strip_fences(text: str, *, without: tuple[str, ...] = ()) -> str:
 
 
 def visible_text(text: str, *, math: bool = True, without: tuple[str, ...] = ()) -> str:
-    """Return what a reader sees as prose (and formulas), without code, roles and links."""
+    """Return the visible prose (and formulas), without code, roles and links."""
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
     text = strip_fences(text, without=without)
     text = re.sub(r"^\([\w-]+\)=\s*$", " ", text, flags=re.MULTILINE)  # labels

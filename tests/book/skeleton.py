@@ -1,4 +1,4 @@
-"""The smallest chapter that satisfies every rule of its anatomy."""
+"""A minimal chapter that satisfies every rule of anatomy.py."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ CELLS: list[tuple[str, str, list[str]]] = [
 
 
 def feedback(source: str, tags: list[str]) -> list[Any]:
-    """Return what `exercises.check` prints, or nothing where it is not called."""
+    """Return the output of `exercises.check`, or no output if a cell does not call it."""
     if not {"answer", "solution"} & set(tags):
         return []
     mark = "✓" if "solution" in tags else "✗" if "def " in source else "○"
@@ -214,7 +214,7 @@ def feedback(source: str, tags: list[str]) -> list[Any]:
 
 
 def chapter(words: int = 1_200) -> Any:
-    """Return the skeleton, filled with prose up to a number of words."""
+    """Return the skeleton with about the given number of words of prose."""
     cells, count = [], 0
     every = [CELLS[0], ("code", HOSTED, ["remove-cell"]), *CELLS[1:]]
     for kind, text, tags in every:

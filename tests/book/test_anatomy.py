@@ -1,4 +1,4 @@
-"""The chapters keep to their anatomy; and the rules that say so can fail."""
+"""Every chapter satisfies the rules of anatomy.py, and every rule can fail."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def test_chapter_follows_the_anatomy(path: Path) -> None:
     assert not found, f"{path.name}:\n  " + "\n  ".join(found)
 
 
-# ---- each rule has an example that it catches ------------------------------------------------
+# ---- each rule reports an example ------------------------------------------------------------
 
 # cells of the skeleton
 HOSTED, IMPORTS, FIRST, FILL, CODE, FIGURE, EXPLORABLE, LAST = 1, 2, 3, 4, 5, 6, 8, 9
-TASK, ANSWER, SOLUTION, WORKED = 10, 11, 12, 13  # of the first exercise; the next follow
+TASK, ANSWER, SOLUTION, WORKED = 10, 11, 12, 13  # of the first exercise; four more each
 END = 22
 
 
@@ -72,7 +72,7 @@ def feedback(cell: int, mark: str) -> Callable[[Any], None]:
 
 
 def renamed(nb: Any) -> None:
-    """The solution of one exercise behind another."""
+    """Put the solution of one exercise below another."""
     nb.cells[SOLUTION + 4].source = nb.cells[SOLUTION].source
 
 
@@ -148,7 +148,7 @@ def test_violation_is_reported_under_its_rule(rule: str, edit: Callable[[Any], N
     nb = chapter()
     edit(nb)
     found = problems(nb, "01_regret_matching", BOOK, KEYS)
-    assert found, "nothing was noticed"
+    assert found, "no rule reported the change"
     assert {line.partition(":")[0] for line in found} == {rule}, found
 
 
@@ -166,7 +166,7 @@ def test_timing_cell_proves_no_number() -> None:
     nb = chapter()
     tag(CODE, "nbval-ignore-output", "timing")(nb)
     found = problems(nb, "01_regret_matching", BOOK, KEYS)
-    # the output of a timing proves no number, so that the prose loses its proof
+    # The output of a timing proves no number, so the prose loses its proof.
     assert {line.partition(":")[0] for line in found} == {"numbers"}
 
 

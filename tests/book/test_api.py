@@ -1,4 +1,4 @@
-"""The page of the package's names: everything public is there, and says what it does."""
+"""Tests of the page of public names: it lists and describes all of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_api_page_describes_every_name(entries: dict[str, Tag]) -> None:
 
 
 def test_api_page_renders_docstring_markup(entries: dict[str, Tag]) -> None:
-    """Sections, lists of parameters and examples, and none of their marks left over."""
+    """Sections, parameter lists and examples are rendered; no markup is left over."""
     solve = entries["cfrlib.solve"]
     assert solve.select_one("dl.field-list") and solve.select_one(".highlight pre")
     for name, body in entries.items():

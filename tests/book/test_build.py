@@ -1,4 +1,4 @@
-"""The built pages can be read by everybody, and ask no other host for anything."""
+"""Tests of the built pages: accessible, self-contained, without dead links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from built import HTML
 
-# what a browser fetches by itself; <a href> waits for a click
+# elements and attributes that a browser fetches by itself; <a href> waits for a click
 FETCHED = {
     "script": ("src",),
     "link": ("href",),
@@ -38,11 +38,11 @@ def pages() -> Pages:
     return found
 
 
-# ---- the rules: each takes a page and returns what offends -----------------------------------
+# ---- the rules: each takes a page and returns violations -------------------------------------
 
 
 def unlabelled(page: BeautifulSoup) -> list[str]:
-    """Pictures without words: <img> without alt, <svg> without role and name."""
+    """Return pictures without a text: <img> without alt, <svg> without role and name."""
     images = page.find_all("img")
     found = [str(img)[:200] for img in images if not str(img.get("alt", "")).strip()]
     for svg in page.find_all("svg"):
@@ -55,11 +55,11 @@ def unlabelled(page: BeautifulSoup) -> list[str]:
 
 
 def foreign(page: BeautifulSoup) -> list[str]:
-    """What the page would fetch from another host."""
+    """Return resources that the page would fetch from another host."""
     found = []
     for name, attributes in FETCHED.items():
         for tag in page.find_all(name):
-            if name == "link" and tag.get("rel") == ["canonical"]:  # says where, fetches not
+            if name == "link" and tag.get("rel") == ["canonical"]:  # is not fetched
                 continue
             values = [str(tag.get(attribute, "")) for attribute in attributes]
             found += [f"{name}: {value}" for value in values if ABROAD.match(value)]
@@ -69,13 +69,13 @@ def foreign(page: BeautifulSoup) -> list[str]:
 
 
 def repeated(page: BeautifulSoup) -> list[str]:
-    """Inline scripts that a page runs twice; a second `const` is an error in the browser."""
+    """Return inline scripts that a page runs twice; a second `const` is a browser error."""
     texts = [tag.get_text() for tag in page.find_all("script")]
     scripts = [text for text in texts if re.search(r"^\s{0,1}const ", text, re.MULTILINE)]
     return sorted({script[:200] for script in scripts if scripts.count(script) > 1})
 
 
-Anchors = dict[Path, set[str]]  # what a link may point to, by page
+Anchors = dict[Path, set[str]]  # possible targets of links, by page
 
 
 def anchors(page: BeautifulSoup) -> set[str]:
@@ -83,7 +83,7 @@ def anchors(page: BeautifulSoup) -> set[str]:
 
 
 def dead(page: BeautifulSoup, path: Path, known: Anchors) -> list[str]:
-    """Links and files of the book that are not there, and places on its pages."""
+    """Return local links to missing files or missing anchors."""
     found = []
     for tag in page.find_all(["a", "img", "script", "link"]):
         assert isinstance(tag, Tag)

@@ -1,4 +1,4 @@
-"""tools/build.py runs and writes what has changed, forgets no warning, and can be stopped."""
+"""Tests of tools/build.py: incremental builds, repeated warnings, interrupted builds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ chapters: [{file: book/14_one}, {file: book/02_two}]
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """Return a small book with the tool in it: a page and two notebooks."""
+    """Return a small book with the tool: a page and two notebooks."""
     for name in TOOLS:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -49,7 +49,7 @@ def notebook(path: Path, text: str, code: str) -> None:
 
 
 def start(book: Path) -> subprocess.Popen[str]:
-    # a group of its own, so that a signal reaches what a terminal's would
+    # in a process group of its own, so that a signal reaches the same processes as Ctrl-C
     return subprocess.Popen(
         [sys.executable, "tools/build.py"],
         cwd=book,
@@ -62,15 +62,15 @@ def start(book: Path) -> subprocess.Popen[str]:
 
 
 def build(book: Path, code: int = 0) -> str:
-    """Build, expect this exit status, and return what was printed."""
+    """Build, expect this exit status, and return the output."""
     process = start(book)
-    said, _ = process.communicate()
-    assert process.returncode == code, said
-    return said
+    output, _ = process.communicate()
+    assert process.returncode == code, output
+    return output
 
 
 def written(book: Path) -> dict[str, int]:
-    """Return when each page was written."""
+    """Return the modification time of each page."""
     return {
         path.stem: path.stat().st_mtime_ns
         for path in (book / "_build/html/book").glob("*.html")
@@ -78,7 +78,7 @@ def written(book: Path) -> dict[str, int]:
 
 
 def printed(book: Path) -> str:
-    """Return what the code of the first notebook has printed, as its page shows it."""
+    """Return the output of the first notebook as its page shows it."""
     page = BeautifulSoup((book / "_build/html/book/14_one.html").read_bytes(), "html.parser")
     (output,) = page.select(".cell_output pre")
     return output.get_text()
@@ -89,44 +89,44 @@ def anew(before: dict[str, int], after: dict[str, int]) -> set[str]:
 
 
 def test_build_runs_and_writes_only_changed_pages(book: Path) -> None:
-    said = build(book)
-    assert "14_one" in said and "02_two" in said and " 0 left" in said
+    output = build(book)
+    assert "14_one" in output and "02_two" in output and " 0 left" in output
     first = written(book)
     assert set(first) == {"index", "14_one", "02_two"}
     assert printed(book) == "2\n"
 
-    said = build(book)
-    assert " left" not in said and "Writing" not in said
+    output = build(book)
+    assert " left" not in output and "Writing" not in output
     assert written(book) == first
 
     notebook(book / "book/14_one.ipynb", "# One\n\nMore text.", "print(1 + 1)")
-    said = build(book)
+    output = build(book)
     second = written(book)
-    assert " left" not in said
+    assert " left" not in output
     assert anew(first, second) == {"14_one", "index"}  # the start page lists the chapters
 
     notebook(book / "book/14_one.ipynb", "# One\n\nMore text.", "print(1 + 4)")
-    said = build(book)
+    output = build(book)
     third = written(book)
-    assert "14_one" in said and "02_two" not in said
+    assert "14_one" in output and "02_two" not in output
     assert anew(second, third) == {"14_one", "index"}
     assert printed(book) == "5\n"
 
     (book / "cfrlib").mkdir()
     (book / "cfrlib/changed.py").write_text("")
     notebook(book / "book/14_one.ipynb", "# Another title", "print(1 + 4)")
-    said = build(book)
-    assert "14_one" in said and "02_two" in said  # both may import what has changed
-    assert anew(third, written(book)) == set(third)  # every page lists the titles of all
+    output = build(book)
+    assert "14_one" in output and "02_two" in output  # both may import the changed module
+    assert anew(third, written(book)) == set(third)  # every page lists all titles
     assert "Another title" in (book / "_build/html/book/02_two.html").read_text("utf-8")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
 def test_failed_or_stopped_build_keeps_finished_pages(book: Path) -> None:
     notebook(book / "book/14_one.ipynb", "# One", "1 / 0")
-    said = build(book, code=1)
-    assert "book/14_one.ipynb: a cell failed" in said and "ZeroDivisionError" in said
-    assert "tools/build.py" not in said  # no traceback of the tool's own
+    output = build(book, code=1)
+    assert "book/14_one.ipynb: a cell failed" in output and "ZeroDivisionError" in output
+    assert "tools/build.py" not in output  # no traceback of the tool itself
 
     waits = """import pathlib, time
 pathlib.Path("running").touch()
@@ -139,7 +139,7 @@ while not pathlib.Path("go").exists():
         assert process.poll() is None
         time.sleep(0.05)
     lines = [process.stdout.readline()]
-    assert lines == ["Running the code of pages: 1, 1 at a time.\n"]  # the other one ran before
+    assert lines == ["Running the code of pages: 1, 1 at a time.\n"]  # the other has run
     os.killpg(process.pid, signal.SIGINT)
     lines += process.stdout.readlines()
     assert process.wait() == 130
@@ -147,7 +147,7 @@ while not pathlib.Path("go").exists():
 
     (book / "book/go").touch()
     (book / "book/index.md").write_text("# Start\n\n{doc}`nowhere`\n")
-    said = build(book, code=1)
-    assert "14_one" in said and "02_two" not in said and "nowhere" in said
-    said = build(book, code=1)
-    assert "14_one" not in said and "nowhere" in said  # a warning is not forgotten
+    output = build(book, code=1)
+    assert "14_one" in output and "02_two" not in output and "nowhere" in output
+    output = build(book, code=1)
+    assert "14_one" not in output and "nowhere" in output  # warnings are repeated

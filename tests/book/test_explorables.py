@@ -1,4 +1,4 @@
-"""Each chapter has explorables, and they live on when all of its cells have run."""
+"""Each page has explorables, and they keep working after all of its cells have run."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ FIGURE = 'class="cfr-figure cfr-explore"'
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page_has_an_explorable(page: Path) -> None:
-    """That they show what cfrlib draws is among the browser tests, which run the page once."""
+    """Whether they show cfrlib's drawings is a browser test, since that runs the page."""
     built = ROOT / "_build" / "html" / "book" / f"{page.stem}.html"
     assert FIGURE in built.read_text("utf-8")
 
 
-# ---- a reader runs all cells, then moves -----------------------------------------------------
+# ---- names that later cells rebind -----------------------------------------------------------
 
 
 def overwritten(sources: list[str]) -> list[str]:
-    """Names that an explorable's functions look up and a later cell gives another meaning."""
+    """Return the names that an explorable's functions look up and a later cell rebinds."""
     tables = [symtable.symtable(plain(source), "cell", "exec") for source in sources]
     uses = {
         function.get_name(): set(looked_up(function))
@@ -40,7 +40,7 @@ def overwritten(sources: list[str]) -> list[str]:
         if "Explorable(" not in source:
             continue
         needed = bound(source)
-        for _ in uses:  # what they call, and what that calls
+        for _ in uses:  # transitively: the functions they call
             needed |= {name for known in needed & uses.keys() for name in uses[known]}
         for later, other in enumerate(sources[n + 1 :], n + 1):
             changed = sorted(needed & bound(other))
@@ -49,9 +49,9 @@ def overwritten(sources: list[str]) -> list[str]:
 
 
 class Binds(ast.NodeVisitor):
-    """Collects the names that a cell gives a meaning, but for those inside comprehensions.
+    """Collects the names that a cell binds, except inside comprehensions.
 
-    Since Python 3.12 symbol tables no longer tell the two apart.
+    Since Python 3.12 symbol tables no longer distinguish the two.
     """
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Binds(ast.NodeVisitor):
     visit_ClassDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
-        """Its arguments are its own."""
+        """Skip a lambda, whose arguments are local."""
 
     def visit_comprehension(self, node: ast.comprehension) -> None:
         for part in (node.iter, *node.ifs):

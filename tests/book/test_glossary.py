@@ -1,4 +1,4 @@
-"""The glossary and the table of symbols, held to what the chapters say."""
+"""Tests of the glossary and the table of symbols against the chapters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Entry:
 
 
 def read(text: str) -> list[Entry]:
-    """Return the entries of a page, in order; one in another form is an error."""
+    """Return the entries of a page, in order; fail if an entry has another form."""
     (block,) = (block for block in directives(text) if block.kind == "glossary")
     found = []
     for part in re.split(r"\n\n(?=\S)", "\n".join(block.body).strip()):
@@ -56,7 +56,7 @@ ENTRIES = read((BOOK / "glossary.md").read_text("utf-8"))
 
 @cache
 def markdown(path: Path) -> str:
-    """Return what a page says, without its code."""
+    """Return the Markdown of a page, without its code cells."""
     text = path.read_text("utf-8")
     if path.suffix == ".ipynb":
         cells = json.loads(text)["cells"]
@@ -70,7 +70,7 @@ def linked(text: str) -> list[str]:
 
 
 def symbols(text: str) -> list[tuple[str, str]]:
-    """Return each symbol of a table whose last column names a chapter, and that chapter."""
+    """Return (symbol, chapter) for a table whose last column links a chapter."""
     found = []
     for line in text.split("\n"):
         row = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -82,13 +82,13 @@ def symbols(text: str) -> list[tuple[str, str]]:
 
 
 def plain(formula: str) -> str:
-    """Drop what does not change the meaning of a formula: color, space."""
+    """Remove color and space from a formula."""
     formula = re.sub(r"\{" + COLOR.pattern + r"\}", r"\1", formula)
     return re.sub(r"\s+|\\[,;]", "", COLOR.sub(r"\1", formula))
 
 
 def writes(text: str, symbol: str) -> bool:
-    """Say whether a text has a symbol, in a formula or, as a Greek letter, between words."""
+    """Return whether a text has a symbol, in a formula or, if a Greek letter, in prose."""
     if not symbol.isascii():
         return symbol in text
     formulas = re.findall(r"\$\$(.+?)\$\$|\$([^$]+)\$", text, re.DOTALL)
@@ -157,7 +157,7 @@ def page(name: str) -> BeautifulSoup:
 
 
 def straight(text: str) -> str:
-    """Return what a page shows with apostrophes as in its source."""
+    """Return the text of a page with apostrophes as in its source."""
     return text.replace("’", "'")
 
 

@@ -1,4 +1,4 @@
-"""The map of the chapters on the first page, and the tables that it is drawn from."""
+"""Tests of the chapter map on the first page, and of the tables it is drawn from."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GRAPH = {name: chapter.needs for name, chapter in CHAPTERS.items()}
 
 
 def number(name: str) -> int:
-    """Return the number of a chapter; an appendix comes after all."""
+    """Return the number of a chapter; appendices come last."""
     return int(name[:2]) if name[:2].isdigit() else 100
 
 
@@ -38,7 +38,7 @@ def test_map_has_every_notebook() -> None:
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_map_node_matches_the_chapter_table(path: Path) -> None:
-    """Read once more, without the patterns of the extension."""
+    """Parse the table again, without the extension's patterns."""
     lines = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"]).splitlines()
     chapter = CHAPTERS[path.stem]
     assert lines[0] == f"# {chapter.title}"
@@ -60,7 +60,7 @@ def test_prerequisites_are_earlier_chapters() -> None:
 
 
 def test_arrows_are_the_transitive_reduction() -> None:
-    """Following arrows, one comes by all that a chapter needs; without any one of them, not."""
+    """The arrows imply all prerequisites, and removing any arrow loses one."""
     arrows = chapter_map.reduced(GRAPH)
     for name in GRAPH:
         assert arrows[name] <= GRAPH[name]
@@ -137,7 +137,7 @@ def test_map_has_a_text_version(page: BeautifulSoup) -> None:
     ]
 
 
-# ---- the extension can refuse ----------------------------------------------------------------
+# ---- the extension's errors ------------------------------------------------------------------
 
 
 def notebook(folder: Path, name: str, needs: str) -> Path:

@@ -1,4 +1,4 @@
-"""tools/notebooks.py keeps one normal form, and the comparison of outputs can fail."""
+"""Tests of tools/notebooks.py, and that the comparison of outputs by nbval can fail."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ PNG = "iVBORw0KGgo="
 
 class Done(NamedTuple):
     code: int
-    said: str
+    stderr: str
 
 
 def tool(*arguments: object) -> Done:
-    """Run tools/notebooks.py, in this process."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
+    """Run tools/notebooks.py in this process."""
+    stderr = io.StringIO()
+    with contextlib.redirect_stderr(stderr):
         code = notebooks.main([str(argument) for argument in arguments])
-    return Done(code, said.getvalue())
+    return Done(code, stderr.getvalue())
 
 
 PLUGINS = re.findall(r"-p (tests\.[\w.]+)", (ROOT / "Makefile").read_text("utf-8"))
 
 
 def nbval(folder: Path) -> dict[str, int]:
-    """Run the comparison as `make test` does; return how many cells of each file failed."""
+    """Run the comparison as `make test` does; return the number of failed cells by file."""
     report, paths = folder / "report.xml", sorted(folder.glob("*.ipynb"))
     sanitize = [
         "--nbval",
@@ -73,7 +73,7 @@ def read(path: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a small notebook, run and in normal form."""
+    """Return the text of a small notebook, executed and in normal form."""
     path = tmp_path_factory.mktemp("notebooks") / "page.ipynb"
     timing = v4.new_code_cell("import time\nprint(time.perf_counter())")
     timing.metadata["tags"] = ["nbval-ignore-output", "timing"]
@@ -102,7 +102,7 @@ def test_normal_form_is_idempotent(page: Path) -> None:
     before = page.read_bytes()
     for options in ([], ["--check"], ["--execute"], ["--execute", "--check"]):
         done = tool(*options, page)
-        assert done.code == 0, done.said
+        assert done.code == 0, done.stderr
         assert page.read_bytes() == before
 
 
@@ -114,7 +114,7 @@ def test_normal_form_is_diffable(page: Path) -> None:
     nb = read(page)
     assert [cell.get("execution_count") for cell in nb.cells] == [None, 1, 2, 3]
     assert nb.cells[2].outputs[0].text == "one\ntwo\n"
-    assert nb.cells[3].outputs == []  # a timing is never twice the same
+    assert nb.cells[3].outputs == []  # times differ in every run
     assert list(nb.metadata) == ["kernelspec"]
 
 
@@ -170,7 +170,7 @@ def test_cell_ids_are_kept_or_derived_from_content(tmp_path: Path) -> None:
     assert len(set(first)) == 3
 
 
-# ---- what the check refuses ------------------------------------------------------------------
+# ---- the check -------------------------------------------------------------------------------
 
 
 def change(path: Path, edit: Callable[[Any], None]) -> None:
@@ -180,7 +180,7 @@ def change(path: Path, edit: Callable[[Any], None]) -> None:
 
 
 def forget(nb: Any) -> None:
-    """Do to a notebook what `Clear all outputs` does."""
+    """Clear a notebook's outputs, as `Clear all outputs` does."""
     for cell in nb.cells[1:]:
         cell.outputs, cell.execution_count = [], None
 
@@ -199,14 +199,16 @@ def show_address(nb: Any) -> None:
         (lambda nb: nb.cells[1].update(execution_count=7), "not in normal form"),
     ],
 )
-def test_check_refuses_faulty_notebooks(page: Path, edit: Callable[[Any], None], complaint: str) -> None:
+def test_check_refuses_faulty_notebooks(
+    page: Path, edit: Callable[[Any], None], complaint: str
+) -> None:
     change(page, edit)
     before = page.read_bytes()
     done = tool("--check", page)
     assert done.code == 1
-    assert complaint in done.said
-    assert "page.ipynb" in done.said
-    assert "make notebooks" in done.said
+    assert complaint in done.stderr
+    assert "page.ipynb" in done.stderr
+    assert "make notebooks" in done.stderr
     assert page.read_bytes() == before, "a check writes nothing"
 
 
@@ -215,7 +217,7 @@ def test_check_with_execution_finds_stale_outputs(page: Path) -> None:
     assert tool("--check", page).code == 0
     done = tool("--check", "--execute", page)
     assert done.code == 1
-    assert "stale" in done.said
+    assert "stale" in done.stderr
 
 
 def test_failing_cell_is_reported_and_nothing_written(page: Path) -> None:
@@ -223,15 +225,15 @@ def test_failing_cell_is_reported_and_nothing_written(page: Path) -> None:
     before = page.read_bytes()
     done = tool("--execute", page)
     assert done.code == 1
-    assert "ZeroDivisionError" in done.said
+    assert "ZeroDivisionError" in done.stderr
     assert page.read_bytes() == before
 
 
-# ---- the comparison bites --------------------------------------------------------------------
+# ---- the comparison can fail -----------------------------------------------------------------
 
 
 def hurry(nb: Any) -> None:
-    """Change a source and clear what it printed."""
+    """Change a source and clear its output."""
     forget(nb)
     nb.cells[1].source = "print('value', 99)"
 
@@ -246,7 +248,7 @@ def lose(nb: Any) -> None:
     nb.cells[2].outputs.pop()
 
 
-# what is done to a right notebook, and how many of its cells then fail
+# edits of a correct notebook, and the number of cells that then fail
 EDITS: dict[str, tuple[Callable[[Any], None], int]] = {
     "timing": (lambda nb: nb.cells[3].update(source="print(7)"), 0),
     "source": (lambda nb: nb.cells[1].update(source="print('value', 99)"), 1),
@@ -275,7 +277,7 @@ print(get_connection_info(unpack=True)["transport"])"""
 
 
 def ran(source: str, *outputs: Any, tags: tuple[str, ...] = ()) -> Any:
-    """Return a cell as it is committed once it has run."""
+    """Return a cell as it is committed after a run."""
     cell = v4.new_code_cell(source, execution_count=1, outputs=list(outputs))
     cell.metadata["tags"] = list(tags)
     return cell
@@ -285,16 +287,16 @@ def result(text: str) -> Any:
     return v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
 
 
-def told(text: str) -> Any:
+def printed(text: str) -> Any:
     return v4.new_output("stream", name="stdout", text=text)
 
 
 ONCE = ran("import random\nprint(random.random())", tags=("nbval-ignore-output", "timing"))
-# more notebooks, and how many of their cells then fail
+# further notebooks, and the number of their cells that fail
 MADE: dict[str, tuple[list[Any], int]] = {
     "right": ([ran(FIGURE, result("a figure")), ONCE, ran("7  # right", result("7"))], 0),
     "wrong": ([ran(FIGURE, result("a figure")), ONCE, ran("7  # wrong", result("8"))], 1),
-    "reached": ([ran(TRANSPORT, told(f"{kernels.TRANSPORT}\n"))], 0),
+    "reached": ([ran(TRANSPORT, printed(f"{kernels.TRANSPORT}\n"))], 0),
     "dead": ([ran("import os\nos._exit(1)")], 1),
 }
 
@@ -312,31 +314,31 @@ def edited(executed: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def failed(edited: Path) -> dict[str, int]:
-    """Return how many cells of each file the comparison found wrong."""
+    """Return the number of cells of each file that fail the comparison."""
     return nbval(edited)
 
 
 def test_nbval_finds_wrong_outputs(failed: dict[str, int]) -> None:
-    """Also that a kernel is reached without a port, and that a dead one ends the wait."""
+    """Two of the files test that kernels need no port and that a dead kernel ends the wait."""
     assert failed == {name: failures for name, (_, failures) in (EDITS | MADE).items()}
 
 
 def test_check_finds_cleared_outputs_that_nbval_misses(edited: Path) -> None:
-    """Without execution counts nbval compares nothing, which is why there is a check."""
+    """nbval compares nothing in cells without execution counts."""
     done = tool("--check", edited / "hurry.ipynb")
     assert done.code == 1
-    assert "never run" in done.said
+    assert "never run" in done.stderr
     # and neither replaces the other
     assert tool("--check", edited / "number.ipynb").code == 0
 
 
-# ---- run once, compared and shown ------------------------------------------------------------
+# ---- reuse by the book -----------------------------------------------------------------------
 
 
 def test_matching_notebooks_are_cached_for_the_book(
     edited: Path, failed: dict[str, int]
 ) -> None:
-    """The figure has its page's face, of which nbval compared what is committed: the text."""
+    """The figure is drawn as for a page; nbval compared only its text, which is committed."""
     cache = get_cache(edited / "_build" / ".jupyter_cache")
     _, shown = cache.merge_match_into_notebook(read(edited / "right.ipynb"))
     assert shown.cells[0].outputs[0].data["text/html"] == "<svg>page</svg>"

@@ -1,4 +1,4 @@
-"""No kernel of the build is cut off, and none is given up because it is slow."""
+"""Tests of the build's kernels: they listen on socket files and have long time limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ print(get_connection_info(unpack=True)["transport"])"""
 
 @pytest.fixture
 def build(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start kernels as the build does, for the time of a test."""
+    """Start kernels as the build does, during a test."""
     monkeypatch.setattr(nbclient.client, "NotebookClient", nbclient.client.NotebookClient)
     patient.setup(None)  # type: ignore[arg-type]
 

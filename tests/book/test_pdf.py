@@ -1,4 +1,4 @@
-"""The book on paper: pages are in order, the outline leads to them, no link leads astray."""
+"""Tests of the PDF: order of pages, outline, page numbers and links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRINTED = {
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
-    """Return seven pages in one PDF: chapters, a game, appendices; the others are alike."""
+    """Return seven pages in one PDF: chapters, a page with a game, appendices."""
     assert {path.stem for path in pdf.pages()} >= PRINTED and built.paths()
     out = tmp_path_factory.mktemp("pdf") / "book.pdf"
     pdf.main([path for path in pdf.pages() if path.stem in PRINTED], out)
@@ -43,7 +43,7 @@ def entries(book: PdfReader, outline: Any = None, depth: int = 0) -> list[Entry]
 
 @pytest.fixture(scope="module")
 def words(book: PdfReader) -> Callable[[int], str]:
-    """Return what reads the text of a leaf; extracting it takes a tenth of a second."""
+    """Return a cached function from sheets to text; extraction takes a tenth of a second."""
     return functools.cache(lambda leaf: book.pages[leaf].extract_text())
 
 
@@ -60,7 +60,9 @@ def test_outline_follows_the_table_of_contents(book: PdfReader) -> None:
     assert len(book.pages) > 40
 
 
-def test_outline_entries_point_to_their_titles(book: PdfReader, words: Callable[[int], str]) -> None:
+def test_outline_entries_point_to_their_titles(
+    book: PdfReader, words: Callable[[int], str]
+) -> None:
     for _, title, leaf in entries(book):
         assert squeezed(title) in squeezed(words(leaf)), (title, leaf)
 

@@ -1,4 +1,4 @@
-"""The bibliography: each entry is used, each use has an entry, each was checked or says not."""
+"""Tests of the bibliography: entries and citations match, and each entry was checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTRIES = parse_file(str(BOOK / "references.bib")).entries
 
 
 def cited() -> dict[str, set[str]]:
-    """Return the keys that each page cites."""
+    """Return the cited keys by page."""
     pages = [*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")]
     found = {page.stem: CITE.findall(page.read_text("utf-8")) for page in pages}
     return {
@@ -37,7 +37,7 @@ def test_every_citation_has_an_entry() -> None:
 
 
 def test_every_bibliography_entry_is_cited() -> None:
-    """The page of references itself does not count."""
+    """Citations on the page of references itself do not count."""
     used = set().union(*(keys for page, keys in cited().items() if page != "references"))
     assert not set(ENTRIES) - used
 

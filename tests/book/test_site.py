@@ -1,4 +1,4 @@
-"""The site around the pages: launch buttons, hosted notebooks, downloads, descriptions."""
+"""Tests of the site: launch buttons, hosted notebooks, downloads, descriptions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_github_rejects_other_hosts(address: str) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a repository with a remote, and an environment that says nothing."""
+    """Return a repository with a remote; unset the environment variables."""
     for name in ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH"):
         monkeypatch.delenv(name, raising=False)
     repository.git(tmp_path, "init", "--initial-branch", "spring")
@@ -102,21 +102,21 @@ def test_enclosing_repository_is_ignored(clone: Path) -> None:
 
 
 def run_hosted(monkeypatch: pytest.MonkeyPatch, path: str | None) -> list[str]:
-    """Run the first cell where Colab would, or would not, be; return what %pip was told."""
-    told: list[str] = []
+    """Run the first cell on a fake Colab (or none, if path is None); return %pip's calls."""
+    calls: list[str] = []
     names: dict[str, Any] = {}
 
-    def magic(name: str, line: str) -> None:  # IPython fills in what stands in braces
-        told.append(f"{name} {re.sub(r'{(.*?)}', lambda m: str(eval(m[1], names)), line)}")
+    def magic(name: str, line: str) -> None:  # IPython expands {expressions}
+        calls.append(f"{name} {re.sub(r'{(.*?)}', lambda m: str(eval(m[1], names)), line)}")
 
     if path is not None:
-        answer = types.SimpleNamespace(json=lambda: [{"path": path}])
-        asked = types.SimpleNamespace(get=lambda address: answer)
+        response = types.SimpleNamespace(json=lambda: [{"path": path}])
+        requests = types.SimpleNamespace(get=lambda address: response)
         monkeypatch.setitem(sys.modules, "google.colab", types.ModuleType("google.colab"))
-        monkeypatch.setitem(sys.modules, "requests", asked)
+        monkeypatch.setitem(sys.modules, "requests", requests)
     names["get_ipython"] = lambda: types.SimpleNamespace(run_line_magic=magic)
     exec(TransformerManager().transform_cell(HOSTED), names)
-    return told
+    return calls
 
 
 def test_first_cell_does_nothing_outside_colab(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,8 +128,8 @@ def test_first_cell_installs_on_colab(monkeypatch: pytest.MonkeyPatch, branch: s
     place = f"github.com/fork/book/blob/{branch}/book/01_regret_matching.ipynb".replace(
         "/", "%2F"
     )
-    told = run_hosted(monkeypatch, f"fileId=https%3A%2F%2F{place}")
-    assert told == [f"pip install -q git+https://github.com/fork/book@{branch}"]
+    calls = run_hosted(monkeypatch, f"fileId=https%3A%2F%2F{place}")
+    assert calls == [f"pip install -q git+https://github.com/fork/book@{branch}"]
 
 
 def test_first_cell_rejects_copies_from_drive(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def page(name: str) -> BeautifulSoup:
 
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_chapter_page_links_the_committed_notebook(path: Path) -> None:
-    """The download is the committed notebook, which the notebook tests run."""
+    """The notebook tests run the committed notebook."""
     links = page(path.stem).select('a[href$=".ipynb"]:not([href^="http"])')
     assert links
     for link in links:
@@ -175,7 +175,7 @@ def test_social_picture_has_absolute_address() -> None:
 
 
 def test_index_shows_reading_time_of_each_chapter() -> None:
-    """The chapters' own tables are the source."""
+    """The times come from the chapters' own tables."""
     rows = {row.find("a")["href"]: row for row in page("index").select("tr:has(a)")}  # type: ignore[index]
     for path in CHAPTERS:
         own = re.search(r"\*\*Time\*\* \| (\d+) minutes to read", path.read_text("utf-8"))
@@ -184,7 +184,7 @@ def test_index_shows_reading_time_of_each_chapter() -> None:
 
 
 def test_benchmarks_page_shows_committed_results() -> None:
-    """Machine, date and every row of the file that `make bench` wrote."""
+    """The page shows the machine, the date and every row of results.json."""
     result = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))
     text = " ".join(page("benchmarks").get_text(" ").split())
     assert result["machine"]["date"][:10] in text and result["machine"]["cpu"] in text
@@ -192,7 +192,7 @@ def test_benchmarks_page_shows_committed_results() -> None:
         [cell.get_text(" ") for cell in row("td")] for row in page("benchmarks").select("tr")
     ]
     for pair in result["pairs"]:
-        told = f"{pair['ratio']:.0f}" if pair["reach"] > 1 else f"{1 / pair['ratio']:.2f}"
-        assert any(told in row for row in rows), pair["what"]
+        ratio = f"{pair['ratio']:.0f}" if pair["reach"] > 1 else f"{1 / pair['ratio']:.2f}"
+        assert any(ratio in row for row in rows), pair["what"]
     for limit in result["limits"]:
         assert any(row and row[0] == limit["what"] for row in rows), limit["what"]

@@ -1,4 +1,4 @@
-"""The page on what goes wrong shows the messages that the book's own code gives today."""
+"""The troubleshooting page quotes the current messages of the book's code."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ except ModuleNotFoundError as error:
 """
 
 
-def said(*command: str, **environment: str) -> str:
-    """Return what a command prints, without the mark of a file's line."""
+def output_of(*command: str, **environment: str) -> str:
+    """Return the output of a command, stdout then stderr."""
     calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
     done = subprocess.run(
         command, cwd=ROOT, env=calm | environment, capture_output=True, text=True
@@ -49,19 +49,19 @@ def test_make_rejects_old_python(tmp_path: Path) -> None:
     old = tmp_path / "python3.9"
     old.write_text("#!/bin/sh\nexit 1\n")
     old.chmod(0o755)
-    answer = said("make", "book", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}")
+    answer = output_of("make", "book", f"PYTHON={old}", f"VENV={tmp_path / 'venv'}")
     first, second = answer.strip().splitlines()
     assert first in PAGE
     assert re.sub(r"\d+: \S+", "", second) in re.sub(r"\d+: \.\S+", "", PAGE)
 
 
 def test_failed_venv_is_removed(tmp_path: Path) -> None:
-    """As on Debian without python3-venv: a Python is there, and pip is not."""
+    """Debian without python3-venv creates an environment with Python but without pip."""
     venv, bare = tmp_path / "venv", tmp_path / "python3"
     program = f"mkdir -p {venv}/bin && touch {venv}/bin/python && exit 1"
     bare.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exit 0\n{program}\n')
     bare.chmod(0o755)
-    answer = said("make", "book", f"PYTHON={bare}", f"VENV={venv}")
+    answer = output_of("make", "book", f"PYTHON={bare}", f"VENV={venv}")
     first, second = answer.strip().splitlines()
     assert first in PAGE and "Error 1" in second
     assert not venv.exists()
@@ -73,11 +73,11 @@ def test_venv_without_python_is_recreated(tmp_path: Path) -> None:
     (venv / ".made").touch()
     python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\necho asked >&2; exit 1\n')
     python.chmod(0o755)
-    assert "asked" in said("make", "book", f"PYTHON={python}", f"VENV={venv}")
+    assert "asked" in output_of("make", "book", f"PYTHON={python}", f"VENV={venv}")
 
 
 def test_missing_chromium_message_is_on_the_page() -> None:
-    answer = said(sys.executable, "tools/chromium.py", CHROMIUM="/nowhere")
+    answer = output_of(sys.executable, "tools/chromium.py", CHROMIUM="/nowhere")
     assert answer.strip() == chromium.CURE and answer in PAGE
 
 
@@ -87,7 +87,7 @@ def test_missing_chromium_message_is_on_the_page() -> None:
 )
 def test_missing_package_message_is_on_the_page(module: str, code: str) -> None:
     program = NEEDS.format(module=module, code=code)
-    assert said(sys.executable, "-c", program, PYTHONPATH=str(ROOT)) in PAGE
+    assert output_of(sys.executable, "-c", program, PYTHONPATH=str(ROOT)) in PAGE
 
 
 def test_colab_message_is_on_the_page() -> None:

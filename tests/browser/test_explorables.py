@@ -130,7 +130,9 @@ def test_page_and_kernel_draw_identical_frames(visit: Visit, name: str) -> None:
 # ---- moving ----------------------------------------------------------------------------------
 
 
-def test_figure_starts_at_the_explorables_start(pairs: list[tuple[Locator, Explorable]]) -> None:
+def test_figure_starts_at_the_explorables_start(
+    pairs: list[tuple[Locator, Explorable]],
+) -> None:
     for figure, explorable in pairs:
         assert figure.locator(".cfr-controls").is_visible()
         assert values(figure, explorable) == explorable.start
@@ -233,7 +235,9 @@ def test_walk_works_by_keyboard_and_mouse(pairs: list[tuple[Locator, Explorable]
 STEP, CALM_STEP, REST = 150, 1_000, 500  # milliseconds, as in cfrlib/explore/page.js
 
 
-def test_play_button_starts_advances_and_pauses(chromium: Browser, visit: Visit, name: str) -> None:
+def test_play_button_starts_advances_and_pauses(
+    chromium: Browser, visit: Visit, name: str
+) -> None:
     if not any(explorable.play for explorable in made(name)):
         return  # nothing plays on this page
     with reading(chromium, name, still=False, clock=True) as moving:

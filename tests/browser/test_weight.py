@@ -104,7 +104,9 @@ def test_page_size_is_limited(light: Visit, name: str) -> None:
 
 
 @pytest.mark.parametrize("page", ["book/index.html", "book/01_regret_matching.html"])
-def test_transfer_equals_packed_file_sizes(chromium: Browser, tab: Page, server: str, page: str) -> None:
+def test_transfer_equals_packed_file_sizes(
+    chromium: Browser, tab: Page, server: str, page: str
+) -> None:
     """Those are the bytes that come over a wire: files, and a head for each.
 
     On a busy machine the network may rest before the formulas ask for their letters.
