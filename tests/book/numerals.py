@@ -1,9 +1,9 @@
 """Compare numbers in prose with the numbers that a page's cells compute or assert.
 
-The comparison covers decimals, percentages, simple fractions (1/3, ⅓, ²⁄₉, \\frac{1}{3}), powers
-of ten and whole numbers from 100 on that are not years. Signs are ignored. A decimal is proved
-by a number that rounds to it, a fraction by a number equal to it (to 1e-9, or printed with at
-least four decimals).
+The comparison covers decimals, percentages, simple fractions (1/3, ⅓, ²⁄₉, \\frac{1}{3}),
+powers of ten and whole numbers from 100 on that are not years. Signs are ignored. A decimal
+is proved by a number that rounds to it, a fraction by a number equal to it (to 1e-9, or
+printed with at least four decimals).
 
 Numbers in the text of an `{exercise}` are given, so they need no proof; solutions are checked.
 """
