@@ -49,21 +49,21 @@ class Raw(DoubleNeural):
 
     _scale = (1.0, 1.0)
 
-    def _press(self, n, sums):
+    def _compress(self, n, sums):
         scale = float(np.sqrt(np.mean(sums**2))) or 1.0
         self._scale = tuple(scale if m == n else s for m, s in enumerate(self._scale))
         return sums / scale
 
-    def _expand(self, n, answers):
-        return np.maximum(answers, 0.0) * self._scale[n]
+    def _decompress(self, n, predicted):
+        return np.maximum(predicted, 0.0) * self._scale[n]
 
 
 class Anew(DoubleNeural):
     """A variant that reinitializes both networks in each iteration, with the same targets."""
 
-    def _learn(self, t, n, sums):
-        self._networks[n] = self._learners[n].fresh(self._random(t, 2 + n))
-        return super()._learn(t, n, sums)
+    def _train(self, t, n, sums):
+        self._networks[n] = self._learners[n].initial_weights(self._training_key(t, 2 + n))
+        return super()._train(t, n, sums)
 
 
 def curve(run, iterations):

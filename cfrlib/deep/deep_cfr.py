@@ -1,19 +1,19 @@
-"""Deep CFR: Monte Carlo CFR whose tables are networks.
+"""Deep CFR: Monte Carlo CFR with networks in place of tables.
 
-In iteration t, walks of player i say at each infoset I they meet what every action would have
-won over the strategy played: an estimate of its advantage. A memory keeps a fair sample of what
-all walks so far have said. A new network is trained on it, rows weighted by their iterations,
-so that it predicts their mean,
+In iteration t, each traversal of player i samples an advantage at every infoset of i that it
+visits: the value of each action minus that of the strategy played. A reservoir keeps a uniform
+sample of the advantages of all iterations. A new network is trained on it, each sample
+weighted by its iteration, so that it predicts the weighted mean,
 
     D(I, a) ≈ Σ_t t · r̃_t(I, a) / Σ_t t ,
 
-which is what linear CFR's regret would be, but for a factor that depends on I alone and that
-regret matching does not see (Brown, Lerer, Gross & Sandholm, 2019). Regret matching of D is
-the next strategy; where no advantage is above 0, the action with the largest one is played.
+which is the regret of linear CFR up to a factor that depends on I alone, so that it cancels in
+regret matching (Brown, Lerer, Gross & Sandholm, 2019). The next strategy is regret matching
+applied to D; where no advantage is positive, the action with the largest one is played.
 
-The average strategy is what a second kind of network learns from a memory of strategies. Or
-nothing is learned: a mixture plays one of the strategies of the run, t with probability
-∝ t, chosen before each game (Single Deep CFR: Steinberger, 2019).
+The average strategy is predicted by another network, trained on a reservoir of strategies. Or
+no second network is trained: a mixture plays the strategy of one iteration, sampled before each
+game with probability ∝ t (Single Deep CFR: Steinberger, 2019).
 """
 
 from __future__ import annotations
@@ -41,14 +41,22 @@ from cfrlib.deep.features import (
     digest,
     hashed,
     legal_actions,
-    observe,
+    network_inputs,
     sequences_of,
 )
-from cfrlib.deep.lanes import Lane, Played, Said, probe, simulate, split, take
-from cfrlib.deep.memory import Memory, Sheets, Singles, new_memory, offer
+from cfrlib.deep.lanes import (
+    Lane,
+    Profile,
+    Samples,
+    probe,
+    split,
+    traverse_compiled,
+    traverse_on_demand,
+)
+from cfrlib.deep.memory import Memory, RowFeatures, Singles, new_memory, offer
 from cfrlib.deep.networks import LOSS, NETWORKS_ERR, TRAINING, Learner, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy, match
-from cfrlib.deep.walks import Desk, Round, Rows, collect
+from cfrlib.deep.traversal import Memories, Settings, Workspace, collect
 from cfrlib.game import Game
 from cfrlib.montecarlo import workers
 from cfrlib.montecarlo.partial_tree import PartialTree, Snapshot, records
@@ -71,8 +79,8 @@ from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probab
 
 AVERAGES = ("network", "mixture")
 _OPTIONS = ("traversals", "memory", "baseline")
-BATCH = 1_024  # rows in a step of training, for games that do not compile
-LEAST = 1 << 14  # rows of a memory that are shown to the training at least
+BATCH = 1_024  # default batch size for games that do not compile
+MIN_ROWS = 1 << 14  # a smaller memory is padded for training, to limit recompilation
 _HEADER: schema.Schema = {
     **HEADER,
     "variant": schema.exactly(asdict(find_variant("linear"))),
@@ -127,43 +135,42 @@ class DeepCFR(OfAKind, Run):
     Parameters
     ----------
     game : Game
-        Any game. If it compiles, a network is evaluated at all its infosets at once. Else it
-        is evaluated at the infosets that walks meet, exploitability is not known, and
-        strategies are a :class:`Policy`.
+        Any game. If it compiles, each network is evaluated at all infosets at once. Otherwise
+        the networks are evaluated at the infosets that traversals visit, exploitability is not
+        known, and strategies are a :class:`Policy`.
     traversals : int
-        Walks of each player in each iteration.
+        Traversals of each player in each iteration.
     sampling : str or Sampling
-        As for :class:`cfrlib.MCCFR`; external, as in the paper, by default.
+        As for :class:`cfrlib.MCCFR`; external by default, as in the paper.
     average : str
-        - ``"network"``: what a network has learned from all strategies played, as in the
-          paper. Trained when it is asked for. Two players only.
-        - ``"mixture"``: a strategy of the run chosen before each game (Single Deep CFR), as
-          exact probabilities. For any number of players.
+        - ``"network"``: a network trained on the strategies of all iterations, as in the paper.
+          It is trained when the average is first needed. Two players only.
+        - ``"mixture"``: the strategy of one iteration, sampled before each game (Single Deep
+          CFR), computed as exact probabilities. For any number of players.
     advantage, strategy : Training
-        How the two kinds of networks are trained. A game that does not compile needs a
-        `batch`; 1,024 by default.
+        Architecture and training of the advantage networks and of the average strategy's
+        network. A game that does not compile needs a `batch`; the default is 1,024.
     memory : int
         Rows of each memory.
     baseline : float, optional
-        With a baseline, walks are corrected by what each action was worth before, an average
-        that moves this share of the way to each new iteration. For outcome and robust sampling.
+        Step size of a baseline: a moving average of each action's sampled values, which reduces
+        the variance of outcome and robust sampling.
     features : float array, shape (infosets, inputs), optional
-        What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
-        what the game's own method ``features(labels)`` says, if it has one; else the words of
-        its label, at their places (:func:`cfrlib.deep.encode`, or ``hashed`` if the game does
-        not compile). For a network with a cell, the words one after the other
-        (:func:`cfrlib.deep.spell`).
+        The networks' input at each infoset, in the order of ``cfrlib.compile(game)``. By
+        default the game's own method ``features(labels)``, if it has one; else one-hot words of
+        the label by position (:func:`cfrlib.deep.encode`, or ``hashed`` if the game does not
+        compile). Networks with a cell read the words in order (:func:`cfrlib.deep.spell`).
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
     on_demand : bool, optional
-        Whether to expand the tree as the walks go. By default only if the game does not
+        Whether to expand the tree during traversals. By default only if the game does not
         compile.
     actions : int, optional
-        The most at any infoset, for a game that does not compile; left out, the most that
-        were met in a thousand games played at random.
+        The largest number of actions at an infoset, for a game that does not compile. By
+        default the largest number found in a thousand random games.
     jobs : int, optional
-        Share the walks out to so many processes, through joblib, or to the machines of its
-        current backend; -1 takes all there are. The numbers stay the same.
+        Number of processes, or of workers of joblib's current backend, that share the
+        traversals; -1 uses all there are. The numbers stay the same.
 
     Raises
     ------
@@ -174,8 +181,8 @@ class DeepCFR(OfAKind, Run):
 
     Notes
     -----
-    Sources: Brown, Lerer, Gross & Sandholm (2019); the mixture is that of Steinberger (2019).
-    Advantages are learned in units of the largest payoff.
+    Sources: Brown, Lerer, Gross & Sandholm (2019); Steinberger (2019) for the mixture.
+    Networks predict advantages in units of the largest payoff.
 
     Examples
     --------
@@ -201,11 +208,11 @@ class DeepCFR(OfAKind, Run):
     METHOD, CAVEAT = "Deep CFR", NETWORKS_ERR
     FILES: ClassVar[tuple[Kind, ...]] = (RUN_FILE, ON_DEMAND_FILE)
     DEFAULT_BATCH: ClassVar[int | None]
-    _actions: int  # the most at any infoset
-    _scale: float  # the largest payoff, the unit of what is learned
-    _size: int  # weights of a network for advantages
+    _actions: int  # the largest number at an infoset
+    _scale: float  # the largest payoff, the unit of advantages
+    _size: int  # number of weights of an advantage network
     _encode: Encoder
-    _given: str | None  # a digest of the features that the caller gave
+    _features_digest: str | None  # of the features that the caller gave
 
     def __init__(
         self,
@@ -242,92 +249,94 @@ class DeepCFR(OfAKind, Run):
         self.strategy = strategy or Training(batch=self.DEFAULT_BATCH)
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
         self._key, self._token = new_key(seed), uuid.uuid4().hex
-        self._set_up(features, actions)
+        self._build_networks(features, actions)
         self._reset()
 
-    def _set_up(self, features: npt.ArrayLike | None, actions: int | None) -> None:
-        """Prepare what the networks see."""
+    def _build_networks(self, features: npt.ArrayLike | None, actions: int | None) -> None:
+        """Set the networks' inputs, their sizes and the unit of advantages."""
         raise NotImplementedError
 
     def _reset(self) -> None:
-        """Begin: uniform strategies, empty memories."""
+        """Set the state before the first iteration: uniform strategies, empty memories."""
         players = self.game.num_players
-        rows = (self.memory, self._actions, self._key)
-        self._memories = [new_memory(*rows, i) for i in range(players)]
-        self._strategies = new_memory(*rows, players)
+        options = (self.memory, self._actions, self._key)
+        self._memories = [new_memory(*options, i) for i in range(players)]
+        self._strategies = new_memory(*options, players)
         self._networks: list[list[Singles]] = [[] for _ in range(players)]
         self._counts = [0, 0]  # iterations, histories visited
         self.losses = [math.nan] * players
         self.seconds = 0.0
         self._rows: list[list[float]] = []
-        self._best = Measured(math.inf, 0.0, self._begin())
+        self._best = Measured(math.inf, 0.0, self._reset_strategies())
 
-    def _begin(self) -> Floats:
-        """Begin with the uniform strategy, and return it, by sequence."""
+    def _reset_strategies(self) -> Floats:
+        """Set the uniform strategy, and return it by sequence."""
         raise NotImplementedError
 
     # ---- iterations --------------------------------------------------------------------------
 
     def _warm_up(self) -> None:
-        """Compile everything that a run will use, without any effect."""
-        advantages, strategies = _spare(self._memories[0]), _spare(self._strategies)
+        """Compile everything that a run uses; the state stays the same."""
+        advantages, strategies = map(_empty_like, (self._memories[0], self._strategies))
         self._walk(0, 0, 1, advantages, strategies)
-        self._learn(self._random(0, 0), advantages, 0, 1)
+        self._train(self._training_key(0, 0), advantages, 0, 1)
 
     def _iterate(self, t: int) -> None:
-        """Run iteration t: for each player in turn, walk, learn, match.
+        """Run iteration t: for each player in turn, traverse, train, update the strategy.
 
-        If a walk fails, by unsound rules or a lost worker, a new try begins with that player.
+        If a traversal fails, because of unsound rules or a lost worker, the next call begins
+        with that player.
         """
         for i in self._learners:
             if len(self._networks[i]) < t:
                 memory = self._memories[i]
                 self._counts[1] += self._walk(t, i, self.traversals, memory, self._strategies)
-                network, self.losses[i] = self._learn(self._random(t, i), memory, i, t)
+                network, self.losses[i] = self._train(self._training_key(t, i), memory, i, t)
                 self._networks[i].append(network)
-                self._adopt(t, i, network)
+                self._update_strategy(t, i, network)
         self._counts[0] = t
 
-    def _adopt(self, t: int, i: int, network: Singles) -> None:
-        """Let player i play by a new network from here on."""
+    def _update_strategy(self, t: int, i: int, network: Singles) -> None:
+        """Set player i's strategy to that of a new network."""
 
-    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
-        """Take walks of player i and fill the memories; return the histories visited."""
-        samples = self._share(t, i, walks)
-        for each in samples:
-            offer(each.advantages, each.advantages.filled, advantages)
-            offer(each.strategies, each.strategies.filled, strategies)
-        return sum(each.visited for each in samples)
+    def _walk(
+        self, t: int, i: int, traversals: int, advantages: Memory, strategies: Memory
+    ) -> int:
+        """Run traversals of player i and fill the memories; return the histories visited."""
+        lanes = self._traverse(t, i, traversals)
+        for samples in lanes:
+            offer(samples.advantages, samples.advantages.filled, advantages)
+            offer(samples.strategies, samples.strategies.filled, strategies)
+        return sum(samples.visited for samples in lanes)
 
-    def _share(self, t: int, i: int, walks: int) -> list[Said]:
-        """Take walks in lanes, here or elsewhere, and return what each says, in order."""
+    def _traverse(self, t: int, i: int, traversals: int) -> list[Samples]:
+        """Run traversals lane by lane, here or in workers; return each lane's samples."""
+        scale = 1.0 / self._scale
         lanes = [
-            Lane(
-                self.game, self.sampling, self._key, t, i, first, stop, 1.0 / self._scale,
-                self._actions,
-            )
-            for first, stop in split(walks)
-        ]  # fmt: skip
-        work, tasks = self._tasks(t, lanes)
+            Lane(self.game, self.sampling, self._key, t, i, *ends, scale, self._actions)
+            for ends in split(traversals)
+        ]
+        traverse, tasks = self._tasks(t, lanes)
         if self.jobs is None:
-            return [work(task) for task in tasks]
-        return workers.spread(self.jobs, work, tasks)
+            return [traverse(task) for task in tasks]
+        return workers.spread(self.jobs, traverse, tasks)
 
-    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Said], list[Any]]:
-        """Return what to call for each lane, and with what."""
+    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Samples], list[Any]]:
+        """Return a function that runs the traversals of a lane, and its argument per lane."""
         raise NotImplementedError
 
-    def _learn(
+    def _train(
         self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
     ) -> tuple[Singles, float]:
         """Train a new network on a memory; return it and its loss.
 
-        `number` is the player's, or that of players for the memory of strategies.
+        `number` is the index of the memory; the memory of strategies is the last one. With
+        `distill` the network predicts the average strategy.
         """
         raise NotImplementedError
 
-    def _random(self, t: int, i: int) -> jax.Array:
-        """Return the key of player i's training in iteration t."""
+    def _training_key(self, t: int, i: int) -> jax.Array:
+        """Return the key for training player i's network in iteration t."""
         return random_key(self._key, t, i)
 
     # ---- results -----------------------------------------------------------------------------
@@ -344,26 +353,26 @@ class DeepCFR(OfAKind, Run):
 
     @property
     def average(self) -> Strategy | Policy:
-        """The average strategy up to now, by network or as a mixture."""
+        """The average strategy so far, predicted by a network or as a mixture."""
         raise NotImplementedError
 
     @property
     def current(self) -> Strategy | Policy:
-        """The strategy that the next iteration will use."""
+        """The strategy of the next iteration."""
         raise NotImplementedError
 
     def policy(self) -> Policy:
-        """Return the mixture as networks to play with, whether the game compiles or not."""
-        return self._policy(self._shares)
+        """Return the mixture as a :class:`Policy`, whether the game compiles or not."""
+        return self._policy(self._mixture_weights)
 
     @property
     def mixture(self) -> Strategy | Policy:
-        """The average strategy as a mixture of all strategies played, t with weight t."""
+        """The average strategy as a mixture: iteration t's strategy has weight t."""
         raise NotImplementedError
 
     @property
     def advantages(self) -> InfosetTable:
-        """The predictions of the present networks, in units of the game.
+        """The advantages that the current networks predict, in units of the game.
 
         Raises
         ------
@@ -373,33 +382,41 @@ class DeepCFR(OfAKind, Run):
         raise NotImplementedError
 
     def draw(self, seed: int | None = None) -> Strategy | Policy:
-        """Return what Single Deep CFR plays in one game: strategies sampled by weight.
+        """Sample from the mixture the strategies for one game, as Single Deep CFR does.
 
-        For each player independently one of the stored networks is sampled, that of iteration
-        t, which is played from t + 1 on, with probability ∝ t + 1; or the uniform strategy,
-        with which the run began, with probability ∝ 1.
+        Each player's network is sampled independently. The network trained in iteration t is
+        played in iteration t + 1, so its probability is ∝ t + 1; that of the uniform strategy,
+        which is played in iteration 1, is ∝ 1.
+
+        Parameters
+        ----------
+        seed : int, optional
         """
         raise NotImplementedError
 
     @property
-    def _shares(self) -> Floats:
-        """The weights of the uniform strategy and of each network: the last was not played."""
+    def _mixture_weights(self) -> Floats:
+        """The weights of the uniform strategy and of each network.
+
+        The last network has weight 0, as no iteration has played it.
+        """
         weights = np.arange(1.0, self.iterations + 2)
         weights[self.iterations or 1 :] = 0.0
         return weights
 
-    def _policy(self, shares: npt.NDArray[Any]) -> Policy:
-        networks = [np.array(each[: self.iterations]) for each in self._networks]
+    def _policy(self, weights: npt.NDArray[Any]) -> Policy:
+        """Return a policy whose players all mix their networks with these weights."""
+        networks = [np.array(stored[: self.iterations]) for stored in self._networks]
+        mixtures = [weights] * self.game.num_players
         return Policy(
-            self.game, self._encode, self._actions, self.advantage, networks,
-            [shares] * self.game.num_players,
-        )  # fmt: skip
+            self.game, self._encode, self._actions, self.advantage, networks, mixtures
+        )
 
     def _distill(self) -> Singles:
-        """Train a network on all strategies played."""
+        """Train a network to predict the average strategy."""
         t = self.iterations
-        key = self._random(t, self.game.num_players)
-        return self._learn(key, self._strategies, self.game.num_players, t, True)[0]
+        key = self._training_key(t, self.game.num_players)
+        return self._train(key, self._strategies, self.game.num_players, t, True)[0]
 
     @property
     def _remark(self) -> str:
@@ -437,7 +454,7 @@ class DeepCFR(OfAKind, Run):
         path : str or path
         game : Game
         features : float array, optional
-            Those the run was made with, if it was given any: they are not in the file.
+            The features of the saved run, if it was given any: the file does not hold them.
         jobs : int, optional
             As for a new run.
 
@@ -465,7 +482,7 @@ class DeepCFR(OfAKind, Run):
             **{option: header[option] for option in _OPTIONS},
             **options,
         )
-        check_digest(file.path, self._given, header["features"])
+        check_digest(file.path, self._features_digest, header["features"])
         self._key = np.uint64(header["key"])
         self._reset()
         return self
@@ -482,19 +499,19 @@ class DeepCFR(OfAKind, Run):
             "key": int(self._key),
             "losses": self.losses,
             "actions": self._actions,
-            "features": self._given,
-            "learned": [len(each) for each in self._networks],
+            "features": self._features_digest,
+            "learned": [len(networks) for networks in self._networks],
             "seen": [int(memory.seen[0]) for memory in memories],
             "states": [[int(word) for word in memory.state] for memory in memories],
         }
-        networks = [network for each in self._networks for network in each]
+        networks = [network for stored in self._networks for network in stored]
         arrays["networks"] = np.array(networks, np.float64).reshape(-1, self._size)
         arrays["rows"] = np.concatenate([_filled_rows(memory) for memory in memories])
         return header, arrays
 
     @property
     def _more_sizes(self) -> dict[str, int]:
-        """Sizes of the arrays in a file that depend on the kind of run."""
+        """Sizes of the arrays that only one kind of run has."""
         raise NotImplementedError
 
     def _unpack(self, file: Saved) -> Arrays:
@@ -531,10 +548,10 @@ class DeepCFR(OfAKind, Run):
         return arrays
 
     def _unpack_strategies(self, arrays: Arrays) -> None:
-        """Restore the strategies in a file; raise a ValueError if no run wrote them."""
+        """Restore the strategies in a file; raise a ValueError if no run can have them."""
 
     def _unpack_features(self, n: int, arrays: Arrays, rows: slice) -> None:
-        """Restore what the rows of memory n are about."""
+        """Restore the features of the rows of memory n."""
 
 
 class CompiledDeepCFR(Compiled, DeepCFR):
@@ -542,38 +559,40 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
     DEFAULT_BATCH = None
 
-    def _set_up(self, features: npt.ArrayLike | None, actions: int | None) -> None:
+    def _build_networks(self, features: npt.ArrayLike | None, actions: int | None) -> None:
         tree = self._form.tree
         self._legal, self._sequences = legal_actions(tree), sequences_of(tree)
         self._actions = self._legal.shape[1]
-        self._features, shown = (
-            observe(tree, features, training.cell is not None)
+        self._features, strategy_inputs = (
+            network_inputs(tree, features, training.cell is not None)
             for training in (self.advantage, self.strategy)
         )
-        self._given = None if features is None else digest(self._features)
+        self._features_digest = None if features is None else digest(self._features)
         self._learner = Learner(self._features, self._legal, self.advantage)
-        self._distiller = Learner(shown, self._legal, self.strategy, True)
+        self._distiller = Learner(strategy_inputs, self._legal, self.strategy, True)
         self._scale = float(np.abs(self._known.utility).max()) or 1.0
         self._size = self._learner.size
-        self._encode: Encoder = self._look_up
+        self._encode: Encoder = self._lookup
 
-    def _look_up(self, labels: Sequence[str]) -> Singles:
-        """Return the features of some infosets."""
+    def _lookup(self, labels: Sequence[str]) -> Singles:
+        """Return the features of infosets by their labels."""
         rows = [self._form.infoset_number[label] for label in labels]
         return self._features[rows].astype(np.float32)
 
-    def _begin(self) -> Floats:
+    def _reset_strategies(self) -> Floats:
         form = self._form
         self._table = records(form.num_sequences, SEQUENCE)
         self._table.sigma[:] = form.uniform()
-        self._total = np.zeros(form.num_sequences)  # Σ_t t · plan: the mixture
+        self._total = np.zeros(form.num_sequences)  # Σ_t t · x_t, x the realization plan
         learned = form.num_sequences if self.baseline is not None else 0
         self._baseline = np.zeros((self.game.num_players, learned))
         width = room_to_draw(self.sampling, self._actions, self.game)
-        self._desk = Desk(
-            records(most_entries(form.tree, self.sampling), ENTRY), np.zeros((ROWS, width)),
-            np.zeros(LINE, np.uint64), np.zeros((learned, 2)),
-        )  # fmt: skip
+        self._workspace = Workspace(
+            records(most_entries(form.tree, self.sampling), ENTRY),
+            np.zeros((ROWS, width)),
+            np.zeros(LINE, np.uint64),
+            np.zeros((learned, 2)),
+        )
         self._distilled: tuple[int, Floats] = (0, form.uniform())
         return form.uniform()
 
@@ -583,51 +602,59 @@ class CompiledDeepCFR(Compiled, DeepCFR):
         super()._warm_up()
         self._learner(np.zeros(self._size, np.float32))
 
-    def _adopt(self, t: int, i: int, network: Singles) -> None:
+    def _update_strategy(self, t: int, i: int, network: Singles) -> None:
         first, stop = self._form.tree.player_sequences[i : i + 2]
         plans = self._form.plans(np.array(self._table.sigma))
         self._total[first:stop] += t * plans[first:stop]
         self._update_baseline(i)
         self._play(i, self._match(self._learner(network)))
 
-    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
+    def _walk(
+        self, t: int, i: int, traversals: int, advantages: Memory, strategies: Memory
+    ) -> int:
         if self.jobs is not None:
-            return super()._walk(t, i, walks, advantages, strategies)
-        turn = Round(Scheme.of(self.sampling), self._key, t, i, 1.0 / self._scale)
-        rows, tree = Rows(advantages, strategies), self._known.arrays
+            return super()._walk(t, i, traversals, advantages, strategies)
         visited: int = collect(
-            tree, self._table, self._baseline, turn, self._desk, rows, 0, walks
+            self._known.arrays,
+            self._table,
+            self._baseline,
+            Settings(Scheme.of(self.sampling), self._key, t, i, 1.0 / self._scale),
+            self._workspace,
+            Memories(advantages, strategies),
+            0,
+            traversals,
         )
         return visited
 
-    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Said], list[Any]]:
+    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Samples], list[Any]]:
         sigma = np.array(self._table.sigma)
-        return partial(take, token=self._token, sigma=sigma), list(lanes)
+        return partial(traverse_compiled, token=self._token, sigma=sigma), list(lanes)
 
-    def _learn(
+    def _train(
         self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
     ) -> tuple[Singles, float]:
         return (self._distiller if distill else self._learner).fit(key, memory, t)
 
     def _update_baseline(self, i: int) -> None:
-        """Move player i's baseline toward what the walks told."""
-        total, number = self._desk.told.T
-        told = np.flatnonzero(number)
-        mean = total[told] / number[told]
-        self._baseline[i, told] += (self.baseline or 0.0) * (mean - self._baseline[i, told])
-        self._desk.told[:] = 0.0
+        """Move player i's baseline toward the mean of this iteration's estimates."""
+        total, number = self._workspace.estimates.T
+        sampled = np.flatnonzero(number)
+        mean = total[sampled] / number[sampled]
+        step_size = self.baseline or 0.0
+        self._baseline[i, sampled] += step_size * (mean - self._baseline[i, sampled])
+        self._workspace.estimates[:] = 0.0
 
     def _match(self, advantages: Singles) -> Floats:
-        """Return the strategy that follows from the advantages at all infosets."""
+        """Apply regret matching to the advantages at all infosets."""
         return match(advantages, self._legal)
 
     def _play(self, i: int, sigma: Floats) -> None:
-        """Set the strategies of player i, shape (infosets, actions)."""
+        """Set player i's strategy; `sigma` has shape (infosets, actions)."""
         own = self._own(i)
         self._table.sigma[self._sequences[own]] = sigma[own]
 
     def _own(self, i: int) -> npt.NDArray[np.bool_]:
-        """Return which actions player i has, shape (infosets, actions)."""
+        """Return a mask of player i's legal actions, shape (infosets, actions)."""
         own: npt.NDArray[np.bool_] = (self._known.infosets.player == i)[:, None]
         return self._legal & own
 
@@ -635,35 +662,36 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
     @property
     def average(self) -> Strategy:
-        """The average strategy up to now, by network or as a mixture."""
+        """The average strategy so far, predicted by a network or as a mixture."""
         return Strategy.from_vector(self._form, self._average())
 
     @property
     def current(self) -> Strategy:
-        """The strategy that the next iteration will use."""
+        """The strategy of the next iteration."""
         return Strategy.from_vector(self._form, self._current())
 
     @property
     def mixture(self) -> Strategy:
-        """The average strategy as a mixture of all strategies played, t with weight t."""
+        """The average strategy as a mixture: iteration t's strategy has weight t."""
         return Strategy.from_vector(self._form, self._mixture())
 
     @property
     def advantages(self) -> InfosetTable:
-        """The predictions of the present networks, in units of the game."""
-        answers = np.zeros(self._form.num_sequences)
+        """The advantages that the current networks predict, in units of the game."""
+        advantages = np.zeros(self._form.num_sequences)
         for i, networks in enumerate(self._networks):
             own = self._own(i)
             if networks:
-                answers[self._sequences[own]] = self._learner(networks[-1])[own] * self._scale
-        return Regrets(self._form, answers)
+                predicted = self._learner(networks[-1])
+                advantages[self._sequences[own]] = predicted[own] * self._scale
+        return Regrets(self._form, advantages)
 
     def draw(self, seed: int | None = None) -> Strategy:
-        """Return what Single Deep CFR plays in one game: strategies sampled by weight."""
+        """Sample from the mixture the strategies for one game, as Single Deep CFR does."""
         if not self.iterations:
             return Strategy.from_vector(self._form, self._form.uniform())
         rng = np.random.default_rng(seed)
-        sampled, weights = self._form.uniform(), self._shares[:-1]
+        sampled, weights = self._form.uniform(), self._mixture_weights[:-1]
         for i, networks in enumerate(self._networks):
             t = int(rng.choice(len(weights), p=weights / weights.sum()))
             if t:
@@ -714,44 +742,45 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
 
 class OnDemandDeepCFR(OnDemand, DeepCFR):
-    """Deep CFR on a tree that is expanded as the walks go: strategies are networks only."""
+    """Deep CFR on a tree that is expanded on demand: strategies are networks only."""
 
     DEFAULT_BATCH = BATCH
 
-    def _set_up(self, features: npt.ArrayLike | None, actions: int | None) -> None:
+    def _build_networks(self, features: npt.ArrayLike | None, actions: int | None) -> None:
         if features is not None or self.baseline is not None:
             raise ValueError(
-                f"{self.game!r} is explored on the way, so its infosets have no order: "
-                "features of all of them and a baseline are for games that compile; give the "
-                "game a method features(labels) instead, and leave baseline out"
+                f"the infosets of {self.game!r} are not known in advance, because its tree is "
+                "expanded on demand: features of all infosets and a baseline are for games "
+                "that compile; give the game a method features(labels) instead, and leave "
+                "baseline out"
             )
         for training in (self.advantage, self.strategy):
             if training.batch is None:
                 raise ValueError(
-                    f"{self.game!r} is explored on the way, so training cannot pass over all "
-                    f"its infosets; give a batch, such as Training(batch={BATCH:,})"
+                    f"the tree of {self.game!r} is expanded on demand, so training cannot "
+                    f"pass over all infosets; give a batch, such as Training(batch={BATCH:,})"
                 )
             if training.cell is not None:
                 raise ValueError(
-                    f"{self.game!r} is explored on the way, so which words there are is not "
-                    "known beforehand; leave out cell"
+                    f"the words of the labels of {self.game!r} are not known in advance, "
+                    "because its tree is expanded on demand; leave out cell"
                 )
-        met, self._scale, label = probe(self.game)
-        self._actions = met if actions is None else whole_number("actions", actions, 1)
+        found, self._scale, label = probe(self.game)
+        self._actions = found if actions is None else whole_number("actions", actions, 1)
         self._encode = self._find_encoder()
         self._inputs = self._encode([label]).shape[1]
-        self._given = None
-        nothing = np.zeros((1, self._inputs), np.float32), np.ones((1, self._actions), bool)
-        self._size = Learner(*nothing, self.advantage).size
+        self._features_digest = None
+        sample = np.zeros((1, self._inputs), np.float32), np.ones((1, self._actions), bool)
+        self._size = Learner(*sample, self.advantage).size
 
     def _find_encoder(self) -> Encoder:
-        """Return what says what networks see of the infosets of a game that is explored."""
+        """Return the function that maps infoset labels to the networks' inputs."""
         encoder: Encoder = getattr(self.game, "features", hashed)
         return encoder
 
-    def _begin(self) -> Floats:
-        self._sheets = [
-            Sheets(
+    def _reset_strategies(self) -> Floats:
+        self._row_features = [
+            RowFeatures(
                 np.zeros((self.memory, self._inputs), np.float32),
                 np.zeros(self.memory, np.int32),
             )
@@ -762,93 +791,97 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
     # ---- iterations --------------------------------------------------------------------------
 
     def _warm_up(self) -> None:
-        kept = self._sheets
-        self._sheets = [Sheets._make(np.zeros_like(part) for part in kept[0])] * len(kept)
+        stored = self._row_features
+        self._row_features = [
+            RowFeatures._make(np.zeros_like(part) for part in stored[0])
+        ] * len(stored)
         super()._warm_up()
-        self._sheets = kept
+        self._row_features = stored
 
-    def _walk(self, t: int, i: int, walks: int, advantages: Memory, strategies: Memory) -> int:
-        samples = self._share(t, i, walks)
-        for each in samples:
-            for n, memory, rows in (
-                (i, advantages, each.advantages),
-                (-1, strategies, each.strategies),
+    def _walk(
+        self, t: int, i: int, traversals: int, advantages: Memory, strategies: Memory
+    ) -> int:
+        lanes = self._traverse(t, i, traversals)
+        for samples in lanes:
+            for n, memory, buffer in (
+                (i, advantages, samples.advantages),
+                (-1, strategies, samples.strategies),
             ):
-                offer(rows, rows.filled, memory)
-                self._sheets[n].keep(memory, each.features, each.actions)
-        return sum(each.visited for each in samples)
+                offer(buffer, buffer.filled, memory)
+                self._row_features[n].store(memory, samples.features, samples.num_actions)
+        return sum(samples.visited for samples in lanes)
 
-    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Said], list[Any]]:
-        watched = self.average_by == "network"
-        return simulate, [
-            (lane, Played(self._encode, self._present(t, n), watched))
+    def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Samples], list[Any]]:
+        distilled = self.average_by == "network"
+        return traverse_on_demand, [
+            (lane, Profile(self._encode, self._current_networks(t, n), distilled))
             for n, lane in enumerate(lanes)
         ]
 
-    def _present(self, t: int, lane: int) -> list[Network | None]:
-        """Return what everybody plays in a lane of iteration t."""
+    def _current_networks(self, t: int, lane: int) -> list[Network | None]:
+        """Return the network of each player in a lane of iteration t; None plays uniformly."""
         return [
             Network(networks[-1], self.advantage) if networks else None
             for networks in self._networks
         ]
 
-    def _learn(
+    def _train(
         self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
     ) -> tuple[Singles, float]:
-        # as many rows as there are, up to the next power of two: each size is compiled once
-        rows = min(self.memory, max(LEAST, 1 << (max(memory.filled, 1) - 1).bit_length()))
-        sheets = self._sheets[number]
-        legal = np.arange(self._actions) < sheets.actions[:rows, None]
+        # Each number of rows is compiled separately, so it is rounded up to a power of two.
+        rows = min(self.memory, max(MIN_ROWS, 1 << (max(memory.filled, 1) - 1).bit_length()))
+        stored = self._row_features[number]
+        legal = np.arange(self._actions) < stored.num_actions[:rows, None]
         training = self.strategy if distill else self.advantage
-        learner = Learner(sheets.features[:rows], legal, training, distill)
+        learner = Learner(stored.features[:rows], legal, training, distill)
         numbered = memory._replace(
-            infoset=np.arange(rows, dtype=np.int32), weight=memory.weight[:rows],
+            infoset=np.arange(rows, dtype=np.int32),
+            weight=memory.weight[:rows],
             target=memory.target[:rows],
-        )  # fmt: skip
+        )
         return learner.fit(key, numbered, t)
 
     # ---- results -----------------------------------------------------------------------------
 
     @property
     def average(self) -> Policy:
-        """The average strategy up to now, by network or as a mixture."""
+        """The average strategy so far, predicted by a network or as a mixture."""
         if self.average_by == "mixture" or not self.iterations:
             return self.mixture
-        distilled = self._distill()
-        shares = [np.array([0.0, 1.0])] * self.game.num_players
-        networks = [distilled[None]] * self.game.num_players
+        network, players = self._distill(), self.game.num_players
+        networks, weights = [network[None]] * players, [np.array([0.0, 1.0])] * players
         return Policy(
-            self.game, self._encode, self._actions, self.strategy, networks, shares, True
+            self.game, self._encode, self._actions, self.strategy, networks, weights, True
         )
 
     @property
     def current(self) -> Policy:
-        """The strategy that the next iteration will use."""
+        """The strategy of the next iteration."""
         return self._policy(np.arange(self.iterations + 1) == self.iterations)
 
     @property
     def mixture(self) -> Policy:
-        """The average strategy as a mixture of all strategies played, t with weight t."""
+        """The average strategy as a mixture: iteration t's strategy has weight t."""
         return self.policy()
 
     @property
     def advantages(self) -> InfosetTable:
         """Raise a ValueError: there is no table of all infosets."""
-        raise self._not_known("advantages of all infosets")
+        raise self._no_table("advantages")
 
     def solution(self) -> Solution:
-        """Raise a ValueError: the strategies are no tables."""
-        raise self._not_known("a solution")
+        """Raise a ValueError: the strategies are not tables."""
+        raise self._no_table("strategies")
 
-    def _not_known(self, what: str) -> ValueError:
+    def _no_table(self, what: str) -> ValueError:
         return ValueError(
-            f"{self.game!r} is explored on the way, so its infosets are not all known, and "
-            f"there is no table of {what}; ask run.average, run.current or run.draw(), which "
-            "answer for any decision"
+            f"there is no table of {what} of {self.game!r}, because its tree is expanded on "
+            "demand, so not all infosets are known; use run.average, run.current or "
+            "run.draw(), which evaluate networks at any decision"
         )
 
     def draw(self, seed: int | None = None) -> Policy:
-        """Return what Single Deep CFR plays in one game: networks sampled by weight."""
+        """Sample from the mixture the networks for one game, as Single Deep CFR does."""
         return self.policy().draw(seed)
 
     def _current(self) -> Floats:
@@ -865,8 +898,8 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
 
     def _pack(self) -> tuple[Header, Arrays]:
         header, arrays = super()._pack()
-        pairs = zip(self._sheets, [*self._memories, self._strategies], strict=True)
-        rows = [_filled_sheets(sheets, memory) for sheets, memory in pairs]
+        pairs = zip(self._row_features, [*self._memories, self._strategies], strict=True)
+        rows = [_filled_features(stored, memory) for stored, memory in pairs]
         return header, arrays | {"sheets": np.concatenate(rows)}
 
     @property
@@ -878,25 +911,25 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
         demand(schema.whole_in(1, self._actions)(arrays["sheets"][:, 0]), "sheets")
 
     def _unpack_features(self, n: int, arrays: Arrays, rows: slice) -> None:
-        saved, sheets = arrays["sheets"][rows], self._sheets[n]
-        sheets.actions[: len(saved)] = saved[:, 0]
-        sheets.features[: len(saved)] = saved[:, 1:]
+        saved, stored = arrays["sheets"][rows], self._row_features[n]
+        stored.num_actions[: len(saved)] = saved[:, 0]
+        stored.features[: len(saved)] = saved[:, 1:]
 
 
 DeepCFR.KINDS = (CompiledDeepCFR, OnDemandDeepCFR)
 
 
 def _filled_rows(memory: Memory) -> Floats:
-    """Return the filled rows of a memory: infoset, weight, targets."""
+    """Return the filled rows of a memory, with columns infoset, weight and targets."""
     n = memory.filled
     columns = (memory.infoset[:n, None], memory.weight[:n, None], memory.target[:n])
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
-def _filled_sheets(sheets: Sheets, memory: Memory) -> Floats:
-    """Return what the filled rows of a memory are about: number of actions, features."""
+def _filled_features(stored: RowFeatures, memory: Memory) -> Floats:
+    """Return the number of actions and the features of the filled rows of a memory."""
     n = memory.filled
-    columns = (sheets.actions[:n, None], sheets.features[:n])
+    columns = (stored.num_actions[:n, None], stored.features[:n])
     return np.concatenate(columns, axis=1).astype(np.float64)
 
 
@@ -906,19 +939,19 @@ def _check_average(average: str, game: Game) -> str:
     if average == "network" and game.num_players != 2:
         raise ValueError(
             f'average="network" is for two players, {game!r} has {game.num_players}: how often '
-            "an infoset enters the memory would depend on the strategies of third players; "
-            'choose "mixture"'
+            "an infoset is sampled would depend on the strategies of third players; choose "
+            'average="mixture"'
         )
     return average
 
 
-def _spare(memory: Memory) -> Memory:
+def _empty_like(memory: Memory) -> Memory:
     """Return an empty memory of the same size."""
     return Memory._make(np.zeros_like(part) for part in memory)
 
 
 def _normalized(form: SequenceForm, sigma: Floats) -> Floats:
-    """Return probabilities that sum to 1 in double precision."""
+    """Divide, in place, by sums that differ from 1 by the rounding of single precision."""
     t = form.treeplexes
     for start, stop in zip(t.infoset_start, t.infoset_stop, strict=True):
         sigma[start:stop] /= sigma[start:stop].sum()

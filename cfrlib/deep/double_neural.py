@@ -1,15 +1,14 @@
-"""Double Neural CFR: two networks that stand for the two sums of Monte Carlo CFR+.
+"""Double Neural CFR: two networks in place of the two tables of Monte Carlo CFR+.
 
-An iteration is one of :class:`cfrlib.MCCFR`: a batch of walks adds to the cumulative regrets
-and to the average strategy. At its end two networks are trained further, from where they
-stood, each on one target for an infoset that was met: what it answered before, and what was
-added to that. From then on their answers *are* the sums: R(I, a) is what the RegretSumNetwork
-(RSN) says, S(I, a) what the AvgStrategyNetwork (ASN) says (Li, Hu, Zhang, Qi & Song, 2020). So
-nothing is remembered but the weights of two networks, and what these get wrong stays in the
-sums.
+An iteration is one of :class:`cfrlib.MCCFR`: a batch of traversals adds to the cumulative
+regrets and to the strategy sums. Then the training of two networks continues, with one target
+for each infoset visited: the network's own prediction plus what the batch has added. From then
+on the predictions replace the sums. The RegretSumNetwork (RSN) predicts R(I, a), the
+AvgStrategyNetwork (ASN) predicts S(I, a) (Li, Hu, Zhang, Qi & Song, 2020). So a run stores
+nothing but the weights of two networks, and their errors remain in the sums.
 
-Both sums are at least 0, range over orders of magnitude, and only their ratios at one infoset
-matter. So the networks learn log(1 + sum / unit), where an error is one of ratio.
+Both sums are nonnegative, range over orders of magnitude, and only their ratios at one infoset
+matter. So the networks learn log(1 + sum / unit), in which an error is a relative error.
 """
 
 from __future__ import annotations
@@ -27,7 +26,13 @@ from cfrlib.core import schema
 from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
 from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
-from cfrlib.deep.features import check_digest, digest, legal_actions, observe, sequences_of
+from cfrlib.deep.features import (
+    check_digest,
+    digest,
+    legal_actions,
+    network_inputs,
+    sequences_of,
+)
 from cfrlib.deep.networks import LOSS, NETWORKS_ERR, TRAINING, Learner, Training, random_key
 from cfrlib.game import Game
 from cfrlib.montecarlo.mccfr import RUN_FILE as TABLES
@@ -37,7 +42,7 @@ from cfrlib.regret import find_variant
 from cfrlib.run import Run
 
 ROBUST = RobustSampling(1)
-REGRET, STRATEGY = range(2)  # the networks
+REGRET, STRATEGY = range(2)  # indices of the networks
 _NETWORKS = ("network regret", "network strategy")
 RUN_FILE = Kind(
     "cfrlib.deep.DoubleNeural 1",
@@ -73,17 +78,18 @@ class DoubleNeural(CompiledMCCFR):
     sampling : str or Sampling
         As for :class:`cfrlib.MCCFR`; ``RobustSampling(1)`` by default.
     batch : int
-        Walks of each player in each iteration.
+        Traversals of each player in each iteration.
     regret, strategy : Training
-        How RegretSumNetwork and AvgStrategyNetwork are made and trained.
+        Architecture and training of RegretSumNetwork and AvgStrategyNetwork.
     rehearse : float
-        Share of the infosets met in earlier iterations, but not in this one, that are trained
-        on as well: what they shall answer is what they did. 1: all; 0: none, as in the paper.
+        The fraction of infosets visited in earlier iterations, but not in this one, that are
+        also trained on, with the network's own predictions as targets. 0 trains on none, as in
+        the paper; 1 on all.
     features : float array, shape (infosets, inputs), optional
-        What a network sees of each infoset, in the order of ``cfrlib.compile(game)``. Left out:
-        the number of its player and the words of its label, at their places
-        (:func:`cfrlib.deep.encode`), or one after the other (:func:`cfrlib.deep.spell`) for a
-        network with a cell.
+        The networks' input at each infoset, in the order of ``cfrlib.compile(game)``. By
+        default the player's number and the game's own ``features(labels)``, if it has that
+        method, or one-hot words of the label by position (:func:`cfrlib.deep.encode`). Networks
+        with a cell read the words in order (:func:`cfrlib.deep.spell`).
     seed : int, optional
         Two runs with the same seed give the same numbers on the same kind of processor.
 
@@ -96,8 +102,8 @@ class DoubleNeural(CompiledMCCFR):
 
     Notes
     -----
-    Source: Li, Hu, Zhang, Qi & Song (2020). Regrets are clipped at 0 and iterations weigh t
-    in the average (CFR+).
+    Source: Li, Hu, Zhang, Qi & Song (2020). As in CFR+, regrets are clipped at 0 and iteration
+    t has weight t in the average.
 
     Examples
     --------
@@ -144,47 +150,50 @@ class DoubleNeural(CompiledMCCFR):
         self.trainings = (regret or Training(), strategy or Training())
         tree = sequence_form(game).tree
         self._legal, self._sequences = legal_actions(tree), sequences_of(tree)
-        shown = [observe(tree, features, t.cell is not None, True) for t in self.trainings]
-        self._given = None if features is None else digest(shown[0])
+        inputs = [
+            network_inputs(tree, features, training.cell is not None, True)
+            for training in self.trainings
+        ]
+        self._features_digest = None if features is None else digest(inputs[0])
         self._learners = [
-            Learner(seen, self._legal, training)
-            for seen, training in zip(shown, self.trainings, strict=True)
+            Learner(rows, self._legal, training)
+            for rows, training in zip(inputs, self.trainings, strict=True)
         ]
         self._networks = [
-            learner.fresh(random_key(self._settings.key, 0, n))
+            learner.initial_weights(random_key(self._settings.key, 0, n))
             for n, learner in enumerate(self._learners)
         ]
-        self._visited, self._met = np.zeros((2, 2, tree.num_infosets), bool)
+        self._visited, self._ever_visited = np.zeros((2, 2, tree.num_infosets), bool)
         self.losses = [math.nan, math.nan]
 
     # ---- iterations --------------------------------------------------------------------------
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
-        """Run `count` iterations one by one: each ends with the networks."""
+        """Run `count` iterations one by one, because each ends with training."""
         Run._advance(self, count, interrupted)
 
     def _warm_up(self) -> None:
-        """Have the training compiled before the clock starts; nothing comes of it."""
+        """Compile training and prediction before the clock starts; the state stays the same."""
         super()._warm_up()
         for n, learner in enumerate(self._learners):
-            everything = np.ones(len(self._legal), bool)
+            has_target = np.ones(len(self._legal), bool)
             target = np.zeros(self._legal.shape, np.float32)
-            learner.refit(self._networks[n], self._random(0, n), everything, target)
+            learner.refit(self._networks[n], self._training_key(0, n), has_target, target)
             learner(self._networks[n])
 
     def _iterate(self, t: int) -> None:
-        """Run iteration t in the tables, then let the networks take their place."""
+        """Run iteration t in tables, then replace their sums by the networks' predictions."""
         super()._iterate(t)
         table = self._tables.table
         for n, sums in ((REGRET, table.regret), (STRATEGY, table.total)):
             if self._visited[n].any():
-                sums[self._sequences[self._legal]] = self._learn(t, n, sums)
+                sums[self._sequences[self._legal]] = self._train(t, n, sums)
         self._match()
-        self._met |= self._visited
+        self._ever_visited |= self._visited
         self._visited[:] = False
 
     def _apply_batch(self, i: int) -> None:
-        """Note which infosets the walks of player i have met, for either network."""
+        """Record which infosets player i's traversals have visited, for each network."""
         own = self._known.infosets.player == i
         averaged = own if self.averaging == "own" else ~own
         for sums, counts in zip(self._lanes.sums, self._lanes.counts, strict=True):
@@ -193,43 +202,44 @@ class DoubleNeural(CompiledMCCFR):
             self._visited[STRATEGY, touched] |= averaged[touched]
         super()._apply_batch(i)
 
-    def _learn(self, t: int, n: int, sums: Floats) -> Floats:
-        """Train network n on the sums of the tables; return its answers for all pairs."""
-        taught = self._visited[n].copy()
-        old = np.flatnonzero(self._met[n] & ~taught)
+    def _train(self, t: int, n: int, sums: Floats) -> Floats:
+        """Train network n on the sums in the tables; return the sums that it predicts."""
+        has_target = self._visited[n].copy()
+        old = np.flatnonzero(self._ever_visited[n] & ~has_target)
         rng = np.random.default_rng([int(self._settings.key), t, n])
-        taught[rng.permutation(old)[: round(self.rehearse * len(old))]] = True
+        has_target[rng.permutation(old)[: round(self.rehearse * len(old))]] = True
         learner = self._learners[n]
         target = np.zeros(self._legal.shape, np.float32)
-        target[self._legal] = self._press(n, sums[self._sequences[self._legal]])
+        target[self._legal] = self._compress(n, sums[self._sequences[self._legal]])
         self._networks[n], self.losses[n] = learner.refit(
-            self._networks[n], self._random(t, n), taught, target
+            self._networks[n], self._training_key(t, n), has_target, target
         )
-        return self._expand(n, learner(self._networks[n])[self._legal].astype(np.float64))
+        predicted = learner(self._networks[n])[self._legal].astype(np.float64)
+        return self._decompress(n, predicted)
 
     def _unit(self, n: int) -> float:
-        """Return what one walk adds, by and large: to a regret, or to the average."""
+        """Return the scale of what one traversal adds to a regret or to a strategy sum."""
         if n == STRATEGY:
             return 1.0
         return (float(np.abs(self._known.utility).max()) or 1.0) / self.batch
 
-    def _press(self, n: int, sums: Floats) -> Floats:
-        """Return what network n learns of sums that are at least 0."""
+    def _compress(self, n: int, sums: Floats) -> Floats:
+        """Return network n's targets for nonnegative sums."""
         return np.log1p(sums / self._unit(n))
 
-    def _expand(self, n: int, answers: Floats) -> Floats:
-        """Return the sums that answers of network n stand for; below 0 there are none."""
-        return np.asarray(self._unit(n) * np.expm1(np.maximum(answers, 0.0)))
+    def _decompress(self, n: int, predicted: Floats) -> Floats:
+        """Return the sums that network n's predictions stand for, clipped at 0."""
+        return np.asarray(self._unit(n) * np.expm1(np.maximum(predicted, 0.0)))
 
     def _match(self) -> None:
-        """Play by regret matching: regrets are at least 0, so normalizing them does it."""
+        """Apply regret matching: nonnegative regrets only need to be normalized."""
         table, sigma = self._tables.table, np.empty(len(self._tables.table))
         behavior(sequence_form(self.game).treeplexes, np.array(table.regret), sigma)
-        choices = self._sequences[self._legal]  # nobody chooses an empty sequence
-        table.sigma[choices] = sigma[choices]
+        q = self._sequences[self._legal]  # all but the empty sequences
+        table.sigma[q] = sigma[q]
 
-    def _random(self, t: int, n: int) -> jax.Array:
-        """Return the key of the training of network n in iteration t."""
+    def _training_key(self, t: int, n: int) -> jax.Array:
+        """Return the key for training network n in iteration t."""
         return random_key(self._settings.key, t, n)
 
     # ---- results -----------------------------------------------------------------------------
@@ -250,16 +260,16 @@ class DoubleNeural(CompiledMCCFR):
         )
 
     def copy(self) -> Self:
-        """Return a run that stands where this one does and goes its own way from here."""
+        """Return a copy of the run that continues independently."""
         other = super().copy()
-        other._visited, other._met = self._visited.copy(), self._met.copy()
+        other._visited, other._ever_visited = self._visited.copy(), self._ever_visited.copy()
         other._networks, other.losses = list(self._networks), list(self.losses)
         return other
 
     # ---- files -------------------------------------------------------------------------------
 
     @classmethod
-    def load(  # type: ignore[override]  # threads are of no use here
+    def load(  # type: ignore[override]  # no threads
         cls, path: PathLike, game: Game, *, features: npt.ArrayLike | None = None
     ) -> DoubleNeural:
         """Return the run saved in `path`, ready to continue exactly where it stopped.
@@ -269,7 +279,7 @@ class DoubleNeural(CompiledMCCFR):
         path : str or path
         game : Game
         features : float array, optional
-            Those the run was made with, if it was given any: they are not in the file.
+            The features of the saved run, if it was given any: the file does not hold them.
 
         Raises
         ------
@@ -293,7 +303,7 @@ class DoubleNeural(CompiledMCCFR):
             rehearse=header["rehearse"],
             **options,
         )
-        check_digest(file.path, self._given, header["features"])
+        check_digest(file.path, self._features_digest, header["features"])
         demand(header["averaging"] == self.averaging, "averaging")
         return self
 
@@ -302,17 +312,17 @@ class DoubleNeural(CompiledMCCFR):
         header |= {
             "rehearse": self.rehearse,
             "losses": self.losses,
-            "features": self._given,
+            "features": self._features_digest,
             "training": [asdict(training) for training in self.trainings],
         }
-        arrays["met"] = self._met.astype(np.float64)
+        arrays["met"] = self._ever_visited.astype(np.float64)
         for name, network in zip(_NETWORKS, self._networks, strict=True):
             arrays[name] = network.astype(np.float64)
         return header, arrays
 
     def _unpack(self, file: Saved) -> Arrays:
         arrays = super()._unpack(file)
-        self._met, self.losses = arrays["met"] > 0, file.header["losses"]
+        self._ever_visited, self.losses = arrays["met"] > 0, file.header["losses"]
         self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
         return arrays
 

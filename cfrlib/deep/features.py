@@ -1,4 +1,4 @@
-"""What a network sees of an infoset: its label, word by word, at places or as a sequence."""
+"""The input of a network at an infoset: the words of its label, by position or in order."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from cfrlib.core.tree import Tree
 
 Words: TypeAlias = npt.NDArray[np.int32]
 Features: TypeAlias = npt.NDArray[np.float32] | Words
-_BETWEEN_WORDS = re.compile(r"\s+|(?<=[^\s-])-(?=\S)")  # -1 is a word, check-bet are two
+_SEPARATOR = re.compile(r"\s+|(?<=[^\s-])-(?=\S)")  # "-1" is one word, "check-bet" two
 
 
 def encode(labels: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Return a row of zeros and ones for each label: which word stands at which place.
+    """Return a one-hot encoding of the words of each label by position.
 
-    Labels of a game say what its player knows, in words: "Q check-bet" are three. This is a
-    sensible start for any game; one that knows better has a method ``features(labels)``.
+    A label consists of words: "Q check-bet" has three. This encoding is a sensible default for
+    any game; a game with a better one defines a method ``features(labels)``.
 
     Parameters
     ----------
     labels : sequence of str
-        Of all infosets of a game: the words are collected from them.
+        The labels of all infosets of a game, from which the vocabulary is collected.
 
     Returns
     -------
-    float32 array, shape (labels, places · words)
-        Columns that are 0 for all labels are left out.
+    float32 array, shape (labels, columns)
+        One column for each pair of a position and a word that occurs there.
 
     Examples
     --------
@@ -42,8 +42,8 @@ def encode(labels: Sequence[str]) -> npt.NDArray[np.float32]:
            [0, 1, 0],
            [0, 1, 1]])
     """
-    rows = [_BETWEEN_WORDS.split(label) for label in labels]
-    columns = sorted({(place, word) for row in rows for place, word in enumerate(row)})
+    rows = [_SEPARATOR.split(label) for label in labels]
+    columns = sorted({(position, word) for row in rows for position, word in enumerate(row)})
     number = {column: n for n, column in enumerate(columns)}
     features = np.zeros((len(rows), len(columns)), np.float32)
     for n, row in enumerate(rows):
@@ -53,17 +53,16 @@ def encode(labels: Sequence[str]) -> npt.NDArray[np.float32]:
 
 
 def hashed(labels: Sequence[str], columns: int = 512) -> npt.NDArray[np.float32]:
-    """Return rows as `encode` does, for labels that are not all known beforehand.
+    """Return an encoding like that of `encode`, for labels not all known in advance.
 
-    Which column a word at a place has is not looked up but computed, by a checksum of both.
-    Words may share a column then: what a row lacks in clearness it gains in needing no list
-    of words (feature hashing: Weinberger et al., 2009).
+    The column of a word at a position is a hash of both. No vocabulary is needed, but some
+    words share a column (feature hashing: Weinberger et al., 2009).
 
     Parameters
     ----------
     labels : sequence of str
     columns : int
-        How many there are.
+        Number of columns.
 
     Returns
     -------
@@ -77,25 +76,25 @@ def hashed(labels: Sequence[str], columns: int = 512) -> npt.NDArray[np.float32]
     """
     features = np.zeros((len(labels), columns), np.float32)
     for n, label in enumerate(labels):
-        for place, word in enumerate(_BETWEEN_WORDS.split(label)):
-            features[n, crc32(f"{place} {word}".encode()) % columns] = 1.0
+        for position, word in enumerate(_SEPARATOR.split(label)):
+            features[n, crc32(f"{position} {word}".encode()) % columns] = 1.0
     return features
 
 
 def spell(labels: Sequence[str]) -> Words:
-    """Return the words of each label as numbers, in their order.
+    """Return the words of each label as numbers, in order, for recurrent networks.
 
-    For networks that read word by word: a word is the same word wherever it stands.
+    A word has the same number at every position.
 
     Parameters
     ----------
     labels : sequence of str
-        Of all infosets of a game: the words are collected from them.
+        The labels of all infosets of a game, from which the vocabulary is collected.
 
     Returns
     -------
-    int32 array, shape (labels, places)
-        1, 2, … in the order of the alphabet; 0 after the last word.
+    int32 array, shape (labels, positions)
+        Words are numbered 1, 2, … alphabetically; 0 follows the last word.
 
     Examples
     --------
@@ -104,7 +103,7 @@ def spell(labels: Sequence[str]) -> Words:
            [1, 4, 0],
            [2, 4, 3]], dtype=int32)
     """
-    rows = [_BETWEEN_WORDS.split(label) for label in labels]
+    rows = [_SEPARATOR.split(label) for label in labels]
     number = {word: n for n, word in enumerate(sorted({w for row in rows for w in row}), 1)}
     words = np.zeros((len(rows), max(map(len, rows))), np.int32)
     for n, row in enumerate(rows):
@@ -112,27 +111,27 @@ def spell(labels: Sequence[str]) -> Words:
     return words
 
 
-def observe(
-    tree: Tree, given: npt.ArrayLike | None, recurrent: bool, seat: bool = False
+def network_inputs(
+    tree: Tree, given: npt.ArrayLike | None, recurrent: bool, with_player: bool = False
 ) -> Features:
-    """Return what a network sees: of every infoset, or what the caller has given instead.
+    """Return the inputs of a network at all infosets, in the order of the tree.
 
-    With `seat` it sees first which player's infoset that is; if the game has no ``features``,
-    as a word of the label.
+    These are the features that the caller has given, or else those of the game, or else the
+    words of the labels. `with_player` adds the player's number to the latter two.
 
     Raises
     ------
     ValueError
-        If it is not one row of numbers for each infoset; for a network that reads word by
-        word, of whole numbers.
+        If the features are not one row of finite numbers per infoset; for a recurrent network,
+        if they are not words as :func:`spell` returns them.
     """
     labels = tree.infoset_label
     if given is None and hasattr(tree.game, "features") and not recurrent:
         given = tree.game.features(labels)
-        if seat:
+        if with_player:
             given = np.column_stack([tree.infoset_player, given])
     elif given is None:
-        if seat:
+        if with_player:
             pairs = zip(tree.infoset_player, labels, strict=True)
             labels = [f"{player} {label}" for player, label in pairs]
         return spell(labels) if recurrent else encode(labels)
@@ -148,28 +147,28 @@ def observe(
     gaps = (words[:, :-1] == 0) & (words[:, 1:] > 0)
     if (words != rows).any() or (words < 0).any() or (words[:, 0] == 0).any() or gaps.any():
         raise ValueError(
-            "features of a network that reads words must be their numbers, 1, 2, …, and 0 "
+            "features of a network with a cell must be the numbers of words, 1, 2, …, and 0 "
             "after the last word; see cfrlib.deep.spell"
         )
     return words
 
 
 def digest(features: Features) -> str:
-    """Return what tells these features from others."""
+    """Return a hash of the features, to recognize them."""
     return hashlib.sha256(repr(features.shape).encode() + features.tobytes()).hexdigest()
 
 
 def check_digest(path: PathLike, given: str | None, saved: str | None) -> None:
-    """Refuse a run of other features than those given now."""
+    """Raise an error if a run was saved with features other than those given."""
     if given != saved:
         raise Foreign(
-            f"{path} holds a run with other features; load it with features=..., those it was "
-            "made with"
+            f"{path} holds a run with other features; load it with features=..., the features "
+            "of the saved run"
         )
 
 
 def legal_actions(tree: Tree) -> npt.NDArray[np.bool_]:
-    """Return which actions there are, shape (infosets, most actions)."""
+    """Return a mask of the legal actions, shape (infosets, most actions)."""
     count = np.array([len(actions) for actions in tree.infoset_actions])
     return np.arange(count.max()) < count[:, None]
 

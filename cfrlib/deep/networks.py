@@ -1,4 +1,4 @@
-"""Networks that answer for every infoset of a game, and their training: one compiled loop."""
+"""Networks that predict a number for each action of an infoset, and their training."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from cfrlib.core.checks import whole_number
 from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
 
-Tree: TypeAlias = Any  # of arrays, as JAX means it
+Tree: TypeAlias = Any  # of arrays, in the sense of JAX
 _Pair: TypeAlias = tuple[jax.Array, jax.Array]
-MOST_ROWS, MOST_WEIGHTS = 1 << 20, 1 << 28  # in a step; between the layers of a network
-GATES = {"gru": 3, "lstm": 4}  # the cells, and how many vectors each makes of a word
+MAX_BATCH, MAX_WEIGHTS = 1 << 20, 1 << 28  # larger ones would exhaust the memory
+GATES = {"gru": 3, "lstm": 4}  # the cells, and how many vectors each computes from a word
 
 
 class MLP(nnx.Module):
-    """Layers of ReLU. The last one is linear and begins at 0, so a new network answers 0.
+    """ReLU layers and a linear layer initialized to 0, so that a new network predicts 0.
 
     Parameters
     ----------
     inputs : int
-        Columns of what it sees, float array, shape (rows, inputs).
+        Columns of the input, a float array, shape (rows, inputs).
     hidden : sequence of int
-        Widths of the layers.
+        Widths of the ReLU layers.
     outputs : int
-        Columns of what it answers, shape (rows, outputs).
+        Columns of the output, shape (rows, outputs).
     rngs : flax.nnx.Rngs
-        Of the first weights (He et al., 2015).
+        For the initial weights (He et al., 2015).
 
     Examples
     --------
@@ -57,40 +57,40 @@ class MLP(nnx.Module):
         self.last = nnx.Linear(sizes[-1], outputs, kernel_init=zeros, rngs=rngs)
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Return the answers, shape (rows, outputs)."""
+        """Return the outputs, shape (rows, outputs)."""
         for layer in self.layers:
             x = nnx.relu(layer(x))
         return self.last(x)
 
 
 class Reader(nnx.Module):
-    """Reads a row of words, one after another, and answers by layers of ReLU.
+    """A recurrent cell that reads words in order, followed by ReLU layers and a linear one.
 
-    A cell takes up the words in their order into a state, which begins at 0 and does not
-    change after the last word. The layers see the last state; or, with attention, a mean of
-    all states, weighted by a softmax over scores v · tanh(W state) that are learned too.
+    The state begins at 0 and does not change after the last word. The layers receive the last
+    state; or, with attention, a mean of all states, weighted by a softmax over learned scores
+    v · tanh(W state).
 
     Parameters
     ----------
     words : int
-        How many there are, "no word" included, which is number 0.
+        Size of the vocabulary, including 0, which stands for no word.
     cell : str
-        ``"gru"`` (Cho et al., 2014) or ``"lstm"`` (Hochreiter & Schmidhuber, 1997). What a word
-        says to each gate is learned for each word.
+        ``"gru"`` (Cho et al., 2014) or ``"lstm"`` (Hochreiter & Schmidhuber, 1997). The inputs
+        to the gates are learned embeddings of the words.
     hidden : sequence of int
-        Widths: of the state, then of the layers.
+        Width of the state, then widths of the ReLU layers.
     attention : bool
-        After Bahdanau, Cho & Bengio (2015).
+        Whether to use attention (Bahdanau, Cho & Bengio, 2015).
     outputs : int
-        Columns of what it answers, shape (rows, outputs), to words, int array, shape
-        (rows, places), as :func:`spell` returns them.
+        Columns of the output, shape (rows, outputs). The input is an int array of words, shape
+        (rows, positions), as :func:`spell` returns it.
     rngs : flax.nnx.Rngs
-        Of the first weights.
+        For the initial weights.
 
     Examples
     --------
     >>> network = Reader(5, "gru", hidden=(4, 8), attention=True, outputs=2, rngs=nnx.Rngs(0))
-    >>> words = jnp.array([[1, 4, 0]])  # two words, then none
+    >>> words = jnp.array([[1, 4, 0]])  # two words
     >>> network(words).tolist()
     [[0.0, 0.0]]
     >>> network.attention(network.states(words), words).sum(axis=1).tolist()
@@ -115,41 +115,41 @@ class Reader(nnx.Module):
         self.score = nnx.Linear(width, 1, use_bias=False, rngs=rngs) if attention else None
         self.layers = MLP(width, layers, outputs, rngs)
 
-    def take(self, state: jax.Array, inner: jax.Array, word: jax.Array) -> _Pair:
-        """Return the state after one more word; `inner` is the second one that an LSTM has."""
-        said, kept = self.word(word), self.state(state)
+    def step(self, state: jax.Array, memory: jax.Array, word: jax.Array) -> _Pair:
+        """Return the state and the memory cell, which only an LSTM has, after one word."""
+        x, h = self.word(word), self.state(state)
         sigmoid = jax.nn.sigmoid
         if self.cell == "lstm":
-            take, keep, new, show = jnp.split(said + kept, 4, axis=1)
-            inner = sigmoid(keep + 1.0) * inner + sigmoid(take) * jnp.tanh(new)
-            return sigmoid(show) * jnp.tanh(inner), inner
-        (said_r, said_z, said_n), (r, z, n) = jnp.split(said, 3, 1), jnp.split(kept, 3, 1)
-        keep = sigmoid(said_z + z)
-        new = jnp.tanh(said_n + sigmoid(said_r + r) * n)
-        return keep * state + (1.0 - keep) * new, inner
+            write, keep, candidate, output = jnp.split(x + h, 4, axis=1)
+            memory = sigmoid(keep + 1.0) * memory + sigmoid(write) * jnp.tanh(candidate)
+            return sigmoid(output) * jnp.tanh(memory), memory
+        (x_r, x_z, x_n), (h_r, h_z, h_n) = jnp.split(x, 3, 1), jnp.split(h, 3, 1)
+        keep = sigmoid(x_z + h_z)
+        candidate = jnp.tanh(x_n + sigmoid(x_r + h_r) * h_n)
+        return keep * state + (1.0 - keep) * candidate, memory
 
     def states(self, words: jax.Array) -> jax.Array:
-        """Return the state after each word, shape (places, rows, width)."""
+        """Return the state after each word, shape (positions, rows, width)."""
 
         def read(before: _Pair, word: jax.Array) -> tuple[_Pair, jax.Array]:
-            there_is = (word > 0)[:, None]
-            pairs = zip(self.take(*before, word), before, strict=True)
-            state, inner = (jnp.where(there_is, new, old) for new, old in pairs)
-            return (state, inner), state
+            is_word = (word > 0)[:, None]
+            pairs = zip(self.step(*before, word), before, strict=True)
+            state, memory = (jnp.where(is_word, new, old) for new, old in pairs)
+            return (state, memory), state
 
         zero = jnp.zeros((len(words), self.width))
-        shown: jax.Array = jax.lax.scan(read, (zero, zero), words.T)[1]
-        return shown
+        states: jax.Array = jax.lax.scan(read, (zero, zero), words.T)[1]
+        return states
 
     def attention(self, states: jax.Array, words: jax.Array) -> jax.Array:
-        """Return how much each state counts, shape (rows, places): a row sums to 1."""
-        if self.look is None or self.score is None:  # the last one alone
+        """Return the weight of each state, shape (rows, positions); a row sums to 1."""
+        if self.look is None or self.score is None:  # only the last state is used
             return jnp.zeros(words.shape).at[:, -1].set(1.0)
         scores = self.score(jnp.tanh(self.look(states)))[..., 0].T
         return jax.nn.softmax(scores, axis=1, where=words > 0)
 
     def __call__(self, words: jax.Array) -> jax.Array:
-        """Return the answers, shape (rows, outputs)."""
+        """Return the outputs, shape (rows, outputs)."""
         states = self.states(words)
         if self.look is None:
             return self.layers(states[-1])
@@ -157,14 +157,14 @@ class Reader(nnx.Module):
 
 
 class Architecture(NamedTuple):
-    """What a network is made of, whatever it learns."""
+    """The layers of a network, apart from its inputs and outputs."""
 
     hidden: tuple[int, ...]
     cell: str | None
     attention: bool
 
     def build(self, inputs: int, outputs: int, rngs: nnx.Rngs) -> MLP | Reader:
-        """Return a new network; `inputs` is a number of columns, or of words."""
+        """Return a new network; `inputs` counts columns, or words if there is a cell."""
         if self.cell is None:
             return MLP(inputs, self.hidden, outputs, rngs)
         return Reader(inputs, self.cell, self.hidden, self.attention, outputs, rngs)
@@ -172,34 +172,34 @@ class Architecture(NamedTuple):
 
 @dataclass(frozen=True)
 class Training:
-    """What a network is made of and how it is trained: by Adam, with a rate that falls to 0.
+    """Architecture and training of a network: Adam with a learning rate that decays to 0.
 
     Parameters
     ----------
     hidden : tuple of int
-        Widths of the layers. With a cell, the first is that of its words and states.
+        Widths of the ReLU layers. With a cell, the first is the width of its state.
     steps : int
         Steps of Adam.
     batch : int, optional
-        Rows of the memory in each step, drawn with replacement. None: all of them. Rows at the
-        same infoset count as their mean then, which changes the loss by a constant only: so a
-        step costs no more than there are infosets. Only for games that compile.
+        Samples in each step, with replacement. By default every step uses all samples, those at
+        the same infoset replaced by their mean. That changes the loss by a constant, and a step
+        then costs no more than there are infosets. Only for games that compile.
     rate : float
-        Learning rate at the start; it falls along a cosine.
+        Initial learning rate; it decays along a cosine.
     cell : str, optional
-        ``"gru"`` or ``"lstm"``: the network reads the words of a label one by one. Left out:
-        it sees them all at once, each at its place.
+        ``"gru"`` or ``"lstm"``: the network reads the words of a label one by one. By default
+        its input is the one-hot encoding of all words by position.
     attention : bool
-        Whether a network that reads looks back at all its states, or uses the last one.
+        Whether a network with a cell attends to all its states or uses the last one.
 
     Raises
     ------
     ValueError
-        If a number is not above 0, a cell is unknown, or attention has nothing to look at.
+        If a number is not positive, the cell is unknown, or there is attention without a cell.
 
     Notes
     -----
-    Adam is that of Kingma & Ba (2015), the cosine that of Loshchilov & Hutter (2017).
+    Sources: Kingma & Ba (2015) for Adam; Loshchilov & Hutter (2017) for the cosine.
 
     Examples
     --------
@@ -217,15 +217,16 @@ class Training:
     def __post_init__(self) -> None:
         whole = {
             **{f"hidden[{n}]": width for n, width in enumerate(self.hidden)},
-            "steps": self.steps, "batch": 1 if self.batch is None else self.batch,
-        }  # fmt: skip
+            "steps": self.steps,
+            "batch": 1 if self.batch is None else self.batch,
+        }
         for name, number in whole.items():
             whole_number(name, number, 1)
         weights = sum(m * n for m, n in pairwise((1, *self.hidden)))
-        if whole["batch"] > MOST_ROWS or weights > MOST_WEIGHTS:
+        if whole["batch"] > MAX_BATCH or weights > MAX_WEIGHTS:
             raise ValueError(
-                f"no memory holds that: batch may be {MOST_ROWS:,}, and a network may have "
-                f"{MOST_WEIGHTS:,} weights between its layers; got {self!r}"
+                f"batch may be at most {MAX_BATCH:,}, and a network may have at most "
+                f"{MAX_WEIGHTS:,} weights between its layers; got {self!r}"
             )
         if not self.rate > 0:
             raise ValueError(f"rate must be above 0, got {self.rate!r}")
@@ -242,16 +243,16 @@ class Training:
 
     @classmethod
     def restored(cls, saved: dict[str, Any]) -> Training:
-        """Return what the header of a file holds, where tuples have become lists."""
+        """Return the training in the header of a file, where tuples have become lists."""
         return cls(**{**saved, "hidden": tuple(saved["hidden"])})
 
     @property
     def architecture(self) -> Architecture:
-        """What the network is made of."""
+        """The architecture of the network."""
         return Architecture(self.hidden, self.cell, self.attention)
 
 
-# what the header of a file says of a training, and of its loss, which may have diverged
+# Parts of a file's header
 TRAINING = schema.record(
     hidden=schema.listed(schema.whole(1), 0, 64),
     steps=schema.whole(1, 2**31 - 1),
@@ -260,22 +261,22 @@ TRAINING = schema.record(
     cell=schema.maybe(schema.one_of(*GATES)),
     attention=schema.flag,
 )
-NETWORKS_ERR = ", up to the error of the networks"  # what theory promises, but for
-LOSS = schema.number(infinite=True, nan=True)
+LOSS = schema.number(infinite=True, nan=True)  # training may have diverged
+NETWORKS_ERR = ", up to the error of the networks"  # a caveat of theoretical guarantees
 
 
 class Learner:
-    """Trains networks of one shape on a memory, and has them answer for all infosets.
+    """Trains networks of one architecture, and evaluates them at all infosets.
 
     Parameters
     ----------
     features : float32 array, shape (infosets, inputs)
-        What a network sees of each.
+        The networks' inputs.
     legal : bool array, shape (infosets, actions)
-        The rest takes no part: neither in the loss nor in the answers.
+        Illegal actions are masked, both in the loss and in the predictions.
     training : Training
     probabilities : bool
-        Whether the answers are made probabilities by a softmax; else they are numbers.
+        Whether a softmax turns the outputs into probabilities.
     """
 
     def __init__(
@@ -287,9 +288,9 @@ class Learner:
         self._sizes = (training.architecture, inputs, legal.shape[1])
         self.size = shape(*self._sizes).size
 
-    def fresh(self, key: jax.Array) -> Singles:
-        """Return the weights of a new network, in one row, shape (size,)."""
-        return np.asarray(fresh(key, self._sizes))
+    def initial_weights(self, key: jax.Array) -> Singles:
+        """Return the weights of a new network, shape (size,)."""
+        return np.asarray(initial_weights(key, self._sizes))
 
     def fit(self, key: jax.Array, memory: Memory, t: int) -> tuple[Singles, float]:
         """Train a new network on a memory.
@@ -297,17 +298,17 @@ class Learner:
         Parameters
         ----------
         key : JAX key
-            Of its first weights and of the batches.
+            For the initial weights and the batches.
         memory : Memory
         t : int
-            The present iteration, by which weights are divided.
+            The current iteration. The samples' weights are divided by it.
 
         Returns
         -------
         network : float32 array, shape (size,)
-            Its weights, in one row.
+            The weights of the network.
         loss : float
-            Weighted squared error per row, in the last tenth of the steps.
+            Mean weighted squared error of a sample, in the last tenth of the steps.
 
         Raises
         ------
@@ -316,82 +317,106 @@ class Learner:
         """
         filled = memory.filled
         if not filled:
-            raise ValueError("the memory is empty: no walk has come to an infoset yet")
+            raise ValueError("the memory is empty: no traversal has visited an infoset yet")
         if self.training.batch is None:
-            rows = self._by_infoset(memory, filled, t)
+            samples = self._means_by_infoset(memory, filled, t)
         else:
-            rows = (memory.infoset, memory.weight / np.float32(t), memory.target)
-        first, draws = jax.random.split(key)
-        return self._train(fresh(first, self._sizes), draws, rows, filled)
+            weight = memory.weight / np.float32(t)
+            samples = _Samples(memory.infoset, weight, memory.target, filled)
+        init_key, batch_key = jax.random.split(key)
+        return self._train(initial_weights(init_key, self._sizes), batch_key, samples)
 
     def refit(
-        self, network: Singles, key: jax.Array, taught: Any, target: Singles
+        self, network: Singles, key: jax.Array, has_target: Any, target: Singles
     ) -> tuple[Singles, float]:
-        """Train a network further, on one target for each infoset.
+        """Continue the training of a network, with one target per infoset.
 
         Parameters
         ----------
         network : float32 array, shape (size,)
-            Where training begins; the state of Adam begins anew.
+            The weights to start from; the state of Adam starts anew.
         key : JAX key
-            Of the batches.
-        taught : bool array, shape (infosets,)
-            Which infosets have a target; each counts the same. At least one has.
+            For the batches.
+        has_target : bool array, shape (infosets,)
+            Which infosets have a target, at least one. All have the same weight.
         target : float32 array, shape (infosets, actions)
 
         Returns
         -------
         network, loss
-            As :meth:`fit` does.
+            As for :meth:`fit`.
         """
-        infoset = np.flatnonzero(taught)
-        filled, n = len(infoset), len(taught)
+        infoset = np.flatnonzero(has_target)
+        filled, n = len(infoset), len(has_target)
         if self.training.batch is None:
-            rows = (np.arange(n), np.asarray(taught, np.float32) / np.float32(filled), target)
-        else:  # as long for any number of them, so that it is compiled once
+            weight = np.asarray(has_target, np.float32) / np.float32(filled)
+            samples = _Samples(np.arange(n), weight, target, filled)
+        else:  # n rows for any number of targets, so that training is compiled once
             infoset = np.resize(infoset, n)
-            rows = (infoset, np.ones(n, np.float32), target[infoset])
-        return self._train(jnp.asarray(network), key, rows, filled)
+            samples = _Samples(infoset, np.ones(n, np.float32), target[infoset], filled)
+        return self._train(jnp.asarray(network), key, samples)
 
     def _train(
-        self, start: jax.Array, key: jax.Array, rows: tuple[Any, ...], filled: int
+        self, weights: jax.Array, key: jax.Array, samples: _Samples
     ) -> tuple[Singles, float]:
         network, loss = _fit(
-            start, key, self.features, self.legal, *rows, filled, self._sizes, self.training,
+            weights,
+            key,
+            self.features,
+            self.legal,
+            samples,
+            self._sizes,
+            self.training,
             self.probabilities,
-        )  # fmt: skip
+        )
         return np.asarray(network), float(loss)
 
     def __call__(self, network: Singles) -> Singles:
-        """Return what a network answers at every infoset, shape (infosets, actions)."""
+        """Return a network's predictions at all infosets, shape (infosets, actions)."""
         return np.asarray(
-            answer(network, self.features, self.legal, self._sizes, self.probabilities)
+            predict(network, self.features, self.legal, self._sizes, self.probabilities)
         )
 
     def attention(self, network: Singles) -> Singles:
-        """Return at which words a network looks, shape (infosets, places); a row sums to 1.
+        """Return the attention weights at all infosets, shape (infosets, positions).
 
-        The weights of the states; a state has read its word and all before it.
+        Each row sums to 1. A weight belongs to a state, which depends on all words so far.
+
+        Raises
+        ------
+        ValueError
+            If the network has no cell.
         """
         if self.training.cell is None:
-            raise ValueError('a network without a cell reads no words; choose cell="gru"')
+            raise ValueError('a network without a cell has no attention; choose cell="gru"')
         reader = shape(*self._sizes).network(network)
         return np.asarray(reader.attention(reader.states(self.features), self.features))
 
-    def _by_infoset(self, memory: Memory, filled: int, t: int) -> tuple[Any, ...]:
-        """Return one row for each infoset: its share of the weights, and its mean target."""
+    def _means_by_infoset(self, memory: Memory, filled: int, t: int) -> _Samples:
+        """Return one sample per infoset: its share of the weights and its mean target."""
         n, actions = self.legal.shape
         infoset, weight = memory.infoset[:filled], memory.weight[:filled]
-        mass = np.bincount(infoset, weight, n)
-        met = np.where(mass > 0, mass, 1.0)
+        total = np.bincount(infoset, weight, n)
+        divisor = np.where(total > 0, total, 1.0)
         target = np.empty((n, actions), np.float32)
         for a in range(actions):
-            target[:, a] = np.bincount(infoset, weight * memory.target[:filled, a], n) / met
-        return np.arange(n), (mass / (filled * t)).astype(np.float32), target
+            total_target = np.bincount(infoset, weight * memory.target[:filled, a], n)
+            target[:, a] = total_target / divisor
+        share = (total / (filled * t)).astype(np.float32)
+        return _Samples(np.arange(n), share, target, filled)
+
+
+class _Samples(NamedTuple):
+    """Rows to train on, of which the first `filled` count in batches."""
+
+    infoset: Any
+    weight: Any
+    target: Any
+    filled: Any
 
 
 class _Shape(NamedTuple):
-    """What turns a row of weights into a network."""
+    """The structure of a network, which turns a vector of weights into a network."""
 
     graph: Any
     unravel: Any
@@ -407,7 +432,7 @@ _Sizes: TypeAlias = tuple[Architecture, int, int]
 
 @cache
 def shape(architecture: Architecture, inputs: int, outputs: int) -> _Shape:
-    """Return what makes networks of rows of weights."""
+    """Return the structure of networks with this architecture."""
     graph, like = nnx.split(
         nnx.eval_shape(lambda: architecture.build(inputs, outputs, nnx.Rngs(0)))
     )
@@ -417,76 +442,74 @@ def shape(architecture: Architecture, inputs: int, outputs: int) -> _Shape:
 
 
 @partial(jax.jit, static_argnames="sizes")
-def fresh(key: jax.Array, sizes: _Sizes) -> jax.Array:
-    """Return the weights of a new network, in one row."""
+def initial_weights(key: jax.Array, sizes: _Sizes) -> jax.Array:
+    """Return the weights of a new network, shape (size,)."""
     architecture, inputs, outputs = sizes
     weights = nnx.state(architecture.build(inputs, outputs, nnx.Rngs(key)))
     return ravel_pytree(weights)[0]
 
 
 def random_key(seed: np.uint64, *numbers: int) -> jax.Array:
-    """Return the JAX key that these numbers stand for."""
+    """Return a JAX key derived from a seed and some numbers."""
     key = jax.random.fold_in(jax.random.key(0), int(seed & np.uint64(0xFFFFFFFF)))
     for number in (int(seed >> np.uint64(32)), *numbers):
         key = jax.random.fold_in(key, number)
     return key
 
 
-def _finish(answers: jax.Array, legal: jax.Array, probabilities: bool) -> jax.Array:
-    """Mask what is illegal."""
+def _mask(outputs: jax.Array, legal: jax.Array, probabilities: bool) -> jax.Array:
+    """Set the outputs for illegal actions to 0, after a softmax for probabilities."""
     if probabilities:
-        return jax.nn.softmax(answers, axis=1, where=legal)
-    return jnp.where(legal, answers, 0.0)
+        return jax.nn.softmax(outputs, axis=1, where=legal)
+    return jnp.where(legal, outputs, 0.0)
 
 
 @partial(jax.jit, static_argnames=("sizes", "probabilities"))
-def answer(
+def predict(
     network: jax.Array,
     features: jax.Array,
     legal: jax.Array,
     sizes: _Sizes,
     probabilities: bool,
 ) -> jax.Array:
-    """Return what a network answers for rows of features, shape (rows, outputs)."""
-    return _finish(shape(*sizes).network(network)(features), legal, probabilities)
+    """Return a network's predictions for rows of features, shape (rows, outputs)."""
+    return _mask(shape(*sizes).network(network)(features), legal, probabilities)
 
 
 @partial(jax.jit, static_argnames=("sizes", "training", "probabilities"))
 def _fit(
-    start: jax.Array,
+    weights: jax.Array,
     key: jax.Array,
     features: jax.Array,
     legal: jax.Array,
-    infoset: Any,
-    weight: Any,
-    target: Any,
-    filled: Any,
+    samples: _Samples,
     sizes: _Sizes,
     training: Training,
     probabilities: bool,
 ) -> tuple[jax.Array, jax.Array]:
-    """Run the whole training as one loop, in which nothing is Python."""
+    """Run all steps of the training as one compiled loop."""
     graph, unravel, _ = shape(*sizes)
+    infoset, weight, target, filled = samples
     batch = training.batch
     optimizer = optax.adam(optax.cosine_decay_schedule(training.rate, training.steps))
 
-    def loss(weights: Tree, rows: Any) -> jax.Array:
+    def loss(network: Tree, rows: Any) -> jax.Array:
         I = infoset[rows]
-        answers = _finish(nnx.merge(graph, weights)(features[I]), legal[I], probabilities)
-        errors = jnp.where(legal[I], answers - target[rows], 0.0)
+        predicted = _mask(nnx.merge(graph, network)(features[I]), legal[I], probabilities)
+        errors = jnp.where(legal[I], predicted - target[rows], 0.0)
         squares = weight[rows] * jnp.sum(errors**2, axis=1)
         return jnp.sum(squares) if batch is None else jnp.mean(squares)
 
     def step(carry: Any, key: jax.Array) -> Any:
-        weights, state = carry
+        network, state = carry
         rows: Any = slice(None)
         if batch is not None:
             rows = jax.random.randint(key, (batch,), 0, filled)
-        value, gradient = jax.value_and_grad(loss)(weights, rows)
+        value, gradient = jax.value_and_grad(loss)(network, rows)
         change, state = optimizer.update(gradient, state)
-        return (optax.apply_updates(weights, change), state), value
+        return (optax.apply_updates(network, change), state), value
 
-    weights = unravel(start)
-    begin = weights, optimizer.init(weights)
-    (weights, _), losses = jax.lax.scan(step, begin, jax.random.split(key, training.steps))
-    return ravel_pytree(weights)[0], losses[-(-training.steps // 10) :].mean()
+    network = unravel(weights)
+    start = network, optimizer.init(network)
+    (network, _), losses = jax.lax.scan(step, start, jax.random.split(key, training.steps))
+    return ravel_pytree(network)[0], losses[-(-training.steps // 10) :].mean()

@@ -1,4 +1,4 @@
-"""Strategies that are networks: asked at a decision, not read from a table."""
+"""Strategies that are networks, evaluated at the decisions of a game as they arise."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cfrlib.strategy import Strategy
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Encoder: TypeAlias = Callable[[Sequence[str]], Singles]
-LEAST_ROWS = 16
+MIN_ROWS = 16
 
 
 def match(advantages: Singles, legal: Bools) -> Floats:
-    """Return σ ∝ max(D, 0); where no D is above 0, the action with the largest.
+    """Return σ ∝ max(D, 0); where no D is above 0, play the action with the largest D.
 
-    Both arrays, and the answer, have shape (infosets, actions).
+    Both arrays, and the strategy returned, have shape (infosets, actions).
     """
     sigma = np.where(legal, np.maximum(advantages, 0.0), 0.0).astype(np.float64)
     total = sigma.sum(axis=1)
@@ -34,21 +34,21 @@ def match(advantages: Singles, legal: Bools) -> Floats:
 
 
 def uniform(legal: Bools) -> Floats:
-    """Return the same probability for each action there is."""
+    """Return the uniform strategy, shape (rows, actions)."""
     sigma: Floats = legal / legal.sum(axis=1, keepdims=True)
     return sigma
 
 
 class Network(NamedTuple):
-    """A network that plays.
+    """A strategy given by the weights of a network.
 
     Attributes
     ----------
     weights : float32 array, shape (size,)
     training : Training
-        Its shape.
+        Its architecture.
     probabilities : bool
-        Whether it answers probabilities; else advantages, which are matched.
+        Whether the network predicts probabilities; else advantages, for regret matching.
     """
 
     weights: Singles
@@ -56,51 +56,51 @@ class Network(NamedTuple):
     probabilities: bool = False
 
     def play(self, features: Singles, legal: Bools) -> Floats:
-        """Return what it plays at infosets that look like this, shape (rows, actions).
+        """Return the strategy at infosets with these features, shape (rows, actions).
 
-        Rows are padded to a power of two, as each number of rows is compiled by itself.
+        Pads the rows to a power of two, because each number of rows is compiled separately.
         """
         n = len(features)
-        rows = 1 << (max(n, LEAST_ROWS) - 1).bit_length()
+        rows = 1 << (max(n, MIN_ROWS) - 1).bit_length()
         inputs = np.zeros((rows, features.shape[1]), np.float32)
         mask = np.zeros((rows, legal.shape[1]), bool)
         inputs[:n], mask[:n] = features, legal
         learner = Learner(inputs, mask, self.training, self.probabilities)
-        said = learner(self.weights)[:n]
+        output = learner(self.weights)[:n]
         if not self.probabilities:
-            return match(said, legal)
-        sigma = said.astype(np.float64)
+            return match(output, legal)
+        sigma = output.astype(np.float64)
         total: Floats = sigma.sum(axis=1, keepdims=True)
         return sigma / total
 
 
 class Policy:
-    """What networks play, each player one of some, chosen before each game.
+    """A mixture of networks for each player, one of which is sampled before each game.
 
-    Call it with decisions, as ``game.node`` returns them, for the probabilities of their
-    actions, shape (decisions, most actions). It asks each network once for all of them.
+    Call it with decisions, as ``game.node`` returns them. It returns the probabilities of their
+    actions, shape (decisions, most actions), and evaluates each network once.
 
     Parameters
     ----------
     game : Game
     encode : function
-        From labels to what the networks see.
+        Returns the networks' inputs for a list of infoset labels.
     actions : int
-        The most at any infoset.
+        The largest number of actions at an infoset.
     training : Training
-        The networks' shape.
+        The networks' architecture.
     networks : list of float32 arrays, shape (networks of the player, size)
-        Of each player; they may differ in number.
+        The networks of each player, as rows of weights. Players may have different numbers.
     weights : list of float arrays, shape (1 + networks of the player,)
-        How likely each is chosen, in proportion; the first weight is that of the uniform
-        strategy, with which every run begins.
+        Each network is sampled with a probability proportional to its weight. The first weight
+        is that of the uniform strategy, with which every run begins.
     probabilities : bool
-        Whether the networks answer probabilities; else advantages, which are matched.
+        Whether the networks predict probabilities; else advantages, for regret matching.
 
     Raises
     ------
     ValueError
-        If the networks have a cell.
+        If the networks have a recurrent cell.
 
     Examples
     --------
@@ -131,8 +131,9 @@ class Policy:
     ):
         if training.cell is not None:
             raise ValueError(
-                "a policy asks its networks about some infosets at a time, and those with a "
-                "cell must know the words of all; ask run.average, run.current or run.draw()"
+                "a policy evaluates its networks at a few infosets at a time, but a network "
+                "with a cell needs the words of all labels; use run.average, run.current or "
+                "run.draw()"
             )
         self.game, self.encode, self.actions = game, encode, actions
         self.training, self.probabilities = training, probabilities
@@ -140,112 +141,119 @@ class Policy:
         self.weights = [np.asarray(each, np.float64) / np.sum(each) for each in weights]
 
     def draw(self, seed: int | np.random.Generator | None = None) -> Policy:
-        """Return what is played in one game: for each player by itself, one of the networks."""
+        """Sample one network for each player independently, and return that policy."""
         rng = np.random.default_rng(seed)
-        chosen = [np.zeros(len(each)) for each in self.weights]
-        for one, each in zip(chosen, self.weights, strict=True):
-            one[rng.choice(len(each), p=each)] = 1.0
+        sampled = [np.zeros(len(weights)) for weights in self.weights]
+        for one_hot, weights in zip(sampled, self.weights, strict=True):
+            one_hot[rng.choice(len(weights), p=weights)] = 1.0
         return Policy(
-            self.game, self.encode, self.actions, self.training, self.networks, chosen,
+            self.game,
+            self.encode,
+            self.actions,
+            self.training,
+            self.networks,
+            sampled,
             self.probabilities,
-        )  # fmt: skip
+        )
 
     def __call__(
         self, decisions: Sequence[Decision], tickets: npt.ArrayLike | None = None
     ) -> Floats:
-        """Return probabilities for the actions of each decision; 0 for those it has not.
+        """Return the probabilities of each decision's actions, padded with zeros.
 
         Parameters
         ----------
         decisions : sequence of Decision
         tickets : float array, shape (decisions,), optional
-            Numbers in [0, 1) by which networks are chosen: let all decisions of a player in
-            one game have the same, drawn at random. Needed if there is a choice.
+            Uniform random numbers in [0, 1) that select the networks. Use one number for each
+            player and game, so that the player keeps to one network throughout the game.
+            Required if a player has more than one network.
 
         Raises
         ------
         ValueError
-            If tickets are needed, or an infoset has more actions than the networks know.
+            If `tickets` is required, or an infoset has more actions than the networks have
+            outputs.
         """
-        legal = there_are([len(node.actions) for node in decisions], self.actions, self.game)
+        legal = action_mask([len(node.actions) for node in decisions], self.actions, self.game)
         sigma = uniform(legal)
         player = np.array([node.player for node in decisions], np.int64)
-        chosen = self._choose(player, tickets)
+        selected = self._select(player, tickets)
         features = self.encode([node.infoset for node in decisions])
-        for i, n in sorted(set(zip(player.tolist(), chosen.tolist(), strict=True))):
+        for i, n in sorted(set(zip(player.tolist(), selected.tolist(), strict=True))):
             if n:
-                rows = np.flatnonzero((player == i) & (chosen == n))
+                rows = np.flatnonzero((player == i) & (selected == n))
                 sigma[rows] = self._network(i, n).play(features[rows], legal[rows])
         return sigma
 
     def _network(self, i: int, n: int) -> Network:
-        """Return the n-th network of player i, counted from 1."""
+        """Return the n-th network of player i, counting from 1."""
         return Network(self.networks[i][n - 1], self.training, self.probabilities)
 
-    def pick(self, seed: int | np.random.Generator | None = None) -> list[Network | None]:
-        """Return a network for each player, drawn by weight; None is the uniform strategy."""
-        rng = np.random.default_rng(seed)
-        drawn = [int(rng.choice(len(each), p=each)) for each in self.weights]
-        return [self._network(i, n) if n else None for i, n in enumerate(drawn)]
+    def sample_networks(self, rng: np.random.Generator) -> list[Network | None]:
+        """Sample a network for each player by weight; None stands for the uniform strategy."""
+        sampled = [int(rng.choice(len(weights), p=weights)) for weights in self.weights]
+        return [self._network(i, n) if n else None for i, n in enumerate(sampled)]
 
-    def _choose(
+    def _select(
         self, player: npt.NDArray[np.int64], tickets: npt.ArrayLike | None
     ) -> npt.NDArray[np.int64]:
-        """Return the number of the network that is to answer each row; 0: none, uniform."""
-        chosen = np.zeros(len(player), np.int64)
+        """Return which network of its player each row uses; 0 is the uniform strategy."""
+        selected = np.zeros(len(player), np.int64)
         for i, weights in enumerate(self.weights):
             if weights.max() == 1.0:
-                chosen[player == i] = weights.argmax()
+                selected[player == i] = weights.argmax()
             elif tickets is not None:
-                mine = np.asarray(tickets, np.float64)[player == i]
-                drawn = np.searchsorted(np.cumsum(weights), mine, side="right")
-                chosen[player == i] = np.minimum(drawn, len(weights) - 1)
+                own = np.asarray(tickets, np.float64)[player == i]
+                sampled = np.searchsorted(np.cumsum(weights), own, side="right")
+                selected[player == i] = np.minimum(sampled, len(weights) - 1)
             elif (player == i).any():
                 raise ValueError(
-                    "a mixture plays one of its networks throughout a game: take policy.draw() "
+                    "a mixture plays one of its networks throughout a game; use policy.draw() "
                     "for one game, or give tickets, one for each player and game"
                 )
-        return chosen
+        return selected
 
     def strategy(self) -> Strategy:
-        """Return it as exact probabilities, if the game compiles.
+        """Return the policy as a table of exact probabilities.
 
         Raises
         ------
         GameError
-            If it does not.
+            If the game does not compile.
         """
         form = sequence_form(self.game)
-        tree, mixed = form.tree, form.uniform()
-        legal = there_are([len(a) for a in tree.infoset_actions], self.actions, self.game)
+        tree, mixture = form.tree, form.uniform()
+        legal = action_mask([len(a) for a in tree.infoset_actions], self.actions, self.game)
         sequences = tree.infoset_start.astype(np.int64)[:, None] + np.arange(self.actions)
         features = self.encode(tree.infoset_label)
         for i, weights in enumerate(self.weights):
-            own = slice(*tree.player_sequences[i : i + 2])
-            mine = np.flatnonzero(tree.infoset_player == i)
+            own = np.flatnonzero(tree.infoset_player == i)
             total = np.zeros(form.num_sequences)
             for n in np.flatnonzero(weights):
-                row = form.uniform()
+                profile = form.uniform()
                 if n:
-                    sigma = self._network(i, int(n)).play(features[mine], legal[mine])
-                    row[sequences[mine][legal[mine]]] = sigma[legal[mine]]
-                total += weights[n] * form.plans(row)
+                    sigma = self._network(i, int(n)).play(features[own], legal[own])
+                    profile[sequences[own][legal[own]]] = sigma[legal[own]]
+                total += weights[n] * form.plans(profile)
             if weights.max() < 1:
-                behavior(form.treeplexes, total, row)
-            mixed[own] = row[own]
-        return Strategy.from_vector(form, mixed)
+                behavior(form.treeplexes, total, profile)
+            first, stop = tree.player_sequences[i : i + 2]
+            mixture[first:stop] = profile[first:stop]
+        return Strategy.from_vector(form, mixture)
 
     def __repr__(self) -> str:
-        known = [int(np.count_nonzero(each)) for each in self.weights]
-        each = f"one of {max(known):,} networks" if max(known) > 1 else "one network"
-        return f"Policy of {self.game!r}: {each} for each player"
+        number = max(int(np.count_nonzero(weights)) for weights in self.weights)
+        networks = f"one of {number:,} networks" if number > 1 else "one network"
+        return f"Policy of {self.game!r}: {networks} for each player"
 
 
-def there_are(count: Sequence[int], actions: int, game: Game) -> Bools:
-    """Return which actions there are, shape (rows, actions)."""
-    if max(count, default=0) > actions:
+def action_mask(num_actions: Sequence[int], actions: int, game: Game) -> Bools:
+    """Return which of the networks' outputs are legal actions, shape (rows, actions)."""
+    most = max(num_actions, default=0)
+    if most > actions:
         raise ValueError(
-            f"{game!r} has an infoset with {max(count)} actions, but the networks know "
-            f"{actions}, the most met in games played at random; give actions={max(count)}"
+            f"{game!r} has an infoset with {most} actions, but the networks have {actions} "
+            f"outputs, the most found in random games; give actions={most}"
         )
-    return np.arange(actions) < np.array(count, np.int64).reshape(-1, 1)
+    return np.arange(actions) < np.array(num_actions, np.int64).reshape(-1, 1)

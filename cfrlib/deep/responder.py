@@ -1,4 +1,4 @@
-"""How much a policy can be exploited, from below: what a learner wins against it."""
+"""Lower bounds of exploitability: the gain of a best response learned by Deep CFR."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from cfrlib.deep.policy import Encoder, Network, Policy
 
 
 class Responder(OnDemandDeepCFR):
-    """Deep CFR of one player, while all others play a policy that does not change.
+    """Deep CFR of one player against a fixed policy of the others.
 
-    Against fixed opponents there is nothing to mix: regret matching goes over to a best
-    response, as far as networks and walks tell which that is. So its gain is a lower bound of
-    the exact one; that it finds nothing proves nothing.
+    Against fixed opponents there is nothing to mix: regret matching approaches a best response,
+    up to the error of sampling and of the networks. So the responder's gain is a lower bound of
+    the exact one; that it finds none proves nothing.
 
     Parameters
     ----------
     policy : Policy
-        Of all players. If it mixes, each lane of walks meets networks of its own.
+        The policy of all players. If it is a mixture, networks are sampled from it for each
+        lane of traversals.
     seat : int
-        The player who learns; its part in `policy` plays no role.
+        The player who learns; their part of `policy` is not used.
     **options
         As for :class:`DeepCFR`: `traversals`, `sampling`, `advantage`, `memory`, `seed`.
 
@@ -59,14 +60,14 @@ class Responder(OnDemandDeepCFR):
     def _find_encoder(self) -> Encoder:
         return self.opponents.encode
 
-    def _present(self, t: int, lane: int) -> list[Network | None]:
-        source = np.random.SeedSequence([int(self._key), t, lane])
-        drawn = self.opponents.pick(np.random.default_rng(source))
-        drawn[self.seat] = super()._present(t, lane)[self.seat]
-        return drawn
+    def _current_networks(self, t: int, lane: int) -> list[Network | None]:
+        seed = np.random.SeedSequence([int(self._key), t, lane])
+        networks = self.opponents.sample_networks(np.random.default_rng(seed))
+        networks[self.seat] = super()._current_networks(t, lane)[self.seat]
+        return networks
 
     def save(self, path: PathLike) -> None:
-        """Refuse: a run goes on from its file alone, and this one also needs the policy.
+        """Raise a ValueError: a file could not hold the opponents' policy.
 
         Raises
         ------
@@ -74,16 +75,17 @@ class Responder(OnDemandDeepCFR):
             Always.
         """
         raise ValueError(
-            "a responder cannot be saved, as the policy it plays against is not its own; save "
-            "the run that made the policy, and train the responder again with the same seed"
+            "a responder cannot be saved, because a file does not hold the opponents' policy; "
+            "save the run that made the policy, and train the responder again with the same "
+            "seed"
         )
 
     def seated(self) -> Policy:
-        """Return what the learner plays by now, to be seated among the others."""
-        mine = self._networks[self.seat][-1:]
-        networks = [np.array(mine)] * self.game.num_players
-        weights = np.array([0.0, 1.0] if mine else [1.0])
+        """Return a policy in which the responder's seat plays its current network."""
+        own = self._networks[self.seat][-1:]
+        weights = np.array([0.0, 1.0] if own else [1.0])
+        players = self.game.num_players
+        networks, mixtures = [np.array(own)] * players, [weights] * players
         return Policy(
-            self.game, self._encode, self._actions, self.advantage, networks,
-            [weights] * self.game.num_players,
-        )  # fmt: skip
+            self.game, self._encode, self._actions, self.advantage, networks, mixtures
+        )

@@ -13,7 +13,7 @@ import optax
 
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
-from cfrlib.deep.networks import Architecture, answer, fresh, shape
+from cfrlib.deep.networks import Architecture, initial_weights, predict, shape
 from cfrlib.koikoi.afterstates import Describer
 from cfrlib.koikoi.simulator import Numbers
 
@@ -90,7 +90,7 @@ class ValueNetwork:
 
     def fresh(self, key: jax.Array) -> TrainState:
         """Initialize a network whose output is 0 everywhere."""
-        return new_state(np.asarray(fresh(key, self._sizes)))
+        return new_state(np.asarray(initial_weights(key, self._sizes)))
 
     def __call__(self, weights: Singles, code: Numbers) -> Floats:
         """Return the outputs for encoded tables, shape (rows,)."""
@@ -99,7 +99,7 @@ class ValueNetwork:
             part = code[begin : begin + MOST_ROWS]
             rows = padded(len(part))
             seen = self.describer.see(part, rows)
-            answers = answer(weights, seen, np.ones((rows, 1), bool), self._sizes, False)
+            answers = predict(weights, seen, np.ones((rows, 1), bool), self._sizes, False)
             output[begin : begin + len(part)] = np.asarray(answers)[: len(part), 0]
         return output
 
