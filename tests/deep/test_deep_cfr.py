@@ -1,4 +1,4 @@
-"""Deep CFR: what goes into the memories, what networks make of it, what a run leads to."""
+"""Deep CFR: the samples in the memories, the training of networks, and the results of runs."""
 
 import math
 import subprocess
@@ -15,7 +15,7 @@ from scipy.stats import chi2
 import cfrlib as cfr
 from cfrlib.core.rng import new_key
 from cfrlib.deep import DeepCFR, Training, encode
-from cfrlib.deep.memory import new_memory, place
+from cfrlib.deep.memory import new_memory, next_row
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
 
@@ -32,32 +32,28 @@ def small(game=KUHN, **options):
 
 
 def same(a, b):
-    """Whether two runs hold the same numbers, bit for bit."""
-    memories = zip((*a._memories, a._strategies), (*b._memories, b._strategies), strict=True)
+    """Return whether two runs hold the same numbers, bit for bit."""
+    nested = [*zip((*a._memories, a._strategies), (*b._memories, b._strategies), strict=True)]
+    nested += zip(a._networks, b._networks, strict=True)
     pairs = [(a._table, b._table), (a._total, b._total), (a._baseline, b._baseline)]
-    pairs += [pair for two in memories for pair in zip(*two, strict=True)]
-    pairs += [
-        pair
-        for two in zip(a._networks, b._networks, strict=True)
-        for pair in zip(*two, strict=True)
-    ]
+    pairs += [pair for both in nested for pair in zip(*both, strict=True)]
     return (a.nodes, a.iterations) == (b.nodes, b.iterations) and all(
         np.array_equal(x, y) for x, y in pairs
     )
 
 
-# ---- what a network sees ---------------------------------------------------------------------
+# ---- features --------------------------------------------------------------------------------
 
 
-def test_words_at_places():
+def test_encoding_distinguishes_positions():
     features = encode(["Q check-bet", "K check", "check K", "-1 check"])
-    assert features.shape == (4, 7)  # first: check, -1, K or Q; then check or K; then bet
+    assert features.shape == (4, 7)  # -1, K, Q or check; then K or check; then bet
     assert features.sum(axis=1).tolist() == [3, 2, 2, 2]
     assert not np.array_equal(features[1], features[2])
 
 
 @pytest.mark.parametrize("game", [KUHN, LeducPoker(), LiarsDice(3), THREE], ids=repr)
-def test_every_infoset_looks_different(game):
+def test_every_infoset_has_its_own_encoding(game):
     features = encode(cfr.compile(game).infoset_label)
     assert len(np.unique(features, axis=0)) == len(features)
     assert set(np.unique(features)) == {0, 1}
@@ -67,34 +63,32 @@ def test_every_infoset_looks_different(game):
 
 
 def fill(rows, offered, number):
-    """Offer 0, 1, 2, …; return which are in the memory, and where."""
+    """Offer samples 0, 1, 2, …, and return the memory."""
     memory = new_memory(rows, 1, new_key(5), number)
     for n in range(offered):
-        row = place(memory.seen, rows, memory.state)
+        row = next_row(memory.seen, rows, memory.state)
         if row < rows:
             memory.infoset[row] = n
     return memory
 
 
-def test_a_reservoir_keeps_each_row_equally_often():
-    """χ² over which of 40 rows offered are among the 8 kept, and where."""
-    kept, places, tries = np.zeros(40), np.zeros((8, 40)), 4_000
-    for number in range(tries):
-        memory = fill(8, 40, number)
-        kept[memory.infoset] += 1
-        places[np.arange(8), memory.infoset] += 1
-    share = tries * 8 / 40
-    # each try keeps 8 of 40 without replacement, so counts vary less: by (40 − 8) / 39
-    statistic = np.sum((kept - share) ** 2) / (share * (1 - 8 / 40) * 40 / 39)
+def test_reservoir_keeps_each_sample_equally_often():
+    """χ² tests of which of 40 samples are among the 8 kept, and in which rows."""
+    by_row, trials = np.zeros((8, 40)), 4_000
+    for number in range(trials):
+        by_row[np.arange(8), fill(8, 40, number).infoset] += 1
+    kept, expected = by_row.sum(axis=0), trials * 8 / 40
+    # a reservoir samples without replacement, which reduces the variance by (40 − 8) / 39
+    statistic = np.sum((kept - expected) ** 2) / (expected * (1 - 8 / 40) * 40 / 39)
     assert chi2.cdf(statistic, 39) < 0.999
-    late = places[:, 8:]  # the first 8 begin in places of their own
+    late = by_row[:, 8:]  # the first 8 start in rows of their own
     expected = late.sum() / late.size
     assert chi2.cdf(np.sum((late - expected) ** 2) / expected, late.size - 1) < 0.999
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 30), st.integers(0, 100))
-def test_filled_rows_are_those_offered(rows, offered):
+def test_filled_rows_are_distinct_offered_samples(rows, offered):
     memory = fill(rows, offered, 0)
     assert memory.filled == min(rows, offered)
     assert memory.seen[0] == offered
@@ -105,8 +99,8 @@ def test_filled_rows_are_those_offered(rows, offered):
 
 
 @pytest.mark.parametrize("batch", [None, 64])
-def test_rows_not_filled_are_never_learned_from(batch):
-    """They hold what would show: a weight and a target beyond all others."""
+def test_unfilled_rows_are_never_trained_on(batch):
+    """Their huge weights and targets would show in the predictions."""
     memory = new_memory(1_000, 2, new_key(0), 0)
     memory.infoset[:5], memory.weight[:5], memory.target[:5] = range(5), 1.0, 0.5
     memory.weight[5:], memory.target[5:] = 1e6, 1e6
@@ -119,29 +113,29 @@ def test_rows_not_filled_are_never_learned_from(batch):
     assert loss < 0.01
 
 
-def test_an_empty_memory_teaches_nothing():
+def test_empty_memory_is_an_error():
     learner = Learner(np.eye(2, dtype=np.float32), np.ones((2, 2), bool), Training((), 1))
     with pytest.raises(ValueError, match="memory is empty"):
         learner.fit(KEY, new_memory(9, 2, new_key(0), 0), 1)
 
 
-# ---- what walks remember ---------------------------------------------------------------------
+# ---- samples of traversals -------------------------------------------------------------------
 
 
-def walked(game, sampling, sigma, walks, baseline=None, seed=0):
-    """Return a run after walks of player 0 with that strategy: its memories hold everything."""
+def traversed(game, sampling, sigma, traversals, baseline=None, seed=0):
+    """Return a run after traversals of player 0 with strategy σ; its memories hold them all."""
     run = DeepCFR(
         game, sampling=sampling, memory=2_000_000, baseline=baseline, seed=seed,
         average="mixture", **{k: SMALL[k] for k in ("advantage", "strategy")},
     )  # fmt: skip
     run._table.sigma[:] = sigma
     run._baseline[:] = np.random.default_rng(1).normal(size=run._baseline.shape)
-    run._walk(3, 0, walks, run._memories[0], run._strategies)
+    run._walk(3, 0, traversals, run._memories[0], run._strategies)
     return run
 
 
 def sums(memory, form, run):
-    """Add up weight · target by sequence, and its square."""
+    """Return the sums of weight · target and of its square by sequence."""
     total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
     n = memory.filled
     for a in range(memory.target.shape[1]):
@@ -158,67 +152,68 @@ def sums(memory, form, run):
     "sampling", ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"], ids=repr
 )
 @pytest.mark.parametrize("game", [KUHN, UNEVEN], ids=repr)
-def test_memories_hold_regrets_on_average(game, sampling, baseline):
-    """Their sums over many walks: regrets of the tree, within 5 standard errors."""
-    sigma, walks = random_strategy(game, 4), 20_000
-    run = walked(game, sampling, sigma, walks, baseline)
+def test_sampled_advantages_are_unbiased(game, sampling, baseline):
+    """Their means over many traversals are the exact regrets, within 5 standard errors."""
+    sigma, traversals = random_strategy(game, 4), 20_000
+    run = traversed(game, sampling, sigma, traversals, baseline)
     form = run._form
     total, square = sums(run._memories[0], form, run)
-    wanted = exact_regrets(game, sigma) / run._scale
+    exact = exact_regrets(game, sigma) / run._scale
     own = np.zeros(form.num_sequences, bool)
     own[run._sequences[run._legal & (form.tree.infoset_player == 0)[:, None]]] = True
-    mean, error = total / walks, np.sqrt(square) / walks
-    assert np.all(np.abs(mean - wanted)[own] <= 5 * error[own] + 1e-6)
-    assert np.abs(wanted[own]).max() > 10 * np.median(error[own])
+    mean, error = total / traversals, np.sqrt(square) / traversals
+    assert np.all(np.abs(mean - exact)[own] <= 5 * error[own] + 1e-6)
+    assert np.abs(exact[own]).max() > 10 * np.median(error[own])
 
 
-def test_memories_hold_what_the_other_plays():
-    """Each infoset of the other as often as he gets there by himself, with his strategy."""
-    sigma, walks = random_strategy(KUHN, 4), 20_000
-    run = walked(KUHN, "external", sigma, walks)
+def test_opponents_strategy_is_sampled_by_own_reach():
+    """External sampling visits the opponent's infosets with their own reach probability."""
+    sigma, traversals = random_strategy(KUHN, 4), 20_000
+    run = traversed(KUHN, "external", sigma, traversals)
     memory, form = run._strategies, run._form
-    rows = memory.infoset[: memory.filled]
-    start = form.tree.infoset_start[rows]
-    assert (form.tree.infoset_player[rows] == 1).all()
+    infoset = memory.infoset[: memory.filled]
+    start = form.tree.infoset_start[infoset]
+    assert (form.tree.infoset_player[infoset] == 1).all()
     assert (memory.weight[: memory.filled] == 3).all()
     for a in range(2):
         assert np.allclose(memory.target[: memory.filled, a], sigma[start + a])
-    met = np.bincount(rows, minlength=form.tree.num_infosets)
-    dealt = 1 / 3  # with that card; player 0 tries every action, so both come by
-    wanted = np.where(form.tree.infoset_player == 1, own_reach(KUHN, sigma) * dealt, 0) * walks
-    assert np.all(np.abs(met - wanted) <= 5 * np.sqrt(wanted + 1))
+    visits = np.bincount(infoset, minlength=form.tree.num_infosets)
+    reach = np.where(form.tree.infoset_player == 1, own_reach(KUHN, sigma), 0)
+    expected = reach / 3 * traversals  # player 1 holds each card with probability 1/3
+    assert np.all(np.abs(visits - expected) <= 5 * np.sqrt(expected + 1))
 
 
-def test_rewards_are_in_units_of_the_largest_payoff():
-    run = walked(KUHN, "external", random_strategy(KUHN, 4), 500)
+def test_advantages_are_in_units_of_the_largest_payoff():
+    run = traversed(KUHN, "external", random_strategy(KUHN, 4), 500)
     memory = run._memories[0]
-    doubled = MatrixGame([[8.0, -8.0], [-4.0, 4.0]])
     assert np.abs(memory.target).max() <= 2
-    assert DeepCFR(doubled, **SMALL)._scale == 8
+    assert DeepCFR(MatrixGame([[8.0, -8.0], [-4.0, 4.0]]), **SMALL)._scale == 8
 
 
 # ---- networks --------------------------------------------------------------------------------
 
 
-def one_row_each(targets, weight=None):
-    """Return a memory with one row for each infoset."""
+def one_sample_each(targets):
+    """Return a memory with one sample per infoset, all of weight 1."""
     n, actions = targets.shape
     memory = new_memory(n, actions, new_key(0), 0)
     memory.infoset[:], memory.target[:] = range(n), targets
-    memory.weight[:] = 1.0 if weight is None else weight
+    memory.weight[:] = 1.0
     memory.seen[0] = n
     return memory
 
 
 @pytest.mark.parametrize("batch", [None, 256])
-def test_a_network_of_exact_advantages_plays_equilibrium(batch):
-    """Overfitting: those of a predictive CFR+ that has converged; NashConv below 1e-3."""
+def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
+    """Overfit the regrets of a converged predictive CFR+; NashConv is below 1e-3."""
     tabular = cfr.CFR(KUHN, "pcfr+").run(5_000, progress=False)
     run = small()
     regret = np.where(run._legal, tabular.regrets.values_by_sequence[run._sequences], 0.0)
-    targets = regret / np.abs(regret).max(axis=1, keepdims=True)  # a scale does not matter
+    targets = regret / np.abs(regret).max(
+        axis=1, keepdims=True
+    )  # regret matching ignores scale
     learner = Learner(run._features, run._legal, Training((64, 64), 3_000, batch, 1e-2))
-    network, loss = learner.fit(KEY, one_row_each(targets), 1)
+    network, loss = learner.fit(KEY, one_sample_each(targets), 1)
     for i in range(2):
         run._play(i, run._match(learner(network)))
     assert loss < 1e-6
@@ -226,8 +221,8 @@ def test_a_network_of_exact_advantages_plays_equilibrium(batch):
 
 
 @pytest.mark.parametrize("batch", [None, 64])
-def test_rows_weigh_what_they_weigh(batch):
-    """Two rows at one infoset: their weighted mean is learned."""
+def test_network_learns_the_weighted_mean(batch):
+    """There are two samples at one infoset."""
     memory = new_memory(4, 1, new_key(0), 0)
     memory.target[:2, 0], memory.weight[:2], memory.seen[0] = (1.0, 0.0), (3.0, 1.0), 2
     learner = Learner(
@@ -238,42 +233,41 @@ def test_rows_weigh_what_they_weigh(batch):
 
 
 @pytest.mark.parametrize("probabilities", [False, True])
-def test_illegal_actions_take_no_part(probabilities):
-    """Neither in the loss, whatever their targets, nor in the answers."""
+def test_illegal_actions_are_masked(probabilities):
+    """Their targets change no weight of the network, and their predictions are 0."""
     legal = np.array([[True, True, False], [True, False, False]])
-    found = []
+    networks = []
     for junk in (0.0, 1e6):
         targets = np.array([[0.25, 0.75, junk], [1.0, junk, junk]], np.float32)
         learner = Learner(
             np.eye(2, dtype=np.float32), legal, Training((8,), 500), probabilities
         )
-        network, _ = learner.fit(KEY, one_row_each(targets), 1)
-        answers = learner(network)
-        assert not answers[~legal].any()
-        assert answers[legal] == pytest.approx([0.25, 0.75, 1.0], abs=0.02)
-        found.append(network)
-    assert np.array_equal(*found)
+        network, _ = learner.fit(KEY, one_sample_each(targets), 1)
+        predicted = learner(network)
+        assert not predicted[~legal].any()
+        assert predicted[legal] == pytest.approx([0.25, 0.75, 1.0], abs=0.02)
+        networks.append(network)
+    assert np.array_equal(*networks)
 
 
-def test_the_largest_is_played_where_no_advantage_is_positive():
+def test_argmax_is_played_where_no_advantage_is_positive():
     run = small(LiarsDice(3))
-    answers = np.random.default_rng(0).normal(-1, 1, run._legal.shape)
-    sigma = run._match(np.where(run._legal, answers, 0.0))
+    advantages = np.random.default_rng(0).normal(-1, 1, run._legal.shape)
+    sigma = run._match(np.where(run._legal, advantages, 0.0))
     assert (sigma[~run._legal] == 0).all()
     assert sigma.sum(axis=1) == pytest.approx(np.ones(len(sigma)))
-    none = ~((answers > 0) & run._legal).any(axis=1)
-    best = np.where(run._legal, answers, -np.inf).argmax(axis=1)
+    none = ~((advantages > 0) & run._legal).any(axis=1)
+    best = np.where(run._legal, advantages, -np.inf).argmax(axis=1)
     assert none.any() and (~none).any()
     assert (sigma[none, best[none]] == 1).all()
-    kept = np.where(run._legal, np.maximum(answers, 0), 0)[~none]
-    assert sigma[~none] == pytest.approx(kept / kept.sum(axis=1, keepdims=True))
+    positive = np.where(run._legal, np.maximum(advantages, 0), 0)[~none]
+    assert sigma[~none] == pytest.approx(positive / positive.sum(axis=1, keepdims=True))
 
 
 # ---- runs ------------------------------------------------------------------------------------
 
 
-def test_kuhn_poker_is_learned():
-    """Sampling, reservoir, two kinds of networks; NashConv as promised, with room."""
+def test_kuhn_poker_is_solved():
     run = DeepCFR(KUHN, traversals=500, seed=3).run(60, progress=False)
     solution = run.solution()
     assert solution.nash_conv < 0.06
@@ -292,7 +286,7 @@ def test_kuhn_poker_is_learned():
     ],
     ids=str,
 )  # fmt: skip
-def test_one_seed_one_run(options):
+def test_seed_determines_the_run(options):
     one, two, other = (small(**{**options, "seed": seed}) for seed in (1, 1, 2))
     for run in (one, two, other):
         run.run(6, progress=False)
@@ -301,34 +295,35 @@ def test_one_seed_one_run(options):
     assert not same(one, other)
 
 
-def test_the_mixture_is_the_mean_of_what_is_drawn():
+def test_mixture_is_the_mean_of_sampled_strategies():
     run = small(KUHN, traversals=200).run(5, progress=False)
     plans = np.zeros(run._form.num_sequences)
     for seed in range(2_000):
         plans += run._form.plans(run.draw(seed).values_by_sequence)
-    mixed = run._form.plans(run._mixture())
-    assert plans / 2_000 == pytest.approx(mixed, abs=0.05)
-    assert np.ptp(mixed) > 0.5
-    assert small().draw(0).values_by_sequence == pytest.approx(KUHN_UNIFORM)
+    mixture = run._form.plans(run._mixture())
+    assert plans / 2_000 == pytest.approx(mixture, abs=0.05)
+    assert np.ptp(mixture) > 0.5
 
 
-KUHN_UNIFORM = cfr.Strategy.uniform(KUHN).values_by_sequence
+def test_uniform_strategy_is_sampled_before_the_first_iteration():
+    uniform = cfr.Strategy.uniform(KUHN)
+    assert small().draw(0).values_by_sequence == pytest.approx(uniform.values_by_sequence)
 
 
-def test_three_players():
+def test_three_players_need_a_mixture():
     run = small(THREE, average="mixture").run(3, progress=False)
     assert math.isfinite(run.solution().nash_conv)
-    with pytest.raises(ValueError, match='choose "mixture"'):
+    with pytest.raises(ValueError, match='choose average="mixture"'):
         small(THREE)
 
 
-def test_a_baseline_does_not_change_external_sampling():
-    """All actions are tried, so nothing is left to correct."""
-    with_, without = (small(baseline=b).run(3, progress=False) for b in (0.5, None))
-    assert with_._average() == pytest.approx(without._average(), abs=1e-4)
+def test_baseline_does_not_change_external_sampling():
+    """Every action is sampled with probability 1, so the baseline cancels."""
+    corrected, plain = (small(baseline=b).run(3, progress=False) for b in (0.5, None))
+    assert corrected._average() == pytest.approx(plain._average(), abs=1e-4)
 
 
-def test_what_a_run_says():
+def test_repr_and_description():
     run = small().run(2, progress=False)
     assert repr(run) == (
         "DeepCFR(KuhnPoker(), traversals=50, ExternalSampling(), average='network') after 2 "
@@ -341,7 +336,7 @@ def test_what_a_run_says():
 # ---- files -----------------------------------------------------------------------------------
 
 
-def test_given_features_are_recognized(tmp_path):
+def test_run_with_features_needs_them_to_load(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
     assert same(DeepCFR.load(tmp_path / "run.npz", KUHN, features=np.eye(12)), run)
@@ -352,7 +347,7 @@ def test_given_features_are_recognized(tmp_path):
         DeepCFR.load(tmp_path / "run.npz", KUHN, features=np.eye(12))
 
 
-# ---- mistakes --------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -368,7 +363,7 @@ def test_given_features_are_recognized(tmp_path):
     ],
     ids=lambda x: x if isinstance(x, str) else "",
 )
-def test_bad_arguments(options, message):
+def test_bad_argument_is_named(options, message):
     with pytest.raises(ValueError, match=message):
         small(**options)
 
@@ -378,12 +373,12 @@ def test_bad_arguments(options, message):
     [{"hidden": (0,)}, {"steps": 0}, {"batch": 0}, {"rate": 0}, {"steps": 1.5}],
     ids=str,
 )
-def test_bad_training(options):
+def test_bad_training_is_an_error(options):
     with pytest.raises(ValueError, match=r"must be (a whole number, at least 1|above 0)"):
         Training(**options)
 
 
-def test_it_says_what_to_install():
+def test_missing_jax_names_the_package_to_install():
     program = "import sys; sys.modules['jax'] = None; import cfrlib; cfrlib.deep"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert 'pip install "cfrlib[deep]"' in done.stderr

@@ -1,4 +1,4 @@
-"""Deep CFR of games explored on the way: the same walks, networks asked as they go."""
+"""Deep CFR of games expanded on demand: traversals, workers, policies and responders."""
 
 import importlib.util
 import json
@@ -20,106 +20,108 @@ from cfrlib.games import Coyote, KuhnPoker, LeducPoker
 pytestmark = pytest.mark.slow
 
 
-class Seen:
-    """A game that says what networks see of its infosets, so both ways see the same."""
+class OneHot:
+    """A game with features, so that compiled and on-demand runs have the same inputs."""
 
     def features(self, labels):
-        rows = encode(cfr.compile(self.alike).infoset_label)
-        number = sequence_form(self.alike).infoset_number
+        rows = encode(cfr.compile(self.plain).infoset_label)
+        number = sequence_form(self.plain).infoset_number
         return rows[[number[label] for label in labels]].reshape(len(labels), -1)
 
 
-class Kuhn(Seen, KuhnPoker):
-    alike = KuhnPoker()
+class Kuhn(OneHot, KuhnPoker):
+    plain = KuhnPoker()
 
 
-class Leduc(Seen, LeducPoker):
-    alike = LeducPoker()
+class Leduc(OneHot, LeducPoker):
+    plain = LeducPoker()
 
 
 TINY = Training((16,), 40, 64)
 OPTIONS = {"traversals": 60, "memory": 5_000, "advantage": TINY, "strategy": TINY, "seed": 3}
 
 
-def lazily(game, **options):
+def on_demand(game, **options):
     return DeepCFR(game, on_demand=True, **{**OPTIONS, **options})
 
 
-def rows(run, which):
-    """Return the rows of a memory with their infosets' features, in order."""
+def samples(run, which):
+    """Return features, action counts, weights and targets of a memory, in order."""
     memory = [*run._memories, run._strategies][which]
     n = memory.filled
     if run._form is None:
-        features, count = (part[:n] for part in run._sheets[which])
+        features, num_actions = (part[:n] for part in run._row_features[which])
     else:
         features = run._features[memory.infoset[:n]]
-        count = run._legal.sum(axis=1)[memory.infoset[:n]]
-    return features, count, memory.weight[:n], memory.target[:n]
+        num_actions = run._legal.sum(axis=1)[memory.infoset[:n]]
+    return features, num_actions, memory.weight[:n], memory.target[:n]
 
 
 SCHEMES = ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"]
 
 
-# ---- the same as in a game that compiles -----------------------------------------------------
+# ---- agreement with compiled runs ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sampling", SCHEMES, ids=repr)
 @pytest.mark.parametrize("game", [Kuhn(), Leduc()], ids=lambda game: type(game).__name__)
-def test_walks_are_those_of_the_compiled_game(game, sampling):
-    """The first walks of all players, bit for bit: there are no networks yet."""
-    lazy = lazily(game, sampling=sampling)
-    whole = DeepCFR(game, sampling=sampling, **OPTIONS)
+def test_first_samples_equal_those_of_the_compiled_game(game, sampling):
+    """They agree bit for bit, as no networks are evaluated yet."""
+    expanded = on_demand(game, sampling=sampling)
+    compiled = DeepCFR(game, sampling=sampling, **OPTIONS)
     for i in range(2):
         visited = [
-            run._walk(1, i, 60, run._memories[i], run._strategies) for run in (lazy, whole)
+            run._walk(1, i, 60, run._memories[i], run._strategies)
+            for run in (expanded, compiled)
         ]
         assert visited[0] == visited[1] > 60
     for which in range(3):
-        assert len(rows(lazy, which)[0]) >= 60
-        for mine, theirs in zip(rows(lazy, which), rows(whole, which), strict=True):
-            assert np.array_equal(mine, theirs)
+        assert len(samples(expanded, which)[0]) >= 60
+        for one, other in zip(samples(expanded, which), samples(compiled, which), strict=True):
+            assert np.array_equal(one, other)
 
 
-def test_whole_runs_agree():
-    """Networks too, but for rounding: batches are the same rows, in other numbers at a time."""
-    lazy, whole = lazily(Kuhn()).run(3), DeepCFR(Kuhn(), on_demand=False, **OPTIONS).run(3)
-    assert lazy.nodes == whole.nodes
+def test_runs_agree_with_compiled_runs():
+    """They agree up to rounding: networks are evaluated on batches of other sizes."""
+    expanded = on_demand(Kuhn()).run(3)
+    compiled = DeepCFR(Kuhn(), on_demand=False, **OPTIONS).run(3)
+    assert expanded.nodes == compiled.nodes
     for i in range(2):
-        assert np.allclose(lazy._networks[i], whole._networks[i], atol=1e-3)
-    assert lazy.current.strategy().max_difference(whole.current) < 1e-2
-    assert lazy.mixture.strategy().max_difference(whole.mixture) < 1e-2
-    assert lazy.average.strategy().max_difference(whole.average) < 1e-2
+        assert np.allclose(expanded._networks[i], compiled._networks[i], atol=1e-3)
+    assert expanded.current.strategy().max_difference(compiled.current) < 1e-2
+    assert expanded.mixture.strategy().max_difference(compiled.mixture) < 1e-2
+    assert expanded.average.strategy().max_difference(compiled.average) < 1e-2
 
 
 @pytest.mark.parametrize("sampling", SCHEMES, ids=repr)
-def test_memories_hold_regrets_on_average(sampling):
-    """With networks that play: sums over walks are the tree's, within 5 standard errors."""
+def test_sampled_advantages_are_unbiased(sampling):
+    """Their means under trained networks are the exact regrets, within 5 standard errors."""
     game = Kuhn()
-    run = lazily(game, sampling=sampling, traversals=300, memory=400_000).run(2)
+    run = on_demand(game, sampling=sampling, traversals=300, memory=400_000).run(2)
     sigma = run.current.strategy()
     assert sigma.max_difference(cfr.Strategy.uniform(game)) > 0.2
-    memory, walks = run._memories[0], 10_000
+    memory, traversals = run._memories[0], 10_000
     memory.seen[0] = 0
-    run._walk(3, 0, walks, memory, run._strategies)
+    run._walk(3, 0, traversals, memory, run._strategies)
     form = sequence_form(game)
-    wanted = exact_regrets(game, sigma.values_by_sequence)
-    known = {row.tobytes(): I for I, row in enumerate(game.features(form.tree.infoset_label))}
-    features, _, weight, target = rows(run, 0)
+    exact = exact_regrets(game, sigma.values_by_sequence)
+    infoset = {row.tobytes(): I for I, row in enumerate(game.features(form.tree.infoset_label))}
+    features, _, weight, target = samples(run, 0)
     total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
-    start = form.tree.infoset_start[[known[row.tobytes()] for row in features]]
+    start = form.tree.infoset_start[[infoset[row.tobytes()] for row in features]]
     for a in range(2):
         value = weight.astype(float) / 3 * target[:, a] * run._scale
         np.add.at(total, start + a, value)
         np.add.at(square, start + a, value**2)
     first, stop = form.tree.player_sequences[:2]
     own = slice(first + 1, stop)
-    mean, error = total / walks, np.sqrt(square) / walks
-    assert np.all(np.abs(mean - wanted)[own] <= 5 * error[own] + 1e-6)
-    assert np.abs(wanted[own]).max() > 10 * np.median(error[own])
+    mean, error = total / traversals, np.sqrt(square) / traversals
+    assert np.all(np.abs(mean - exact)[own] <= 5 * error[own] + 1e-6)
+    assert np.abs(exact[own]).max() > 10 * np.median(error[own])
 
 
-def test_leduc_is_learned_on_the_way():
-    """A few iterations lead well below the uniform strategy's 4.75 (NashConv)."""
+def test_leduc_poker_improves_on_demand():
+    """A few iterations bring NashConv well below the uniform strategy's 4.75."""
     training = Training((32, 32), 200, 256)
     run = DeepCFR(
         Leduc(), on_demand=True, traversals=80, average="mixture", advantage=training, seed=0,
@@ -128,12 +130,14 @@ def test_leduc_is_learned_on_the_way():
     assert cfr.nash_conv(Leduc(), run.mixture.strategy()) < 3.5
 
 
-# ---- who walks does not matter ---------------------------------------------------------------
+# ---- lanes and workers -----------------------------------------------------------------------
 
 
 def same(a, b):
-    """Whether two runs hold the same numbers, bit for bit."""
-    pairs = [(x, y) for i in range(3) for x, y in zip(rows(a, i), rows(b, i), strict=True)]
+    """Return whether two runs hold the same numbers, bit for bit."""
+    pairs = [
+        (x, y) for i in range(3) for x, y in zip(samples(a, i), samples(b, i), strict=True)
+    ]
     pairs += zip(a._networks, b._networks, strict=True)
     return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in pairs)
 
@@ -147,37 +151,41 @@ def same(a, b):
     ],
     ids=str,
 )
-def test_processes_change_nothing(options):
+def test_results_do_not_depend_on_jobs(options):
     options = {**OPTIONS, **options, "traversals": 600}
     alone, shared = (DeepCFR(Kuhn(), jobs=jobs, **options).run(2) for jobs in (None, 2))
     assert same(alone, shared)
 
 
-def test_walks_are_dealt_to_lanes_without_gaps():
-    for walks in (1, 7, 8, 1_000, 12_345):
-        lanes = split(walks)
-        assert [n for lane in lanes for n in range(*lane)] == list(range(walks))
+def test_lanes_partition_the_traversals():
+    for traversals in (1, 7, 8, 1_000, 12_345):
+        lanes = split(traversals)
+        assert [n for lane in lanes for n in range(*lane)] == list(range(traversals))
         assert min(stop - first for first, stop in lanes) >= 1
         assert max(stop - first for first, stop in lanes) <= 250
 
 
-def test_one_seed_one_run_and_pieces_make_no_difference():
-    one, two, other = lazily(Kuhn()).run(4), lazily(Kuhn()), lazily(Kuhn(), seed=4).run(4)
+def test_seed_determines_the_run_however_it_is_split():
+    one, two, other = (
+        on_demand(Kuhn()).run(4),
+        on_demand(Kuhn()),
+        on_demand(Kuhn(), seed=4).run(4),
+    )
     two.run(1).run(3)
     assert same(one, two)
     assert not same(one, other)
 
 
-def test_what_was_explored_is_forgotten(monkeypatch):
-    """No lane begins with anything known, nor does the run keep it."""
-    made, run = [], lazily(Coyote(3), average="mixture", traversals=300)
-    explored = lanes_module.PartialTree
+def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
+    """The run itself keeps no expanded tree either."""
+    trees, run = [], on_demand(Coyote(3), average="mixture", traversals=300)
+    new_tree = lanes_module.PartialTree
     monkeypatch.setattr(
-        lanes_module, "PartialTree", lambda game: made.append(explored(game)) or made[-1]
+        lanes_module, "PartialTree", lambda game: trees.append(new_tree(game)) or trees[-1]
     )
     run.run(2)
-    assert len(made) == 2 * 3 * 2 + 1  # lanes, players, iterations; and the warm-up
-    assert all(each.num_histories > 1 for each in made)
+    assert len(trees) == 2 * 3 * 2 + 1  # lanes · players · iterations, and the warm-up
+    assert all(tree.num_histories > 1 for tree in trees)
     assert run._known.num_histories == 1
 
 
@@ -186,12 +194,11 @@ def test_what_was_explored_is_forgotten(monkeypatch):
 
 @pytest.fixture(scope="module")
 def trained():
-    return lazily(Kuhn(), average="network").run(4)
+    return on_demand(Kuhn(), average="network").run(4)
 
 
-def test_a_policy_answers_for_any_decision(trained):
-    game, table = Kuhn(), trained.current.strategy()
-    tree = cfr.compile(game)
+def test_policy_equals_its_table(trained):
+    tree = cfr.compile(Kuhn())
     nodes = [
         Decision(int(i), label, actions)
         for i, label, actions in zip(
@@ -203,86 +210,80 @@ def test_a_policy_answers_for_any_decision(trained):
         assert sigma.shape == (12, 2)
         for node, row in zip(nodes, sigma, strict=True):
             assert row == pytest.approx(list(table[node.infoset].values()), abs=1e-6)
-    assert lazily(Kuhn()).current(nodes).tolist() == [[0.5, 0.5]] * 12
+    assert on_demand(Kuhn()).current(nodes).tolist() == [[0.5, 0.5]] * 12
 
 
-def test_a_mixture_keeps_to_one_network_in_a_game(trained):
-    """Tickets choose as `draw` does: by weight, the uniform strategy first."""
+def test_tickets_select_networks_by_weight(trained):
+    """The uniform strategy comes first."""
     node, mixture = Decision(0, "J", ("check", "bet")), trained.mixture
     with pytest.raises(ValueError, match="give tickets"):
         mixture([node])
     weights = np.array([1, 2, 3, 4]) / 10
     middle = np.cumsum(weights) - weights / 2
-    found = mixture([node] * 4, middle)
-    assert found[0].tolist() == [0.5, 0.5]
-    for n in range(3):
-        legal = np.ones((1, 2), bool)
-        features = Kuhn().features(["J"])
-        said = mixture._network(0, n + 1)
-        assert found[n + 1] == pytest.approx(said.play(features, legal)[0], abs=1e-6)
+    sigma = mixture([node] * 4, middle)
+    assert sigma[0].tolist() == [0.5, 0.5]
+    features, legal = Kuhn().features(["J"]), np.ones((1, 2), bool)
+    for n in range(1, 4):
+        network = mixture._network(0, n)
+        assert sigma[n] == pytest.approx(network.play(features, legal)[0], abs=1e-6)
 
 
-def test_the_mixture_is_the_mean_of_what_is_drawn(trained):
+def test_mixture_is_the_mean_of_sampled_policies(trained):
     form = sequence_form(Kuhn())
     mean = sum(
         form.plans(trained.draw(seed).strategy().values_by_sequence) for seed in range(400)
     )
-    mixed = form.plans(trained.mixture.strategy().values_by_sequence)
-    assert mean / 400 == pytest.approx(mixed, abs=0.1)
-    assert np.ptp(mixed) > 0.5
+    mixture = form.plans(trained.mixture.strategy().values_by_sequence)
+    assert mean / 400 == pytest.approx(mixture, abs=0.1)
+    assert np.ptp(mixture) > 0.5
 
 
-def test_a_compiled_run_is_a_policy_too():
-    """The mixture as networks is the mixture as a table; so are the answers in a game."""
+def test_policy_of_a_compiled_run_equals_its_mixture():
     run = DeepCFR(KuhnPoker(), **OPTIONS).run(3)
-    table = run.policy().strategy()
-    x, y = (
-        sequence_form(KuhnPoker()).plans(s.values_by_sequence) for s in (table, run.mixture)
+    form = sequence_form(KuhnPoker())
+    policy, mixture = (
+        form.plans(strategy.values_by_sequence)
+        for strategy in (run.policy().strategy(), run.mixture)
     )
-    assert x == pytest.approx(y, abs=1e-6)
+    assert policy == pytest.approx(mixture, abs=1e-6)
     node = Decision(1, "K bet", ("fold", "call"))
-    assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the first ticket: uniform
+    assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the uniform strategy
 
 
-def test_rounds_pay_what_the_strategies_are_worth(trained):
-    """A mixture with its tickets, against exact expected utility: within 5 standard errors."""
+def test_simulated_payoffs_equal_expected_utilities(trained):
+    """Mean payoffs of a mixture are exact within 5 standard errors."""
     game, policy = Kuhn(), trained.mixture
     best = cfr.solve(game, "cfr+", 1_000, progress=False).strategy
-    table = policy.strategy()
-    for players, worth in (
+    table, tree = policy.strategy(), cfr.compile(game)
+    owner = dict(zip(tree.infoset_label, tree.infoset_player, strict=True))
+    for players, tables in (
         ([policy, best], [table, best]),
         ([best, policy], [best, table]),
         ([policy, policy], [table, table]),
     ):
-        paid = cfr.simulate(game, players, 4_000, seed=1)
-        mixed = {
-            label: worth[i][label]
-            for i in range(2)
-            for label in worth[i]
-            if cfr.compile(game).infoset_player[sequence_form(game).infoset_number[label]] == i
-        }
-        wanted = cfr.expected_utility(game, mixed)
-        error = paid.std(axis=0) / math.sqrt(len(paid))
-        assert np.all(np.abs(paid.mean(axis=0) - wanted) <= 5 * error)
+        payoffs = cfr.simulate(game, players, 4_000, seed=1)
+        profile = {label: tables[i][label] for label, i in owner.items()}
+        expected = cfr.expected_utility(game, profile)
+        error = payoffs.std(axis=0) / math.sqrt(len(payoffs))
+        assert np.all(np.abs(payoffs.mean(axis=0) - expected) <= 5 * error)
 
 
-def test_the_same_seed_deals_the_same_cards():
+def test_same_seed_deals_the_same_cards():
     game = KuhnPoker()
     deals = []
-    for play in ({}, {"Q": {"check": 0, "bet": 1}}):
-        asked = set()
+    for opponent in ({}, {"Q": {"check": 0, "bet": 1}}):
+        deal = set()
 
-        def watch(nodes, tickets, asked=asked):
-            asked.update(
-                zip(tickets.tolist(), (node.infoset[0] for node in nodes), strict=True)
-            )
+        def record(nodes, tickets, deal=deal):
+            cards = (node.infoset[0] for node in nodes)
+            deal.update(zip(tickets.tolist(), cards, strict=True))
             return np.full((len(nodes), 2), 0.5)
 
-        first = cfr.simulate(game, [watch, play], 500, seed=2)
-        assert np.array_equal(first, cfr.simulate(game, [watch, play], 500, seed=2))
-        deals.append(asked)
+        first = cfr.simulate(game, [record, opponent], 500, seed=2)
+        assert np.array_equal(first, cfr.simulate(game, [record, opponent], 500, seed=2))
+        deals.append(deal)
     assert deals[0] == deals[1]
-    assert len(deals[0]) == 500  # one card for each ticket
+    assert len(deals[0]) == 500  # each round has a ticket and a card
 
 
 @pytest.mark.parametrize(
@@ -293,51 +294,51 @@ def test_the_same_seed_deals_the_same_cards():
         ([{}, lambda nodes, tickets: np.ones((len(nodes), 2))], "a row of probabilities"),
     ],
 )
-def test_players_that_do_not_play(players, match):
+def test_bad_players_are_errors(players, match):
     with pytest.raises(ValueError, match=match):
         cfr.simulate(KuhnPoker(), players, 10, seed=0)
 
 
-# ---- a trained responder ---------------------------------------------------------------------
+# ---- responders ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_responder_gains_what_can_be_gained_and_no_more(seat):
-    """Against the uniform strategy of Kuhn poker, whose exact best response is known."""
+def test_responder_gains_at_most_what_a_best_response_gains(seat):
+    """Against the uniform strategy of Kuhn poker, it gains nearly as much."""
     game, training = Kuhn(), Training((32,), 200, 256)
-    uniform = lazily(game).current
-    responder = Responder(uniform, seat, traversals=300, advantage=training, seed=0).run(6)
-    table = responder.seated().strategy()
-    value = cfr.best_response(game, cfr.Strategy.uniform(game), seat).value
-    own = [
-        label
-        for label, i in zip(
-            cfr.compile(game).infoset_label, cfr.compile(game).infoset_player, strict=True
-        )
-        if i == seat
-    ]
-    profile = cfr.Strategy.uniform(game).replace({label: table[label] for label in own})
-    gained = cfr.expected_utility(game, profile)[seat]
-    assert value - 0.05 <= gained <= value + 1e-9
+    opponents = on_demand(game).current
+    responder = Responder(opponents, seat, traversals=300, advantage=training, seed=0).run(6)
+    table, uniform = responder.seated().strategy(), cfr.Strategy.uniform(game)
+    value = cfr.best_response(game, uniform, seat).value
+    tree = cfr.compile(game)
+    pairs = zip(tree.infoset_label, tree.infoset_player, strict=True)
+    profile = uniform.replace({label: table[label] for label, i in pairs if i == seat})
+    gain = cfr.expected_utility(game, profile)[seat]
+    assert value - 0.05 <= gain <= value + 1e-9
     assert not any(responder._networks[j] for j in range(2) if j != seat)
 
 
-def test_a_responder_meets_the_whole_mixture(trained):
+def test_responder_plays_against_the_whole_mixture(trained):
+    """The uniform strategy has weight 0.1, so it plays in a tenth of the lanes."""
     responder = Responder(trained.mixture, 1, traversals=40, advantage=TINY, seed=0)
-    met = [responder._present(1, lane)[0] for lane in range(400)]
-    share = sum(each is None for each in met) / 400
+    opponents = [responder._current_networks(1, lane)[0] for lane in range(400)]
+    share = sum(network is None for network in opponents) / 400
     assert abs(share - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 400)
+
+
+def test_responder_errors(trained):
     with pytest.raises(ValueError, match="seat must lie between"):
         Responder(trained.mixture, 2)
+    responder = Responder(trained.mixture, 1, traversals=40, advantage=TINY, seed=0)
     with pytest.raises(ValueError, match="cannot be saved"):
         responder.save("somewhere.npz")
 
 
-# ---- large games, and mistakes ---------------------------------------------------------------
+# ---- large games and errors ------------------------------------------------------------------
 
 
-def test_six_players_of_coyote():
-    """1.9 billion histories: nothing of it is compiled, and everybody learns."""
+def test_six_player_coyote_is_not_compiled():
+    """It has 1.9 billion histories."""
     run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
     assert not run._known.whole
     assert run.nodes > 60 * 6 * 2
@@ -345,15 +346,15 @@ def test_six_players_of_coyote():
     nodes = [Coyote(6).node((1, 2, 3, 4, 5, 10)), Coyote(6).node((1,) * 4 + (2,) * 2 + ("+1",))]
     assert run.current(nodes).sum(axis=1) == pytest.approx([1, 1])
     assert "exploitability" not in run._remark
-    for ask in (run.solution, lambda: run.advantages):
-        with pytest.raises(ValueError, match=r"ask run\.average"):
-            ask()
+    for result in (run.solution, lambda: run.advantages):
+        with pytest.raises(ValueError, match=r"use run\.average"):
+            result()
     with pytest.raises(ValueError, match=r"until=0\.1 asks for exploitability"):
         run.run(until=0.1)
 
 
 class Wide(Game):
-    """Rarely, player 1 may do more."""
+    """Player 0 rarely has four actions instead of two."""
 
     def node(self, h):
         if not h:
@@ -364,20 +365,19 @@ class Wide(Game):
         return Terminal((1, -1) if h[-1] == "a" else (-1, 1))
 
 
-def test_features_of_labels_not_known_beforehand():
+def test_hashed_features_depend_on_the_label_alone():
     labels = cfr.compile(LeducPoker()).infoset_label
-    whole = hashed(labels)
-    assert np.array_equal(hashed(labels[5:7]), whole[5:7])
-    assert len(np.unique(whole, axis=0)) == len(labels)
+    features = hashed(labels)
+    assert np.array_equal(hashed(labels[5:7]), features[5:7])
+    assert len(np.unique(features, axis=0)) == len(labels)
     assert hashed([]).shape == (0, 512)
 
 
-def test_actions_may_be_told():
-    assert lazily(Wide(), actions=7)._actions == 7
-    met = lazily(Wide())._actions
-    assert met == 4  # games played at random draw all outcomes alike
+def test_number_of_actions_is_given_or_found():
+    assert on_demand(Wide(), actions=7)._actions == 7
+    assert on_demand(Wide())._actions == 4  # random games sample outcomes uniformly
     with pytest.raises(ValueError, match="give actions=4"):
-        lazily(Wide(), actions=3).current([Wide().node(("rare",))])
+        on_demand(Wide(), actions=3).current([Wide().node(("rare",))])
 
 
 @pytest.mark.parametrize(
@@ -392,13 +392,13 @@ def test_actions_may_be_told():
     ],
     ids=str,
 )
-def test_bad_arguments(options, match):
+def test_bad_argument_is_named(options, match):
     with pytest.raises(ValueError, match=match):
         DeepCFR(KuhnPoker(), **{"on_demand": True, **OPTIONS, **options})
 
 
-class Unsound(KuhnPoker):
-    """Breaks its word once the deal is J, K."""
+class Unreliable(KuhnPoker):
+    """A game whose rules fail at one history."""
 
     broken = True
 
@@ -408,16 +408,16 @@ class Unsound(KuhnPoker):
         return super().node(h)
 
 
-def test_a_walk_that_fails_leaves_a_sound_run():
-    game = Unsound()
+def test_run_continues_after_a_failed_traversal():
+    game = Unreliable()
     game.broken = False
-    run, fine = lazily(game).run(2), lazily(KuhnPoker()).run(4)
+    run, undisturbed = on_demand(game).run(2), on_demand(KuhnPoker()).run(4)
     game.broken = True
     with pytest.raises(RuntimeError, match="on fire"):
         run.run(2)
     game.broken = False
     run.run(4 - run.iterations)
-    assert same(run, fine)
+    assert same(run, undisturbed)
 
 
 # ---- the experiment --------------------------------------------------------------------------
@@ -427,14 +427,16 @@ EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("it", EXPERIMENTS / "coyote_players.py")
+    spec = importlib.util.spec_from_file_location(
+        "coyote_players", EXPERIMENTS / "coyote_players.py"
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_the_simple_player_calls_what_is_more_than_can_be_expected(script):
-    """By hand: 2 and the mean of -2, 4, 4 and the double, which counts 0, make 3.5."""
+def test_caller_calls_bids_above_the_expected_sum(script):
+    """The sum is 2 plus the mean of −2, 4, 4 and 0 for the doubling card: 3.5."""
     game = Coyote(deck={-2: 1, 2: 1, 4: 2, "x2": 1}, cap=9)
     nodes = [Decision(0, f"_ 2: {n}", ("+1", "coyote")) for n in (3, 4)]
     assert script.caller(game, 0)(nodes, None).tolist() == [[1, 0], [0, 1]]
@@ -443,17 +445,15 @@ def test_the_simple_player_calls_what_is_more_than_can_be_expected(script):
     assert script.caller(game, 99)([last], None)[0, 0] == 1
 
 
-def test_nobody_is_more_than_his_like(script, monkeypatch):
+def test_payoff_difference_of_equal_players_is_zero(script, monkeypatch):
     monkeypatch.setattr(script, "ROUNDS", 60)
     game = Coyote(3)
     player = script.caller(game, 0)
-    found = script.table(game, player, player)
-    assert found["more_than_they"] == [0, 0]
-    better = script.table(game, player, {})
-    assert better["more_than_they"][0] > 0.1
+    assert script.table(game, player, player)["more_than_they"] == [0, 0]
+    assert script.table(game, player, {})["more_than_they"][0] > 0.1
 
 
-def test_what_the_experiment_found_holds_together(script):
+def test_results_file_is_consistent(script):
     data = json.loads((EXPERIMENTS / "coyote_players.json").read_text())
     settings = data["settings"]
     assert settings["iterations"] == script.ITERATIONS

@@ -1,4 +1,4 @@
-"""The experiment behind chapter 10's faults: it runs the page's own functions, and did."""
+"""The experiment on chapter 10's faults: it runs the page's functions, and is up to date."""
 
 import importlib.util
 import json
@@ -42,19 +42,19 @@ def runs(results):
 
 @pytest.mark.parametrize("fault", ["nothing", *FAULTS])
 @pytest.mark.parametrize("game", ["Kuhn poker", "liar's dice"])
-def test_the_file_holds_what_the_page_computes(script, chapter, results, runs, game, fault):
-    """A cell was edited since? Then run the experiment again.
+def test_results_file_matches_the_page(script, chapter, results, runs, game, fault):
+    """If a cell of the page was edited, run the experiment again.
 
-    With tables to the last digit; networks, whose digits depend on the processor, at the first
-    look, before other digits have led to other walks.
+    Tables agree to the last digit. The digits of networks depend on the processor, so they are
+    compared after one iteration, before rounding leads to other trajectories.
     """
-    kept = {(row["game"], row["fault"]): row["memory"] for row in results["tables"]}
-    assert script.table(chapter, game, fault) == kept[game, fault]
+    expected = {(row["game"], row["fault"]): row["memory"] for row in results["tables"]}
+    assert script.table(chapter, game, fault) == expected[game, fault]
     for kind, start in script.curves(chapter, game, fault, 0, iterations=1).items():
         assert runs[game, fault, 0][kind][:1] == pytest.approx(start, abs=0.05)
 
 
-def test_the_file_is_of_the_script_as_it_stands(script, chapter, results, runs):
+def test_results_file_matches_the_script(script, chapter, results, runs):
     assert chapter.FAULTS == FAULTS
     assert set(runs) == set(product(script.GAMES, ("nothing", *FAULTS), script.SEEDS))
     assert results["games"] == {name: repr(game) for name, game in script.GAMES.items()}
@@ -63,10 +63,10 @@ def test_the_file_is_of_the_script_as_it_stands(script, chapter, results, runs):
     assert results["iterations"][-1] == script.ITERATIONS
 
 
-def test_every_switch_does_something(script, runs):
-    """No fault is the sound run, or another fault, under a second name.
+def test_every_fault_changes_the_results(script, runs):
+    """No two faults have the same results, and none has those of the correct run.
 
-    But on Kuhn poker every action is legal everywhere, so that there is nothing to mask.
+    The exception is the missing mask on Kuhn poker, where every action is legal.
     """
     ends = {
         (game, fault): [runs[game, fault, seed]["network"][-1] for seed in script.SEEDS]
@@ -77,7 +77,7 @@ def test_every_switch_does_something(script, runs):
     assert len(np.unique(list(ends.values()), axis=0)) == len(ends)
 
 
-def test_only_definitions_are_run(script, tmp_path, monkeypatch):
+def test_only_definitions_of_the_page_are_executed(script, tmp_path, monkeypatch):
     cells = [
         {"cell_type": "markdown", "metadata": {}, "source": "raise"},
         {"cell_type": "code", "metadata": {"tags": ["remove-cell"]}, "source": "%pip"},
@@ -89,6 +89,6 @@ def test_only_definitions_are_run(script, tmp_path, monkeypatch):
     page = tmp_path / "page.ipynb"
     page.write_text(json.dumps({"cells": cells}))
     monkeypatch.setattr(script, "CHAPTER", page)
-    found = script.page()
-    assert found.twice(21) == 42 and found.math.pi > 3
-    assert not hasattr(found, "c")
+    module = script.page()
+    assert module.twice(21) == 42 and module.math.pi > 3
+    assert not hasattr(module, "c")

@@ -1,6 +1,6 @@
-"""Known ways to break Deep CFR, one at a time: a test of test_deep_cfr.py must fail for each.
+"""Known faults of Deep CFR, one at a time: a test of test_deep_cfr.py must fail for each.
 
-They are those of chapter 10, and two of the memory.
+They are the faults of chapter 10, and two faults of the memory.
 """
 
 import types
@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import test_deep_cfr as proof
+import test_deep_cfr as tests
 from numba import njit
 
 from cfrlib.core.rng import uniform
-from cfrlib.deep import Memory, deep_cfr, walks
+from cfrlib.deep import Memory, deep_cfr, traversal
 from cfrlib.deep.deep_cfr import CompiledDeepCFR
 from cfrlib.deep.networks import Learner
 
@@ -21,44 +21,45 @@ pytestmark = pytest.mark.slow
 
 def one_step(monkeypatch):
     """Train with a single step of Adam."""
-    new = Learner.__init__
+    original = Learner.__init__
 
     def init(self, features, legal, training, *rest):
-        new(self, features, legal, replace(training, steps=1), *rest)
+        original(self, features, legal, replace(training, steps=1), *rest)
 
     monkeypatch.setattr(Learner, "__init__", init)
 
 
 def no_mask(monkeypatch):
-    """Learn and answer for all actions, legal or not."""
-    new = Learner.__init__
+    """Train on all actions, legal or not, and predict all."""
+    original = Learner.__init__
 
     def init(self, features, legal, *rest):
-        new(self, features, np.ones_like(legal), *rest)
+        original(self, features, np.ones_like(legal), *rest)
 
     monkeypatch.setattr(Learner, "__init__", init)
 
 
-def rebuilt(kernel, **parts):
-    """Compile a kernel anew with other parts."""
+def recompiled(kernel, **replacements):
+    """Compile a kernel again with some of its global names replaced."""
     original = kernel.py_func
-    assert parts.keys() <= set(original.__code__.co_names)  # else nothing would change
-    return njit(types.FunctionType(original.__code__, {**original.__globals__, **parts}))
+    assert replacements.keys() <= set(original.__code__.co_names)
+    names = {**original.__globals__, **replacements}
+    return njit(types.FunctionType(original.__code__, names))
 
 
-def collect_with(monkeypatch, **parts):
-    """Have walks looked back on with other parts."""
-    look_back = rebuilt(walks.look_back, **parts)
-    monkeypatch.setattr(deep_cfr, "collect", rebuilt(walks.collect, look_back=look_back))
+def replace_in_ascend(monkeypatch, **replacements):
+    """Run traversals with some of the names in `ascend` replaced."""
+    ascend = recompiled(traversal.ascend, **replacements)
+    monkeypatch.setattr(deep_cfr, "collect", recompiled(traversal.collect, ascend=ascend))
 
 
-def mean_passed_up(monkeypatch):
-    """Pass up the plain mean over the actions, not that of the strategy."""
+def unweighted_value(monkeypatch):
+    """Return the plain mean over the actions instead of the expectation under σ."""
 
     @njit
     def evaluate(tree, table, baseline, i, walk, k):
         e = walk[k]
-        value = walks.evaluate(tree, table, baseline, i, walk, k)
+        value = traversal.evaluate(tree, table, baseline, i, walk, k)
         if tree.nodes[e.node].player != i:
             return value
         total = 0.0
@@ -66,44 +67,45 @@ def mean_passed_up(monkeypatch):
             total += walk[m].value
         return total / e.tried
 
-    collect_with(monkeypatch, evaluate=evaluate)
+    replace_in_ascend(monkeypatch, evaluate=evaluate)
 
 
-def iteration_forgotten(monkeypatch):
-    """Write rows down without the weight of their iteration."""
+def no_iteration_weight(monkeypatch):
+    """Add advantages with weight 1 in every iteration."""
 
     @njit
-    def remember(baseline, walk, advantages, turn, k, h, start):
-        first = walks.Round(turn.scheme, turn.key, 1, turn.i, turn.scale)
-        walks.remember_advantages(baseline, walk, advantages, first, k, h, start)
+    def offer(baseline, walk, advantages, settings, k, h, start):
+        first = traversal.Settings(settings.scheme, settings.key, 1, settings.i, settings.scale)
+        traversal.offer_advantages(baseline, walk, advantages, first, k, h, start)
 
-    collect_with(monkeypatch, remember_advantages=remember)
+    replace_in_ascend(monkeypatch, offer_advantages=offer)
 
 
-def weights_forgotten(monkeypatch):
-    """Learn from all rows alike."""
-    fit = Learner.fit
+def unweighted_training(monkeypatch):
+    """Train with equal weights for all samples."""
+    original = Learner.fit
 
-    def alike(self, key, memory, t):
-        return fit(self, key, memory._replace(weight=np.ones_like(memory.weight)), t)
+    def fit(self, key, memory, t):
+        equal = memory._replace(weight=np.ones_like(memory.weight))
+        return original(self, key, equal, t)
 
-    monkeypatch.setattr(Learner, "fit", alike)
+    monkeypatch.setattr(Learner, "fit", fit)
 
 
 def uniform_not_argmax(monkeypatch):
-    """Play uniformly where no advantage is above 0."""
+    """Play uniformly where no advantage is positive."""
     match = CompiledDeepCFR._match
 
     def uniform_match(self, advantages):
         none = ~((advantages > 0) & self._legal).any(axis=1)
-        even = self._legal / self._legal.sum(axis=1, keepdims=True)
-        return np.where(none[:, None], even, match(self, advantages))
+        uniform = self._legal / self._legal.sum(axis=1, keepdims=True)
+        return np.where(none[:, None], uniform, match(self, advantages))
 
     monkeypatch.setattr(CompiledDeepCFR, "_match", uniform_match)
 
 
 def always_kept(monkeypatch):
-    """Put every new row in place of an old one: the memory forgets the past."""
+    """Keep every new sample in place of an old one, so that old iterations are lost."""
 
     @njit
     def latest(seen, rows, state):
@@ -111,34 +113,31 @@ def always_kept(monkeypatch):
         seen[0] += 1
         return n if n < rows else int(uniform(state) * rows)
 
-    monkeypatch.setattr(proof, "place", latest)
+    monkeypatch.setattr(tests, "next_row", latest)
 
 
-def all_rows_filled(monkeypatch):
-    """Learn from rows that nothing was written to."""
+def unfilled_rows(monkeypatch):
+    """Train on rows that were never written."""
     monkeypatch.setattr(Memory, "filled", property(lambda self: len(self.infoset)))
 
 
-BREAKS = {
-    one_step: (proof.test_a_network_of_exact_advantages_plays_equilibrium, None),
-    no_mask: (proof.test_illegal_actions_take_no_part, False),
-    mean_passed_up: (
-        proof.test_memories_hold_regrets_on_average, proof.KUHN, "external", None
-    ),
-    iteration_forgotten: (
-        proof.test_memories_hold_regrets_on_average, proof.KUHN, "external", None
-    ),
-    weights_forgotten: (proof.test_rows_weigh_what_they_weigh, None),
-    uniform_not_argmax: (proof.test_the_largest_is_played_where_no_advantage_is_positive,),
-    always_kept: (proof.test_a_reservoir_keeps_each_row_equally_often,),
-    all_rows_filled: (proof.test_rows_not_filled_are_never_learned_from, 64),
-}  # fmt: skip
+KUHN_EXTERNAL = (tests.KUHN, "external", None)
+FAULTS = {
+    one_step: (tests.test_network_trained_on_equilibrium_regrets_plays_the_equilibrium, None),
+    no_mask: (tests.test_illegal_actions_are_masked, False),
+    unweighted_value: (tests.test_sampled_advantages_are_unbiased, *KUHN_EXTERNAL),
+    no_iteration_weight: (tests.test_sampled_advantages_are_unbiased, *KUHN_EXTERNAL),
+    unweighted_training: (tests.test_network_learns_the_weighted_mean, None),
+    uniform_not_argmax: (tests.test_argmax_is_played_where_no_advantage_is_positive,),
+    always_kept: (tests.test_reservoir_keeps_each_sample_equally_often,),
+    unfilled_rows: (tests.test_unfilled_rows_are_never_trained_on, 64),
+}
 
 
-@pytest.mark.parametrize("breakage", BREAKS, ids=lambda breakage: breakage.__name__)
-def test_every_breakage_is_seen(breakage, monkeypatch):
-    """That the same test passes without it, test_deep_cfr.py shows."""
-    test, *arguments = BREAKS[breakage]
-    breakage(monkeypatch)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_every_fault_fails_a_test(fault, monkeypatch):
+    """Without the fault, test_deep_cfr.py shows that the same test passes."""
+    test, *arguments = FAULTS[fault]
+    fault(monkeypatch)
     with pytest.raises(AssertionError):
         test(*arguments)
