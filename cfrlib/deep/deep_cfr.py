@@ -125,7 +125,7 @@ ON_DEMAND_FILE = Kind(
     "run",
     "DeepCFR.save",
     _HEADER,
-    {**_ARRAYS, "sheets": schema.Array(("rows", "sheet"), schema.single)},
+    {**_ARRAYS, "sheets": schema.Array(("rows", "feature_columns"), schema.single)},
 )
 
 
@@ -904,7 +904,7 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
 
     @property
     def _more_sizes(self) -> dict[str, int]:
-        return {"sheet": 1 + self._inputs}
+        return {"feature_columns": 1 + self._inputs}
 
     def _unpack_strategies(self, arrays: Arrays) -> None:
         demand(schema.whole_in(-1, -1)(arrays["rows"][:, 0]), "rows")
