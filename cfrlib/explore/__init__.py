@@ -1,6 +1,6 @@
-"""Explorables: a drawing with controls, alive in a notebook and on a page without a kernel.
+"""Explorables: figures with controls, interactive in notebooks and on static pages.
 
-You give one function that draws and a control for each of its parameters::
+Pass a function that draws, and a control for each of its parameters::
 
     def draw(iterations):
         run = film.at(iterations)
@@ -8,9 +8,9 @@ You give one function that draws and a control for each of its parameters::
 
     explore.Explorable(draw, caption="...", iterations=explore.Log(1, 1_000_000))
 
-Under a kernel this shows ipywidgets, and every movement draws anew, at any value. In a page of
-the book it shows the same controls as plain HTML inputs over frames drawn when the book was
-built, at the controls' `positions`. Both show what `Explorable.frame_html` returns.
+With a kernel, this shows ipywidgets and redraws on every change, at any value. On a page of
+the book, the same controls are plain HTML inputs, and the frames at their `positions` were
+drawn when the book was built. Both display what `Explorable.frame_html` returns.
 """
 
 from cfrlib.explore.controls import Choice, Linear, Log, Mix, Seed, Walk

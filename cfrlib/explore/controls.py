@@ -1,7 +1,7 @@
-"""What a reader may change: numbers, choices, distributions, and the way through a game.
+"""Controls of explorables: numbers, choices, distributions and histories of a game.
 
-A control knows its two faces: a list of `positions` for the page, and an ipywidgets widget for
-the kernel, which allows any value in range.
+A control has a list of `positions` for a page. For a kernel, it has an ipywidgets widget that
+accepts any value in range.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ class Control(ABC):
     Attributes
     ----------
     positions : list
-        The values on a page, in order.
+        Values on a page, in order.
     start : int
-        Which of them is shown first.
+        Index of the position shown first.
     label : str
-        What the control is called; the name of the parameter, unless it says otherwise.
+        Name shown beside the control; by default the name of the parameter.
     """
 
     positions: list[Any]
     start: int
     label: str
-    plays = False  # whether a play button makes sense
+    plays = False  # whether a play button can move it
 
-    def _lay_out(self, positions: list[Any], start: Any, label: str) -> None:
-        """Keep the positions, and find the one to start with."""
+    def _set_positions(self, positions: list[Any], start: Any, label: str) -> None:
+        """Set the positions and the index of the first one shown."""
         if start not in positions:
             raise ValueError(
-                f"start={start!r} is none of the {len(positions)} positions on the page: "
+                f"start={start!r} is not one of the {len(positions)} positions on the page: "
                 f"{', '.join(map(self.text, positions[:12]))}{', …' * (len(positions) > 12)}"
             )
         self.positions, self.start, self.label = positions, positions.index(start), label
 
     @abstractmethod
     def text(self, value: Any) -> str:
-        """Return a value as it is shown beside the control."""
+        """Return the text of a value, as shown beside the control."""
 
     @abstractmethod
     def check(self, value: Any) -> Any:
-        """Return the value if it is one; otherwise raise a ValueError that says what is."""
+        """Return a valid value in its normal form; raise a ValueError for any other."""
 
     @abstractmethod
     def inputs(self) -> str:
-        """Return native inputs for a page, as HTML; the page's script gives them life."""
+        """Return the HTML inputs of a page, which its script connects."""
 
     @abstractmethod
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], Any]]:
@@ -72,12 +72,12 @@ class Control(ABC):
         widget.value = value
 
     def page_data(self) -> dict[str, Any]:
-        """Return what the page's script must know."""
+        """Return the data that the page's script needs."""
         return {"kind": "range", "texts": [self.text(value) for value in self.positions]}
 
 
 class _Range(Control):
-    """A control that is one slider."""
+    """A control with one slider."""
 
     plays = True
 
@@ -87,34 +87,34 @@ class _Range(Control):
 
 
 def _slider(label: str, last: int, value: int, text: str, texts: Sequence[str]) -> str:
-    """Return one range input with its name and its value in words."""
-    room = max(map(len, texts))
+    """Return a range input with its label and the text of its value."""
+    width = max(map(len, texts))
     return (
         f'<label class="cfr-slider"><span>{escape(label)}</span>'
         f'<input type="range" min="0" max="{last}" step="1" value="{value}" '
         f'aria-label="{escape(label)}" aria-valuetext="{escape(text)}" autocomplete="off">'
-        f'<output style="min-width:{room}ch">{escape(text)}</output></label>'
+        f'<output style="min-width:{width}ch">{escape(text)}</output></label>'
     )
 
 
 class Linear(_Range):
-    """A number on an even scale.
+    """A number on a linear scale.
 
     Parameters
     ----------
     low, high : float
-        Its range.
+        Ends of the range.
     step : float
-        Distance of the positions on a page. Under a kernel any value in the range will do.
+        Distance between the positions on a page; a kernel accepts any value in the range.
     start : float, optional
-        Shown first; by default `low`.
+        Position shown first; by default `low`.
     label : str, optional
         By default the name of the parameter.
 
     Raises
     ------
     ValueError
-        If the steps do not lead from `low` to `high`, or `start` is none of the positions.
+        If ``high - low`` is not a multiple of `step`, or `start` is not a position.
 
     Examples
     --------
@@ -128,26 +128,26 @@ class Linear(_Range):
         count = round((high - low) / step)
         if not (step > 0 and count >= 1 and abs(low + count * step - high) < 1e-9):
             raise ValueError(
-                f"a step of {step!r} does not lead from {low!r} to {high!r} in whole steps"
+                f"the distance from {low!r} to {high!r} is not a positive multiple of {step=!r}"
             )
         self.low, self.high, self.step = low, high, step
         self._digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
         positions = [round(low + k * step, 12) + 0.0 for k in range(count + 1)]
-        self._lay_out(positions, round(low if start is None else start, 12) + 0.0, label)
+        self._set_positions(positions, round(low if start is None else start, 12) + 0.0, label)
 
     def text(self, value: float) -> str:
-        """Return the number with as many digits as the step has, or more if it needs them."""
+        """Return the number with the digits of the step, or with more if it needs them."""
         short = f"{value:.{self._digits}f}"
         return short if abs(float(short) - value) < 1e-9 else f"{value:g}"
 
     def check(self, value: Any) -> float:
         """Return the value as a float."""
         if not self.low <= value <= self.high:
-            raise ValueError(f"{self.label} lies between {self.low} and {self.high}")
+            raise ValueError(f"{self.label} must lie between {self.low} and {self.high}")
         return float(value)
 
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], float]]:
-        """Return a slider ten times as fine as the page's."""
+        """Return a slider with a tenth of the page's step."""
         import ipywidgets
 
         slider = ipywidgets.FloatSlider(
@@ -165,18 +165,18 @@ class Log(_Range):
     Parameters
     ----------
     low, high : int
-        Its range, from 1 on.
+        Ends of the range; `low` is at least 1.
     per_decade : int
-        How many positions on a page lie between a number and ten times as much.
+        Number of positions on a page per factor of ten.
     start : int, optional
-        Shown first; by default `low`. It must be one of the positions.
+        Position shown first; by default `low`.
     label : str, optional
         By default the name of the parameter.
 
     Raises
     ------
     ValueError
-        If the range is empty or begins below 1, or `start` is none of the positions.
+        If the range is empty or begins below 1, or `start` is not a position.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Log(_Range):
         steps = np.arange(0, round(decades * per_decade) + 1) / per_decade
         grid = {round(low * 10**step) for step in steps} | {high}
         positions = sorted(t for t in grid if t <= high)
-        self._lay_out(positions, low if start is None else start, label)
+        self._set_positions(positions, low if start is None else start, label)
 
     def text(self, value: int) -> str:
         """Return the number with commas."""
@@ -209,12 +209,12 @@ class Log(_Range):
         """Return the value as an int."""
         if not self.low <= value <= self.high or value != round(value):
             raise ValueError(
-                f"{self.label} is a whole number from {self.low:,} to {self.high:,}"
+                f"{self.label} must be a whole number from {self.low:,} to {self.high:,}"
             )
         return int(value)
 
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], int]]:
-        """Return a logarithmic slider, whose number can be typed, too."""
+        """Return a logarithmic slider, whose number can also be typed."""
         import ipywidgets
 
         slider = ipywidgets.FloatLogSlider(
@@ -227,14 +227,14 @@ class Log(_Range):
 
 
 class Seed(_Range):
-    """The seed of what is random: a few on a page, any under a kernel.
+    """A random seed: one of a few on a page, any with a kernel.
 
     Parameters
     ----------
     count : int
-        How many on a page: 0, 1, …, count - 1.
+        Number of seeds on a page: 0, 1, …, count - 1.
     label : str
-        What it is called.
+        Name shown beside the control.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class Seed(_Range):
     plays = False
 
     def __init__(self, count: int = 5, label: str = "seed"):
-        self._lay_out(list(range(count)), 0, label)
+        self._set_positions(list(range(count)), 0, label)
 
     def text(self, value: int) -> str:
         """Return the number."""
@@ -254,11 +254,11 @@ class Seed(_Range):
     def check(self, value: Any) -> int:
         """Return the value as an int."""
         if value != int(value) or value < 0:
-            raise ValueError(f"{self.label} is a whole number, at least 0")
+            raise ValueError(f"{self.label} must be a whole number, at least 0")
         return int(value)
 
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], int]]:
-        """Return a field for a whole number."""
+        """Return a number field."""
         import ipywidgets
 
         field = ipywidgets.BoundedIntText(
@@ -270,19 +270,19 @@ class Seed(_Range):
 
 
 class Choice(Control):
-    """One of a few words.
+    """One of several words.
 
     Parameters
     ----------
     *options : str
-        What there is; the first is shown first.
+        The words; the first is shown first.
     label : str
         By default the name of the parameter.
 
     Raises
     ------
     ValueError
-        If there are fewer than two.
+        If there are fewer than two options.
 
     Examples
     --------
@@ -293,7 +293,7 @@ class Choice(Control):
     def __init__(self, *options: str, label: str = ""):
         if len(options) < 2:
             raise ValueError("a choice needs at least two options")
-        self._lay_out(list(options), options[0], label)
+        self._set_positions(list(options), options[0], label)
 
     def text(self, value: str) -> str:
         """Return the word."""
@@ -302,7 +302,7 @@ class Choice(Control):
     def check(self, value: Any) -> str:
         """Return the value."""
         if value not in self.positions:
-            raise ValueError(f"{self.label} is one of {', '.join(self.positions)}")
+            raise ValueError(f"{self.label} must be one of {', '.join(self.positions)}")
         return str(value)
 
     def inputs(self) -> str:
@@ -314,7 +314,7 @@ class Choice(Control):
         )
 
     def page_data(self) -> dict[str, Any]:
-        """Return what the page's script must know."""
+        """Return the data that the page's script needs."""
         return {"kind": "choice", "texts": self.positions}
 
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], str]]:
@@ -330,23 +330,23 @@ class Choice(Control):
 
 
 class Mix(Control):
-    """Probabilities of a few actions: sliders that move one another and sum to 1.
+    """Probabilities of several actions: linked sliders whose values sum to 1.
 
     Parameters
     ----------
     *names : str
         The actions.
     parts : int
-        On a page every probability is a multiple of 1/parts.
+        On a page, every probability is a multiple of 1/parts.
     start : tuple of float, optional
-        Shown first; by default the first action for sure.
+        Position shown first; by default, the first action has probability 1.
     label : str
         By default the name of the parameter.
 
     Raises
     ------
     ValueError
-        If `start` is none of the positions.
+        If `start` is not a position.
 
     Examples
     --------
@@ -365,7 +365,7 @@ class Mix(Control):
         self._counts = list(_compositions(parts, len(names)))
         first = self._counts[-1] if start is None else tuple(round(p * parts) for p in start)
         positions = [tuple(k / parts for k in counts) for counts in self._counts]
-        self._lay_out(positions, tuple(k / parts for k in first), label)
+        self._set_positions(positions, tuple(k / parts for k in first), label)
 
     def text(self, value: Sequence[float]) -> str:
         """Return the probabilities in brackets."""
@@ -375,7 +375,9 @@ class Mix(Control):
         """Return the value as a tuple of floats."""
         p = np.array(value, np.float64)
         if p.shape != (len(self.names),) or (p < 0).any() or abs(p.sum() - 1) > 1e-9:
-            raise ValueError(f"{self.label} holds {len(self.names)} numbers that sum to 1")
+            raise ValueError(
+                f"{self.label} must be {len(self.names)} probabilities that sum to 1"
+            )
         return tuple(p.tolist())
 
     def inputs(self) -> str:
@@ -389,11 +391,11 @@ class Mix(Control):
         return f'<fieldset class="cfr-mix"><legend>{label}</legend>{sliders}</fieldset>'
 
     def page_data(self) -> dict[str, Any]:
-        """Return what the page's script must know."""
+        """Return the data that the page's script needs."""
         return {"kind": "mix", "counts": self._counts, "parts": self.parts}
 
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], Any]]:
-        """Return sliders of which each takes from or gives to the others."""
+        """Return a slider for each action; moving one rescales the others."""
         import ipywidgets
 
         start = self.positions[self.start]
@@ -405,7 +407,7 @@ class Mix(Control):
         ]
         state: dict[str, Any] = {"value": start, "busy": False}
 
-        def go(value: tuple[float, ...]) -> None:
+        def show(value: tuple[float, ...]) -> None:
             state["value"], state["busy"] = value, True
             for slider, p in zip(sliders, value, strict=True):
                 slider.value = p
@@ -414,21 +416,21 @@ class Mix(Control):
 
         def moved(n: int, p: float) -> None:
             if not state["busy"]:
-                go(share(state["value"], n, p))
+                show(share(state["value"], n, p))
 
         for n, slider in enumerate(sliders):
             slider.observe(lambda change, n=n: moved(n, change["new"]), "value")
         box = ipywidgets.VBox([ipywidgets.Label(self.label), *sliders])
-        box.go = go
+        box.show = show
         return box, lambda: state["value"]
 
     def set(self, widget: ipywidgets.Widget, value: Any) -> None:
         """Move all sliders at once."""
-        widget.go(self.check(value))
+        widget.show(self.check(value))
 
 
 def share(mix: Sequence[float], n: int, p: float) -> tuple[float, ...]:
-    """Return `mix` with its n-th part set to p and the others in their old proportion.
+    """Return `mix` with its n-th part set to p and the others rescaled in proportion.
 
     Examples
     --------
@@ -443,7 +445,7 @@ def share(mix: Sequence[float], n: int, p: float) -> tuple[float, ...]:
 
 
 def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
-    """Return all ways to write `total` as an ordered sum of `parts` numbers."""
+    """Return all ways to write `total` as an ordered sum of `parts` numbers ≥ 0."""
     if parts == 1:
         return [(total,)]
     return [
@@ -452,7 +454,7 @@ def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:
 
 
 class Walk(Control):
-    """A way through the histories of a game, action by action.
+    """A history of a game, chosen action by action.
 
     Parameters
     ----------
@@ -461,27 +463,27 @@ class Walk(Control):
     start : tuple of actions
         The history shown first.
     label : str
-        What the way is called.
+        Name shown beside the control.
 
     Raises
     ------
     GameError
         If the game does not compile.
     ValueError
-        If `start` is no history of the game.
+        If `start` is not a history of the game.
 
     Examples
     --------
     >>> import cfrlib as cfr
-    >>> way = Walk(cfr.games.RockPaperScissors(), start=("rock",))
-    >>> len(way.positions), way.text(("rock", "paper"))
+    >>> walk = Walk(cfr.games.RockPaperScissors(), start=("rock",))
+    >>> len(walk.positions), walk.text(("rock", "paper"))
     (13, 'rock → paper')
     """
 
     def __init__(self, game: Game, start: tuple[Action, ...] = (), label: str = "so far"):
         self._tree = compile(game)
         histories = [self._tree.history(k) for k in range(self._tree.num_histories)]
-        self._lay_out(histories, tuple(start), label)
+        self._set_positions(histories, tuple(start), label)
 
     def text(self, value: tuple[Action, ...]) -> str:
         """Return the actions with arrows between them."""
@@ -493,12 +495,12 @@ class Walk(Control):
         return tuple(value)
 
     def _next(self, k: int) -> list[tuple[str, int]]:
-        """Return the actions at history number k, each with where it leads."""
+        """Return the actions at history number k, each with the number of its child."""
         first, count = int(self._tree.first_child[k]), int(self._tree.num_children[k])
         return [(action_label(self._tree.action[c]), c) for c in range(first, first + count)]
 
     def inputs(self) -> str:
-        """Return the frame that the page's script fills with buttons."""
+        """Return the container that the page's script fills with buttons."""
         text = self.text(self.positions[self.start])
         return (
             f'<div class="cfr-walk" role="group" aria-label="{escape(self.label)}">'
@@ -506,7 +508,7 @@ class Walk(Control):
         )
 
     def page_data(self) -> dict[str, Any]:
-        """Return what the page's script must know."""
+        """Return the data that the page's script needs."""
         return {
             "kind": "walk",
             "texts": [self.text(value) for value in self.positions],
@@ -522,25 +524,25 @@ class Walk(Control):
         box = ipywidgets.VBox([heading, buttons])
         state = {"k": self.start}
 
-        def go(k: int) -> None:
+        def show(k: int) -> None:
             state["k"] = k
             heading.value = escape(f"{self.label}: {self.text(self.positions[k])}")
-            ways = [("start over", 0), ("back", max(int(self._tree.parent[k]), 0))]
+            back = [("start over", 0), ("back", max(int(self._tree.parent[k]), 0))]
             row = []
-            for name, target in (ways if k else []) + self._next(k):
+            for name, target in (back if k else []) + self._next(k):
                 button = ipywidgets.Button(description=name)
                 button.on_click(lambda _, target=target: pressed(target))
                 row.append(button)
             buttons.children = row
 
         def pressed(k: int) -> None:
-            go(k)
+            show(k)
             changed()
 
-        go(self.start)
-        box.go = pressed
+        show(self.start)
+        box.show = pressed
         return box, lambda: self.positions[state["k"]]
 
     def set(self, widget: ipywidgets.Widget, value: Any) -> None:
-        """Go to a history."""
-        widget.go(self.positions.index(tuple(value)))
+        """Show a history."""
+        widget.show(self.positions.index(tuple(value)))

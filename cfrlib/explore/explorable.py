@@ -1,4 +1,4 @@
-"""An explorable and its two faces."""
+"""Explorables and their frames: HTML for a page, ipywidgets for a kernel."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ PAGE = "CFRLIB_PAGE"  # environment variable, set while the book is built
 
 
 class Frame:
-    """What a drawing function returns: pictures, what they show, and the numbers in them.
+    """The return value of a drawing function: figures, their description and their numbers.
 
     Parameters
     ----------
     *figures : matplotlib Figure
-        Stand side by side, or below one another on a narrow screen.
+        Shown side by side, or below one another on a narrow screen.
     alt : str
-        What there is to see at these parameters, for readers who do not see it.
+        Description of the figures at these parameters, for readers who cannot see them.
     numbers : mapping from name to number, distribution or text
-        Shown below the pictures: iterations, exploitability, value.
+        Shown below the figures: iterations, exploitability, value.
 
     Raises
     ------
@@ -55,13 +55,13 @@ class Frame:
     def __init__(self, *figures: Figure, alt: str, numbers: Mapping[str, Any]):
         if not figures or not alt.strip() or not numbers:
             raise ValueError(
-                "a frame needs at least one figure, an alt text that says what there is to "
-                "see, and numbers, so that it can be read without seeing it"
+                "a frame needs at least one figure, an alt text that describes it, and numbers "
+                "for readers who cannot see it"
             )
         self.figures, self.alt, self.numbers = figures, alt, dict(numbers)
 
     def html(self, key: str) -> str:
-        """Return pictures and numbers as HTML, ids beginning with `key`."""
+        """Return figures and numbers as HTML; ids begin with `key`."""
         pictures = "\n".join(
             inline_svg(figure, 'aria-hidden="true"', key=f"{key}{n}", crop=False)
             for n, figure in enumerate(self.figures)
@@ -77,7 +77,7 @@ class Frame:
 
 
 def number_text(value: Any) -> str:
-    """Write a number with four decimals, small ones as powers of ten, several in brackets.
+    """Return a number with four decimals, a small one with a power of ten, several in brackets.
 
     Examples
     --------
@@ -101,25 +101,25 @@ def number_text(value: Any) -> str:
 
 
 class Explorable:
-    """A drawing with controls: live under a kernel, drawn in advance for a page.
+    """A figure with controls: redrawn by a kernel, or drawn in advance for a page.
 
     Parameters
     ----------
     draw : callable
-        Takes one keyword argument for each control and returns a `Frame`. Every frame's
-        figures have the same sizes.
+        Takes one keyword argument for each control and returns a `Frame`. All frames must
+        have figures of the same sizes.
     caption : str
         What to move, what to look at and why.
     play : str, optional
-        The control that the play button moves; by default the first that is a slider.
+        Name of the control that the play button moves; by default the first slider.
     **controls : Control
         `Linear`, `Log`, `Seed`, `Choice`, `Mix` or `Walk`, one to three of them.
 
     Raises
     ------
     ValueError
-        If the controls are not the parameters of `draw`, or make more frames than a page
-        should carry; the message says what to change.
+        If the controls do not match the parameters of `draw`, if a page would have more than
+        400 frames, if the caption is empty, or if `play` is not a slider.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Explorable:
     Explorable(a = 0.0 … 2.0, 5 frames)
     >>> line.start, "rises to 1.25" in line.frame_html(a=1.25)  # between two positions
     ({'a': 0.0}, True)
-    >>> line.page().count("<input"), type(line.widget()).__name__  # the two faces
+    >>> line.page().count("<input"), type(line.widget()).__name__
     (1, 'VBox')
     """
 
@@ -148,15 +148,15 @@ class Explorable:
         if sorted(wanted) != sorted(controls) or not 1 <= len(controls) <= MOST_AXES:
             raise ValueError(
                 f"draw takes {', '.join(wanted) or 'nothing'}, the controls are "
-                f"{', '.join(controls) or 'none'}; give each of its one to {MOST_AXES} "
-                "parameters a control of that name"
+                f"{', '.join(controls) or 'none'}; draw must take one to {MOST_AXES} "
+                "parameters, each with a control of the same name"
             )
         self.frames_on_page = int(np.prod([len(c.positions) for c in controls.values()]))
         if self.frames_on_page > MOST_FRAMES:
             sizes = ", ".join(f"{name} {len(c.positions)}" for name, c in controls.items())
             raise ValueError(
                 f"{self.frames_on_page:,} frames are too many for a page ({sizes} positions); "
-                f"take coarser steps, to at most {MOST_FRAMES} in all"
+                f"use fewer positions, for at most {MOST_FRAMES} frames"
             )
         if not caption.strip():
             raise ValueError("an explorable needs a caption that says what to move and why")
@@ -165,23 +165,23 @@ class Explorable:
         self.draw, self.caption, self.controls = draw, caption, controls
         sliders = [name for name, control in controls.items() if control.plays]
         if play is not None and play not in sliders:
-            raise ValueError(f"play={play!r} is no slider; sliders are {sliders}")
+            raise ValueError(f"play={play!r} is not a slider; the sliders are {sliders}")
         self.play = play or next(iter(sliders), None)
         digest = hashlib.sha256(f"{caption}{wanted}".encode()).hexdigest()
         self._key = f"x{digest[:6]}-"
 
     @property
     def start(self) -> dict[str, Any]:
-        """The values shown first."""
+        """Values shown first, by control."""
         return {name: c.positions[c.start] for name, c in self.controls.items()}
 
     def frame_html(self, **values: Any) -> str:
-        """Return pictures and numbers at these values, the inside of both faces.
+        """Return figures and numbers at these values as HTML, for pages and kernels alike.
 
         Parameters
         ----------
         **values
-            Those left out are at their start.
+            By default, the values shown first.
 
         Raises
         ------
@@ -203,27 +203,27 @@ class Explorable:
         return f"Explorable({axes}, {self.frames_on_page} frames)"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        """Return the page's face while a book is built, else the kernel's."""
+        """Return the page's HTML while a book is built, else a widget."""
         if os.environ.get(PAGE):
             return {"text/plain": repr(self), "text/html": self.page()}
         live: dict[str, Any] = self.widget()._repr_mimebundle_()
         return {**live, "text/plain": repr(self)}
 
-    # ---- the page's face --------------------------------------------------------------------
+    # ---- on a page --------------------------------------------------------------------------
 
     def page(self) -> str:
-        """Return the explorable as HTML that needs no kernel, with all its frames.
+        """Return the explorable as HTML with all its frames, which needs no kernel.
 
         Raises
         ------
         ValueError
-            If figures change their size from frame to frame: the page would jump.
+            If figures differ in size between frames, since the page would jump.
         """
         axes = [c.positions for c in self.controls.values()]
         grid = [dict(zip(self.controls, v, strict=True)) for v in itertools.product(*axes)]
         frames = [self.frame_html(**values) for values in grid]
         if len({tuple(re.findall(r'viewBox="[^"]*"', frame)) for frame in frames}) > 1:
-            raise ValueError("all frames need figures of the same sizes, or the page jumps")
+            raise ValueError("all frames must have figures of the same sizes")
         pieces, rows = shared_pieces([frame.splitlines(keepends=True) for frame in frames])
         data = {
             "controls": [c.page_data() for c in self.controls.values()],
@@ -243,7 +243,7 @@ class Explorable:
         )
 
     def _inputs(self) -> str:
-        """Return the controls of a page, hidden until its script runs."""
+        """Return the HTML of the controls, hidden until the page's script runs."""
         button = '<button type="button" class="cfr-play" aria-pressed="false">▶ play</button>'
         inputs = "".join(
             f'<div class="cfr-control">{control.inputs()}'
@@ -253,10 +253,10 @@ class Explorable:
         group = 'class="cfr-controls" role="group" aria-label="Controls" hidden'
         return f"<div {group}>{inputs}</div>"
 
-    # ---- the kernel's face ------------------------------------------------------------------
+    # ---- with a kernel ----------------------------------------------------------------------
 
     def widget(self) -> ipywidgets.Widget:
-        """Return the explorable as a new ipywidgets widget; any movement draws anew."""
+        """Return the explorable as a new ipywidgets widget, which redraws on every change."""
         import ipywidgets
 
         stage = ipywidgets.HTML(_stage(self.frame_html()))
@@ -266,7 +266,7 @@ class Explorable:
             values = {name: read() for name, (_, read) in parts.items()}
             try:
                 stage.value = _stage(self.frame_html(**values))
-            except Exception as error:  # in a callback it would vanish unseen
+            except Exception as error:  # ipywidgets would swallow it in a callback
                 stage.value = f"<pre>{escape(f'{type(error).__name__}: {error}')}</pre>"
 
         for name, control in self.controls.items():
@@ -280,7 +280,7 @@ class Explorable:
         return box
 
     def _with_play(self, name: str, widget: ipywidgets.Widget) -> ipywidgets.Widget:
-        """Return a control's widget, with a play button if it is the one that plays."""
+        """Return a control's widget, with a play button if it is the control to play."""
         import ipywidgets
 
         if name != self.play:
@@ -295,9 +295,9 @@ class Explorable:
 
 
 def shared_pieces(frames: list[list[str]]) -> tuple[list[str], list[list[int]]]:
-    """Write frames as lists of pieces, so that what frames share is kept once.
+    """Return the pieces that frames consist of, each once, and the pieces of each frame.
 
-    Lines that always follow one another become one piece: frame k is the concatenation of
+    Lines that always follow one another form one piece. Frame k is the concatenation of
     ``pieces[n] for n in rows[k]``.
 
     Examples
@@ -332,10 +332,10 @@ def shared_pieces(frames: list[list[str]]) -> tuple[list[str], list[list[int]]]:
 
 
 def _stage(frame: str) -> str:
-    """Return the place in which frames succeed one another, with one in it."""
+    """Return the container of the current frame."""
     return f'<div class="cfr-stage">{frame}</div>'
 
 
 def _asset(name: str) -> str:
-    """Return a file that lies beside this one."""
+    """Return the text of a file in this folder."""
     return resources.files("cfrlib.explore").joinpath(name).read_text("utf-8")

@@ -1,4 +1,4 @@
-"""A CFR run that can be looked at after any number of iterations, in any order."""
+"""A CFR run whose states can be read after any number of iterations, in any order."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from cfrlib.cfr import CFR
 
 
 class Rewind:
-    """A run with a memory of where it was, so that a slider may move both ways.
+    """A run that stores earlier states, so that a slider can move both ways.
 
-    States are kept at iterations that grow by an eighth from one to the next, so a later look
-    costs at most an eighth of its iterations.
+    The iterations of stored states grow by an eighth from one to the next, so reading any
+    earlier state costs at most an eighth of its iterations.
 
     Parameters
     ----------
     run : CFR
-        Where to start. It is copied and stays as it is.
+        The state to start from; it is copied and not changed.
 
     Examples
     --------
@@ -30,12 +30,12 @@ class Rewind:
         self._states = {run.iterations: run.copy()}
 
     def at(self, iterations: int) -> CFR:
-        """Return the run after that many iterations, yours to continue.
+        """Return a copy of the run after the given number of iterations.
 
         Raises
         ------
         ValueError
-            If that lies before the start.
+            If `iterations` lies before the start.
         """
         if iterations < self._first:
             raise ValueError(f"the run starts at {self._first:,}; {iterations:,} lies before")

@@ -1,4 +1,4 @@
-"""cfrlib.artists draw what Matplotlib draws, and figures do not depend on each other."""
+"""cfrlib.artists draws the same as Matplotlib, and figures are independent of each other."""
 
 import io
 import re
@@ -120,8 +120,8 @@ def test_chunked_line_draws_all_points():
 # ---- independence of figures -----------------------------------------------------------------
 
 
-def kinds():
-    """Return functions that draw figures with equal texts in different sizes and places."""
+def figure_makers():
+    """Return functions that draw figures with the same texts in different sizes and places."""
     path = cfr.play(cfr.games.RockPaperScissors(3), 120, seed=1).current[0]
     solution = cfr.solve(GAME, "cfr", 20)
     lines = {"a": ([1, 2], [3, 4]), "0.5": ([1, 9], [0.1, 0.9])}
@@ -139,17 +139,17 @@ def kinds():
 
 
 def test_figures_do_not_depend_on_earlier_figures():
-    made = kinds()
+    makers = figure_makers()
     alone = {}
-    for name, make in made.items():
+    for name, make in makers.items():
         for crop in (True, False):
             artists._sizes.clear()
             alone[name, crop] = svg(make(), crop)
     for order in (list(alone), list(alone)[::-1]):
         for name, crop in order:
-            figure = made[name]()
+            figure = makers[name]()
             figure.savefig(io.BytesIO(), format="png", dpi=133)  # another resolution
-            assert svg(made[name](), crop) == alone[name, crop] == svg(figure, crop), name
+            assert svg(makers[name](), crop) == alone[name, crop] == svg(figure, crop), name
 
 
 def test_text_size_cache_distinguishes_fonts_and_resolutions():

@@ -1,4 +1,4 @@
-"""Figures: what the page needs of them, and what they show."""
+"""Figures: their SVG on a page, and what they draw."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ GAME = cfr.games.KuhnPoker()
 
 
 def picture(figure):
-    return plot.show(figure, alt="what <is> there", caption="what to see & why")
+    return plot.show(figure, alt="a <b> c", caption="look & see")
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +36,17 @@ def test_svg_is_labelled_and_follows_the_theme(figures):
     for name, figure in figures.items():
         html = picture(figure)._repr_html_()
         svg = ET.fromstring(html[html.index("<svg") : html.rindex("</svg>") + 6])
-        assert svg.get("role") == "img" and svg.get("aria-label") == "what <is> there", name
+        assert svg.get("role") == "img" and svg.get("aria-label") == "a <b> c", name
         assert "width" not in svg.attrib and "viewBox" in svg.attrib, name
-        assert "what to see &amp; why</figcaption>" in html, name
+        assert "look &amp; see</figcaption>" in html, name
         lower = html.lower()
         assert "currentcolor" in lower, name
         assert plot.INK.lower() not in lower and plot.PAPER.lower() not in lower, name
-        for color in plot.COLORS.values():  # every palette color is a variable with fallback
+        for color in plot.COLORS.values():  # each is a CSS variable with a fallback
             assert not re.search(rf"(?<!, ){color.lower()}", lower), (name, color)
 
 
-def test_ids_do_not_clash_on_a_page(figures):
+def test_ids_are_unique_on_a_page(figures):
     ids = [set(re.findall(r'\bid="([^"]+)"', picture(f).svg)) for f in figures.values()]
     assert sum(map(len, ids)) == len(set().union(*ids))
     for figure in figures.values():
@@ -56,7 +56,7 @@ def test_ids_do_not_clash_on_a_page(figures):
         )
 
 
-def test_same_figure_gives_the_same_bytes():
+def test_svg_is_reproducible():
     first, second = (picture(plot.tree(GAME, (("J", "Q"),))).svg for _ in range(2))
     assert first == second
 
@@ -69,7 +69,7 @@ def test_tree_shows_every_action_payoff_and_infoset(figures):
     assert shown.count("check") == 2 and shown.count("fold") == 2
 
 
-def test_overview_draws_all_histories():
+def test_tree_without_labels_draws_all_histories():
     figure = plot.tree(GAME, labels=False, highlight=["Q check-bet"])
     (axes,) = figure.axes
     marks = [line for line in axes.lines if line.get_marker() in "Dso"]
@@ -80,7 +80,7 @@ def test_overview_draws_all_histories():
         plot.tree(cfr.games.KuhnPoker(cards=9))
 
 
-def test_text_is_not_optional(figures):
+def test_figure_without_alt_or_caption_raises(figures):
     for alt, caption in (("", "c"), ("a", " ")):
         with pytest.raises(ValueError, match="alt text and a caption"):
             plot.show(figures["tree"], alt=alt, caption=caption)
@@ -92,8 +92,8 @@ def test_simplex_coordinates():
     assert np.allclose(plot.to_simplex([1 / 3] * 3), corners.mean(axis=0))
 
 
-def test_a_figure_sets_no_style_for_the_rest_of_the_page():
-    """Matplotlib's own rule for all elements once took the blossoms from drawn cards."""
+def test_svg_has_no_stylesheet():
+    """Matplotlib's rule for all elements would also restyle the drawn cards on the page."""
     svg = plot.inline_svg(plot.lines({"a": ([1, 2], [1, 2])}, xlabel="x", ylabel="y"), "")
     assert "<style" not in svg
     root = svg[: svg.index(">")]
@@ -102,10 +102,10 @@ def test_a_figure_sets_no_style_for_the_rest_of_the_page():
 
 
 @pytest.mark.slow
-def test_without_matplotlib_the_error_says_what_to_install():
+def test_missing_matplotlib_is_reported_with_the_command_to_install_it():
     program = """
 import sys
-sys.modules["matplotlib"] = None  # as if it were not installed
+sys.modules["matplotlib"] = None  # simulates its absence
 import cfrlib
 print(cfrlib.__name__, flush=True)
 import cfrlib.plot
