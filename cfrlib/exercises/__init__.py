@@ -1,8 +1,8 @@
-"""Exercises that grade themselves: ``exercises.check("4.1", answer)``.
+"""Automatic feedback on the book's exercises: ``exercises.check("4.1", answer)``.
 
-Every exercise of the book has an entry in the module of its page: how an answer is given, how
-the right one is computed, and which wrong ones are tempting, and why. Truth is computed by the
-package when an answer is checked; nothing is looked up.
+Every exercise of the book has an entry in the module of its page: the form of an answer, a
+function that computes the solution, and typical mistakes with their feedback. Solutions are
+computed when an answer is checked; none is stored.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from cfrlib.exercises.grading import Exercise, Feedback, Mistake
 
 __all__ = ["Exercise", "Feedback", "Mistake", "check", "find"]
 
-# the number of an exercise begins with its chapter, or with the name of an appendix
+# Module by the first part of an exercise's number: its chapter, or the name of an appendix.
 PAGES = {
     "1": "regret_matching",
     "2": "hidden_cards",
@@ -40,12 +40,12 @@ def find(number: str) -> Exercise:
     Parameters
     ----------
     number : str
-        As printed beside its title: ``"4.2"``, ``"errata.1"``.
+        Number as printed beside the title: ``"4.2"``, ``"errata.1"``.
 
     Raises
     ------
     ValueError
-        If the book has no such exercise; the message names those of the page.
+        If the book has no such exercise; the message lists those of the page.
 
     Examples
     --------
@@ -58,34 +58,34 @@ def find(number: str) -> Exercise:
     page = str(number).partition(".")[0]
     if page not in PAGES:
         raise ValueError(
-            f"there is no exercise {number!r}; a number is a string that begins with "
-            f"{', '.join(PAGES)}, as '4.1'"
+            f"there is no exercise {number!r}; a number is a string such as '4.1' that begins "
+            f"with one of {', '.join(PAGES)}"
         )
-    listed = importlib.import_module(f"cfrlib.exercises.{PAGES[page]}").EXERCISES
-    for exercise in listed:
+    entries = importlib.import_module(f"cfrlib.exercises.{PAGES[page]}").EXERCISES
+    for exercise in entries:
         if exercise.number == number:
             found: Exercise = exercise
             return found
-    names = ", ".join(exercise.number for exercise in listed)
+    names = ", ".join(exercise.number for exercise in entries)
     raise ValueError(f"there is no exercise {number!r}; this page has {names}")
 
 
 def check(number: str, answer: object) -> Feedback:
-    """Say whether an answer is right, and if not, what may have gone wrong.
+    """Check an answer, and explain a typical mistake.
 
     Parameters
     ----------
     number : str
-        The exercise, as printed beside its title.
+        Number of the exercise, as printed beside its title.
     answer : object
-        As the exercise asks for it. Numbers may be fractions, floats or words (``"1/3"``,
-        ``"25 %"``), a dictionary may be a list in the same order, and so on. ``...`` stands for
-        what is not answered yet.
+        The answer, in the form that the exercise asks for. Numbers may be floats, fractions or
+        strings (``"1/3"``, ``"25 %"``); a list may replace a dictionary in the same order.
+        ``...`` marks a part that is not answered yet.
 
     Returns
     -------
     Feedback
-        Prints as a sentence or two. Its attribute ``right`` is True or False.
+        Prints as a sentence or two. Its attribute ``right`` is True for a correct answer.
 
     Raises
     ------

@@ -15,10 +15,10 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
-    in_step,
-    number,
+    as_number,
+    pair_values,
 )
-from cfrlib.exercises.plain import Solver, Sums, run, shares, walker
+from cfrlib.exercises.plain import Solver, Sums, average, strategy_sums, traversal
 from cfrlib.game import Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.solve import solve
@@ -75,7 +75,7 @@ def solver(emptied: str = "at once") -> Solver:
         S: Sums = {}
         r: Sums = {}
         sigma: Sums = {}
-        walk = walker(game, sigma, r, S)
+        walk = traversal(game, sigma, r, S)
 
         def take_up() -> None:
             if emptied == "too soon":
@@ -100,8 +100,8 @@ def solver(emptied: str = "at once") -> Solver:
 
 def played(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
     """Return what a solver plays in Kuhn poker on average."""
-    sums = run(solve, games.KuhnPoker(), rounds)
-    return {I: shares(sums, I) for I in solver()(games.KuhnPoker(), 1)}
+    sums = strategy_sums(solve, games.KuhnPoker(), rounds)
+    return {I: average(sums, I) for I in solver()(games.KuhnPoker(), 1)}
 
 
 # ---- 5.3 -------------------------------------------------------------------------------------
@@ -129,11 +129,11 @@ def best_delays() -> dict[int, int]:
 def behind(answer: Any) -> dict[int, float]:
     """Return how many times as exploitable each delay is as the best one tried."""
     found = {}
-    for T, (_, given, _) in zip(LENGTHS, in_step(answer, best_delays()), strict=True):
-        d = number(given)
+    for T, (_, given, _) in zip(LENGTHS, pair_values(answer, best_delays()), strict=True):
+        d = as_number(given)
         if d != int(d) or not 0 <= d < T:
             raise Unreadable(
-                f"{given!r} is no delay: that is a number of iterations, and fewer than {T}"
+                f"{given!r} is not a delay: a delay is a number of iterations, fewer than {T}"
             )
         found[T] = with_delay(T, int(d)) / min(tried(T).values())
     return found

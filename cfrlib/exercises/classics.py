@@ -21,7 +21,7 @@ from cfrlib.exercises.forgetting import (
     best_guarantee,
     forgetful,
 )
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number, words
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number, normalized
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal, history_label
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
@@ -34,8 +34,8 @@ Rows = Mapping[str, Mapping[Any, float]]
 def part(answer: object, key: str) -> Any:
     """Return what an answer says under a key."""
     if not isinstance(answer, Mapping):
-        raise Unreadable("yours is no dictionary")
-    found = [value for name, value in answer.items() if words(name) == key]
+        raise Unreadable("yours is not a dictionary")
+    found = [value for name, value in answer.items() if normalized(name) == key]
     if not found:
         raise Unreadable(f"{key!r} is missing: the keys here are {list(answer)}")
     return found[0]
@@ -44,7 +44,7 @@ def part(answer: object, key: str) -> Any:
 def sound(game: object) -> Tree:
     """Return the tree of a reader's game for two players and zero sum."""
     if not isinstance(game, Game):
-        raise Unreadable("'game' is no object of a class that inherits from cfr.Game")
+        raise Unreadable("'game' is not an object of a class that inherits from cfr.Game")
     try:
         tree = compile(game)
     except ValueError as error:
@@ -64,7 +64,7 @@ def sound(game: object) -> Tree:
 def quality(game: Game, strategy: Any, bar: float) -> str:
     """Say in a word how good a strategy is."""
     if not isinstance(strategy, Mapping):
-        raise Unreadable("'strategy' is no dictionary of infosets")
+        raise Unreadable("'strategy' is not a dictionary of infosets")
     if not isinstance(strategy, Strategy) or strategy.game is not game:
         strategy = Strategy(game, strategy)
     if strategy.max_difference(Strategy.uniform(game)) < 1e-6:
@@ -125,7 +125,7 @@ def as_division(name: Any) -> Division:
     try:
         found = tuple(int(n) for n in (name.split("-") if isinstance(name, str) else name))
     except (TypeError, ValueError):
-        raise Unreadable(f"{name!r} is no division such as (3, 1, 1)") from None
+        raise Unreadable(f"{name!r} is not a division such as (3, 1, 1)") from None
     return found
 
 
@@ -152,9 +152,9 @@ def blotto_seen(answer: object) -> dict[str, object]:
     listed = [as_division(d) for d in part(answer, "divisions")]
     payoff = part(answer, "payoff")
     if not callable(payoff):
-        raise Unreadable("'payoff' is no function of two divisions")
+        raise Unreadable("'payoff' is not a function of two divisions")
     pairs = list(product(DIVISIONS, repeat=2))
-    wrong = sum(abs(number(payoff(a, b)) - battle(a, b)) > 1e-9 for a, b in pairs)
+    wrong = sum(abs(as_number(payoff(a, b)) - battle(a, b)) > 1e-9 for a, b in pairs)
     return {
         "divisions": len(set(listed) ^ set(DIVISIONS)) + len(listed) - len(set(listed)),
         "payoff": wrong,
@@ -166,13 +166,13 @@ def blotto_seen(answer: object) -> dict[str, object]:
 def blotto_quality(strategy: Any) -> str:
     """Say in a word how good a mixture of divisions is."""
     if not isinstance(strategy, Mapping):
-        raise Unreadable("'strategy' is no dictionary from division to probability")
+        raise Unreadable("'strategy' is not a dictionary from division to probability")
     plan = dict.fromkeys(DIVISIONS, 0.0)
     for division, p in strategy.items():
         name = as_division(division)
         if name not in plan:
-            raise Unreadable(f"{division!r} is no division of five soldiers")
-        plan[name] += number(p)
+            raise Unreadable(f"{division!r} is not a division of five soldiers")
+        plan[name] += as_number(p)
     x = np.array(list(plan.values()))
     if x.min() < -1e-9 or abs(x.sum() - 1) > 1e-3:
         raise Unreadable(f"the probabilities of 'strategy' add up to {x.sum():.4g}")
@@ -245,7 +245,7 @@ def openings(game: Game, strategy: Rows) -> list[float]:
     found = []
     for label in sorted(earned, key=earned.__getitem__):
         bet = max(strategy[label], key=lambda a: staked[label, a])
-        found.append(number(strategy[label][bet]))
+        found.append(as_number(strategy[label][bet]))
     return found
 
 
@@ -280,7 +280,7 @@ def kuhn_seen(answer: object) -> dict[str, object]:
         "value": value,
         "strategy": good,
         "family": not known or family,  # of another game, or a poor strategy, not asked
-        "alpha": number(part(answer, "alpha")) - opens[0],
+        "alpha": as_number(part(answer, "alpha")) - opens[0],
     }
 
 
@@ -380,18 +380,18 @@ def dudo_seen(answer: object) -> dict[str, object]:
     """Return the sizes and values of small games, and how good the strategy for six is."""
     make = part(answer, "game")
     if isinstance(make, Game) or not callable(make):
-        raise Unreadable("'game' is no class or function of a number of faces")
+        raise Unreadable("'game' is neither a class nor a function of a number of faces")
     small = [sound(make(faces)) for faces in (3, 4)]
     values = [solve_lp(tree.game).value for tree in small]
     strategy = part(answer, "strategy")
     game = strategy.game if isinstance(strategy, Strategy) else make(6)
-    tree, claimed = sound(game), number(part(answer, "value"))
+    tree, claimed = sound(game), as_number(part(answer, "value"))
     value = float(expected_utility(game, strategy)[0])
     return {
         "histories with 3 and 4 faces": [tree.num_histories for tree in small],
         "values with 3 and 4 faces": values,
         "histories": tree.num_histories,
-        "infosets": number(part(answer, "infosets")) - tree.num_infosets,
+        "infosets": as_number(part(answer, "infosets")) - tree.num_infosets,
         "value": bool(abs(claimed - value) < DUDO_BAR),
         "strategy": quality(game, strategy, DUDO_BAR),
         "twin": unlike(part(answer, "twin")),
@@ -404,7 +404,7 @@ def unlike(faces: Any) -> int:
     try:
         to = {int(a): int(b) for a, b in dict(faces).items()}
     except (TypeError, ValueError):
-        raise Unreadable("'twin' is no dictionary from face to face") from None
+        raise Unreadable("'twin' is not a dictionary from face to face") from None
     if set(to) != set(ranks) or set(to.values()) != set(ranks):
         raise Unreadable("'twin' does not give each of the faces 1 to 6 a face of its own")
     ours, theirs = Dudo(), games.LiarsDice()
@@ -507,9 +507,9 @@ def leduc_seen(answer: object) -> dict[str, object]:
     return {
         "infosets": "fit" if tree.num_infosets in leduc_sizes() else "do not fit",
         "uniform": [float(expected_utility(game, uniform)[0]), exploitability(game, uniform)],
-        "value": number(part(answer, "value")) - best.value,
+        "value": as_number(part(answer, "value")) - best.value,
         **{
-            name: number(part(answer, name)) - leduc_run(game, name, 100).exploitability
+            name: as_number(part(answer, name)) - leduc_run(game, name, 100).exploitability
             for name in ("cfr", "cfr+")
         },
         "strategy": quality(game, part(answer, "strategy"), LEDUC_BAR),
@@ -569,17 +569,17 @@ def forgetting_seen(answer: object) -> dict[str, object]:
     """Return what a merge does, and how far the numbers are from what it comes to."""
     merge = part(answer, "merge")
     if not isinstance(merge, Mapping):
-        raise Unreadable("'merge' is no dictionary from label to label")
+        raise Unreadable("'merge' is not a dictionary from label to label")
     forgets = forgetful(merge)
     best, outcome = in_kuhn(tuple(merge.items()))
     breaks = "breaks" if best - outcome.reached > GAP else "does little"
     return {
         "merge": breaks if forgets else "remembers",
-        "best": number(part(answer, "best")) - best,
-        "reached": number(part(answer, "reached")) - outcome.reached,
-        "regret": number(part(answer, "regret")) - outcome.regret,
-        "harmless": in_rain(number(part(answer, "harmless"))),
-        "harmful": in_rain(number(part(answer, "harmful"))),
+        "best": as_number(part(answer, "best")) - best,
+        "reached": as_number(part(answer, "reached")) - outcome.reached,
+        "regret": as_number(part(answer, "regret")) - outcome.regret,
+        "harmless": in_rain(as_number(part(answer, "harmless"))),
+        "harmful": in_rain(as_number(part(answer, "harmful"))),
     }
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any, cast
 
 from cfrlib.equilibrium import expected_utility, solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, need_function, number
+from cfrlib.exercises.grading import Exercise, Mistake, as_number, require_function
 from cfrlib.games import Coyote
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
@@ -116,9 +116,9 @@ def hands() -> dict[str, list[tuple[Any, Card | None, int]]]:
 
 def wrong_hands(add_up: Any) -> dict[str, int]:
     """Return how many hands of each kind are added up wrongly."""
-    need_function(add_up)
+    require_function(add_up)
     return {
-        kind: sum(number(add_up(list(hand), new)) != total for hand, new, total in rows)
+        kind: sum(as_number(add_up(list(hand), new)) != total for hand, new, total in rows)
         for kind, rows in hands().items()
     }
 

@@ -18,9 +18,9 @@ from cfrlib.exercises.grading import (
     Mistake,
     Unanswered,
     Unreadable,
-    listed,
-    need_function,
-    number,
+    as_list,
+    as_number,
+    require_function,
 )
 from cfrlib.solve import solve
 
@@ -115,7 +115,7 @@ def quarters(made: Callable[[int, random.Random], Any]) -> list[float]:
             memory.offer(n, 1 + n // 10, [0.0])
         rows = [row for row in memory.rows if row is not None]
         if len(rows) != 10:
-            raise Unreadable(f"after 40 rows yours holds {len(rows)} in 10 places")
+            raise Unreadable(f"after 40 rows your buffer holds {len(rows)} in 10 places")
         for row in rows:
             counts[row[0] // 10] += 1
     return [count / seeds / 10 for count in counts]
@@ -124,7 +124,7 @@ def quarters(made: Callable[[int, random.Random], Any]) -> list[float]:
 def sampled(made: Any) -> list[float]:
     """Return what `quarters` finds, if it is a class that was given."""
     if not callable(made):
-        raise Unreadable("yours is no class")
+        raise Unreadable("yours is not a class")
     return quarters(made)
 
 
@@ -155,12 +155,12 @@ def gains() -> Any:
 
 def error(features: Any) -> float:
     """Return how far a linear fit to every fifth card is off at the others."""
-    need_function(features)
+    require_function(features)
     rows = [features(card) for card in CARDS]
     if any(row is ... for row in rows):
         raise Unanswered()
     width = len(list(rows[0]))
-    x = np.array([[1.0, *map(number, listed(list(row), width))] for row in rows])
+    x = np.array([[1.0, *map(as_number, as_list(list(row), width))] for row in rows])
     if not np.isfinite(x).all():
         raise Unreadable("some of your numbers are not finite")
     shown = np.isin(CARDS, SHOWN)

@@ -13,11 +13,11 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
-    in_step,
-    listed,
-    number,
+    as_list,
+    as_number,
+    pair_values,
 )
-from cfrlib.exercises.plain import Solver, Sums, in_both_orders, shares, walker
+from cfrlib.exercises.plain import Solver, Sums, average, in_both_orders, traversal
 from cfrlib.game import Game
 from cfrlib.regret import VARIANTS, Variant, regret_matching
 from cfrlib.solve import solve
@@ -118,8 +118,10 @@ def beside_pcfr() -> dict[str, dict[int, float]]:
 def in_logarithms(answer: Any) -> dict[str, dict[int, float]]:
     """Return the logarithms of an answer's four ratios."""
     found: dict[str, dict[int, float]] = {}
-    for name, row, wanted in in_step(answer, dict.fromkeys(UNPREDICTED, dict.fromkeys(LONG))):
-        ratios = [number(x) for _, x, _ in in_step(row, wanted)]
+    for name, row, wanted in pair_values(
+        answer, dict.fromkeys(UNPREDICTED, dict.fromkeys(LONG))
+    ):
+        ratios = [as_number(x) for _, x, _ in pair_values(row, wanted)]
         if min(ratios) <= 0:
             raise Unreadable("what is asked for are quotients, all of them positive")
         found[str(name)] = dict(zip(LONG, np.log10(ratios).tolist(), strict=True))
@@ -164,7 +166,7 @@ def solver(discount: str = "once") -> Solver:
                 R.update({I: faded(x, x, t, dcfr) for I, x in R.items() if I not in r})
             r.clear()
 
-        walk = walker(game, sigma, r, S, take_up if discount == "early" else lambda: None)
+        walk = traversal(game, sigma, r, S, take_up if discount == "early" else lambda: None)
         for t in range(1, iterations + 1):
             for i in (0, 1):
                 walk((), i, t**2, 1, 1)
@@ -179,7 +181,7 @@ def both_orders(solve: Any) -> dict[str, dict[str, list[float]]]:
     """Return what a solver plays on average in both orders of the deals."""
     asked = solver()(games.KuhnPoker(), 1)
     found = in_both_orders(solve, ROUNDS)
-    return {name: {I: shares(sums, I) for I in asked} for name, sums in found.items()}
+    return {name: {I: average(sums, I) for I in asked} for name, sums in found.items()}
 
 
 # ---- 6.5 -------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def lead(answer: Any) -> float:
         if answer.predictive:
             raise Unreadable("prediction is another matter: three exponents are asked for")
         answer = (answer.alpha, answer.beta, answer.gamma)
-    alpha, beta, gamma = (number(x) for x in listed(answer, 3))
+    alpha, beta, gamma = (as_number(x) for x in as_list(answer, 3))
     rival = leduc(*UNPREDICTED["dcfr"], iterations=LENGTH)
     return rival / leduc(alpha, beta, gamma, iterations=LENGTH)
 

@@ -17,9 +17,9 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
-    listed,
-    need_function,
-    number,
+    as_list,
+    as_number,
+    require_function,
 )
 from cfrlib.regret import regret_matching
 
@@ -89,7 +89,7 @@ def attention(mask: str) -> Attention:
 
 def padded(attend: Any) -> list[list[float]]:
     """Return the answers for three labels, as they are and with places of zeros behind them."""
-    need_function(attend)
+    require_function(attend)
     rng = np.random.default_rng(0)
     H, W, v = rng.normal(size=(3, 4, 2)), rng.normal(size=(2, 2)), rng.normal(size=2)
     words = np.array([[1, 4, 5, 4], [2, 5, 0, 0], [3, 0, 0, 0]])
@@ -101,7 +101,7 @@ def padded(attend: Any) -> list[list[float]]:
     for states, places in ((H, words), (longer, more)):
         answers = np.asarray(attend(states.copy(), places.copy(), W, v), float)
         if answers.shape != (3, 2):
-            raise Unreadable(f"yours returns an array of shape {answers.shape}")
+            raise Unreadable(f"your function returns an array of shape {answers.shape}")
         shown.append(answers.ravel().tolist())
     return shown
 
@@ -139,8 +139,8 @@ def twins() -> tuple[str, str]:
 def alike(answer: Any) -> dict[str, object]:
     """Return what is true of a pair of infosets, and the number that comes with it."""
     if not isinstance(answer, dict) or set(answer) != {"pair", "how many"}:
-        raise Unreadable("yours is no dictionary with these two keys")
-    labels = listed(answer["pair"], 2)
+        raise Unreadable("yours is not a dictionary with these two keys")
+    labels = as_list(answer["pair"], 2)
     for label in labels:
         if label not in bags():
             raise Unreadable(f"Leduc poker has no infoset {label!r}")
@@ -149,7 +149,7 @@ def alike(answer: Any) -> dict[str, object]:
         "two infosets": labels[0] != labels[1],
         "one player": one[0] == other[0],
         "the same words": one[1] == other[1],
-        "how many": number(answer["how many"]),
+        "how many": as_number(answer["how many"]),
     }
 
 

@@ -14,12 +14,12 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
-    in_step,
-    listed,
-    look_for_gaps,
-    need_function,
-    number,
-    words,
+    as_list,
+    as_number,
+    normalized,
+    pair_values,
+    require_complete,
+    require_function,
 )
 from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
@@ -54,11 +54,11 @@ def jack(weight: float = 1 / 6, deals: str = "QK", better: str = "bet") -> dict[
 
 def row(answer: Any) -> list[float]:
     """Return a strategy of rock–paper–scissors, which may be the name of one action."""
-    if words(answer) in NAMES:
-        return [float(words(answer) == name) for name in NAMES]
-    plays = [number(p) for p in listed(answer, 3)]
+    if normalized(answer) in NAMES:
+        return [float(normalized(answer) == name) for name in NAMES]
+    plays = [as_number(p) for p in as_list(answer, 3)]
     if min(plays) < 0 or abs(sum(plays) - 1) > 1e-6:
-        raise Unreadable(f"{plays} are no three probabilities that add up to 1")
+        raise Unreadable(f"{plays} are not three probabilities that add up to 1")
     return plays
 
 
@@ -66,8 +66,8 @@ def both_gains(answer: Any) -> dict[object, list[float]]:
     """Return the gains of both players for each of the two profiles asked for."""
     u = RockPaperScissors().row_payoffs
     found = {}
-    for name, profile, _ in in_step(answer, {"sum": None, "mean": None}):
-        x, y = map(np.array, map(row, listed(profile, 2)))
+    for name, profile, _ in pair_values(answer, {"sum": None, "mean": None}):
+        x, y = map(np.array, map(row, as_list(profile, 2)))
         value = x @ u @ y
         found[name] = [float((u @ y).max() - value), float(value - (x @ u).min())]
     return found
@@ -114,13 +114,13 @@ def sheets() -> dict[str, Strategy]:
 
 def answers(respond: Any) -> dict[str, list[float]]:
     """Return what a reader's responder earns against some sheets, in both seats."""
-    need_function(respond)
+    require_function(respond)
     game = KuhnPoker()
     found = {}
     for name, sheet in sheets().items():
         values = [respond(game, sheet, player) for player in (0, 1)]
-        look_for_gaps(values)
-        found[name] = [number(value) for value in values]
+        require_complete(values)
+        found[name] = [as_number(value) for value in values]
     return found
 
 

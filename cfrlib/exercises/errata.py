@@ -14,10 +14,10 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
-    listed,
-    look_for_gaps,
-    need_function,
-    number,
+    as_list,
+    as_number,
+    require_complete,
+    require_function,
 )
 from cfrlib.game import Chance, Decision, History, Terminal
 from cfrlib.games import KuhnPoker, kuhn_equilibrium
@@ -95,8 +95,8 @@ def biases(answer: Any) -> dict[str, float]:
     """Return what is said of a vector, and how large the bias is where it should hide."""
     if not isinstance(answer, Mapping) or set(answer) != {"k = 2", "k = 3", "hides"}:
         raise Unreadable("its keys should be 'k = 2', 'k = 3' and 'hides'")
-    u = [number(x) for x in listed(answer["hides"], 3)]
-    found = {key: number(answer[key]) for key in ("k = 2", "k = 3")}
+    u = [as_number(x) for x in as_list(answer["hides"], 3)]
+    found = {key: as_number(answer[key]) for key in ("k = 2", "k = 3")}
     return found | {"hides": max(bias(u, k) for k in (2, 3))}
 
 
@@ -148,9 +148,9 @@ FORMULAS = {
 
 def passes(test: Any) -> dict[str, bool]:
     """Return which formulas pass a test."""
-    need_function(test)
+    require_function(test)
     found = {name: test(formula) for name, formula in FORMULAS.items()}
-    look_for_gaps(found["right"])
+    require_complete(found["right"])
     return {name: bool(passed) for name, passed in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""How an answer is read, compared and explained."""
+"""Reading an answer, comparing it with the solution, and explaining what is wrong."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
 
 
 class Unreadable(Exception):
-    """An answer that is not of the form asked for; the message says what is amiss."""
+    """An answer in the wrong form; the message says what is wrong with it."""
 
 
 class Unanswered(Exception):
-    """An answer with ``...`` in it; the message says where."""
+    """An answer that contains ``...``; the message says where."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong answer that tempts.
+    """A typical wrong answer.
 
     Attributes
     ----------
     answer : callable
-        Returns that answer, as a reader would give it.
+        Returns the wrong answer, as a reader would give it.
     says : str
-        What to tell a reader who gives it: what went wrong and why it is tempting, but not
-        the solution.
+        The feedback to this answer: what went wrong and why it is tempting, but not the
+        solution.
 
     Examples
     --------
@@ -47,16 +47,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Feedback:
-    """What became of an answer; prints as a sentence or two.
+    """The result of checking an answer; prints as a sentence or two.
 
     Attributes
     ----------
     number, title : str
-        The exercise.
+        Number and title of the exercise.
     verdict : str
         ``"right"``, ``"wrong"``, ``"unreadable"`` or ``"open"`` (not answered yet).
     text : str
-        The sentences.
+        The feedback, in sentences.
 
     Examples
     --------
@@ -78,42 +78,41 @@ class Feedback:
         return self.right
 
     def __repr__(self) -> str:
-        said = f"{SIGNS[self.verdict]} {self.number} · {self.title} · {self.text}"
-        return textwrap.fill(said, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        line = f"{SIGNS[self.verdict]} {self.number} · {self.title} · {self.text}"
+        return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def itself(answer: Any) -> Any:
-    """Return what is given: most answers are compared as they are."""
+def identity(answer: Any) -> Any:
+    """Return the answer itself, since most answers are compared directly."""
     return answer
 
 
 @dataclass(frozen=True, repr=False)
 class Exercise:
-    """One exercise: how it is answered, what is right, and which errors are known.
+    """One exercise: the form of an answer, the solution, and typical mistakes.
 
     Attributes
     ----------
     number, title : str
-        As the page prints them.
+        Number and title, as printed on the page.
     asks : str
         The form of an answer, in words: ``"a dictionary with 'fold' and 'call'"``.
     solution : callable
-        Computes a right answer, as a reader would give it.
+        Computes a correct answer, as a reader would give it.
     mistakes : sequence of Mistake
-        Tempting wrong answers.
+        Typical wrong answers.
     see : callable
-        What is compared of an answer: the numbers that a function returns for some
-        arguments, how exploitable a strategy is. It may raise `Unreadable`.
+        Extracts from an answer the values to compare: the return values of a function for some
+        arguments, the exploitability of a strategy. It may raise `Unreadable`.
     accepts : callable, optional
-        Whether what is seen is right, where more than one answer is; otherwise what is seen
-        has to equal what is seen of the solution.
+        Returns whether the extracted values are correct, for exercises with several correct
+        answers. By default they must equal the values of the solution.
     tolerance : float
-        How far a number may be off: absolutely, and relative to the right one if that is
-        above 1.
+        Largest error of a number: absolute up to 1, relative above.
     points : int
-        What it is worth in class.
+        Points in class.
     takeaway, advice : str
-        What to say to a right answer, and to a wrong one that no mistake explains.
+        Feedback to a correct answer, and to a wrong one that matches no mistake.
 
     Examples
     --------
@@ -136,7 +135,7 @@ class Exercise:
     asks: str
     solution: Callable[[], object]
     mistakes: Sequence[Mistake] = ()
-    see: Callable[[Any], Any] = field(default=itself)
+    see: Callable[[Any], Any] = field(default=identity)
     accepts: Callable[[Any], bool] | None = None
     tolerance: float = 1e-3
     points: int = 1
@@ -147,59 +146,62 @@ class Exercise:
         return f"Exercise {self.number} · {self.title} · points: {self.points}"
 
     def check(self, answer: object) -> Feedback:
-        """Return what to say to an answer; see `cfrlib.exercises.check`."""
+        """Return the feedback to an answer; see `cfrlib.exercises.check`."""
         try:
-            verdict, text = self._judge(self._seen(answer))
+            verdict, text = self._compare(self._values(answer))
         except Unanswered as missing:
             verdict, text = "open", f"Not answered yet{missing}: the answer is {self.asks}."
         except Unreadable as trouble:
             verdict, text = "unreadable", f"The answer is {self.asks}, but {trouble}."
         return Feedback(self.number, self.title, verdict, " ".join(text.split()))
 
-    def _seen(self, answer: object) -> Any:
-        """Return what is compared of a reader's answer, whose code may fail in any way."""
-        look_for_gaps(answer)
+    def _values(self, answer: object) -> Any:
+        """Return the values to compare; report any error in a reader's code as unreadable."""
+        require_complete(answer)
         try:
             return self.see(answer)
         except (Unreadable, Unanswered):
             raise
         except Exception as error:
-            raise Unreadable(f"yours raised {type(error).__name__}: {error}") from error
+            raise Unreadable(f"your code raised {type(error).__name__}: {error}") from error
 
-    def _judge(self, seen: Any) -> tuple[str, str]:
+    def _compare(self, given: Any) -> tuple[str, str]:
+        """Return the verdict and the feedback."""
         wanted = self.see(self.solution())
-        wrong = differences(seen, wanted, self.tolerance)
-        if self.accepts(seen) if self.accepts else not wrong:
+        wrong = differences(given, wanted, self.tolerance)
+        if self.accepts(given) if self.accepts else not wrong:
             return "right", f"Right. {self.takeaway}"
         for mistake in self.mistakes:
-            if not differences(seen, self.see(mistake.answer()), self.tolerance):
+            if not differences(given, self.see(mistake.answer()), self.tolerance):
                 return "wrong", f"Not yet. {mistake.says}"
-        found = "" if self.accepts else f"{trend(seen, wanted)} {where(wrong, wanted)}"
+        if self.accepts:
+            return "wrong", f"Not yet. {self.advice}"
+        found = f"{common_error(given, wanted)} {wrong_parts(wrong, wanted)}"
         return "wrong", f"Not yet. {found} {self.advice}"
 
 
 # ---- reading --------------------------------------------------------------------------------
 
 
-def look_for_gaps(answer: object, place: str = "") -> None:
-    """Raise `Unanswered` if ``...`` stands anywhere in an answer."""
+def require_complete(answer: object, place: str = "") -> None:
+    """Raise `Unanswered` if an answer contains ``...``."""
     if answer is ...:
         raise Unanswered(place)
     if isinstance(answer, Mapping):
         for key, value in answer.items():
-            look_for_gaps(value, f", {key!r} is missing")
+            require_complete(value, f", {key!r} is missing")
     elif isinstance(answer, list | tuple):
         for n, value in enumerate(answer, 1):
-            look_for_gaps(value, f", number {n} is missing")
+            require_complete(value, f", number {n} is missing")
 
 
-def number(value: Any) -> float:
-    """Return a number that may be written as a float, a fraction, a percentage or an array.
+def as_number(value: Any) -> float:
+    """Convert a number from a float, a fraction, a percentage or an array.
 
     Examples
     --------
-    >>> number("−1/4"), number("25 %"), number(Fraction(1, 4)), number(np.array([0.25]))
-    (-0.25, 0.25, 0.25, 0.25)
+    >>> as_number("−1/4"), as_number("25 %"), as_number(np.array([0.25]))
+    (-0.25, 0.25, 0.25)
     """
     if isinstance(value, str):
         text = value.replace("−", "-").replace(" ", "").replace(",", "")
@@ -212,32 +214,32 @@ def number(value: Any) -> float:
     try:
         return float(np.asarray(value, dtype=float).item())
     except (TypeError, ValueError):
-        raise Unreadable(f"{short(value)} is not a number") from None
+        raise Unreadable(f"{shortened(value)} is not a number") from None
 
 
-def need_function(given: object) -> None:
+def require_function(answer: object) -> None:
     """Raise `Unreadable` unless an answer is a function.
 
     Examples
     --------
-    >>> need_function(abs)
-    >>> need_function(-1)
+    >>> require_function(abs)
+    >>> require_function(-1)
     Traceback (most recent call last):
-    cfrlib.exercises.grading.Unreadable: yours is no function
+    cfrlib.exercises.grading.Unreadable: yours is not a function
     """
-    if not callable(given):
-        raise Unreadable("yours is no function")
+    if not callable(answer):
+        raise Unreadable("yours is not a function")
 
 
-def short(value: object) -> str:
-    """Return how a value prints, in one short line."""
+def shortened(value: object) -> str:
+    """Return the repr of a value, shortened to one line."""
     return textwrap.shorten(repr(value), 60, placeholder=" …")
 
 
 def differences(
     given: Any, wanted: Any, tolerance: float, place: tuple[object, ...] = ()
 ) -> list[tuple[object, ...]]:
-    """Return the places where an answer differs from another, whose form it must have.
+    """Return the places where an answer differs from another, which must have the same form.
 
     Examples
     --------
@@ -247,87 +249,90 @@ def differences(
     []
     """
     if isinstance(wanted, Mapping):
-        pairs = in_step(given, wanted)
+        pairs = pair_values(given, wanted)
         return [d for key, a, b in pairs for d in differences(a, b, tolerance, (*place, key))]
     if isinstance(wanted, str):
-        return [] if words(given) == words(wanted) else [place]
+        return [] if normalized(given) == normalized(wanted) else [place]
     if isinstance(wanted, bool | np.bool_):
         if not isinstance(given, bool | np.bool_):
-            raise Unreadable(f"{short(given)} is neither True nor False")
+            raise Unreadable(f"{shortened(given)} is neither True nor False")
         return [] if given == wanted else [place]
     if isinstance(wanted, Set):
         if isinstance(given, str) or not isinstance(given, Set | Sequence | Mapping):
-            raise Unreadable(f"{short(given)} is not a set")
-        same = {words(g) for g in given} == {words(w) for w in wanted}
-        return [] if same else [place]
+            raise Unreadable(f"{shortened(given)} is not a set")
+        equal = {normalized(g) for g in given} == {normalized(w) for w in wanted}
+        return [] if equal else [place]
     if isinstance(wanted, Sequence | np.ndarray) and np.ndim(np.asarray(wanted)):
-        items = listed(given, len(wanted))
-        ranks = range(1, len(items) + 1)
-        rows = zip(ranks, items, wanted, strict=True)
-        return [d for n, a, b in rows for d in differences(a, b, tolerance, (*place, n))]
+        items = as_list(given, len(wanted))
+        pairs = zip(items, wanted, strict=True)
+        return [
+            d
+            for n, (a, b) in enumerate(pairs, 1)
+            for d in differences(a, b, tolerance, (*place, n))
+        ]
     if isinstance(given, bool):
         raise Unreadable(f"{given} is not a number")
-    off = abs(number(given) - number(wanted))
-    return [] if off <= tolerance * max(1.0, abs(number(wanted))) else [place]
+    error = abs(as_number(given) - as_number(wanted))
+    return [] if error <= tolerance * max(1.0, abs(as_number(wanted))) else [place]
 
 
-def words(value: object) -> object:
-    """Return a word without what does not count: case and outer blanks."""
+def normalized(value: object) -> object:
+    """Return a string without surrounding blanks and in lower case; other values unchanged."""
     return value.strip().casefold() if isinstance(value, str) else value
 
 
-def listed(given: Any, length: int) -> list[Any]:
+def as_list(given: Any, length: int) -> list[Any]:
     """Return an answer as a list of `length` values."""
     if isinstance(given, Mapping):
         given = list(given.values())
     if isinstance(given, str) or not (isinstance(given, Sequence) or np.ndim(given)):
-        raise Unreadable(f"{short(given)} is not a list of {length} values")
+        raise Unreadable(f"{shortened(given)} is not a list of {length} values")
     if len(given) != length:
-        raise Unreadable(f"{short(given)} has {len(given)} values and should have {length}")
+        raise Unreadable(f"{shortened(given)} has {len(given)} values and should have {length}")
     return list(given)
 
 
-def in_step(given: Any, wanted: Mapping[Any, Any]) -> Iterator[tuple[object, Any, Any]]:
+def pair_values(given: Any, wanted: Mapping[Any, Any]) -> Iterator[tuple[object, Any, Any]]:
     """Pair the values of two dictionaries by key, or a list's values in the order of keys."""
     if not isinstance(given, Mapping):
-        given = dict(zip(wanted, listed(given, len(wanted)), strict=True))
-    own = {words(key): value for key, value in given.items()}
+        given = dict(zip(wanted, as_list(given, len(wanted)), strict=True))
+    rest = {normalized(key): value for key, value in given.items()}
     for key, value in wanted.items():
-        if words(key) not in own:
+        if normalized(key) not in rest:
             raise Unreadable(f"{key!r} is missing: the keys here are {list(given)}")
-        yield key, own.pop(words(key)), value
-    if own:
-        raise Unreadable(f"nothing was asked about {next(iter(own))!r}")
+        yield key, rest.pop(normalized(key)), value
+    if rest:
+        raise Unreadable(f"the exercise does not ask for {next(iter(rest))!r}")
 
 
 # ---- explaining -----------------------------------------------------------------------------
 
 
-def leaves(value: Any) -> list[float]:
-    """Return all numbers of an answer in a row, or nothing if it has anything else in it."""
+def flat_numbers(value: Any) -> list[float]:
+    """Return all numbers of an answer as a flat list, empty if it contains anything else."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, str | bool | Set):
         return []
     if isinstance(value, Sequence | np.ndarray) and np.ndim(np.asarray(value, object)):
-        rows = [leaves(item) for item in value]
+        rows = [flat_numbers(item) for item in value]
         return [x for row in rows for x in row] if all(rows) else []
-    return [number(value)]
+    return [as_number(value)]
 
 
-def trend(given: Any, wanted: Any) -> str:
-    """Say what all numbers of an answer have in common, if they are wrong in a common way.
+def common_error(given: Any, wanted: Any) -> str:
+    """Return a sentence about an error that all numbers of an answer share, or "".
 
-    The right numbers cannot be read off from what it says.
+    The sentence does not reveal the correct numbers.
 
     Examples
     --------
-    >>> trend([0.5, -1], [-0.5, 1])
+    >>> common_error([0.5, -1], [-0.5, 1])
     'The sizes are right, the signs are not: whose payoff is it?'
     """
     if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        given = [value for _, value, _ in in_step(given, wanted)]
-    a, b = np.array(leaves(given)), np.array(leaves(wanted))
+        given = [value for _, value, _ in pair_values(given, wanted)]
+    a, b = np.array(flat_numbers(given)), np.array(flat_numbers(wanted))
     if not len(b) or a.shape != b.shape or not b.any():
         return ""
     if np.allclose(a, b, 0.02, 1e-9):
@@ -350,8 +355,8 @@ def trend(given: Any, wanted: Any) -> str:
     return ""
 
 
-def where(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
-    """Say which parts of an answer are wrong, if some are right."""
+def wrong_parts(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
+    """Return a sentence on which parts of an answer are wrong, or "" if all are."""
     if not isinstance(wanted, Mapping | Sequence) or isinstance(wanted, str):
         return ""
     if len({place[0] for place in wrong}) == len(wanted):

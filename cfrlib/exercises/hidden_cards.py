@@ -86,14 +86,14 @@ def coin_and_word(answer: Any) -> dict[str, object]:
     """Return the size of a reader's game, and who is paid what."""
     game = answer() if isinstance(answer, type) else answer
     if not isinstance(game, Game):
-        raise Unreadable("yours is no cfr.Game")
+        raise Unreadable("yours is not a cfr.Game")
     blanks(game)
     tree = compile_game(game)
     paid = {}
     for h in product(SIDES, SIDES, REPLIES):
         node = game.node(h)
         if not isinstance(node, Terminal):
-            raise Unreadable(f"after {h} yours is not at an end")
+            raise Unreadable(f"after {h} your game is not at a terminal history")
         paid[", ".join(h)] = node.utilities[0]
     owners = tree.infoset_player.tolist()
     return {
@@ -192,10 +192,10 @@ def grouped(answer: Any) -> dict[str, object]:
     """Return a reader's groups, and what they cost."""
     deck = KuhnPoker(cards=5).deck
     if isinstance(answer, str) or len(answer) != 3:
-        raise Unreadable(f"{answer!r} is no list of three")
+        raise Unreadable(f"{answer!r} is not a list of three groups")
     held = sorted(str(card) for group in answer for card in group)
     if held != sorted(deck) or not all(answer):
-        raise Unreadable(f"in yours not every card of {', '.join(deck)} is in one group")
+        raise Unreadable(f"your groups do not contain each of {', '.join(deck)} once")
     groups = frozenset("".join(sorted(map(str, group), key=deck.index)) for group in answer)
     return {"groups": set(groups), "cost": cost(groups)}
 

@@ -11,7 +11,7 @@ from math import comb, factorial, log10, prod
 from typing import Any
 
 from cfrlib.equilibrium import exploitability
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
 from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, made
 from cfrlib.strategy import Strategy
@@ -201,7 +201,7 @@ def eight() -> MiniKoiKoi:
 def exploited(answer: Any) -> float:
     """Return how exploitable a player of K8 is."""
     if not isinstance(answer, Mapping):
-        raise Unreadable("yours is no dictionary")
+        raise Unreadable("yours is not a dictionary")
     rows = {I: row if isinstance(row, Mapping) else {row: 1} for I, row in answer.items()}
     return exploitability(eight(), Strategy.uniform(eight()).replace(rows))
 
@@ -331,7 +331,7 @@ EXERCISES = (
             ),
         ),
         see=exploited,
-        accepts=lambda found: number(found) < bar() - 1e-6,
+        accepts=lambda found: as_number(found) < bar() - 1e-6,
         points=2,
         takeaway="Less exploitable than greedy. How far ten lines can go is open.",
         advice="Yours can be exploited more than the greedy player that always calls.",

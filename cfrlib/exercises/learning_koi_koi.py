@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cfrlib.equilibrium import solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, need_function
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, require_function
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.koikoi.afterstates import CODE, Describer
@@ -102,7 +102,7 @@ def homework() -> Any:
 
 def taught(given: Any) -> dict[str, float]:
     """Return what a lesson teaches, whatever the order of its rows."""
-    need_function(given)
+    require_function(given)
     codes, target = map(np.asarray, given(homework()))
     if codes.ndim != 2 or codes.shape[1] != CODE or target.shape != codes.shape[:1]:
         raise Unreadable("yours does not return rows of `after.code` and a target for each")
@@ -151,11 +151,11 @@ def blind(parts: str = "cards yaku points", back: bool = False) -> Callable[[Any
 
 def columns(hide: Any) -> list[float]:
     """Return what a function makes of afterstates: the sum of each column."""
-    need_function(hide)
+    require_function(hide)
     seen = some_afterstates()
     found = np.asarray(hide(seen.copy()))
     if found.shape != seen.shape:
-        raise Unreadable(f"yours returns the shape {found.shape} for {seen.shape}")
+        raise Unreadable(f"your function returns the shape {found.shape} for {seen.shape}")
     return [float(x) for x in found.sum(axis=0)]
 
 

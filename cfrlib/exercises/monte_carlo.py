@@ -11,7 +11,7 @@ import numpy as np
 
 from cfrlib import games
 from cfrlib.cfr import CFR
-from cfrlib.exercises.grading import Exercise, Mistake, need_function
+from cfrlib.exercises.grading import Exercise, Mistake, require_function
 from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.strategy import Strategy
 
@@ -182,7 +182,7 @@ def crossing() -> tuple[Game, Profile, Table]:
 
 def means(walk: Any) -> dict[str, Table]:
     """Return what a walk adds to r and S on average, in the middle of a run."""
-    need_function(walk)
+    require_function(walk)
     game, sigma, before = crossing()
     added = {"r": new_table(), "S": new_table()}
     for i in (0, 1):

@@ -14,8 +14,8 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unanswered,
-    need_function,
-    number,
+    as_number,
+    require_function,
 )
 from cfrlib.exercises.monte_carlo import Draw, Table, every_path
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
@@ -60,11 +60,11 @@ def guess(price: float) -> float:
 
 def at_prices(answer: Any) -> dict[str, float]:
     """Return what a function of the price says at some prices."""
-    need_function(answer)
+    require_function(answer)
     found = [answer(price) for price in PRICES]
     if ... in found:
         raise Unanswered
-    return {f"price {price}": number(x) for price, x in zip(PRICES, found, strict=True)}
+    return {f"price {price}": as_number(x) for price, x in zip(PRICES, found, strict=True)}
 
 
 # ---- two probabilities -----------------------------------------------------------------------
@@ -175,7 +175,7 @@ def histories(game: Game, h: History = ()) -> Iterator[tuple[History, Node]]:
 
 def aims(answer: Any) -> dict[str, set[History]]:
     """Return where a function of a game and a target aims, for some targets."""
-    need_function(answer)
+    require_function(answer)
     found = {target: answer(games.KuhnPoker(), target) for target in TARGETS}
     if ... in found.values():
         raise Unanswered
@@ -270,7 +270,7 @@ def cases() -> dict[str, tuple[Game, str, tuple[Table, Table]]]:
 
 def faults(walk: Any) -> dict[str, float]:
     """Return how far off, on average, what a walk adds to R or S is, for each game."""
-    need_function(walk)
+    require_function(walk)
     found = {}
     for name, (game, target, right) in cases().items():
         worst = 0.0

@@ -1,4 +1,4 @@
-"""What the solvers in plain Python share that chapters 4 to 6 ask for: a walk, and its sums."""
+"""Traversal and strategy sums of the solvers in plain Python in chapters 4 to 6."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from functools import cache
 from typing import Any
 
 from cfrlib import games
-from cfrlib.exercises.grading import Unreadable, listed, need_function, number
+from cfrlib.exercises.grading import Unreadable, as_list, as_number, require_function
 from cfrlib.game import Chance, Game, History, Node, Terminal
 
-Sums = dict[str, list[float]]  # for each infoset: the weighted sum of what was played there
+Sums = dict[str, list[float]]  # by infoset: regret sums or strategy sums of its actions
 Solver = Callable[[Game, int], Sums]
-Walk = Callable[[History, int, float, float, float], float]
+Traversal = Callable[[History, int, float, float, float], float]
 
 
 class DealtBackward(games.KuhnPoker):
-    """Kuhn poker, its six deals in another order: the same game."""
+    """Kuhn poker with its six deals in reverse order, which leaves the game the same."""
 
     def node(self, h: History) -> Node:
         """Return what happens after `h`."""
@@ -26,14 +26,14 @@ class DealtBackward(games.KuhnPoker):
         return node
 
 
-def walker(
+def traversal(
     game: Game, sigma: Sums, r: Sums, S: Sums, then: Callable[[], None] = lambda: None
-) -> Walk:
-    """Return a traversal for one player, as alternating updates need it.
+) -> Traversal:
+    """Return a tree traversal for one player, as alternating updates need it.
 
-    ``walk(h, i, w, own, others)`` returns what player `i` expects from `h` on, adds the regrets
-    of `i` to `r` and what `i` plays, times the weight `w`, to `S`. `then` is called after each
-    history at which `i` moves.
+    ``walk(h, i, w, own, others)`` returns player `i`'s expected utility at `h`. It adds `i`'s
+    counterfactual regrets to `r`, and `i`'s strategy, weighted by `w` and `i`'s own reach
+    probability, to the strategy sums `S`. After each history of `i`, it calls `then`.
     """
     at = cache(game.node)
 
@@ -60,24 +60,24 @@ def walker(
     return walk
 
 
-def run(solve: Any, game: Game, iterations: int) -> Mapping[str, Any]:
-    """Return the sums S of a reader's solver."""
-    need_function(solve)
+def strategy_sums(solve: Any, game: Game, iterations: int) -> Mapping[str, Any]:
+    """Run a reader's solver and return its strategy sums S."""
+    require_function(solve)
     sums = solve(game, iterations)
     if not isinstance(sums, Mapping):
-        raise Unreadable("yours does not return S")
+        raise Unreadable("your function does not return S")
     return sums
 
 
-def shares(sums: Mapping[str, Any], I: str) -> list[float]:
-    """Return what is played on average at an infoset with two actions."""
+def average(sums: Mapping[str, Any], I: str) -> list[float]:
+    """Return the average strategy at an infoset with two actions."""
     if I not in sums:
         raise Unreadable(f"your S has no row for the infoset {I!r}")
-    row = [number(x) for x in listed(sums[I], 2)]
+    row = [as_number(x) for x in as_list(sums[I], 2)]
     return [x / (sum(row) or 1) for x in row]
 
 
 def in_both_orders(solve: Any, iterations: int) -> dict[str, Mapping[str, Any]]:
-    """Return the sums that a reader's solver finds in both orders of Kuhn poker's deals."""
+    """Return a reader's strategy sums for both orders of Kuhn poker's deals."""
     orders = {"as dealt": games.KuhnPoker(), "backward": DealtBackward()}
-    return {name: run(solve, game, iterations) for name, game in orders.items()}
+    return {name: strategy_sums(solve, game, iterations) for name, game in orders.items()}

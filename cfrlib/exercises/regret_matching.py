@@ -13,11 +13,11 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
-    in_step,
-    listed,
-    look_for_gaps,
-    need_function,
-    words,
+    as_list,
+    normalized,
+    pair_values,
+    require_complete,
+    require_function,
 )
 from cfrlib.games import RockPaperScissors
 from cfrlib.regret import regret_matching
@@ -59,10 +59,10 @@ def against(opponent: Any) -> dict[str, object]:
 def habit(answer: Any) -> dict[object, Any]:
     """Return a reader's best response, and what it earns if it is one."""
     right = against((0.2, 0.2, 0.6))
-    given = {key: value for key, value, _ in in_step(answer, right)}
-    if words(given["best"]) not in NAMES:
+    given = {key: value for key, value, _ in pair_values(answer, right)}
+    if normalized(given["best"]) not in NAMES:
         raise Unreadable(f"{given['best']!r} is not one of {', '.join(NAMES)}")
-    return given if words(given["best"]) == right["best"] else given | {"earns": 0}
+    return given if normalized(given["best"]) == right["best"] else given | {"earns": 0}
 
 
 def equilibrium(n: float) -> dict[str, float]:
@@ -73,13 +73,13 @@ def equilibrium(n: float) -> dict[str, float]:
 
 def at_some_prizes(formula: Any) -> dict[str, dict[str, float]]:
     """Return what a function of n says for a few n."""
-    need_function(formula)
+    require_function(formula)
     found = {}
     for n in (1, 2, 3, 10):
         answer = formula(n)
-        look_for_gaps(answer)
+        require_complete(answer)
         if not isinstance(answer, dict):
-            answer = dict(zip(NAMES, listed(answer, 3), strict=True))
+            answer = dict(zip(NAMES, as_list(answer, 3), strict=True))
         found[f"n = {n}"] = answer
     return found
 
@@ -119,14 +119,14 @@ def averages(learn: Learner) -> dict[str, list[float]]:
     found = {}
     for name, opponent in FRIENDS.items():
         answer = learn(PAYOFF.copy(), np.array(opponent), ROUNDS, 0)
-        look_for_gaps(answer)
-        found[name] = [float(p) for p in listed(answer, 3)]
+        require_complete(answer)
+        found[name] = [float(p) for p in as_list(answer, 3)]
     return found
 
 
 def plays_often(learn: Any) -> dict[str, list[float]]:
     """Return what a reader's function plays on average."""
-    need_function(learn)
+    require_function(learn)
     return averages(learn)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cfrlib import games
-from cfrlib.exercises.grading import Exercise, Mistake, need_function
+from cfrlib.exercises.grading import Exercise, Mistake, require_function
 from cfrlib.exercises.monte_carlo import Draw, Table, Weights, every_path
 from cfrlib.game import Chance, Game, Terminal
 from cfrlib.montecarlo.mccfr import MCCFR
@@ -130,7 +130,7 @@ def cases() -> dict[str, list[tuple[Game, float, tuple[Table, Table]]]]:
 
 def faults(walk: Any) -> dict[str, float]:
     """Return how far off, on average, what a walk adds to g or S is, for each k."""
-    need_function(walk)
+    require_function(walk)
     found = {}
     for name, rows in cases().items():
         worst = 0.0

@@ -14,7 +14,7 @@ import numpy as np
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
 from cfrlib.equilibrium import best_response, exploitability
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, number
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import LeducPoker
 from cfrlib.koikoi import DECK
@@ -228,7 +228,7 @@ def two_numbers(answer: Any) -> dict[str, float]:
     """Return both exploitabilities as numbers."""
     if not isinstance(answer, Mapping) or set(answer) != {"gate", "margin"}:
         raise Unreadable("its keys should be 'gate' and 'margin'")
-    return {key: number(x) for key, x in answer.items()}
+    return {key: as_number(x) for key, x in answer.items()}
 
 
 EXERCISES = (

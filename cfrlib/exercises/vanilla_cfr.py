@@ -12,7 +12,7 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
 )
-from cfrlib.exercises.plain import Solver, Sums, in_both_orders, shares
+from cfrlib.exercises.plain import Solver, Sums, average, in_both_orders
 from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
@@ -92,7 +92,7 @@ def both_orders(solve: Any) -> dict[str, dict[str, float]]:
     """Return what a solver finds in both orders of the deals: how often the jack bets, ..."""
     asked = ("J", "K", "Q check-bet", "Q bet")
     found = in_both_orders(solve, ROUNDS)
-    return {name: {I: shares(sums, I)[1] for I in asked} for name, sums in found.items()}
+    return {name: {I: average(sums, I)[1] for I in asked} for name, sums in found.items()}
 
 
 def four_cards(bluff: str = "T") -> dict[str, object]:

@@ -158,7 +158,7 @@ def symptoms(answer: Any) -> dict[str, float]:
     """Return what tells a wrong label: how many histories and infosets, and the value."""
     game = answer() if isinstance(answer, type) else answer
     if not isinstance(game, Game):
-        raise Unreadable("yours is no game, nor a class of games")
+        raise Unreadable("yours is neither a game nor a class of games")
     tree = compile(game)
     return {
         "histories": tree.num_histories,

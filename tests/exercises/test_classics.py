@@ -1,4 +1,4 @@
-"""The five classic projects: the games that judge are right, and what they accept and say."""
+"""The five classic projects: their games are correct, and their feedback fits the answer."""
 
 from itertools import product
 
@@ -14,13 +14,13 @@ from cfrlib.regret import _draw
 U = cfr.Strategy.uniform
 
 
-def changed(number, **parts):
+def check_changed(number, **parts):
     """Return the feedback to the solution with some parts replaced."""
     answer = {**exercises.find(number).solution()}
     return exercises.check(number, answer | parts)
 
 
-# ---- the games are those of the package, under other names ----------------------------------
+# ---- the games equal those of the package ----------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def changed(number, **parts):
     ],
     ids=repr,
 )
-def test_the_same_game(mine, known):
+def test_game_equals_the_game_of_the_package(mine, known):
     a, b = cfr.compile(mine), cfr.compile(known)
     for size in ("num_histories", "num_terminals", "num_infosets"):
         assert getattr(a, size) == getattr(b, size)
@@ -45,7 +45,7 @@ def test_the_same_game(mine, known):
     assert runs[0].exploitability == pytest.approx(runs[1].exploitability, abs=1e-9)
 
 
-def test_dudo_is_liars_dice_and_no_other_names_fit():
+def test_dudo_equals_liars_dice_under_one_renaming_of_faces():
     assert classics.unlike(classics.twin()) == 0
     for a, b in product(range(1, 7), repeat=2):
         if a < b:
@@ -54,7 +54,7 @@ def test_dudo_is_liars_dice_and_no_other_names_fit():
             assert classics.unlike(swapped) > 0
 
 
-# ---- a game that is another, or none ---------------------------------------------------------
+# ---- wrong and invalid games -----------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_other_rules_of_dudo_have_other_values(rules):
 
 
 class Pot(cfr.Game):
-    """Kuhn poker whose author pays the pot to the winner, and takes nothing from the loser."""
+    """Kuhn poker that pays the pot to the winner and nothing to the loser: not zero-sum."""
 
     def node(self, h):
         node = classics.KUHN.node(h)
@@ -76,47 +76,47 @@ class Pot(cfr.Game):
         return node
 
 
-class Crowded(cfr.games.KuhnPoker):
-    """Three players."""
+class ThreePlayers(cfr.games.KuhnPoker):
+    """Kuhn poker with three players."""
 
     def __init__(self):
         super().__init__(players=3)
 
 
 @pytest.mark.parametrize(
-    ("game", "said"),
+    ("game", "message"),
     [
         (Pot(), "not zero-sum: at the end 'JQ bet bet' it pays (0.0, 4.0)"),
-        (Crowded(), "3 players, not 2"),
+        (ThreePlayers(), "3 players, not 2"),
         (classics.Kuhn, "inherits from cfr.Game"),
         (cfr.games.LeducPoker, "inherits from cfr.Game"),
     ],
 )
-def test_a_game_that_cannot_be_judged_is_refused_readably(game, said):
-    feedback = changed("classic.2", game=game)
-    assert feedback.verdict == "unreadable" and said in feedback.text, feedback
+def test_invalid_game_is_unreadable(game, message):
+    feedback = check_changed("classic.2", game=game)
+    assert feedback.verdict == "unreadable" and message in feedback.text, feedback
 
 
-# ---- what is accepted besides the solution ---------------------------------------------------
+# ---- correct answers other than the solution -------------------------------------------------
 
 
-def test_blotto_accepts_every_mixture_that_is_hard_to_beat():
+def test_blotto_accepts_every_near_equilibrium():
     six = {d: 1 / 6 for d in classics.DIVISIONS if sorted(d) == [0, 2, 3]}
     nine = {"-".join(map(str, d)): 1 / 9 for d in classics.DIVISIONS if max(d) == 3}
     sampled = cfr.play(cfr.games.ColonelBlotto(), 50_000, seed=1).average[0][-1]
-    drawn = dict(zip(cfr.games.ColonelBlotto().actions[0], sampled, strict=True))
-    for strategy in (six, nine, drawn):
-        assert changed("classic.1", strategy=strategy).right
+    average = dict(zip(cfr.games.ColonelBlotto().actions[0], sampled, strict=True))
+    for strategy in (six, nine, average):
+        assert check_changed("classic.1", strategy=strategy).right
     even = dict.fromkeys(classics.DIVISIONS, 1 / 21)
     two = {(2, 2, 1): 1 / 3, (2, 1, 2): 1 / 3, (1, 2, 2): 1 / 3}
     for strategy in (even, two):
-        assert "'strategy' is not right" in changed("classic.1", strategy=strategy).text
-    assert "add up to" in changed("classic.1", strategy={(3, 1, 1): 0.5}).text
-    assert "no division" in changed("classic.1", strategy={(4, 1, 1): 1.0}).text
+        assert "'strategy' is not right" in check_changed("classic.1", strategy=strategy).text
+    assert "add up to" in check_changed("classic.1", strategy={(3, 1, 1): 0.5}).text
+    assert "not a division" in check_changed("classic.1", strategy={(4, 1, 1): 1.0}).text
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.2, 1 / 3])
-def test_kuhn_accepts_the_whole_family(alpha):
+def test_kuhn_accepts_all_equilibria(alpha):
     known = cfr.games.kuhn_equilibrium(cfr.games.KuhnPoker(), alpha)
     words = {"": "", " pass": " check", " bet": " bet", " pass bet": " check-bet"}
     strategy = {}
@@ -125,18 +125,20 @@ def test_kuhn_accepts_the_whole_family(alpha):
         row = list(known[label[2] + words[f" {past}" if past else ""]].values())
         strategy[label] = {"pass": row[0], "bet": row[1]}
     assert cfr.exploitability(classics.KUHN, strategy) < 1e-12
-    assert changed("classic.2", strategy=strategy, alpha=alpha).right
-    assert "'alpha' is not right" in changed("classic.2", strategy=strategy, alpha=0.5).text
+    assert check_changed("classic.2", strategy=strategy, alpha=alpha).right
+    assert (
+        "'alpha' is not right" in check_changed("classic.2", strategy=strategy, alpha=0.5).text
+    )
 
 
 @pytest.mark.slow
 def test_leduc_accepts_labels_without_suits():
     game = cfr.games.LeducPoker(merge_suits=True)
     best = cfr.solve(game, "cfr+", 1_000, progress=False)
-    feedback = changed("classic.4", game=game, strategy=best.strategy)
+    feedback = check_changed("classic.4", game=game, strategy=best.strategy)
     assert feedback.right, feedback
     poor = cfr.solve(game, "cfr", 100, progress=False).strategy
-    feedback = changed("classic.4", game=game, strategy=poor)
+    feedback = check_changed("classic.4", game=game, strategy=poor)
     assert "'strategy' is not right" in feedback.text
 
 
@@ -146,8 +148,8 @@ EIGHTHS = [(0.5, 0.25, 0.25), (0.125, 0.0, 0.875), (0.0, 0.0, 1.0), (0.625, 0.37
 
 
 @pytest.mark.parametrize("probabilities", EIGHTHS)
-def test_an_action_is_sampled_on_its_part_of_the_unit_interval(probabilities):
-    """Its part is as long as its probability: half-open intervals, to the last float."""
+def test_action_is_sampled_on_an_interval_as_long_as_its_probability(probabilities):
+    """The intervals are half-open, to the last float."""
     p = np.array(probabilities)
     stop = np.cumsum(p)  # exact: these are eighths
     for a in np.flatnonzero(p):
@@ -163,8 +165,8 @@ def test_frequencies_on_a_fine_grid_are_the_probabilities():
     assert np.abs(counts / 100_000 - p).max() <= 2e-5
 
 
-def test_rounding_leaves_no_point_without_an_action():
-    """Ten times a tenth is less than 1, and an action of probability 0 is never sampled."""
+def test_rounding_never_samples_an_action_of_probability_0():
+    """In floats, the sum of ten tenths is less than 1."""
     p = np.array([0.1] * 10 + [0.0])
     assert _draw(p, np.nextafter(1.0, 0.0)) == 9
     assert _draw(np.array([0.0, 1 - 1e-12, 0.0]), np.nextafter(1.0, 0.0)) == 1
@@ -175,21 +177,21 @@ UNEVEN = cfr.games.MatrixGame([[0, 2, -3], [-1, 0, 5], [4, -6, 0]])
 
 
 def played(path, table):
-    """Recover both actions of each round from how regrets grew: u(·, b) − u(played, b)."""
-    grown = np.diff(path.regret[0], axis=0, prepend=0.0)
+    """Recover both actions of each round from the growth of regrets, u(·, b) − u(a, b)."""
+    growth = np.diff(path.regret[0], axis=0, prepend=0.0)
     pairs = list(product(range(3), repeat=2))
-    fits = [(grown == table[:, b] - table[a, b]).all(axis=1) for a, b in pairs]
+    fits = [(growth == table[:, b] - table[a, b]).all(axis=1) for a, b in pairs]
     assert np.all(np.sum(fits, axis=0) == 1)
     return np.array(pairs)[np.argmax(fits, axis=0)].T
 
 
 @pytest.mark.parametrize("opponent", [None, (0.5, 0.3, 0.2)])
-def test_sampled_play_follows_the_strategies(opponent):
-    """Counts of actions minus their probabilities: within five standard deviations of 0."""
+def test_sampled_actions_follow_the_strategies(opponent):
+    """Counts of actions are within five standard deviations of their expectations."""
     path = cfr.play(UNEVEN, 100_000, opponent=opponent, seed=0)
     for taken, current in zip(played(path, UNEVEN.row_payoffs), path.current, strict=True):
-        surprise = (np.eye(3)[taken] - current).sum(axis=0)
-        assert np.all(np.abs(surprise) <= 5 * np.sqrt((current * (1 - current)).sum(axis=0)))
+        excess = (np.eye(3)[taken] - current).sum(axis=0)
+        assert np.all(np.abs(excess) <= 5 * np.sqrt((current * (1 - current)).sum(axis=0)))
 
 
 # ---- a player who forgets --------------------------------------------------------------------
@@ -207,8 +209,8 @@ class Renamed(cfr.Game):
         return node
 
 
-def mergers():
-    """Yield all 25 ways to confuse cards at player 0's first and second decision."""
+def merges():
+    """Yield all 25 ways to merge cards at player 0's first and second decision."""
     ways = [("a", "b", "c"), ("a", "a", "b"), ("a", "b", "a"), ("b", "a", "a"), ("a", "a", "a")]
     for first, second in product(ways, repeat=2):
         names = dict(zip("JQK", first, strict=True))
@@ -216,7 +218,7 @@ def mergers():
         yield names | later
 
 
-def test_without_mergers_it_is_cfr():
+def test_without_merges_it_equals_cfr():
     game = cfr.games.KuhnPoker()
     mine = forgetting.Merged(game, {}).run(50)
     known = cfr.CFR(game, update="simultaneous").run(50, progress=False).average
@@ -225,9 +227,9 @@ def test_without_mergers_it_is_cfr():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "merge", list(mergers()), ids=lambda m: "".join(v[0] for v in m.values())
+    "merge", list(merges()), ids=lambda m: "".join(v[0] for v in m.values())
 )
-def test_the_theorem_holds_where_nothing_is_forgotten(merge):
+def test_perfect_recall_keeps_the_regret_bound(merge):
     forgets = bool(forgetting.forgetful(merge))
     game = Renamed(merge)
     try:
@@ -245,7 +247,7 @@ def test_the_theorem_holds_where_nothing_is_forgotten(merge):
 
 
 @pytest.mark.slow
-def test_the_jack_and_the_king():
+def test_merging_jack_and_king_keeps_cfr_from_the_best():
     best, outcome = classics.in_kuhn(tuple(classics.J_OR_K.items()))
     assert best == pytest.approx(-1 / 18, abs=1e-9)
     longer = forgetting.Merged(cfr.games.KuhnPoker(), classics.J_OR_K).run(4_000)
@@ -254,28 +256,28 @@ def test_the_jack_and_the_king():
 
 
 @pytest.mark.slow
-def test_another_merge_that_breaks_is_accepted():
+def test_other_harmful_merge_is_accepted():
     merge = {f"{card} check-bet": "?" for card in "JQK"}
     answer = classics.forgetting_answer(merge, (0.5, -1.0))
     assert exercises.check("classic.5", answer).right
 
 
 @pytest.mark.parametrize(
-    ("merge", "said"),
+    ("merge", "message"),
     [
         ({"J": "J check-bet"}, "different actions"),
         ({"J check": "Q check"}, "the infosets of player 0"),
-        ("J check-bet", "no dictionary"),
+        ("J check-bet", "not a dictionary"),
     ],
 )
-def test_mergers_that_make_no_sense(merge, said):
-    feedback = changed("classic.5", merge=merge)
-    assert feedback.verdict == "unreadable" and said in feedback.text, feedback
+def test_invalid_merge_is_unreadable(merge, message):
+    feedback = check_changed("classic.5", merge=merge)
+    assert feedback.verdict == "unreadable" and message in feedback.text, feedback
 
 
 @pytest.mark.slow
-def test_weather_by_its_factor():
-    """A positive factor meets the condition; that -2 does no harm shows it is not necessary."""
+def test_regret_without_weather_depends_on_the_factor():
+    """A positive factor is sufficient for falling regret; -2 shows that it is not necessary."""
     assert [classics.in_rain(f) for f in (0.5, 1.0, 10.0)] == ["falls"] * 3
     assert [classics.in_rain(f) for f in (-0.5, -1.0, -2.0)] == ["stays", "stays", "falls"]
     with pytest.raises(Unreadable, match="not between"):
@@ -283,8 +285,8 @@ def test_weather_by_its_factor():
 
 
 @pytest.mark.slow
-def test_forgotten_weather_is_harmless_in_the_game_that_remembers():
-    """The bound of well-formed games holds for the game before merging."""
+def test_forgetting_the_weather_is_harmless_in_the_full_game():
+    """The regret bound of well-formed games holds for the game before merging."""
     game = forgetting.Weather(2.0)
     found = [
         cfr.exploitability(game, forgetting.Merged(game, forgetting.FORGET_WEATHER).run(T).rows)

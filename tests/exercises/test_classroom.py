@@ -1,4 +1,4 @@
-"""Assignments made of the pages' exercises, and nbgrader grading invented students."""
+"""Assignments made from the exercises, and their grading by nbgrader for invented students."""
 
 import ast
 import json
@@ -33,12 +33,12 @@ pytestmark = pytest.mark.slow
 PAGES = assignments.pages()
 NAME = "04_vanilla_cfr"
 PAGE = ROOT / "book" / f"{NAME}.ipynb"
-# Seconds for a cell, on a machine that does other things: few for who never ends anyway.
+# Time limits of a cell in seconds, for a busy machine; the short one is for endless loops.
 PATIENCE, SHORT = 600, 60
 
 
 def trivial(line):
-    """A line that may stand in the form as well as in the solution."""
+    """Return whether a line is too short to reveal a solution."""
     return len(line.strip()) <= 16
 
 
@@ -47,24 +47,24 @@ def trivial(line):
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
-    """A course with the assignments of all pages, released."""
+    """Return the folder of a course with the released assignments of all pages."""
     folder = tmp_path_factory.mktemp("classroom") / "course"
     classroom.prepare(folder, PAGES)
     return folder
 
 
-def test_there_are_pages():
+def test_pages_include_chapter_4():
     assert PAGE in PAGES
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_an_assignment_is_one_for_nbgrader(path):
+def test_assignment_is_valid_for_nbgrader(path):
     nb = assignments.assignment(path)
     MetadataValidator().validate_nb(nb)
     ids = [cell.metadata.nbgrader.grade_id for cell in nb.cells]
     assert len({*ids}) == len(ids)
-    asked = [c for c in read(path).cells if "answer" in tags(c)]
-    numbers = [check_of(c.source, "")[1] for c in asked]
+    answers = [c for c in read(path).cells if "answer" in tags(c)]
+    numbers = [check_of(c.source, "")[1] for c in answers]
     graded = {
         classroom.number_of(c.metadata.nbgrader.grade_id): c.metadata.nbgrader.points
         for c in nb.cells
@@ -75,8 +75,8 @@ def test_an_assignment_is_one_for_nbgrader(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_an_assignment_needs_no_sphinx(path):
-    """No directive, role or colored word is left for a notebook to show as it stands."""
+def test_assignment_has_no_sphinx_markup(path):
+    """A notebook would show directives, roles and colored words as plain text."""
     for cell in assignments.assignment(path).cells:
         if cell.cell_type == "markdown":
             assert not re.search(r"\{[a-z:-]+\}`|^(`{3,}|:{3,})|\]\{\.", cell.source, re.M)
@@ -84,7 +84,7 @@ def test_an_assignment_needs_no_sphinx(path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_release_has_no_solution(course, path):
+def test_release_has_no_solutions(course, path):
     source = read(course / "source" / path.stem / path.name)
     text = (course / "release" / path.stem / path.name).read_text("utf-8")
     released = nbformat.reads(text, as_version=4)
@@ -95,27 +95,27 @@ def test_a_release_has_no_solution(course, path):
         before, _, rest = cell.source.partition(BEGIN)
         inside, _, after = rest.partition(END)
         given.update(before.split("\n"), after.split("\n"))
-        if inside:  # a mended function has most of its lines from the faulty one
+        if inside:  # a corrected function shares most lines with the faulty one
             solved.append(set(inside.split("\n")) - set(before.split("\n")))
     assert len(solved) == sum(map(is_solution, source.cells))
     for lines in solved:
         assert any(not trivial(line) for line in lines)
-        told = lines & shown - given  # an ordinary line may stand in what students are given
-        assert not [line for line in told if not trivial(line)]
+        revealed = lines & shown - given
+        assert not [line for line in revealed if not trivial(line)]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_nobody_else_uses_the_names_of_the_check(path):
-    """A chapter with a variable of that name would lose all points after it."""
-    ours = {node.name for node in ast.parse(assignments.CHECK).body}
+def test_assignment_does_not_rebind_names_of_the_check(path):
+    """A chapter that rebinds one of them would lose all later points."""
+    reserved = {node.name for node in ast.parse(assignments.CHECK).body}
     for cell in assignments.assignment(path).cells:
         if cell.cell_type == "code" and cell.source != assignments.CHECK:
             bound = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Name)]
             stored = {n.id for n in bound if isinstance(n.ctx, ast.Store)}
-            assert not stored & {*ours, "exercises"}
+            assert not stored & {*reserved, "exercises"}
 
 
-def test_what_an_assignment_needs_is_beside_it(course):
+def test_release_contains_the_files_an_assignment_reads(course):
     for path in PAGES:
         nb = read(course / "source" / path.stem / path.name)
         for file in assignments.files_of(nb):
@@ -146,41 +146,43 @@ def test_myst_becomes_markdown():
         "exercises.check(a, b)",
     ],
 )
-def test_a_check_that_no_assignment_can_be_made_of(source):
+def test_cell_without_check_raises(source):
     with pytest.raises(ValueError, match="must end with"):
         check_of(source, "a page")
 
 
-def test_the_setup_checks_and_forgets(monkeypatch):
-    """And a progress bar on stderr, for which nbgrader would take all points, is not shown."""
+def test_check_cell_raises_the_feedback(monkeypatch):
+    """For students it is repeatable; while nbgrader grades, it deletes the answer."""
     space = {"exercises": exercises, "answer": [1, 2, 3]}
     exec(assignments.CHECK, space)
     monkeypatch.delenv("NBGRADER_EXECUTION", raising=False)
-    for _ in range(2):  # who runs it twice is told the same twice
-        with pytest.raises(AssertionError, match=r"^. 4\.1 · By hand · The answer is") as told:
+    for _ in range(2):
+        with pytest.raises(
+            AssertionError, match=r"^. 4\.1 · By hand · The answer is"
+        ) as caught:
             space["check_answer"]("4.1", "answer")
-    assert told.value._render_traceback_() == [str(told.value)]
+    assert caught.value._render_traceback_() == [str(caught.value)]
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
-    for said in ("The answer is", "Not answered yet"):
-        with pytest.raises(AssertionError, match=said):
+    for message in ("The answer is", "Not answered yet"):
+        with pytest.raises(AssertionError, match=message):
             space["check_answer"]("4.1", "answer")
 
 
-# ---- what one student needs ------------------------------------------------------------------
+# ---- resources of one student ----------------------------------------------------------------
 
 
-def test_the_values_are_those_of_the_measurements():
-    """JupyterLab and the hungriest chapter are guaranteed, and a second one is allowed."""
-    told = json.loads((ROOT / "benchmarks" / "teaching.json").read_text("utf-8"))
-    most = max(row["page"]["megabytes"] for row in told["pages"].values())
+def test_memory_values_follow_the_measurements():
+    """JupyterLab and the largest chapter are guaranteed, and a second chapter is allowed."""
+    measured = json.loads((ROOT / "benchmarks" / "teaching.json").read_text("utf-8"))
+    most = max(row["page"]["megabytes"] for row in measured["pages"].values())
     values = yaml.safe_load((ROOT / "deploy" / "jupyterhub-values.yaml").read_text("utf-8"))
     memory = {
         key: float(size[:-1]) * 2**30 / 1e6
         for key, size in values["singleuser"]["memory"].items()
     }
-    assert told["server_megabytes"] + most <= memory["guarantee"]
-    assert told["server_megabytes"] + 2 * most <= memory["limit"]
-    assert {path.stem for path in (ROOT / "book").glob("*.ipynb")} == {*told["pages"]}
+    assert measured["server_megabytes"] + most <= memory["guarantee"]
+    assert measured["server_megabytes"] + 2 * most <= memory["limit"]
+    assert {path.stem for path in (ROOT / "book").glob("*.ipynb")} == {*measured["pages"]}
     text = (ROOT / "book" / "for_teachers.md").read_text("utf-8")
     cores = 200 * values["singleuser"]["cpu"]["guarantee"]
     assert f"need 200 GB and {cores:.0f} cores guaranteed" in text
@@ -191,33 +193,33 @@ def test_the_values_are_those_of_the_measurements():
 
 @pytest.fixture(scope="module")
 def configured(course):
-    """What runs submissions, as nbgrader configures it in the folder of the course."""
+    """Return the preprocessor that runs submissions, configured as in the course folder."""
     read_as_nbgrader_does = PyFileConfigLoader("nbgrader_config.py", path=str(course))
     return contained.Contained(config=read_as_nbgrader_does.load_config())
 
 
-def test_limits_are_those_that_teachers_are_told(configured):
-    """A minute for a cell of a student, 4 GiB for a kernel; what is given may compile."""
+def test_limits_equal_those_on_the_page_for_teachers(configured):
+    """A student's cell may run a minute; given cells run longer, since they may compile."""
     text = (ROOT / "book" / "for_teachers.md").read_text("utf-8")
     gigabytes = re.search(r"more memory than it may have, (\d+) GiB", text)[1]
     assert "| loops forever | its exercise, after a minute |" in text
     assert configured.memory == int(gigabytes)
-    asked, given = nbformat.v4.new_code_cell(), nbformat.v4.new_code_cell()
+    answer, given = nbformat.v4.new_code_cell(), nbformat.v4.new_code_cell()
     given.metadata.nbgrader = {"grade": False, "locked": True, "solution": False}
-    assert configured._get_timeout(asked) == 60
+    assert configured._get_timeout(answer) == 60
     assert configured._get_timeout(given) == 600
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits are set by a shell")
-def test_a_kernel_has_as_much_memory_as_configured_and_no_more(configured, tmp_path):
-    """The limit as the process itself sees it."""
+def test_kernel_has_the_configured_memory_limit(configured, tmp_path):
+    """The process itself reports the limit."""
     code = "import resource; print(*resource.getrlimit(resource.RLIMIT_DATA))"
     command = configured.command(["python", "-c", code], tmp_path)
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert told.split() == [str(4 * 2**30)] * 2
+    limits = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert limits.split() == [str(4 * 2**30)] * 2
 
 
-# Neither ends; that they sleep leaves the processor to the other tests.
+# Endless loops; they sleep, to leave the processor to the other tests.
 LOOP = "import time\nwhile True:\n    time.sleep(1)"
 STUBBORN = """\
 import time
@@ -252,7 +254,7 @@ DREADFUL = {
 
 
 def rotated(n, number, name, worked):
-    """Answer with every mistake once over as many students, and with solutions between them."""
+    """Return student n's answer; over all students, each mistake occurs at least once."""
     count = int(number.partition(".")[2])
     k = (n + count) % rounds()
     if k >= len(exercises.find(number).mistakes):
@@ -275,7 +277,7 @@ def dreadful(number, name, worked):
 
 @pytest.fixture(scope="module")
 def graded(course):
-    """What nbgrader gave to whom; misbehaving ones first, so that others could be spoiled."""
+    """Return points by student; misbehaving ones run first, when they could harm the others."""
     misbehaving = [
         classroom.Student("dreadful", dreadful),
         classroom.Student("loops", partial(classroom.only, "4.2", LOOP)),
@@ -298,15 +300,15 @@ def most(course):
     return classroom.worth(NAME, course)
 
 
-def test_a_perfect_submission_earns_all_points(graded, most):
+def test_perfect_submission_earns_all_points(graded, most):
     assert graded["perfect"] == most and sum(most.values()) > 5
 
 
-def test_an_empty_submission_earns_none(graded, most):
+def test_empty_submission_earns_no_points(graded, most):
     assert graded["empty"] == dict.fromkeys(most, 0)
 
 
-def test_a_typical_mistake_costs_its_own_points(graded, most):
+def test_mistake_costs_only_its_own_points(graded, most):
     tried = 0
     for n in range(rounds()):
         for number, points in most.items():
@@ -317,16 +319,16 @@ def test_a_typical_mistake_costs_its_own_points(graded, most):
 
 
 @pytest.mark.parametrize("name", ["loops", "deletes"])
-def test_a_loop_and_a_deletion_cost_their_own_points(graded, most, name):
+def test_loop_or_deletion_costs_only_its_own_points(graded, most, name):
     assert graded[name] == most | {"4.2": 0}
 
 
-def test_a_submission_that_does_everything_wrong_keeps_what_is_right(graded, most):
-    """Deletes, loops without an end, kills its kernel, asks for memory, and then answers."""
+def test_dreadful_submission_keeps_the_points_of_its_right_answer(graded, most):
+    """It deletes files, loops forever, kills its kernel, exceeds its memory, then answers."""
     assert graded["dreadful"] == dict.fromkeys(most, 0) | {"4.5": most["4.5"]}
 
 
-def test_nothing_of_the_others_is_gone(course, graded):
+def test_files_of_all_students_are_kept(course, graded):
     for name in graded:
         for step in ("submitted", "autograded"):
             assert (course / step / name / NAME / f"{NAME}.ipynb").is_file()
@@ -334,15 +336,15 @@ def test_nothing_of_the_others_is_gone(course, graded):
     assert (course / "gradebook.db").is_file() and (course / "release" / NAME).is_dir()
 
 
-def test_the_feedback_has_the_words(course, graded):
+def test_feedback_page_shows_messages_without_tracebacks(course, graded):
     page = (course / "feedback" / "mistakes-1" / NAME / f"{NAME}.html").read_text("utf-8")
     assert "Not yet." in page and "Traceback (most" not in page
     lost = (course / "feedback" / "dreadful" / NAME / f"{NAME}.html").read_text("utf-8")
     assert "could not be stopped" in lost and "The kernel died" in lost
 
 
-def test_what_is_compiled_is_not_compiled_again(tmp_path):
-    """Behind walls Numba cannot write beside the library; there it does not read either."""
+def test_copied_cache_avoids_recompilation(tmp_path):
+    """In the sandbox, Numba cannot use the cache beside the library."""
     program = """
 import cfrlib as cfr
 game = cfr.games.KuhnPoker()
@@ -367,7 +369,7 @@ print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.value
 
 
 @pytest.mark.skipif(not contained.can_build_walls(), reason="needs bubblewrap")
-def test_walls_stop_absolute_paths_and_the_network(course, tmp_path):
+def test_sandbox_blocks_absolute_paths_and_the_network(course, tmp_path):
     victims = [str(course / "gradebook.db"), str(tmp_path / "mine")]
     (tmp_path / "mine").touch()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -377,19 +379,19 @@ def test_walls_stop_absolute_paths_and_the_network(course, tmp_path):
         scores = classroom.grade(course, NAME, "absolute")
     assert scores["4.1"] == 0 and scores["4.3"] > 0
     nb = read(course / "autograded" / "absolute" / NAME / f"{NAME}.ipynb")
-    said = next(c for c in nb.cells if c.source == code)
-    assert said.outputs[0].text == "2 False\n"
+    cell = next(c for c in nb.cells if c.source == code)
+    assert cell.outputs[0].text == "2 False\n"
     assert all(map(os.path.exists, victims))
 
 
-def test_the_solutions_earn_all_points(course):
+def test_solutions_pass_all_checks(course):
     assert classroom.solution(course, NAME) == ""
     nb = read(course / "solutions" / NAME / f"{NAME}.ipynb")
     assert all("✓" in c.outputs[0].text for c in nb.cells if is_grade(c))
     assert any(BEGIN in cell.source for cell in nb.cells)
 
 
-def test_a_course_is_made_again_over_what_students_did(course):
+def test_second_prepare_keeps_submissions(course):
     (course / "submitted" / "somebody").mkdir(parents=True)
     classroom.prepare(course, [PAGE])
     assert (course / "submitted" / "somebody").is_dir()

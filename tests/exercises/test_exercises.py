@@ -1,6 +1,6 @@
-"""Exercises that grade themselves: what they accept, say, and keep to themselves.
+"""Automatic feedback: accepted forms of answers, recognized mistakes, and no solutions.
 
-Every exercise is tried with its solution, with each of its mistakes, and unanswered.
+Every exercise is checked with its solution, with each of its mistakes, and unanswered.
 """
 
 import importlib
@@ -16,7 +16,14 @@ import numpy as np
 import pytest
 
 from cfrlib import exercises
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, differences, leaves, number
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    as_number,
+    differences,
+    flat_numbers,
+)
 
 BOOK = Path(__file__).parents[2] / "book"
 ALL = [
@@ -24,27 +31,27 @@ ALL = [
     for module in dict.fromkeys(exercises.PAGES.values())
     for exercise in importlib.import_module(f"cfrlib.exercises.{module}").EXERCISES
 ]
-TRIED = [(e, m) for e in ALL for m in e.mistakes]
-WORTHWHILE = re.compile(r"[-−]?\d+/\d+|\d*\.\d{2,}")
+MISTAKES = [(e, m) for e in ALL for m in e.mistakes]
+PRECISE = re.compile(r"[-−]?\d+/\d+|\d*\.\d{2,}")
 
 
 def name(thing):
     return getattr(thing, "number", "")
 
 
-class Seen(NamedTuple):
-    """What is compared of an answer."""
+class Values(NamedTuple):
+    """The values that an exercise compares."""
 
-    of_it: object
+    of_answer: object
 
 
 @cache
-def remembering(number):
-    """Return an exercise that looks at its solution and mistakes once, not in each check."""
+def cached(number):
+    """Return an exercise that evaluates its solution and mistakes once, not in each check."""
     exercise = exercises.find(number)
 
     def once(answer):
-        return cache(lambda: Seen(exercise.see(answer())))
+        return cache(lambda: Values(exercise.see(answer())))
 
     return replace(
         exercise,
@@ -52,7 +59,9 @@ def remembering(number):
         mistakes=[
             replace(mistake, answer=once(mistake.answer)) for mistake in exercise.mistakes
         ],
-        see=lambda answer: answer.of_it if isinstance(answer, Seen) else exercise.see(answer),
+        see=lambda answer: (
+            answer.of_answer if isinstance(answer, Values) else exercise.see(answer)
+        ),
     )
 
 
@@ -64,57 +73,58 @@ def exercise(request):
 # ---- every exercise of the book --------------------------------------------------------------
 
 
-def test_the_book_and_the_package_have_the_same_exercises():
-    asked = {}
+def test_book_and_package_have_the_same_exercises():
+    titles = {}
     for page in sorted(BOOK.glob("*.ipynb")):
         for cell in json.loads(page.read_text("utf-8"))["cells"]:
             text = "".join(cell["source"])
             for title, label in re.findall(
                 r"\{exercise\} (.+)\n:label: ex-([\w-]+)", text, re.MULTILINE
             ):
-                asked[".".join(p.lstrip("0") for p in label.split("-"))] = title
-    assert {e.number: e.title for e in ALL} == asked
+                titles[".".join(p.lstrip("0") for p in label.split("-"))] = title
+    assert {e.number: e.title for e in ALL} == titles
 
 
 @pytest.mark.slow
-def test_a_solution_is_right(exercise):
-    feedback = remembering(exercise.number).check(exercise.solution())
+def test_solution_is_right(exercise):
+    feedback = cached(exercise.number).check(exercise.solution())
     assert feedback.right and feedback, feedback
 
 
-def test_no_answer_is_not_wrong_but_open(exercise):
+def test_unanswered_exercise_is_open(exercise):
     feedback = exercise.check(...)
     assert feedback.verdict == "open" and not feedback
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("exercise", "mistake"), TRIED, ids=name)
-def test_a_mistake_is_recognized(exercise, mistake):
-    """And no other one, nor the solution, is taken for it."""
-    feedback = remembering(exercise.number).check(mistake.answer())
+@pytest.mark.parametrize(("exercise", "mistake"), MISTAKES, ids=name)
+def test_mistake_gets_its_own_feedback(exercise, mistake):
+    feedback = cached(exercise.number).check(mistake.answer())
     assert feedback.verdict == "wrong"
     assert " ".join(mistake.says.split()) in feedback.text
 
 
-def test_there_are_mistakes_and_words(exercise):
+def test_exercise_has_mistakes_takeaway_and_points(exercise):
     assert exercise.mistakes and exercise.takeaway and exercise.points >= 1
 
 
 @pytest.mark.slow
-def test_the_solution_is_never_printed(exercise):
-    """No number that is worth knowing stands in what is said to a wrong or to no answer."""
-    said = [exercise.asks, exercise.advice, *(m.says for m in exercise.mistakes)]
-    said.append(repr(exercise))
-    known = remembering(exercise.number)
+def test_feedback_does_not_reveal_the_solution(exercise):
+    """No precise number of the solution occurs in the feedback to other answers."""
+    feedback = [exercise.asks, exercise.advice, *(m.says for m in exercise.mistakes)]
+    feedback.append(repr(exercise))
+    exercise = cached(exercise.number)
     try:
-        secret = {abs(x) for x in leaves(known.see(known.solution()))}
+        secret = {abs(x) for x in flat_numbers(exercise.see(exercise.solution()))}
     except Unreadable:
         secret = set()
-    told = {abs(number(text)) for sentence in said for text in WORTHWHILE.findall(sentence)}
-    assert not [t for t in told for s in secret if abs(t - s) <= 1e-3 and t not in (0, 0.5, 1)]
+    shown = {
+        abs(as_number(text)) for sentence in feedback for text in PRECISE.findall(sentence)
+    }
+    assert not [t for t in shown for s in secret if abs(t - s) <= 1e-3 and t not in (0, 0.5, 1)]
 
 
-# ---- what is read as what --------------------------------------------------------------------
+# ---- forms of answers ------------------------------------------------------------------------
 
 TWO = Exercise(
     "0.1",
@@ -140,12 +150,12 @@ TWO = Exercise(
         np.array([-1 / 6, 0.25]),
     ],
 )
-def test_equivalent_forms(answer):
+def test_equivalent_forms_are_right(answer):
     assert TWO.check(answer).right
 
 
 @pytest.mark.parametrize(
-    ("answer", "verdict", "said"),
+    ("answer", "verdict", "text"),
     [
         ({"fold": ..., "call": 0.25}, "open", "'fold' is missing"),
         ([-1 / 6, ...], "open", "number 2 is missing"),
@@ -153,7 +163,7 @@ def test_equivalent_forms(answer):
         (
             {"fold": -1 / 6, "call": 0.25, "bet": 1},
             "unreadable",
-            "nothing was asked about 'bet'",
+            "does not ask for 'bet'",
         ),
         ({"fold": "a sixth", "call": 0.25}, "unreadable", "'a sixth' is not a number"),
         ({"fold": True, "call": 0.25}, "unreadable", "True is not a number"),
@@ -171,27 +181,27 @@ def test_equivalent_forms(answer):
         ({"fold": 7, "call": float("nan")}, "wrong", "Count again."),
     ],
 )
-def test_what_is_said(answer, verdict, said):
+def test_feedback_names_the_problem(answer, verdict, text):
     feedback = TWO.check(answer)
-    assert (feedback.verdict, said in feedback.text) == (verdict, True), feedback
+    assert (feedback.verdict, text in feedback.text) == (verdict, True), feedback
     assert max(map(len, repr(feedback).split("\n"))) <= 78
 
 
-def test_probabilities_that_do_not_add_up():
+def test_probabilities_with_a_wrong_sum_are_explained():
     mixed = Exercise("0.2", "Mix", "three probabilities", lambda: [0.25, 0.25, 0.5])
     assert "add up to 1, and yours to 1.2" in mixed.check([0.25, 0.25, 0.7]).text
     assert "order" in mixed.check([0.5, 0.25, 0.25]).text
 
 
-def test_one_number_twice_too_large():
+def test_factor_of_two_is_explained():
     gap = Exercise("0.3", "Gap", "a number", lambda: 0.3)
     assert "a factor of two" in gap.check(0.6).text
     assert not gap.check(0.45).text.endswith("two?")
 
 
-def test_words_and_sets():
-    said = Exercise("0.4", "Say", "a word", lambda: "line 7")
-    assert said.check(" Line 7").right and not said.check("line 6").right
+def test_strings_sets_and_booleans_are_compared():
+    line = Exercise("0.4", "Line", "a string", lambda: "line 7")
+    assert line.check(" Line 7").right and not line.check("line 6").right
     cards = Exercise("0.5", "Cards", "a set of cards", lambda: {"T", "Q"})
     assert cards.check(["q", "T"]).right and not cards.check({"T"}).right
     assert cards.check("TQ").verdict == "unreadable"
@@ -200,21 +210,21 @@ def test_words_and_sets():
     assert yes.check(1).verdict == "unreadable"
 
 
-def test_code_that_fails_is_no_crash():
+def test_error_in_an_answer_is_unreadable():
     run = Exercise("0.7", "Run", "a function", lambda: abs, see=lambda f: f(-3))
     assert run.check(lambda x: 3).right
     feedback = run.check(lambda x: [][x])
     assert feedback.verdict == "unreadable" and "IndexError" in feedback.text
 
 
-def test_a_fault_of_ours_is_a_crash():
-    """An error in the solution must not be blamed on the reader."""
+def test_error_in_a_solution_raises():
+    """It must not be blamed on the reader."""
     broken = Exercise("0.8", "Broken", "a number", lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         broken.check(1)
 
 
-def test_ctrl_c_passes():
+def test_keyboard_interrupt_is_not_caught():
     def interrupted(answer):
         raise KeyboardInterrupt
 
@@ -222,7 +232,7 @@ def test_ctrl_c_passes():
         Exercise("0.9", "Long", "a function", lambda: abs, see=interrupted).check(abs)
 
 
-def test_unknown_numbers():
+def test_unknown_exercise_raises():
     with pytest.raises(ValueError, match=r"this page has 4\.1, 4\.2"):
         exercises.check("4.9", 1)
     with pytest.raises(ValueError, match="begins with"):
