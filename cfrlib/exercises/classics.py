@@ -32,7 +32,7 @@ Rows = Mapping[str, Mapping[Any, float]]
 
 
 def part(answer: object, key: str) -> Any:
-    """Return what an answer says under a key."""
+    """Return the value of a key of an answer."""
     if not isinstance(answer, Mapping):
         raise Unreadable("yours is not a dictionary")
     found = [value for name, value in answer.items() if normalized(name) == key]
@@ -41,14 +41,14 @@ def part(answer: object, key: str) -> Any:
     return found[0]
 
 
-def sound(game: object) -> Tree:
-    """Return the tree of a reader's game for two players and zero sum."""
+def zero_sum_tree(game: object) -> Tree:
+    """Compile a reader's game, which must be a zero-sum game for two players."""
     if not isinstance(game, Game):
         raise Unreadable("'game' is not an object of a class that inherits from cfr.Game")
     try:
         tree = compile(game)
     except ValueError as error:
-        raise Unreadable(f"the rules are unsound: {error}") from error
+        raise Unreadable(f"the rules are invalid: {error}") from error
     if tree.num_players != 2:
         raise Unreadable(f"your game has {tree.num_players} players, not 2")
     if not tree.zero_sum:
@@ -62,7 +62,7 @@ def sound(game: object) -> Tree:
 
 
 def quality(game: Game, strategy: Any, bar: float) -> str:
-    """Say in a word how good a strategy is."""
+    """Classify a strategy as uniform, solved or exploitable."""
     if not isinstance(strategy, Mapping):
         raise Unreadable("'strategy' is not a dictionary of infosets")
     if not isinstance(strategy, Strategy) or strategy.game is not game:
@@ -86,7 +86,7 @@ def battle(mine: Division, theirs: Division) -> int:
     return int(np.sign(np.sign(np.subtract(mine, theirs)).sum()))
 
 
-def taken(mine: Division, theirs: Division) -> int:
+def battlefields_won(mine: Division, theirs: Division) -> int:
     """Return how many battlefields the first division takes: a mistake."""
     return int((np.subtract(mine, theirs) > 0).sum())
 
@@ -95,14 +95,18 @@ Payoff = Callable[[Division, Division], int]
 
 
 @cache
-def blotto_plan(wanted: str = "") -> tuple[float, Floats]:
-    """Return how often a shape is played at most in an equilibrium, and one that does so."""
+def blotto_equilibrium(wanted: str = "") -> tuple[float, Floats]:
+    """Return the largest probability of a shape in any equilibrium, and such an equilibrium."""
     from scipy.optimize import linprog
 
     table = games.ColonelBlotto().row_payoffs
-    aim = np.array([-float(shape(d) == wanted) for d in DIVISIONS])
+    cost = np.array([-float(shape(d) == wanted) for d in DIVISIONS])
     found = linprog(
-        aim, A_ub=-table.T, b_ub=np.full(len(aim), 1e-9), A_eq=np.ones((1, len(aim))), b_eq=[1]
+        cost,
+        A_ub=-table.T,
+        b_ub=np.full(len(cost), 1e-9),
+        A_eq=np.ones((1, len(cost))),
+        b_eq=[1],
     )
     if not found.success or found.fun is None:
         raise RuntimeError(found.message)
@@ -110,7 +114,7 @@ def blotto_plan(wanted: str = "") -> tuple[float, Floats]:
 
 
 def shape(division: Any) -> str:
-    """Return a division without its order, as '3-1-1'.
+    """Return the sorted numbers of a division, such as '3-1-1'.
 
     Examples
     --------
@@ -121,7 +125,7 @@ def shape(division: Any) -> str:
 
 
 def as_division(name: Any) -> Division:
-    """Read a division that may be a tuple, a list or a word."""
+    """Convert a division from a tuple, a list or a string."""
     try:
         found = tuple(int(n) for n in (name.split("-") if isinstance(name, str) else name))
     except (TypeError, ValueError):
@@ -130,25 +134,25 @@ def as_division(name: Any) -> Division:
 
 
 @cache
-def surviving() -> frozenset[str]:
-    """Return the shapes that some equilibrium plays."""
+def equilibrium_shapes() -> frozenset[str]:
+    """Return the shapes that have positive probability in some equilibrium."""
     shapes = sorted({shape(d) for d in DIVISIONS})
-    return frozenset(s for s in shapes if blotto_plan(s)[0] > 1e-6)
+    return frozenset(s for s in shapes if blotto_equilibrium(s)[0] > 1e-6)
 
 
 def blotto_answer(payoff: Payoff = battle) -> dict[str, object]:
-    """Return what a reader with these payoffs finds."""
-    plan = blotto_plan()[1]
+    """Return the answer of a reader with these payoffs."""
+    plan = blotto_equilibrium()[1]
     return {
         "divisions": list(DIVISIONS),
         "payoff": payoff,
         "strategy": dict(zip(DIVISIONS, plan, strict=True)),
-        "shapes": set(surviving()),
+        "shapes": set(equilibrium_shapes()),
     }
 
 
-def blotto_seen(answer: object) -> dict[str, object]:
-    """Return how much of each part is wrong."""
+def blotto_values(answer: object) -> dict[str, object]:
+    """Return the number of errors in each part, and the quality of the strategy."""
     listed = [as_division(d) for d in part(answer, "divisions")]
     payoff = part(answer, "payoff")
     if not callable(payoff):
@@ -164,7 +168,7 @@ def blotto_seen(answer: object) -> dict[str, object]:
 
 
 def blotto_quality(strategy: Any) -> str:
-    """Say in a word how good a mixture of divisions is."""
+    """Classify a mixed strategy as uniform, pure, solved or exploitable."""
     if not isinstance(strategy, Mapping):
         raise Unreadable("'strategy' is not a dictionary from division to probability")
     plan = dict.fromkeys(DIVISIONS, 0.0)
@@ -180,8 +184,8 @@ def blotto_quality(strategy: Any) -> str:
         return "uniform"
     if x.max() > 1 - 1e-6:
         return "pure"
-    lost = -(x @ games.ColonelBlotto().row_payoffs).min()
-    return "solved" if lost < BLOTTO_BAR else "exploitable"
+    loss = -(x @ games.ColonelBlotto().row_payoffs).min()
+    return "solved" if loss < BLOTTO_BAR else "exploitable"
 
 
 # ---- 2: Kuhn poker ---------------------------------------------------------------------------
@@ -190,21 +194,21 @@ KUHN_BAR = 0.01
 
 
 class Kuhn(Game):
-    """Kuhn poker as a reader may write it, and with the mistakes of some.
+    """Kuhn poker as a reader may write it, optionally with typical mistakes.
 
     Parameters
     ----------
     sees : str
-        Which cards a label shows: ``"own"``, ``"both"`` or ``"none"``.
+        Cards in an infoset label: ``"own"``, ``"both"`` or ``"none"``.
     folding, called : int
-        What a fold costs, and a bet that was called.
+        Stakes after a fold, and after a bet and a call.
     """
 
     def __init__(self, sees: str = "own", folding: int = 1, called: int = 2):
         self.sees, self.folding, self.called = sees, folding, called
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node of a history."""
         if not h:
             deals = list(permutations("JQK", 2))
             return Chance(dict.fromkeys(deals, 1 / len(deals)))
@@ -221,9 +225,10 @@ class Kuhn(Game):
 
 
 def openings(game: Game, strategy: Rows) -> list[float]:
-    """Return how often the jack, the queen and the king open with a bet.
+    """Return the probabilities with which the jack, the queen and the king open with a bet.
 
-    Cards are told by what they earn against uniform play, the bet by its stakes.
+    Whatever their names, cards are identified by their expected utility in uniform play, and
+    the bet by its higher stakes.
     """
     earned: dict[str, float] = {}
     staked: dict[tuple[str, Any], float] = {}
@@ -251,35 +256,35 @@ def openings(game: Game, strategy: Rows) -> list[float]:
 
 @cache
 def kuhn_solution(game: Game) -> tuple[Any, Any]:
-    """Return the average and the last iterate of a run of CFR."""
+    """Return the average and the current strategy after 2,000 iterations of CFR."""
     run = CFR(game).run(2_000, progress=False).solution()
     return run.strategy, run.current
 
 
 def kuhn_answer(game: Game, current: bool = False, card: int = 0) -> dict[str, object]:
-    """Return what a reader with this game finds; `card` gives alpha, 0 for the jack."""
+    """Return the answer of a reader with this game; alpha is the opening bet of `card`."""
     strategy = kuhn_solution(game)[int(current)]
     alpha = openings(game, strategy)[card]
     return {"game": game, "strategy": dict(strategy), "alpha": alpha}
 
 
-def kuhn_seen(answer: object) -> dict[str, object]:
-    """Return the size of a game, what it is worth, and how good its strategy is."""
+def kuhn_values(answer: object) -> dict[str, object]:
+    """Return the size and value of a game, and the quality of its strategy."""
     game, strategy = part(answer, "game"), part(answer, "strategy")
-    tree = sound(game)
+    tree = zero_sum_tree(game)
     value = solve_lp(game).value
-    good = quality(game, strategy, KUHN_BAR)
+    level = quality(game, strategy, KUHN_BAR)
     opens = openings(game, strategy)
     family = len(opens) == 3 and abs(opens[2] - 3 * opens[0]) < 0.1 and opens[1] < 0.05
-    known = good == "solved" and abs(value - solve_lp(games.KuhnPoker()).value) < 1e-6
+    known = level == "solved" and abs(value - solve_lp(games.KuhnPoker()).value) < 1e-6
     return {
         "histories": tree.num_histories,
         "ends": tree.num_terminals,
         "infosets": tree.num_infosets,
         "uniform play": float(expected_utility(game, Strategy.uniform(game))[0]),
         "value": value,
-        "strategy": good,
-        "family": not known or family,  # of another game, or a poor strategy, not asked
+        "strategy": level,
+        "family": not known or family,  # checked only for solutions of Kuhn poker
         "alpha": as_number(part(answer, "alpha")) - opens[0],
     }
 
@@ -293,18 +298,21 @@ DUDO_BAR = 0.005
 
 
 class Dudo(Game):
-    """Dudo with a die for each player, and with the mistakes of some.
+    """Dudo with one die for each player, optionally with typical mistakes.
 
     Parameters
     ----------
     faces : int
-        Of a die.
+        Number of faces of a die.
+
+    Attributes
+    ----------
     wild : bool
         Whether ones count as every rank.
     ones_first : bool
         Whether claims of ones are the lowest of their number.
     more : bool
-        Whether a claim needs more dice than it says.
+        Whether a true claim needs more dice than its number.
     """
 
     wild, ones_first, more = True, False, False
@@ -316,90 +324,90 @@ class Dudo(Game):
         self.claims = [(n, rank) for n in (1, 2) for rank in ranks]
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node of a history."""
         if not h:
             rolls = list(product(range(1, self.faces + 1), repeat=2))
             return Chance(dict.fromkeys(rolls, 1 / len(rolls)))
-        roll, said = h[0], h[1:]
-        i = len(said) % 2
-        if said and said[-1] == "dudo":
-            n, rank = said[-2]
+        roll, claims = h[0], h[1:]
+        i = len(claims) % 2
+        if claims and claims[-1] == "dudo":
+            n, rank = claims[-2]
             count = sum(die == rank or (self.wild and die == 1) for die in roll)
-            gain = 1 if count >= n + self.more else -1  # for the one who claimed
+            gain = 1 if count >= n + self.more else -1  # of the player who made the claim
             return Terminal((gain, -gain) if i == 0 else (-gain, gain))
-        if not said:
+        if not claims:
             return Decision(0, f"0 {roll[0]}", tuple(self.claims))
-        higher = self.claims[self.claims.index(said[-1]) + 1 :]
-        heard = " ".join(f"{n}x{rank}" for n, rank in said)
-        return Decision(i, f"{i} {roll[i]} {heard}", (*higher, "dudo"))
+        higher = self.claims[self.claims.index(claims[-1]) + 1 :]
+        past = " ".join(f"{n}x{rank}" for n, rank in claims)
+        return Decision(i, f"{i} {roll[i]} {past}", (*higher, "dudo"))
 
 
 class NothingWild(Dudo):
-    """Ones are ones."""
+    """Dudo in which ones count only as ones."""
 
     wild = False
 
 
 class OnesFirst(Dudo):
-    """Claims in the order of numbers."""
+    """Dudo in which claims of ones are the lowest of their number."""
 
     ones_first = True
 
 
 class MoreThan(Dudo):
-    """A claim is true if there are more."""
+    """Dudo in which a true claim needs more dice than its number."""
 
     more = True
 
 
 @cache
 def dudo_solution() -> Any:
-    """Return what CFR+ finds: a few seconds, nearly all of them to write down the tree."""
+    """Solve Dudo by CFR+; compiling the tree takes most of the few seconds."""
     return solve(Dudo(), "cfr+", 300, progress=False)
 
 
-def twin() -> dict[int, int]:
-    """Return the face of `LiarsDice` in the part of each face: the same order of claims."""
+def matching_faces() -> dict[int, int]:
+    """Return the face of `LiarsDice` with the same rank, for each face of Dudo."""
     order = [rank for _, rank in Dudo().claims[:6]]
     return dict(zip(order, range(1, 7), strict=True))
 
 
 def dudo_answer(rules: type[Dudo] = Dudo, **changed: object) -> dict[str, object]:
-    """Return what a reader with these rules finds."""
+    """Return the answer of a reader with these rules."""
     solution = dudo_solution()
     return {
         "game": rules,
         "infosets": compile(solution.game).num_infosets,
         "value": solution.value,
         "strategy": solution.strategy,
-        "twin": twin(),
+        "twin": matching_faces(),
     } | changed
 
 
-def dudo_seen(answer: object) -> dict[str, object]:
-    """Return the sizes and values of small games, and how good the strategy for six is."""
-    make = part(answer, "game")
-    if isinstance(make, Game) or not callable(make):
+def dudo_values(answer: object) -> dict[str, object]:
+    """Return sizes and values of small games, and the quality of the strategy for six faces."""
+    rules = part(answer, "game")
+    if isinstance(rules, Game) or not callable(rules):
         raise Unreadable("'game' is neither a class nor a function of a number of faces")
-    small = [sound(make(faces)) for faces in (3, 4)]
+    small = [zero_sum_tree(rules(faces)) for faces in (3, 4)]
     values = [solve_lp(tree.game).value for tree in small]
     strategy = part(answer, "strategy")
-    game = strategy.game if isinstance(strategy, Strategy) else make(6)
-    tree, claimed = sound(game), as_number(part(answer, "value"))
+    game = strategy.game if isinstance(strategy, Strategy) else rules(6)
+    tree, answered = zero_sum_tree(game), as_number(part(answer, "value"))
     value = float(expected_utility(game, strategy)[0])
     return {
         "histories with 3 and 4 faces": [tree.num_histories for tree in small],
         "values with 3 and 4 faces": values,
         "histories": tree.num_histories,
         "infosets": as_number(part(answer, "infosets")) - tree.num_infosets,
-        "value": bool(abs(claimed - value) < DUDO_BAR),
+        "value": bool(abs(answered - value) < DUDO_BAR),
         "strategy": quality(game, strategy, DUDO_BAR),
-        "twin": unlike(part(answer, "twin")),
+        "twin": count_differences(part(answer, "twin")),
     }
 
 
-def unlike(faces: Any) -> int:
-    """Return how often liar's dice with renamed faces pays or orders otherwise than Dudo."""
+def count_differences(faces: Any) -> int:
+    """Count the differences between Dudo and liar's dice with renamed faces."""
     ranks = range(1, 7)
     try:
         to = {int(a): int(b) for a, b in dict(faces).items()}
@@ -407,13 +415,13 @@ def unlike(faces: Any) -> int:
         raise Unreadable("'twin' is not a dictionary from face to face") from None
     if set(to) != set(ranks) or set(to.values()) != set(ranks):
         raise Unreadable("'twin' does not give each of the faces 1 to 6 a face of its own")
-    ours, theirs = Dudo(), games.LiarsDice()
-    names = [f"{n}x{to[rank]}" for n, rank in ours.claims]
-    wrong = sum(a != b for a, b in zip(names, theirs.bids, strict=True))
+    dudo, liar = Dudo(), games.LiarsDice()
+    bids = [f"{n}x{to[rank]}" for n, rank in dudo.claims]
+    wrong = sum(a != b for a, b in zip(bids, liar.bids, strict=True))
     for roll in product(ranks, repeat=2):
-        there = tuple(str(to[die]) for die in roll)
-        for claim, name in zip(ours.claims, names, strict=True):
-            a, b = ours.node((roll, claim, "dudo")), theirs.node((there, name, "liar"))
+        renamed = tuple(str(to[die]) for die in roll)
+        for claim, bid in zip(dudo.claims, bids, strict=True):
+            a, b = dudo.node((roll, claim, "dudo")), liar.node((renamed, bid, "liar"))
             assert isinstance(a, Terminal) and isinstance(b, Terminal)
             wrong += a.utilities[0] != b.utilities[0]
     return wrong
@@ -426,23 +434,23 @@ DECK = ("J♠", "J♥", "Q♠", "Q♥", "K♠", "K♥")
 
 
 class Leduc(Game):
-    """Leduc poker as a reader may write it, and with the mistakes of some.
+    """Leduc poker as a reader may write it, optionally with typical mistakes.
 
     Parameters
     ----------
     bets : pair of int
-        What a bet or raise costs in the two rounds.
+        Size of a bet or raise in the two rounds.
     pairs : bool
-        Whether a pair with the public card beats everything.
+        Whether a pair with the public card beats any other hand.
     raises : int
-        How often a round may be bet and raised.
+        Number of bets and raises allowed in a round.
     """
 
     def __init__(self, bets: Sequence[int] = (2, 4), pairs: bool = True, raises: int = 2):
         self.bets, self.pairs, self.raises = bets, pairs, raises
 
     def node(self, h: History) -> Node:
-        """Say what the history `h` is."""
+        """Return the node of a history."""
         if not h:
             deals = list(permutations(DECK, 2))
             return Chance(dict.fromkeys(deals, 1 / len(deals)))
@@ -458,21 +466,21 @@ class Leduc(Game):
                     paid[n % 2] = max(paid)
                 if move == "raise":
                     paid[n % 2] += bet
-        now = rounds[-1] if rounds else []
-        i = len(now) % 2
-        if now and now[-1] == "fold":
+        current = rounds[-1] if rounds else []
+        i = len(current) % 2
+        if current and current[-1] == "fold":
             return Terminal((paid[1], -paid[1]) if i == 0 else (-paid[0], paid[0]))
-        if len(now) > 1 and now[-1] == "call":
+        if len(current) > 1 and current[-1] == "call":
             if public is None:
                 rest = [card for card in DECK if card not in cards]
                 return Chance(dict.fromkeys(rest, 1 / len(rest)))
             return self.showdown(cards, public, paid[0])
-        actions = ["fold"] if now and now[-1] == "raise" else []
-        actions += ["call"] + ["raise"] * (now.count("raise") < self.raises)
+        actions = ["fold"] if current and current[-1] == "raise" else []
+        actions += ["call"] + ["raise"] * (current.count("raise") < self.raises)
         return Decision(i, f"{i} {cards[i]} {' '.join(past)}", tuple(actions))
 
     def showdown(self, cards: Sequence[str], public: str, stake: int) -> Terminal:
-        """Pay the stake to the better card."""
+        """Return the node at which the better hand wins the stake."""
         strength = [
             (self.pairs and card[0] == public[0], "JQK".index(card[0])) for card in cards
         ]
@@ -481,35 +489,35 @@ class Leduc(Game):
 
 
 @cache
-def leduc_run(game: Game, variant: str, iterations: int) -> Any:
-    """Return the solution after some iterations."""
+def leduc_solution(game: Game, variant: str, iterations: int) -> Any:
+    """Solve a game; the solution is cached."""
     return solve(game, variant, iterations, progress=False)
 
 
-def leduc_answer(game: Game, gauge: str = "exploitability") -> dict[str, object]:
-    """Return what a reader with this game finds."""
-    best = leduc_run(game, "cfr+", 1_000)
+def leduc_answer(game: Game, measure: str = "exploitability") -> dict[str, object]:
+    """Return the answer of a reader with this game."""
+    best = leduc_solution(game, "cfr+", 1_000)
     return {
         "game": game,
         "value": best.value,
-        "CFR": getattr(leduc_run(game, "cfr", 100), gauge),
-        "CFR+": getattr(leduc_run(game, "cfr+", 100), gauge),
+        "CFR": getattr(leduc_solution(game, "cfr", 100), measure),
+        "CFR+": getattr(leduc_solution(game, "cfr+", 100), measure),
         "strategy": best.strategy,
     }
 
 
-def leduc_seen(answer: object) -> dict[str, object]:
-    """Return what tells the rules from others, and how far the numbers are from this game's."""
+def leduc_values(answer: object) -> dict[str, object]:
+    """Return values that identify the rules, and the errors of the numbers for this game."""
     game = part(answer, "game")
-    tree = sound(game)
+    tree = zero_sum_tree(game)
     uniform = Strategy.uniform(game)
-    best = leduc_run(game, "cfr+", 1_000)
+    best = leduc_solution(game, "cfr+", 1_000)
     return {
         "infosets": "fit" if tree.num_infosets in leduc_sizes() else "do not fit",
         "uniform": [float(expected_utility(game, uniform)[0]), exploitability(game, uniform)],
         "value": as_number(part(answer, "value")) - best.value,
         **{
-            name: as_number(part(answer, name)) - leduc_run(game, name, 100).exploitability
+            name: as_number(part(answer, name)) - leduc_solution(game, name, 100).exploitability
             for name in ("cfr", "cfr+")
         },
         "strategy": quality(game, part(answer, "strategy"), LEDUC_BAR),
@@ -518,7 +526,7 @@ def leduc_seen(answer: object) -> dict[str, object]:
 
 @cache
 def leduc_sizes() -> tuple[int, ...]:
-    """Return how many infosets the game has with suits, and without."""
+    """Return the numbers of infosets with and without suits."""
     both = (games.LeducPoker(merge_suits=merged) for merged in (False, True))
     return tuple(compile(game).num_infosets for game in both)
 
@@ -529,20 +537,22 @@ SMALL_BETS, NO_PAIRS, THREE_RAISES = Leduc(bets=(2, 2)), Leduc(pairs=False), Led
 # ---- 5: a player who forgets -----------------------------------------------------------------
 
 MERGED = 1_000  # iterations
-GAP = 0.1  # how far below the best the average has to stay
+GAP = 0.1  # least distance of the average strategy below the best guarantee
 
 
 @cache
-def in_kuhn(merge: tuple[tuple[str, str], ...]) -> tuple[float, Outcome]:
-    """Return the best guarantee of an abstraction, and what CFR makes of it."""
+def kuhn_merged(merge: tuple[tuple[str, str], ...]) -> tuple[float, Outcome]:
+    """Return the best guarantee in an abstraction of Kuhn poker, and the outcome of CFR."""
     return best_guarantee(dict(merge)), Merged(games.KuhnPoker(), dict(merge)).run(MERGED)
 
 
 @cache
-def in_rain(factor: float) -> str:
-    """Say whether the regret of a player who forgets the weather goes on falling."""
+def regret_in_rain(factor: float) -> str:
+    """Return whether the regret of a player who forgets the weather falls or stays."""
     if not 0.5 <= abs(factor) <= 10:
-        raise Unreadable(f"a factor of {factor:g} is not between 1/2 and 10 in size")
+        raise Unreadable(
+            f"the absolute value of the factor {factor:g} is not between 1/2 and 10"
+        )
     early, late = (
         Merged(Weather(factor), FORGET_WEATHER).run(iterations).regret
         for iterations in (MERGED // 4, MERGED)
@@ -553,8 +563,8 @@ def in_rain(factor: float) -> str:
 def forgetting_answer(
     merge: Mapping[str, str], factors: tuple[float, float] = (2.0, -1.0)
 ) -> dict[str, object]:
-    """Return what a reader finds who merges so."""
-    best, outcome = in_kuhn(tuple(merge.items()))
+    """Return the answer of a reader who merges these infosets."""
+    best, outcome = kuhn_merged(tuple(merge.items()))
     return {
         "merge": dict(merge),
         "best": best,
@@ -565,21 +575,21 @@ def forgetting_answer(
     }
 
 
-def forgetting_seen(answer: object) -> dict[str, object]:
-    """Return what a merge does, and how far the numbers are from what it comes to."""
+def forgetting_values(answer: object) -> dict[str, object]:
+    """Return the effects of a merge and of the factors, and the errors of the numbers."""
     merge = part(answer, "merge")
     if not isinstance(merge, Mapping):
         raise Unreadable("'merge' is not a dictionary from label to label")
     forgets = forgetful(merge)
-    best, outcome = in_kuhn(tuple(merge.items()))
-    breaks = "breaks" if best - outcome.reached > GAP else "does little"
+    best, outcome = kuhn_merged(tuple(merge.items()))
+    effect = "breaks" if best - outcome.reached > GAP else "does little"
     return {
-        "merge": breaks if forgets else "remembers",
+        "merge": effect if forgets else "remembers",
         "best": as_number(part(answer, "best")) - best,
         "reached": as_number(part(answer, "reached")) - outcome.reached,
         "regret": as_number(part(answer, "regret")) - outcome.regret,
-        "harmless": in_rain(as_number(part(answer, "harmless"))),
-        "harmful": in_rain(as_number(part(answer, "harmful"))),
+        "harmless": regret_in_rain(as_number(part(answer, "harmless"))),
+        "harmful": regret_in_rain(as_number(part(answer, "harmful"))),
     }
 
 
@@ -598,7 +608,7 @@ EXERCISES = (
         blotto_answer,
         (
             Mistake(
-                lambda: blotto_answer(taken),
+                lambda: blotto_answer(battlefields_won),
                 "You count the battlefields that are taken. The war goes to whoever takes more "
                 "of them: 1 to one colonel, and what one wins the other loses.",
             ),
@@ -617,7 +627,7 @@ EXERCISES = (
                 "is which shapes *some* equilibrium plays: maximize each over all of them.",
             ),
         ),
-        see=blotto_seen,
+        see=blotto_values,
         points=3,
         takeaway="Neither the whole army in one place nor an even spread survives.",
         advice="Add up regrets for each colonel, match them, and average what was played; the "
@@ -659,7 +669,7 @@ EXERCISES = (
                 "This is how often the king opens with a bet.",
             ),
         ),
-        see=kuhn_seen,
+        see=kuhn_values,
         tolerance=5e-3,
         points=3,
         takeaway="Rules, infosets, value, strategy: the whole chain is yours.",
@@ -698,7 +708,7 @@ EXERCISES = (
                 "Not every face is its own twin: which is wild over there, and ranks last?",
             ),
         ),
-        see=dudo_seen,
+        see=dudo_values,
         points=3,
         takeaway="The one who has to say something first is the worse off, by a little.",
         advice="Try your class with two and three faces first, where you can list everything. "
@@ -729,7 +739,7 @@ EXERCISES = (
                 "exploitability is their mean.",
             ),
         ),
-        see=leduc_seen,
+        see=leduc_values,
         points=3,
         takeaway="The same traversals, and a strategy several times better.",
         advice="`cfr.compile` counts the infosets, with suits or without. What uniform play "
@@ -756,7 +766,7 @@ EXERCISES = (
             Mistake(
                 lambda: (
                     forgetting_answer(J_OR_K)
-                    | {"best": in_kuhn(tuple(J_OR_K.items()))[1].hindsight}
+                    | {"best": kuhn_merged(tuple(J_OR_K.items()))[1].hindsight}
                 ),
                 "Your best is what would have been earned against this opponent's average. Ask "
                 "what the player can be *sure* of, whoever the opponent is.",
@@ -764,7 +774,7 @@ EXERCISES = (
             Mistake(
                 lambda: (
                     forgetting_answer(J_OR_K)
-                    | {"regret": in_kuhn(tuple(J_OR_K.items()))[1].immediate}
+                    | {"regret": kuhn_merged(tuple(J_OR_K.items()))[1].immediate}
                 ),
                 "Your regret is the sum over infosets, the one that CFR makes small. Asked is "
                 "that of whole strategies: best in hindsight, less what was paid.",
@@ -774,7 +784,7 @@ EXERCISES = (
                 "You have the factors the wrong way round.",
             ),
         ),
-        see=forgetting_seen,
+        see=forgetting_values,
         points=3,
         takeaway="Small regrets at every infoset say nothing about the whole once a player "
         "forgets, unless what was forgotten does not matter.",

@@ -264,12 +264,8 @@ def differences(
         return [] if equal else [place]
     if isinstance(wanted, Sequence | np.ndarray) and np.ndim(np.asarray(wanted)):
         items = as_list(given, len(wanted))
-        pairs = zip(items, wanted, strict=True)
-        return [
-            d
-            for n, (a, b) in enumerate(pairs, 1)
-            for d in differences(a, b, tolerance, (*place, n))
-        ]
+        numbered = enumerate(zip(items, wanted, strict=True), 1)
+        return [d for n, (a, b) in numbered for d in differences(a, b, tolerance, (*place, n))]
     if isinstance(given, bool):
         raise Unreadable(f"{given} is not a number")
     error = abs(as_number(given) - as_number(wanted))

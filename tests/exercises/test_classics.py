@@ -46,12 +46,12 @@ def test_game_equals_the_game_of_the_package(mine, known):
 
 
 def test_dudo_equals_liars_dice_under_one_renaming_of_faces():
-    assert classics.unlike(classics.twin()) == 0
+    assert classics.count_differences(classics.matching_faces()) == 0
     for a, b in product(range(1, 7), repeat=2):
         if a < b:
-            swapped = dict(classics.twin())
+            swapped = dict(classics.matching_faces())
             swapped[a], swapped[b] = swapped[b], swapped[a]
-            assert classics.unlike(swapped) > 0
+            assert classics.count_differences(swapped) > 0
 
 
 # ---- wrong and invalid games -----------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_perfect_recall_keeps_the_regret_bound(merge):
 
 @pytest.mark.slow
 def test_merging_jack_and_king_keeps_cfr_from_the_best():
-    best, outcome = classics.in_kuhn(tuple(classics.J_OR_K.items()))
+    best, outcome = classics.kuhn_merged(tuple(classics.J_OR_K.items()))
     assert best == pytest.approx(-1 / 18, abs=1e-9)
     longer = forgetting.Merged(cfr.games.KuhnPoker(), classics.J_OR_K).run(4_000)
     assert longer.reached < best - 0.16 and longer.regret > 0.27
@@ -278,10 +278,14 @@ def test_invalid_merge_is_unreadable(merge, message):
 @pytest.mark.slow
 def test_regret_without_weather_depends_on_the_factor():
     """A positive factor is sufficient for falling regret; -2 shows that it is not necessary."""
-    assert [classics.in_rain(f) for f in (0.5, 1.0, 10.0)] == ["falls"] * 3
-    assert [classics.in_rain(f) for f in (-0.5, -1.0, -2.0)] == ["stays", "stays", "falls"]
+    assert [classics.regret_in_rain(f) for f in (0.5, 1.0, 10.0)] == ["falls"] * 3
+    assert [classics.regret_in_rain(f) for f in (-0.5, -1.0, -2.0)] == [
+        "stays",
+        "stays",
+        "falls",
+    ]
     with pytest.raises(Unreadable, match="not between"):
-        classics.in_rain(0.1)
+        classics.regret_in_rain(0.1)
 
 
 @pytest.mark.slow
