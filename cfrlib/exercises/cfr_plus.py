@@ -1,4 +1,4 @@
-"""Chapter 5: a floor under the regrets, a buffer, a delay, the order of updates."""
+"""Exercises of chapter 5: RM+ by hand, a buffer, averaging delay, the order of updates."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ GIVEN = ((-2, 1, 1), (3, -4, 1), (-1, 2, -1))  # instantaneous regrets of three 
 ROUNDS = 100  # for solvers in plain Python: well below a second
 BUDGET = 2_000  # traversals
 LENGTHS = (300, 1_000)
-GOOD = 1.15  # times the best: ten percent, as the page asks, and some for rounding
+GOOD = 1.15  # relative to the best: the page asks for ten percent, plus a margin for rounding
 CHECKPOINTS = range(100, 1_001, 100)
 
 
 # ---- 5.1 -------------------------------------------------------------------------------------
 
 
-def by_hand(
+def tables_by_hand(
     clip: Callable[[Any, Any], Any] = lambda Q, r: np.maximum(Q + r, 0), after: int = 3
 ) -> dict[str, object]:
-    """Return both tables after each round, and what is played on those after one round."""
+    """Return both tables after each round, and the strategies they give after round `after`."""
     R, Q = np.zeros((4, 3)), np.zeros((4, 3))
     for t, r in enumerate(np.array(GIVEN), 1):
         R[t], Q[t] = R[t - 1] + r, clip(Q[t - 1], r)
@@ -45,9 +45,9 @@ def by_hand(
     return {"R": R[1:].tolist(), "Q": Q[1:].tolist(), "played": played}
 
 
-def read_with_a_floor() -> dict[str, object]:
-    """Return the tables of someone who keeps R and prints it clipped."""
-    right: dict[str, Any] = by_hand()
+def tables_clipped_when_read() -> dict[str, object]:
+    """Return the tables of a reader who stores R and clips only what is printed."""
+    right: dict[str, Any] = tables_by_hand()
     return right | {
         "Q": np.maximum(right["R"], 0).tolist(),
         "played": {"R": right["played"]["R"], "Q": right["played"]["R"]},
@@ -59,15 +59,15 @@ def read_with_a_floor() -> dict[str, object]:
 
 @cache
 def solver(emptied: str = "at once") -> Solver:
-    """Return the solver of exercise 5.2, by when its buffer is emptied.
+    """Return a solver for exercise 5.2, correct or with a bug.
 
     Parameters
     ----------
     emptied : str
-        ``"at once"``: as soon as it was added to Q, which is right; ``"never"``;
-        ``"too soon"``: before it was added; ``"late"``: after both players' turns, so that
-        what player 0's traversal found is added twice; ``"together"``: the tables are updated
-        after both traversals, which makes the updates simultaneous.
+        When the buffer of regrets is emptied. ``"at once"``: after it is added to Q, which is
+        correct; ``"never"``; ``"too soon"``: before it is added; ``"late"``: after both
+        traversals, so that player 0's regrets are added twice; ``"together"``: the tables are
+        updated after both traversals, which makes the updates simultaneous.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -77,7 +77,7 @@ def solver(emptied: str = "at once") -> Solver:
         sigma: Sums = {}
         walk = traversal(game, sigma, r, S)
 
-        def take_up() -> None:
+        def update() -> None:
             if emptied == "too soon":
                 r.clear()
             for I, row in r.items():
@@ -90,7 +90,7 @@ def solver(emptied: str = "at once") -> Solver:
             for i in (0, 1):
                 walk((), i, t, 1, 1)
                 if i == 1 or emptied != "together":
-                    take_up()
+                    update()
             if emptied == "late":
                 r.clear()
         return S
@@ -98,8 +98,8 @@ def solver(emptied: str = "at once") -> Solver:
     return solve
 
 
-def played(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
-    """Return what a solver plays in Kuhn poker on average."""
+def average_strategy(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Return the average strategy of a reader's solver in Kuhn poker."""
     sums = strategy_sums(solve, games.KuhnPoker(), rounds)
     return {I: average(sums, I) for I in solver()(games.KuhnPoker(), 1)}
 
@@ -108,26 +108,27 @@ def played(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
 
 
 @cache
-def with_delay(iterations: int, delay: int) -> float:
-    """Return how exploitable CFR+ is on Leduc poker, where suits decide nothing."""
+def exploitability_with_delay(iterations: int, delay: int) -> float:
+    """Return the exploitability of CFR+ on Leduc poker with merged suits."""
     game = games.LeducPoker(merge_suits=True)
     return solve(game, "cfr+", iterations, delay=delay, progress=False).exploitability
 
 
-def tried(iterations: int) -> dict[int, float]:
-    """Return how exploitable each delay leaves it that the exercise names."""
+def by_delay(iterations: int) -> dict[int, float]:
+    """Return the exploitability for each delay that the exercise names."""
     return {
-        d: with_delay(iterations, d) for d in range(0, iterations // 2 + 1, iterations // 20)
+        d: exploitability_with_delay(iterations, d)
+        for d in range(0, iterations // 2 + 1, iterations // 20)
     }
 
 
 def best_delays() -> dict[int, int]:
-    """Return the best delay tried for each length."""
-    return {T: min(tried(T), key=tried(T).__getitem__) for T in LENGTHS}
+    """Return the best of these delays for each length."""
+    return {T: min(by_delay(T), key=by_delay(T).__getitem__) for T in LENGTHS}
 
 
-def behind(answer: Any) -> dict[int, float]:
-    """Return how many times as exploitable each delay is as the best one tried."""
+def relative_exploitability(answer: Any) -> dict[int, float]:
+    """Return the exploitability of the answered delays, relative to the best delay."""
     found = {}
     for T, (_, given, _) in zip(LENGTHS, pair_values(answer, best_delays()), strict=True):
         d = as_number(given)
@@ -135,7 +136,7 @@ def behind(answer: Any) -> dict[int, float]:
             raise Unreadable(
                 f"{given!r} is not a delay: a delay is a number of iterations, fewer than {T}"
             )
-        found[T] = with_delay(T, int(d)) / min(tried(T).values())
+        found[T] = exploitability_with_delay(T, int(d)) / min(by_delay(T).values())
     return found
 
 
@@ -143,26 +144,29 @@ def behind(answer: Any) -> dict[int, float]:
 
 
 @cache
-def kuhn(iterations: int, order: str, variant: str = "cfr+") -> float:
-    """Return how exploitable Kuhn poker's average is."""
+def kuhn_exploitability(iterations: int, order: str, variant: str = "cfr+") -> float:
+    """Return the exploitability of the average strategy in Kuhn poker."""
     game = games.KuhnPoker()
     return solve(game, variant, iterations, update=order, progress=False).exploitability
 
 
 def at_budget(one: int, two: int, variant: str = "cfr+", times: float = 1) -> dict[str, float]:
-    """Return what three orders get for so many iterations of one and of two traversals."""
+    """Return the exploitability of three orders of updates.
+
+    Iterations of one and of two traversals have separate counts, `one` and `two`.
+    """
     return {
-        "simultaneous": times * kuhn(one, "simultaneous", variant),
-        "alternating": times * kuhn(two, "alternating", variant),
-        "literal": times * kuhn(two, "simultaneous", variant),
+        "simultaneous": times * kuhn_exploitability(one, "simultaneous", variant),
+        "alternating": times * kuhn_exploitability(two, "alternating", variant),
+        "literal": times * kuhn_exploitability(two, "simultaneous", variant),
     }
 
 
-class Exchanged(games.KuhnPoker):
-    """Kuhn poker, its players with each other's number: player 1 begins."""
+class ExchangedPlayers(games.KuhnPoker):
+    """Kuhn poker with exchanged players: player 1 begins."""
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         node = super().node(h)
         if isinstance(node, Decision):
             return Decision(1 - node.player, node.infoset, node.actions)
@@ -172,21 +176,23 @@ class Exchanged(games.KuhnPoker):
 
 
 @cache
-def curve(first: int) -> tuple[float, ...]:
-    """Return how exploitable CFR+ is at the checkpoints if this player is updated first."""
-    run = CFR((games.KuhnPoker(), Exchanged())[first], "cfr+")
+def exploitability_curve(first: int) -> tuple[float, ...]:
+    """Return the exploitability of CFR+ at the checkpoints; `first` is updated first."""
+    run = CFR((games.KuhnPoker(), ExchangedPlayers())[first], "cfr+")
     step = CHECKPOINTS.step
     return tuple(run.run(step, progress=False).solution().exploitability for _ in CHECKPOINTS)
 
 
-def both_orders(mean: Callable[[Any], Any] = lambda e: np.log10(e).mean()) -> dict[str, float]:
-    """Return a mean over the checkpoints for both orders of updating."""
-    return {f"{i} first": float(mean(curve(i))) for i in (0, 1)}
+def means_by_order(
+    mean: Callable[[Any], Any] = lambda e: np.log10(e).mean(),
+) -> dict[str, float]:
+    """Return a mean over the checkpoints for both orders of updates."""
+    return {f"{i} first": float(mean(exploitability_curve(i))) for i in (0, 1)}
 
 
-def exchanged() -> dict[str, float]:
-    """Return the same under each other's name."""
-    right = both_orders()
+def exchanged_means() -> dict[str, float]:
+    """Return the same values with exchanged keys."""
+    right = means_by_order()
     return dict(zip(right, reversed(right.values()), strict=True))
 
 
@@ -196,20 +202,20 @@ EXERCISES = (
         "By hand",
         "a dictionary: 'R' and 'Q' with a row for every round, and 'played' with what each of "
         "them plays in round 4",
-        by_hand,
+        tables_by_hand,
         (
             Mistake(
-                read_with_a_floor,
+                tables_clipped_when_read,
                 "You kept R and floored it when you read it. RM+ floors what it *stores*, so "
                 "that the next round starts from there.",
             ),
             Mistake(
-                lambda: by_hand(lambda Q, r: Q + np.maximum(r, 0)),
+                lambda: tables_by_hand(lambda Q, r: Q + np.maximum(r, 0)),
                 "You clipped what comes in. RM+ clips the sum: a bad round lowers Q, though "
                 "never below 0.",
             ),
             Mistake(
-                lambda: by_hand(after=2),
+                lambda: tables_by_hand(after=2),
                 "The tables are right, but you read the strategy one round too early: round 4 "
                 "is played on all three rounds.",
             ),
@@ -242,7 +248,7 @@ EXERCISES = (
                 "The buffer is emptied before anybody has read it, so nothing is ever learned.",
             ),
         ),
-        see=played,
+        see=average_strategy,
         points=3,
         takeaway="A buffer is read once, then emptied.",
         advice="It runs, and it still is not CFR+ with alternating updates and weights t.",
@@ -264,7 +270,7 @@ EXERCISES = (
                 "average. What may carry over is the share.",
             ),
         ),
-        see=behind,
+        see=relative_exploitability,
         accepts=lambda seen: all(ratio <= GOOD for ratio in seen.values()),
         points=2,
         takeaway="The start should go; how much of it, hardly matters near the minimum.",
@@ -306,20 +312,20 @@ EXERCISES = (
         "Open: which order first?",
         "a dictionary with '0 first' and '1 first': the mean of log10(exploitability) over the "
         "ten checkpoints",
-        both_orders,
+        means_by_order,
         (
             Mistake(
-                exchanged,
+                exchanged_means,
                 "You have them the wrong way round: the chapter's loop, (0, 1), has player 0 "
                 "first.",
             ),
             Mistake(
-                lambda: both_orders(lambda e: math.log10(np.mean(e))),
+                lambda: means_by_order(lambda e: math.log10(np.mean(e))),
                 "That is the logarithm of the mean, in which the first checkpoints drown the "
                 "others. Take the logarithms first.",
             ),
             Mistake(
-                lambda: both_orders(lambda e: np.log(e).mean()),
+                lambda: means_by_order(lambda e: np.log(e).mean()),
                 "These are natural logarithms; the base asked for is 10.",
             ),
         ),

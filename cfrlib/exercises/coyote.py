@@ -1,4 +1,4 @@
-"""Chapter 12: totals, a call at once, rules added up in the wrong order, why two is special."""
+"""Exercises of chapter 12: totals, an early call, the order of rules, two-player games."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 
 Card = int | str
-AddUp = Callable[..., Any]
+Adder = Callable[..., Any]
 
 BEATS = {("R", "S"), ("S", "P"), ("P", "R")}
 ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.4
@@ -26,37 +26,37 @@ ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.4
 
 
 def totals(seen: Card) -> dict[int, Fraction]:
-    """Return how likely each total of two cards is, if one of them is seen."""
+    """Return the probability of each total of two cards, given one of them."""
     left = Counter(Coyote.DECK)
     left.subtract([seen])
     found: dict[int, Fraction] = defaultdict(Fraction)
     for own, copies in left.items():
         hand = (seen, own)
         more = left - Counter([own]) if "?" in hand else Counter(["?"])
-        for card, times in more.items():  # what a "?" turns into
+        for card, times in more.items():  # the replacement of a "?"
             p = Fraction(copies, left.total()) * Fraction(times, more.total())
             found[Coyote.total([card if c == "?" else c for c in hand])] += p
     return found
 
 
-def false_from() -> dict[Card, int]:
-    """Return the lowest declaration that is surely false, by the card seen."""
+def lowest_false() -> dict[Card, int]:
+    """Return the lowest declaration that is false for certain, for each visible card."""
     return {
         seen: max(t for t, p in totals(seen).items() if p) + 1 for seen in (3, "x2", "max0")
     }
 
 
-def max_number() -> int:
-    """Return the highest number on a card."""
+def largest_number() -> int:
+    """Return the largest number on a card."""
     return max(card for card in Coyote.DECK if isinstance(card, int))
 
 
 @cache
-def more_by_raising() -> float:
-    """Return by how much saying 1 is better than calling at once, if a -10 is seen.
+def advantage_of_raising() -> float:
+    """Return the advantage of declaring 1 over calling at once, given a visible -10.
 
-    Two strategies that differ at one infoset only differ in value by what they do there, times
-    the probability that the other player is dealt the -10.
+    Two strategies that differ at only this infoset differ in value by this advantage times the
+    probability that the other player is dealt the -10.
     """
     game, label = Coyote(), "_ -10: 0"
     profile = cast(Strategy, solve(game, "cfr+", 1_000, progress=False).strategy)
@@ -68,18 +68,18 @@ def more_by_raising() -> float:
     return float(worth["+1"] - worth["coyote"]) * cards
 
 
-def at_once(most: int = -1) -> dict[str, float]:
-    """Return how likely a total of at most -1 is beside a -10, and what both actions bring."""
+def values_of_calling(most: int = -1) -> dict[str, float]:
+    """Return the probability of a total up to `most` given a -10, and both action values."""
     below = float(sum(p for total, p in totals(-10).items() if total <= most))
     call = 2 * below - 1
-    return {"below 0": below, "call": call, "+1": call + more_by_raising()}
+    return {"below 0": below, "call": call, "+1": call + advantage_of_raising()}
 
 
 # ---- 12.3: the planted bug ------------------------------------------------------------------
 
 
-def adding_up(kind: str = "right") -> AddUp:
-    """Return a way to add up cards."""
+def adder(kind: str = "right") -> Adder:
+    """Return a function that adds up cards, correct or with a bug."""
 
     def add_up(cards: Sequence[Card], drawn: Card | None = None) -> int:
         shown = [drawn if card == "?" else card for card in cards]
@@ -100,7 +100,7 @@ def adding_up(kind: str = "right") -> AddUp:
 
 @cache
 def hands() -> dict[str, list[tuple[Any, Card | None, int]]]:
-    """Return hands, what a "?" is replaced by, and their totals."""
+    """Return hands, the replacement of a "?", and their totals."""
     found: dict[str, list[tuple[Any, Card | None, int]]] = {}
     for n in (2, 3):
         plain = [hand for hand in combinations(Coyote.DECK, n) if "?" not in hand]
@@ -115,7 +115,7 @@ def hands() -> dict[str, list[tuple[Any, Card | None, int]]]:
 
 
 def wrong_hands(add_up: Any) -> dict[str, int]:
-    """Return how many hands of each kind are added up wrongly."""
+    """Return the number of wrong totals for each kind of hands."""
     require_function(add_up)
     return {
         kind: sum(as_number(add_up(list(hand), new)) != total for hand, new, total in rows)
@@ -126,25 +126,25 @@ def wrong_hands(add_up: Any) -> dict[str, int]:
 # ---- 12.4: two is special -------------------------------------------------------------------
 
 
-def pays(own: str, other: str) -> int:
-    """Return what rock, paper or scissors win."""
+def payoff(own: str, other: str) -> int:
+    """Return the payoff of rock, paper or scissors."""
     return ((own, other) in BEATS) - ((other, own) in BEATS)
 
 
 def against(rounds: Sequence[str], own: str) -> Fraction:
-    """Return what a fixed choice earns on average against these."""
-    return Fraction(sum(pays(own, other) for other in rounds), len(rounds))
+    """Return the mean payoff of a fixed choice against these choices."""
+    return Fraction(sum(payoff(own, other) for other in rounds), len(rounds))
 
 
-def measured(how: str = "") -> dict[str, list[Fraction]]:
-    """Return both players' regrets in what was played, and gains against the averages."""
+def regrets_and_gains(how: str = "") -> dict[str, list[Fraction]]:
+    """Return both players' average regrets, and their gains against the average strategies."""
     sides = tuple(zip(*ROUNDS, strict=True))
     best = [max(against(sides[1 - i], own) for own in "RPS") for i in (0, 1)]
-    earned = [against(sides[1], own) for own in sides[0]]  # of all meetings, not of rounds
-    apart = sum(earned, Fraction()) / len(earned)
-    played = Fraction(sum(pays(*r) for r in ROUNDS), len(ROUNDS))
+    values = [against(sides[1], own) for own in sides[0]]
+    independent = sum(values, Fraction()) / len(values)  # utility of the average strategies
+    played = Fraction(sum(payoff(*r) for r in ROUNDS), len(ROUNDS))
     regrets = [best[0] - played, best[1] + played]
-    gains = [best[0] - apart, best[1] + apart]
+    gains = [best[0] - independent, best[1] + independent]
     if how == "sums":
         regrets = [3 * r for r in regrets]
     if how == "best of each round":
@@ -156,8 +156,8 @@ def measured(how: str = "") -> dict[str, list[Fraction]]:
 
 
 @cache
-def tiny(raises: int | None) -> float:
-    """Return what the first player expects on a deck of 1, 2 and 3."""
+def tiny_value(raises: int | None) -> float:
+    """Return the value of the game with a deck of 1, 2 and 3."""
     return solve_lp(Coyote(deck=Coyote.TINY, raises=raises)).value
 
 
@@ -166,18 +166,18 @@ EXERCISES = (
         "12.1",
         "Surely false",
         "a dictionary with a number for 3, 'x2' and 'max0'",
-        false_from,
+        lowest_false,
         (
             Mistake(
-                lambda: {card: least - 1 for card, least in false_from().items()},
+                lambda: {card: least - 1 for card, least in lowest_false().items()},
                 "These are the largest totals there can be, and each may be true.",
             ),
             Mistake(
-                lambda: false_from() | {"x2": 1 + max_number()},
+                lambda: lowest_false() | {"x2": 1 + largest_number()},
                 "The ×2 doubles the total, and the total is your card.",
             ),
             Mistake(
-                lambda: false_from() | {"max0": 1 + max_number()},
+                lambda: lowest_false() | {"max0": 1 + largest_number()},
                 "The max → 0 makes the highest number count 0. Here that is your own, the only "
                 "one there is.",
             ),
@@ -189,23 +189,26 @@ EXERCISES = (
         "12.2",
         "Why not call at once?",
         "a dictionary with the probability 'below 0', and what 'call' and '+1' are worth",
-        at_once,
+        values_of_calling,
         (
             Mistake(
-                lambda: at_once(most=0),
+                lambda: values_of_calling(most=0),
                 "You counted a total of 0 as well. The last declaration, 0, would then not be "
                 "more than the total, and the caller loses.",
             ),
             Mistake(
-                lambda: {**at_once(), "call": at_once()["below 0"]},
+                lambda: {**values_of_calling(), "call": values_of_calling()["below 0"]},
                 "That is how often you win. Who loses pays 1, which your other calls do.",
             ),
             Mistake(
-                lambda: {**at_once(), "+1": more_by_raising()},
+                lambda: {**values_of_calling(), "+1": advantage_of_raising()},
                 "That is by how much saying 1 beats calling. Add what calling is worth.",
             ),
             Mistake(
-                lambda: {**at_once(), "+1": at_once()["call"] + more_by_raising() / 36},
+                lambda: {
+                    **values_of_calling(),
+                    "+1": values_of_calling()["call"] + advantage_of_raising() / 36,
+                },
                 "The two profiles differ only where the other player holds the −10. Divide by "
                 "how likely that deal is.",
             ),
@@ -220,19 +223,19 @@ EXERCISES = (
         "12.3",
         "The planted bug",
         "a function `add_up(cards, drawn)` that returns the total",
-        adding_up,
+        adder,
         (
             Mistake(
-                lambda: adding_up("early"),
+                lambda: adder("early"),
                 "All hands of two come out right; of three, a few do not.",
             ),
             Mistake(
-                lambda: adding_up("never below 0"),
+                lambda: adder("never below 0"),
                 "The order is right now. But the highest number may be negative, and counts 0 "
                 "then as well.",
             ),
             Mistake(
-                lambda: adding_up("black 0 as a number"),
+                lambda: adder("black 0 as a number"),
                 "The order is right now. But the black 0 is no number: beside it, the max → 0 "
                 "still takes the highest of the others.",
             ),
@@ -246,24 +249,24 @@ EXERCISES = (
         "12.4",
         "Two is special",
         "a dictionary with 'regrets' and 'gains', a pair of numbers each, player 0 first",
-        measured,
+        regrets_and_gains,
         (
             Mistake(
-                lambda: {key: measured()["gains"] for key in ("regrets", "gains")},
+                lambda: {key: regrets_and_gains()["gains"] for key in ("regrets", "gains")},
                 "A regret is measured against what was earned in the rounds as they were "
                 "played, a gain against what the averages earn when they meet.",
             ),
             Mistake(
-                lambda: {key: measured()["regrets"] for key in ("regrets", "gains")},
+                lambda: {key: regrets_and_gains()["regrets"] for key in ("regrets", "gains")},
                 "The regrets are right. For the gains let the averages meet: then each choice "
                 "of one player meets each of the other's.",
             ),
             Mistake(
-                lambda: measured("sums"),
+                lambda: regrets_and_gains("sums"),
                 "These regrets are sums; NashConv is made of means, as averages are played.",
             ),
             Mistake(
-                lambda: measured("best of each round"),
+                lambda: regrets_and_gains("best of each round"),
                 "You let the player choose anew in each round. Regret compares with *one* "
                 "choice for all of them.",
             ),
@@ -278,14 +281,22 @@ EXERCISES = (
         "Open: any number",
         "a dictionary with the values for 'by one' and 'any number', and who 'gains' by the "
         "freedom, 'first' or 'second'",
-        lambda: {"by one": tiny(1), "any number": tiny(None), "gains": "first"},
+        lambda: {"by one": tiny_value(1), "any number": tiny_value(None), "gains": "first"},
         (
             Mistake(
-                lambda: {"by one": tiny(None), "any number": tiny(1), "gains": "second"},
+                lambda: {
+                    "by one": tiny_value(None),
+                    "any number": tiny_value(1),
+                    "gains": "second",
+                },
                 "You have the two games the wrong way round: `raises=None` is any number.",
             ),
             Mistake(
-                lambda: {"by one": tiny(1), "any number": tiny(None), "gains": "second"},
+                lambda: {
+                    "by one": tiny_value(1),
+                    "any number": tiny_value(None),
+                    "gains": "second",
+                },
                 "The values are right. They are the first player's.",
             ),
         ),

@@ -1,4 +1,4 @@
-"""Chapter 10: fair samples, sums and means, a buffer that forgets, what a network sees."""
+"""Exercises of chapter 10: reservoirs, sums and means, a biased buffer, network features."""
 
 from __future__ import annotations
 
@@ -25,53 +25,56 @@ from cfrlib.exercises.grading import (
 from cfrlib.solve import solve
 
 Shares = dict[str, Fraction]
-Draw = Callable[[random.Random, int, int], int]  # rng, rows seen, size: a place
+Place = Callable[[random.Random, int, int], int]  # (rng, rows offered, size) -> index
 Features = Callable[[int], Sequence[float]]
 
 CARDS = range(1, 61)
-SHOWN = range(5, 61, 5)  # cards from which exercise 10.5 fits
+SHOWN = range(5, 61, 5)  # training cards of exercise 10.5
 
 
 # ---- 10.1: a reservoir of two ---------------------------------------------------------------
 
 
-def kept(places: Callable[[int], int], size: int = 2, rows: str = "abcd") -> Shares:
-    """Return how likely each row is in a memory at the end, over all draws of places.
+def inclusion_probabilities(
+    places: Callable[[int], int], size: int = 2, rows: str = "abcd"
+) -> Shares:
+    """Return the probability that each row is in the buffer at the end.
 
-    The n-th row goes to one of `places(n)` places, and is dropped if that is beyond the memory.
+    The n-th row gets a uniform index below `places(n)`; it is dropped if the index is beyond
+    the buffer.
     """
     late = range(size, len(rows))
-    draws = list(product(*(range(places(n + 1)) for n in late)))
-    found: Counter[str] = Counter()
-    for drawn in draws:
-        memory = list(rows[:size])
-        for n, place in zip(late, drawn, strict=True):
-            if place < size:
-                memory[place] = rows[n]
-        found.update(memory)
-    return {row: Fraction(found[row], len(draws)) for row in rows}
+    outcomes = list(product(*(range(places(n + 1)) for n in late)))
+    counts: Counter[str] = Counter()
+    for indices in outcomes:
+        buffer = list(rows[:size])
+        for n, index in zip(late, indices, strict=True):
+            if index < size:
+                buffer[index] = rows[n]
+        counts.update(buffer)
+    return {row: Fraction(counts[row], len(outcomes)) for row in rows}
 
 
-def fair() -> Shares:
-    """Return how likely a reservoir keeps each row."""
-    return kept(lambda n: n)
+def reservoir() -> Shares:
+    """Return the probability that a reservoir keeps each row."""
+    return inclusion_probabilities(lambda n: n)
 
 
-def forgetful() -> Shares:
-    """Return how likely a memory that keeps every new row has each at the end."""
-    return kept(lambda n: 2)
+def always_accepting() -> Shares:
+    """Return the probabilities for a buffer that accepts every new row."""
+    return inclusion_probabilities(lambda n: 2)
 
 
 # ---- 10.2: which divisor? -------------------------------------------------------------------
 
 
-def played_first(a: Fraction, b: Fraction, asked: str = "sums") -> dict[str, object]:
-    """Return how often the first action is played by means `a` and `b`, and by sums."""
+def first_action(a: Fraction, b: Fraction, answer: str = "sums") -> dict[str, object]:
+    """Return the probability of the first action by means `a` and `b`, and by sums."""
     sums = Fraction(3), Fraction(2 + 2)
     return {
         "means": a / (a + b),
         "sums": sums[0] / sum(sums),
-        "CFR asks for": asked,
+        "CFR asks for": answer,
     }
 
 
@@ -79,14 +82,14 @@ def played_first(a: Fraction, b: Fraction, asked: str = "sums") -> dict[str, obj
 
 
 @cache
-def buffer(kind: str) -> type:
-    """Return the buffer of exercise 10.3, with one of five ways to place a late row."""
-    draw: Draw = {
-        "fair": lambda rng, seen, size: rng.randrange(seen),
-        "ring": lambda rng, seen, size: (seen - 1) % size,
-        "forgets": lambda rng, seen, size: rng.randrange(size),
-        "one too few": lambda rng, seen, size: rng.randrange(seen - 1),
-        "closed": lambda rng, seen, size: size,
+def buffer_class(kind: str) -> type:
+    """Return the buffer of exercise 10.3, with one of five rules for placing a late row."""
+    place: Place = {
+        "fair": lambda rng, offered, size: rng.randrange(offered),
+        "ring": lambda rng, offered, size: (offered - 1) % size,
+        "forgets": lambda rng, offered, size: rng.randrange(size),
+        "one too few": lambda rng, offered, size: rng.randrange(offered - 1),
+        "closed": lambda rng, offered, size: size,
     }[kind]
 
     class Buffer:
@@ -95,25 +98,25 @@ def buffer(kind: str) -> type:
             self.rows: list[Any] = [None] * size
 
         def offer(self, I: int, weight: float, target: object) -> None:
-            place, size = self.seen, len(self.rows)
+            index, size = self.seen, len(self.rows)
             self.seen += 1
-            if place >= size:
-                place = draw(self.rng, self.seen, size)
-            if place < size:
-                self.rows[place] = I, weight, target
+            if index >= size:
+                index = place(self.rng, self.seen, size)
+            if index < size:
+                self.rows[index] = I, weight, target
 
     return Buffer
 
 
 @cache
-def quarters(made: Callable[[int, random.Random], Any]) -> list[float]:
-    """Return how often a memory of ten keeps rows 1 to 10 of forty, rows 11 to 20, ..."""
+def kept_by_quarter(make: Callable[[int, random.Random], Any]) -> list[float]:
+    """Return how often a buffer of ten rows keeps each quarter of forty rows."""
     counts, seeds = [0] * 4, 3_000
     for seed in range(seeds):
-        memory = made(10, random.Random(seed))
+        buffer = make(10, random.Random(seed))
         for n in range(40):
-            memory.offer(n, 1 + n // 10, [0.0])
-        rows = [row for row in memory.rows if row is not None]
+            buffer.offer(n, 1 + n // 10, [0.0])
+        rows = [row for row in buffer.rows if row is not None]
         if len(rows) != 10:
             raise Unreadable(f"after 40 rows your buffer holds {len(rows)} in 10 places")
         for row in rows:
@@ -121,20 +124,20 @@ def quarters(made: Callable[[int, random.Random], Any]) -> list[float]:
     return [count / seeds / 10 for count in counts]
 
 
-def sampled(made: Any) -> list[float]:
-    """Return what `quarters` finds, if it is a class that was given."""
-    if not callable(made):
+def check_buffer(make: Any) -> list[float]:
+    """Return `kept_by_quarter` of a reader's class."""
+    if not callable(make):
         raise Unreadable("yours is not a class")
-    return quarters(made)
+    return kept_by_quarter(make)
 
 
 # ---- 10.4: rows or means --------------------------------------------------------------------
 
 
-def replaced(
+def merged_row(
     weights: Sequence[float] = (1, 2, 3), rows: Sequence[float] = (3, 1, -1)
 ) -> dict[str, float]:
-    """Return the row that stands for some rows in a loss, and what it leaves out."""
+    """Return the row that replaces some rows in a loss, and the constant difference."""
     w, r = np.array(weights, float), np.array(rows, float)
     total, mean = w.sum(), w @ r / w.sum()
     return {"weight": total, "target": mean, "constant": w @ (r - mean) ** 2}
@@ -144,17 +147,17 @@ def replaced(
 
 
 @cache
-def gains() -> Any:
-    """Return what calling with each of sixty cards brings over folding, against exact bets."""
+def calling_advantages() -> Any:
+    """Return the advantage of calling over folding for each of sixty cards."""
     found = solve(games.KuhnPoker(cards=60), "cfr+", 500, progress=False).strategy
     bets = np.array([found[f"{card}"]["bet"] for card in CARDS])
-    pays = np.array([[3.0 if card > c else -1.0 for c in CARDS] for card in CARDS])
+    gain = np.array([[3.0 if card > c else -1.0 for c in CARDS] for card in CARDS])
     others = bets * (1 - np.eye(len(bets)))
-    return (others * pays).sum(axis=1) / others.sum(axis=1)
+    return (others * gain).sum(axis=1) / others.sum(axis=1)
 
 
-def error(features: Any) -> float:
-    """Return how far a linear fit to every fifth card is off at the others."""
+def fit_error(features: Any) -> float:
+    """Return the error of a linear fit to every fifth card, at the other cards."""
     require_function(features)
     rows = [features(card) for card in CARDS]
     if any(row is ... for row in rows):
@@ -164,18 +167,18 @@ def error(features: Any) -> float:
     if not np.isfinite(x).all():
         raise Unreadable("some of your numbers are not finite")
     shown = np.isin(CARDS, SHOWN)
-    weights = np.linalg.lstsq(x[shown], gains()[shown], rcond=None)[0]
-    off = (x @ weights - gains())[~shown]
-    return float(np.sqrt(np.mean(off**2)))
+    weights = np.linalg.lstsq(x[shown], calling_advantages()[shown], rcond=None)[0]
+    errors = (x @ weights - calling_advantages())[~shown]
+    return float(np.sqrt(np.mean(errors**2)))
 
 
 def rank(card: int) -> list[float]:
-    """Return what the page shows a network of a card."""
+    """Return the features of a card that the page uses: its rank."""
     return [card / 30 - 1]
 
 
-def name(card: int) -> list[float]:
-    """Return one number for each card there is."""
+def one_hot(card: int) -> list[float]:
+    """Return the one-hot encoding of a card."""
     return [float(card == n) for n in CARDS]
 
 
@@ -184,8 +187,8 @@ def powers(card: int) -> list[float]:
     return [(card / 30 - 1) ** n for n in range(1, 10)]
 
 
-def above(card: int) -> list[float]:
-    """Return how far a card lies above 0, 10, ..., 50."""
+def hinges(card: int) -> list[float]:
+    """Return the positive distances of a card above 0, 10, ..., 50."""
     return [max(card - n, 0) / 30 for n in range(0, 60, 10)]
 
 
@@ -194,27 +197,30 @@ EXERCISES = (
         "10.1",
         "A reservoir of two",
         "a dictionary with 'reservoir' and 'forget', each with the four probabilities by row",
-        lambda: {"reservoir": fair(), "forget": forgetful()},
+        lambda: {"reservoir": reservoir(), "forget": always_accepting()},
         (
             Mistake(
-                lambda: {"reservoir": forgetful(), "forget": fair()},
+                lambda: {"reservoir": always_accepting(), "forget": reservoir()},
                 "You have the two memories the wrong way round.",
             ),
             Mistake(
-                lambda: {"reservoir": kept(lambda n: 3), "forget": forgetful()},
+                lambda: {
+                    "reservoir": inclusion_probabilities(lambda n: 3),
+                    "forget": always_accepting(),
+                },
                 "You let row d draw among three places, as row c does. It is the fourth row, "
                 "so it draws among four.",
             ),
             Mistake(
                 lambda: {
                     "reservoir": {"a": "1/3", "b": "1/3", "c": "2/3", "d": "1/2"},
-                    "forget": forgetful(),
+                    "forget": always_accepting(),
                 },
                 "You let a and b leave whenever c or d enters. Who enters takes *one* of the "
                 "two places, and the row at the other stays.",
             ),
             Mistake(
-                lambda: {"reservoir": fair(), "forget": {"a": 0, "b": 0, "c": 1, "d": 1}},
+                lambda: {"reservoir": reservoir(), "forget": {"a": 0, "b": 0, "c": 1, "d": 1}},
                 'That is a ring, which overwrites the oldest. "Forget" draws the place of '
                 "each new row at random, so that c may be the one that d overwrites.",
             ),
@@ -228,15 +234,15 @@ EXERCISES = (
         "Which divisor?",
         "a dictionary with how often a is played by the 'means' and by the 'sums', and under "
         "'CFR asks for' one of the two words",
-        lambda: played_first(Fraction(3), Fraction(2)),
+        lambda: first_action(Fraction(3), Fraction(2)),
         (
             Mistake(
-                lambda: played_first(Fraction(3), Fraction(2), "means"),
+                lambda: first_action(Fraction(3), Fraction(2), "means"),
                 "Both shares are right. But CFR matches cumulative regret. A mean may stand in "
                 "for it where all actions have one divisor, and here they have two.",
             ),
             Mistake(
-                lambda: played_first(Fraction(3, 3), Fraction(4, 3)),
+                lambda: first_action(Fraction(3, 3), Fraction(4, 3)),
                 "You divided by all three visits. That would do no harm, and it is not what "
                 "was done here: each action was averaged over the rows that have it.",
             ),
@@ -252,29 +258,29 @@ EXERCISES = (
         "10.3",
         "The borrowed buffer",
         "a class like `Buffer`, made with a size and a random.Random, with `offer` and `rows`",
-        lambda: buffer("fair"),
+        lambda: buffer_class("fair"),
         (
             Mistake(
-                lambda: buffer("ring"),
+                lambda: buffer_class("ring"),
                 "Every row is accepted, and the strategy network still learns the average of "
                 "the latest strategies only.",
             ),
             Mistake(
-                lambda: buffer("forgets"),
+                lambda: buffer_class("forgets"),
                 'That is the page\'s "forget": the place is random now, but every new row '
                 "still gets one, so old rows die out.",
             ),
             Mistake(
-                lambda: buffer("one too few"),
+                lambda: buffer_class("one too few"),
                 "Nearly: the row that is offered counts as well. You draw one place too few, "
                 "so the first rows are kept a little too seldom.",
             ),
             Mistake(
-                lambda: buffer("closed"),
+                lambda: buffer_class("closed"),
                 "Now a full buffer takes nothing new: the first rows stay for good.",
             ),
         ),
-        see=sampled,
+        see=check_buffer,
         accepts=lambda shares: all(abs(share - 10 / 40) < 0.011 for share in shares),
         tolerance=0.01,
         points=3,
@@ -285,24 +291,24 @@ EXERCISES = (
         "10.4",
         "Rows or means",
         "a dictionary with 'weight' and 'target' of the one row, and the 'constant'",
-        replaced,
+        merged_row,
         (
             Mistake(
-                lambda: {**replaced((1, 1, 1)), "weight": 6},
+                lambda: {**merged_row((1, 1, 1)), "weight": 6},
                 "The target is a plain mean. The rows count by their weights.",
             ),
             Mistake(
-                lambda: replaced() | {"weight": 1},
+                lambda: merged_row() | {"weight": 1},
                 "The target is right. With weight 1, though, an infoset that was met a "
                 "thousand times would count no more than one that was met once.",
             ),
             Mistake(
-                lambda: replaced() | {"constant": 0},
+                lambda: merged_row() | {"constant": 0},
                 "The row is right, but the losses are not equal: at D = target the one row "
                 "has loss 0, and the three rows disagree with one another.",
             ),
             Mistake(
-                lambda: replaced() | {"constant": float(np.array([1, 2, 3]) @ [9, 1, 1])},
+                lambda: merged_row() | {"constant": float(np.array([1, 2, 3]) @ [9, 1, 1])},
                 "You took the loss of the three rows at D = 0, and have to subtract that of "
                 "the one row there.",
             ),
@@ -316,7 +322,7 @@ EXERCISES = (
         "10.5",
         "Open: show it more",
         "a function of a card, from 1 to 60, that returns a list of numbers",
-        lambda: above,
+        lambda: hinges,
         (
             Mistake(
                 lambda: rank,
@@ -324,7 +330,7 @@ EXERCISES = (
                 "and what calling brings has bends.",
             ),
             Mistake(
-                lambda: name,
+                lambda: one_hot,
                 "One number for each card says nothing about a card that was not shown: 48 "
                 "cards get the same answer.",
             ),
@@ -334,8 +340,8 @@ EXERCISES = (
                 "between. More is not always better.",
             ),
         ),
-        see=error,
-        accepts=lambda off: bool(off < error(rank) / 4),
+        see=fit_error,
+        accepts=lambda off: bool(off < fit_error(rank) / 4),
         points=2,
         takeaway="For a linear fit. A network can bend by itself: whether it needs your "
         "features, and with how many walks, is open.",

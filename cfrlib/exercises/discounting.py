@@ -1,4 +1,4 @@
-"""Chapter 6: one update by hand, an exponent near infinity, a discount out of place."""
+"""Exercises of chapter 6: an update by hand, a large exponent, a misplaced discount."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from cfrlib.solve import solve
 
 STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.1
 ROUNDS = 50  # for solvers in plain Python: well below a second
-LONG = (50, 100)  # of exercise 6.4: later the digits depend on how a processor rounds
+LONG = (50, 100)  # of exercise 6.4; the digits of longer runs depend on rounding
 UNPREDICTED = {
     v: (VARIANTS[v].alpha, VARIANTS[v].beta, VARIANTS[v].gamma) for v in ("dcfr", "cfr")
 }
@@ -32,14 +32,14 @@ BAR, LENGTH = 1.1, 300  # of exercise 6.5
 
 
 def factor(t: int, exponent: float) -> float:
-    """Return what regrets are multiplied by after iteration t."""
+    """Return the discount factor of regrets after iteration t."""
     if abs(exponent) == inf:
         return float(exponent > 0)
     return float(t**exponent / (t**exponent + 1))
 
 
-def faded(R: Any, sign: Any, t: int, v: Variant) -> Any:
-    """Return regrets after the discount of iteration t, by the signs of `sign`."""
+def discounted(R: Any, sign: Any, t: int, v: Variant) -> Any:
+    """Return regrets discounted after iteration t; the signs of `sign` select the exponent."""
     return R * np.where(np.asarray(sign) > 0, factor(t, v.alpha), factor(t, v.beta))
 
 
@@ -47,17 +47,17 @@ def faded(R: Any, sign: Any, t: int, v: Variant) -> Any:
 
 
 def by_hand(fault: str = "") -> dict[str, dict[str, list[float]]]:
-    """Return the stored regrets and the next strategy under three variants, or a slip's."""
+    """Return stored regrets and next strategies of three variants, optionally with a fault."""
     before, r = np.array(STORED, float), np.array(NEW, float)
     found = {}
     for name in ("linear", "dcfr", "pcfr+"):
         v = VARIANTS[name]
         t = T - 1 if fault == "one too few" else T
-        R = faded(before + r, before + r, t, v)
+        R = discounted(before + r, before + r, t, v)
         if fault == "discount first":
-            R = faded(before, before, t, v) + r
+            R = discounted(before, before, t, v) + r
         if fault == "today's sign":
-            R = faded(before + r, r, t, v)
+            R = discounted(before + r, r, t, v)
         guess = r if v.predictive and fault != "no guess" else 0 * r
         played = regret_matching(R + guess)
         if fault == "stored guess":
@@ -78,20 +78,20 @@ def leduc(
     iterations: int = 100,
     update: str = "alternating",
 ) -> float:
-    """Return how exploitable a variant's average is on Leduc poker."""
+    """Return the exploitability of a variant's average strategy on Leduc poker."""
     v = Variant("mine", alpha, beta, gamma, predictive)
     found = solve(games.LeducPoker(), v, iterations, update=update, progress=False)
     return found.exploitability
 
 
 def large_exponent(update: str = "alternating") -> dict[str, float]:
-    """Return what two variants reach, and the larger one's first factor."""
+    """Return the exploitability of two variants, and the first discount factor of 'big'."""
     cfr, big = leduc(inf, inf, 0, update=update), leduc(60, 60, 0, update=update)
     return {"cfr": cfr, "big": big, "first factor": factor(1, 60)}
 
 
-def worth_of_guessing(update: str = "alternating") -> dict[str, dict[int, float]]:
-    """Return the exploitability with prediction, divided by that without."""
+def prediction_ratios(update: str = "alternating") -> dict[str, dict[int, float]]:
+    """Return the ratio of the exploitability with prediction to that without."""
     return {
         name: {
             n: leduc(*exponents, True, n, update) / leduc(*exponents, False, n, update)
@@ -101,29 +101,29 @@ def worth_of_guessing(update: str = "alternating") -> dict[str, dict[int, float]
     }
 
 
-def upside_down() -> dict[str, dict[int, float]]:
-    """Return the same quotients the other way up."""
-    right = worth_of_guessing()
+def reciprocal_ratios() -> dict[str, dict[int, float]]:
+    """Return the reciprocals of the correct ratios."""
+    right = prediction_ratios()
     return {name: {n: 1 / x for n, x in row.items()} for name, row in right.items()}
 
 
-def beside_pcfr() -> dict[str, dict[int, float]]:
-    """Return the exploitability with pcfr+ instead, divided by the same."""
+def pcfr_ratios() -> dict[str, dict[int, float]]:
+    """Return the ratio of the exploitability of pcfr+ to that without prediction."""
     return {
         name: {n: leduc(inf, -inf, 2, True, n) / leduc(*exponents, False, n) for n in LONG}
         for name, exponents in UNPREDICTED.items()
     }
 
 
-def in_logarithms(answer: Any) -> dict[str, dict[int, float]]:
-    """Return the logarithms of an answer's four ratios."""
+def log_ratios(answer: Any) -> dict[str, dict[int, float]]:
+    """Return the logarithms of the four ratios of an answer."""
     found: dict[str, dict[int, float]] = {}
     for name, row, wanted in pair_values(
         answer, dict.fromkeys(UNPREDICTED, dict.fromkeys(LONG))
     ):
         ratios = [as_number(x) for _, x, _ in pair_values(row, wanted)]
         if min(ratios) <= 0:
-            raise Unreadable("what is asked for are quotients, all of them positive")
+            raise Unreadable("ratios must be positive")
         found[str(name)] = dict(zip(LONG, np.log10(ratios).tolist(), strict=True))
     return found
 
@@ -133,15 +133,15 @@ def in_logarithms(answer: Any) -> dict[str, dict[int, float]]:
 
 @cache
 def solver(discount: str = "once") -> Solver:
-    """Return the solver of exercise 6.3, by where it discounts.
+    """Return a solver for exercise 6.3, correct or with a bug.
 
     Parameters
     ----------
     discount : str
-        ``"once"``: each table after its player's traversal, which is right; ``"early"``:
-        after each history; ``"twice"``: all tables after each traversal; ``"before"``: what
-        is stored, then the new regrets are added; ``"today"``: once, by the sign of the new
-        regret; ``"never"``.
+        ``"once"``: each table after its player's traversal, which is correct; ``"early"``:
+        after each history; ``"twice"``: all tables after each traversal; ``"before"``: only
+        the stored regrets, before the new ones are added; ``"today"``: once, by the sign of the
+        new regret; ``"never"``.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -151,47 +151,47 @@ def solver(discount: str = "once") -> Solver:
         sigma: Sums = {}
         dcfr, t = VARIANTS["dcfr"], 0  # t is the iteration
 
-        def take_up() -> None:
+        def update() -> None:
             for I, row in r.items():
                 new = np.array(row)
                 old = R.get(I, 0 * new)
                 if discount == "never":
                     R[I] = old + new
                 elif discount == "before":
-                    R[I] = faded(old, old, t, dcfr) + new
+                    R[I] = discounted(old, old, t, dcfr) + new
                 else:
                     sign = new if discount == "today" else old + new
-                    R[I] = faded(old + new, sign, t, dcfr)
+                    R[I] = discounted(old + new, sign, t, dcfr)
             if discount == "twice":
-                R.update({I: faded(x, x, t, dcfr) for I, x in R.items() if I not in r})
+                R.update({I: discounted(x, x, t, dcfr) for I, x in R.items() if I not in r})
             r.clear()
 
-        walk = traversal(game, sigma, r, S, take_up if discount == "early" else lambda: None)
+        walk = traversal(game, sigma, r, S, update if discount == "early" else lambda: None)
         for t in range(1, iterations + 1):
             for i in (0, 1):
                 walk((), i, t**2, 1, 1)
-                take_up()
+                update()
                 sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
         return S
 
     return solve
 
 
-def both_orders(solve: Any) -> dict[str, dict[str, list[float]]]:
-    """Return what a solver plays on average in both orders of the deals."""
-    asked = solver()(games.KuhnPoker(), 1)
+def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
+    """Return a solver's average strategies for both orders of the deals."""
+    infosets = solver()(games.KuhnPoker(), 1)
     found = in_both_orders(solve, ROUNDS)
-    return {name: {I: average(sums, I) for I in asked} for name, sums in found.items()}
+    return {name: {I: average(sums, I) for I in infosets} for name, sums in found.items()}
 
 
 # ---- 6.5 -------------------------------------------------------------------------------------
 
 
-def lead(answer: Any) -> float:
-    """Return how many times as exploitable dcfr is as a point of the family, on Leduc."""
+def exploitability_ratio(answer: Any) -> float:
+    """Return the ratio of dcfr's exploitability to that of given exponents, on Leduc poker."""
     if isinstance(answer, Variant):
         if answer.predictive:
-            raise Unreadable("prediction is another matter: three exponents are asked for")
+            raise Unreadable("your variant predicts; the answer is only three exponents")
         answer = (answer.alpha, answer.beta, answer.gamma)
     alpha, beta, gamma = (as_number(x) for x in as_list(answer, 3))
     rival = leduc(*UNPREDICTED["dcfr"], iterations=LENGTH)
@@ -199,10 +199,10 @@ def lead(answer: Any) -> float:
 
 
 @cache
-def leader() -> tuple[float, ...]:
-    """Return the best of eight points near the top of the page's grid."""
+def best_exponents() -> tuple[float, ...]:
+    """Return the best of eight combinations of exponents from the page's grid."""
     points = [(a, b, g) for a in (1.5, 2) for b in (-1, -2) for g in (2, 3)]
-    return max(points, key=lead)
+    return max(points, key=exploitability_ratio)
 
 
 EXERCISES = (
@@ -299,7 +299,7 @@ EXERCISES = (
                 "sign of the new regret and not by that of the sum.",
             ),
         ),
-        see=both_orders,
+        see=average_strategies,
         points=3,
         takeaway="What belongs to an infoset is done once an iteration, not once a history.",
         advice="It runs, and it still is not discounted CFR with alternating updates.",
@@ -309,25 +309,25 @@ EXERCISES = (
         "Predict with other exponents",
         "for 'dcfr' and 'cfr' a dictionary with a quotient for 50 and 100 iterations: "
         "exploitability with prediction, divided by that without",
-        worth_of_guessing,
+        prediction_ratios,
         (
             Mistake(
-                upside_down,
+                reciprocal_ratios,
                 "Your quotients stand on their heads: above 1 shall mean that prediction does "
                 "harm.",
             ),
             Mistake(
-                beside_pcfr,
+                pcfr_ratios,
                 "You compared with the variant pcfr+, which has other exponents besides. Keep "
                 "the three numbers and turn only the switch.",
             ),
             Mistake(
-                lambda: worth_of_guessing("simultaneous"),
+                lambda: prediction_ratios("simultaneous"),
                 "These are simultaneous updates, under which the picture is another one; this "
                 "chapter alternates.",
             ),
         ),
-        see=in_logarithms,
+        see=log_ratios,
         tolerance=0.07,
         points=2,
         takeaway="A guess is worth what the rest of the algorithm makes of it.",
@@ -338,7 +338,7 @@ EXERCISES = (
         "Open: beat dcfr",
         "three exponents, α, β and γ, whose exploitability after 300 iterations of Leduc poker "
         "is below that of dcfr by a factor of 1.1 or more",
-        leader,
+        best_exponents,
         (
             Mistake(
                 lambda: VARIANTS["dcfr"],
@@ -353,7 +353,7 @@ EXERCISES = (
                 "This is linear CFR, whose negative regrets linger too long here.",
             ),
         ),
-        see=lead,
+        see=exploitability_ratio,
         accepts=lambda seen: seen >= BAR,
         takeaway="So much for one game and one length, where rounding alone moves such a lead. "
         "Whether any exponents lead everywhere is open.",

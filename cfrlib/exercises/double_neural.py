@@ -1,4 +1,4 @@
-"""Chapter 11: sums in networks, errors that stay, words that are not there, and their order."""
+"""Exercises of chapter 11: sums in networks, compounding errors, padding, bags of words."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ INPUTS, OUTPUTS = 8, 2  # of the package's networks on Kuhn poker
 # ---- 11.1: two updates by hand --------------------------------------------------------------
 
 
-def updates(clip_sum: bool = True, clip_batch: bool = False) -> list[list[float]]:
-    """Return what is held after each batch."""
-    held, shown = np.array([0.5, 0.0]), []
+def stored_regrets(clip_sum: bool = True, clip_batch: bool = False) -> list[list[float]]:
+    """Return the stored regrets after each batch."""
+    stored, history = np.array([0.5, 0.0]), []
     for batch in BATCHES:
-        held = held + (np.maximum(batch, 0) if clip_batch else batch)
-        held = np.maximum(held, 0) if clip_sum else held
-        shown.append(held.tolist())
-    return shown
+        stored = stored + (np.maximum(batch, 0) if clip_batch else batch)
+        stored = np.maximum(stored, 0) if clip_sum else stored
+        history.append(stored.tolist())
+    return history
 
 
 def by_hand(
-    held: Sequence[Sequence[float]], unclipped: Sequence[Sequence[float]]
+    stored: Sequence[Sequence[float]], unclipped: Sequence[Sequence[float]]
 ) -> dict[str, list[float]]:
-    """Return an answer: what is held after both batches, and played with and without a clip."""
+    """Return an answer: stored regrets, and strategies with and without clipping."""
     return {
-        "after 1": list(held[0]),
-        "after 2": list(held[1]),
-        "played": regret_matching(np.array(held[1])).tolist(),
+        "after 1": list(stored[0]),
+        "after 2": list(stored[1]),
+        "played": regret_matching(np.array(stored[1])).tolist(),
         "without clip": regret_matching(np.array(unclipped[1])).tolist(),
     }
 
 
-# ---- 11.2: an error that stays --------------------------------------------------------------
+# ---- 11.2: compounding errors ---------------------------------------------------------------
 
 
-def stays(factor: float, share: float | None = None) -> dict[str, float]:
-    """Return by what a sum grows, and how often an action is played that alone has grown."""
+def compounding_error(factor: float, share: float | None = None) -> dict[str, float]:
+    """Return the growth of a sum, and the strategies if all or one of the actions err."""
     return {
         "factor": factor,
         "all": 0.5,
@@ -70,7 +70,7 @@ def stays(factor: float, share: float | None = None) -> dict[str, float]:
 
 
 def attention(mask: str) -> Attention:
-    """Return attention that leaves out words that are not there, or does it wrongly."""
+    """Return attention with a mask for padding: correct, wrong or none."""
 
     def attend(H: Any, words: Any, W: Any, v: Any) -> Any:
         scores = np.tanh(H @ W) @ v
@@ -87,23 +87,23 @@ def attention(mask: str) -> Attention:
     return attend
 
 
-def padded(attend: Any) -> list[list[float]]:
-    """Return the answers for three labels, as they are and with places of zeros behind them."""
+def answers_with_padding(attend: Any) -> list[list[float]]:
+    """Return the answers for three labels, without and with additional padding."""
     require_function(attend)
     rng = np.random.default_rng(0)
     H, W, v = rng.normal(size=(3, 4, 2)), rng.normal(size=(2, 2)), rng.normal(size=2)
     words = np.array([[1, 4, 5, 4], [2, 5, 0, 0], [3, 0, 0, 0]])
-    for n, row in enumerate(words):  # a state stays where the label has ended
+    for n, row in enumerate(words):  # padding repeats the last state
         H[n, (row > 0).sum() :] = H[n, (row > 0).sum() - 1]
     longer = np.concatenate([H, np.repeat(H[:, -1:], 3, axis=1)], axis=1)
-    more = np.pad(words, ((0, 0), (0, 3)))
-    shown = []
-    for states, places in ((H, words), (longer, more)):
-        answers = np.asarray(attend(states.copy(), places.copy(), W, v), float)
+    longer_words = np.pad(words, ((0, 0), (0, 3)))
+    found = []
+    for states, tokens in ((H, words), (longer, longer_words)):
+        answers = np.asarray(attend(states.copy(), tokens.copy(), W, v), float)
         if answers.shape != (3, 2):
             raise Unreadable(f"your function returns an array of shape {answers.shape}")
-        shown.append(answers.ravel().tolist())
-    return shown
+        found.append(answers.ravel().tolist())
+    return found
 
 
 # ---- 11.4: order ----------------------------------------------------------------------------
@@ -111,33 +111,33 @@ def padded(attend: Any) -> list[list[float]]:
 
 @cache
 def bags() -> dict[str, tuple[int, frozenset[str]]]:
-    """Return who acts at each infoset of Leduc poker, and the words of its label."""
+    """Return the player and the bag of words of each infoset of Leduc poker."""
     tree = compile(games.LeducPoker())
     rows = zip(tree.infoset_label, tree.infoset_player, strict=True)
     return {I: (int(i), frozenset(I.replace("-", " ").split())) for I, i in rows}
 
 
 @cache
-def crowd() -> tuple[int, int]:
-    """Return how many infosets share their bag with another, and how many bags they fill."""
+def shared_bags() -> tuple[int, int]:
+    """Return the number of infosets that share their bag, and the number of shared bags."""
     sizes = Counter(words for _, words in bags().values())
-    several = [n for n in sizes.values() if n > 1]
-    return sum(several), len(several)
+    shared = [n for n in sizes.values() if n > 1]
+    return sum(shared), len(shared)
 
 
 @cache
-def twins() -> tuple[str, str]:
-    """Return two infosets of one player that have the same words."""
+def pair_with_shared_bag() -> tuple[str, str]:
+    """Return two infosets of the same player with the same bag."""
     first: dict[tuple[int, frozenset[str]], str] = {}
     for label, bag in bags().items():
         if bag in first:
             return first[bag], label
         first[bag] = label
-    raise AssertionError("no two infosets have the same words")
+    raise AssertionError("no two infosets have the same bag")
 
 
-def alike(answer: Any) -> dict[str, object]:
-    """Return what is true of a pair of infosets, and the number that comes with it."""
+def check_pair(answer: Any) -> dict[str, object]:
+    """Return the properties of a pair of infosets, and the number of the answer."""
     if not isinstance(answer, dict) or set(answer) != {"pair", "how many"}:
         raise Unreadable("yours is not a dictionary with these two keys")
     labels = as_list(answer["pair"], 2)
@@ -156,15 +156,15 @@ def alike(answer: Any) -> dict[str, object]:
 # ---- 11.5: a cheaper network ----------------------------------------------------------------
 
 
-def weights(hidden: Sequence[int], biases: bool = True, last: bool = True) -> int:
-    """Return how many weights a network of such layers has."""
+def count_weights(hidden: Sequence[int], biases: bool = True, last: bool = True) -> int:
+    """Return the number of weights of a network with these layers."""
     sizes = (INPUTS, *hidden, OUTPUTS) if last else (INPUTS, *hidden)
     return sum(m * n + (n if biases else 0) for m, n in pairwise(sizes))
 
 
-def several(**how: bool) -> dict[tuple[int, ...], int]:
-    """Return how many weights three networks have."""
-    return {hidden: weights(hidden, **how) for hidden in ((32, 32), (4,), (2,))}
+def weights_by_layers(**how: bool) -> dict[tuple[int, ...], int]:
+    """Return the numbers of weights of three networks."""
+    return {hidden: count_weights(hidden, **how) for hidden in ((32, 32), (4,), (2,))}
 
 
 EXERCISES = (
@@ -173,20 +173,22 @@ EXERCISES = (
         "Two updates by hand",
         "a dictionary with four pairs of numbers: what RSN holds 'after 1' and 'after 2', what "
         "is 'played' then, and what would be 'without clip'",
-        lambda: by_hand(updates(), updates(clip_sum=False)),
+        lambda: by_hand(stored_regrets(), stored_regrets(clip_sum=False)),
         (
             Mistake(
-                lambda: by_hand(updates(clip_sum=False), updates(clip_sum=False)),
+                lambda: by_hand(stored_regrets(clip_sum=False), stored_regrets(clip_sum=False)),
                 "You clipped where the strategy is read. Line 6 clips what is *stored*, so the "
                 "next batch is added to 0 and not to what lay below.",
             ),
             Mistake(
-                lambda: by_hand(updates(clip_batch=True), updates(clip_sum=False)),
+                lambda: by_hand(
+                    stored_regrets(clip_batch=True), stored_regrets(clip_sum=False)
+                ),
                 "You clipped the batch before adding it. A bad batch has to take something "
                 "away; the sum is what may not fall below 0.",
             ),
             Mistake(
-                lambda: by_hand(updates(), updates()),
+                lambda: by_hand(stored_regrets(), stored_regrets()),
                 "Without the clip the first action would begin the second batch below 0, and "
                 "need that much more to come back.",
             ),
@@ -201,23 +203,26 @@ EXERCISES = (
         "An error that stays",
         "a dictionary with the 'factor', and how often the first action is played at the end "
         "if 'all' answers err, and if only that 'one' does",
-        lambda: stays(math.exp(0.01 * 30)),
+        lambda: compounding_error(math.exp(0.01 * 30)),
         (
             Mistake(
-                lambda: stays(1 + 0.01 * 30),
+                lambda: compounding_error(1 + 0.01 * 30),
                 "You added the errors up. What stays is a factor, and each iteration "
                 "multiplies what the one before has left.",
             ),
             Mistake(
-                lambda: stays(math.exp(0.01)),
+                lambda: compounding_error(math.exp(0.01)),
                 "That is one iteration. The next target is made of the wrong answer.",
             ),
             Mistake(
-                lambda: {**stays(math.exp(0.01 * 30)), "all": stays(math.exp(0.3))["one"]},
+                lambda: {
+                    **compounding_error(math.exp(0.01 * 30)),
+                    "all": compounding_error(math.exp(0.3))["one"],
+                },
                 "If all actions have the same factor, matching divides it out again.",
             ),
             Mistake(
-                lambda: stays(math.exp(0.01 * 30), 0.5 * math.exp(0.01 * 30)),
+                lambda: compounding_error(math.exp(0.01 * 30), 0.5 * math.exp(0.01 * 30)),
                 "You multiplied the share. The sum has grown, and so has the total by which "
                 "matching divides.",
             ),
@@ -245,7 +250,7 @@ EXERCISES = (
                 "add up to 1.",
             ),
         ),
-        see=padded,
+        see=answers_with_padding,
         tolerance=1e-5,
         points=3,
         takeaway="A label is read alike, however long the others are.",
@@ -255,24 +260,27 @@ EXERCISES = (
         "11.4",
         "Order",
         "a dictionary with a 'pair' of labels, and 'how many' infosets share their bag",
-        lambda: {"pair": twins(), "how many": crowd()[0]},
+        lambda: {"pair": pair_with_shared_bag(), "how many": shared_bags()[0]},
         (
             Mistake(
-                lambda: {"pair": twins(), "how many": crowd()[1]},
+                lambda: {"pair": pair_with_shared_bag(), "how many": shared_bags()[1]},
                 "The pair is right. That is how many *bags* hold several infosets; asked is "
                 "how many infosets are in them.",
             ),
             Mistake(
-                lambda: {"pair": twins(), "how many": len(bags()) - crowd()[0]},
+                lambda: {
+                    "pair": pair_with_shared_bag(),
+                    "how many": len(bags()) - shared_bags()[0],
+                },
                 "The pair is right. That is how many infosets have a bag to themselves.",
             ),
             Mistake(
-                lambda: {"pair": ("Js check", "Jh check"), "how many": crowd()[0]},
+                lambda: {"pair": ("Js check", "Jh check"), "how many": shared_bags()[0]},
                 "These two are worth the same, but Js and Jh are different words, so the bags "
                 "differ: the network can tell them apart, and need not.",
             ),
         ),
-        see=alike,
+        see=check_pair,
         points=2,
         takeaway="A bag does not know which card is yours.",
         advice="Which cards does a label name, and does the order say whose they are?",
@@ -281,14 +289,14 @@ EXERCISES = (
         "11.5",
         "Open: a cheaper network",
         "a dictionary with the numbers of weights for (32, 32), (4,) and (2,)",
-        several,
+        weights_by_layers,
         (
             Mistake(
-                lambda: several(biases=False),
+                lambda: weights_by_layers(biases=False),
                 "These are the matrices. Each layer also adds a number to each of its outputs.",
             ),
             Mistake(
-                lambda: several(last=False),
+                lambda: weights_by_layers(last=False),
                 "The last layer is missing: it makes an answer for each action.",
             ),
         ),

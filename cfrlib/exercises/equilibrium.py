@@ -1,4 +1,4 @@
-"""Chapter 3: best responses, three measures of a profile, a linear program, regrets."""
+"""Exercises of chapter 3: best responses, measures of a profile, a linear program, regrets."""
 
 from __future__ import annotations
 
@@ -25,112 +25,121 @@ from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 from cfrlib.strategy import Strategy
 
-Sheet = Mapping[str, Mapping[Any, float]]
-Responder = Callable[[Game, Sheet, int], float]
+Rows = Mapping[str, Mapping[Any, float]]
+Responder = Callable[[Game, Rows, int], float]
 
 NAMES = ("rock", "paper", "scissors")
 STAKES = ((0, -2, 3), (2, 0, -1), (-3, 1, 0))  # of exercise 3.4
 
 
-def earns(game: Game, strategy: Sheet, h: History) -> float:
-    """Return what player 0 expects from the history h on."""
+def expected(game: Game, strategy: Rows, h: History) -> float:
+    """Return player 0's expected utility at a history."""
     node = game.node(h)
     if isinstance(node, Terminal):
         return float(node.utilities[0])
     options = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
-    return sum(p * earns(game, strategy, (*h, a)) for a, p in options.items())
+    return sum(p * expected(game, strategy, (*h, a)) for a, p in options.items())
 
 
 def jack(weight: float = 1 / 6, deals: str = "QK", better: str = "bet") -> dict[str, object]:
-    """Return what checking and betting the jack are worth to player 0."""
+    """Return player 0's counterfactual values of checking and betting with the jack."""
     game = KuhnPoker()
-    sheet = Strategy.uniform(game).replace({"J check-bet": {"fold": 1, "call": 0}})
+    profile = Strategy.uniform(game).replace({"J check-bet": {"fold": 1, "call": 0}})
     values: dict[str, object] = {
-        action: sum(weight * earns(game, sheet, (("J", card), action)) for card in deals)
+        action: sum(weight * expected(game, profile, (("J", card), action)) for card in deals)
         for action in ("check", "bet")
     }
     return values | {"better": better}
 
 
-def row(answer: Any) -> list[float]:
-    """Return a strategy of rock–paper–scissors, which may be the name of one action."""
+def as_strategy(answer: Any) -> list[float]:
+    """Convert a strategy of rock–paper–scissors from an action or three probabilities."""
     if normalized(answer) in NAMES:
         return [float(normalized(answer) == name) for name in NAMES]
-    plays = [as_number(p) for p in as_list(answer, 3)]
-    if min(plays) < 0 or abs(sum(plays) - 1) > 1e-6:
-        raise Unreadable(f"{plays} are not three probabilities that add up to 1")
-    return plays
+    p = [as_number(x) for x in as_list(answer, 3)]
+    if min(p) < 0 or abs(sum(p) - 1) > 1e-6:
+        raise Unreadable(f"{p} are not three probabilities that add up to 1")
+    return p
 
 
 def both_gains(answer: Any) -> dict[object, list[float]]:
-    """Return the gains of both players for each of the two profiles asked for."""
+    """Return both players' gains for each of the two profiles of an answer."""
     u = RockPaperScissors().row_payoffs
     found = {}
     for name, profile, _ in pair_values(answer, {"sum": None, "mean": None}):
-        x, y = map(np.array, map(row, as_list(profile, 2)))
+        x, y = map(np.array, map(as_strategy, as_list(profile, 2)))
         value = x @ u @ y
         found[name] = [float((u @ y).max() - value), float(value - (x @ u).min())]
     return found
 
 
-def fits(seen: dict[object, list[float]]) -> bool:
-    """Say whether the first profile has one gain only, and the second two equal ones."""
-    one, other = sorted(seen["sum"])
-    same = seen["mean"]
-    return abs(one) < 1e-6 < other - 1e-3 and abs(same[0] - same[1]) < 1e-6 < min(same) - 1e-3
+def gains_fit(gains: dict[object, list[float]]) -> bool:
+    """Return whether the first profile has a single gain, and the second two equal ones."""
+    low, high = sorted(gains["sum"])
+    a, b = gains["mean"]
+    return abs(low) < 1e-6 < high - 1e-3 and abs(a - b) < 1e-6 < min(a, b) - 1e-3
 
 
-def responder(backward: bool = True, afresh: bool = True) -> Responder:
-    """Return the function of exercise 3.3: its order, and whether it begins from even play."""
+def responder(backward: bool = True, from_uniform: bool = True) -> Responder:
+    """Return a best-response function for exercise 3.3, correct or with a bug.
 
-    def respond(game: Game, strategy: Sheet, player: int) -> float:
-        even = Strategy.uniform(game)
-        own = [I for I in even if even.player(I) == player]
-        best = Strategy(game, {**strategy, **({I: even[I] for I in own} if afresh else {})})
+    Parameters
+    ----------
+    backward : bool
+        Whether later infosets are decided first.
+    from_uniform : bool
+        Whether the player's own strategy is first replaced by the uniform one.
+    """
 
-        def worth(sheet: Strategy) -> float:
-            return float(expected_utility(game, sheet)[player])
+    def respond(game: Game, strategy: Rows, player: int) -> float:
+        uniform = Strategy.uniform(game)
+        own = [I for I in uniform if uniform.player(I) == player]
+        start = {I: uniform[I] for I in own} if from_uniform else {}
+        best = Strategy(game, {**strategy, **start})
+
+        def utility(profile: Strategy) -> float:
+            return float(expected_utility(game, profile)[player])
 
         for I in reversed(own) if backward else own:
-            best = max((best.replace({I: {a: 1}}) for a in best[I]), key=worth)
-        return worth(best)
+            best = max((best.replace({I: {a: 1}}) for a in best[I]), key=utility)
+        return utility(best)
 
     return respond
 
 
-def sheets() -> dict[str, Strategy]:
+def profiles() -> dict[str, Strategy]:
     """Return strategies of Kuhn poker to respond to."""
     game = KuhnPoker()
     rng = np.random.default_rng(3)
-    found = {"even": Strategy.uniform(game)}
+    found = {"uniform": Strategy.uniform(game)}
     for name in ("one", "another", "a third"):
         found[name] = Strategy.random(game, rng)
     always: dict[object, float] = {"check": 0, "bet": 1}
-    found["bets"] = found["even"].replace(
+    found["bets"] = found["uniform"].replace(
         {f"{card}{past}": always for card in "JQK" for past in ("", " check")}
     )
     return found
 
 
 def answers(respond: Any) -> dict[str, list[float]]:
-    """Return what a reader's responder earns against some sheets, in both seats."""
+    """Return the values of a reader's best responses to some strategies, in both seats."""
     require_function(respond)
     game = KuhnPoker()
     found = {}
-    for name, sheet in sheets().items():
-        values = [respond(game, sheet, player) for player in (0, 1)]
+    for name, profile in profiles().items():
+        values = [respond(game, profile, player) for player in (0, 1)]
         require_complete(values)
         found[name] = [as_number(value) for value in values]
     return found
 
 
-def true_response(game: Game, strategy: Sheet, player: int) -> float:
-    """Return what a best response earns."""
+def best_response_value(game: Game, strategy: Rows, player: int) -> float:
+    """Return the value of a best response."""
     return best_response(game, strategy, player).value
 
 
-def at_stake(plan: Any = None) -> dict[str, object]:
-    """Return value and plan of the game of exercise 3.4, or another plan for it."""
+def value_and_plan(plan: Any = None) -> dict[str, object]:
+    """Return the value of exercise 3.4's game, with its maximin strategy or the given plan."""
     solution = solve_lp(MatrixGame(STAKES, actions=NAMES))
     if plan is None:
         plan = solution.strategy["player 0"].values()
@@ -138,33 +147,33 @@ def at_stake(plan: Any = None) -> dict[str, object]:
 
 
 @cache
-def experiment(update: str = "alternating", late: bool = False) -> Any:
+def regrets_and_gains(update: str = "alternating", late: bool = False) -> Any:
     """Return the regrets and the gains of both players after 1,000 iterations.
 
-    With `late`, what is earned in an iteration is measured after learning from it.
+    With `late`, the utility of an iteration is measured after its update, which is wrong.
     """
     game = KuhnPoker()
-    run, earned = CFR(game, update=update), np.zeros(2)
+    run, mean_utility = CFR(game, update=update), np.zeros(2)
     for _ in range(1_000):
         before = run.current
         run.run(1, progress=False)
-        earned += expected_utility(game, run.current if late else before) / 1_000
+        mean_utility += expected_utility(game, run.current if late else before) / 1_000
     best = [best_response(game, run.average, i) for i in (0, 1)]
     conv = nash_conv(game, run.average)
-    return [b.value for b in best] - earned, [b.gain for b in best], conv
+    return [b.value for b in best] - mean_utility, [b.gain for b in best], conv
 
 
 def regrets(update: str = "alternating", late: bool = False) -> dict[str, object]:
-    """Return the answer to exercise 3.5, or a wrong one."""
-    (first, second), _, conv = experiment(update, late)
-    holds = abs(first + second - experiment(update)[2]) < 1e-9
+    """Return the answer to exercise 3.5, correct or with a mistake."""
+    (first, second), _, conv = regrets_and_gains(update, late)
+    holds = abs(first + second - regrets_and_gains(update)[2]) < 1e-9
     first, second = float(first), float(second)
     return {"player 0": first, "player 1": second, "NashConv": conv, "holds": bool(holds)}
 
 
 @cache
 def value(cards: int) -> float:
-    """Return the value of Kuhn poker with so many cards."""
+    """Return the value of Kuhn poker with this number of cards."""
     return solve_lp(KuhnPoker(cards=cards)).value
 
 
@@ -240,7 +249,7 @@ EXERCISES = (
             ),
         ),
         see=both_gains,
-        accepts=fits,
+        accepts=gains_fit,
         points=2,
         takeaway="One gain only: ε is the sum. Two equal gains: ε is the mean.",
         advice="For each player: what the best action would earn against the other's strategy, "
@@ -251,14 +260,14 @@ EXERCISES = (
         "Find the planted bug",
         "a function of a game, a strategy and a player that returns what a best response "
         "earns, as `respond` does",
-        lambda: true_response,
+        lambda: best_response_value,
         (
             Mistake(
                 lambda: responder(backward=False),
                 "For player 0 it still returns too little.",
             ),
             Mistake(
-                lambda: responder(afresh=False),
+                lambda: responder(from_uniform=False),
                 "One thing is mended, but now it begins from what the player does at present. "
                 "Where they never go, no action makes a difference; that line was right.",
             ),
@@ -275,19 +284,19 @@ EXERCISES = (
         "The linear program elsewhere",
         "a dictionary with 'value' and 'plan', the latter a dictionary with 'rock', 'paper' "
         "and 'scissors'",
-        at_stake,
+        value_and_plan,
         (
             Mistake(
-                lambda: at_stake([0.2, 0.6, 0.2]),
+                lambda: value_and_plan([0.2, 0.6, 0.2]),
                 "This is the equilibrium of the first chapter, where paper wins one point.",
             ),
             Mistake(
-                lambda: at_stake([1 / 2, 1 / 3, 1 / 6]),
+                lambda: value_and_plan([1 / 2, 1 / 3, 1 / 6]),
                 "You play each action in proportion to what it can win. But the other player "
                 "knows that, and answers. Let the program tell.",
             ),
             Mistake(
-                lambda: at_stake([1 / 3, 1 / 3, 1 / 3]),
+                lambda: value_and_plan([1 / 3, 1 / 3, 1 / 3]),
                 "Even play gives something away now, as rock earns more than the others "
                 "against it.",
             ),
@@ -311,7 +320,7 @@ EXERCISES = (
                 "iterations.",
             ),
             Mistake(
-                lambda: regrets() | dict(zip(regrets(), experiment()[1], strict=False)),
+                lambda: regrets() | dict(zip(regrets(), regrets_and_gains()[1], strict=False)),
                 "These are the gains. Their sum is the same, so it is easy to take them for "
                 "the regrets; but a regret compares with what was earned *while* learning.",
             ),

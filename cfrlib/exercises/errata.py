@@ -1,4 +1,4 @@
-"""The errata: a reach summed twice, an update whose bias hides, a test that tells."""
+"""Exercises of the errata: a reach counted twice, a hidden bias, a test of a formula."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def kuhn() -> KuhnPoker:
 
 
 @cache
-def exact() -> Strategy:
+def equilibrium() -> Strategy:
     """Return the equilibrium with α = 0.2."""
     return kuhn_equilibrium(kuhn(), 0.2)
 
@@ -44,15 +44,15 @@ def exact() -> Strategy:
 # ---- reach ----------------------------------------------------------------------------------
 
 
-def with_the_king(chance: bool = True, own: bool = True) -> dict[str, float]:
-    """Return the reach of the king behind check-bet, and the product with a sum.
+def reach_of_the_king(chance: bool = True, own: bool = True) -> dict[str, float]:
+    """Return the reach of the infoset "K check-bet", and the erroneous product of sums.
 
     Parameters
     ----------
     chance, own : bool
-        Whether the deal and the own check are counted.
+        Whether the factors of chance and of the player's own check are included.
     """
-    found = [reach(kuhn(), exact(), (("K", c), "check", "bet")) for c in "JQ"]
+    found = [reach(kuhn(), equilibrium(), (("K", c), "check", "bet")) for c in "JQ"]
     deal = [1.0 if chance else 1 / r.chance for r in found]
     others = sum(r.others(0) * d for r, d in zip(found, deal, strict=True))
     once = found[0].players[0] if own else 1.0
@@ -60,20 +60,20 @@ def with_the_king(chance: bool = True, own: bool = True) -> dict[str, float]:
     return {"reach": once * others, "product": summed * others}
 
 
-# ---- a bias that hides ----------------------------------------------------------------------
+# ---- a hidden bias --------------------------------------------------------------------------
 
 
 def bias(u: Any, k: int, shared: bool = True) -> float:
-    """Return the largest bias of the printed update, with uniform σ and even draws.
+    """Return the largest bias of the printed update, with uniform strategy and sampling.
 
     Parameters
     ----------
     u : sequence of float
-        The values of three actions.
+        Values of three actions.
     k : int
-        How many are tried.
+        Number of sampled actions.
     shared : bool
-        Whether each is credited with the total of all that were tried, as printed.
+        Whether each sampled action is credited with the total of all of them, as printed.
     """
     u = np.asarray(u, dtype=float)
     mean, sets = np.zeros(3), [list(A) for A in combinations(range(3), k)]
@@ -85,56 +85,58 @@ def bias(u: Any, k: int, shared: bool = True) -> float:
     return float(abs(mean - (u - u.mean())).max())
 
 
-def hidden(hides: tuple[float, ...] = (0.0, 0.0, 0.0), shared: bool = True) -> dict[str, Any]:
-    """Return the answer of exercise errata.2."""
+def bias_answer(
+    hides: tuple[float, ...] = (0.0, 0.0, 0.0), shared: bool = True
+) -> dict[str, Any]:
+    """Return the answer to exercise errata.2."""
     found = {f"k = {k}": bias(VALUES, k, shared) for k in (2, 3)}
     return found | {"hides": list(hides)}
 
 
-def biases(answer: Any) -> dict[str, float]:
-    """Return what is said of a vector, and how large the bias is where it should hide."""
+def check_biases(answer: Any) -> dict[str, float]:
+    """Return the answered biases, and the largest bias of the answered values."""
     if not isinstance(answer, Mapping) or set(answer) != {"k = 2", "k = 3", "hides"}:
-        raise Unreadable("its keys should be 'k = 2', 'k = 3' and 'hides'")
+        raise Unreadable("its keys must be 'k = 2', 'k = 3' and 'hides'")
     u = [as_number(x) for x in as_list(answer["hides"], 3)]
     found = {key: as_number(answer[key]) for key in ("k = 2", "k = 3")}
     return found | {"hides": max(bias(u, k) for k in (2, 3))}
 
 
-# ---- a test ---------------------------------------------------------------------------------
+# ---- a test of a formula --------------------------------------------------------------------
 
 
 @cache
 def histories() -> tuple[History, ...]:
-    """Return all histories of Kuhn poker but the empty one."""
+    """Return all nonempty histories of Kuhn poker."""
     found: list[History] = []
-    todo: list[Any] = [()]
-    while todo:
-        h = todo.pop()
+    stack: list[Any] = [()]
+    while stack:
+        h = stack.pop()
         node = kuhn().node(h)
         if isinstance(node, Decision | Chance):
-            todo += [(*h, a) for a in node.actions]
+            stack += [(*h, a) for a in node.actions]
         found.append(h)
     return tuple(h for h in found if h)
 
 
 def right(h: History, s: Strategy, i: int) -> float:
-    """Return the others' reach."""
+    """Return the reach of all other players and chance."""
     return reach(kuhn(), s, h).others(i)
 
 
 def printed(h: History, s: Strategy, i: int) -> float:
-    """Return what B6a prints: the own reach."""
+    """Return the player's own reach, as printed (B6a)."""
     return reach(kuhn(), s, h).players[i]
 
 
 def quotient(h: History, s: Strategy, i: int) -> float:
-    """Return the reach over the own reach, 0 where both are 0."""
+    """Return total reach divided by own reach, or 0 where both are 0."""
     r = reach(kuhn(), s, h)
     return r.total / r.players[i] if r.players[i] else 0.0
 
 
 def without_chance(h: History, s: Strategy, i: int) -> float:
-    """Return the other player's reach without the deal (C5)."""
+    """Return the other player's reach without chance (C5)."""
     return reach(kuhn(), s, h).players[1 - i]
 
 
@@ -147,23 +149,23 @@ FORMULAS = {
 
 
 def passes(test: Any) -> dict[str, bool]:
-    """Return which formulas pass a test."""
+    """Return which formulas pass a reader's test."""
     require_function(test)
     found = {name: test(formula) for name, formula in FORMULAS.items()}
     require_complete(found["right"])
     return {name: bool(passed) for name, passed in found.items()}
 
 
-def by_identity(s: Strategy) -> Test:
-    """Return a test: the others' reach times the own is the reach, whatever one does."""
+def identity_test(s: Strategy) -> Test:
+    """Return a test: others' reach times own reach is total reach, for any own strategy."""
 
     def test(formula: Formula) -> bool:
         uniform = Strategy.uniform(kuhn())
         for i in (0, 1):
-            mine = {I: row for I, row in uniform.items() if uniform.player(I) == i}
-            everywhere = s.replace(mine)
+            own = {I: row for I, row in uniform.items() if uniform.player(I) == i}
+            full_support = s.replace(own)
             for h in histories():
-                r = reach(kuhn(), everywhere, h)
+                r = reach(kuhn(), full_support, h)
                 if abs(formula(h, s, i) * r.players[i] - r.total) > 1e-9:
                     return False
         return True
@@ -172,23 +174,23 @@ def by_identity(s: Strategy) -> Test:
 
 
 def by_product(h: History, s: Strategy, i: int) -> float:
-    """Return the others' reach, factor by factor."""
+    """Return the others' reach as a product along the history."""
     found = 1.0
-    at: tuple[Any, ...] = ()
-    moves: Any = h
-    for a in moves:
-        node = kuhn().node(at)
+    past: tuple[Any, ...] = ()
+    actions: Any = h
+    for a in actions:
+        node = kuhn().node(past)
         assert not isinstance(node, Terminal)
         if isinstance(node, Chance):
             found *= node.probabilities[a]
         elif node.player != i:
             found *= s[node.infoset][a]
-        at = (*at, a)
+        past = (*past, a)
     return found
 
 
-def small_tests(s: Strategy) -> Test:
-    """Return a test by hand, at all histories but of one strategy."""
+def product_test(s: Strategy) -> Test:
+    """Return a test by the product, at all histories of a single strategy."""
 
     def test(formula: Formula) -> bool:
         return all(
@@ -205,18 +207,18 @@ EXERCISES = (
         "errata.1",
         "By hand",
         "a dictionary with the 'reach' of the infoset and the 'product' of B6c",
-        with_the_king,
+        reach_of_the_king,
         (
             Mistake(
-                lambda: with_the_king(chance=False),
+                lambda: reach_of_the_king(chance=False),
                 "The deal is missing: chance is one of the others.",
             ),
             Mistake(
-                lambda: with_the_king(own=False),
+                lambda: reach_of_the_king(own=False),
                 "Your own check is missing. The reach of an infoset counts everybody.",
             ),
             Mistake(
-                lambda: with_the_king() | {"product": with_the_king()["reach"]},
+                lambda: reach_of_the_king() | {"product": reach_of_the_king()["reach"]},
                 "The reach is right. The product takes the own reach of *both* histories, "
                 "which is the slip.",
             ),
@@ -230,24 +232,24 @@ EXERCISES = (
         "When does it hide?",
         "a dictionary with the largest bias for 'k = 2' and 'k = 3' if the values are "
         "(1, −1, 0), and under 'hides' three values for which both are unbiased",
-        hidden,
+        bias_answer,
         (
             Mistake(
-                lambda: hidden((1.0, 1.0, 1.0)),
+                lambda: bias_answer((1.0, 1.0, 1.0)),
                 "The biases are right. With equal values nobody regrets anything, but each "
                 "action is credited all the same.",
             ),
             Mistake(
-                lambda: hidden(VALUES),
+                lambda: bias_answer(VALUES),
                 "The biases are right. A mean of zero is not enough, as they show themselves.",
             ),
             Mistake(
-                lambda: hidden(shared=False),
+                lambda: bias_answer(shared=False),
                 "You credit each action with its own value. That is the corrected update, "
                 "and has no bias; the printed one credits the total.",
             ),
         ),
-        see=biases,
+        see=check_biases,
         points=2,
         takeaway="A symmetric game is where this bias cannot be seen.",
         advice="List the sets of k actions, credit each as under B20, and take the mean.",
@@ -256,7 +258,7 @@ EXERCISES = (
         "errata.3",
         "Open: the next erratum",
         "a function that is given a formula and returns whether it passes",
-        lambda: by_identity(exact()),
+        lambda: identity_test(equilibrium()),
         (
             Mistake(
                 lambda: lambda formula: True,
@@ -267,7 +269,7 @@ EXERCISES = (
                 "Nothing passes, and one of the formulas is right.",
             ),
             Mistake(
-                lambda: small_tests(Strategy.uniform(kuhn())),
+                lambda: product_test(Strategy.uniform(kuhn())),
                 "A wrong formula passes: the quotient. It is right wherever the own reach is "
                 "above zero. Where is it not?",
             ),

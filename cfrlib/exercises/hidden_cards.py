@@ -1,4 +1,4 @@
-"""Chapter 2: counting, reach, a game with a liar in it, labels that say too little."""
+"""Exercises of chapter 2: counting, reach, a game of one's own, coarse infoset labels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ REPLIES = ("believe", "doubt")
 
 
 def size(deals: int | None = None, infosets: int | None = None) -> dict[str, int]:
-    """Return the size of Kuhn poker with four cards, or what it would be otherwise."""
+    """Return the size of Kuhn poker with four cards, optionally with wrong counts."""
     tree = compile_game(KuhnPoker(cards=4))
-    of_each = 4 * 3  # deals
-    histories, ends = (tree.num_histories - 1) // of_each, tree.num_terminals // of_each
-    deals = of_each if deals is None else deals
+    all_deals = 4 * 3
+    histories, ends = (tree.num_histories - 1) // all_deals, tree.num_terminals // all_deals
+    deals = all_deals if deals is None else deals
     return {
         "histories": 1 + deals * histories,
         "ends": deals * ends,
@@ -31,28 +31,32 @@ def size(deals: int | None = None, infosets: int | None = None) -> dict[str, int
     }
 
 
-def accounts() -> dict[str, float]:
-    """Return the reach of the history in exercise 2.2, and its parts."""
+def reach_factors() -> dict[str, float]:
+    """Return the reach of the history in exercise 2.2, and its factors."""
     game = KuhnPoker()
-    at = reach(game, Strategy.uniform(game), (("J", "K"), "check", "bet", "call"))
+    r = reach(game, Strategy.uniform(game), (("J", "K"), "check", "bet", "call"))
     return {
-        "chance": at.chance,
-        "player 0": at.players[0],
-        "player 1": at.players[1],
-        "in all": at.total,
-        "all but player 1": at.others(1),
+        "chance": r.chance,
+        "player 0": r.players[0],
+        "player 1": r.players[1],
+        "in all": r.total,
+        "all but player 1": r.others(1),
     }
 
 
 class Liar(Game):
-    """The game of exercise 2.3, or what may become of it.
+    """The game of exercise 2.3, correct or with a mistake.
 
     Parameters
     ----------
-    peeks, blind, deaf : bool
-        Whether player 1 sees the toss, player 0 does not, player 1 does not hear the word.
+    peeks : bool
+        Whether player 1 sees the toss.
+    blind : bool
+        Whether player 0 does not see the toss.
+    deaf : bool
+        Whether player 1 does not hear the word.
     sign : int
-        -1 to pay the wrong player.
+        -1 to exchange the payoffs.
     """
 
     def __init__(
@@ -61,7 +65,7 @@ class Liar(Game):
         self.peeks, self.blind, self.deaf, self.sign = peeks, blind, deaf, sign
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         if len(h) == 0:
             return Chance(dict.fromkeys(SIDES, 0.5))
         if len(h) == 1:
@@ -74,43 +78,43 @@ class Liar(Game):
         return Terminal((paid, -paid))
 
 
-def blanks(game: Game) -> None:
-    """Raise `Unanswered` if ``...`` stands where a node or a label should."""
+def require_nodes(game: Game) -> None:
+    """Raise `Unanswered` if ``...`` replaces a node or an infoset label."""
     for h in ((), ("heads",), ("heads", "tails"), ("heads", "tails", "believe")):
         node: Any = game.node(h)
         if node is ... or getattr(node, "infoset", "") is ...:
-            raise Unanswered(f", what `node` says after {h} is missing")
+            raise Unanswered(f", the node after {h} is missing")
 
 
-def coin_and_word(answer: Any) -> dict[str, object]:
-    """Return the size of a reader's game, and who is paid what."""
+def size_and_payoffs(answer: Any) -> dict[str, object]:
+    """Return the size and the payoffs of a reader's game."""
     game = answer() if isinstance(answer, type) else answer
     if not isinstance(game, Game):
         raise Unreadable("yours is not a cfr.Game")
-    blanks(game)
+    require_nodes(game)
     tree = compile_game(game)
-    paid = {}
+    payoffs = {}
     for h in product(SIDES, SIDES, REPLIES):
         node = game.node(h)
         if not isinstance(node, Terminal):
             raise Unreadable(f"after {h} your game is not at a terminal history")
-        paid[", ".join(h)] = node.utilities[0]
+        payoffs[", ".join(h)] = node.utilities[0]
     owners = tree.infoset_player.tolist()
     return {
         "histories": tree.num_histories,
         "infosets of player 0": owners.count(0),
         "infosets of player 1": owners.count(1),
-        "paid to player 0": paid,
+        "paid to player 0": payoffs,
     }
 
 
-class LastMove(KuhnPoker):
-    """Kuhn poker whose labels keep the last move only, with or without the player.
+class LastMoveKuhn(KuhnPoker):
+    """Kuhn poker whose infoset labels contain only the last move.
 
     Parameters
     ----------
     owned : bool
-        Whether the label says whose it is.
+        Whether labels contain the player.
     """
 
     def __init__(self, owned: bool):
@@ -118,7 +122,7 @@ class LastMove(KuhnPoker):
         self.owned = owned
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         node = super().node(h)
         if not isinstance(node, Decision):
             return node
@@ -127,45 +131,45 @@ class LastMove(KuhnPoker):
         return Decision(node.player, f"{who}{h[0][node.player]} {last}", node.actions)
 
 
-def alike(game: Game) -> set[frozenset[History]]:
-    """Return which histories a game's labels join."""
+def infosets_of(game: Game) -> set[frozenset[History]]:
+    """Return the sets of histories with the same label."""
     tree = compile_game(game)
-    joined: dict[int, set[History]] = {}
+    members: dict[int, set[History]] = {}
     for k, I in enumerate(tree.infoset.tolist()):
         if I >= 0:
-            joined.setdefault(I, set()).add(tree.history(k))
-    return {frozenset(members) for members in joined.values()}
+            members.setdefault(I, set()).add(tree.history(k))
+    return {frozenset(histories) for histories in members.values()}
 
 
-def diagnosis() -> dict[str, object]:
-    """Return what can be said about labels with the last move only."""
+def check_labels() -> dict[str, object]:
+    """Return the answer to exercise 2.4."""
     try:
-        compile_game(LastMove(owned=False))
+        compile_game(LastMoveKuhn(owned=False))
         compiles = True
     except GameError:
         compiles = False
-    sets = alike(LastMove(owned=True))
+    sets = infosets_of(LastMoveKuhn(owned=True))
     return {
         "compiles": compiles,
         "infosets": len(sets),
-        "same game": sets == alike(KuhnPoker()),
+        "same game": sets == infosets_of(KuhnPoker()),
     }
 
 
-def labels() -> int:
-    """Return how many labels with the last move only there are, whoever they belong to."""
-    tree, game = compile_game(KuhnPoker()), LastMove(owned=False)
+def count_labels() -> int:
+    """Return the number of labels without the player."""
+    tree, game = compile_game(KuhnPoker()), LastMoveKuhn(owned=False)
     nodes = [game.node(tree.history(k)) for k in range(tree.num_histories)]
     return len({node.infoset for node in nodes if isinstance(node, Decision)})
 
 
-class Vague(KuhnPoker):
-    """Kuhn poker with five cards, of which player 0 sees only the group.
+class CoarseKuhn(KuhnPoker):
+    """Kuhn poker with five cards; player 0 sees only the group of their own card.
 
     Parameters
     ----------
     groups : iterable of str
-        The cards of each group.
+        Cards of each group.
     """
 
     def __init__(self, groups: Iterable[str]):
@@ -173,7 +177,7 @@ class Vague(KuhnPoker):
         self.groups = tuple(groups)
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         node = super().node(h)
         if not isinstance(node, Decision) or node.player == 1:
             return node
@@ -184,33 +188,32 @@ class Vague(KuhnPoker):
 
 @cache
 def cost(groups: frozenset[str]) -> float:
-    """Return what player 0 loses, per hand, by seeing only groups of cards."""
-    return solve_lp(KuhnPoker(cards=5)).value - solve_lp(Vague(groups)).value
+    """Return the loss of value to player 0 from seeing only groups of cards."""
+    return solve_lp(KuhnPoker(cards=5)).value - solve_lp(CoarseKuhn(groups)).value
 
 
-def grouped(answer: Any) -> dict[str, object]:
-    """Return a reader's groups, and what they cost."""
+def check_groups(answer: Any) -> dict[str, object]:
+    """Return a reader's groups and their cost."""
     deck = KuhnPoker(cards=5).deck
     if isinstance(answer, str) or len(answer) != 3:
         raise Unreadable(f"{answer!r} is not a list of three groups")
-    held = sorted(str(card) for group in answer for card in group)
-    if held != sorted(deck) or not all(answer):
+    cards = sorted(str(card) for group in answer for card in group)
+    if cards != sorted(deck) or not all(answer):
         raise Unreadable(f"your groups do not contain each of {', '.join(deck)} once")
     groups = frozenset("".join(sorted(map(str, group), key=deck.index)) for group in answer)
     return {"groups": set(groups), "cost": cost(groups)}
 
 
-def cheapest() -> list[str]:
-    """Return the three groups that cost the least."""
+def cheapest_groups() -> list[str]:
+    """Return the three groups with the least cost."""
     deck = KuhnPoker(cards=5).deck
-    tried = {
+    partitions = {
         frozenset("".join(c for c, g in zip(deck, of, strict=True) if g == k) for k in range(3))
         for of in product(range(3), repeat=len(deck))
         if len(set(of)) == 3
     }
-    costs = {groups: cost(groups) for groups in tried}
-    best = min(costs, key=costs.__getitem__)
-    return sorted(best)
+    costs = {groups: cost(groups) for groups in partitions}
+    return sorted(min(costs, key=costs.__getitem__))
 
 
 EXERCISES = (
@@ -253,36 +256,37 @@ EXERCISES = (
         "Reach by hand",
         "a dictionary with the accounts of 'chance', 'player 0' and 'player 1', their product "
         "under 'in all', and the part 'all but player 1'",
-        accounts,
+        reach_factors,
         (
             Mistake(
-                lambda: accounts() | {"all but player 1": accounts()["player 0"]},
+                lambda: reach_factors() | {"all but player 1": reach_factors()["player 0"]},
                 "Everything is right but the last: *everybody* else counts there, and chance "
                 "is one of them.",
             ),
             Mistake(
-                lambda: accounts() | {"all but player 1": accounts()["player 1"]},
+                lambda: reach_factors() | {"all but player 1": reach_factors()["player 1"]},
                 "Everything is right but the last. You gave player 1's own part; the minus in "
                 "π₋₁ says that this one is left out.",
             ),
             Mistake(
                 lambda: (
-                    accounts()
+                    reach_factors()
                     | {
                         "player 0": 1 / 2,
-                        "in all": accounts()["in all"] * 2,
-                        "all but player 1": accounts()["all but player 1"] * 2,
+                        "in all": reach_factors()["in all"] * 2,
+                        "all but player 1": reach_factors()["all but player 1"] * 2,
                     }
                 ),
                 "Player 0 acts twice on the way, before and after the other player's bet.",
             ),
             Mistake(
                 lambda: (
-                    accounts()
+                    reach_factors()
                     | {
-                        "player 0": accounts()["player 1"],
-                        "player 1": accounts()["player 0"],
-                        "all but player 1": accounts()["chance"] * accounts()["player 1"],
+                        "player 0": reach_factors()["player 1"],
+                        "player 1": reach_factors()["player 0"],
+                        "all but player 1": reach_factors()["chance"]
+                        * reach_factors()["player 1"],
                     }
                 ),
                 "The two players are swapped: player 0 begins, then they take turns.",
@@ -319,7 +323,7 @@ EXERCISES = (
                 "the order (player 0, player 1), and who falls for a lie *loses* a point.",
             ),
         ),
-        see=coin_and_word,
+        see=size_and_payoffs,
         points=3,
         takeaway="Each label says what its player knows, no less and no more.",
         advice="The history is (toss, word, reply). Ask of each player what they know, and of "
@@ -330,20 +334,20 @@ EXERCISES = (
         "Diagnose",
         "a dictionary: under 'compiles' True or False, then, with the player added to the "
         "label, the number of 'infosets', and under 'same game' True or False",
-        diagnosis,
+        check_labels,
         (
             Mistake(
-                lambda: diagnosis() | {"compiles": True},
+                lambda: check_labels() | {"compiles": True},
                 "The last two are right. But try the label as the friend wrote it: both "
                 "players come to a label like 'Q bet', and a label belongs to one of them.",
             ),
             Mistake(
-                lambda: diagnosis() | {"same game": False},
+                lambda: check_labels() | {"same game": False},
                 "Take it once more: which two histories are joined that were not joined "
                 "before? In Kuhn poker the last move and the player tell all the rest.",
             ),
             Mistake(
-                lambda: diagnosis() | {"infosets": labels()},
+                lambda: check_labels() | {"infosets": count_labels()},
                 "So many labels are there without the player in them. Where both players "
                 "have the same one, it becomes two.",
             ),
@@ -358,7 +362,7 @@ EXERCISES = (
         "2.5",
         "Open: what may be forgotten?",
         "a list of three groups of cards, each a string such as '9T'",
-        cheapest,
+        cheapest_groups,
         (
             Mistake(
                 lambda: ["9T", "JQ", "K"],
@@ -376,7 +380,7 @@ EXERCISES = (
                 "here, and the ten is not.",
             ),
         ),
-        see=grouped,
+        see=check_groups,
         accepts=lambda seen: seen["cost"] < 1e-3,
         points=3,
         takeaway="It costs nothing at all with this deck, even if the opponent knows of it. "

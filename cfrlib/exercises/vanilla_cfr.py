@@ -1,4 +1,4 @@
-"""Chapter 4: counterfactual regret, its two reaches, a solver that matches too early."""
+"""Exercises of chapter 4: counterfactual regret, its weights, a misplaced regret matching."""
 
 from __future__ import annotations
 
@@ -22,7 +22,15 @@ ROUNDS = 100  # for solvers in plain Python: well below a second
 
 @cache
 def solver(regret: str = "others", plan: str = "own", early: bool = False) -> Solver:
-    """Return the solver of exercise 4.3: its two weights, and whether it matches too early."""
+    """Return a solver for exercise 4.3.
+
+    Parameters
+    ----------
+    regret, plan : str
+        Reach probability that weights regrets and the strategy sum: ``"own"`` or ``"others"``.
+    early : bool
+        Whether regret matching follows each history instead of each iteration.
+    """
 
     def solve(game: Game, iterations: int) -> Sums:
         R: Sums = {}
@@ -39,9 +47,9 @@ def solver(regret: str = "others", plan: str = "own", early: bool = False) -> So
                 return sum(f * walk((*h, a), (*pi[:2], f * pi[2])) for a, f in outcomes)
             I, i, sign = node.infoset, node.player, 1 - 2 * node.player
             row = sigma.setdefault(I, [1 / len(node.actions)] * len(node.actions))
-            lower = [(*pi[:i], p * pi[i], *pi[i + 1 :]) for p in row]
-            below = zip(node.actions, lower, strict=True)
-            u = [sign * walk((*h, a), reach) for a, reach in below]
+            reaches = [(*pi[:i], p * pi[i], *pi[i + 1 :]) for p in row]
+            children = zip(node.actions, reaches, strict=True)
+            u = [sign * walk((*h, a), reach) for a, reach in children]
             mean = sum(p * x for p, x in zip(row, u, strict=True))
             weight = {"others": pi[1 - i] * pi[2], "own": pi[i]}
             for n, p in enumerate(row):
@@ -60,22 +68,22 @@ def solver(regret: str = "others", plan: str = "own", early: bool = False) -> So
 
 
 def at_the_queen(weight: float) -> dict[str, dict[str, float]]:
-    """Return values and regrets behind check-bet, if each of two deals counts `weight`."""
+    """Return values and regrets at the queen's check-bet; each of two deals has this weight."""
     values = {"fold": 2 * weight * -1.0, "call": weight * (2.0 - 2.0)}
     mean = sum(values.values()) / 2
     return {"values": values, "regrets": {a: v - mean for a, v in values.items()}}
 
 
-def at_the_queen_to_the_best() -> dict[str, dict[str, float]]:
-    """Return the same values, and how far each stays behind the better one."""
+def regrets_to_the_best() -> dict[str, dict[str, float]]:
+    """Return the same values, and the difference of each to the best."""
     values = at_the_queen(1 / 12)["values"]
     best = max(values.values())
     return {"values": values, "regrets": {a: best - v for a, v in values.items()}}
 
 
 @cache
-def swapped(regret: str, plan: str) -> float:
-    """Return how exploitable Kuhn poker's solution is with other weights."""
+def exploitability_with_weights(regret: str, plan: str) -> float:
+    """Return the exploitability in Kuhn poker with other weights."""
     game = games.KuhnPoker()
     sums = solver(regret, plan)(game, 1_000)
     rows = Strategy.uniform(game).items()
@@ -88,20 +96,20 @@ def swapped(regret: str, plan: str) -> float:
     )
 
 
-def both_orders(solve: Any) -> dict[str, dict[str, float]]:
-    """Return what a solver finds in both orders of the deals: how often the jack bets, ..."""
-    asked = ("J", "K", "Q check-bet", "Q bet")
+def average_strategies(solve: Any) -> dict[str, dict[str, float]]:
+    """Return a solver's betting and calling probabilities for both orders of the deals."""
+    infosets = ("J", "K", "Q check-bet", "Q bet")
     found = in_both_orders(solve, ROUNDS)
-    return {name: {I: average(sums, I)[1] for I in asked} for name, sums in found.items()}
+    return {name: {I: average(sums, I)[1] for I in infosets} for name, sums in found.items()}
 
 
 def four_cards(bluff: str = "T") -> dict[str, object]:
-    """Return the value of Kuhn poker with four cards, and a card said to open as a bluff."""
+    """Return the value of Kuhn poker with four cards, and the bluffing card of an answer."""
     return {"value": solve_lp(games.KuhnPoker(cards=4)).value, "bluff": bluff}
 
 
 def alpha(update: str) -> float:
-    """Return how often the jack opens with a bet, on average over 100,000 iterations."""
+    """Return the jack's average probability of an opening bet after 100,000 iterations."""
     run = CFR(games.KuhnPoker(), update=update).run(100_000)
     return run.average["J"]["bet"]
 
@@ -135,7 +143,7 @@ EXERCISES = (
                 "present mix of both.",
             ),
             Mistake(
-                at_the_queen_to_the_best,
+                regrets_to_the_best,
                 "The values are right. What an action misses on the *best* one is not what is "
                 "added up here: a regret compares an action with your present mix of both.",
             ),
@@ -151,31 +159,31 @@ EXERCISES = (
         "a dictionary with the exploitability after 1,000 iterations, 'line 6' and 'line 7' "
         "swapped, and under 'hides' the line whose mistake does not show",
         lambda: {
-            "line 6": swapped("own", "own"),
-            "line 7": swapped("others", "others"),
+            "line 6": exploitability_with_weights("own", "own"),
+            "line 7": exploitability_with_weights("others", "others"),
             "hides": "line 7",
         },
         (
             Mistake(
                 lambda: {
-                    "line 6": swapped("own", "others"),
-                    "line 7": swapped("own", "others"),
+                    "line 6": exploitability_with_weights("own", "others"),
+                    "line 7": exploitability_with_weights("own", "others"),
                     "hides": "line 7",
                 },
                 "That is both at once. Swap one, measure, put it back, swap the other.",
             ),
             Mistake(
                 lambda: {
-                    "line 6": swapped("others", "others"),
-                    "line 7": swapped("own", "own"),
+                    "line 6": exploitability_with_weights("others", "others"),
+                    "line 7": exploitability_with_weights("own", "own"),
                     "hides": "line 6",
                 },
                 "You have them the wrong way round: line 6 adds to R, line 7 to S.",
             ),
             Mistake(
                 lambda: {
-                    "line 6": 2 * swapped("own", "own"),
-                    "line 7": 2 * swapped("others", "others"),
+                    "line 6": 2 * exploitability_with_weights("own", "own"),
+                    "line 7": 2 * exploitability_with_weights("others", "others"),
                     "hides": "line 7",
                 },
                 "This is NashConv, the sum of what both players could gain; exploitability is "
@@ -207,7 +215,7 @@ EXERCISES = (
                 "weighted by the others' reach; that line was right.",
             ),
         ),
-        see=both_orders,
+        see=average_strategies,
         points=3,
         takeaway="All histories of an iteration are played by one and the same strategy.",
         advice="It runs, and it still is not vanilla CFR with simultaneous updates.",
