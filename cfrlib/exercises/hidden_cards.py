@@ -213,7 +213,8 @@ def cheapest_groups() -> list[str]:
         if len(set(of)) == 3
     }
     costs = {groups: cost(groups) for groups in partitions}
-    return sorted(min(costs, key=costs.__getitem__))
+    best = min(costs, key=costs.__getitem__)
+    return sorted(best)
 
 
 EXERCISES = (

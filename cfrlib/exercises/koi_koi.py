@@ -1,4 +1,4 @@
-"""Chapter 13: points, special hands, indifference, the size of a table, a player by rules."""
+"""Exercises of chapter 13: points, special hands, indifference, table size, simple rules."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
 from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, made
 from cfrlib.strategy import Strategy
 
-KINDS = ("Curtain", "Sake", "Plum")  # what the dealer may have left
+KINDS = ("Curtain", "Sake", "Plum")  # cards that the dealer may still hold
 FACTORS = {"factor 3": 3, "factor 1": 1}
-Table = dict[tuple[str, str, str], Fraction]
+Utilities = dict[tuple[str, str, str], Fraction]
 
 
 # ---- points and hands ------------------------------------------------------------------------
 
 
 def points(plain: int = 10) -> int:
-    """Return what the captured cards of exercise 13.1 are worth."""
+    """Return the points of the captured cards of exercise 13.1."""
     rest = [card.name for card in DECK if card.kind == "plain"][:plain]
     pile = ["Boar", "Deer", "Butterflies", "Geese", "Sake", "Moon", *rest]
     return sum(made(pile).values())
 
 
-def special(twice: int = 1, two_of_four: int = 6) -> dict[str, float]:
-    """Return how likely a special hand is."""
+def special_hands(twice: int = 1, two_of_four: int = 6) -> dict[str, float]:
+    """Return the probabilities of special hands."""
     hands = comb(48, 8)
     four = 12 * comb(44, 4) - twice * comb(12, 2)
     pairs = comb(12, 4) * two_of_four**4
@@ -42,21 +42,21 @@ def special(twice: int = 1, two_of_four: int = 6) -> dict[str, float]:
 # ---- indifference ----------------------------------------------------------------------------
 
 
-def average(game: Game, at: History) -> Fraction:
-    """Return what the dealer is paid if nothing is left to decide."""
+def expected_utility(game: Game, at: History) -> Fraction:
+    """Return the dealer's expected utility when no decisions remain."""
     node = game.node(at)
     if isinstance(node, Terminal):
         return Fraction(node.utilities[0])
     if isinstance(node, Chance):
         odds = Counter(at.stock)
-        terms = (n * average(game, game.step(at, a)) for a, n in odds.items())
+        terms = (n * expected_utility(game, game.step(at, a)) for a, n in odds.items())
         return sum(terms, Fraction(0)) / len(at.stock)
-    return average(game, game.step(at, node.actions[0]))
+    return expected_utility(game, game.step(at, node.actions[0]))
 
 
 @cache
-def payoffs(factor: int) -> Table:
-    """Return what a call brings: by the card left, the card that is laid and the one kept."""
+def call_utilities(factor: int) -> Utilities:
+    """Return the utility of a call by the card left, the card played and the card kept."""
     game, found = MiniKoiKoi.K10(koi_factor=factor), {}
     for left, laid, kept in product(KINDS, repeat=3):
         if max(Counter((left, laid, kept)).values()) <= 2:
@@ -65,13 +65,13 @@ def payoffs(factor: int) -> Table:
             at = game.root()
             for a in (" / ".join(deal), "Moon", "Pine", "koi-koi", laid):
                 at = game.step(at, a)
-            found[left, laid, kept] = average(game, at)
+            found[left, laid, kept] = expected_utility(game, at)
     return found
 
 
-def indifferent(factor: int) -> dict[str, float]:
-    """Return how often a Sake and a Curtain call, so that the others may lay either card."""
-    u = payoffs(factor)
+def calling_probabilities(factor: int) -> dict[str, float]:
+    """Return the calling probabilities of Sake and Curtain that make the others indifferent."""
+    u = call_utilities(factor)
 
     def gap(left: str, other: str) -> Fraction:
         return u[left, "Sake", other] - u[left, other, "Sake"]
@@ -83,16 +83,16 @@ def indifferent(factor: int) -> dict[str, float]:
 
 
 @cache
-def calls(factor: int) -> str:
-    """Return whether the dealer calls with what it has left.
+def calling_frequency(factor: int) -> str:
+    """Return whether the dealer calls never, sometimes or always.
 
-    Never, if one answer of the others holds every call below the 1 that stopping pays; always,
-    if no answer to any call does.
+    The dealer never calls if one reply of the others keeps every call below 1, the payoff of
+    stopping. The dealer always calls if no reply keeps any call below 1.
     """
     from scipy.optimize import linprog
 
     pairs = [(x, y) for n, x in enumerate(KINDS) for y in KINDS[n + 1 :]]
-    u, sure, more, least = payoffs(factor), [], [], []
+    u, sure, more, least = call_utilities(factor), [], [], []
     for left in KINDS:
         rest = Counter(dict.fromkeys(KINDS, 2)) - Counter([left])
         worth = sum((u[left, x, x] for x in rest if rest[x] == 2), Fraction(0))
@@ -101,30 +101,27 @@ def calls(factor: int) -> str:
         gains = [rest[x] * rest[y] * (u[left, x, y] - u[left, y, x]) / 10 for x, y in pairs]
         more.append([float(gain) for gain in gains])
         least.append(sure[-1] + sum(min(gain, 0.0) for gain in more[-1]))
-    least = [
-        base + sum(min(gain, 0) for gain in row) for base, row in zip(sure, more, strict=True)
-    ]
-    # the others choose how often to lay the first card of each pair; hold the best call down
-    held = linprog(
+    # The others choose the probability of each pair's first card to minimize the best call.
+    solution = linprog(
         [0, 0, 0, 1],
         A_ub=[[*row, -1] for row in more],
         b_ub=[-base for base in sure],
         bounds=[(0, 1)] * 3 + [(None, None)],
     )
-    top = float(held.fun or 0.0)
-    return "never" if top < 1 else "always" if min(least) > 1 else "sometimes"
+    best = float(solution.fun or 0.0)
+    return "never" if best < 1 else "always" if min(least) > 1 else "sometimes"
 
 
-def both_factors(
+def solutions_by_factor(
     swap: bool = False, solver: str = "", shift: int = 0
 ) -> dict[str, dict[str, object]]:
-    """Return the solutions of the equations, and what the solver does."""
+    """Return the solutions of the indifference equations, and how often the solver calls."""
     found: dict[str, dict[str, object]] = {}
     for name, factor in FACTORS.items():
-        hand = indifferent(2 if shift else factor)
+        hand = calling_probabilities(2 if shift else factor)
         if swap:
             hand = dict(zip(hand, reversed(hand.values()), strict=True))
-        found[name] = {**hand, "solver": solver or calls(factor)}
+        found[name] = {**hand, "solver": solver or calling_frequency(factor)}
     return found
 
 
@@ -132,8 +129,8 @@ def both_factors(
 
 
 @cache
-def views(captured: tuple[int, ...] = (0, 2, 4), seats: int = 2, turns: int = 8) -> float:
-    """Return the logarithm of how many views there are, if the order is forgotten."""
+def log_views(captured: tuple[int, ...] = (0, 2, 4), seats: int = 2, turns: int = 8) -> float:
+    """Return the logarithm to base 10 of the number of views without the order of events."""
     month: Counter[tuple[int, int]] = Counter()
     for hand, unseen, mine, theirs in product(range(5), range(5), captured, captured):
         field = 4 - hand - unseen - mine - theirs
@@ -153,11 +150,11 @@ def views(captured: tuple[int, ...] = (0, 2, 4), seats: int = 2, turns: int = 8)
     return log10(total)
 
 
-# ---- a player by rules -----------------------------------------------------------------------
+# ---- a rule-based player ---------------------------------------------------------------------
 
 
 def gain(game: Game, at: History, a: Action) -> float:
-    """Return the points that a pile is worth after a card, and a little for each card in it."""
+    """Return the points of the pile after an action, plus a little for each card in it."""
     rules: Any = game
     after = rules.step(at, a)
     piles = [after.piles[at.player]]
@@ -166,8 +163,8 @@ def gain(game: Game, at: History, a: Action) -> float:
     return float(max(rules.worth(pile) + len(pile) / 1_000 for pile in piles))
 
 
-def row(game: Game, node: Decision, at: History, careful: bool) -> dict[Action, float]:
-    """Return what the greedy player does; a careful dealer stops, but with two lights."""
+def greedy_row(game: Game, node: Decision, at: History, careful: bool) -> dict[Action, float]:
+    """Return the greedy player's strategy; a careful dealer calls only with two lights."""
     if at.stage == "call":
         koi = not careful or at.player == 1 or {"Curtain", "Moon"} <= set(at.piles[0])
         best: list[Action] = ["koi-koi"] if koi and "koi-koi" in node.actions else ["stop"]
@@ -178,38 +175,38 @@ def row(game: Game, node: Decision, at: History, careful: bool) -> dict[Action, 
 
 
 @cache
-def player(careful: bool) -> dict[str, dict[Action, float]]:
-    """Return a player of K8 by rules, a row for every infoset."""
+def rule_based_strategy(careful: bool) -> dict[str, dict[Action, float]]:
+    """Return the strategy of a rule-based player of K8."""
     game, rows = MiniKoiKoi.K8(), {}
-    todo: list[History] = [game.root()]
-    while todo:
-        at = todo.pop()
+    stack: list[History] = [game.root()]
+    while stack:
+        at = stack.pop()
         node = game.node(at)
         if isinstance(node, Decision):
-            rows[node.infoset] = row(game, node, at, careful)
+            rows[node.infoset] = greedy_row(game, node, at, careful)
         if isinstance(node, Decision | Chance):
-            todo += [game.step(at, a) for a in node.actions]
+            stack += [game.step(at, a) for a in node.actions]
     return rows
 
 
 @cache
-def eight() -> MiniKoiKoi:
-    """Return K8, which remembers its tree."""
+def k8() -> MiniKoiKoi:
+    """Return K8; the same object each time, so that it compiles once."""
     return MiniKoiKoi.K8()
 
 
-def exploited(answer: Any) -> float:
-    """Return how exploitable a player of K8 is."""
+def exploitability_in_k8(answer: Any) -> float:
+    """Return the exploitability of a player of K8."""
     if not isinstance(answer, Mapping):
         raise Unreadable("yours is not a dictionary")
     rows = {I: row if isinstance(row, Mapping) else {row: 1} for I, row in answer.items()}
-    return exploitability(eight(), Strategy.uniform(eight()).replace(rows))
+    return exploitability(k8(), Strategy.uniform(k8()).replace(rows))
 
 
 @cache
-def bar() -> float:
-    """Return how exploitable the greedy player is that always calls."""
-    return exploited(player(careful=False))
+def greedy_exploitability() -> float:
+    """Return the exploitability of the greedy player that always calls."""
+    return exploitability_in_k8(rule_based_strategy(careful=False))
 
 
 EXERCISES = (
@@ -245,20 +242,20 @@ EXERCISES = (
         "13.2",
         "How often is a hand special?",
         "a dictionary with the probabilities of 'four of a month' and 'four pairs'",
-        special,
+        special_hands,
         (
             Mistake(
-                lambda: special(twice=0),
+                lambda: special_hands(twice=0),
                 "A hand of two complete months is counted for each of them, so twice. It is "
                 "rare, and the exercise says: count.",
             ),
             Mistake(
-                lambda: special(two_of_four=1),
+                lambda: special_hands(two_of_four=1),
                 "A pair is two cards of a month's four, and there are several ways to choose "
                 "them.",
             ),
             Mistake(
-                lambda: special(twice=2),
+                lambda: special_hands(twice=2),
                 "A hand of two complete months is special, too: take it off once, not twice.",
             ),
         ),
@@ -272,18 +269,18 @@ EXERCISES = (
         "A solution that is none",
         "a dictionary with 'factor 3' and 'factor 1', each a dictionary with the solutions by "
         "hand for 'Sake' and 'Curtain', and under 'solver' one of never, sometimes, always",
-        both_factors,
+        solutions_by_factor,
         (
             Mistake(
-                lambda: both_factors(solver="sometimes"),
+                lambda: solutions_by_factor(solver="sometimes"),
                 "The equations are solved. But ask the solver: it does not mix here.",
             ),
             Mistake(
-                lambda: both_factors(swap=True),
+                lambda: solutions_by_factor(swap=True),
                 "You have Sake and Curtain the wrong way round.",
             ),
             Mistake(
-                lambda: both_factors(shift=1),
+                lambda: solutions_by_factor(shift=1),
                 "These are the solutions for a call that doubles. The payoffs change with the "
                 "factor; does `ten` still name the old game?",
             ),
@@ -296,20 +293,20 @@ EXERCISES = (
         "13.4",
         "Forget the order",
         "the logarithm, to base 10, of the number of views",
-        views,
+        log_views,
         (
             Mistake(
-                lambda: views(captured=(0, 1, 2, 3, 4)),
+                lambda: log_views(captured=(0, 1, 2, 3, 4)),
                 "Cards are captured in twos and fours: of a month each pile has an even "
                 "number.",
             ),
             Mistake(
-                lambda: views(seats=1),
+                lambda: log_views(seats=1),
                 "These are the views of one seat. The other player begins its turns with two "
                 "unseen cards less.",
             ),
             Mistake(
-                lambda: views(turns=1),
+                lambda: log_views(turns=1),
                 "These are the views at the first turns only.",
             ),
         ),
@@ -322,16 +319,16 @@ EXERCISES = (
         "13.5",
         "Open: a player of your own",
         "a dictionary from infosets of K8 to actions, or to probabilities",
-        lambda: player(careful=True),
+        lambda: rule_based_strategy(careful=True),
         (
             Mistake(
-                lambda: player(careful=False),
+                lambda: rule_based_strategy(careful=False),
                 "That is the greedy player that always calls. Where does a best response gain "
                 "most from it?",
             ),
         ),
-        see=exploited,
-        accepts=lambda found: as_number(found) < bar() - 1e-6,
+        see=exploitability_in_k8,
+        accepts=lambda found: as_number(found) < greedy_exploitability() - 1e-6,
         points=2,
         takeaway="Less exploitable than greedy. How far ten lines can go is open.",
         advice="Yours can be exploited more than the greedy player that always calls.",

@@ -1,4 +1,4 @@
-"""Chapter 14: how many deals a comparison needs, a lesson with two lines exchanged, a match."""
+"""Exercises of chapter 14: sample sizes, duplicate deals, bugs in training, a match."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ LEADS = ("0 ahead", "2 ahead")
 Lessons = Callable[[Any], tuple[Any, Any]]
 
 
-def deals(sure: float = SURE, power: int = 2) -> dict[str, int]:
-    """Return how many deals tell a mean to ± 0.1 and ± 0.05."""
+def deals_needed(sure: float = SURE, power: int = 2) -> dict[str, int]:
+    """Return the numbers of deals that estimate a mean to ± 0.1 and ± 0.05."""
     return {half: math.ceil((sure * SPREAD / float(half)) ** power) for half in HALVES}
 
 
 @cache
-def both_ways(other: str) -> tuple[Any, Any]:
-    """Return what greedy, which stops, wins as the dealer and as the other, deal by deal."""
+def payoffs_in_both_seats(other: str) -> tuple[Any, Any]:
+    """Return greedy's payoffs by deal, as the dealer and as the other player."""
     simulator, one = Simulator(KoiKoi()), GreedyPlayer("stop")
     rival = RandomPlayer() if other == "random" else GreedyPlayer("rule")
     ahead = play(simulator, one, rival, 2_000, seed=4)
     return ahead, -play(simulator, rival, one, 2_000, seed=4)
 
 
-def shrunk(power: int = 1, sign: int = 1, rounds: int = 2) -> dict[str, float]:
-    """Return which part of the error is left if the deals are the same."""
+def error_ratios(power: int = 1, sign: int = 1, rounds: int = 2) -> dict[str, float]:
+    """Return the ratio of the error with duplicate deals to that with independent deals."""
     found = {}
     for other in ("greedy, by rule", "random"):
-        ahead, behind = both_ways(other)
-        alone = math.sqrt((ahead.var() + behind.var()) / 2 / rounds)
-        found[other] = float(((ahead + sign * behind) / 2).std() / alone) ** power
+        ahead, behind = payoffs_in_both_seats(other)
+        independent = math.sqrt((ahead.var() + behind.var()) / 2 / rounds)
+        found[other] = float(((ahead + sign * behind) / 2).std() / independent) ** power
     return found
 
 
 def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -> Lessons:
-    """Return the function `lesson` of the page, or a faulty variant.
+    """Return the page's function `lesson`, correct or with a bug.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -
         When the player to move is recorded: ``"before"`` the action, ``"after"`` it, or
         ``"late"``, at the end of the round.
     fair : bool
-        Whether a payment to the dealer is a loss for the other player.
+        Whether targets have the sign of the player to move.
     with_stops : bool
         Whether stop actions are samples as well.
     """
@@ -88,8 +88,8 @@ def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -
 
 
 @cache
-def homework() -> Any:
-    """Return some rounds of K8 for a network that has learned nothing."""
+def small_task() -> Any:
+    """Return a task: some rounds of K8 and an untrained network."""
     import jax
 
     from cfrlib.koikoi.learners.selfplay import Task
@@ -100,10 +100,10 @@ def homework() -> Any:
     return Task(game, hidden, (fresh.weights,), (0, 0), 200)
 
 
-def taught(given: Any) -> dict[str, float]:
-    """Return what a lesson teaches, whatever the order of its rows."""
+def sample_statistics(given: Any) -> dict[str, float]:
+    """Return statistics of the samples of a lesson, which do not depend on their order."""
     require_function(given)
-    codes, target = map(np.asarray, given(homework()))
+    codes, target = map(np.asarray, given(small_task()))
     if codes.ndim != 2 or codes.shape[1] != CODE or target.shape != codes.shape[:1]:
         raise Unreadable("yours does not return rows of `after.code` and a target for each")
     mixed = (codes % 97).sum(axis=1) % 11
@@ -116,8 +116,8 @@ def taught(given: Any) -> dict[str, float]:
 
 
 @cache
-def some_afterstates() -> Any:
-    """Return what a network sees of K10 in the course of random rounds."""
+def afterstate_features() -> Any:
+    """Return the afterstate features of some random rounds of K10."""
     describer, rng = Describer(MiniKoiKoi.K10()), np.random.default_rng(0)
     rounds, seen = describer.simulator.deal(60, seed=0), []
     while len(going := np.flatnonzero(rounds.stage != OVER)):
@@ -128,8 +128,8 @@ def some_afterstates() -> Any:
     return np.concatenate(seen)
 
 
-def blind(parts: str = "cards yaku points", back: bool = False) -> Callable[[Any], Any]:
-    """Return a function that writes what is one's own over what is theirs, or back."""
+def overwriting(parts: str = "cards yaku points", back: bool = False) -> Callable[[Any], Any]:
+    """Return a function that overwrites the opponent's features with own ones, or back."""
     game = MiniKoiKoi.K10()
     f, y = len(game.months), len(game.yaku)
     facts = 5 * f + 2 * y
@@ -149,10 +149,10 @@ def blind(parts: str = "cards yaku points", back: bool = False) -> Callable[[Any
     return hide
 
 
-def columns(hide: Any) -> list[float]:
-    """Return what a function makes of afterstates: the sum of each column."""
+def column_sums(hide: Any) -> list[float]:
+    """Return the sum of each column after applying a function to afterstates."""
     require_function(hide)
-    seen = some_afterstates()
+    seen = afterstate_features()
     found = np.asarray(hide(seen.copy()))
     if found.shape != seen.shape:
         raise Unreadable(f"your function returns the shape {found.shape} for {seen.shape}")
@@ -160,21 +160,21 @@ def columns(hide: Any) -> list[float]:
 
 
 class LastRound(Game):
-    """A round of K8 after which the match is over: 1 for the match won, −1 for one lost."""
+    """The last round of a match, played as K8: 1 for winning the match, −1 for losing it."""
 
     def __init__(self, ahead: int, score: Callable[[float], float] | None = None):
         self.round, self.ahead, self.score = MiniKoiKoi.K8(), ahead, score or np.sign
 
     def root(self) -> History:
-        """Return the beginning."""
+        """Return the root."""
         return self.round.root()
 
     def step(self, h: History, a: Any) -> History:
-        """Return what `a` makes of `h`."""
+        """Return the history after an action."""
         return self.round.step(h, a)
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         node: Chance | Decision | Terminal = self.round.node(h)
         if isinstance(node, Terminal):
             won = float(self.score(node.utilities[0] + self.ahead))
@@ -182,20 +182,20 @@ class LastRound(Game):
         return node
 
 
-def as_it_is(x: float) -> float:
-    """Return points as they are."""
+def as_points(x: float) -> float:
+    """Return the points themselves: a mistake."""
     return x
 
 
-def won_or_not(x: float) -> float:
-    """Return −1 for a match that is drawn, too."""
+def win_or_loss(x: float) -> float:
+    """Return −1 also for a tied match: a mistake."""
     return 1.0 if x > 0 else -1.0
 
 
 @cache
 def match_values(change: str = "") -> dict[str, float]:
-    """Return what the last round is worth to the dealer, who is 0 or 2 points ahead."""
-    scores = {"points": as_it_is, "drawn": won_or_not}
+    """Return the value of the last round to a dealer who is 0 or 2 points ahead."""
+    scores = {"points": as_points, "drawn": win_or_loss}
     sign = -1 if change == "behind" else 1
     games = (LastRound(sign * lead, scores.get(change)) for lead in (0, 2))
     return {word: float(solve_lp(game).value) for word, game in zip(LEADS, games, strict=True)}
@@ -206,20 +206,20 @@ EXERCISES = (
         "14.1",
         "How many deals?",
         "a dictionary with the number of deals for '0.1' and for '0.05'",
-        deals,
+        deals_needed,
         (
             Mistake(
-                lambda: deals(sure=1),
+                lambda: deals_needed(sure=1),
                 "So many deals bring the *standard* error down to that. An error here covers "
                 "95 of 100 cases, and is 1.96 times as wide.",
             ),
             Mistake(
-                lambda: {"0.1": deals()["0.1"], "0.05": 2 * deals()["0.1"]},
+                lambda: {"0.1": deals_needed()["0.1"], "0.05": 2 * deals_needed()["0.1"]},
                 "The first is right. An error falls with the square root of the number of "
                 "deals: twice as many do not halve it.",
             ),
             Mistake(
-                lambda: deals(power=1),
+                lambda: deals_needed(power=1),
                 "The root has to be undone: what you have is the square root of the number "
                 "of deals.",
             ),
@@ -232,19 +232,19 @@ EXERCISES = (
         "The same cards, twice",
         "a dictionary with the part of the error that is left, against 'greedy, by rule' and "
         "against 'random'",
-        shrunk,
+        error_ratios,
         (
             Mistake(
-                lambda: shrunk(power=2),
+                lambda: error_ratios(power=2),
                 "This compares variances. An error is a standard deviation, the root of that.",
             ),
             Mistake(
-                lambda: shrunk(sign=-1),
+                lambda: error_ratios(sign=-1),
                 "`play` returns what the *first* player is paid, who deals. In the second "
                 "game that is the opponent, so the sign must change before you take the mean.",
             ),
             Mistake(
-                lambda: shrunk(rounds=1),
+                lambda: error_ratios(rounds=1),
                 "You compare two rounds with one. The mean of two independent rounds is the "
                 "surer one already, by the root of two; what do the same cards add?",
             ),
@@ -282,7 +282,7 @@ EXERCISES = (
                 "stopping pays is known. That line was right.",
             ),
         ),
-        see=taught,
+        see=sample_statistics,
         points=3,
         takeaway="`rounds` is changed in place: what you want to know of it, ask before.",
         advice="Compare its rows with those of `lesson`, for the same task, one by one.",
@@ -292,23 +292,23 @@ EXERCISES = (
         "A bug that was published",
         "a function that returns the afterstates of K10 with all that is the opponent's "
         "replaced by what is one's own",
-        blind,
+        overwriting,
         (
             Mistake(lambda: lambda seen: seen, "So far nothing is replaced."),
             Mistake(
-                lambda: blind(back=True),
+                lambda: overwriting(back=True),
                 "You wrote theirs over the own. The bug shows the own twice.",
             ),
             Mistake(
-                lambda: blind("cards"),
+                lambda: overwriting("cards"),
                 "The cards are right, but yaku and points still tell what the other has.",
             ),
             Mistake(
-                lambda: blind("cards yaku"),
+                lambda: overwriting("cards yaku"),
                 "Cards and yaku are right, but the points still tell what the other has.",
             ),
         ),
-        see=columns,
+        see=column_sums,
         points=2,
         takeaway="Now count the looks that are left, and solve for them.",
         advice="Five blocks of cards, the third and fourth are the piles; two of yaku; then "

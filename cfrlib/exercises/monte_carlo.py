@@ -1,4 +1,4 @@
-"""Chapter 7: one walk by hand, all walks listed, who must be drawn from what, and noise."""
+"""Exercises of chapter 7: a traversal by hand, enumerated samples, a bug, variance."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cfrlib.exercises.grading import Exercise, Mistake, require_function
 from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.strategy import Strategy
 
-Weights = Mapping[Any, float]  # of what may be drawn; they need not add up to 1
+Weights = Mapping[Any, float]  # of outcomes; they need not add up to 1
 Draw = Callable[[Weights], Any]
 Profile = Mapping[str, Mapping[Any, float]]
 Table = dict[Any, float]  # by infoset and action
 Walk = Callable[[Game, History, int, Draw, Profile, Table, Table], Any]
 
-MIX = 0.6  # ε, the share of even draws, on the whole page
-AFTER = (1, 3, 100, 1_000)  # iterations of CFR after which exercise 7.5 looks for the best ε
+MIX = 0.6  # ε, the weight of uniform sampling, on the whole page
+AFTER = (1, 3, 100, 1_000)  # iterations of CFR, exercise 7.5
 
 
 def new_table() -> Table:
@@ -30,45 +30,53 @@ def new_table() -> Table:
     return defaultdict(float)
 
 
-class Dice:
-    """Draws that follow a script, then take the first way there is.
+class ScriptedSampler:
+    """A sampler that follows a script, then takes first outcomes.
 
     Attributes
     ----------
-    chance : float
-        How likely all draws were together.
+    probability : float
+        Probability of all its samples together.
     others : list
-        Scripts of the ways passed over.
+        Scripts of the outcomes not taken.
     """
 
     def __init__(self, script: list[Hashable]):
-        self.script, self.at, self.chance = script, 0, 1.0
+        self.script, self.at, self.probability = script, 0, 1.0
         self.others: list[list[Hashable]] = []
 
     def __call__(self, weights: Weights) -> Any:
-        """Return the next key of the script."""
+        """Return the next outcome of the script."""
         options = [a for a, weight in weights.items() if weight > 0]
         if self.at == len(self.script):
             self.others += [[*self.script, a] for a in options[1:]]
             self.script = [*self.script, options[0]]
-        drawn: Any = self.script[self.at]
+        outcome: Any = self.script[self.at]
         self.at += 1
-        self.chance *= weights[drawn] / sum(weights.values())
-        return drawn
+        self.probability *= weights[outcome] / sum(weights.values())
+        return outcome
 
 
 def every_path(walk: Callable[[Draw], object]) -> Iterator[float]:
-    """Run a walk in every way its draws can fall, and yield how likely each is."""
-    todo: list[list[Hashable]] = [[]]
-    while todo:
-        dice = Dice(todo.pop())
-        walk(dice)
-        todo += dice.others
-        yield dice.chance
+    """Run a traversal for every outcome of its samples, and yield their probabilities."""
+    stack: list[list[Hashable]] = [[]]
+    while stack:
+        sampler = ScriptedSampler(stack.pop())
+        walk(sampler)
+        stack += sampler.others
+        yield sampler.probability
 
 
 def external_walk(source: str = "strategy", at: str = "opponent") -> Walk:
-    """Return exercise 7.3's walk: whence it draws the opponent, where it collects S."""
+    """Return the traversal of exercise 7.3, external sampling, correct or with a bug.
+
+    Parameters
+    ----------
+    source : str
+        Distribution of the opponent's actions: ``"strategy"``, ``"average"`` or ``"even"``.
+    at : str
+        Player at whose infosets S is updated: ``"opponent"`` or ``"traverser"``.
+    """
 
     def walk(
         game: Game, h: History, i: int, draw: Draw, sigma: Profile, r: Table, S: Table
@@ -96,7 +104,17 @@ def external_walk(source: str = "strategy", at: str = "opponent") -> Walk:
 
 
 def outcome_walk(epsilon: float = MIX, tail: bool = True, charged: bool = True) -> Walk:
-    """Return a walk of outcome sampling, with a weight of exercise 7.1 left out if told so."""
+    """Return the traversal of exercise 7.1, outcome sampling, correct or with a mistake.
+
+    Parameters
+    ----------
+    epsilon : float
+        Weight of uniform sampling.
+    tail : bool
+        Whether the sampled value is divided by the probability of the action.
+    charged : bool
+        Whether actions that are not sampled get a regret.
+    """
 
     def walk(
         game: Game,
@@ -119,40 +137,40 @@ def outcome_walk(epsilon: float = MIX, tail: bool = True, charged: bool = True) 
                 S[I, a] += row[a] / q
             return walk(game, (*h, draw(row)), i, draw, sigma, r, S, q)
         p = {a: epsilon / len(row) + (1 - epsilon) * x for a, x in row.items()}
-        drawn = draw(p)
-        u = walk(game, (*h, drawn), i, draw, sigma, r, S, q * p[drawn])
-        u /= p[drawn] if tail else 1
-        mean = row[drawn] * u
+        sampled = draw(p)
+        u = walk(game, (*h, sampled), i, draw, sigma, r, S, q * p[sampled])
+        u /= p[sampled] if tail else 1
+        mean = row[sampled] * u
         for a in row:
-            if charged or a == drawn:
-                r[I, a] += (u * (a == drawn) - mean) / q
+            if charged or a == sampled:
+                r[I, a] += (u * (a == sampled) - mean) / q
         return mean
 
     return walk
 
 
-# ---- one walk --------------------------------------------------------------------------------
+# ---- one traversal ---------------------------------------------------------------------------
 
 
 def by_hand(head: bool = True, **weights: bool) -> dict[str, dict[str, float]]:
-    """Return the sampled regrets of the walk K against Q, check, bet, call."""
+    """Return the sampled regrets of the trajectory K against Q, check, bet, call."""
     game, script = games.KuhnPoker(), iter([("K", "Q"), "check", "bet", "call"])
     r, S = new_table(), new_table()
     walk = outcome_walk(**weights)
     walk(game, (), 0, lambda _: next(script), Strategy.uniform(game), r, S)
     first, second = "K", "K check-bet"
-    arrives = 1.0 if head else 1 / 2  # a king checks with this probability
+    sampled = 1.0 if head else 1 / 2  # the check is sampled with probability 1/2
     return {
         first: {a: r[first, a] for a in ("check", "bet")},
-        second: {a: arrives * r[second, a] for a in ("fold", "call")},
+        second: {a: sampled * r[second, a] for a in ("fold", "call")},
     }
 
 
-# ---- all walks -------------------------------------------------------------------------------
+# ---- all traversals --------------------------------------------------------------------------
 
 
 def count_paths(cards: int) -> dict[str, int]:
-    """Return how many paths external sampling has: in one deal, and in all of them."""
+    """Return the numbers of paths of external sampling, for one deal and for the game."""
     game = games.KuhnPoker(cards=cards)
     sigma, found = Strategy.uniform(game), []
     for i in (0, 1):
@@ -166,12 +184,12 @@ def count_paths(cards: int) -> dict[str, int]:
     return one | {"four cards": sum(found)}
 
 
-# ---- a walk with a bug -----------------------------------------------------------------------
+# ---- a traversal with a bug ------------------------------------------------------------------
 
 
 @cache
-def crossing() -> tuple[Game, Profile, Table]:
-    """Return Kuhn poker, what is played now, and sums of what was played before."""
+def late_state() -> tuple[Game, Profile, Table]:
+    """Return Kuhn poker, a current strategy, and strategy sums that differ from it."""
     game = games.KuhnPoker()
     rows = Strategy.uniform(game).items()
     share = {I: 0.2 + 0.1 * n % 0.6 for n, (I, _) in enumerate(rows)}
@@ -180,10 +198,10 @@ def crossing() -> tuple[Game, Profile, Table]:
     return game, sigma, S
 
 
-def means(walk: Any) -> dict[str, Table]:
-    """Return what a walk adds to r and S on average, in the middle of a run."""
+def expected_increments(walk: Any) -> dict[str, Table]:
+    """Return the expected increments of r and S by a traversal, for nonzero S."""
     require_function(walk)
-    game, sigma, before = crossing()
+    game, sigma, before = late_state()
     added = {"r": new_table(), "S": new_table()}
     for i in (0, 1):
         now: list[Table] = []
@@ -192,23 +210,23 @@ def means(walk: Any) -> dict[str, Table]:
             now[:] = [new_table(), defaultdict(float, before)]
             walk(game, (), i, draw, sigma, *now)
 
-        for chance in every_path(one):
+        for p in every_path(one):
             for key, x in now[0].items():
-                added["r"][key] += chance * x
+                added["r"][key] += p * x
             for key, x in now[1].items():
-                added["S"][key] += chance * (x - before.get(key, 0))
+                added["S"][key] += p * (x - before.get(key, 0))
     return added
 
 
 @cache
-def right_means() -> dict[str, Table]:
-    """Return the same of the right walk."""
-    return means(external_walk())
+def correct_increments() -> dict[str, Table]:
+    """Return the expected increments by the correct traversal."""
+    return expected_increments(external_walk())
 
 
-def faults(walk: Any) -> dict[str, float]:
-    """Return how far off, on average, what a walk adds to r and to S is."""
-    found, wanted = means(walk), right_means()
+def biases(walk: Any) -> dict[str, float]:
+    """Return the largest bias of a reader's traversal in r and in S."""
+    found, wanted = expected_increments(walk), correct_increments()
     names = {"r": "regrets", "S": "sums for the average"}
     return {
         f"the {names[table]}": max(
@@ -218,13 +236,13 @@ def faults(walk: Any) -> dict[str, float]:
     }
 
 
-# ---- noise -----------------------------------------------------------------------------------
+# ---- variance --------------------------------------------------------------------------------
 
 
-def noise(
+def total_variance(
     sigma: Profile, walk: Walk, squared: bool = True, traversers: tuple[int, ...] = (0, 1)
 ) -> float:
-    """Return the variances of all sampled regrets on Kuhn poker, added up."""
+    """Return the sum of the variances of all sampled regrets on Kuhn poker."""
     game = games.KuhnPoker()
     first, second = new_table(), new_table()
     for i in traversers:
@@ -234,32 +252,32 @@ def noise(
             r.clear()
             walk(game, (), i, draw, sigma, r, new_table())
 
-        for chance in every_path(one):
+        for p in every_path(one):
             for key, x in r.items():
-                first[key] += chance * x
-                second[key] += chance * x**2
+                first[key] += p * x
+                second[key] += p * x**2
     return sum(x - squared * first[key] ** 2 for key, x in second.items())
 
 
-def at_equilibrium(vanishes: bool = False, **how: Any) -> dict[str, object]:
-    """Return how noisy both schemes are at an equilibrium."""
+def variances_at_equilibrium(vanishes: bool = False, **how: Any) -> dict[str, object]:
+    """Return the variances of both schemes at an equilibrium."""
     sigma = games.kuhn_equilibrium(games.KuhnPoker(), 0.2)
     return {
-        "external": noise(sigma, external_walk(), **how),
-        "outcome": noise(sigma, outcome_walk(), **how),
+        "external": total_variance(sigma, external_walk(), **how),
+        "outcome": total_variance(sigma, outcome_walk(), **how),
         "vanishes": vanishes,
     }
 
 
 @cache
-def quietest(average: bool = False, loudest: bool = False) -> dict[int, float]:
-    """Return the ε with the least variance after so many iterations of CFR."""
+def best_epsilons(average: bool = False, loudest: bool = False) -> dict[int, float]:
+    """Return the ε with the least variance after some numbers of iterations of CFR."""
     grid = [n / 20 for n in range(1, 21)]
     run, found = CFR(games.KuhnPoker(), update="simultaneous"), {}
     for T in AFTER:
         run.run(T - run.iterations)
         sigma = run.average if average else run.current
-        total = [noise(sigma, outcome_walk(epsilon)) for epsilon in grid]
+        total = [total_variance(sigma, outcome_walk(epsilon)) for epsilon in grid]
         found[T] = grid[int(np.argmax(total) if loudest else np.argmin(total))]
     return found
 
@@ -339,7 +357,7 @@ EXERCISES = (
                 "now, where the walk comes as often as the *others* like; that line was right.",
             ),
         ),
-        see=faults,
+        see=biases,
         points=3,
         takeaway="Draw from what is played now, and no weight is left.",
         advice="With tables from the middle of a run, the mean over all paths is not right.",
@@ -349,19 +367,19 @@ EXERCISES = (
         "Noise at equilibrium",
         "a dictionary with the total variances 'external' and 'outcome', and True or False "
         "under 'vanishes'",
-        at_equilibrium,
+        variances_at_equilibrium,
         (
             Mistake(
-                lambda: at_equilibrium(vanishes=True),
+                lambda: variances_at_equilibrium(vanishes=True),
                 "The numbers are right. Do they say that the noise vanishes?",
             ),
             Mistake(
-                lambda: at_equilibrium(squared=False),
+                lambda: variances_at_equilibrium(squared=False),
                 "These are means of squares. From each of them, subtract the square of the "
                 "mean; most means are 0 at equilibrium, not all.",
             ),
             Mistake(
-                lambda: at_equilibrium(traversers=(0,)),
+                lambda: variances_at_equilibrium(traversers=(0,)),
                 "You have the walks of player 0 only. Add those of player 1.",
             ),
         ),
@@ -373,15 +391,15 @@ EXERCISES = (
         "7.5",
         "Open: which ε?",
         f"a dictionary with an ε, a multiple of 0.05, for each of {', '.join(map(str, AFTER))}",
-        quietest,
+        best_epsilons,
         (
             Mistake(
-                lambda: quietest(average=True),
+                lambda: best_epsilons(average=True),
                 "That is for the average strategy. A walk draws from the *current* one, "
                 "`run.current`.",
             ),
             Mistake(
-                lambda: quietest(loudest=True),
+                lambda: best_epsilons(loudest=True),
                 "There the variance is largest. An action that is never played is drawn "
                 "with probability ε/2, and counts the more the smaller that is.",
             ),

@@ -1,4 +1,4 @@
-"""Chapter 9: the price of a coin, aimed walks and their weights, what a search remembers."""
+"""Exercises of chapter 9: the price of a coin, targeted sampling, tables kept by a search."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TARGETS = ("Q check-bet", "J bet", "K")
 
 
 class CoinSale(Game):
-    """Sell the coin you see, or let the other player guess it."""
+    """A game in which player 0 sells a coin or lets player 1 guess it."""
 
     def __init__(self, price: float):
         self.price = {"heads": price, "tails": -price}
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         if not h:
             return Chance({"heads": 0.5, "tails": 0.5})
         if len(h) == 1:
@@ -53,13 +53,13 @@ class CoinSale(Game):
 
 
 @cache
-def guess(price: float) -> float:
-    """Return how often to say heads, by linear programming."""
+def heads_probability(price: float) -> float:
+    """Return the maximin probability of guessing heads."""
     return float(solve_lp(CoinSale(price)).strategy["guess"]["heads"])
 
 
 def at_prices(answer: Any) -> dict[str, float]:
-    """Return what a function of the price says at some prices."""
+    """Return the values of a function of the price at some prices."""
     require_function(answer)
     found = [answer(price) for price in PRICES]
     if ... in found:
@@ -70,24 +70,24 @@ def at_prices(answer: Any) -> dict[str, float]:
 # ---- two probabilities -----------------------------------------------------------------------
 
 
-def weights(
+def sampling_weights(
     own: bool = False, deal: bool = True, either: bool = False, swap: bool = False
 ) -> dict[str, float]:
-    """Return exercise 9.2's numbers, or those of somebody who errs.
+    """Return the answer to exercise 9.2, correct or with a mistake.
 
     Parameters
     ----------
     own : bool
-        Whether the own reach is in the weight as well.
+        Whether the weight includes the player's own reach.
     deal : bool
-        Whether the deal counts in s2.
+        Whether s2 includes the probability of the deal.
     either : bool
-        Whether an aimed walk is divided by s1 alone.
+        Whether targeted samples are divided by s1 alone.
     swap : bool
-        Whether s1 and s2 are interchanged.
+        Whether s1 and s2 are exchanged.
     """
     game, h = games.KuhnPoker(), (("Q", "J"), "check", "bet")
-    sigma, aim = Strategy.uniform(game), leads(game, "Q check-bet")
+    sigma, aim = Strategy.uniform(game), targeted(game, "Q check-bet")
     s1 = s2 = others = 1.0
     for n, a in enumerate(h):
         node = game.node(h[:n])
@@ -103,11 +103,11 @@ def weights(
     return {"s1": s1, "s2": s2, "aimed": others / q, "not aimed": others / s2}
 
 
-# ---- what a search remembers -----------------------------------------------------------------
+# ---- tables kept by a search -----------------------------------------------------------------
 
 
 def decisions(game: Game, h: History = (), past: tuple[Any, ...] = ()) -> Iterator[Any]:
-    """Yield each decision of a game, with those on the way to it."""
+    """Yield each decision of a game, with the decisions before it."""
     node = game.node(h)
     if isinstance(node, Terminal):
         return
@@ -119,7 +119,7 @@ def decisions(game: Game, h: History = (), past: tuple[Any, ...] = ()) -> Iterat
 
 
 def second_moves() -> set[str]:
-    """Return the infosets of Kuhn poker at which the player has moved before."""
+    """Return the infosets of Kuhn poker whose player has moved before."""
     return {
         node.infoset
         for node, past in decisions(games.KuhnPoker())
@@ -128,7 +128,7 @@ def second_moves() -> set[str]:
 
 
 def infosets(player: int | None = None, later: bool = False) -> set[str]:
-    """Return infosets of Kuhn poker: a player's, or those that are not the first move."""
+    """Return the infosets of Kuhn poker, optionally of one player or after a first move."""
     return {
         node.infoset
         for node, past in decisions(games.KuhnPoker())
@@ -136,20 +136,20 @@ def infosets(player: int | None = None, later: bool = False) -> set[str]:
     }
 
 
-# ---- aims ------------------------------------------------------------------------------------
+# ---- targets ---------------------------------------------------------------------------------
 
 
-def leads(
+def targeted(
     game: Game, target: str, public: bool = False, before: bool = True, after: bool = True
 ) -> set[History]:
-    """Return the histories that may lead to an infoset, or are past it.
+    """Return the histories before, at and after an infoset.
 
     Parameters
     ----------
     public : bool
-        Whether all that looks the same in public, whatever the cards, counts as the infoset.
+        Whether the infoset is extended to its public state.
     before, after : bool
-        Whether histories before it, and past it, are among them.
+        Whether histories before and after it are included.
     """
     at = {h for h, node in histories(game) if getattr(node, "infoset", None) == target}
     moves = {h[1:] for h in at}
@@ -173,8 +173,8 @@ def histories(game: Game, h: History = ()) -> Iterator[tuple[History, Node]]:
             yield from histories(game, (*h, a))
 
 
-def aims(answer: Any) -> dict[str, set[History]]:
-    """Return where a function of a game and a target aims, for some targets."""
+def check_targets(answer: Any) -> dict[str, set[History]]:
+    """Return a reader's targeted histories for some infosets."""
     require_function(answer)
     found = {target: answer(games.KuhnPoker(), target) for target in TARGETS}
     if ... in found.values():
@@ -182,18 +182,18 @@ def aims(answer: Any) -> dict[str, set[History]]:
     return found
 
 
-# ---- the walk of the page --------------------------------------------------------------------
+# ---- the traversal of the page ---------------------------------------------------------------
 
 
-def aimed_walk(bug: str = "") -> Walk:
-    """Return the page's walk, or one of exercise 9.4, which has a bug.
+def targeted_walk(bug: str = "") -> Walk:
+    """Return the page's traversal with targeted sampling, optionally with a bug.
 
     Parameters
     ----------
     bug : str
-        ``"chance"``: where chance moves, what comes back is not multiplied by its
-        probability; ``"nobody"``: it is not anywhere; ``"reach"``: the probability of
-        chance is left out of the others' reach instead.
+        ``"chance"``: values at chance nodes are not multiplied by the probability of the
+        outcome; ``"nobody"``: nowhere are values multiplied by a probability; ``"reach"``: as
+        ``"chance"``, and the others' reach omits chance.
     """
 
     def walk(
@@ -222,62 +222,62 @@ def aimed_walk(bug: str = "") -> Walk:
     return walk
 
 
-def three_rows(m: Any, h: History, node: Any, i: int) -> tuple[list[float], ...]:
-    """Return line 2: what is played, how an ordinary and how an aimed walk draws."""
+def sampling_rows(m: Any, h: History, node: Any, i: int) -> tuple[list[float], ...]:
+    """Return line 2: the strategy, and its samplers without and with targeting."""
     if isinstance(node, Chance):
         played = p2 = list(node.probabilities.values())
     else:
         played = p2 = list(m.sigma[node.infoset].values())
         if node.player == i:
             p2 = [EPSILON / len(played) + (1 - EPSILON) * x for x in played]
-    ways = [(*h, a) in m.aim for a in node.actions]
-    p1 = [x * way for x, way in zip(p2, ways, strict=True)]
+    allowed = [(*h, a) in m.aim for a in node.actions]
+    p1 = [x * keep for x, keep in zip(p2, allowed, strict=True)]
     total = sum(p1) or 1.0
     return played, p2, [x / total for x in p1]
 
 
-def listed(game: Game, target: str, walk: Any) -> tuple[Table, Table]:
-    """Return what a walk adds to R and S on average, at uniform play."""
+def expected_increments(game: Game, target: str, walk: Any) -> tuple[Table, Table]:
+    """Return the expected increments of R and S by a traversal under uniform strategies."""
     m = SimpleNamespace(
-        game=game, sigma=Strategy.uniform(game), aim=leads(game, target), delta=DELTA
+        game=game, sigma=Strategy.uniform(game), aim=targeted(game, target), delta=DELTA
     )
-    m.rows = lambda h, node, i: three_rows(m, h, node, i)
+    m.rows = lambda h, node, i: sampling_rows(m, h, node, i)
     means: tuple[Table, Table] = (defaultdict(float), defaultdict(float))
     for i in (0, 1):
 
         def one(draw: Draw, i: int = i) -> None:
-            m.draw = lambda p: draw(dict(enumerate(p)))
+            m.draw = lambda row: draw(dict(enumerate(row)))
             m.R, m.S = defaultdict(float), defaultdict(float)
             walk(m, (), i, 1.0, 1.0, 1.0, m.draw([1 - DELTA, DELTA]) == 1)
 
-        for chance in every_path(one):
+        for p in every_path(one):
             for mean, table in zip(means, (m.R, m.S), strict=True):
                 for key, x in table.items():
-                    mean[key] += chance * x
+                    mean[key] += p * x
     return means
 
 
 @cache
 def cases() -> dict[str, tuple[Game, str, tuple[Table, Table]]]:
-    """Return what the right walk adds, for two games, each with a target."""
+    """Return two games, each with a target and the correct expected increments."""
     small = games.LeducPoker(ranks=2, merge_suits=True)
-    played = {"Kuhn": (games.KuhnPoker(), "Q check-bet"), "Leduc": (small, "K bet-raise")}
+    pairs = {"Kuhn": (games.KuhnPoker(), "Q check-bet"), "Leduc": (small, "K bet-raise")}
     return {
-        name: (game, target, listed(game, target, aimed_walk()))
-        for name, (game, target) in played.items()
+        name: (game, target, expected_increments(game, target, targeted_walk()))
+        for name, (game, target) in pairs.items()
     }
 
 
-def faults(walk: Any) -> dict[str, float]:
-    """Return how far off, on average, what a walk adds to R or S is, for each game."""
+def biases(walk: Any) -> dict[str, float]:
+    """Return the largest bias of a reader's traversal in R or S, for each game."""
     require_function(walk)
     found = {}
-    for name, (game, target, right) in cases().items():
-        worst = 0.0
-        for mean, wanted in zip(listed(game, target, walk), right, strict=True):
+    for name, (game, target, correct) in cases().items():
+        largest = 0.0
+        for mean, wanted in zip(expected_increments(game, target, walk), correct, strict=True):
             keys = mean.keys() | wanted.keys()
-            worst = max([worst, *(abs(mean[key] - wanted[key]) for key in keys)])
-        found[name] = worst
+            largest = max([largest, *(abs(mean[key] - wanted[key]) for key in keys)])
+        found[name] = largest
     return found
 
 
@@ -286,7 +286,7 @@ EXERCISES = (
         "9.1",
         "Any price",
         "a function of the price that returns the probability of saying heads",
-        lambda: guess,
+        lambda: heads_probability,
         (
             Mistake(
                 lambda: lambda price: (1 + price) / 2,
@@ -310,24 +310,24 @@ EXERCISES = (
         "9.2",
         "Two probabilities",
         "a dictionary with 's1', 's2', and the weights 'aimed' (δ = 0.9) and 'not aimed'",
-        weights,
+        sampling_weights,
         (
             Mistake(
-                lambda: weights(own=True),
+                lambda: sampling_weights(own=True),
                 "Player 0's own check is in your weight. The reach of the *others* leaves it "
                 "out.",
             ),
             Mistake(
-                lambda: weights(deal=False),
+                lambda: sampling_weights(deal=False),
                 "An ordinary walk has to draw the deal as well.",
             ),
             Mistake(
-                lambda: weights(either=True),
+                lambda: sampling_weights(either=True),
                 "You divide by the probability of an aimed walk alone. But one walk in ten is "
                 "ordinary, and may come here too.",
             ),
             Mistake(
-                lambda: weights(swap=True),
+                lambda: sampling_weights(swap=True),
                 "You have them the wrong way round: the first index is for aimed walks.",
             ),
         ),
@@ -363,23 +363,23 @@ EXERCISES = (
         "9.4",
         "Find the planted bug",
         "a function like `friend`, with the same arguments",
-        aimed_walk,
+        targeted_walk,
         (
             Mistake(
-                lambda: aimed_walk("chance"),
+                lambda: targeted_walk("chance"),
                 "On small Leduc poker it is still biased.",
             ),
             Mistake(
-                lambda: aimed_walk("nobody"),
+                lambda: targeted_walk("nobody"),
                 "Now nothing is multiplied by the probability with which it is played, and "
                 "Kuhn poker shows it too.",
             ),
             Mistake(
-                lambda: aimed_walk("reach"),
+                lambda: targeted_walk("reach"),
                 "You took the deal out of the others' reach as well. That line was right.",
             ),
         ),
-        see=faults,
+        see=biases,
         points=3,
         takeaway="Divided by the chance of the draw, multiplied by the chance of play.",
         advice="Listed over all walks, what it adds to R or to S is not right on average.",
@@ -388,23 +388,23 @@ EXERCISES = (
         "9.5",
         "Open: where should the walks go?",
         "a function of a game and an infoset that returns a set of histories",
-        lambda: lambda game, target: leads(game, target, public=True),
+        lambda: lambda game, target: targeted(game, target, public=True),
         (
             Mistake(
-                lambda: leads,
+                lambda: targeted,
                 "This is the page's aim: your own infoset only. In public, deals look alike.",
             ),
             Mistake(
-                lambda: lambda game, target: leads(game, target, public=True, before=False),
+                lambda: lambda game, target: targeted(game, target, public=True, before=False),
                 "The histories on the way are missing, so an aimed walk does not find there.",
             ),
             Mistake(
-                lambda: lambda game, target: leads(game, target, public=True, after=False),
+                lambda: lambda game, target: targeted(game, target, public=True, after=False),
                 "What is past the target is missing. There an aimed walk would have nothing "
                 "left to draw.",
             ),
         ),
-        see=aims,
+        see=check_targets,
         points=2,
         takeaway="The walk needs no other change, and stays unbiased. Whether this aim is the "
         "better one, and how δ should change from move to move, is open.",

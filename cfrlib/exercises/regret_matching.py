@@ -1,4 +1,4 @@
-"""Chapter 1: the regrets of one round, a best response, a learner that plays its losses."""
+"""Exercises of chapter 1: regrets of a round, a best response, equilibria, a wrong learner."""
 
 from __future__ import annotations
 
@@ -27,38 +27,38 @@ ROCK, PAPER, SCISSORS = range(3)
 PAYOFF = RockPaperScissors().row_payoffs
 
 Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and seed
-# habits so clear that after as many rounds luck does not decide
+# opponents with a clear best response after ROUNDS rounds
 FRIENDS = {"(0.4, 0.3, 0.3)": (0.4, 0.3, 0.3), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
 ROUNDS = 3_000
-# exercise 1.5: rounds whose digits are robust, rounds played, and what counts as settled
+# exercise 1.5: a round with reproducible digits, rounds played, rounds to settle, and threshold
 SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
 
 
 def named(numbers: Any) -> dict[str, float]:
-    """Return three numbers with the names of the actions."""
+    """Return three numbers by action."""
     return dict(zip(NAMES, np.asarray(numbers, dtype=float).tolist(), strict=True))
 
 
-def looking_back(regrets: Any, plays: Any = None) -> dict[str, dict[str, float]]:
-    """Return regrets, and what follows from them if nothing else is said."""
-    plays = regret_matching(regrets) if plays is None else plays
-    return {"regrets": named(regrets), "next": named(plays)}
+def regrets_and_next(regrets: Any, strategy: Any = None) -> dict[str, dict[str, float]]:
+    """Return an answer: regrets, and the next strategy, by default of regret matching."""
+    strategy = regret_matching(regrets) if strategy is None else strategy
+    return {"regrets": named(regrets), "next": named(strategy)}
 
 
-def lost_to_paper() -> Any:
-    """Return the regrets of rock against paper."""
+def regrets_against_paper() -> Any:
+    """Return the regrets after playing rock against paper."""
     return PAYOFF[:, PAPER] - PAYOFF[ROCK, PAPER]
 
 
-def against(opponent: Any) -> dict[str, object]:
-    """Return a best response to a mixture, and what it earns."""
-    earns = PAYOFF @ np.array(opponent)
-    return {"best": NAMES[int(earns.argmax())], "earns": float(earns.max())}
+def best_response_to(opponent: Any) -> dict[str, object]:
+    """Return a best response to a mixed strategy, and its utility."""
+    utility = PAYOFF @ np.array(opponent)
+    return {"best": NAMES[int(utility.argmax())], "earns": float(utility.max())}
 
 
-def habit(answer: Any) -> dict[object, Any]:
-    """Return a reader's best response, and what it earns if it is one."""
-    right = against((0.2, 0.2, 0.6))
+def check_best_response(answer: Any) -> dict[object, Any]:
+    """Return a reader's best response, and its utility if it is correct."""
+    right = best_response_to((0.2, 0.2, 0.6))
     given = {key: value for key, value, _ in pair_values(answer, right)}
     if normalized(given["best"]) not in NAMES:
         raise Unreadable(f"{given['best']!r} is not one of {', '.join(NAMES)}")
@@ -66,13 +66,13 @@ def habit(answer: Any) -> dict[object, Any]:
 
 
 def equilibrium(n: float) -> dict[str, float]:
-    """Return what both players do if rock wins n points from scissors."""
+    """Return the equilibrium strategy if rock wins n points against scissors."""
     row = solve_lp(RockPaperScissors(n)).strategy["player 0"]
     return {name: row[name] for name in NAMES}
 
 
-def at_some_prizes(formula: Any) -> dict[str, dict[str, float]]:
-    """Return what a function of n says for a few n."""
+def values_at_some_n(formula: Any) -> dict[str, dict[str, float]]:
+    """Return the values of a reader's function for some n."""
     require_function(formula)
     found = {}
     for n in (1, 2, 3, 10):
@@ -86,15 +86,15 @@ def at_some_prizes(formula: Any) -> dict[str, dict[str, float]]:
 
 @cache
 def learner(weigh: Callable[[Any], Any]) -> Learner:
-    """Return the program of exercise 1.4; `weigh` turns regrets into weights of actions."""
+    """Return the program of exercise 1.4; `weigh` converts regrets to weights of actions."""
 
     def learn(payoff: Any, opponent: Any, rounds: int, seed: int) -> Any:
         rng = np.random.default_rng(seed)
         regret, total = np.zeros(3), np.zeros(3)
         for _ in range(rounds):
             weight = weigh(regret)
-            even = np.full(3, 1 / 3)
-            strategy = weight / weight.sum() if weight.sum() > 0 else even
+            uniform = np.full(3, 1 / 3)
+            strategy = weight / weight.sum() if weight.sum() > 0 else uniform
             mine, theirs = rng.choice(3, p=strategy), rng.choice(3, p=opponent)
             regret += payoff[:, theirs] - payoff[mine, theirs]
             total += strategy
@@ -103,8 +103,8 @@ def learner(weigh: Callable[[Any], Any]) -> Learner:
     return learn
 
 
-def gladness(regret: Any) -> Any:
-    """Return the negative parts of regrets, the wrong ones."""
+def negative_part(regret: Any) -> Any:
+    """Return the negative parts of regrets: a mistake."""
     return np.maximum(-regret, 0)
 
 
@@ -115,7 +115,7 @@ def positive_part(regret: Any) -> Any:
 
 @cache
 def averages(learn: Learner) -> dict[str, list[float]]:
-    """Return what a learner plays on average against two friends."""
+    """Return a learner's average strategies against two opponents."""
     found = {}
     for name, opponent in FRIENDS.items():
         answer = learn(PAYOFF.copy(), np.array(opponent), ROUNDS, 0)
@@ -124,32 +124,32 @@ def averages(learn: Learner) -> dict[str, list[float]]:
     return found
 
 
-def plays_often(learn: Any) -> dict[str, list[float]]:
-    """Return what a reader's function plays on average."""
+def check_learner(learn: Any) -> dict[str, list[float]]:
+    """Return the average strategies of a reader's function."""
     require_function(learn)
     return averages(learn)
 
 
-def finds_the_best(seen: dict[str, list[float]]) -> bool:
-    """Say whether best responses are played nearly always, and as probabilities."""
+def finds_best_responses(strategies: dict[str, list[float]]) -> bool:
+    """Return whether best responses have a probability above 0.85."""
     return all(
-        plays[NAMES.index(str(against(FRIENDS[name])["best"]))] > 0.85
-        and min(plays) >= 0
-        and abs(sum(plays) - 1) < 1e-6
-        for name, plays in seen.items()
+        p[NAMES.index(str(best_response_to(FRIENDS[name])["best"]))] > 0.85
+        and min(p) >= 0
+        and abs(sum(p) - 1) < 1e-6
+        for name, p in strategies.items()
     )
 
 
 @cache
-def without_chance(guess: float) -> tuple[list[float], list[float]]:
-    """Return how exploitable the average and the current profile are, round by round.
+def exploitability_by_round(guess: float) -> tuple[list[float], list[float]]:
+    """Return the exploitability of the average and the current profile after each round.
 
-    Both players of the biased game know each other's strategy when they look back; they add
-    `guess` times the latest regrets before matching.
+    Both players of the biased game use expected instead of sampled regrets. Before matching,
+    they add `guess` times the latest regrets.
     """
     u = RockPaperScissors(3).row_payoffs
 
-    def exploitable(x: Any, y: Any) -> float:
+    def profile_exploitability(x: Any, y: Any) -> float:
         return float((u @ y).max() - (x @ u).min()) / 2
 
     average, current = [], []
@@ -158,30 +158,32 @@ def without_chance(guess: float) -> tuple[list[float], list[float]]:
         x, y = map(regret_matching, regret + guess * last)
         last = np.array([u @ y - x @ u @ y, x @ u @ y - x @ u])
         regret, total = regret + last, total + np.array([x, y])
-        average.append(exploitable(*(total / t)))
-        current.append(exploitable(x, y))
+        average.append(profile_exploitability(*(total / t)))
+        current.append(profile_exploitability(x, y))
     return average, current
 
 
-def tamed(guess: float = 1, at: int = SHORT, late: int = 0) -> dict[str, float | bool]:
-    """Return the answers of exercise 1.5.
+def prediction_answer(
+    guess: float = 1, at: int = SHORT, late: int = 0
+) -> dict[str, float | bool]:
+    """Return the answer to exercise 1.5.
 
-    Digits are asked for after a few rounds only. With the guess a difference in the last digit
-    grows exponentially: after many rounds two right programs agree on whether play settles, and
-    on little else.
+    It asks for digits only after a few rounds. With the guess, rounding differences grow
+    exponentially; after many rounds, two correct programs agree on whether play settles, and on
+    little else.
 
     Parameters
     ----------
     guess : float
-        How often the latest regrets are counted again.
+        Weight of the latest regrets as a prediction.
     at : int
-        The round whose numbers are returned.
+        Round of the returned numbers.
     late : int
-        By how many rounds the current profile is taken too late.
+        Rounds by which the current profile is taken too late.
     """
-    average, current = without_chance(guess)
+    average, current = exploitability_by_round(guess)
     return {
-        "plain": without_chance(0)[0][at - 1],
+        "plain": exploitability_by_round(0)[0][at - 1],
         "guess": average[at - 1],
         "current": current[at - 1 + late],
         "settles": max(current[-LAST:]) <= SETTLED,
@@ -194,31 +196,31 @@ EXERCISES = (
         "The other loss",
         "a dictionary with 'regrets' and 'next', each a dictionary with 'rock', 'paper' and "
         "'scissors'",
-        lambda: looking_back(lost_to_paper()),
+        lambda: regrets_and_next(regrets_against_paper()),
         (
             Mistake(
-                lambda: looking_back(PAYOFF[:, PAPER]),
+                lambda: regrets_and_next(PAYOFF[:, PAPER]),
                 "These are what each action would have earned. Its regret is how much *more* "
                 "that is than what you did earn, so there is a subtraction left to do. (It is "
                 "easy to forget: after a draw both are the same.)",
             ),
             Mistake(
-                lambda: looking_back(-PAYOFF[ROCK, :] + PAYOFF[ROCK, PAPER]),
+                lambda: regrets_and_next(-PAYOFF[ROCK, :] + PAYOFF[ROCK, PAPER]),
                 "These are your friend's regrets: you changed what *they* played. Leave their "
                 "paper where it is and ask what each of your three actions would have earned.",
             ),
             Mistake(
-                lambda: looking_back(-lost_to_paper()),
+                lambda: regrets_and_next(-regrets_against_paper()),
                 "The subtraction is the wrong way round: what the action would have earned, "
                 "minus what you did earn. You lost, so there is something to regret.",
             ),
             Mistake(
-                lambda: looking_back(lost_to_paper(), np.eye(3)[SCISSORS]),
+                lambda: regrets_and_next(regrets_against_paper(), np.eye(3)[SCISSORS]),
                 "The regrets are right. But regret matching does not put everything on the "
                 "largest one; it shares, in proportion to the regrets.",
             ),
             Mistake(
-                lambda: looking_back(lost_to_paper(), lost_to_paper()),
+                lambda: regrets_and_next(regrets_against_paper(), regrets_against_paper()),
                 "The regrets are right, and the next strategy has their proportions. But it "
                 "is made of probabilities, so divide by the sum of the regrets.",
             ),
@@ -234,7 +236,7 @@ EXERCISES = (
         "Another habit",
         "a dictionary with the name of the action under 'best' and what it earns a round "
         "under 'earns'",
-        lambda: against((0.2, 0.2, 0.6)),
+        lambda: best_response_to((0.2, 0.2, 0.6)),
         (
             Mistake(
                 lambda: {"best": "rock", "earns": 0.6},
@@ -252,7 +254,7 @@ EXERCISES = (
                 "the largest number is wanted.",
             ),
         ),
-        see=habit,
+        see=check_best_response,
         takeaway="Weigh each of the friend's actions by how often it comes, losses included.",
         advice="For each of your actions: payoff times probability, added up over the three "
         "things your friend may do.",
@@ -284,7 +286,7 @@ EXERCISES = (
                 "answer depend on n.",
             ),
         ),
-        see=at_some_prizes,
+        see=values_at_some_n,
         points=2,
         takeaway="The more rock pays, the less it is played; paper takes its place.",
         advice="Write down what rock, paper and scissors earn against (r, p, s), set all three "
@@ -302,13 +304,13 @@ EXERCISES = (
                 "It still plays the worst answer nearly as often as the best one.",
             ),
             Mistake(
-                lambda: learner(gladness),
+                lambda: learner(negative_part),
                 "Now it plays *only* what it is glad not to have played. The other sign is the "
                 "one to keep.",
             ),
         ),
-        see=plays_often,
-        accepts=finds_the_best,
+        see=check_learner,
+        accepts=finds_best_responses,
         points=3,
         takeaway="A negative regret says: good that you did not play this. It counts as zero.",
         advice="Against a fixed friend the average should come to the best response nearly "
@@ -320,10 +322,10 @@ EXERCISES = (
         "a dictionary with the exploitability after 50 rounds: of the average under 'plain' "
         "(the rule of this page) and 'guess' (with the guess), and under 'current' of what is "
         "played in round 50 with the guess; and under 'settles' True or False",
-        tamed,
+        prediction_answer,
         (
             Mistake(
-                lambda: tamed(0),
+                lambda: prediction_answer(0),
                 "With the guess you measured the same as without. Did you add the latest "
                 "regret to the *sum* twice? That doubles all regrets, and regret matching "
                 "does not see a common factor. Add it only while matching, and forget it.",
@@ -331,23 +333,25 @@ EXERCISES = (
             Mistake(
                 lambda: {
                     name: value if name == "settles" else 2 * value
-                    for name, value in tamed().items()
+                    for name, value in prediction_answer().items()
                 },
                 "These are the sums of both players' gains, NashConv. Exploitability is the "
                 "mean of the two.",
             ),
             Mistake(
-                lambda: tamed(late=1),
+                lambda: prediction_answer(late=1),
                 "Both averages are right. The third number is what would be played one round "
                 "later.",
             ),
             Mistake(
-                lambda: tamed() | {"current": without_chance(0)[1][SHORT - 1]},
+                lambda: (
+                    prediction_answer() | {"current": exploitability_by_round(0)[1][SHORT - 1]}
+                ),
                 "Both averages are right. The third number belongs to the current strategy "
                 "without the guess.",
             ),
             Mistake(
-                lambda: tamed() | {"settles": True},
+                lambda: prediction_answer() | {"settles": True},
                 "The three numbers are right. But does play settle? Look at all of the last "
                 "hundred rounds: a wandering strategy may look harmless in any one of them.",
             ),

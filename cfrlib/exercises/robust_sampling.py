@@ -1,4 +1,4 @@
-"""Chapter 8: inclusion probabilities, draws put back or shared, q that piles up, which k."""
+"""Exercises of chapter 8: inclusion probabilities, shared samples, a bug, the choice of k."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from cfrlib.strategy import Strategy
 
 Walk = Callable[[Any, Any, int, float, float], Any]
 
-FIRST = (0.6, 0.3, 0.1)  # the first draw of exercise 8.1
-EVEN = 0.2  # ε in the listings of the page
+FIRST = (0.6, 0.3, 0.1)  # probabilities of the first sample, exercise 8.1
+EPSILON = 0.2  # weight of uniform sampling in the code of the page
 NODES, SEEDS = 100_000, 10  # of exercise 8.5
 KS = {1: 1, 2: 2, 4: 4, "all": math.inf}
 
@@ -31,45 +31,45 @@ KS = {1: 1, 2: 2, 4: 4, "all": math.inf}
 
 
 def with_replacement(biased: bool | None = None) -> dict[str, object]:
-    """Return whether the friend of exercise 8.2 is biased, and how many actions are tried."""
+    """Return the answer to exercise 8.2: bias, and expected number of distinct actions."""
     p, tried, means = (0.5, 0.3, 0.2), 0.0, [0.0, 0.0, 0.0]
     for draws in product(range(3), repeat=2):
         chance = math.prod(p[a] for a in draws)
         tried += chance * len(set(draws))
-        for a in set(draws):  # it counts 1 / (its divisor), and 1 on average if that is right
+        for a in set(draws):  # an unbiased estimate of 1 has mean 1
             means[a] += chance / (1 - (1 - p[a]) ** 2)
     if biased is None:
         biased = max(abs(mean - 1) for mean in means) > 1e-12
     return {"biased": biased, "tried": tried}
 
 
-# ---- the walk of the page, whole and broken --------------------------------------------------
+# ---- the traversal of the page ---------------------------------------------------------------
 
 
 def sample(m: Any, I: str) -> dict[Any, float]:
-    """Return the actions to try at an infoset, each with its inclusion probability."""
+    """Return sampled actions of an infoset with their inclusion probabilities."""
     row, n = m.sigma[I], len(m.sigma[I])
     if m.k >= n:
         return dict.fromkeys(row, 1.0)
-    p = {a: EVEN / n + (1 - EVEN) * x for a, x in row.items()}
+    p = {a: EPSILON / n + (1 - EPSILON) * x for a, x in row.items()}
     rho = dict(zip(p, inclusion_probabilities(list(p.values()), m.k), strict=True))
-    tried: dict[Any, float] = {}
-    while len(tried) < m.k:
-        a = m.draw({c: x for c, x in p.items() if c not in tried})
-        tried[a] = float(rho[a])
-    return tried
+    sampled: dict[Any, float] = {}
+    while len(sampled) < m.k:
+        a = m.draw({c: x for c, x in p.items() if c not in sampled})
+        sampled[a] = float(rho[a])
+    return sampled
 
 
 def robust_walk(bug: str = "", own: bool = False) -> Walk:
-    """Return the page's walk, or one of exercise 8.4, which has a bug.
+    """Return the page's traversal with robust sampling, optionally with a bug.
 
     Parameters
     ----------
     bug : str
-        ``"piles up"``: q is multiplied at each action tried, for all that follow;
-        ``"stays"``: it is never multiplied; ``"left out"``: regrets are not divided by it.
+        ``"piles up"``: q accumulates over the sampled actions of an infoset; ``"stays"``: q is
+        never multiplied; ``"left out"``: regrets are not divided by q.
     own : bool
-        Whether the average is collected at the traverser's nodes.
+        Whether S is updated at the traverser's infosets.
     """
 
     def walk(m: Any, h: Any, i: int, w: float, q: float) -> Any:
@@ -84,21 +84,21 @@ def robust_walk(bug: str = "", own: bool = False) -> Walk:
                 m.S[I, a] += w * row[a] / q
         if node.player != i:
             return walk(m, (*h, m.draw(row)), i, w, q)
-        u, below = dict.fromkeys(row, 0.0), q
+        u, q_child = dict.fromkeys(row, 0.0), q
         for a, rho in m.sample(I).items():
-            below = {"piles up": below * rho, "stays": q}.get(bug, q * rho)
-            u[a] = walk(m, (*h, a), i, w, below) / rho
+            q_child = {"piles up": q_child * rho, "stays": q}.get(bug, q * rho)
+            u[a] = walk(m, (*h, a), i, w, q_child) / rho
         mean = sum(row[a] * u[a] for a in row)
-        over = {"piles up": below, "left out": 1.0}.get(bug, q)
+        divisor = {"piles up": q_child, "left out": 1.0}.get(bug, q)
         for a in row:
-            m.g[I, a] += (u[a] - mean) / over
+            m.g[I, a] += (u[a] - mean) / divisor
         return mean
 
     return walk
 
 
-def listed(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
-    """Return what a walk adds to g and S on average, over all its paths."""
+def expected_increments(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
+    """Return the expected increments of g and S by a traversal."""
     weights = {2: (0.7, 0.3), 3: (0.5, 0.3, 0.2)}
     rows = Strategy.uniform(game).items()
     sigma = {I: dict(zip(row, weights[len(row)], strict=True)) for I, row in rows}
@@ -111,43 +111,46 @@ def listed(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
             m.draw, m.g, m.S = draw, defaultdict(float), defaultdict(float)
             walk(m, (), i, 1.0, 1.0)
 
-        for chance in every_path(one):
+        for p in every_path(one):
             for mean, table in zip(means, (m.g, m.S), strict=True):
                 for key, x in table.items():
-                    mean[key] += chance * x
+                    mean[key] += p * x
     return means
 
 
 @cache
 def cases() -> dict[str, list[tuple[Game, float, tuple[Table, Table]]]]:
-    """Return what the right walk adds, on the page's games, for each k."""
+    """Return the page's games with the correct expected increments, for each k."""
     kuhn, rps = games.KuhnPoker(), games.RockPaperScissors(3)
     return {
-        name: [(game, k, listed(game, k, robust_walk())) for game in (kuhn, rps)]
+        name: [(game, k, expected_increments(game, k, robust_walk())) for game in (kuhn, rps)]
         for name, k in (("k = 1", 1), ("k = 2", 2), ("k = 3", 3))
     }
 
 
-def faults(walk: Any) -> dict[str, float]:
-    """Return how far off, on average, what a walk adds to g or S is, for each k."""
+def biases(walk: Any) -> dict[str, float]:
+    """Return the largest bias of a reader's traversal in g or S, for each k."""
     require_function(walk)
     found = {}
     for name, rows in cases().items():
-        worst = 0.0
-        for game, k, right in rows:
-            for mean, wanted in zip(listed(game, k, walk), right, strict=True):
+        largest = 0.0
+        for game, k, correct in rows:
+            for mean, wanted in zip(expected_increments(game, k, walk), correct, strict=True):
                 keys = mean.keys() | wanted.keys()
-                worst = max([worst, *(abs(mean[key] - wanted[key]) for key in keys)])
-        found[name] = worst
+                largest = max([largest, *(abs(mean[key] - wanted[key]) for key in keys)])
+        found[name] = largest
     return found
 
 
-# ---- one opponent for all --------------------------------------------------------------------
+# ---- one sample of the opponent --------------------------------------------------------------
 
 
 @cache
-def shared(once: bool) -> float:
-    """Return the variance of all regrets of a walk on biased rock-paper-scissors, k = 3."""
+def total_variance(once: bool) -> float:
+    """Return the variance of all sampled regrets on biased rock–paper–scissors with k = 3.
+
+    With `once`, all branches share one sample of the opponent's action.
+    """
     game = games.RockPaperScissors(3)
     sigma = Strategy.uniform(game)
     first: Table = defaultdict(float)
@@ -157,20 +160,20 @@ def shared(once: bool) -> float:
         m.sample = lambda I, m=m: sample(m, I)
 
         def one(draw: Draw, i: int = i, m: Any = m) -> None:
-            drawn: list[Any] = []
+            samples: list[Any] = []
 
-            def again(weights: Weights) -> Any:
-                if not (once and drawn):
-                    drawn.append(draw(weights))
-                return drawn[-1]
+            def shared_draw(weights: Weights) -> Any:
+                if not (once and samples):
+                    samples.append(draw(weights))
+                return samples[-1]
 
-            m.draw, m.g, m.S = again, defaultdict(float), defaultdict(float)
+            m.draw, m.g, m.S = shared_draw, defaultdict(float), defaultdict(float)
             robust_walk()(m, (), i, 1.0, 1.0)
 
-        for chance in every_path(one):
+        for p in every_path(one):
             for key, x in m.g.items():
-                first[key] += chance * x
-                second[key] += chance * x**2
+                first[key] += p * x
+                second[key] += p * x**2
     return sum(x - first[key] ** 2 for key, x in second.items())
 
 
@@ -179,18 +182,18 @@ def shared(once: bool) -> float:
 
 @cache
 def race(k: float, seed: int, iterations: int | None = None) -> float:
-    """Return how exploitable a run on liar's dice is after so many nodes, or iterations."""
+    """Return the exploitability on liar's dice after 100,000 nodes, or some iterations."""
     game = games.LiarsDice(faces=3)
     run = MCCFR(game, sampling=RobustSampling(k), seed=seed, threads=1).run(100)
-    more = round(100 * NODES / run.nodes) if iterations is None else iterations
-    run.run(more - 100, progress=False)
+    total = round(100 * NODES / run.nodes) if iterations is None else iterations
+    run.run(total - 100, progress=False)
     return float(run.solution().exploitability)
 
 
 def which_k(
     seeds: int = SEEDS, iterations: int | None = None, decided: bool | None = None
 ) -> dict[object, object]:
-    """Return the mean for each k, and whether k = 4 and all actions can be told apart."""
+    """Return the mean for each k, and whether k = 4 and all actions differ significantly."""
     found = {name: [race(k, s, iterations) for s in range(seeds)] for name, k in KS.items()}
     if decided is None:
         four, every = np.array(found[4]), np.array(found["all"])
@@ -251,14 +254,14 @@ EXERCISES = (
         "8.3",
         "One opponent for all",
         "a dictionary with True or False under 'unbiased', and the 'variance'",
-        lambda: {"unbiased": True, "variance": shared(once=True)},
+        lambda: {"unbiased": True, "variance": total_variance(once=True)},
         (
             Mistake(
-                lambda: {"unbiased": True, "variance": shared(once=False)},
+                lambda: {"unbiased": True, "variance": total_variance(once=False)},
                 "This is the variance of the page's walk, which draws anew below each action.",
             ),
             Mistake(
-                lambda: {"unbiased": False, "variance": shared(once=True)},
+                lambda: {"unbiased": False, "variance": total_variance(once=True)},
                 "The variance is right. For the mean, look at one action at a time: what is "
                 "its opponent drawn from?",
             ),
@@ -293,7 +296,7 @@ EXERCISES = (
                 "nodes; that line was right.",
             ),
         ),
-        see=faults,
+        see=biases,
         points=3,
         takeaway="q belongs to one history: each action below gets a product of its own.",
         advice="Listed over all paths, what it adds to g or to S is not right on average.",

@@ -1,4 +1,4 @@
-"""The appendix on subgames: gates, ranges, the largest margin, cards that are alike."""
+"""Exercises on subgames: gadget games, ranges, maxmargin, isomorphic cards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cfrlib.koikoi import DECK
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 
-HIDDEN = [  # of the position of exercise sub.4; two in each hand
+HIDDEN = [  # hidden cards of exercise sub.4; each hand has two
     *("Crane", "Pine-1", "Warbler", "Plum-1", "Plum-2", "Cherry-1", "Cherry-2"),
     *("Wisteria-1", "Wisteria-2", "Iris-1", "Boar", "Clover-1", "Clover-2", "Mum-blue"),
     *("Paulownia-1", "Paulownia-2"),
@@ -30,11 +30,11 @@ HIDDEN = [  # of the position of exercise sub.4; two in each hand
 # ---- the coin, and ranges --------------------------------------------------------------------
 
 
-def coin(heads: float = 1 / 2, tails: float = -1 / 2) -> dict[str, float]:
-    """Return what each coin earns against the only guess that the gate leaves.
+def coin_utilities(heads: float = 1 / 2, tails: float = -1 / 2) -> dict[str, float]:
+    """Return the utility of each coin against the only guess compatible with the gadget.
 
-    A coin showing heads earns 1 − 2p if heads is guessed with p, tails 2p − 1; neither may earn
-    more than its price.
+    If heads is guessed with probability p, heads earns 1 − 2p and tails earns 2p − 1. Neither
+    may exceed its price.
     """
     least, most = (1 - heads) / 2, (1 + tails) / 2
     assert least == most
@@ -42,14 +42,14 @@ def coin(heads: float = 1 / 2, tails: float = -1 / 2) -> dict[str, float]:
 
 
 def hands(drawn: int = 2, held: int = 1) -> list[int]:
-    """Return how many hands the other may hold at each of the dealer's turns.
+    """Return the number of possible hands of the other player at each of the dealer's turns.
 
     Parameters
     ----------
     drawn : int
-        By how many cards the stock shrinks from one turn of the dealer to the next.
+        Cards that leave the stock between two turns of the dealer.
     held : int
-        1 if the other's own hand is among the cards that you do not see.
+        1 to count the other player's hand among the unseen cards, 0 to omit it.
     """
     found = []
     for turn in range(1, 9):
@@ -58,18 +58,32 @@ def hands(drawn: int = 2, held: int = 1) -> list[int]:
     return found
 
 
-def like_poker(drawn: int = 2, held: int = 1) -> dict[str, Any]:
-    """Return the hands at each turn, and the first turn with fewer than in Texas hold'em."""
+def hands_compared_with_poker(drawn: int = 2, held: int = 1) -> dict[str, Any]:
+    """Return the numbers of hands, and the first turn with fewer than in Texas hold'em."""
     found = hands(drawn, held)
     fewer = [turn for turn, n in enumerate(found, 1) if n < comb(52, 2)]
     return {"hands": found, "fewer from": fewer[0]}
 
 
-# ---- solving a subgame again -----------------------------------------------------------------
+# ---- re-solving ------------------------------------------------------------------------------
 
 
-class Part(Game):
-    """A game from the middle, behind a gate or a choice of the hand to enter with."""
+class Gadget(Game):
+    """A gadget game: a subgame after a gate, or after the rival's choice of a hand.
+
+    Parameters
+    ----------
+    tree : Tree
+        The full game.
+    odds : dict
+        Weight of each root history of the subgame.
+    rival : int
+        The player who may leave the subgame.
+    out : dict
+        The rival's hand and counterfactual value at each root history.
+    margin : bool
+        Whether the rival chooses a hand to enter with (maxmargin) instead of passing a gate.
+    """
 
     def __init__(
         self,
@@ -85,52 +99,54 @@ class Part(Game):
             self.hands[out[k][0]].append(k)
 
     def root(self) -> History:
-        """Return the beginning."""
+        """Return the root."""
         return ("deal", None, 0.0)
 
     def step(self, h: Any, a: Any) -> History:
-        """Return what `a` makes of `h`: a stage, a history of the tree, what is taken off."""
-        word, k, less = h
-        if word == "deal" and isinstance(a, str):
+        """Return the history after an action: stage, history of the tree, value to subtract."""
+        stage, k, less = h
+        if stage == "deal" and isinstance(a, str):
             return ("hand", a, 0.0)
-        if word in ("deal", "hand"):
+        if stage in ("deal", "hand"):
             return ("play", a, self.out[a][1]) if self.margin else ("gate", a, 0.0)
-        if word == "gate":
+        if stage == "gate":
             return ("play" if a == "follow" else "out", k, 0.0)
-        return (word, self.tree.action.index(a, self.tree.first_child[k]), less)
+        return (stage, self.tree.action.index(a, self.tree.first_child[k]), less)
 
     def node(self, h: Any) -> Node:
-        """Return what happens after `h`."""
-        word, k, less = h
-        if word == "deal" and self.margin:
+        """Return the node of a history."""
+        stage, k, less = h
+        if stage == "deal" and self.margin:
             return Decision(self.rival, "enter", tuple(self.hands))
-        if word in ("deal", "hand"):
-            some = list(self.odds) if word == "deal" else self.hands[k]
-            total = sum(self.odds[k] for k in some)
-            return Chance({k: self.odds[k] / total for k in some})
-        if word == "gate":
+        if stage in ("deal", "hand"):
+            roots = list(self.odds) if stage == "deal" else self.hands[k]
+            total = sum(self.odds[k] for k in roots)
+            return Chance({k: self.odds[k] / total for k in roots})
+        if stage == "gate":
             return Decision(self.rival, f"gate {self.out[k][0]}", ("follow", "out"))
-        if word == "out":
-            return self._paid(self.out[k][1])
-        return self._inside(k, less)
+        if stage == "out":
+            return self._terminal(self.out[k][1])
+        return self._subgame_node(k, less)
 
-    def _paid(self, x: float) -> Terminal:
+    def _terminal(self, x: float) -> Terminal:
+        """Return the terminal node at which the rival earns x."""
         return Terminal((x, -x) if self.rival == 0 else (-x, x))
 
-    def _inside(self, k: int, less: float) -> Node:
+    def _subgame_node(self, k: int, less: float) -> Node:
+        """Return a node of the subgame, with `less` subtracted from the rival's payoffs."""
         tree = self.tree
         if tree.player[k] == TERMINAL:
-            return self._paid(float(tree.utility[k, self.rival]) - less)
+            return self._terminal(float(tree.utility[k, self.rival]) - less)
         if tree.player[k] == CHANCE:
             first = int(tree.first_child[k])
-            below = range(first, first + int(tree.num_children[k]))
-            return Chance({tree.action[c]: float(tree.probability[c]) for c in below})
+            children = range(first, first + int(tree.num_children[k]))
+            return Chance({tree.action[c]: float(tree.probability[c]) for c in children})
         I = tree.infoset[k]
         return Decision(int(tree.player[k]), tree.infoset_label[I], tree.infoset_actions[I])
 
 
 def values(tree: Tree, sigma: Floats) -> Floats:
-    """Return what both expect at every history, shape (histories, 2)."""
+    """Return both players' expected utilities at all histories, shape (histories, 2)."""
     u, p, parent = tree.utility.copy(), tree.probability.copy(), tree.parent
     c = np.flatnonzero(tree.player[parent] >= 0)
     c = c[c > 0]
@@ -141,46 +157,44 @@ def values(tree: Tree, sigma: Floats) -> Floats:
     return u
 
 
-def dealt(tree: Tree, k: int) -> tuple[Any, ...]:
-    """Return a history of Leduc poker: two hidden cards, then all that is public."""
+def cards_and_moves(tree: Tree, k: int) -> tuple[Any, ...]:
+    """Return a history of Leduc poker: two private cards, then all public events."""
     deal, *moves = tree.history(k)
     cards: Any = deal.split(" / ") if isinstance(deal, str) else deal
     return (*cards, *moves)
 
 
-def flops(tree: Tree) -> list[list[int]]:
-    """Return the histories after Leduc's public card, by public state."""
+def public_states(tree: Tree) -> list[list[int]]:
+    """Return the histories just after Leduc's public card, grouped by public state."""
     found = defaultdict(list)
     for k in np.flatnonzero((tree.player[tree.parent] == CHANCE) & (tree.parent > 0)).tolist():
-        found[dealt(tree, k)[2:]].append(k)
+        found[cards_and_moves(tree, k)[2:]].append(k)
     return list(found.values())
 
 
 def outs(
-    tree: Tree, ks: list[int], weight: Floats, worth: Floats, rival: int, free: bool
+    tree: Tree, ks: list[int], weight: Floats, value: Floats, rival: int
 ) -> dict[int, tuple[str, float]]:
-    """Return, for each history, the rival's hand and what it could earn before."""
+    """Return the rival's hand at each history, and the mean value of the hand."""
     total: dict[str, float] = defaultdict(float)
     earned: dict[str, float] = defaultdict(float)
-    hand = {k: str(dealt(tree, k)[rival]) for k in ks}
+    hand = {k: str(cards_and_moves(tree, k)[rival]) for k in ks}
     for k in ks:
         total[hand[k]] += weight[k]
-        earned[hand[k]] += weight[k] * worth[k]
-    return {
-        k: (hand[k], 0.0 if free else earned[hand[k]] / total[hand[k]]) for k in ks if weight[k]
-    }
+        earned[hand[k]] += weight[k] * value[k]
+    return {k: (hand[k], earned[hand[k]] / total[hand[k]]) for k in ks if weight[k]}
 
 
 @cache
-def solved_again(margin: bool, free: bool = False) -> float:
-    """Return the exploitability of a blueprint of Leduc poker, solved again by both players.
+def resolved_exploitability(margin: bool, free: bool = False) -> float:
+    """Return the exploitability of a blueprint of Leduc poker, re-solved for both players.
 
     Parameters
     ----------
     margin : bool
-        Whether the smallest margin is made as large as possible; otherwise there is a gate.
+        Whether to maximize the smallest margin (maxmargin) instead of using a gate.
     free : bool
-        Whether what a hand could earn before is forgotten.
+        Whether to replace the counterfactual values of all hands by 0, which is wrong.
     """
     game = LeducPoker(merge_suits=True)
     tree, form = compile(game), sequence_form(game)
@@ -189,20 +203,22 @@ def solved_again(margin: bool, free: bool = False) -> float:
     reach = form.plans(blueprint.values_by_sequence)[tree.sequence]
     for i, rival in ((0, 1), (1, 0)):
         best = best_response(game, blueprint, rival).strategy.values_by_sequence
-        worth, mine = values(tree, best)[:, rival], tree.chance_reach * reach[:, i]
-        for ks in flops(tree):
-            out = outs(tree, ks, mine, worth, rival, free)
-            part = Part(tree, {k: float(mine[k]) for k in out}, rival, out, margin)
-            new = solve(part, "cfr+", 1_000, progress=False).strategy
+        value, mine = values(tree, best)[:, rival], tree.chance_reach * reach[:, i]
+        for ks in public_states(tree):
+            out = outs(tree, ks, mine, value, rival)
+            if free:
+                out = {k: (hand, 0.0) for k, (hand, _) in out.items()}
+            gadget = Gadget(tree, {k: float(mine[k]) for k in out}, rival, out, margin)
+            new = solve(gadget, "cfr+", 1_000, progress=False).strategy
             rows |= {I: new[I] for I in new if I in blueprint and new.player(I) == i}
     return exploitability(game, Strategy(game, rows))
 
 
-# ---- cards that are alike --------------------------------------------------------------------
+# ---- isomorphic cards ------------------------------------------------------------------------
 
 
-def faces(plain_only: bool = True) -> dict[str, object]:
-    """Return what a card looks like if plain cards of a month, or all of one, are alike."""
+def card_classes(plain_only: bool = True) -> dict[str, object]:
+    """Return the class of each card: equal plain cards of a month, or all cards of a month."""
     return {
         card.name: (card.month, card.kind if card.kind == "plain" else card.name)
         if plain_only
@@ -212,22 +228,22 @@ def faces(plain_only: bool = True) -> dict[str, object]:
 
 
 def deals(plain_only: bool = True, order: bool = False, both: bool = True) -> dict[str, int]:
-    """Return how many deals there are, told apart and merged."""
-    face, ways = faces(plain_only), set()
-    told = 0
+    """Return the numbers of deals before and after merging isomorphic cards."""
+    face, merged = card_classes(plain_only), set()
+    total = 0
     for mine in (permutations if order else combinations)(HIDDEN, 2):
         rest = [card for card in HIDDEN if card not in mine]
         for theirs in (permutations if order else combinations)(rest, 2):
-            told += 1
-            looks = [tuple(sorted(str(face[card]) for card in hand)) for hand in (mine, theirs)]
-            ways.add(tuple(looks) if both else tuple(sorted(looks)))
-    return {"told apart": told, "merged": len(ways)}
+            total += 1
+            hands = [tuple(sorted(str(face[card]) for card in hand)) for hand in (mine, theirs)]
+            merged.add(tuple(hands) if both else tuple(sorted(hands)))
+    return {"told apart": total, "merged": len(merged)}
 
 
 def two_numbers(answer: Any) -> dict[str, float]:
     """Return both exploitabilities as numbers."""
     if not isinstance(answer, Mapping) or set(answer) != {"gate", "margin"}:
-        raise Unreadable("its keys should be 'gate' and 'margin'")
+        raise Unreadable("its keys must be 'gate' and 'margin'")
     return {key: as_number(x) for key, x in answer.items()}
 
 
@@ -237,15 +253,15 @@ EXERCISES = (
         "The coin again",
         "a dictionary with what 'heads' and 'tails' earn if played, and the 'guess' that the "
         "gate leaves, as a probability of heads",
-        coin,
+        coin_utilities,
         (
             Mistake(
-                lambda: coin() | {"guess": 1 / 2},
+                lambda: coin_utilities() | {"guess": 1 / 2},
                 "Even guesses are as good as any *in the subgame*. But then tails earns more "
                 "if played than its price: the gate forbids that.",
             ),
             Mistake(
-                lambda: coin() | {"guess": 3 / 4},
+                lambda: coin_utilities() | {"guess": 3 / 4},
                 "That is the probability of tails.",
             ),
             Mistake(
@@ -261,18 +277,18 @@ EXERCISES = (
         "When is it like poker?",
         "a dictionary with 'hands', eight numbers, and 'fewer from', the first turn with fewer "
         "hands than in Texas hold'em",
-        like_poker,
+        hands_compared_with_poker,
         (
             Mistake(
-                lambda: like_poker(drawn=1),
+                lambda: hands_compared_with_poker(drawn=1),
                 "Between two turns of the dealer the other player draws, too.",
             ),
             Mistake(
-                lambda: like_poker(held=0),
+                lambda: hands_compared_with_poker(held=0),
                 "What you do not see is the stock *and* the other's hand.",
             ),
             Mistake(
-                lambda: like_poker() | {"fewer from": 5},
+                lambda: hands_compared_with_poker() | {"fewer from": 5},
                 "The numbers are right. How many pairs can be made of 52 cards?",
             ),
         ),
@@ -284,14 +300,23 @@ EXERCISES = (
         "As large a margin as possible",
         "a dictionary with the exploitability of Leduc's blueprint of 100 iterations, solved "
         "again with the 'gate' and with the largest 'margin'",
-        lambda: {"gate": solved_again(False), "margin": solved_again(True)},
+        lambda: {
+            "gate": resolved_exploitability(False),
+            "margin": resolved_exploitability(True),
+        },
         (
             Mistake(
-                lambda: {"gate": solved_again(True), "margin": solved_again(False)},
+                lambda: {
+                    "gate": resolved_exploitability(True),
+                    "margin": resolved_exploitability(False),
+                },
                 "You have gate and margin the wrong way round.",
             ),
             Mistake(
-                lambda: {"gate": solved_again(False), "margin": solved_again(True, free=True)},
+                lambda: {
+                    "gate": resolved_exploitability(False),
+                    "margin": resolved_exploitability(True, free=True),
+                },
                 "Your opponent enters with the hand that earns most. It should be the hand "
                 "that earns most *beyond its out*: take that off every payoff.",
             ),

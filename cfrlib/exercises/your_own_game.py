@@ -1,4 +1,4 @@
-"""The appendix on games of one's own: the smuggler, a forecast, a line that is too early."""
+"""Exercises on games of one's own: the smuggler, a forecast, a misplaced line, a label."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ from cfrlib.strategy import Strategy
 
 
 class Smuggler(Game):
-    """The smuggler's game, with a forecast for the guard that is right so often."""
+    """The smuggler's game with a forecast, whose probability of being right is `right`."""
 
-    def __init__(self, right: float = 1.0, told: tuple[str, ...] = ("guard",)):
-        self.right, self.told = right, told
+    def __init__(self, right: float = 1.0, informed: tuple[str, ...] = ("guard",)):
+        self.right, self.informed = right, informed
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`: weather, forecast, boat, guard."""
-        done: tuple[Any, ...] = tuple(h) if isinstance(h, tuple) else ()
-        if len(done) == 0:
+        """Return the node of a history: weather, forecast, boat, guard."""
+        events: tuple[Any, ...] = tuple(h) if isinstance(h, tuple) else ()
+        if len(events) == 0:
             return Chance({"fog": 1 / 3, "clear": 2 / 3})
-        if len(done) == 1:
-            wrong = {"fog": "clear", "clear": "fog"}[done[0]]
-            return Chance({done[0]: self.right, wrong: 1 - self.right})
-        weather, forecast, *moves = done
+        if len(events) == 1:
+            wrong = {"fog": "clear", "clear": "fog"}[events[0]]
+            return Chance({events[0]: self.right, wrong: 1 - self.right})
+        weather, forecast, *moves = events
         if len(moves) == 0:
-            heard = f", told {forecast}" if "smuggler" in self.told else ""
+            heard = f", told {forecast}" if "smuggler" in self.informed else ""
             return Decision(0, weather + heard, ("run", "stay"))
         if len(moves) == 1:
-            heard = f", told {forecast}" if "guard" in self.told else ""
+            heard = f", told {forecast}" if "guard" in self.informed else ""
             return Decision(1, "guard" + heard, ("patrol", "rest"))
         gain = payment(weather, moves[0], moves[1])
         return Terminal((gain, -gain))
 
 
 def payment(weather: str, boat: str, guard: str, lost: int = -1) -> int:
-    """Return what the smuggler gains; `lost` if he meets the patrol in fog."""
+    """Return the smuggler's payoff, which is `lost` if he meets the patrol in fog."""
     if boat == "stay":
         return int(guard == "patrol")
     return 3 if guard == "rest" else lost if weather == "fog" else -4
 
 
 def threshold(lost: int = -1) -> Fraction:
-    """Return the chance of fog at which the guard is indifferent, if he runs in fog only."""
+    """Return the probability of fog that makes the guard indifferent if he runs only in fog."""
     plan = {"fog": "run", "clear": "stay"}
     gains = {
         w: payment(w, plan[w], "patrol", lost) - payment(w, plan[w], "rest", lost) for w in plan
@@ -65,24 +65,26 @@ def threshold(lost: int = -1) -> Fraction:
 
 
 @cache
-def forecasts(told: tuple[str, ...] = ("guard",), sure: bool = False) -> dict[str, float]:
-    """Return how many infosets there are, and the value with two forecasts."""
-    made = {right: Smuggler(1.0 if sure else float(right), told) for right in ("0.6", "0.75")}
-    found: dict[str, float] = {"infosets": compile(made["0.6"]).num_infosets}
-    return found | {right: float(solve_lp(game).value) for right, game in made.items()}
+def forecasts(informed: tuple[str, ...] = ("guard",), sure: bool = False) -> dict[str, float]:
+    """Return the number of infosets, and the values with two forecasts."""
+    variants = {
+        right: Smuggler(1.0 if sure else float(right), informed) for right in ("0.6", "0.75")
+    }
+    found: dict[str, float] = {"infosets": compile(variants["0.6"]).num_infosets}
+    return found | {right: float(solve_lp(game).value) for right, game in variants.items()}
 
 
-# ---- a line that is too early ----------------------------------------------------------------
+# ---- a misplaced line ------------------------------------------------------------------------
 
 
 @cache
 def too_early(iterations: int) -> float:
-    """Return the exploitability if the next strategy is set before each visit's regret."""
+    """Return the exploitability if regret matching precedes each visit's regret update."""
     game = games.KuhnPoker()
     R: dict[str, Any] = defaultdict(lambda: np.zeros(2))
     S: dict[str, Any] = defaultdict(lambda: np.zeros(2))
-    now: dict[str, Any] = defaultdict(lambda: np.full(2, 0.5))
-    upcoming: dict[str, Any] = {}
+    current: dict[str, Any] = defaultdict(lambda: np.full(2, 0.5))
+    following: dict[str, Any] = {}
 
     def walk(h: History, i: int, mine: float, others: float) -> float:
         node = game.node(h)
@@ -93,8 +95,8 @@ def too_early(iterations: int) -> float:
                 f * walk((*h, a), i, mine, others * f) for a, f in node.probabilities.items()
             )
         I, own = node.infoset, node.player == i
-        upcoming[I] = regret_matching(R[I])
-        sigma, u = now[I], []
+        following[I] = regret_matching(R[I])
+        sigma, u = current[I], []
         for a, p in zip(node.actions, sigma, strict=True):
             u.append(walk((*h, a), i, *((mine * p, others) if own else (mine, others * p))))
         if own:
@@ -105,7 +107,7 @@ def too_early(iterations: int) -> float:
     for _ in range(iterations):
         for i in (0, 1):
             walk((), i, 1.0, 1.0)
-        now.update(upcoming)
+        current.update(following)
     rows = Strategy.uniform(game).items()
     return exploitability(
         game, {I: dict(zip(row, S[I] / S[I].sum(), strict=True)) for I, row in rows}
@@ -113,8 +115,8 @@ def too_early(iterations: int) -> float:
 
 
 @cache
-def reached(update: str) -> dict[str, object]:
-    """Return the exploitability after 10 and 100 iterations, and what the curve is called."""
+def exploitability_and_name(update: str) -> dict[str, object]:
+    """Return the exploitability after 10 and 100 iterations, and the name of the curve."""
     names = {"simultaneous": "after both players", "alternating": "after each player"}
     found: dict[str, object] = {}
     for T in (10, 100):
@@ -126,14 +128,14 @@ def reached(update: str) -> dict[str, object]:
 # ---- a label ---------------------------------------------------------------------------------
 
 
-class Pennies(Game):
-    """Kuhn poker whose players know the moves, their number, or all cards."""
+class LabeledKuhn(Game):
+    """Kuhn poker whose labels show the moves, their number, all cards, or no card."""
 
     def __init__(self, knows: str = "moves"):
         self.knows = knows
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         done: tuple[Any, ...] = tuple(h) if isinstance(h, tuple) else ()
         if not done:
             return Chance(dict.fromkeys(permutations("JQK", 2), 1 / 6))
@@ -154,8 +156,8 @@ class Pennies(Game):
         return Decision(i, label, ("pass", "bet"))
 
 
-def symptoms(answer: Any) -> dict[str, float]:
-    """Return what tells a wrong label: how many histories and infosets, and the value."""
+def size_and_value(answer: Any) -> dict[str, float]:
+    """Return the size and the value of a reader's game, which reveal a wrong label."""
     game = answer() if isinstance(answer, type) else answer
     if not isinstance(game, Game):
         raise Unreadable("yours is neither a game nor a class of games")
@@ -167,8 +169,8 @@ def symptoms(answer: Any) -> dict[str, float]:
     }
 
 
-def doubled(found: Mapping[str, object]) -> dict[str, object]:
-    """Return the same with NashConv in place of exploitability."""
+def with_nash_conv(found: Mapping[str, object]) -> dict[str, object]:
+    """Return the same answer with NashConv instead of exploitability."""
     return {key: 2 * x if isinstance(x, float) else x for key, x in found.items()}
 
 
@@ -200,11 +202,11 @@ EXERCISES = (
         forecasts,
         (
             Mistake(
-                lambda: forecasts(told=("guard", "smuggler")),
+                lambda: forecasts(informed=("guard", "smuggler")),
                 "Your smuggler hears the forecast, too. He should see the weather only.",
             ),
             Mistake(
-                lambda: forecasts(told=()),
+                lambda: forecasts(informed=()),
                 "Your guard does not hear the forecast: nothing but the tree has changed. It "
                 "has to be in her label.",
             ),
@@ -222,7 +224,7 @@ EXERCISES = (
         "Move one line",
         "a dictionary with the exploitability after '10' and '100' iterations, and under 'same "
         "as' the name of the curve that it joins",
-        lambda: reached("simultaneous"),
+        lambda: exploitability_and_name("simultaneous"),
         (
             Mistake(
                 lambda: {"10": too_early(10), "100": too_early(100), "same as": "inside"},
@@ -230,12 +232,12 @@ EXERCISES = (
                 "return, and did you run the new function?",
             ),
             Mistake(
-                lambda: reached("alternating"),
+                lambda: exploitability_and_name("alternating"),
                 "That is the curve of another program, in which the strategy changes between "
                 "the two traversals.",
             ),
             Mistake(
-                lambda: doubled(reached("simultaneous")),
+                lambda: with_nash_conv(exploitability_and_name("simultaneous")),
                 "This is NashConv, the sum of what both players could gain; exploitability is "
                 "their mean.",
             ),
@@ -249,24 +251,24 @@ EXERCISES = (
         "own.4",
         "Find the planted bug",
         "a class of games, as `Friend` is",
-        lambda: Pennies,
+        lambda: LabeledKuhn,
         (
             Mistake(
-                lambda: Pennies("number"),
+                lambda: LabeledKuhn("number"),
                 "`compile` has no complaint, but three infosets are missing, and the value is "
                 "not that of Kuhn poker.",
             ),
             Mistake(
-                lambda: Pennies("cards"),
+                lambda: LabeledKuhn("cards"),
                 "Now each player sees both cards: too many infosets, and no bluff is worth "
                 "anything.",
             ),
             Mistake(
-                lambda: Pennies("nothing"),
+                lambda: LabeledKuhn("nothing"),
                 "Now nobody sees a card at all, not even their own.",
             ),
         ),
-        see=symptoms,
+        see=size_and_value,
         points=2,
         takeaway="A label holds all that its player knows: what was done, not how much.",
         advice="Compare with `cfr.compile(cfr.games.KuhnPoker())`: histories, infosets, value.",
