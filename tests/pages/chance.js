@@ -1,8 +1,8 @@
-// Chance in the tests of the games, with a seed, and how closely it has to be met.
+// A seeded generator, and a test of frequencies, for the tests of the games.
 "use strict";
 const assert = require("node:assert/strict");
 
-// mulberry32: a small generator with a seed
+// mulberry32, a small seeded generator
 function seeded(seed) {
   let s = seed;
   return () => {
@@ -13,7 +13,7 @@ function seeded(seed) {
   };
 }
 
-// within five standard errors, and a rounding error where p leaves no other
+// Assert a frequency within five standard errors, plus a rounding error for p = 0 or 1.
 function frequent(n, times, p, why) {
   const gap = Math.abs(n - times * p), error = Math.sqrt(times * p * (1 - p));
   assert.ok(gap <= 5 * error + 1e-9, `${why}: ${n} of ${times}, expected ${p}`);

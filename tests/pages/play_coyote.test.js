@@ -1,5 +1,5 @@
-// Tests of book/_static/play_coyote.js. What is right comes from cfrlib: pytest
-// (tests/browser/test_play_coyote.py) writes it into the file that COYOTE_FIXTURE names.
+// Tests of book/_static/play_coyote.js. The expected values come from cfrlib:
+// tests/browser/test_play_coyote.py writes them to the file in COYOTE_FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -10,7 +10,7 @@ const { frequent, seeded } = require("./chance.js");
 const coyote = require(path.join(__dirname, "../../book/_static/play_coyote.js"));
 const { table, ends, leaks } = JSON.parse(fs.readFileSync(process.env.COYOTE_FIXTURE, "utf8"));
 
-// Play a hand as somebody who calls with this probability, whatever the cards.
+// Play a hand, calling with a fixed probability that ignores the cards.
 function handOf(call, seat, random) {
   let hand = coyote.start(seat, table, random);
   while (!coyote.over(hand)) {
@@ -21,7 +21,7 @@ function handOf(call, seat, random) {
   return hand;
 }
 
-test("every end of the game pays what cfrlib says", () => {
+test("every terminal payoff equals cfrlib's", () => {
   assert.ok(ends.length > 1000);
   for (const { cards, shown, declaration, total, utilities } of ends) {
     assert.equal(coyote.total(shown), total);
@@ -32,7 +32,7 @@ test("every end of the game pays what cfrlib says", () => {
   }
 });
 
-test("cards are drawn as often as the deck has them, and gone ones are gone", () => {
+test("cards are drawn in proportion to the remaining deck", () => {
   const random = seeded(1), times = 40000, seen = {};
   for (let k = 0; k < times; k++) {
     const card = coyote.draw(table.deck, ["5", "?"], random);
@@ -44,8 +44,8 @@ test("cards are drawn as often as the deck has them, and gone ones are gone", ()
   }
 });
 
-test("the equilibrium plays its table, and a hand of '?' shows what it became", () => {
-  const random = seeded(2), asked = {}, called = {};
+test("the equilibrium plays its table, and a '?' is replaced", () => {
+  const random = seeded(2), decisions = {}, called = {};
   for (let k = 0; k < 20000; k++) {
     const hand = handOf(0.1, k % 2, random);
     if (hand.cards.includes("?")) {
@@ -57,17 +57,17 @@ test("the equilibrium plays its table, and a hand of '?' shows what it became", 
       const end = d === hand.declaration;
       if (end && hand.caller === hand.seat) break;
       const key = `${seen}:${d}`;
-      asked[key] = (asked[key] || 0) + 1;
+      decisions[key] = (decisions[key] || 0) + 1;
       if (end) called[key] = (called[key] || 0) + 1;
     }
   }
-  for (const [key, times] of Object.entries(asked)) {
+  for (const [key, times] of Object.entries(decisions)) {
     const [seen, d] = key.split(":"), p = table.calls[seen][d];
     if (times * p * (1 - p) > 10) frequent(called[key] || 0, times, p, key);
   }
 });
 
-test("what choices cost adds up to what a best response would gain", () => {
+test("mean cost of choices equals the gain of a best response", () => {
   for (const { call, leak } of leaks) {
     const random = seeded(3), costs = [];
     for (let k = 0; k < 20000; k++) costs.push(coyote.cost(handOf(call, k % 2, random), table));
@@ -78,7 +78,7 @@ test("what choices cost adds up to what a best response would gain", () => {
   }
 });
 
-test("the review tells every decision of the reader and no other", () => {
+test("the review lists exactly the reader's decisions", () => {
   const random = seeded(4);
   for (let k = 0; k < 500; k++) {
     const hand = handOf(0.2, k % 2, random), rows = coyote.review(hand, table);

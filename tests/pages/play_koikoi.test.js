@@ -1,5 +1,5 @@
-// Tests of book/_static/play_koikoi.js. What is right comes from cfrlib: pytest
-// (tests/browser/test_play_koikoi.py) writes it into the file that KOIKOI_FIXTURE names.
+// Tests of book/_static/play_koikoi.js. The expected values come from cfrlib:
+// tests/browser/test_play_koikoi.py writes them to the file in KOIKOI_FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -14,7 +14,7 @@ function mean(numbers) {
   return numbers.reduce((a, b) => a + b, 0) / numbers.length;
 }
 
-// Play a round as somebody who draws lots, or takes what this function says.
+// Play a round with the actions that `choose` returns.
 function roundOf(seat, random, choose) {
   let round = koikoi.start(seat, table, random);
   while (!koikoi.over(round)) {
@@ -25,15 +25,15 @@ function roundOf(seat, random, choose) {
   return round;
 }
 
-const anything = (random) => (actions) => actions[Math.floor(random() * actions.length)];
+const anyAction = (random) => (actions) => actions[Math.floor(random() * actions.length)];
 
-function dearest(actions, round) {
+function bestAction(actions, round) {
   const { worth } = koikoi.advice(round.at, table);
   return actions.reduce((a, b) => (!worth || worth[a] >= worth[b] ? a : b));
 }
 
 for (const { name, rules, rounds } of games) {
-  test(`${name} is played as cfrlib plays it: labels, actions, cards, points, payoffs`, () => {
+  test(`${name} has the labels, actions, cards, points and payoffs of cfrlib`, () => {
     assert.ok(rounds.length >= 400);
     for (const { hands, field, stock, steps, end } of rounds) {
       let at = koikoi.begin(hands, field, stock);
@@ -54,7 +54,7 @@ for (const { name, rules, rounds } of games) {
   });
 }
 
-test("every card is somewhere, all through a round, and nothing is changed in place", () => {
+test("states keep all cards and are never changed in place", () => {
   const random = seeded(1), deck = [...table.rules.deck].sort();
   for (let k = 0; k < 500; k++) {
     roundOf(k % 2, random, (actions, { at }) => {
@@ -63,12 +63,12 @@ test("every card is somewhere, all through a round, and nothing is changed in pl
       const frozen = JSON.stringify(at);
       koikoi.act(at, actions[0], table.rules);
       assert.equal(JSON.stringify(at), frozen);
-      return anything(random)(actions);
+      return anyAction(random)(actions);
     });
   }
 });
 
-test("every card comes to every place equally often", () => {
+test("every card is equally likely in every place", () => {
   const random = seeded(2), times = 20000, held = {}, last = {};
   for (let k = 0; k < times; k++) {
     const { at } = koikoi.start(0, table, random);
@@ -79,26 +79,25 @@ test("every card comes to every place equally often", () => {
   for (const [card, n] of Object.entries(last)) frequent(n, times, 1 / 5, `${card} last in the stock`);
 });
 
-test("wherever the reader goes, the equilibrium plays its table", () => {
-  const random = seeded(3), asked = {}, taken = {};
+test("the equilibrium plays its table in all positions", () => {
+  const random = seeded(3), decisions = {}, taken = {};
   for (let k = 0; k < 20000; k++) {
     let round = koikoi.start(k % 2, table, random);
     while (!koikoi.over(round)) {
-      // what the equilibrium did since the reader's last choice is read off the events
       const actions = koikoi.actions(round.at, table.rules);
       const known = koikoi.advice(round.at, table);
       if (actions.length > 1) assert.ok(known.worth, `no worth at ${koikoi.infoset(round.at)}`);
-      round = koikoi.choose(round, anything(random)(actions), table, random);
+      round = koikoi.choose(round, anyAction(random)(actions), table, random);
     }
-    // the equilibrium's first choice as dealer, by what it holds and sees
+    // the equilibrium's first choice as dealer, by its information
     if (round.seat === 1) {
       const [label] = [round.at.first[0]], event = round.at.events[0];
-      asked[label] = (asked[label] || 0) + 1;
+      decisions[label] = (decisions[label] || 0) + 1;
       taken[label] = taken[label] || {};
       taken[label][event.card] = (taken[label][event.card] || 0) + 1;
     }
   }
-  for (const [label, times] of Object.entries(asked)) {
+  for (const [label, times] of Object.entries(decisions)) {
     const row = table.rows[koikoi.key(`dealer ${label} | `, table.rules)];
     const [first, second] = label.split(" | ")[0].split(" ");
     const p = row ? row[0] / 1000 : 1;
@@ -108,9 +107,9 @@ test("wherever the reader goes, the equilibrium plays its table", () => {
   }
 });
 
-test("what choices give away adds up to what a best response would gain", () => {
+test("mean cost of choices equals the gain of a best response", () => {
   for (const { name, loss } of leaks) {
-    const random = seeded(4), choose = { random: anything(random), best: dearest }[name];
+    const random = seeded(4), choose = { random: anyAction(random), best: bestAction }[name];
     const costs = [];
     for (let k = 0; k < 20000; k++) costs.push(koikoi.cost(roundOf(k % 2, random, choose)));
     assert.ok(Math.min(...costs) >= 0);
@@ -119,23 +118,23 @@ test("what choices give away adds up to what a best response would gain", () => 
   }
 });
 
-test("results and costs go together: without luck, the score is what was given away", () => {
+test("result plus cost has mean 0", () => {
   const random = seeded(5), rest = [];
   for (let k = 0; k < 20000; k++) {
-    const round = roundOf(k % 2, random, anything(random));
+    const round = roundOf(k % 2, random, anyAction(random));
     rest.push(koikoi.result(round) + koikoi.cost(round));
   }
   const error = Math.sqrt(mean(rest.map((x) => (x - mean(rest)) ** 2)) / rest.length);
   assert.ok(Math.abs(mean(rest)) <= 5 * error, `${mean(rest)} is left, ± ${error}`);
 });
 
-test("the review tells every decision of the reader that had a choice, and no other", () => {
+test("the review lists exactly the reader's decisions with a choice", () => {
   const random = seeded(6);
   for (let k = 0; k < 500; k++) {
     let choices = 0;
     const round = roundOf(k % 2, random, (actions) => {
       choices += actions.length > 1 ? 1 : 0;
-      return anything(random)(actions);
+      return anyAction(random)(actions);
     });
     const rows = koikoi.review(round);
     assert.equal(rows.length, choices);
@@ -143,10 +142,10 @@ test("the review tells every decision of the reader that had a choice, and no ot
   }
 });
 
-test("the log names every card that moved in the open", () => {
+test("the log names every card that moved in public", () => {
   const random = seeded(7);
   for (let k = 0; k < 200; k++) {
-    const { at, seat } = roundOf(k % 2, random, anything(random));
+    const { at, seat } = roundOf(k % 2, random, anyAction(random));
     const moved = at.events.filter((event) => event.card);
     const heard = at.heard.replace(/ \([^)]*\)/g, "").split(/, | \+/).map((word) => word.replace(" koi", ""));
     assert.deepEqual(moved.map((event) => event.card), heard);

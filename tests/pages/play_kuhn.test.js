@@ -1,5 +1,5 @@
-// Tests of book/_static/play_kuhn.js. What is right comes from cfrlib and NumPy: pytest
-// (tests/browser/test_play_kuhn.py) writes it into the file that KUHN_FIXTURE names.
+// Tests of book/_static/play_kuhn.js. The expected values come from cfrlib and NumPy:
+// tests/browser/test_play_kuhn.py writes them to the file in KUHN_FIXTURE.
 "use strict";
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
@@ -15,7 +15,7 @@ function close(found, wanted, why) {
   assert.ok(Math.abs(found - wanted) <= 1e-12, `${why}: ${found}, not ${wanted}`);
 }
 
-// Play `n` hands as somebody who picks every action equally often.
+// Play `n` hands with uniformly random actions.
 function session(n, strategy, random) {
   return Array.from({ length: n }, (_, k) => {
     let hand = kuhn.start(k % 2, strategy, random);
@@ -30,7 +30,7 @@ function session(n, strategy, random) {
 
 // ---- the rules ----
 
-test("every end of the game pays what cfrlib says", () => {
+test("every terminal payoff equals cfrlib's", () => {
   assert.equal(right.ends.length, 30);
   for (const { cards, moves, utilities } of right.ends) {
     assert.equal(kuhn.turn(moves), null);
@@ -39,7 +39,7 @@ test("every end of the game pays what cfrlib says", () => {
   }
 });
 
-test("every decision is the one cfrlib describes", () => {
+test("every decision equals cfrlib's", () => {
   assert.equal(right.decisions.length, 24);
   for (const { cards, moves, player, infoset, actions } of right.decisions) {
     assert.deepEqual(kuhn.turn(moves), { player, actions });
@@ -64,7 +64,7 @@ test("deals stay in range at the ends of [0, 1)", () => {
   assert.deepEqual(kuhn.deal(() => 1 - 2 ** -53), ["K", "Q"]);
 });
 
-test("an action of probability 0 is never drawn, not even for want of rounding", () => {
+test("rounding never samples an action of probability 0", () => {
   for (const u of [0, 0.3, 1 - 2 ** -53]) {
     assert.equal(kuhn.sample({ fold: 0, call: 1 }, () => u), "call");
     assert.equal(kuhn.sample({ fold: 1, call: 0 }, () => u), "fold");
@@ -88,7 +88,7 @@ test("the opponent plays the table", () => {
 
 // ---- the score ----
 
-test("mean, spread and band are NumPy's", () => {
+test("mean, standard deviation and confidence interval equal NumPy's", () => {
   assert.ok(right.scores.length);
   for (const { results, ...wanted } of right.scores) {
     const found = kuhn.score(results);
@@ -96,18 +96,18 @@ test("mean, spread and band are NumPy's", () => {
   }
 });
 
-test("a band needs two hands", () => {
+test("a confidence interval needs two hands", () => {
   assert.deepEqual({ ...kuhn.score([]), sd: 0, half: 0 }, { hands: 0, total: 0, mean: 0, sd: 0, half: 0 });
   assert.ok(Number.isNaN(kuhn.score([1]).half));
 });
 
-test("a leak shows when the band is as narrow as it is", () => {
+test("handsToSee returns the fewest hands with a half-width below the leak", () => {
   const n = kuhn.handsToSee(1.2, 0.05);
   assert.ok((1.96 * 1.2) / Math.sqrt(n) <= 0.05);
   assert.ok((1.96 * 1.2) / Math.sqrt(n - 1) > 0.05);
 });
 
-test("the chart is as wide as it is told, whatever happened", () => {
+test("the chart has the given width for any results", () => {
   for (const results of [[], [1], [1, 1], [-2, 1, 1, 2], Array(300).fill(2)]) {
     const svg = kuhn.chart(results, 300, "hand");
     assert.match(svg, /viewBox="0 0 300 \d+" role="img" aria-label="[^"]+"/);
@@ -117,18 +117,18 @@ test("the chart is as wide as it is told, whatever happened", () => {
 
 // ---- the reader's strategy ----
 
-test("the reader's actions are counted, and nobody else's", () => {
+test("only the reader's actions are counted", () => {
   for (const { hands, counts } of right.leaks) {
     assert.deepEqual(kuhn.count(hands, members[0].loss), counts);
   }
 });
 
-test("estimates are frequencies, and null where there are none", () => {
+test("estimates are frequencies, or null without data", () => {
   const counts = { "K bet": { fold: 1, call: 3 }, "J": { check: 0, bet: 0 } };
   assert.deepEqual(kuhn.estimate(counts), { "K bet": { fold: 0.25, call: 0.75 }, "J": null });
 });
 
-test("the leak is what cfrlib's best response gains", () => {
+test("the leak equals the gain of cfrlib's best response", () => {
   assert.ok(right.leaks.length);
   for (const { member, counts, leak } of right.leaks) {
     const found = kuhn.leak(counts, members[member].loss);
@@ -137,7 +137,7 @@ test("the leak is what cfrlib's best response gains", () => {
   }
 });
 
-test("who only folds kings is told so", () => {
+test("folding kings is reported as the worst mistake", () => {
   const { loss } = members[12], counts = kuhn.count([], loss);
   counts["K bet"] = { fold: 3, call: 0 };
   const { worst, total } = kuhn.leak(counts, loss);
@@ -145,7 +145,7 @@ test("who only folds kings is told so", () => {
   close(total, 0.5 * loss["K bet"].fold, "half of the hands");
 });
 
-test("who makes no mistake is told of none", () => {
+test("no mistake is reported for equilibrium actions", () => {
   const counts = kuhn.count([], members[12].loss);
   counts["K bet"].call = counts["J"].check = counts["J"].bet = 5;
   assert.equal(kuhn.leak(counts, members[12].loss).worst, null);
@@ -153,7 +153,7 @@ test("who makes no mistake is told of none", () => {
 
 // ---- words ----
 
-test("a hand is told as it went", () => {
+test("the narration follows the hand", () => {
   const hand = { cards: ["Q", "K"], seat: 0, moves: ["check", "bet", "call"] };
   assert.deepEqual(kuhn.narrate(hand, 0), ["You check.", "The equilibrium bets.", "You call."]);
   assert.deepEqual(kuhn.narrate(hand, 1), ["The equilibrium bets.", "You call."]);
@@ -163,7 +163,7 @@ test("a hand is told as it went", () => {
   assert.equal(kuhn.outcome({ ...hand, moves: ["bet", "fold"] }, true), "You win 1 chip. They held the king.");
 });
 
-test("numbers are written as people write them", () => {
+test("numbers are formatted for readers", () => {
   assert.deepEqual([0, 1, -2].map((x) => kuhn.signed(x)), ["0", "+1", "−2"]);
   assert.deepEqual([-0.004, 0.126].map((x) => kuhn.signed(x, 2)), ["0.00", "+0.13"]);
   assert.deepEqual([0, 1, 12, 20].map(kuhn.alphaText), ["0", "1/60 ≈ 0.017", "1/5 = 0.20", "1/3 ≈ 0.333"]);

