@@ -153,9 +153,9 @@ def exercises(chapter: Chapter) -> Iterator[str]:
     """Three to six exercises, each with a hidden solution right after it."""
     kinds = ("exercise", "exercise-start", "solution", "solution-start")
     blocks = [block for block in directives(chapter.text) if block.kind in kinds]
-    asked = [block for block in blocks if block.kind.startswith("exercise")]
-    if not 3 <= len(asked) <= 6:
-        yield f"there are {len(asked)} `{{exercise}}`s, not 3 to 6"
+    count = sum(block.kind.startswith("exercise") for block in blocks)
+    if not 3 <= count <= 6:
+        yield f"there are {count} `{{exercise}}`s, not 3 to 6"
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         label = block.options.get("label", "")
         if block.kind.startswith("exercise"):
@@ -185,13 +185,13 @@ def checks(chapter: Chapter) -> Iterator[str]:
     for before, cell in pairwise(cells):
         for kind in marks.keys() & set(tags(cell)):
             opening = directives(before.source)
-            asked = "solution" if kind == "solution" else "exercise"
+            directive = "solution" if kind == "solution" else "exercise"
             labels = {block.options.get("label", block.title) for block in opening}
             call = CHECK.search(cell.source)
             if kind == "answer" and not any(block.kind == "hint" for block in opening):
                 yield f"the exercise above {short(cell)} has no `{{hint}}`"
-            if not any(block.kind == asked for block in opening):
-                yield f"the cell {short(cell)} does not follow its `{{{asked}}}`"
+            if not any(block.kind == directive for block in opening):
+                yield f"the cell {short(cell)} does not follow its `{{{directive}}}`"
             elif call is None or call[1] not in {number(label) for label in labels}:
                 yield f"the cell {short(cell)} does not end with `exercises.check` of it"
             else:
@@ -208,8 +208,8 @@ def checks(chapter: Chapter) -> Iterator[str]:
     for block in directives(chapter.text):
         if block.kind == "exercise":
             name = number(block.options.get("label", ""))
-            for kind, there in found.items():
-                if name not in there:
+            for kind, names in found.items():
+                if name not in names:
                     yield f"exercise {name} is not followed by a cell with the tag `{kind}`"
 
 
@@ -236,9 +236,9 @@ def figures(chapter: Chapter) -> Iterator[str]:
         if re.search(r"\bplt\.show\(", cell.source):
             yield f"{short(cell)} uses plt.show(); cfrlib.plot.show(fig, alt=, caption=)"
         for call in figure_calls(cell):
-            given = {word.arg: word.value for word in call.keywords}
+            arguments = {word.arg: word.value for word in call.keywords}
             for word in WORDS:
-                value = given.get(word)
+                value = arguments.get(word)
                 if value is None or (isinstance(value, ast.Constant) and not value.value):
                     yield f"a figure in the cell {short(cell)} lacks {word}="
     for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", strip_fences(chapter.text)):

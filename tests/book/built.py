@@ -16,8 +16,8 @@ HTML = ROOT / "_build" / "html"
 def paths() -> list[Path]:
     """Return the pages of the built book, building it if necessary."""
     if not (HTML / "index.html").exists():
-        calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
-        subprocess.run(["make", "book"], cwd=ROOT, env=calm, check=True)
+        environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        subprocess.run(["make", "book"], cwd=ROOT, env=environment, check=True)
     return [path for path in HTML.rglob("*.html") if "_static" not in path.parts]
 
 

@@ -72,7 +72,7 @@ class Number:
     percent: bool = False
 
     def agrees(self, value: Fraction, decimals: int) -> bool:
-        """Say whether a value, shown with so many decimals, proves this number."""
+        """Return whether a value shown with this number of decimals proves the number."""
         gap = abs(value - self.value)
         if self.unit is not None:  # the prose rounds; a tie may go either way
             return gap <= self.unit / 2
@@ -109,10 +109,7 @@ class Pool:
             top, bottom = (int(digits) for digits in found if digits)
             if bottom:
                 self.add(Fraction(top, bottom))
-        for digits, exponent in re.findall(
-            r"(\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d[\d_]*(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?",
-            text,
-        ):
+        for digits, exponent in PRINTED.findall(text):
             digits, power = re.sub("[,_]", "", digits), int(exponent or 0)
             decimals = len(digits.partition(".")[2]) - power
             self.add(Fraction(digits.rstrip(".")) * Fraction(10) ** power, decimals)

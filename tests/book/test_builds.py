@@ -84,7 +84,7 @@ def printed(book: Path) -> str:
     return output.get_text()
 
 
-def anew(before: dict[str, int], after: dict[str, int]) -> set[str]:
+def rewritten(before: dict[str, int], after: dict[str, int]) -> set[str]:
     return {name for name, time in after.items() if time != before.get(name)}
 
 
@@ -103,13 +103,13 @@ def test_build_runs_and_writes_only_changed_pages(book: Path) -> None:
     output = build(book)
     second = written(book)
     assert " left" not in output
-    assert anew(first, second) == {"14_one", "index"}  # the start page lists the chapters
+    assert rewritten(first, second) == {"14_one", "index"}  # the start page lists the chapters
 
     notebook(book / "book/14_one.ipynb", "# One\n\nMore text.", "print(1 + 4)")
     output = build(book)
     third = written(book)
     assert "14_one" in output and "02_two" not in output
-    assert anew(second, third) == {"14_one", "index"}
+    assert rewritten(second, third) == {"14_one", "index"}
     assert printed(book) == "5\n"
 
     (book / "cfrlib").mkdir()
@@ -117,7 +117,7 @@ def test_build_runs_and_writes_only_changed_pages(book: Path) -> None:
     notebook(book / "book/14_one.ipynb", "# Another title", "print(1 + 4)")
     output = build(book)
     assert "14_one" in output and "02_two" in output  # both may import the changed module
-    assert anew(third, written(book)) == set(third)  # every page lists all titles
+    assert rewritten(third, written(book)) == set(third)  # every page lists all titles
     assert "Another title" in (book / "_build/html/book/02_two.html").read_text("utf-8")
 
 

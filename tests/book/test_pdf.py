@@ -88,13 +88,13 @@ def test_term_links_lead_into_the_glossary(book: PdfReader) -> None:
     first, last = [
         leaf for _, title, leaf in entries(book) if title in ("Glossary", "Notation")
     ]
-    goals = [
+    targets = [
         book.get_page_number(link["/Dest"][0].get_object())
         for leaf in book.pages[:first]
         for link in (note.get_object() for note in leaf.get("/Annots", []))  # type: ignore[attr-defined]
         if "/Dest" in link
     ]
-    assert len({goal for goal in goals if goal is not None and first <= goal < last}) > 3
+    assert len({leaf for leaf in targets if leaf is not None and first <= leaf < last}) > 3
 
 
 def test_pdf_shows_solutions_but_no_controls(

@@ -29,9 +29,9 @@ except ModuleNotFoundError as error:
 
 def output_of(*command: str, **environment: str) -> str:
     """Return the output of a command, stdout then stderr."""
-    calm = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+    inherited = {name: value for name, value in os.environ.items() if "MAKE" not in name}
     done = subprocess.run(
-        command, cwd=ROOT, env=calm | environment, capture_output=True, text=True
+        command, cwd=ROOT, env=inherited | environment, capture_output=True, text=True
     )
     return done.stdout + done.stderr
 
