@@ -10,11 +10,11 @@ interrupt, the notebook gets no grade at all. This preprocessor changes that:
 - A kernel that died or ignored an interrupt is replaced by a new one, which runs the given
   cells again and continues with the next exercise.
 - The kernel may allocate `memory` GiB; a cell that needs more raises an error.
-- Where bubblewrap is installed and works (Linux), the kernel runs behind walls: it has no
+- Where bubblewrap is installed and works (Linux), the kernel runs in its sandbox: it has no
   network, can write only to its own folder, and cannot even read the course and its solutions.
 
-Without walls, the kernel is an ordinary process of the same user, with access to absolute paths
-and to the network.
+Without bubblewrap, the kernel is an ordinary process of the same user, with access to absolute
+paths and to the network.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ import cfrlib
 DEPTH = 8  # parent folders of the one that a submission works in
 
 
-def around(folder: Path) -> list[str]:
+def bubblewrap(folder: Path) -> list[str]:
     """Return the bubblewrap command for a kernel that may write to one folder."""
     course = str(Path(__file__).resolve().parent)
-    look = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    own = ["--tmpfs", course, "--bind", str(folder), str(folder)]
+    read_only = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    writable = ["--tmpfs", course, "--bind", str(folder), str(folder)]
     # inside, the kernel's parent is process 1, which the kernel takes as a signal to exit
-    alone = ["--unshare-all", "--die-with-parent", "--unsetenv", "JPY_PARENT_PID"]
-    return ["bwrap", *look, *own, *alone]
+    isolated = ["--unshare-all", "--die-with-parent", "--unsetenv", "JPY_PARENT_PID"]
+    return ["bwrap", *read_only, *writable, *isolated]
 
 
-def can_build_walls() -> bool:
+def can_sandbox() -> bool:
     """Return whether bubblewrap is installed and permitted to run."""
     if not shutil.which("bwrap"):
         return False
     with tempfile.TemporaryDirectory() as folder:
-        tried = subprocess.run([*around(Path(folder)), "true"], capture_output=True)
+        tried = subprocess.run([*bubblewrap(Path(folder)), "true"], capture_output=True)
     return tried.returncode == 0
 
 
@@ -63,7 +63,7 @@ def copy_compiled(folder: Path) -> None:
     """Copy the library's compiled kernels to a folder for `NUMBA_CACHE_DIR`.
 
     Numba does not read a cache that it cannot write to, so without a copy every submission
-    behind walls would compile the library for itself.
+    in the sandbox would compile the library for itself.
     """
     for cache in Path(cfrlib.__file__).parent.rglob("__pycache__"):
         kept = folder / _CacheLocator.get_suitable_cache_subpath(str(cache.parent / "any.py"))
@@ -79,7 +79,7 @@ class Contained(Execute):  # type: ignore[misc]
     patience = Integer(600, help="seconds that a given cell may take: it may compile").tag(
         config=True
     )
-    walls = Bool(False, help="run kernels in bubblewrap").tag(config=True)
+    sandbox = Bool(False, help="run kernels in bubblewrap").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """Run a notebook in a folder of its own, with a copy of its files."""
@@ -101,11 +101,11 @@ class Contained(Execute):  # type: ignore[misc]
             # Unix sockets need no network
             self.km.transport, self.km.ip = "ipc", str(top / f"socket-{uuid4().hex[:6]}")
             self.km.kernel_spec.argv = self.command(self.km.kernel_spec.argv, top)
-        if self.walls:
+        if self.sandbox:
             self.km.kernel_spec.interrupt_mode = "message"  # a signal would end bubblewrap
         home = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR"), str(self.folder))
         options["env"] = {**os.environ, **home}
-        if self.walls and "NUMBA_CACHE_DIR" not in os.environ:
+        if self.sandbox and "NUMBA_CACHE_DIR" not in os.environ:
             compiled = Path(tempfile.mkdtemp(prefix="compiled-", dir=top))
             copy_compiled(compiled)
             options["env"]["NUMBA_CACHE_DIR"] = str(compiled)
@@ -113,10 +113,10 @@ class Contained(Execute):  # type: ignore[misc]
         super().start_new_kernel(**options)
 
     def command(self, kernel: list[str], top: Path) -> list[str]:
-        """Return the command that starts a kernel with limited memory, behind walls if set."""
-        most = f"ulimit -d {self.memory * 2**20 or 'unlimited'}"
-        walls = around(top) if self.walls else []
-        return ["sh", "-c", f'{most}; exec "$@"', "sh", *walls, sys.executable, *kernel[1:]]
+        """Return the command that starts a kernel with limited memory, sandboxed if set."""
+        limit = f"ulimit -d {self.memory * 2**20 or 'unlimited'}"
+        sandbox = bubblewrap(top) if self.sandbox else []
+        return ["sh", "-c", f'{limit}; exec "$@"', "sh", *sandbox, sys.executable, *kernel[1:]]
 
     def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
         """Run a cell; restart the kernel if it died or ignored an interrupt."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from contained import Contained, can_build_walls
+from contained import Contained, can_sandbox
 from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -49,4 +49,4 @@ c.GenerateSolution.preprocessors = [
 ]
 c.Execute.timeout = 60  # seconds for a student's cell; the slowest solution takes far less
 c.Contained.memory = 4  # GiB
-c.Contained.walls = can_build_walls()
+c.Contained.sandbox = can_sandbox()
