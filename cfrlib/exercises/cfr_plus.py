@@ -200,8 +200,8 @@ EXERCISES = (
     Exercise(
         "5.1",
         "By hand",
-        "a dictionary: 'R' and 'Q' with a row for every round, and 'played' with what each of "
-        "them plays in round 4",
+        "a dictionary: 'R' and 'Q' with a row for every round, and 'played' with the strategy "
+        "of each of them in round 4",
         tables_by_hand,
         (
             Mistake(
@@ -211,13 +211,13 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: tables_by_hand(lambda Q, r: Q + np.maximum(r, 0)),
-                "You clipped what comes in. RM+ clips the sum: a bad round lowers Q, though "
+                "You clipped the new regrets. RM+ clips the sum: a bad round lowers Q, though "
                 "never below 0.",
             ),
             Mistake(
                 lambda: tables_by_hand(after=2),
-                "The tables are right, but you read the strategy one round too early: round 4 "
-                "is played on all three rounds.",
+                "The tables are right, but you read the strategy one round too early: the "
+                "strategy of round 4 uses all three rounds.",
             ),
         ),
         takeaway="Once forgotten, a debt need not be paid back.",
@@ -235,8 +235,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: solver("late"),
-                "Better, but player 0's regrets are still there when player 1's turn is over, "
-                "and are added a second time.",
+                "Better, but player 0's regrets are still in the buffer after player 1's "
+                "traversal, so they are added a second time.",
             ),
             Mistake(
                 lambda: solver("together"),
@@ -266,14 +266,14 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: dict.fromkeys(LENGTHS, 250),
-                "The same number at both lengths: of 300 iterations that leaves hardly any to "
-                "average. What may carry over is the share.",
+                "You gave the same number for both lengths; it leaves hardly any of 300 "
+                "iterations to average. Only the share may carry over.",
             ),
         ),
         see=relative_exploitability,
         accepts=lambda seen: all(ratio <= GOOD for ratio in seen.values()),
         points=2,
-        takeaway="The start should go; how much of it, hardly matters near the minimum.",
+        takeaway="Drop the start; near the minimum, it hardly matters how much of it.",
         advice="Some share of 0, 5, ..., 50 % does clearly better. `cfr.solve` takes `delay=`.",
     ),
     Exercise(
@@ -331,8 +331,8 @@ EXERCISES = (
         ),
         tolerance=5e-3,
         points=2,
-        takeaway="So much for Kuhn poker. Why, which order is better on your game, and what a "
-        "coin toss does, is open.",
+        takeaway="That settles Kuhn poker. Why it is so, which order is better on your game, "
+        "and what a coin toss would do are open.",
         advice="Kuhn poker, CFR+, a new run or a pause at each of 100, 200, ..., 1,000.",
     ),
 )

@@ -609,13 +609,13 @@ EXERCISES = (
         (
             Mistake(
                 lambda: blotto_answer(battlefields_won),
-                "You count the battlefields that are taken. The war goes to whoever takes more "
-                "of them: 1 to one colonel, and what one wins the other loses.",
+                "You count the battlefields won. The war goes to the colonel who wins more of "
+                "them: it pays 1 to the winner and −1 to the loser.",
             ),
             Mistake(
                 lambda: blotto_answer() | {"strategy": {DIVISIONS[3]: 1.0}},
-                "This is one division, as the last round of regret matching has it. Whoever "
-                "knows it beats it; what converges is the average of all rounds.",
+                "This is a single division, played in the last round of regret matching. An "
+                "opponent who knows it beats it; only the average of all rounds converges.",
             ),
             Mistake(
                 lambda: blotto_answer() | {"divisions": [d for d in DIVISIONS if 0 not in d]},
@@ -631,7 +631,8 @@ EXERCISES = (
         points=3,
         takeaway="Neither the whole army in one place nor an even spread survives.",
         advice="Add up regrets for each colonel, match them, and average what was played; the "
-        "strategy is right if it loses less than 0.02 a war to whoever knows it.",
+        "strategy is right if it loses less than 0.02 a war to an opponent who knows "
+        "it.",
     ),
     Exercise(
         "classic.2",
@@ -643,17 +644,17 @@ EXERCISES = (
             Mistake(
                 lambda: kuhn_answer(PEEKING),
                 "There are too many infosets: somebody sees a card of the other player. A "
-                "label holds the own card and the moves.",
+                "label holds the player's own card and the moves.",
             ),
             Mistake(
                 lambda: kuhn_answer(BLIND),
-                "There are too few infosets: the card is missing in the labels, so that nobody "
-                "looks at it.",
+                "There are too few infosets: the card is missing from the labels, so nobody "
+                "sees it.",
             ),
             Mistake(
                 lambda: kuhn_answer(COSTLY),
-                "Who folds to a bet loses the ante, and not the chip that was asked for: that "
-                "one was never paid.",
+                "A player who folds to a bet loses the ante, but not the chip of the bet: it "
+                "was never paid.",
             ),
             Mistake(
                 lambda: kuhn_answer(CHEAP),
@@ -661,8 +662,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: kuhn_answer(KUHN, current=True),
-                "This is the last iterate. It goes in circles around the solution; the "
-                "average, weighted by the own reach, comes to rest at it.",
+                "This is the last iterate. It circles around the solution; the average, "
+                "weighted by the player's own reach, converges to it.",
             ),
             Mistake(
                 lambda: kuhn_answer(KUHN, card=2),
@@ -687,30 +688,33 @@ EXERCISES = (
         (
             Mistake(
                 lambda: dudo_answer(NothingWild),
-                "With few faces your game has another value: it is that of Dudo in which ones "
-                "count only for themselves. In Dudo they count as every rank that is claimed.",
+                "With few faces, your game has a different value: that of Dudo in which ones "
+                "count only as ones. In Dudo they count as every rank that is claimed.",
             ),
             Mistake(
                 lambda: dudo_answer(OnesFirst),
-                "With few faces your game has another value. Ones are twice as rare as what "
-                "any other claim counts, so they rank above the other claims of their number.",
+                "With few faces, your game has a different value. A claim of ones counts half "
+                "as many faces as any other claim, so ones rank above the other claims of "
+                "their number.",
             ),
             Mistake(
                 lambda: dudo_answer(MoreThan),
-                "With few faces your game has another value: a claim says *at least* so many.",
+                "With few faces, your game has a different value: a claim of two dice means "
+                "*at least* two.",
             ),
             Mistake(
                 lambda: dudo_answer(value=-dudo_solution().value),
-                "The sign of the value is the other one: it is what the first player wins.",
+                "The value has the wrong sign: it is the payoff of the first player.",
             ),
             Mistake(
                 lambda: dudo_answer(twin={face: face for face in range(1, 7)}),
-                "Not every face is its own twin: which is wild over there, and ranks last?",
+                "Not every face is its own twin: in the package's game, which one is wild, "
+                "and which ranks last?",
             ),
         ),
         see=dudo_values,
         points=3,
-        takeaway="The one who has to say something first is the worse off, by a little.",
+        takeaway="The player who has to claim first is slightly worse off.",
         advice="Try your class with two and three faces first, where you can list everything. "
         "The strategy for six has to be exploitable for less than 0.005.",
     ),
@@ -742,9 +746,9 @@ EXERCISES = (
         see=leduc_values,
         points=3,
         takeaway="The same traversals, and a strategy several times better.",
-        advice="`cfr.compile` counts the infosets, with suits or without. What uniform play "
-        "earns, and what it can lose, tells other rules from these. The strategy has to be "
-        "exploitable for less than 0.001.",
+        advice="`cfr.compile` counts the infosets, with suits or without. The value and the "
+        "exploitability of uniform play distinguish these rules from others. The "
+        "strategy has to be exploitable for less than 0.001.",
     ),
     Exercise(
         "classic.5",
@@ -755,8 +759,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: forgetting_answer(Q_OR_K),
-                "This player forgets, and the regret stays; but what the average can be sure "
-                "of approaches the best. Try another pair.",
+                "This player forgets, and the regret stays; but the guarantee of the average "
+                "strategy approaches the best one. Try another pair.",
             ),
             Mistake(
                 lambda: forgetting_answer(J_OR_Q),
@@ -768,16 +772,16 @@ EXERCISES = (
                     forgetting_answer(J_OR_K)
                     | {"best": kuhn_merged(tuple(J_OR_K.items()))[1].hindsight}
                 ),
-                "Your best is what would have been earned against this opponent's average. Ask "
-                "what the player can be *sure* of, whoever the opponent is.",
+                "Your best is the payoff of a best response to this opponent's average. Ask "
+                "what the player can *guarantee* against any opponent.",
             ),
             Mistake(
                 lambda: (
                     forgetting_answer(J_OR_K)
                     | {"regret": kuhn_merged(tuple(J_OR_K.items()))[1].immediate}
                 ),
-                "Your regret is the sum over infosets, the one that CFR makes small. Asked is "
-                "that of whole strategies: best in hindsight, less what was paid.",
+                "Your regret is the sum over infosets, which CFR makes small. Take the regret "
+                "of whole strategies: the best payoff in hindsight minus the payoff earned.",
             ),
             Mistake(
                 lambda: forgetting_answer(J_OR_K, (-1.0, 2.0)),

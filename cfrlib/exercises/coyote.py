@@ -198,11 +198,12 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: {**values_of_calling(), "call": values_of_calling()["below 0"]},
-                "That is how often you win. Who loses pays 1, which your other calls do.",
+                "That is the probability of winning. All your other calls lose, and each of "
+                "them costs 1.",
             ),
             Mistake(
                 lambda: {**values_of_calling(), "+1": advantage_of_raising()},
-                "That is by how much saying 1 beats calling. Add what calling is worth.",
+                "That is the advantage of saying 1 over calling. Add the value of calling.",
             ),
             Mistake(
                 lambda: {
@@ -210,7 +211,7 @@ EXERCISES = (
                     "+1": values_of_calling()["call"] + advantage_of_raising() / 36,
                 },
                 "The two profiles differ only where the other player holds the −10. Divide by "
-                "how likely that deal is.",
+                "the probability of that deal.",
             ),
         ),
         tolerance=5e-3,
@@ -300,7 +301,7 @@ EXERCISES = (
                 "The values are right. They are the first player's.",
             ),
         ),
-        takeaway="On three cards. How it goes on larger decks, and on the real one, is open.",
+        takeaway="That holds for three cards. Larger decks, and the real one, are open.",
         advice="`cfr.solve_lp(Coyote(deck=Coyote.TINY, raises=...))` has both.",
     ),
 )

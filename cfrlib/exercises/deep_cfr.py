@@ -208,25 +208,25 @@ EXERCISES = (
                     "reservoir": inclusion_probabilities(lambda n: 3),
                     "forget": always_accepting(),
                 },
-                "You let row d draw among three places, as row c does. It is the fourth row, "
-                "so it draws among four.",
+                "You let row d choose among three places, as row c does. It is the fourth "
+                "row, so it chooses among four.",
             ),
             Mistake(
                 lambda: {
                     "reservoir": {"a": "1/3", "b": "1/3", "c": "2/3", "d": "1/2"},
                     "forget": always_accepting(),
                 },
-                "You let a and b leave whenever c or d enters. Who enters takes *one* of the "
-                "two places, and the row at the other stays.",
+                "You let a and b leave whenever c or d enters. A new row takes *one* of the "
+                "two places, and the row in the other place stays.",
             ),
             Mistake(
                 lambda: {"reservoir": reservoir(), "forget": {"a": 0, "b": 0, "c": 1, "d": 1}},
-                'That is a ring, which overwrites the oldest. "Forget" draws the place of '
-                "each new row at random, so that c may be the one that d overwrites.",
+                'That is a ring, which overwrites the oldest. "Forget" chooses the place of '
+                "each new row at random, so d may overwrite c.",
             ),
         ),
         tolerance=1e-6,
-        takeaway='A reservoir favors nobody; "forget" favors what came last.',
+        takeaway='A reservoir favors no row; "forget" favors the latest ones.',
         advice="How likely does a row enter, and does each later one leave it where it is?",
     ),
     Exercise(
@@ -243,15 +243,15 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: first_action(Fraction(3, 3), Fraction(4, 3)),
-                "You divided by all three visits. That would do no harm, and it is not what "
-                "was done here: each action was averaged over the rows that have it.",
+                "You divided by all three visits. That would do no harm, but here each action "
+                "was averaged over only the rows that have it.",
             ),
             Mistake(
                 lambda: {"means": "3/7", "sums": "3/5", "CFR asks for": "sums"},
                 "You have means and sums the wrong way round.",
             ),
         ),
-        takeaway="A mean does a sum's work only if all actions share the divisor.",
+        takeaway="A mean can replace a sum only if all actions share the divisor.",
         advice="Regret matching divides an action's number by the total of both.",
     ),
     Exercise(
@@ -272,8 +272,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: buffer_class("one too few"),
-                "Nearly: the row that is offered counts as well. You draw one place too few, "
-                "so the first rows are kept a little too seldom.",
+                "Nearly: the new row counts as well. You choose among one place too few, so "
+                "the first rows are kept slightly too rarely.",
             ),
             Mistake(
                 lambda: buffer_class("closed"),
@@ -284,7 +284,7 @@ EXERCISES = (
         accepts=lambda shares: all(abs(share - 10 / 40) < 0.011 for share in shares),
         tolerance=0.01,
         points=3,
-        takeaway="Each of all rows ever offered is kept with the same probability.",
+        takeaway="Every row ever offered is kept with the same probability.",
         advice="Offer forty rows to ten places, with many seeds: which are kept too often?",
     ),
     Exercise(
@@ -326,8 +326,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: rank,
-                "That is the page's own. A linear function of the rank is a straight line, "
-                "and what calling brings has bends.",
+                "This is the page's own feature. A linear function of the rank is a straight "
+                "line, but the value of calling has bends.",
             ),
             Mistake(
                 lambda: one_hot,
@@ -336,15 +336,16 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: powers,
-                "Nine powers go through almost everything they were shown, and swing in "
+                "Nine powers fit almost all the cards they were shown, and oscillate in "
                 "between. More is not always better.",
             ),
         ),
         see=fit_error,
         accepts=lambda off: bool(off < fit_error(rank) / 4),
         points=2,
-        takeaway="For a linear fit. A network can bend by itself: whether it needs your "
-        "features, and with how many walks, is open.",
-        advice="Too far off at the cards that were not shown. Where does the curve bend?",
+        takeaway="That holds for a linear fit. A network can bend by itself; whether it needs "
+        "your features, and with how many walks, is open.",
+        advice="The error is too large at the cards that were not shown. Where does the curve "
+        "bend?",
     ),
 )

@@ -215,12 +215,12 @@ EXERCISES = (
         (
             Mistake(
                 lambda: by_hand("discount first"),
-                "You faded what was stored and then added the new regrets. Line 3 comes before "
-                "line 4: the new ones fade with the rest.",
+                "You discounted the stored regrets and then added the new ones. Line 3 comes "
+                "before line 4: the new regrets are discounted with the rest.",
             ),
             Mistake(
                 lambda: by_hand("today's sign"),
-                "You went by the sign of today's regret. Line 4 asks for the sign of the sum.",
+                "You used the sign of the new regret. Line 4 asks for the sign of the sum.",
             ),
             Mistake(
                 lambda: by_hand("one too few"),
@@ -233,19 +233,19 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: by_hand("no guess"),
-                "All but one thing: pcfr+ matches R + m, and m is the last regret once more.",
+                "Only one thing is wrong: pcfr+ matches R + m, where m is the latest regret.",
             ),
         ),
         points=2,
-        takeaway="A factor common to all positive regrets changes what is stored and not what "
-        "is played next.",
+        takeaway="A factor common to all positive regrets changes the stored regrets but not "
+        "the next strategy.",
         advice="Add, look at the sign of each sum, multiply, and only then match.",
     ),
     Exercise(
         "6.2",
         "Is a large exponent infinity?",
         "a dictionary: exploitability after 100 iterations of 'cfr' and 'big', and under "
-        "'first factor' what 'big' multiplies regrets by after iteration 1",
+        "'first factor' the factor of regrets in 'big' after iteration 1",
         large_exponent,
         (
             Mistake(
@@ -295,13 +295,13 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: solver("today"),
-                "The order of the deals does not matter any more, but the factor goes by the "
-                "sign of the new regret and not by that of the sum.",
+                "The order of the deals does not matter any more, but the factor depends on "
+                "the sign of the new regret instead of the sum.",
             ),
         ),
         see=average_strategies,
         points=3,
-        takeaway="What belongs to an infoset is done once an iteration, not once a history.",
+        takeaway="An infoset is discounted once an iteration, not once a history.",
         advice="It runs, and it still is not discounted CFR with alternating updates.",
     ),
     Exercise(
@@ -313,18 +313,18 @@ EXERCISES = (
         (
             Mistake(
                 reciprocal_ratios,
-                "Your quotients stand on their heads: above 1 shall mean that prediction does "
-                "harm.",
+                "Your quotients are upside down: a value above 1 should mean that prediction "
+                "does harm.",
             ),
             Mistake(
                 pcfr_ratios,
-                "You compared with the variant pcfr+, which has other exponents besides. Keep "
-                "the three numbers and turn only the switch.",
+                "You compared with pcfr+, whose exponents are different as well. Keep the "
+                "three exponents and change only the prediction.",
             ),
             Mistake(
                 lambda: prediction_ratios("simultaneous"),
-                "These are simultaneous updates, under which the picture is another one; this "
-                "chapter alternates.",
+                "These are simultaneous updates, which give a different picture; this chapter "
+                "alternates.",
             ),
         ),
         see=log_ratios,
@@ -355,7 +355,7 @@ EXERCISES = (
         ),
         see=exploitability_ratio,
         accepts=lambda seen: seen >= BAR,
-        takeaway="So much for one game and one length, where rounding alone moves such a lead. "
+        takeaway="That is one game and one length, where rounding alone can move such a lead. "
         "Whether any exponents lead everywhere is open.",
         advice="It is not far enough below dcfr. Look at the leaders of the page's grid.",
     ),

@@ -171,14 +171,14 @@ EXERCISES = (
     Exercise(
         "11.1",
         "Two updates by hand",
-        "a dictionary with four pairs of numbers: what RSN holds 'after 1' and 'after 2', what "
-        "is 'played' then, and what would be 'without clip'",
+        "a dictionary with four pairs of numbers: RSN's values 'after 1' and 'after 2', the "
+        "strategy 'played' then, and the one 'without clip'",
         lambda: by_hand(stored_regrets(), stored_regrets(clip_sum=False)),
         (
             Mistake(
                 lambda: by_hand(stored_regrets(clip_sum=False), stored_regrets(clip_sum=False)),
-                "You clipped where the strategy is read. Line 6 clips what is *stored*, so the "
-                "next batch is added to 0 and not to what lay below.",
+                "You clipped when reading the strategy. Line 6 clips the *stored* values, so "
+                "the next batch is added to 0 and not to a negative number.",
             ),
             Mistake(
                 lambda: by_hand(
@@ -195,7 +195,7 @@ EXERCISES = (
         ),
         tolerance=1e-6,
         points=2,
-        takeaway="What is clipped once is forgotten: the next batch starts from 0.",
+        takeaway="A clipped value is forgotten: the next batch starts from 0.",
         advice="Add, clip, write down; then the same with the second batch.",
     ),
     Exercise(
@@ -207,8 +207,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: compounding_error(1 + 0.01 * 30),
-                "You added the errors up. What stays is a factor, and each iteration "
-                "multiplies what the one before has left.",
+                "You added up the errors. Each error is a factor, and the factors of all "
+                "iterations multiply.",
             ),
             Mistake(
                 lambda: compounding_error(math.exp(0.01)),
@@ -246,15 +246,15 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: attention("after the sum"),
-                "Words that are not there count 0 now, but the weights of the others no longer "
+                "Words that are not there have weight 0 now, but the other weights no longer "
                 "add up to 1.",
             ),
         ),
         see=answers_with_padding,
         tolerance=1e-5,
         points=3,
-        takeaway="A label is read alike, however long the others are.",
-        advice="It runs, and it is not the mean of the states whose words are there.",
+        takeaway="The answer for a label does not depend on the length of the others.",
+        advice="It runs, but it is not the weighted mean of the states of the label's words.",
     ),
     Exercise(
         "11.4",
@@ -264,15 +264,16 @@ EXERCISES = (
         (
             Mistake(
                 lambda: {"pair": pair_with_shared_bag(), "how many": shared_bags()[1]},
-                "The pair is right. That is how many *bags* hold several infosets; asked is "
-                "how many infosets are in them.",
+                "The pair is right. Your number counts the *bags* with several infosets; "
+                "count the infosets in them.",
             ),
             Mistake(
                 lambda: {
                     "pair": pair_with_shared_bag(),
                     "how many": len(bags()) - shared_bags()[0],
                 },
-                "The pair is right. That is how many infosets have a bag to themselves.",
+                "The pair is right. Your number counts the infosets that have a bag to "
+                "themselves.",
             ),
             Mistake(
                 lambda: {"pair": ("Js check", "Jh check"), "how many": shared_bags()[0]},

@@ -198,8 +198,9 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: jack(1 / 12),
-                "Half of it is missing. Either one of the two deals is, or you multiplied by "
-                "your friend's own choice as well, which a counterfactual value leaves out.",
+                "Half of the value is missing. Either you left out one of the two deals, or "
+                "you multiplied by your friend's own choice as well, which a counterfactual "
+                "value leaves out.",
             ),
             Mistake(
                 lambda: (
@@ -239,8 +240,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: {"sum": ("rock", [1 / 3] * 3), "mean": ([1 / 3] * 3, [1 / 3] * 3)},
-                "The first is fine. The second is an equilibrium, where nobody gains a thing; "
-                "let both gain, and the same.",
+                "The first is fine. The second is an equilibrium, where nobody can gain; let "
+                "both gain, by the same amount.",
             ),
             Mistake(
                 lambda: {"sum": ("rock", "rock"), "mean": ("rock", "rock")},
@@ -268,15 +269,16 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: responder(from_uniform=False),
-                "One thing is mended, but now it begins from what the player does at present. "
-                "Where they never go, no action makes a difference; that line was right.",
+                "One thing is fixed, but now it starts from the player's present strategy. At "
+                "infosets that this strategy never reaches, no action makes a difference; "
+                "that line was right.",
             ),
         ),
         see=answers,
         tolerance=1e-6,
         points=3,
-        takeaway="What a check is worth depends on what you will do later, so decide the "
-        "later thing first.",
+        takeaway="The value of a check depends on your later decision, so make the later "
+        "decision first.",
         advice="Compare with `cfr.best_response(game, strategy, player).value`.",
     ),
     Exercise(
@@ -293,7 +295,7 @@ EXERCISES = (
             Mistake(
                 lambda: value_and_plan([1 / 2, 1 / 3, 1 / 6]),
                 "You play each action in proportion to what it can win. But the other player "
-                "knows that, and answers. Let the program tell.",
+                "knows that, and responds. Let the linear program decide.",
             ),
             Mistake(
                 lambda: value_and_plan([1 / 3, 1 / 3, 1 / 3]),
@@ -304,8 +306,8 @@ EXERCISES = (
         points=2,
         takeaway="Each action is played in proportion to what is at stake between the other "
         "two.",
-        advice="A table with three rows and columns for `cfr.games.MatrixGame`, and that for "
-        "`maximin`.",
+        advice="Make a table with three rows and columns, then a `cfr.games.MatrixGame`, and "
+        "pass it to `maximin`.",
     ),
     Exercise(
         "3.5",
@@ -326,7 +328,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: regrets(late=True),
-                "You measured what is earned after the iteration has changed the strategies. "
+                "You measured the payoffs after the iteration had changed the strategies. "
                 "Measure first, then let it learn.",
             ),
             Mistake(
@@ -363,7 +365,7 @@ EXERCISES = (
         ),
         tolerance=1e-5,
         points=2,
-        takeaway="So much can be checked; why small decks jump, and where large ones go, is "
+        takeaway="That part can be checked. Why small decks jump, and where large ones go, is "
         "yours to find out.",
         advice="A loop over `cfr.solve_lp(cfr.games.KuhnPoker(cards=n)).value`.",
     ),

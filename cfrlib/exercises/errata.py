@@ -219,8 +219,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: reach_of_the_king() | {"product": reach_of_the_king()["reach"]},
-                "The reach is right. The product takes the own reach of *both* histories, "
-                "which is the slip.",
+                "The reach is right. The product counts your own reach in *both* histories; "
+                "that is the slip.",
             ),
         ),
         tolerance=1e-4,
@@ -241,7 +241,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: bias_answer(VALUES),
-                "The biases are right. A mean of zero is not enough, as they show themselves.",
+                "The biases are right. A mean of zero is not enough, as these very biases "
+                "show.",
             ),
             Mistake(
                 lambda: bias_answer(shared=False),
@@ -270,14 +271,14 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: product_test(Strategy.uniform(kuhn())),
-                "A wrong formula passes: the quotient. It is right wherever the own reach is "
-                "above zero. Where is it not?",
+                "A wrong formula passes: the quotient. It is right wherever the player's own "
+                "reach is above zero. Where is it not?",
             ),
         ),
         see=passes,
         points=3,
-        takeaway="It lets the right one pass, and stops three that were or might be printed. "
-        "The next erratum is open.",
-        advice="Your test lets a wrong formula pass, or stops the right one.",
+        takeaway="It accepts the right formula, and rejects three that were or might be "
+        "printed. The next erratum is open.",
+        advice="Your test accepts a wrong formula, or rejects the right one.",
     ),
 )

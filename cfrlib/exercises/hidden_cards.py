@@ -227,7 +227,7 @@ EXERCISES = (
             Mistake(
                 lambda: size() | {"histories": size()["histories"] - 1},
                 "You forgot one that is easy to forget: the beginning, before any card is "
-                "dealt, is a history, too.",
+                "dealt, is also a history.",
             ),
             Mistake(
                 lambda: size(4 * 4),
@@ -278,7 +278,7 @@ EXERCISES = (
                         "all but player 1": reach_factors()["all but player 1"] * 2,
                     }
                 ),
-                "Player 0 acts twice on the way, before and after the other player's bet.",
+                "Player 0 acts twice in this history, before and after the other player's bet.",
             ),
             Mistake(
                 lambda: (
@@ -320,13 +320,13 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: Liar(sign=-1),
-                "Everything fits but the payoffs, which go to the wrong player. They stand in "
-                "the order (player 0, player 1), and who falls for a lie *loses* a point.",
+                "Everything fits but the payoffs, which go to the wrong player. Their order "
+                "is (player 0, player 1), and a player who believes a lie *loses* a point.",
             ),
         ),
         see=size_and_payoffs,
         points=3,
-        takeaway="Each label says what its player knows, no less and no more.",
+        takeaway="Each label holds what its player knows, no less and no more.",
         advice="The history is (toss, word, reply). Ask of each player what they know, and of "
         "each of the eight ends who pays.",
     ),
@@ -349,15 +349,14 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: check_labels() | {"infosets": count_labels()},
-                "So many labels are there without the player in them. Where both players "
-                "have the same one, it becomes two.",
+                "That is the number of labels without the player in them. A label that both "
+                "players share becomes two.",
             ),
         ),
         points=2,
         takeaway="A short label is fine as long as it joins no histories that the player can "
         "tell apart, and it belongs to one player.",
-        advice="Subclass `MyKuhn`, replace `knows`, give it to `cfr.compile` and read what it "
-        "says.",
+        advice="Subclass `MyKuhn`, replace `knows`, and pass it to `cfr.compile`.",
     ),
     Exercise(
         "2.5",

@@ -223,7 +223,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: points(),
-                "So much are the yaku worth. What you are paid is doubled, perhaps twice.",
+                "That is the value of the yaku. The payment is doubled, perhaps twice.",
             ),
             Mistake(
                 lambda: KoiKoi().payment(points(9), called=True),
@@ -256,12 +256,12 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: special_hands(twice=2),
-                "A hand of two complete months is special, too: take it off once, not twice.",
+                "A hand of two complete months is also special: subtract it once, not twice.",
             ),
         ),
         tolerance=1e-7,
         points=2,
-        takeaway="The two sorts exclude each other, so their probabilities add up.",
+        takeaway="The two kinds exclude each other, so their probabilities add up.",
         advice="Favorable hands over all hands of eight, `comb(48, 8)`; give six digits.",
     ),
     Exercise(
@@ -297,13 +297,13 @@ EXERCISES = (
         (
             Mistake(
                 lambda: log_views(captured=(0, 1, 2, 3, 4)),
-                "Cards are captured in twos and fours: of a month each pile has an even "
-                "number.",
+                "Cards are captured in twos and fours: each pile has an even number of each "
+                "month's cards.",
             ),
             Mistake(
                 lambda: log_views(seats=1),
-                "These are the views of one seat. The other player begins its turns with two "
-                "unseen cards less.",
+                "These are the views of one seat. The other player begins their turns with "
+                "two fewer unseen cards.",
             ),
             Mistake(
                 lambda: log_views(turns=1),

@@ -210,8 +210,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: deals_needed(sure=1),
-                "So many deals bring the *standard* error down to that. An error here covers "
-                "95 of 100 cases, and is 1.96 times as wide.",
+                "That many deals reduce the *standard* error to this size. An error here "
+                "covers 95 of 100 cases, and is 1.96 times as wide.",
             ),
             Mistake(
                 lambda: {"0.1": deals_needed()["0.1"], "0.05": 2 * deals_needed()["0.1"]},
@@ -220,8 +220,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: deals_needed(power=1),
-                "The root has to be undone: what you have is the square root of the number "
-                "of deals.",
+                "One step is missing: this is the square root of the number of deals.",
             ),
         ),
         takeaway="Half the error costs four times the deals, and so on.",
@@ -251,7 +250,7 @@ EXERCISES = (
         ),
         tolerance=0.02,
         points=2,
-        takeaway="Luck cancels as far as both players make the same of it.",
+        takeaway="Luck cancels to the extent that both players make the same use of it.",
         advice="The standard deviation of the mean of both rounds of a deal, over that of two "
         "independent rounds: `np.hypot(a.std(), b.std()) / 2`.",
     ),
@@ -268,44 +267,44 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lesson(order="late"),
-                "Now no row is ever taught a loss: you ask who is to move when the round is "
-                "over. That is whoever stopped, and who stops is paid.",
+                "Now no row has a loss as its target: you look up the player to move when the "
+                "round is over. That player stopped, and a player who stops is paid.",
             ),
             Mistake(
                 lambda: lesson(fair=False),
-                "What is paid to the dealer is taught to both players as their own gain. That "
-                "line was right.",
+                "The payment to the dealer is the target of both players, as if it were their "
+                "own gain. That line was right.",
             ),
             Mistake(
                 lambda: lesson(with_stops=True),
-                "This teaches the afterstates of stopping, too. Nobody asks for them, as what "
-                "stopping pays is known. That line was right.",
+                "This also trains on the afterstates of stopping. The network never has to "
+                "predict them, since the payoff of stopping is known. That line was right.",
             ),
         ),
         see=sample_statistics,
         points=3,
-        takeaway="`rounds` is changed in place: what you want to know of it, ask before.",
+        takeaway="`rounds` is changed in place: read what you need before you act.",
         advice="Compare its rows with those of `lesson`, for the same task, one by one.",
     ),
     Exercise(
         "14.4",
         "A bug that was published",
-        "a function that returns the afterstates of K10 with all that is the opponent's "
-        "replaced by what is one's own",
+        "a function that returns the afterstates of K10 with the opponent's features replaced "
+        "by one's own",
         overwriting,
         (
             Mistake(lambda: lambda seen: seen, "So far nothing is replaced."),
             Mistake(
                 lambda: overwriting(back=True),
-                "You wrote theirs over the own. The bug shows the own twice.",
+                "You overwrote one's own features with theirs. The bug shows one's own twice.",
             ),
             Mistake(
                 lambda: overwriting("cards"),
-                "The cards are right, but yaku and points still tell what the other has.",
+                "The cards are right, but yaku and points still reveal what the other has.",
             ),
             Mistake(
                 lambda: overwriting("cards yaku"),
-                "Cards and yaku are right, but the points still tell what the other has.",
+                "Cards and yaku are right, but the points still reveal what the other has.",
             ),
         ),
         see=column_sums,
@@ -322,8 +321,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: match_values("points"),
-                "These are points, the lead among them. In the last round of a match they "
-                "count only by who has more.",
+                "These are points, including the lead. After the last round of a match, only "
+                "the higher total counts.",
             ),
             Mistake(
                 lambda: match_values("behind"),
@@ -336,7 +335,8 @@ EXERCISES = (
             ),
         ),
         points=2,
-        takeaway="So much can be checked; how to train for twelve rounds and 48 cards is open.",
+        takeaway="That part can be checked; how to train for twelve rounds and 48 cards is "
+        "open.",
         advice="Wrap K8: only at a terminal node does anything change.",
     ),
 )

@@ -291,14 +291,14 @@ EXERCISES = (
         (
             Mistake(
                 lambda: by_hand(head=False),
-                "The values are right. But a walk comes to the second decision only if the "
-                "check was drawn at the first, and what is written there has to make up for "
-                "the walks that did not: line 8 divides.",
+                "The values are right. But a walk reaches the second decision only if it drew "
+                "the check at the first, so the regrets there have to make up for the walks "
+                "that did not: line 8 divides.",
             ),
             Mistake(
                 lambda: by_hand(tail=False),
-                "You left out the division of line 6: the payoff that came up has to stand for "
-                "all the times when this action is not drawn.",
+                "You left out the division of line 6: the payoff has to make up for all the "
+                "walks that do not draw this action.",
             ),
             Mistake(
                 lambda: by_hand(charged=False),
@@ -324,8 +324,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: {"traverser 0": 4, "traverser 1": 4, "four cards": 12 * (4 + 4)},
-                "The two traversers are not alike. Against traverser 1 the one who draws is "
-                "player 0: what is left to draw after an opening bet?",
+                "The two traversers are not alike. Against traverser 1, player 0's actions "
+                "are drawn: which draw is left after an opening bet?",
             ),
             Mistake(
                 lambda: {"traverser 0": 5, "traverser 1": 5, "four cards": 12 * (5 + 5)},
@@ -334,7 +334,8 @@ EXERCISES = (
             ),
         ),
         points=2,
-        takeaway="Draws multiply the paths, and what is tried does not.",
+        takeaway="Actions that are drawn multiply the paths; actions that are all tried do "
+        "not.",
         advice="Where does the opponent draw? After each choice of the traverser separately.",
     ),
     Exercise(
@@ -349,7 +350,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: external_walk("even"),
-                "Now the opponent is drawn evenly, and counted as if not: still biased.",
+                "Now the opponent's action is drawn uniformly, but counted as if it were not: "
+                "still biased.",
             ),
             Mistake(
                 lambda: external_walk(at="traverser"),
@@ -359,7 +361,7 @@ EXERCISES = (
         ),
         see=biases,
         points=3,
-        takeaway="Draw from what is played now, and no weight is left.",
+        takeaway="Draw from the current strategy, and no weight is left.",
         advice="With tables from the middle of a run, the mean over all paths is not right.",
     ),
     Exercise(

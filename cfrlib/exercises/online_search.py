@@ -324,7 +324,7 @@ EXERCISES = (
             Mistake(
                 lambda: sampling_weights(either=True),
                 "You divide by the probability of an aimed walk alone. But one walk in ten is "
-                "ordinary, and may come here too.",
+                "ordinary, and may also come here.",
             ),
             Mistake(
                 lambda: sampling_weights(swap=True),
@@ -356,7 +356,7 @@ EXERCISES = (
                 "what the same player computed at an earlier move.",
             ),
         ),
-        takeaway="Who moves once in a match has nothing to forget.",
+        takeaway="A player who moves once in a match has nothing to forget.",
         advice="At which infosets has the player who decides there searched before?",
     ),
     Exercise(
@@ -371,8 +371,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: targeted_walk("nobody"),
-                "Now nothing is multiplied by the probability with which it is played, and "
-                "Kuhn poker shows it too.",
+                "Now no value is multiplied by the probability of its action, and Kuhn poker "
+                "also shows it.",
             ),
             Mistake(
                 lambda: targeted_walk("reach"),
@@ -381,7 +381,8 @@ EXERCISES = (
         ),
         see=biases,
         points=3,
-        takeaway="Divided by the chance of the draw, multiplied by the chance of play.",
+        takeaway="Divide by the probability of drawing an action, multiply by the probability "
+        "of playing it.",
         advice="Listed over all walks, what it adds to R or to S is not right on average.",
     ),
     Exercise(
@@ -396,12 +397,13 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lambda game, target: targeted(game, target, public=True, before=False),
-                "The histories on the way are missing, so an aimed walk does not find there.",
+                "The histories before the target are missing, so an aimed walk cannot find "
+                "its way there.",
             ),
             Mistake(
                 lambda: lambda game, target: targeted(game, target, public=True, after=False),
-                "What is past the target is missing. There an aimed walk would have nothing "
-                "left to draw.",
+                "The histories past the target are missing. There, an aimed walk would have "
+                "no action left to draw.",
             ),
         ),
         see=check_targets,

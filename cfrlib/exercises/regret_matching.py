@@ -202,7 +202,7 @@ EXERCISES = (
                 lambda: regrets_and_next(PAYOFF[:, PAPER]),
                 "These are what each action would have earned. Its regret is how much *more* "
                 "that is than what you did earn, so there is a subtraction left to do. (It is "
-                "easy to forget: after a draw both are the same.)",
+                "easy to forget: after a tie both are the same.)",
             ),
             Mistake(
                 lambda: regrets_and_next(-PAYOFF[ROCK, :] + PAYOFF[ROCK, PAPER]),
@@ -226,8 +226,8 @@ EXERCISES = (
             ),
         ),
         tolerance=1e-2,
-        takeaway="What would have won is regretted most, so it is played most; the draw has "
-        "its share, too.",
+        takeaway="The action that would have won is regretted most, so it is played most; the "
+        "tie also gets a share.",
         advice="One line of the table of payoffs, minus what you earned; then divide by the "
         "sum of what is positive.",
     ),
@@ -240,13 +240,13 @@ EXERCISES = (
         (
             Mistake(
                 lambda: {"best": "rock", "earns": 0.6},
-                "The action is right. What it earns counts the rounds it loses, too, not only "
+                "The action is right. Its earnings also count the rounds it loses, not only "
                 "those it wins.",
             ),
             Mistake(
                 lambda: {"best": "scissors", "earns": 0},
-                "Scissors is what *they* play most, and against itself it only draws. Look for "
-                "what beats it.",
+                "Scissors is the action that *they* play most, and against itself it only "
+                "ties. Look for the action that beats it.",
             ),
             Mistake(
                 lambda: {"best": "paper", "earns": 0},
@@ -255,7 +255,7 @@ EXERCISES = (
             ),
         ),
         see=check_best_response,
-        takeaway="Weigh each of the friend's actions by how often it comes, losses included.",
+        takeaway="Weight each of the friend's actions by its probability, losses included.",
         advice="For each of your actions: payoff times probability, added up over the three "
         "things your friend may do.",
     ),
@@ -305,14 +305,14 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: learner(negative_part),
-                "Now it plays *only* what it is glad not to have played. The other sign is the "
-                "one to keep.",
+                "Now it plays *only* the actions it is glad not to have played. Keep the "
+                "other sign.",
             ),
         ),
         see=check_learner,
         accepts=finds_best_responses,
         points=3,
-        takeaway="A negative regret says: good that you did not play this. It counts as zero.",
+        takeaway="A negative regret means: good that you did not play this. It counts as zero.",
         advice="Against a fixed friend the average should come to the best response nearly "
         "always. Begin again from the planted version and change one line.",
     ),

@@ -212,8 +212,9 @@ EXERCISES = (
         (
             Mistake(
                 lambda: [2 * x for x in FIRST],
-                "You took two times the first draw. That adds up to 2 as it should, but one of "
-                "your probabilities is above 1: what comes first cannot come again.",
+                "You took two times the first draw. That adds up to 2 as it should, but one "
+                "of your probabilities is above 1: an action that comes first cannot come "
+                "again.",
             ),
             Mistake(
                 lambda: [1 - (1 - x) ** 2 for x in FIRST],
@@ -234,8 +235,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: with_replacement(biased=True),
-                "The number is right. But is what the friend divides by not just the "
-                "probability that the action is among those tried?",
+                "The number is right. But doesn't the friend divide by exactly the "
+                "probability that the action is tried?",
             ),
             Mistake(
                 lambda: with_replacement() | {"tried": 2},
@@ -287,8 +288,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: robust_walk("left out"),
-                "What is written into g is not divided by q any more. It does not show where "
-                "everybody decides only once.",
+                "The regrets in g are no longer divided by q. The error does not show in "
+                "games in which everybody decides only once.",
             ),
             Mistake(
                 lambda: robust_walk(own=True),
@@ -323,8 +324,9 @@ EXERCISES = (
             ),
         ),
         points=2,
-        takeaway="k = 4 comes level with trying all, with less work in each walk. Where a k in "
-        "the middle wins, and whether it should differ among infosets, is open.",
+        takeaway="k = 4 is as good as trying all actions, with less work in each walk. Where "
+        "a k in the middle wins, and whether it should differ among infosets, is "
+        "open.",
         advice="`race(k, seed)`, seeds 0 to 9.",
     ),
 )

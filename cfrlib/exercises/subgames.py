@@ -266,7 +266,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: {"heads": -1 / 2, "tails": 1 / 2, "guess": 1 / 4},
-                "Those are your gains, who guess. The gate pays the coin's owner.",
+                "Those are the gains of the player who guesses. The gate pays the coin's "
+                "owner.",
             ),
         ),
         takeaway="Two bounds meet in one guess. Without the gate, no guess was better.",
@@ -281,11 +282,11 @@ EXERCISES = (
         (
             Mistake(
                 lambda: hands_compared_with_poker(drawn=1),
-                "Between two turns of the dealer the other player draws, too.",
+                "Between two turns of the dealer, the other player also draws.",
             ),
             Mistake(
                 lambda: hands_compared_with_poker(held=0),
-                "What you do not see is the stock *and* the other's hand.",
+                "The cards that you do not see are the stock *and* the other player's hand.",
             ),
             Mistake(
                 lambda: hands_compared_with_poker() | {"fewer from": 5},
@@ -318,7 +319,7 @@ EXERCISES = (
                     "margin": resolved_exploitability(True, free=True),
                 },
                 "Your opponent enters with the hand that earns most. It should be the hand "
-                "that earns most *beyond its out*: take that off every payoff.",
+                "that earns most *beyond its out*: subtract that from every payoff.",
             ),
         ),
         see=two_numbers,
@@ -343,11 +344,11 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: deals(both=False),
-                "Who of both holds which hand matters.",
+                "It matters which player holds which hand.",
             ),
         ),
         points=2,
-        takeaway="So much is gained by merging hands alone; to solve four turns is open.",
+        takeaway="That is the gain from merging hands alone; solving four turns is open.",
         advice="Two of the sixteen for you, two of the rest for the other; the rest is "
         "the stock.",
     ),

@@ -144,13 +144,14 @@ EXERCISES = (
             ),
             Mistake(
                 regrets_to_the_best,
-                "The values are right. What an action misses on the *best* one is not what is "
-                "added up here: a regret compares an action with your present mix of both.",
+                "The values are right. The difference to the *best* action is not added up "
+                "here: a regret compares an action with your present mix of both.",
             ),
         ),
         tolerance=1e-4,
         points=2,
-        takeaway="Chance and the other player weigh the deals; your own check does not count.",
+        takeaway="The deals are weighted by chance and the other player; your own check does "
+        "not count.",
         advice="Two deals, a payoff for each, and one weight: chance times player 1's bet.",
     ),
     Exercise(
@@ -206,8 +207,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: solver(regret="own"),
-                "The order of the deals does not matter any more, but now regrets are weighted "
-                "by the own reach; that line was right.",
+                "The order of the deals does not matter any more, but now regrets are "
+                "weighted by the player's own reach; that line was right.",
             ),
             Mistake(
                 lambda: solver(plan="others"),
@@ -255,7 +256,7 @@ EXERCISES = (
                 "That is α of simultaneous updates. Alternating ones end elsewhere.",
             ),
         ),
-        takeaway="So much can be checked; whether α settles, and where, is open.",
+        takeaway="That part can be checked; whether α settles, and where, is open.",
         advice="`cfr.CFR(game, update='alternating').run(100_000).average['J']`.",
     ),
 )

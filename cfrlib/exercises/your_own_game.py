@@ -191,7 +191,7 @@ EXERCISES = (
             ),
         ),
         tolerance=1e-4,
-        takeaway="With less fog, to run in fog alone would no longer keep her busy.",
+        takeaway="With less fog, running only in fog would no longer make her patrol.",
         advice="What does he gain on average if she patrols, and what if she rests?",
     ),
     Exercise(
@@ -203,7 +203,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: forecasts(informed=("guard", "smuggler")),
-                "Your smuggler hears the forecast, too. He should see the weather only.",
+                "Your smuggler also hears the forecast. He should see the weather only.",
             ),
             Mistake(
                 lambda: forecasts(informed=()),
@@ -217,7 +217,8 @@ EXERCISES = (
         ),
         points=2,
         takeaway="Knowing more never hurts her, and beyond a point it does not help.",
-        advice="A second chance event follows the weather; the guard's label is what it says.",
+        advice="A second chance event, the forecast, follows the weather and is the guard's "
+        "label.",
     ),
     Exercise(
         "own.3",
@@ -270,7 +271,7 @@ EXERCISES = (
         ),
         see=size_and_value,
         points=2,
-        takeaway="A label holds all that its player knows: what was done, not how much.",
+        takeaway="A label holds all that its player knows: the moves, not only their number.",
         advice="Compare with `cfr.compile(cfr.games.KuhnPoker())`: histories, infosets, value.",
     ),
 )
