@@ -87,7 +87,7 @@ def battle(mine: Division, theirs: Division) -> int:
 
 
 def battlefields_won(mine: Division, theirs: Division) -> int:
-    """Return how many battlefields the first division takes: a mistake."""
+    """Return the number of battlefields that the first division wins: a mistake."""
     return int((np.subtract(mine, theirs) > 0).sum())
 
 

@@ -195,7 +195,7 @@ def win_or_loss(x: float) -> float:
 @cache
 def match_values(change: str = "") -> dict[str, float]:
     """Return the value of the last round to a dealer who is 0 or 2 points ahead."""
-    scores = {"points": as_points, "drawn": win_or_loss}
+    scores = {"points": as_points, "tie lost": win_or_loss}
     sign = -1 if change == "behind" else 1
     games = (LastRound(sign * lead, scores.get(change)) for lead in (0, 2))
     return {word: float(solve_lp(game).value) for word, game in zip(LEADS, games, strict=True)}
@@ -329,7 +329,7 @@ EXERCISES = (
                 "You gave the lead to the other player.",
             ),
             Mistake(
-                lambda: match_values("drawn"),
+                lambda: match_values("tie lost"),
                 "With equal points nobody has won the match: it pays 0, and the game stays "
                 "zero-sum.",
             ),

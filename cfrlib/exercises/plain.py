@@ -19,7 +19,7 @@ class DealtBackward(games.KuhnPoker):
     """Kuhn poker with its six deals in reverse order, which leaves the game the same."""
 
     def node(self, h: History) -> Node:
-        """Return what happens after `h`."""
+        """Return the node of a history."""
         node = super().node(h)
         if isinstance(node, Chance):
             return Chance(dict(reversed(list(node.probabilities.items()))))
