@@ -1,14 +1,14 @@
 """Counterfactual regret minimization over the whole tree.
 
-One iteration updates every player once. To update player i: one pass over the leaves gives
-the gradient of u_i, one pass bottom-up turns it into counterfactual values and adds the
-regrets, regret matching gives the next strategy, one pass top-down its realization plan.
-The average strategy is the weighted sum of these plans (Zinkevich et al., 2007): a plan
-already holds the player's own reach probability.
+One iteration updates every player once. To update player i, a pass over the leaves computes
+the gradient of u_i, a bottom-up pass turns it into counterfactual values and adds the regrets,
+regret matching gives the next strategy, and a top-down pass its realization plan. The average
+strategy is the weighted sum of these plans (Zinkevich et al., 2007), because a plan already
+contains the player's own reach probability.
 
-`reference_update` is the bottom-up pass in plain Python, one infoset after the other. `update`
-does the same to a level of infosets at a time, in a layout of its own
-(:mod:`cfrlib.core.layout`); what goes in and out of a run is in the numbering of the game.
+`reference_update` is the bottom-up pass in plain Python, one infoset at a time. `update` does
+the same for a level of infosets at a time, in a memory layout of its own
+(:mod:`cfrlib.core.layout`); a run takes and returns vectors in the order of the game.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ RUN_FILE = Kind(
 
 
 class Rule(NamedTuple):
-    """What the iterations of a run do: its variant, delay and kind of update."""
+    """The update rule of a run: its variant, delay and kind of update."""
 
     alpha: float
     beta: float
@@ -80,31 +80,31 @@ def reference_update(
     discounts: tuple[float, float] = (1.0, 1.0),
     predictive: bool = False,
 ) -> None:
-    """Update one player, infoset by infoset: the algorithm as chapter 4 has it.
+    """Update one player, infoset by infoset, as in chapter 4.
 
-    This is the specification of `update`, which no run calls.
+    This is the specification of `update`; no run calls it.
 
     Parameters
     ----------
     form : Treeplexes
         The sequence form of the game.
     player : int
-        Who is updated.
+        The player to update.
     v : float array, shape (sequences,)
         The gradient of the player's payoff; becomes the counterfactual values v(I, a).
     regret, sigma : float arrays, shape (sequences,)
         R(I, a) and σ(a | I), updated in place.
     discounts : pair of float
-        What positive and what other regrets are multiplied by.
+        Factors of positive and of all other regrets.
     predictive : bool
-        Whether to match R(I, a) + r(I, a).
+        Whether to apply regret matching to R(I, a) + r(I, a).
 
     Examples
     --------
     >>> import cfrlib as cfr
     >>> form = sequence_form(cfr.games.RockPaperScissors())
     >>> sigma, regret = form.uniform(), np.zeros(form.num_sequences)
-    >>> sigma[1:4] = 0, 1, 0  # player 0 plays paper, and player 1 answers
+    >>> sigma[1:4] = 0, 1, 0  # player 0 plays paper; player 1 responds
     >>> v = form.gradients(form.plans(sigma))
     >>> reference_update(form.treeplexes, 1, v, regret, sigma)
     >>> regret[5:], sigma[5:]
@@ -133,7 +133,7 @@ def reference_update(
 def update(
     form: Bands, tables: Tables, player: int, discounts: tuple[float, float], predictive: bool
 ) -> None:
-    """Turn the gradient of `player` into values, regrets and the next strategy, bottom-up."""
+    """Compute values, regrets and the next strategy from the gradient, bottom-up."""
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
         evaluate(form, tables, level)
         add_regrets(form, tables, level, discounts, predictive)
@@ -143,7 +143,7 @@ def update(
 
 @inner
 def respond(form: Bands, tables: Tables) -> None:
-    """Write everybody's best response to the current profile, as plans."""
+    """Compute the plan of every player's best response to the current profile."""
     for i in range(len(form.player_levels) - 1):
         gradient(form, i, tables.plan, tables.counterfactual_value, tables.leaf_sums)
         best_response(form, tables, i)
@@ -182,22 +182,22 @@ class CFR(Run):
     game : Game
         Any game that compiles.
     variant : str or Variant
-        A name (``"cfr"``, ``"cfr+"``, ``"linear"``, ``"dcfr"``, ``"pcfr+"``) or three numbers
-        and a flag of your own.
+        A name (``"cfr"``, ``"cfr+"``, ``"linear"``, ``"dcfr"``, ``"pcfr+"``) or a variant of
+        your own.
     update : str
-        ``"alternating"``: player 1 answers player 0's new strategy within the iteration.
-        ``"simultaneous"``: all answer the same profile, as in the original paper.
-        ``"best response"``: each answers the others' best responses to it (CFR-BR).
+        ``"alternating"``: within an iteration, player 1 responds to player 0's new strategy.
+        ``"simultaneous"``: all players respond to the same profile, as in the original paper.
+        ``"best response"``: each player responds to the others' best responses (CFR-BR).
     delay : int
-        The average leaves out so many iterations at the start and weighs iteration t by
-        (t − delay)^γ. Until then it is uniform.
+        The number of iterations at the start that the average leaves out. Iteration t > delay
+        has weight (t − delay)^γ; until then the average is uniform.
 
     Raises
     ------
     GameError
         If the rules of the game are unsound.
     ValueError
-        If variant or update is unknown; the message lists the known ones.
+        If `variant` or `update` is unknown; the message lists the known ones.
 
     Notes
     -----
@@ -208,11 +208,11 @@ class CFR(Run):
     --------
     >>> import cfrlib as cfr
     >>> run = cfr.CFR(cfr.games.KuhnPoker())
-    >>> run.run(100).solution().exploitability.__round__(9)
+    >>> round(run.run(100).solution().exploitability, 9)
     0.008225977
     >>> run.run(900).iterations
     1000
-    >>> run.copy().run(1).iterations, run.iterations  # the copy goes its own way
+    >>> run.copy().run(1).iterations, run.iterations  # the copy is independent
     (1001, 1000)
 
     Files:
@@ -247,7 +247,7 @@ class CFR(Run):
         self._tables = self._layout.new_tables(sigma, form.plans(sigma))
         self.seconds = 0.0
         self._rows: list[list[float]] = []
-        self._best = Measured(math.inf, 0.0, sigma.copy())  # of those seen at checkpoints
+        self._best = Measured(math.inf, 0.0, sigma.copy())  # the best at checkpoints so far
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
@@ -263,14 +263,14 @@ class CFR(Run):
 
     @property
     def nodes(self) -> int:
-        """Histories visited so far, had each update and response been a traversal."""
+        """Histories visited so far if each update and response had been a tree traversal."""
         players = self._form.num_players
         traversals = {"simultaneous": 1, "alternating": players, "best response": 2 * players}
         return self.iterations * traversals[self.update] * self._form.tree.num_histories
 
     @property
     def average(self) -> Strategy:
-        """The average strategy up to now (uniform before it begins)."""
+        """The average strategy so far (uniform until the delay is over)."""
         return self._strategy(self._average())
 
     @property
@@ -295,7 +295,7 @@ class CFR(Run):
         return Strategy.from_vector(self._form, sigma)
 
     def copy(self) -> CFR:
-        """Return a run that stands where this one does and goes its own way from here."""
+        """Return an independent copy of the run in its present state."""
         other = copy.copy(self)
         other._tables = Tables._make(table.copy() for table in self._tables)
         other._rows = [list(row) for row in self._rows]
@@ -321,7 +321,7 @@ class CFR(Run):
         return self._form
 
     @classmethod
-    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
         header = file.header
         variant = Variant(**header["variant"])
         return cls(game, variant, update=header["update"], delay=header["delay"])

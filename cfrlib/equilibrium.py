@@ -1,9 +1,9 @@
-"""How good is a strategy: expected payoff, best response, exploitability, and the exact LP.
+"""Exact evaluation of strategies: expected payoff, best response, exploitability, and the LP.
 
-NashConv(σ) = Σ_i ( max_{σ'_i} u_i(σ'_i, σ_-i) − u_i(σ) ): what all players together could gain
-by deviating alone. Exploitability = NashConv / number of players. Both are 0 exactly at a
-Nash equilibrium. With two players and zero sum a small value is a guarantee against every
-opponent; otherwise it only says that nobody gains by deviating alone.
+NashConv(σ) = Σ_i ( max_{σ'_i} u_i(σ'_i, σ_-i) − u_i(σ) ): the sum of what each player could
+gain by deviating alone. Exploitability = NashConv / number of players. Both are 0 exactly at a
+Nash equilibrium. In a two-player zero-sum game a small value is a guarantee against every
+opponent; in other games it only bounds what a player gains by deviating alone.
 """
 
 from __future__ import annotations
@@ -20,27 +20,26 @@ from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
 
-# Only the linear program needs SciPy, which takes longer to import than all of cfrlib:
-# the functions that use it import it.
+# Only the linear program needs SciPy, which takes longer to import than all of cfrlib, so the
+# functions that use SciPy import it.
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-SMALLEST = 1e-280  # largest payoff of a game to solve by the linear program, unless all are 0
-ACCURACY = 1e-6  # of the linear program, relative to the average of what changes hands
+SMALLEST = 1e-280  # the linear program needs a payoff of at least this size, unless all are 0
+ACCURACY = 1e-6  # accepted NashConv of its solution, relative to the average payment
 
 
 class BestResponse(NamedTuple):
-    """The best that one player can do against fixed opponents.
+    """A best response of one player to fixed opponents.
 
     Attributes
     ----------
     player : int
-        Who responds.
+        The responder.
     value : float
         The responder's expected payoff.
     gain : float
-        By how much that beats the payoff under the given strategy; never negative but for
-        rounding.
+        The increase of that payoff over the given strategy's; nonnegative up to rounding.
     strategy : Strategy
         The given profile with the responder's part replaced by a pure best response.
     """
@@ -52,19 +51,19 @@ class BestResponse(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How likely a history is, factor by factor: π(h) = π_c(h) Π_i π_i(h).
+    """The reach probability of a history, by factor: π(h) = π_c(h) Π_i π_i(h).
 
     Attributes
     ----------
     chance : float
-        π_c(h).
+        π_c(h), chance's factor.
     players : tuple of float
-        π_i(h) of each player.
+        π_i(h), one factor for each player.
 
     Examples
     --------
-    >>> at = Reach(chance=0.5, players=(0.25, 0.8))
-    >>> at.total, at.others(0)
+    >>> r = Reach(chance=0.5, players=(0.25, 0.8))
+    >>> r.total, r.others(0)
     (0.1, 0.4)
     """
 
@@ -77,9 +76,9 @@ class Reach(NamedTuple):
         return float(self.chance * np.prod(self.players))
 
     def others(self, player: int) -> float:
-        """``π_-i(h)``: the product of everybody's part but `player`'s, chance included."""
-        mine = [p for i, p in enumerate(self.players) if i != player]
-        return float(self.chance * np.prod(mine))
+        """``π_-i(h)``: the product of all factors but `player`'s, chance's included."""
+        factors = [p for i, p in enumerate(self.players) if i != player]
+        return float(self.chance * np.prod(factors))
 
 
 def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Reach:
@@ -89,9 +88,9 @@ def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Re
     ----------
     game : Game
     strategy : Strategy or mapping from infoset to mapping from action to float
-        Of all players.
+        A strategy for every player.
     history : tuple of actions
-        Chance's included, from the beginning.
+        All actions from the root, including chance's.
 
     Returns
     -------
@@ -102,8 +101,7 @@ def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Re
     GameError
         If the rules of the game are unsound.
     ValueError
-        If there is no such history, or the strategy is none of this game; the
-        message says which.
+        If the game has no such history, or the strategy belongs to another game.
 
     Examples
     --------
@@ -121,13 +119,13 @@ def reach(game: Game, strategy: StrategyLike, history: tuple[Action, ...]) -> Re
 
 
 def expected_utility(game: Game, strategy: StrategyLike) -> Floats:
-    """Return u_i(σ) of every player, what each is paid on average.
+    """Return u_i(σ), the expected payoff of every player.
 
     Parameters
     ----------
     game : Game
     strategy : Strategy or mapping from infoset to mapping from action to float
-        Of all players.
+        A strategy for every player.
 
     Returns
     -------
@@ -139,7 +137,7 @@ def expected_utility(game: Game, strategy: StrategyLike) -> Floats:
     GameError
         If the rules of the game are unsound.
     ValueError
-        If the strategy is none of this game; the message says where.
+        If the strategy belongs to another game.
 
     Examples
     --------
@@ -154,24 +152,24 @@ def expected_utility(game: Game, strategy: StrategyLike) -> Floats:
 
 def utilities(form: SequenceForm, x: Floats) -> Floats:
     """Return u_i at the realization plans `x`, shape (players,)."""
-    return _add_up(form, x * form.gradients(x))
+    return _sum_by_player(form, x * form.gradients(x))
 
 
 def evaluate(form: SequenceForm, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return u_i at the plans `x`, what a best response of each player gains, and its choices.
+    """Return expected payoffs, best-response gains and best responses at the plans `x`.
 
-    Shapes (players,), (players,) and (sequences,); the choices are pure strategies.
+    Shapes (players,), (players,) and (sequences,). The best responses are pure strategies.
     """
     g = form.gradients(x)
-    own = _add_up(form, x * g)
+    own = _sum_by_player(form, x * g)
     choice = np.ones(form.num_sequences)
     for i in range(form.num_players):
         _best_response_kernel(form.treeplexes, i, g, choice)
     return own, g[form.treeplexes.player_sequences[:-1]] - own, choice
 
 
-def _add_up(form: SequenceForm, terms: Floats) -> Floats:
-    """Add up one number per sequence by player."""
+def _sum_by_player(form: SequenceForm, terms: Floats) -> Floats:
+    """Sum one number per sequence over the sequences of each player."""
     return np.add.reduceat(terms, form.treeplexes.player_sequences[:-1])
 
 
@@ -182,9 +180,9 @@ def best_response(game: Game, strategy: StrategyLike, player: int) -> BestRespon
     ----------
     game : Game
     strategy : Strategy or mapping from infoset to mapping from action to float
-        Of all players.
+        A strategy for every player.
     player : int
-        Who responds; this player's part of `strategy` is what the gain is measured from.
+        The responder. The gain is measured from this player's part of `strategy`.
 
     Returns
     -------
@@ -215,13 +213,13 @@ def best_response(game: Game, strategy: StrategyLike, player: int) -> BestRespon
     sigma = strategy_vector(form, strategy)
     own, gain, choice = evaluate(form, form.plans(sigma))
     first, last = form.treeplexes.player_sequences[player : player + 2]
-    answer = sigma.copy()
-    answer[first:last] = choice[first:last]
+    profile = sigma.copy()
+    profile[first:last] = choice[first:last]
     return BestResponse(
         player,
         float(own[player] + gain[player]),
         float(gain[player]),
-        Strategy.from_vector(form, answer),
+        Strategy.from_vector(form, profile),
     )
 
 
@@ -232,7 +230,7 @@ def nash_conv(game: Game, strategy: StrategyLike) -> float:
     ----------
     game : Game
     strategy : Strategy or mapping from infoset to mapping from action to float
-        Of all players.
+        A strategy for every player.
 
     Returns
     -------
@@ -244,11 +242,11 @@ def nash_conv(game: Game, strategy: StrategyLike) -> float:
     GameError
         If the rules of the game are unsound.
     ValueError
-        If the strategy is none of this game; the message says where.
+        If the strategy belongs to another game.
 
     Notes
     -----
-    The name is that of Lanctot et al. (2017).
+    Source: Lanctot et al. (2017).
 
     Examples
     --------
@@ -269,14 +267,14 @@ def nash_conv_of_plans(form: SequenceForm, x: Floats) -> float:
 def exploitability(game: Game, strategy: StrategyLike) -> float:
     """Return NashConv divided by the number of players.
 
-    With two players and zero sum: by how much less than the value of the game the strategy
-    wins, on average over the seats, against opponents who know it.
+    In a two-player zero-sum game: how far the strategy's payoff falls below the value of the
+    game against an opponent who knows the strategy, averaged over the two seats.
 
     Parameters
     ----------
     game : Game
     strategy : Strategy or mapping from infoset to mapping from action to float
-        Of all players.
+        A strategy for every player.
 
     Returns
     -------
@@ -288,7 +286,7 @@ def exploitability(game: Game, strategy: StrategyLike) -> float:
     GameError
         If the rules of the game are unsound.
     ValueError
-        If the strategy is none of this game; the message says where.
+        If the strategy belongs to another game.
 
     Examples
     --------
@@ -306,7 +304,7 @@ class LPSolution(NamedTuple):
     Attributes
     ----------
     value : float
-        What player 0 wins on average, and player 1 loses.
+        The value of the game: player 0's expected payoff.
     strategy : Strategy
         One equilibrium; there may be others.
     """
@@ -318,9 +316,9 @@ class LPSolution(NamedTuple):
 def solve_lp(game: Game) -> LPSolution:
     """Solve a two-player zero-sum game exactly by its sequence-form linear program.
 
-    Each player i maximizes the least that a best-responding opponent leaves:
-    max v_∅ over plans x ≥ 0 with E_i x = e, subject to E_jᵀ v ≤ A_iᵀ x, where A_i[q, q'] is
-    the payoff of i and row I of E says that a plan's weight at I equals what arrives there.
+    Each player i maximizes their payoff against a best-responding opponent j:
+    max v_∅ over plans x ≥ 0 with E_i x = e, subject to E_jᵀ v ≤ A_iᵀ x. A_i[q, q'] is the
+    payoff of i, and row I of E states that a plan's weights at I sum to the parent's weight.
 
     Parameters
     ----------
@@ -338,15 +336,15 @@ def solve_lp(game: Game) -> LPSolution:
         If the game is not a two-player zero-sum game, or its payoffs are so small or so large
         that products with probabilities leave the range of floats.
     RuntimeError
-        If the solution found is not accurate enough, which can happen where payoffs differ by
-        a factor of a billion or more.
+        If the solution is not accurate enough, which can happen if payoffs differ by a factor
+        of a billion or more.
 
     Notes
     -----
-    Source: Koller, Megiddo & von Stengel (1996). Solved by SciPy's HiGHS, in a unit in which
-    no payoff is larger than 1. The two players' programs are each other's duals, and NashConv
-    of their solutions is the gap between them. It is computed before anything is returned,
-    and may be at most a millionth of the average amount that changes hands.
+    Source: Koller, Megiddo & von Stengel (1996). SciPy's HiGHS solves the program of each
+    player, with payoffs scaled to at most 1. The two programs are each other's duals, and
+    NashConv of their solutions is the duality gap. A gap above a millionth of the average
+    amount that changes hands raises the RuntimeError.
 
     Examples
     --------
@@ -375,7 +373,7 @@ def solve_lp(game: Game) -> LPSolution:
 
 
 def _scaled(form: SequenceForm) -> tuple[int, SequenceForm]:
-    """Return an exponent e, and the same game with payoffs in units of 2^e, none above 1."""
+    """Return an exponent e, and the game with payoffs divided by 2^e, none above 1."""
     payoffs, game = form.treeplexes.leaf_payoff, form.tree.game
     largest = float(np.abs(form.tree.utility).max())
     if 0 < largest < SMALLEST:
@@ -389,34 +387,34 @@ def _scaled(form: SequenceForm) -> tuple[int, SequenceForm]:
             "range of floats; divide all payoffs by a constant"
         )
     exponent = math.frexp(np.abs(payoffs).max(initial=0.0))[1]
-    scaled = copy.copy(form)  # a power of two: nothing is rounded
+    scaled = copy.copy(form)  # a power of two is exact
     scaled.treeplexes = form.treeplexes._replace(leaf_payoff=np.ldexp(payoffs, -exponent))
     return exponent, scaled
 
 
 def _checked(form: SequenceForm, value: float, sigma: Floats) -> float:
-    """Return the value of the game, or raise an error unless `sigma` is an equilibrium."""
+    """Return the value of the game; raise an error unless `sigma` is an equilibrium."""
     x = form.plans(sigma)
     own, gain, _ = evaluate(form, x)
     sizes = np.abs(form.treeplexes.leaf_payoff)
-    amounts = np.empty(form.num_sequences)
-    gradient(form.treeplexes._replace(leaf_payoff=sizes), 0, x, amounts)
-    mine = slice(0, form.treeplexes.player_sequences[1])
-    average = float(x[mine] @ amounts[mine])  # of what changes hands
+    payments = np.empty(form.num_sequences)
+    gradient(form.treeplexes._replace(leaf_payoff=sizes), 0, x, payments)
+    player_0 = slice(0, form.treeplexes.player_sequences[1])
+    average = float(x[player_0] @ payments[player_0])
     smallest = float(sizes.min(where=sizes > 0, initial=1.0))
     if not gain.sum() <= ACCURACY * (average + smallest):
         utility = np.abs(form.tree.utility)
         raise RuntimeError(
             f"the linear program of {form.tree.game!r} could not be solved accurately: "
-            f"its payoffs reach from {utility.min(where=utility > 0, initial=np.inf):.1g} to "
+            f"its payoffs range from {utility.min(where=utility > 0, initial=np.inf):.1g} to "
             f"{utility.max():.1g} in size, too far apart; bring them closer together, or use "
-            "cfrlib.solve, which tells how far it came"
+            "cfrlib.solve, which reports the exploitability it reaches"
         )
     return value if abs(value - own[0]) <= ACCURACY * average else float(own[0])
 
 
 def _flow_matrix(form: SequenceForm, player: int) -> csr_array:
-    """Return E: row 0 says x[∅] = 1; row I says Σ_a x[I,a] − x[parent(I)] = 0."""
+    """Return E: row 0 is x[∅] = 1, row I is Σ_a x[I,a] − x[parent(I)] = 0."""
     from scipy.sparse import csr_array
 
     t = form.treeplexes
@@ -432,7 +430,7 @@ def _flow_matrix(form: SequenceForm, player: int) -> csr_array:
 
 
 def _payoff_matrix(form: SequenceForm, player: int) -> csr_array:
-    """Return A: payoff to `player`, a row per own sequence, a column per opponent's."""
+    """Return A: payoffs to `player`, by own sequence (rows) and opponent's (columns)."""
     from scipy.sparse import csr_array
 
     t = form.treeplexes
@@ -452,14 +450,14 @@ def _payoff_matrix(form: SequenceForm, player: int) -> csr_array:
 def _maximin(
     form: SequenceForm, player: int, own_flow: csr_array, other_flow: csr_array
 ) -> tuple[float, Floats]:
-    """Return the value that `player` can guarantee, and the plan that does so."""
+    """Return the value that `player` can guarantee, and a plan that guarantees it."""
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack
 
     payoff = _payoff_matrix(form, player)
     n, m = payoff.shape[0], other_flow.shape[0]
-    arrive = np.zeros(own_flow.shape[0])
-    arrive[0] = 1.0
+    e = np.zeros(own_flow.shape[0])
+    e[0] = 1.0
     objective = np.zeros(n + m)
     objective[n] = -1.0  # linprog minimizes; v_∅ is the first of the m values
     result = linprog(
@@ -467,10 +465,10 @@ def _maximin(
         A_ub=hstack([-payoff.T, other_flow.T], format="csr"),
         b_ub=np.zeros(payoff.shape[1]),
         A_eq=hstack([own_flow, csr_array((own_flow.shape[0], m))], format="csr"),
-        b_eq=arrive,
+        b_eq=e,
         bounds=[(0, None)] * n + [(None, None)] * m,
         method="highs",
     )
     if not result.success or result.x is None or result.fun is None:
         raise RuntimeError(f"the linear program of {form.tree.game!r} failed: {result.message}")
-    return 0.0 - float(result.fun), np.asarray(result.x[:n])  # and never -0.0
+    return 0.0 - float(result.fun), np.asarray(result.x[:n])  # not -x, which may be -0.0

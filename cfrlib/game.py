@@ -1,8 +1,8 @@
-"""What a game is: the formal definition of an extensive-form game, as one method.
+"""The formal definition of an extensive-form game, as one method.
 
-A *history* is everything that has happened so far, seen by someone who sees
-all cards: a tuple of actions. :meth:`Game.node` says what a history is: a
-chance event, a decision of some player, or the end. Nothing else is needed.
+A *history* is the tuple of all actions so far, as recorded by someone who sees
+all cards. :meth:`Game.node` maps it to a chance event, a decision of some
+player, or the end of the game. Nothing else is needed.
 
 Definition after Osborne & Rubinstein, *A Course in Game Theory* (1994), §11.1.
 """
@@ -18,7 +18,7 @@ History: TypeAlias = Any  # a tuple of actions, unless the game overrides root()
 
 
 class GameError(ValueError):
-    """The rules of a game contradict themselves; the message names the history and the cure.
+    """The rules of a game contradict themselves; the message names the history and a fix.
 
     Examples
     --------
@@ -35,12 +35,12 @@ class GameError(ValueError):
 
 
 class Chance:
-    """A node where nature moves.
+    """A node where chance acts.
 
     Parameters
     ----------
     probabilities : mapping from action to float
-        The publicly known distribution f_c(· | h). None negative; they sum to 1.
+        The publicly known distribution f_c(· | h): nonnegative numbers that sum to 1.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Decision:
     Parameters
     ----------
     player : int
-        Who acts: 0, 1, …
+        The acting player: 0, 1, …
     infoset : str
         What this player knows, as a readable label, e.g. ``"Q check-bet"``. Histories with
         the same label are indistinguishable to the player. No two players share a label.
@@ -124,12 +124,12 @@ class Game(ABC):
     Attributes
     ----------
     num_players : int
-        How many players besides chance; 2 unless the subclass says otherwise.
+        The number of players, chance excluded; 2 by default.
 
     Notes
     -----
-    A game is taken to be fixed once it exists: solvers compile it once and remember the
-    result, so do not change its rules in place; make a new object.
+    Solvers compile a game once and cache the result, so do not change the rules of a game
+    in place: create a new object.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class Game(ABC):
 
     @abstractmethod
     def node(self, h: History) -> Node:
-        """Say what the history `h` is: a `Chance`, a `Decision` or a `Terminal`."""
+        """Return the node of the history `h`: a `Chance`, a `Decision` or a `Terminal`."""
 
     def root(self) -> History:
         """Return the empty history. Override together with `step` to carry richer states."""
@@ -160,7 +160,7 @@ class Game(ABC):
         return (*h, a)
 
     def __getstate__(self) -> Any:
-        """Pickle the rules, not what was compiled from them."""
+        """Pickle the rules without the compiled tree."""
         state = super().__getstate__()
         if isinstance(state, dict):
             return {name: state[name] for name in state if name != "_memo"}
@@ -174,7 +174,7 @@ class Game(ABC):
 
 
 def action_label(action: Action) -> str:
-    """Write an action as a reader would: words stay words, a tuple of cards is run together.
+    """Format an action for display; a tuple of one-character actions is concatenated.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def action_label(action: Action) -> str:
 
 
 def history_label(actions: Iterable[Action]) -> str:
-    """Write a history on one line; the empty one is ``∅``.
+    """Format a history on one line; the empty history is ``∅``.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Regret matching, the one idea everything else is built from.
+"""Regret matching, the idea on which everything else is built.
 
 Play each action in proportion to how much you regret not having played it, counting only
-regrets above zero (Hart & Mas-Colell, 2000). Here are the rule itself, the variants of it
-that the CFR family uses at every infoset, and its use on matrix games.
+regrets above zero (Hart & Mas-Colell, 2000). This module defines the rule, the variants that
+the CFR family uses at every infoset, and regret matching in matrix games.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ class Variant:
     """A member of the CFR family as three numbers and a flag.
 
     After iteration t, positive cumulative regrets are multiplied by t^α / (t^α + 1) and
-    negative ones by t^β / (t^β + 1); the average strategy weighs iteration t by t^γ.
-    An exponent of ∞ multiplies by 1, of −∞ by 0. Source: Brown & Sandholm (2019).
+    negative ones by t^β / (t^β + 1). Iteration t has weight t^γ in the average strategy.
+    The factor is 1 for an exponent of ∞ and 0 for −∞. Source: Brown & Sandholm (2019).
 
     Parameters
     ----------
     name : str
-        What to call it.
+        The name to display.
     alpha, beta : float
         Exponents of the discounts of positive and of negative regrets.
     gamma : float
         Exponent of the averaging weight, at least 0.
     predictive : bool
-        Whether the next strategy also counts the last regret a second time, as a guess of
-        the next one (Farina, Kroer & Sandholm, 2021).
+        Whether the next strategy counts the latest regret twice, as a prediction of the next
+        one (Farina, Kroer & Sandholm, 2021).
 
     Examples
     --------
@@ -77,12 +77,12 @@ VARIANTS = {
 
 
 def find_variant(variant: str | Variant) -> Variant:
-    """Return the variant of that name, or the one given.
+    """Return the variant of that name; a `Variant` is returned as it is.
 
     Raises
     ------
     ValueError
-        If there is none; the message lists the known names.
+        If no variant has that name; the message lists the known names.
     """
     if isinstance(variant, Variant):
         return variant
@@ -107,7 +107,7 @@ def discount(t: int, exponent: float) -> float:
 
 @kernel
 def match(regret: Floats, sigma: Floats, start: int, stop: int) -> None:
-    """σ(a) = max(R(a), 0) / Σ_b max(R(b), 0), or uniform if no regret is positive."""
+    """Set σ(a) = max(R(a), 0) / Σ_b max(R(b), 0), uniform if no regret is positive."""
     total = 0.0
     for q in range(start, stop):
         sigma[q] = max(regret[q], 0.0)
@@ -157,7 +157,7 @@ Pair: TypeAlias = tuple[Floats, Floats]
 
 
 class Path(NamedTuple):
-    """What two players did over T rounds of regret matching. Row t is about round t + 1.
+    """T rounds of regret matching between two players. Row t holds round t + 1.
 
     Attributes
     ----------
@@ -181,19 +181,19 @@ def play(
     opponent: npt.ArrayLike | None = None,
     seed: int | None = None,
 ) -> Path:
-    """Let regret matching play a matrix game against itself, or against a fixed opponent.
+    """Play a matrix game by regret matching, against itself or a fixed opponent.
 
     Parameters
     ----------
     game : MatrixGame
-        The game; player 0 picks rows.
+        The game; player 0 chooses the row.
     rounds : int
-        How often to play, at least 1.
+        The number of rounds, at least 1.
     opponent : array-like, shape (n,), optional
-        Probabilities that player 1 plays throughout, in place of regret matching.
+        Player 1's fixed probabilities, in place of regret matching.
     seed : int, optional
-        With a seed, both draw an action in each round and regret what they saw. Without,
-        they regret on average over the opponent's probabilities, and nothing is random.
+        With a seed, both players sample an action each round, and regrets are those of the
+        sampled actions. Without a seed, regrets are expectations and nothing is random.
 
     Returns
     -------
@@ -221,26 +221,26 @@ def play(
                 f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
             )
     regret = np.zeros(m), np.zeros(n)
-    draws = None if seed is None else np.random.default_rng(seed).random((rounds, 2))
+    uniforms = None if seed is None else np.random.default_rng(seed).random((rounds, 2))
     current = (np.empty((rounds, m)), np.empty((rounds, n)))
-    history = (np.empty((rounds, m)), np.empty((rounds, n)))
+    regret_path = (np.empty((rounds, m)), np.empty((rounds, n)))
     payoffs = game.row_payoffs, game.column_payoffs.T
     _play(
         (np.ascontiguousarray(payoffs[0]), np.ascontiguousarray(payoffs[1])),
         np.empty(0) if fixed is None else fixed,
-        np.empty((0, 2)) if draws is None else draws,
+        np.empty((0, 2)) if uniforms is None else uniforms,
         regret,
         current,
-        history,
+        regret_path,
     )
     counts = np.arange(1, rounds + 1)[:, None]
     average = (np.cumsum(current[0], axis=0) / counts, np.cumsum(current[1], axis=0) / counts)
-    return Path(current, average, history)
+    return Path(current, average, regret_path)
 
 
 @kernel
-def _draw(probabilities: Floats, u: float) -> int:
-    """Return the action on which the point u of [0, 1) falls."""
+def _sample(probabilities: Floats, u: float) -> int:
+    """Sample an action by inversion, from a uniform random number u in [0, 1)."""
     last = 0
     for a in range(len(probabilities)):
         if probabilities[a] > 0.0:
@@ -253,11 +253,16 @@ def _draw(probabilities: Floats, u: float) -> int:
 
 @kernel
 def _play(
-    payoffs: Pair, fixed: Floats, draws: Floats, regret: Pair, current: Pair, history: Pair
+    payoffs: Pair,
+    fixed: Floats,
+    uniforms: Floats,
+    regret: Pair,
+    current: Pair,
+    regret_path: Pair,
 ) -> None:
-    """Play the rounds; payoffs have a row for each own action of the player they belong to.
+    """Play the rounds; each player's payoffs have a row for each of the player's actions.
 
-    `fixed` and `draws` are empty if player 1 learns, too, and if nothing is sampled.
+    `fixed` is empty if player 1 learns as well, `uniforms` if nothing is sampled.
     """
     (payoff0, payoff1), (regret0, regret1) = payoffs, regret
     for t in range(len(current[0])):
@@ -268,11 +273,11 @@ def _play(
         else:
             match(regret1, sigma1, 0, len(sigma1))
         played0, played1 = sigma0.copy(), sigma1.copy()
-        if len(draws):
+        if len(uniforms):
             played0[:], played1[:] = 0.0, 0.0
-            played0[_draw(sigma0, draws[t, 0])] = 1.0
-            played1[_draw(sigma1, draws[t, 1])] = 1.0
+            played0[_sample(sigma0, uniforms[t, 0])] = 1.0
+            played1[_sample(sigma1, uniforms[t, 1])] = 1.0
         values0, values1 = payoff0 @ played1, payoff1 @ played0
         regret0 += values0 - played0 @ values0
         regret1 += values1 - played1 @ values1
-        history[0][t], history[1][t] = regret0, regret1
+        regret_path[0][t], regret_path[1][t] = regret0, regret1

@@ -1,6 +1,6 @@
-"""A run of a solver: how long to go on, what to look at on the way, what comes out.
+"""The base class of all solvers: limits, checkpoints, progress, interrupts and files.
 
-What the solvers share. Each adds what an iteration is, and the strategies it leads to.
+A solver adds its iteration and its strategies.
 """
 
 from __future__ import annotations
@@ -32,35 +32,35 @@ from cfrlib.regret import Variant
 from cfrlib.solution import Solution, Trace, check_best, check_trace, next_checkpoint
 from cfrlib.strategy import PartialStrategy, Strategy
 
-BAR_DELAY = 2.0  # seconds before a progress bar shows
-PATIENCE = 1_000_000  # iterations after which `until` alone gives up
+BAR_DELAY = 2.0  # seconds before a progress bar appears
+PATIENCE = 1_000_000  # iterations at most if `until` is the only limit
 
 
 class Bar:
-    """A progress bar that is made once it is wanted: in a notebook each bar is a widget."""
+    """A progress bar, created on first use: in a notebook each bar is a widget."""
 
-    def __init__(self, goal: Goal, wanted: bool | None):
-        self.goal, self.wanted = goal, wanted
-        self.began = time.perf_counter()
+    def __init__(self, limits: Limits, wanted: bool | None):
+        self.limits, self.wanted = limits, wanted
+        self.started = time.perf_counter()
         self.bar: tqdm[NoReturn] | None = None
 
     @property
-    def late(self) -> bool:
-        """Whether the time is over."""
-        limit = self.goal.seconds
-        return limit is not None and time.perf_counter() - self.began >= limit
+    def out_of_time(self) -> bool:
+        """Whether the limit of seconds is reached."""
+        limit = self.limits.seconds
+        return limit is not None and time.perf_counter() - self.started >= limit
 
     def show(self, done: int, rows: list[list[float]], remark: str) -> None:
-        """Say how far the run is: iterations, exploitability, time, and what they aim at."""
-        elapsed = time.perf_counter() - self.began
+        """Show iterations, exploitability and time, each with its limit."""
+        elapsed = time.perf_counter() - self.started
         if self.wanted is None and elapsed > BAR_DELAY:
             self.wanted = True
         if not self.wanted:
             return
         if self.bar is None:
-            known = None if self.goal.until else self.goal.iterations
-            self.bar = tqdm(total=known, unit="it", leave=False)
-        until, seconds = self.goal.until, self.goal.seconds
+            total = None if self.limits.until else self.limits.iterations
+            self.bar = tqdm(total=total, unit="it", leave=False)
+        until, seconds = self.limits.until, self.limits.seconds
         parts = [f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")]
         if math.isnan(rows[-1][3]):
             parts = [f"{int(rows[-1][1]):,} nodes"]
@@ -72,21 +72,21 @@ class Bar:
         self.bar.update(done - self.bar.n)
 
     def close(self) -> None:
-        """Take the bar away, if there is one."""
+        """Remove the bar, if there is one."""
         if self.bar is not None:
             self.bar.close()
 
 
-class Goal(NamedTuple):
-    """When a run is over: at whatever comes first."""
+class Limits(NamedTuple):
+    """The limits of a run, which ends at the first one."""
 
     iterations: int | None
     until: float | None
     seconds: float | None
 
     @classmethod
-    def of(cls, iterations: int | None, until: float | None, seconds: float | None) -> Goal:
-        """Check what the caller wants."""
+    def of(cls, iterations: int | None, until: float | None, seconds: float | None) -> Limits:
+        """Check limits given by the caller, and fill in a default."""
         if iterations is not None:
             iterations = whole_number("iterations", iterations, 1)
         for name, limit in (("until", until), ("seconds", seconds)):
@@ -98,15 +98,15 @@ class Goal(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """A strategy and what it is worth."""
+    """A strategy with its exploitability and its value to player 0."""
 
     exploitability: float
-    value: float  # to player 0
+    value: float
     sigma: Floats
 
 
 class Run(ABC):
-    """A solver at work. `CFR`, `MCCFR` and others say what an iteration is."""
+    """A run of a solver; subclasses such as `CFR` and `MCCFR` define the iteration."""
 
     game: Game
     variant: Variant
@@ -115,10 +115,10 @@ class Run(ABC):
     seconds: float
     _measurable = True  # whether exploitability can be computed
     _rows: list[list[float]]
-    _chunk = 1  # iterations between two looks at the clock
+    _chunk = 1  # iterations between two readings of the clock
     _best: Measured
     METHOD: ClassVar[str]  # the name of the algorithm
-    CAVEAT: ClassVar[str] = ""  # of its guarantee
+    CAVEAT: ClassVar[str] = ""  # added to the guarantee
     FILES: ClassVar[tuple[Kind, ...]]  # kinds of files that hold such a run
 
     def run(
@@ -129,20 +129,20 @@ class Run(ABC):
         seconds: float | None = None,
         progress: bool | None = None,
     ) -> Self:
-        """Run more iterations, until the first of the given limits, and return the run itself.
+        """Run more iterations until the first limit is reached, and return the run itself.
 
         An interrupt (Ctrl-C) leaves a sound run that can be saved or continued.
 
         Parameters
         ----------
         iterations : int, optional
-            How many more, at least 1. Left out: 1,000 if nothing else is given, a million
-            with `until` alone, no limit with `seconds`.
+            The number of further iterations, at least 1. By default 1,000 without another
+            limit, a million with `until` alone, unlimited with `seconds`.
         until : float, optional
             Stop once the average strategy's exploitability is at most this, in units of the
-            game. It is looked at after every twentieth more iterations.
+            game. It is computed whenever the iterations have grown by a twentieth.
         seconds : float, optional
-            Stop after about so much time.
+            Stop after about this time.
         progress : bool, optional
             Whether to show a progress bar. By default it appears after two seconds.
 
@@ -156,15 +156,14 @@ class Run(ABC):
         RuntimeWarning
             If `until` was not reached.
         """
-        goal = Goal.of(iterations, until, seconds)
+        limits = Limits.of(iterations, until, seconds)
         if until is not None and not self._measurable:
             raise ValueError(
-                f"until={until:g} asks for exploitability, which is not known of "
-                f"{self.game!r}: it is explored on the way, not compiled; give iterations or "
-                "seconds"
+                f"until={until:g} asks for exploitability, which is unknown for {self.game!r}, "
+                "because its tree is expanded on demand; give iterations or seconds"
             )
         with deferred_interrupt() as interrupted:
-            reached = self._pursue(goal, progress, interrupted)
+            reached = self._run_until(limits, progress, interrupted)
         if until is not None and not reached:
             warnings.warn(
                 f"until={until:g} was not reached in {self.iterations:,} iterations; give more "
@@ -174,26 +173,28 @@ class Run(ABC):
             )
         return self
 
-    def _pursue(self, goal: Goal, progress: bool | None, interrupted: Sequence[int]) -> bool:
+    def _run_until(
+        self, limits: Limits, progress: bool | None, interrupted: Sequence[int]
+    ) -> bool:
         """Run until the first limit or an interrupt; return whether `until` was reached."""
         first = self.iterations
         if not first:  # compile before the clock and the bar start
             self._warm_up()
             self._measure(self._average())
-        self._checkpoint()  # if Ctrl-C, pressed twice, came before it
-        bar = Bar(goal, progress)
-        end, reached = first + (goal.iterations or sys.maxsize - first), False
-        look = end if goal.until is None else first + 1
+        self._checkpoint()  # a second Ctrl-C may have prevented it
+        bar = Bar(limits, progress)
+        end, reached = first + (limits.iterations or sys.maxsize - first), False
+        measure_at = end if limits.until is None else first + 1
         try:
-            while self.iterations < end and not (reached or bar.late or interrupted):
+            while self.iterations < end and not (reached or bar.out_of_time or interrupted):
                 checkpoint = next_checkpoint(self.iterations)
-                step = min(self._chunk, min(end, checkpoint, look) - self.iterations)
-                if self._work(step, interrupted) < 0.05 and step == self._chunk:
+                step = min(self._chunk, min(end, checkpoint, measure_at) - self.iterations)
+                if self._timed_advance(step, interrupted) < 0.05 and step == self._chunk:
                     self._chunk *= 2
                 self._checkpoint()
-                if goal.until is not None and self.iterations in (look, end):
-                    look = self.iterations + self.iterations // 20 + 1
-                    reached = self._measure(self._average()).exploitability <= goal.until
+                if limits.until is not None and self.iterations in (measure_at, end):
+                    measure_at = self.iterations + self.iterations // 20 + 1
+                    reached = self._measure(self._average()).exploitability <= limits.until
                 bar.show(self.iterations - first, self._rows, self._remark)
         finally:
             bar.close()
@@ -209,30 +210,30 @@ class Run(ABC):
     def nodes(self) -> int:
         """Histories visited so far."""
 
-    def _work(self, count: int, interrupted: Sequence[int]) -> float:
-        """Run `count` iterations, or fewer if interrupted; return how long they took."""
+    def _timed_advance(self, count: int, interrupted: Sequence[int]) -> float:
+        """Run `count` iterations, or fewer if interrupted; return the seconds they took."""
         check_weight(self.variant, self.iterations + count)
-        began = time.perf_counter()
+        started = time.perf_counter()
         try:
             self._advance(count, interrupted)
         finally:
-            took = time.perf_counter() - began
-            self.seconds += took
-        return took
+            elapsed = time.perf_counter() - started
+            self.seconds += elapsed
+        return elapsed
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
-        """Run `count` iterations, or fewer if `interrupted` is not empty any more."""
+        """Run `count` iterations, or fewer once `interrupted` is not empty."""
         for t in range(self.iterations + 1, self.iterations + count + 1):
             self._iterate(t)
             if interrupted:
                 break
 
     def _iterate(self, t: int) -> None:
-        """Run iteration t. A solver has this method or an `_advance` of its own."""
+        """Run iteration t. A solver overrides this method or `_advance`."""
         raise NotImplementedError
 
     def _warm_up(self) -> None:
-        """Have everything compiled that a run will use; nothing comes of it."""
+        """Compile the kernels of a run without changing its state."""
         self._advance(0)
 
     @abstractmethod
@@ -245,25 +246,25 @@ class Run(ABC):
 
     @abstractmethod
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
-        """Name the numbers of a strategy."""
+        """Return the strategy with these probabilities, by sequence."""
 
     @property
     def _describe(self) -> str:
-        """Say what is sampled."""
+        """The description of what is sampled."""
         return ""
 
     @property
     def _remark(self) -> str:
-        """Say what else the progress bar shows."""
+        """Further text of the progress bar."""
         return ""
 
     @property
     def trace(self) -> Trace:
-        """The checkpoints so far, and the present."""
+        """The checkpoints so far, and the present state."""
         rows = list(self._rows)
         if self.iterations and (not rows or rows[-1][0] != self.iterations):
-            pair = self._measure(self._average()), self._measure(self._current())
-            rows.append(self._row(*pair))
+            average, current = map(self._measure, (self._average(), self._current()))
+            rows.append(self._row(average, current))
         return Trace(np.array(rows, np.float64).reshape(-1, len(Trace.COLUMNS)))
 
     def solution(self) -> Solution:
@@ -272,7 +273,7 @@ class Run(ABC):
         current = self._measure(self._current())
         least = average
         if self._measurable:
-            least = min(self._best, average, current, key=lambda seen: seen.exploitability)
+            least = min(self._best, average, current, key=lambda each: each.exploitability)
         strategy, last, best = map(self._strategy, (average.sigma, current.sigma, least.sigma))
         return Solution(
             self.game, strategy, last, best, value=average.value,
@@ -293,7 +294,7 @@ class Run(ABC):
 
     @property
     def _guarantee(self) -> str:
-        """What theory promises about the average strategy for this kind of game."""
+        """What theory guarantees for the average strategy in this kind of game."""
         tree = sequence_form(self.game).tree
         if tree.num_players == 2 and tree.zero_sum:
             return f"two-player zero-sum: exploitability goes to 0{self.CAVEAT}"
@@ -301,18 +302,18 @@ class Run(ABC):
         return f"{tree.num_players} players, {kind}: no guarantee of a Nash equilibrium"
 
     def _checkpoint(self) -> None:
-        """At a checkpoint, add the present to the trace, and remember the best strategy."""
+        """At a checkpoint, add a row to the trace and update the best strategy."""
         t = self.iterations
         if not t or next_checkpoint(t - 1) != t or (self._rows and self._rows[-1][0] == t):
             return
         average = self._measure(self._average())
         current = self._measure(self._current())
-        best = min(self._best, average, current, key=lambda seen: seen.exploitability)
+        best = min(self._best, average, current, key=lambda each: each.exploitability)
         rows = [*self._rows, self._row(average, current)]
-        self._rows, self._best = rows, best  # no call in between: so no interrupt either
+        self._rows, self._best = rows, best  # no call in between, so no interrupt
 
     def _row(self, average: Measured, current: Measured) -> list[float]:
-        """Return the present as one row of the trace."""
+        """Return the present state as a row of the trace."""
         return [
             float(self.iterations), float(self.nodes), self.seconds,
             average.exploitability, average.value, current.exploitability,
@@ -323,15 +324,15 @@ class Run(ABC):
     def save(self, path: PathLike) -> None:
         """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
 
-        A file already there is replaced only once the new one is complete;
-        :mod:`cfrlib.core.files` describes the form.
+        An existing file is replaced only after the new one is complete;
+        :mod:`cfrlib.core.files` describes the format.
         """
         header, arrays = self._pack()
         files.write(path, self._file, self._labels, header, arrays)
 
     @classmethod
     def _load(cls, path: PathLike, game: Game, **options: Any) -> Self:
-        """Return the run in a file; `options` are those arguments that no file holds.
+        """Return the run in a file; `options` are arguments that files do not store.
 
         Raises
         ------
@@ -339,8 +340,8 @@ class Run(ABC):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         kind = files.kind_of(path, *cls.FILES)
-        with files.reading(path, kind, cls._names_in(kind, game)) as file:
-            self = cls._begun_as(file, game, **options)
+        with files.reading(path, kind, cls._labels_in(kind, game)) as file:
+            self = cls._from_header(file, game, **options)
             self._unpack(file)
         return self
 
@@ -352,20 +353,20 @@ class Run(ABC):
     @property
     @abstractmethod
     def _labels(self) -> Described:
-        """What names the infosets known by now."""
+        """The sequence form, or another object that labels the infosets known so far."""
 
     @classmethod
-    def _names_in(cls, kind: Kind, game: Game) -> Described:
-        """Return what names the infosets in a file of that kind."""
+    def _labels_in(cls, kind: Kind, game: Game) -> Described:
+        """Return an object that labels the infosets of a file of that kind."""
         return sequence_form(game)
 
     @classmethod
     @abstractmethod
-    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
-        """Return a new run with the options that a file holds."""
+    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
+        """Return a new run with the options in the header of a file."""
 
     def _pack(self) -> tuple[Header, Arrays]:
-        """Return everything that a file of the run holds; solvers add what is theirs."""
+        """Return the header and the arrays of a file; solvers add their own."""
         header: Header = {
             "variant": asdict(self.variant),
             "update": self.update,
@@ -379,13 +380,13 @@ class Run(ABC):
 
     @abstractmethod
     def _unpack(self, file: Saved) -> Arrays:
-        """Restore the state that a file holds, and return its arrays.
+        """Restore the state from a file, and return the arrays of the file.
 
-        Raises a ValueError if no run could have written it.
+        Raises a ValueError if no run could have written the file.
         """
 
     def _unpack_trace(self, header: Header, arrays: Arrays, nodes: float) -> None:
-        """Restore the trace and the best strategy; `nodes` is how many were visited."""
+        """Restore the trace and the best strategy; `nodes` counts the histories visited."""
         form = sequence_form(self.game) if self._measurable else None
         check_best(header, check_trace(arrays["trace"], header, form, nodes))
         self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
@@ -394,7 +395,7 @@ class Run(ABC):
 
 
 def check_weight(variant: Variant, t: int) -> None:
-    """Raise a ValueError if the weight of iteration t in the average is beyond all floats."""
+    """Raise a ValueError if the weight of iteration t in the average overflows."""
     try:
         float(t) ** variant.gamma
     except OverflowError:
@@ -406,34 +407,33 @@ def check_weight(variant: Variant, t: int) -> None:
 
 @contextmanager
 def deferred_interrupt() -> Iterator[list[int]]:
-    """Hear Ctrl-C when the block is over; the list is not empty once it was pressed.
+    """Defer Ctrl-C to the end of the block; the list that it yields holds received signals.
 
-    Numba may lose an exception that is raised while it looks at the arguments of a kernel, so a
-    block around all kernels is what makes sure that Ctrl-C is heard at all.
-
-    Pressed again, it takes effect at once. What else goes wrong after it was pressed is taken
-    for its consequence: a terminal interrupts the processes that the block waits for as well.
+    Numba may lose an exception that is raised while it inspects the arguments of a kernel, so
+    kernels run inside such a block. A second Ctrl-C takes effect at once. An error after the
+    first is treated as its consequence, because a terminal also interrupts the processes that
+    the block waits for.
     """
-    heard: list[int] = []
-    ours, before = threading.current_thread() is threading.main_thread(), None
-    if ours:
-        before = signal.getsignal(signal.SIGINT)
-    if before in (signal.SIG_IGN, None):
-        yield heard
+    received: list[int] = []
+    previous = None
+    if threading.current_thread() is threading.main_thread():
+        previous = signal.getsignal(signal.SIGINT)
+    if previous in (signal.SIG_IGN, None):
+        yield received
         return
 
-    def hear(number: int, frame: types.FrameType | None) -> None:
-        heard.append(number)
-        signal.signal(signal.SIGINT, before)
+    def handler(number: int, frame: types.FrameType | None) -> None:
+        received.append(number)
+        signal.signal(signal.SIGINT, previous)
 
-    signal.signal(signal.SIGINT, hear)  # it may be pressed before this returns
+    signal.signal(signal.SIGINT, handler)  # Ctrl-C may be pressed before this call returns
     try:
-        yield heard
+        yield received
     except Exception as error:
-        if heard:
+        if received:
             raise KeyboardInterrupt from error
         raise
     finally:
-        signal.signal(signal.SIGINT, before)
-    if heard:
+        signal.signal(signal.SIGINT, previous)
+    if received:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The outcome of a run: strategies, how good they are, and how the run got there."""
+"""The result of a run: strategies, their exploitability, and a trace of the run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cfrlib.strategy import SIGMA, PartialStrategy, Strategy, check_probabilitie
 
 UPDATES = ("alternating", "simultaneous", "best response")
 STRATEGIES = ("strategy", "current", "best")
-TRACE = schema.Array((None, 6), lambda rows: True)  # `check_run` looks at it
-# what the headers of a run and of a solution have in common
+TRACE = schema.Array((None, 6), lambda rows: True)  # `check_trace` checks the values
+# fields of the headers of both runs and solutions
 HEADER: schema.Schema = {
     "variant": schema.record(
         name=schema.text,
@@ -54,14 +54,14 @@ SOLUTION_FILE = Kind(
 
 
 class Trace:
-    """How a run went: one row for each checkpoint, about eight in every tenfold.
+    """The course of a run: a row per checkpoint, about eight checkpoints per decade.
 
     Attributes
     ----------
     iterations, nodes : int arrays
-        Iterations done, and histories that a tree traversal would have visited for them.
+        Iterations done, and histories that tree traversals would have visited for them.
     seconds : float array
-        Time spent iterating (checkpoints not counted).
+        Time spent iterating, without checkpoints.
     exploitability : float array
         Of the average strategy, NashConv / players, in units of the game.
     value : float array
@@ -69,7 +69,7 @@ class Trace:
     current : float array
         Exploitability of the current strategy, the last iterate.
     best : float array
-        The least exploitability of any average or current strategy up to here.
+        The least exploitability of any average or current strategy so far.
 
     Examples
     --------
@@ -117,26 +117,26 @@ class Trace:
 
 
 class Solution(NamedTuple):
-    """The outcome of a run.
+    """The result of a run.
 
     Attributes
     ----------
     game : Game
-        What was solved.
+        The game that was solved.
     strategy : Strategy
         The average strategy: the one that converges.
     current : Strategy
-        The last iterate; with vanilla CFR it need not converge.
+        The last iterate, which need not converge with vanilla CFR.
     best : Strategy
-        The least exploitable of all average and current strategies seen at checkpoints.
+        The least exploitable average or current strategy of all checkpoints.
     value : float
         Expected payoff of player 0 under `strategy`, in units of the game.
     exploitability, nash_conv : float
         How far `strategy` is from equilibrium (exploitability = NashConv / players).
     current_exploitability, best_exploitability : float
-        The same of `current` and of `best`.
+        The exploitability of `current` and of `best`.
     iterations, nodes : int
-        Work done.
+        Iterations done and histories visited.
     seconds : float
         Time spent iterating.
     variant : Variant
@@ -144,13 +144,13 @@ class Solution(NamedTuple):
     delay : int
         As given to :class:`CFR`.
     trace : Trace
-        How exploitability fell.
+        Exploitability and value at every checkpoint.
     method : str
         The algorithm: "CFR", "MCCFR", "Deep CFR", ….
     guarantee : str
-        What theory promises about `strategy` for this kind of game.
+        What theory guarantees for `strategy` in this kind of game.
     sampling : str
-        What was sampled, and how; empty if nothing was.
+        What was sampled; empty if nothing was.
 
     Examples
     --------
@@ -193,14 +193,14 @@ class Solution(NamedTuple):
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("method", f"{self.variant.name}, {_updates(self.update, self.delay)}"),
+            ("method", f"{self.variant.name}, {_update_text(self.update, self.delay)}"),
             *([("sampling", self.sampling)] if self.sampling else []),
             ("iterations", f"{self.iterations:,} ({self.nodes:,} nodes, {self.seconds:.2g} s)"),
-            *self._measured(),
+            *self._evaluation(),
             ("guarantee", self.guarantee),
         ]
 
-    def _measured(self) -> list[tuple[str, str]]:
+    def _evaluation(self) -> list[tuple[str, str]]:
         if math.isnan(self.exploitability):
             return [("infosets met", f"{len(self.strategy):,}")]
         return [
@@ -229,17 +229,17 @@ class Solution(NamedTuple):
         """Write the solution to `path` (npz: plain arrays and a JSON header, no pickle).
 
         The arrays ``strategy``, ``current`` and ``best`` hold a probability for each sequence,
-        ``trace`` the rows of the trace; :mod:`cfrlib.core.files` describes the rest.
+        ``trace`` holds the rows of the trace; :mod:`cfrlib.core.files` describes the rest.
 
         Raises
         ------
         ValueError
-            If the game was not compiled: then save the run itself.
+            If the game was not compiled. In that case save the run.
         """
         if isinstance(self.strategy, PartialStrategy):
             raise ValueError(
-                f"{self.game!r} was explored, not compiled, so its infosets are not all known; "
-                "save the run instead: MCCFR.save"
+                f"the tree of {self.game!r} was expanded on demand, so not all infosets are "
+                "known; save the run instead: MCCFR.save"
             )
         header = {name: getattr(self, name) for name in SOLUTION_FILE.header}
         header["variant"] = asdict(self.variant)
@@ -293,22 +293,23 @@ def check_trace(
     ----------
     rows : float array, shape (checkpoints, 6)
     header : dict
-        Of a run or a solution.
+        The header of a run or of a solution.
     form : SequenceForm, optional
-        None: exploitability is not known.
+        None if exploitability is unknown.
     nodes : float
-        How many were visited in the end.
+        The number of histories visited by the end of the run.
     ended : bool
-        Whether the last row is the present, checkpoint or not.
+        Whether the last row is the end of the run, even if that is no checkpoint.
     """
     t, visited, seconds, *measured = rows.T
-    due, checkpoint = set(), next_checkpoint(0)
+    allowed, checkpoint = set(), next_checkpoint(0)
     while checkpoint <= header["iterations"]:
-        due.add(checkpoint)
+        allowed.add(checkpoint)
         checkpoint = next_checkpoint(checkpoint)
     if ended:
-        due.add(header["iterations"])
-    demand(due.issuperset(t.tolist()) and bool((np.diff(t) > 0).all()), "trace of iterations")
+        allowed.add(header["iterations"])
+    increasing = bool((np.diff(t) > 0).all())
+    demand(allowed.issuperset(t.tolist()) and increasing, "trace of iterations")
     for column, limit in ((visited, nodes), (seconds, header["seconds"])):
         steps = np.diff(column, prepend=0.0, append=limit)
         demand(bool((steps >= 0).all()), "trace of work done")
@@ -321,19 +322,19 @@ def check_trace(
 
 
 def check_exploitability(form: SequenceForm, *numbers: npt.ArrayLike) -> None:
-    """Raise a ValueError unless these numbers are at least 0, but for rounding, and finite."""
+    """Raise a ValueError unless all numbers are finite and, up to rounding, nonnegative."""
     slack = schema.ROUNDING * float(np.abs(form.tree.utility).max(initial=0.0))
     for each in map(np.asarray, numbers):
         demand(bool(((each >= -slack) & (each < math.inf)).all()), "exploitability")
 
 
 def check_best(header: Header, trace: Floats) -> None:
-    """Raise a ValueError unless the best strategy so far is the best of the trace."""
+    """Raise a ValueError unless the best strategy is the best one of the trace."""
     least = float(np.fmin.reduce(trace[:, [3, 5]], axis=None, initial=math.inf))
     demand(header["best"]["exploitability"] == least, "best")
 
 
-def _updates(update: str, delay: int) -> str:
-    """Say in words how a run updates and averages."""
+def _update_text(update: str, delay: int) -> str:
+    """Describe the kind of update and the averaging delay."""
     words = "best-response updates" if update == "best response" else f"{update} updates"
     return f"{words}, averaged after {delay:,}" if delay else words

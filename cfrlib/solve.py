@@ -1,4 +1,4 @@
-"""Solving a game in one call, by the whole tree or by samples of it."""
+"""Solve a game in one call, by traversals of the whole tree or by sampling."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def solve(
     game, variant, update, delay
         As in :class:`CFR`.
     sampling : str or Sampling, optional
-        What to sample, as in :class:`MCCFR`; left out, every iteration visits the whole tree.
+        As in :class:`MCCFR`. By default every iteration visits the whole tree.
     **options
-        Further arguments of :class:`MCCFR`, such as ``batch`` and ``seed``; with `sampling`.
+        Further arguments of :class:`MCCFR`, such as ``batch`` and ``seed``.
     iterations, until, seconds, progress
-        As in :meth:`CFR.run`: the run ends at the first of the limits given, or after 1,000
-        iterations if there is none.
+        As in :meth:`CFR.run`: the run ends at the first limit, or after 1,000 iterations if
+        there is none.
 
     Returns
     -------
@@ -49,9 +49,9 @@ def solve(
     GameError
         If the rules of the game are unsound.
     ValueError
-        If an argument is not accepted; the message says what is.
+        If an argument is invalid; the message states what is valid.
     TypeError
-        If options of sampling are given without `sampling`.
+        If `options` are given without `sampling`.
 
     Warns
     -----
@@ -73,8 +73,10 @@ def solve(
     if sampling is not None:
         run = MCCFR(game, variant, sampling=sampling, update=update, delay=delay, **options)
     elif options:
-        given = ", ".join(options)
-        raise TypeError(f'{given} is for sampling; give sampling="external", or leave it out')
+        raise TypeError(
+            f"options of sampling without sampling: {', '.join(options)}; "
+            'add sampling="external", or remove the options'
+        )
     else:
         run = CFR(game, variant, update=update, delay=delay)
     return run.run(iterations, until=until, seconds=seconds, progress=progress).solution()

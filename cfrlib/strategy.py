@@ -1,7 +1,7 @@
-"""Strategies: for every infoset, a probability for every action.
+"""Strategies: a probability for every action at every infoset.
 
 A :class:`Strategy` reads like a dictionary of dictionaries,
-``strategy["Q check-bet"]["call"]``, and stands for a whole profile: all players' choices.
+``strategy["Q check-bet"]["call"]``, and holds a whole profile: a strategy for each player.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game, action_label
 
 ROWS_SHOWN = 24
-SIGMA = Array(("sequences",))  # what `check_probabilities` looks at besides
+SIGMA = Array(("sequences",))  # `check_probabilities` checks the values
 STRATEGY_FILE = Kind("cfrlib.Strategy 1", "strategy", "Strategy.save", {}, {"strategy": SIGMA})
 
 
-class Labels(Protocol):
-    """What a table needs to know of a game: the infosets it is about, and where they stand."""
+class InfosetIndex(Protocol):
+    """The part of a `SequenceForm` that an `InfosetTable` uses."""
 
     @property
     def tree(self) -> Any:
-        """Something with a game, and with the attributes of a Tree that describe infosets."""
+        """The game, and the attributes of its `Tree` that describe infosets."""
 
     @property
     def infoset_number(self) -> dict[str, int]:
-        """Where an infoset stands in these."""
+        """The index of each infoset, by label."""
 
 
 class InfosetTable(Mapping[str, dict[Action, float]]):
@@ -41,8 +41,8 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
 
     Parameters
     ----------
-    form : SequenceForm, or other labels
-        The game the infosets belong to.
+    form : SequenceForm or InfosetIndex
+        The game's infosets.
     values : float array, shape (sequences,)
         One number for each sequence; a copy is kept.
 
@@ -54,31 +54,31 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
     (1, ['call', 'fold'], 26)
     """
 
-    def __init__(self, form: Labels, values: Floats):
+    def __init__(self, form: InfosetIndex, values: Floats):
         self._form = form
         self._values = np.array(values, np.float64)
         self._values.setflags(write=False)
 
     @property
     def game(self) -> Game:
-        """The game it is for."""
+        """The game that the infosets belong to."""
         game: Game = self._form.tree.game
         return game
 
     @property
     def values_by_sequence(self) -> Floats:
-        """The numbers as a read-only vector over sequences, as the solvers hold them."""
+        """The numbers as a read-only vector, one per sequence, in the order of the game."""
         return self._values
 
     def player(self, infoset: str) -> int:
-        """Return which player acts at `infoset`."""
+        """Return the player who acts at `infoset`."""
         return int(self._form.tree.infoset_player[self._find(infoset)])
 
     def _find(self, infoset: str) -> int:
         number = self._form.infoset_number.get(infoset)
         if number is None:
             raise KeyError(
-                f"no infoset {infoset!r}; {self._form.tree.game!r} has {_some(list(self))}"
+                f"no infoset {infoset!r}; {self._form.tree.game!r} has {_first(list(self))}"
             )
         return number
 
@@ -96,21 +96,21 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
     def __len__(self) -> int:
         return int(self._form.tree.num_infosets)
 
-    def _shown(self) -> tuple[list[tuple[str, str, list[str]]], int]:
-        """Return the rows to show as words, and how many are left out."""
+    def _display_rows(self) -> tuple[list[tuple[str, str, list[str]]], int]:
+        """Return the formatted rows to display, and the number of rows left out."""
         tree = self._form.tree
         rows = [
             (
                 str(tree.infoset_player[I]),
                 tree.infoset_label[I],
-                [f"{action_label(a)} {_number(p)}" for a, p in self._row(I).items()],
+                [f"{action_label(a)} {_format_number(p)}" for a, p in self._row(I).items()],
             )
             for I in range(min(len(self), ROWS_SHOWN))
         ]
         return rows, len(self) - len(rows)
 
     def __repr__(self) -> str:
-        rows, hidden = self._shown()
+        rows, hidden = self._display_rows()
         width = max([len(label) for _, label, _ in rows], default=0)
         lines = [f"{type(self).__name__} of {self._form.tree.game!r}"]
         lines += [f"  {p}  {label:<{width}}  {'  '.join(cells)}" for p, label, cells in rows]
@@ -119,7 +119,7 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows, hidden = self._shown()
+        rows, hidden = self._display_rows()
         body = "".join(
             f"<tr><td>{p}</td><td>{escape(label)}</td>"
             + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
@@ -140,15 +140,15 @@ class Strategy(InfosetTable):
     Parameters
     ----------
     game : Game
-        The game it is for.
+        The game that is played.
     probabilities : mapping from infoset to mapping from action to float
-        Every infoset of every player. Actions left out have probability 0.
+        Every infoset of every player. Omitted actions have probability 0.
 
     Raises
     ------
     ValueError
         If an infoset is missing or unknown, an action is unknown, or the numbers at an
-        infoset are not probabilities. The message says which.
+        infoset are not probabilities.
 
     Examples
     --------
@@ -172,20 +172,20 @@ class Strategy(InfosetTable):
 
     def __init__(self, game: Game, probabilities: Mapping[str, Mapping[Action, float]]):
         form = sequence_form(game)
-        super().__init__(form, _read(form, probabilities))
+        super().__init__(form, _to_vector(form, probabilities))
 
     _form: SequenceForm
 
     @classmethod
     def from_vector(cls, form: SequenceForm, sigma: Floats) -> Strategy:
-        """Wrap probabilities that a solver holds, shape (sequences,).
+        """Create a strategy from a vector of probabilities, shape (sequences,).
 
         Examples
         --------
         >>> import cfrlib as cfr
         >>> from cfrlib.core.sequence import sequence_form
         >>> form = sequence_form(cfr.games.RockPaperScissors())
-        >>> cfr.Strategy.from_vector(form, form.uniform())["player 0"]["paper"].__round__(3)
+        >>> round(cfr.Strategy.from_vector(form, form.uniform())["player 0"]["paper"], 3)
         0.333
         """
         self = cls.__new__(cls)
@@ -194,7 +194,7 @@ class Strategy(InfosetTable):
 
     @classmethod
     def uniform(cls, game: Game) -> Strategy:
-        """Return the profile in which everybody picks each action equally often."""
+        """Return the profile in which all actions of an infoset are equally likely."""
         form = sequence_form(game)
         return cls.from_vector(form, form.uniform())
 
@@ -205,20 +205,21 @@ class Strategy(InfosetTable):
         seed: int | np.random.Generator | None = None,
         concentration: float = 1.0,
     ) -> Strategy:
-        """Return a profile drawn at random, which gives every action some probability.
+        """Return a random profile.
 
-        The row of every infoset is drawn from a symmetric Dirichlet distribution, one after
-        the other in the order in which the game comes to the infosets, level by level.
+        The row of every infoset is sampled from a symmetric Dirichlet distribution. Infosets
+        are sampled in the order in which they first occur in the tree, level by level.
 
         Parameters
         ----------
         game : Game
-            The game it is for.
+            The game that is played.
         seed : int or numpy Generator, optional
-            The same int gives the same profile. A generator goes on: the next one is another.
+            The same int gives the same profile. A generator advances, so that the next
+            profile differs.
         concentration : float above 0
-            With 1 all rows are equally likely. Large numbers stay near uniform play, small
-            ones near pure strategies.
+            With 1, all rows are equally likely. Rows are near uniform if it is large, near
+            pure strategies if it is small.
 
         Raises
         ------
@@ -236,20 +237,20 @@ class Strategy(InfosetTable):
             raise ValueError(f"concentration must be a number above 0, got {concentration!r}")
         form, rng = sequence_form(game), np.random.default_rng(seed)
         tree, sigma = form.tree, form.uniform()
-        met, first = np.unique(tree.infoset, return_index=True)
-        for I in met[np.argsort(first)]:
-            if I >= 0:  # no infoset: an end, or chance
+        infosets, first = np.unique(tree.infoset, return_index=True)
+        for I in infosets[np.argsort(first)]:
+            if I >= 0:  # -1 at terminal and chance nodes
                 n, start = len(tree.infoset_actions[I]), tree.infoset_start[I]
                 sigma[start : start + n] = rng.dirichlet(np.full(n, concentration))
         return cls.from_vector(form, sigma)
 
     def replace(self, changes: Mapping[str, Mapping[Action, float]]) -> Strategy:
-        """Return a copy in which the given infosets play differently.
+        """Return a copy with other probabilities at the given infosets.
 
         Raises
         ------
         ValueError
-            If an infoset or an action is unknown, or numbers are not probabilities.
+            If an infoset or an action is unknown, or a row is no distribution.
 
         Examples
         --------
@@ -261,13 +262,13 @@ class Strategy(InfosetTable):
         unknown = [label for label in changes if label not in self]
         if unknown:
             raise ValueError(
-                f"no infoset {_some(unknown)} in {self._form.tree.game!r}; "
-                f"it has {_some(list(self))}"
+                f"no infoset {_first(unknown)} in {self._form.tree.game!r}; "
+                f"it has {_first(list(self))}"
             )
-        return Strategy.from_vector(self._form, _read(self._form, {**self, **changes}))
+        return Strategy.from_vector(self._form, _to_vector(self._form, {**self, **changes}))
 
     def max_difference(self, other: StrategyLike) -> float:
-        """Return the largest difference in any probability, a number from 0 to 1."""
+        """Return the largest difference between probabilities of the same action, 0 to 1."""
         sigma = strategy_vector(self._form, other)
         return float(np.max(np.abs(self._values - sigma), initial=0.0))
 
@@ -275,8 +276,8 @@ class Strategy(InfosetTable):
         """Write the strategy to `path` (npz: one array and a JSON header, no pickle).
 
         The array ``strategy`` holds a probability for each sequence, in the order that
-        :mod:`cfrlib.core.files` describes; the header names the infosets and actions. A file
-        that is already there is replaced only once the new one is complete.
+        :mod:`cfrlib.core.files` describes; the header lists the infosets and actions. An
+        existing file is replaced only after the new one is complete.
         """
         files.write(path, STRATEGY_FILE, self._form, {}, {"strategy": self._values})
 
@@ -290,7 +291,6 @@ class Strategy(InfosetTable):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-
         with files.reading(path, STRATEGY_FILE, form) as file:
             sigma = file.arrays()["strategy"]
             check_probabilities(form, sigma)
@@ -298,18 +298,18 @@ class Strategy(InfosetTable):
 
 
 class PartialStrategy(InfosetTable):
-    """The strategy at the infosets a run has met; everywhere else nothing is known.
+    """A strategy at the infosets that a run has visited.
 
-    What :class:`cfrlib.MCCFR` has of a game too large to compile. It reads as a `Strategy`
-    does; an infoset that was not met is a KeyError, and stands for the uniform strategy.
+    :class:`cfrlib.MCCFR` returns it for a game that is too large to compile. It reads like a
+    `Strategy`, but an infoset that was not visited raises a KeyError; play there is uniform.
 
     Examples
     --------
     >>> import cfrlib as cfr
     >>> options = {"sampling": "outcome", "on_demand": True, "seed": 0}
     >>> run = cfr.MCCFR(cfr.games.LiarsDice(), **options).run(100)
-    >>> met = run.average
-    >>> "6" in met, 100 < len(met) < 24_576  # of 24,576 infosets
+    >>> average = run.average
+    >>> "6" in average, 100 < len(average) < 24_576  # the game has 24,576 infosets
     (True, True)
     """
 
@@ -319,7 +319,7 @@ class Regrets(InfosetTable):
 
 
 def check_probabilities(form: SequenceForm, *sigmas: Floats) -> None:
-    """Raise a ValueError unless these, which were read from a file, are strategies."""
+    """Raise a ValueError unless these vectors, read from a file, are strategies."""
     for sigma in sigmas:
         check_rows(form.treeplexes.infoset_start, form.treeplexes.infoset_stop, sigma)
 
@@ -337,22 +337,22 @@ StrategyLike: TypeAlias = Strategy | Mapping[str, Mapping[Action, float]]
 
 
 def strategy_vector(form: SequenceForm, strategy: StrategyLike) -> Floats:
-    """Return the probabilities of `strategy`, shape (sequences,), if it is one for this game.
+    """Return the probabilities of `strategy` as a vector, shape (sequences,).
 
     Raises
     ------
     ValueError
-        If it belongs to a game with other infosets or actions.
+        If the strategy belongs to a game with other infosets or actions.
     """
     if isinstance(strategy, Strategy):
-        mine, theirs = form.tree, strategy._form.tree
-        if mine is not theirs and (
-            mine.infoset_label != theirs.infoset_label
-            or mine.infoset_actions != theirs.infoset_actions
+        tree, other = form.tree, strategy._form.tree
+        if tree is not other and (
+            tree.infoset_label != other.infoset_label
+            or tree.infoset_actions != other.infoset_actions
         ):
             raise ValueError(
-                f"this is a strategy of {theirs.game!r} with {_some(theirs.infoset_label)}; "
-                f"{mine.game!r} has {_some(mine.infoset_label)}. "
+                f"this is a strategy of {other.game!r} with {_first(other.infoset_label)}; "
+                f"{tree.game!r} has {_first(tree.infoset_label)}. "
                 "Solve the game you evaluate, or evaluate the game you solved"
             )
         return strategy.values_by_sequence
@@ -361,23 +361,23 @@ def strategy_vector(form: SequenceForm, strategy: StrategyLike) -> Floats:
             f"expected a Strategy or a dict of infosets, got {type(strategy).__name__}; "
             "a solution holds its strategy as solution.strategy"
         )
-    return _read(form, strategy)
+    return _to_vector(form, strategy)
 
 
-def _read(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) -> Floats:
-    """Check a dictionary of probabilities and lay it out over the sequences."""
+def _to_vector(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) -> Floats:
+    """Convert a dictionary of probabilities to a vector, shape (sequences,)."""
     tree = form.tree
-    wrong = [label for label in given if label not in form.infoset_number]
+    extra = [label for label in given if label not in form.infoset_number]
     missing = [label for label in tree.infoset_label if label not in given]
-    if wrong:
+    if extra:
         raise ValueError(
-            f"{tree.game!r} has no infoset {_some(wrong)}; its infosets are "
-            f"{_some(tree.infoset_label)}"
+            f"{tree.game!r} has no infoset {_first(extra)}; its infosets are "
+            f"{_first(tree.infoset_label)}"
         )
     if missing:
         raise ValueError(
-            f"the strategy says nothing about {_some(missing)}; give every infoset, or start "
-            "from Strategy.uniform(game).replace({...})"
+            f"the strategy has no probabilities for {_first(missing)}; give every infoset, or "
+            "start from Strategy.uniform(game).replace({...})"
         )
     sigma = np.ones(form.num_sequences)
     for I, label in enumerate(tree.infoset_label):
@@ -398,12 +398,12 @@ def _read(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) -> Fl
     return sigma
 
 
-def _some(labels: list[str], limit: int = 6) -> str:
-    """Name the first few labels of a list."""
+def _first(labels: list[str], limit: int = 6) -> str:
+    """Format the first few labels of a list."""
     head = ", ".join(repr(label) for label in labels[:limit])
     return head if len(labels) <= limit else f"{head}, … ({len(labels):,} in all)"
 
 
-def _number(p: float) -> str:
-    """Write a number at a fixed width that keeps small ones visible."""
+def _format_number(p: float) -> str:
+    """Format a number with four decimals; a small one does not look like 0."""
     return f"{p:.4f}" if p == 0 or abs(p) >= 5e-5 else f"{p:.0e}"

@@ -35,7 +35,7 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("got NoneType", lambda: cfr.exploitability(KUHN, None)),
         bad_call("got Solution.* solution.strategy", lambda: (
             cfr.exploitability(KUHN, cfr.solve(KUHN, iterations=1)))),
-        bad_call("says nothing about 'Q', 'K'", lambda: (
+        bad_call("no probabilities for 'Q', 'K'", lambda: (
             cfr.nash_conv(KUHN, {"J": UNIFORM["J"]}))),
         bad_call("no infoset 'A'; its infosets are 'J'", lambda: (
             cfr.Strategy(KUHN, {**UNIFORM, "A": {"bet": 1}}))),

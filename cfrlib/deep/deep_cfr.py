@@ -467,7 +467,7 @@ class DeepCFR(OfAKind, Run):
         return cls._load(path, game, features=features, jobs=jobs)
 
     @classmethod
-    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
         header, on_demand = file.header, file.kind is ON_DEMAND_FILE
         name, parameters = header["sampling"]
         advantage, strategy = map(Training.restored, header["training"])

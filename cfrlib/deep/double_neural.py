@@ -290,7 +290,7 @@ class DoubleNeural(CompiledMCCFR):
         return cls._load(path, game, features=features)
 
     @classmethod
-    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
         header = file.header
         name, parameters = header["sampling"]
         regret, strategy = map(Training.restored, header["training"])

@@ -376,7 +376,7 @@ class MCCFR(Sampled, Run):
         return cls._load(path, game, threads=threads)
 
     @classmethod
-    def _begun_as(cls, file: Saved, game: Game, **options: Any) -> Self:
+    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
         header = file.header
         name, parameters = header["sampling"]
         return cls(

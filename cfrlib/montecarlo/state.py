@@ -57,7 +57,7 @@ class OfAKind:
         raise NotImplementedError
 
     @classmethod
-    def _names_in(cls, kind: Kind, game: Game) -> SequenceForm | Snapshot:
+    def _labels_in(cls, kind: Kind, game: Game) -> SequenceForm | Snapshot:
         """Return what names the infosets in a file of that kind."""
         if kind is cls.FILES[0]:
             return sequence_form(game)

@@ -9,7 +9,7 @@ import cfrlib as cfr
 from cfrlib import exercises
 from cfrlib.exercises import classics, forgetting
 from cfrlib.exercises.grading import Unreadable
-from cfrlib.regret import _draw
+from cfrlib.regret import _sample
 
 U = cfr.Strategy.uniform
 
@@ -155,22 +155,22 @@ def test_action_is_sampled_on_an_interval_as_long_as_its_probability(probabiliti
     for a in np.flatnonzero(p):
         start = stop[a] - p[a]
         for u in (start, start + p[a] / 3, np.nextafter(stop[a], 0)):
-            assert _draw(p, u) == a
+            assert _sample(p, u) == a
 
 
 def test_frequencies_on_a_fine_grid_are_the_probabilities():
     p = np.random.default_rng(0).dirichlet(np.ones(7))
     grid = (np.arange(100_000) + 0.5) / 100_000
-    counts = np.bincount([_draw(p, u) for u in grid], minlength=7)
+    counts = np.bincount([_sample(p, u) for u in grid], minlength=7)
     assert np.abs(counts / 100_000 - p).max() <= 2e-5
 
 
 def test_rounding_never_samples_an_action_of_probability_0():
     """In floats, the sum of ten tenths is less than 1."""
     p = np.array([0.1] * 10 + [0.0])
-    assert _draw(p, np.nextafter(1.0, 0.0)) == 9
-    assert _draw(np.array([0.0, 1 - 1e-12, 0.0]), np.nextafter(1.0, 0.0)) == 1
-    assert _draw(np.array([0.0, 1.0]), 0.0) == 1
+    assert _sample(p, np.nextafter(1.0, 0.0)) == 9
+    assert _sample(np.array([0.0, 1 - 1e-12, 0.0]), np.nextafter(1.0, 0.0)) == 1
+    assert _sample(np.array([0.0, 1.0]), 0.0) == 1
 
 
 UNEVEN = cfr.games.MatrixGame([[0, 2, -3], [-1, 0, 5], [4, -6, 0]])

@@ -775,8 +775,8 @@ def mccfr(*arguments, **options):
         (lambda: MCCFR(RPS, proposal={"a": 1}, on_demand=True).run(1), "begins with a deci"),
         (lambda: MCCFR(KUHN, proposal={("J", "Q"): 1}, on_demand=True).run(1), "gives noth"),
         (lambda: MCCFR(KUHN, on_demand=True).run(10, until=0.1), (
-            "until=0.1 asks for exploitability, .* explored on the way, not compiled; give "
-            "iterations or seconds")),
+            "until=0.1 asks for exploitability, .* expanded on demand; give iterations or "
+            "seconds")),
         (lambda: MCCFR(KUHN).run(0), "iterations must be a whole number, at least 1, got 0"),
         (lambda: MCCFR(KUHN).run(seconds=0), "seconds must be a number above 0, got 0"),
         # Once: CFR refuses it, but here the average quietly becomes uniform
@@ -791,7 +791,7 @@ def test_bad_arguments_are_told_what_to_do(call, match):
 
 @pytest.mark.parametrize("options", [{"batch": 2}, {"seed": 0, "threads": 2}])
 def test_options_of_sampling_need_sampling(options):
-    match = ", ".join(options) + ' is for sampling; give sampling="external", or leave it out'
+    match = f"without sampling: {', '.join(options)}; add sampling="
     with pytest.raises(TypeError, match=match):
         cfr.solve(KUHN, **options)
     with pytest.raises(TypeError, match="bach"):

@@ -36,7 +36,7 @@ from cfrlib.koikoi.learners.segments import sample_rows, segment_ids, segment_su
 from cfrlib.koikoi.learners.value_network import TrainState, ValueNetwork
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import OVER, Numbers, Rounds
-from cfrlib.run import Bar, Goal, deferred_interrupt
+from cfrlib.run import Bar, Limits, deferred_interrupt
 
 NETWORK = ("weights", "averaged", "first", "second")  # arrays of a TrainState in a file
 TASKS = 4  # per iteration; fixed, so that results do not depend on the number of workers
@@ -317,10 +317,10 @@ class SelfPlay(ABC):
         """
         if iterations is None and seconds is None:
             raise ValueError("pass a limit of the run: iterations=… or seconds=…")
-        bar, done = Bar(Goal.of(iterations, None, seconds), progress), 0
+        bar, done = Bar(Limits.of(iterations, None, seconds), progress), 0
         try:
             with deferred_interrupt() as interrupted:
-                while not (bar.late or interrupted or done == iterations):
+                while not (bar.out_of_time or interrupted or done == iterations):
                     self._iterate(self.iterations + 1)
                     self.iterations, done = self.iterations + 1, done + 1
                     remark = "losses " + ", ".join(f"{loss:.2e}" for loss in self.losses)
