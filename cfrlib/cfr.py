@@ -28,7 +28,7 @@ from cfrlib.core.layout import (
     Bands,
     Tables,
     add_regrets,
-    arranged,
+    band_layout,
     best_response,
     evaluate,
     gradient,
@@ -242,7 +242,7 @@ class CFR(Run):
         self.game, self.update = game, update
         self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
-        self._layout = arranged(form)
+        self._layout = band_layout(form)
         sigma = form.uniform()
         self._tables = self._layout.new_tables(sigma, form.plans(sigma))
         self.seconds = 0.0

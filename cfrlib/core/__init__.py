@@ -1,5 +1,5 @@
-"""Machinery that nobody needs to read: compiled trees, compiled kernels, random numbers, files.
+"""Internals: compiled trees, kernels, random streams, argument checks, files.
 
-Everything here is private. What a reader needs of it is public in the rooms above, as
-:func:`cfrlib.compile` is.
+Everything here is private. The package exports what users need of it, such as
+:func:`cfrlib.compile`.
 """

@@ -1,4 +1,4 @@
-"""Checks of arguments that must be whole numbers."""
+"""Validation of integer arguments."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 def whole_number(name: str, value: object, least: int | None = None) -> int:
-    """Return an argument that must be a whole number, not below `least`.
+    """Return `value` as an int, or raise an error that names the argument.
 
-    NumPy's integers count as whole numbers, ``True`` and ``False`` do not.
+    NumPy integers are accepted; ``True`` and ``False`` are not.
 
     Raises
     ------
     ValueError
-        If the value is no whole number or too small.
+        If the value is not a whole number, or is below `least`.
 
     Examples
     --------

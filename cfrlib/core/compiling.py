@@ -1,8 +1,8 @@
-"""Tell a user at a terminal why the first call takes so long: Numba is compiling.
+"""A notice for users at a terminal: the first call is slow because Numba is compiling.
 
-Compiled kernels are kept in a cache, so each of them is compiled only once on a machine. A
-notebook shows that a cell is running, so nothing is printed there, nor where standard error is
-not a terminal.
+Numba caches compiled kernels on disk, so each kernel is compiled only once per machine. The
+notice is printed only if standard error is a terminal; a notebook shows by itself that a cell
+is running.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ NOTICE = (
 
 
 class Notice(events.Listener):
-    """Prints one line when the first kernel of this package has to be compiled."""
+    """Prints one line when the first kernel of this package is compiled."""
 
     def __init__(self) -> None:
         self.printed = False
 
     def on_start(self, event: events.Event) -> None:
-        """Print the line, unless it was printed before."""
+        """Print the notice once."""
         module = event.data["dispatcher"].py_func.__module__
         terminal = sys.stderr is not None and sys.stderr.isatty()
         if terminal and not self.printed and module.split(".")[0] == "cfrlib":
@@ -32,9 +32,9 @@ class Notice(events.Listener):
             print(NOTICE, file=sys.stderr, flush=True)
 
     def on_end(self, event: events.Event) -> None:
-        """Print nothing."""
+        """Do nothing; Numba requires the method."""
 
 
 def announce() -> None:
-    """From now on, announce the first compilation of this process."""
+    """Print the notice at the first compilation in this process."""
     events.register("numba:compile", Notice())  # type: ignore[no-untyped-call]

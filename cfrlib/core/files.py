@@ -1,14 +1,14 @@
-"""Files: NumPy's npz with plain arrays and one JSON header, never a pickle.
+"""Files: NumPy npz archives of plain arrays and one JSON header, without pickles.
 
-Whatever cfrlib saves has the same form. ``header`` is a string of JSON: the ``format`` (what
-it is, and the version of its layout), the ``game`` as it prints itself, a ``fingerprint`` of
-the game, and what else belongs to that format. All other entries are arrays of float64 (only
-the networks of a player may be shorter floats); one with a number for each sequence lists
-player 0's empty sequence, then player 0's pairs (infoset, action), then player 1's empty
-sequence, …; the header's ``infosets`` name them.
+Everything that cfrlib saves has this form. ``header`` is a JSON string: the ``format`` (a name
+and a version), the ``repr`` of the ``game``, a ``fingerprint`` of its rules, the ``infosets``
+(player, label and actions of each), and the fields of that format. All other entries are
+arrays of float64; only the networks of a player may be stored as shorter floats. A vector over
+sequences lists player 0's empty sequence, then player 0's pairs (infoset, action) in the order
+of ``infosets``, then player 1's empty sequence, and so on.
 
-What is read is checked first: the header by the rules of its format, then the shape and the
-type of each array before there is memory for it, then the numbers.
+Files are untrusted. Before an array is allocated, the header must satisfy the schema of its
+format, and the shape and dtype of the array must match it; the numbers are checked last.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ if sys.platform != "win32":
 PathLike: TypeAlias = str | os.PathLike[str]
 Header: TypeAlias = dict[str, Any]
 Arrays: TypeAlias = dict[str, Floats]
-SHOWN = 80  # characters of a file that a message quotes
+MAX_QUOTED = 80  # characters that an error message quotes from a file
 
 
 class Kind(NamedTuple):
-    """A format: what a file of it holds.
+    """The schema of a file.
 
     Attributes
     ----------
     format : str
-        Its name and version, as the header says it.
+        Name and version, as in the header.
     noun, writer : str
-        What to call the content, and the method that writes it, in messages.
+        The content, and the method that writes it, as error messages call them.
     header : mapping from str to rule
-        What else the header holds.
+        The fields of the header besides those of all formats.
     arrays : mapping from str to Array
+        The schema of each array.
     dtypes : tuple of str
-        What the numbers may be.
+        The permitted dtypes of all arrays.
     """
 
     format: str
@@ -65,22 +66,22 @@ class Kind(NamedTuple):
 
 
 class Described(Protocol):
-    """A game as its files describe it."""
+    """The part of a sequence form that a file's header describes."""
 
     @property
     def tree(self) -> Any:
-        """Something with a game, and with the attributes of a Tree that describe infosets."""
+        """An object with a game, and with those attributes of Tree that describe infosets."""
 
     @property
     def num_sequences(self) -> int:
-        """The length of a vector by sequence."""
+        """The length of a vector over sequences."""
 
     def fingerprint(self) -> str:
         """Return a digest of the rules, as far as they are known."""
 
 
 class Foreign(ValueError):
-    """A file that is complete, but not of this game, or not of these features."""
+    """A complete file that belongs to another game, or to other features."""
 
 
 # ---- writing ---------------------------------------------------------------------------------
@@ -89,80 +90,80 @@ class Foreign(ValueError):
 def write(
     path: PathLike, kind: Kind, form: Described, header: Header, arrays: Mapping[str, Floats]
 ) -> None:
-    """Write one file; a file already there is replaced only once the new one is complete."""
-    whole = {
+    """Write a file; an existing one is replaced only once the new one is complete."""
+    full_header = {
         "format": kind.format,
         "game": repr(form.tree.game),
         "fingerprint": form.fingerprint(),
         **header,
         "infosets": _infosets(form),
     }
-    everything = {"header": np.array(json.dumps(whole)), **arrays}
+    entries = {"header": np.array(json.dumps(full_header)), **arrays}
     with replacing(path) as file:
-        np.savez(file, **everything)  # type: ignore[arg-type]  # it reads allow_pickle into it
+        np.savez(file, **entries)  # type: ignore[arg-type]  # mypy: might hold `allow_pickle`
 
 
 def _infosets(form: Described) -> list[list[Any]]:
-    """Return player, label and actions of each infoset."""
+    """Return the player, the label and the actions of each infoset."""
     tree = form.tree
-    names = zip(tree.infoset_player, tree.infoset_label, tree.infoset_actions, strict=True)
-    return [[int(i), label, [action_label(a) for a in A]] for i, label, A in names]
+    infosets = zip(tree.infoset_player, tree.infoset_label, tree.infoset_actions, strict=True)
+    return [[int(i), label, [action_label(a) for a in A]] for i, label, A in infosets]
 
 
 @contextmanager
 def replacing(path: PathLike) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` only once it is complete.
+    """Open a temporary file that replaces `path` once the block is complete.
 
-    What earlier ones left behind that were killed is removed.
+    Temporary files that killed processes left behind are removed.
     """
     target = Path(path)
-    scratch = target.with_name(f"{target.name}.{os.getpid()}.part")
-    _sweep(target)
+    temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
+    _remove_abandoned(target)
     try:
-        with _claimed(scratch) as file:
+        with _open_locked(temporary) as file:
             yield file
             file.flush()
-            if sys.platform != "win32":  # while nobody else takes it for left behind
-                scratch.replace(target)
-        if sys.platform == "win32":  # where an open file keeps its name
-            scratch.replace(target)
+            if sys.platform != "win32":  # while the lock keeps it from being removed
+                temporary.replace(target)
+        if sys.platform == "win32":  # an open file cannot be renamed
+            temporary.replace(target)
     finally:
-        scratch.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _claimed(scratch: Path) -> BinaryIO:
-    """Open a file that no other process will take for left behind, as long as it is open."""
+def _open_locked(temporary: Path) -> BinaryIO:
+    """Open a file with a lock, so that no other process removes it as abandoned."""
     while True:
-        file = scratch.open("wb")
+        file = temporary.open("wb")
         if sys.platform == "win32":  # an open file cannot be removed
             return file
-        with contextlib.suppress(OSError):  # a disk without locks
+        with contextlib.suppress(OSError):  # the file system has no locks
             fcntl.flock(file, fcntl.LOCK_EX)
-        if scratch.exists() and os.path.samestat(os.fstat(file.fileno()), scratch.stat()):
+        if temporary.exists() and os.path.samestat(os.fstat(file.fileno()), temporary.stat()):
             return file
-        file.close()  # it was swept away before it was locked
+        file.close()  # another process removed it before it was locked
 
 
-def _sweep(target: Path) -> None:
-    """Remove unfinished files of processes that are no more."""
-    ours = re.compile(re.escape(target.name) + r"\.\d+\.part")
+def _remove_abandoned(target: Path) -> None:
+    """Remove the temporary files of processes that have ended."""
+    pattern = re.compile(re.escape(target.name) + r"\.\d+\.part")
     if not target.parent.is_dir():
         return
-    for left in [path for path in target.parent.iterdir() if ours.fullmatch(path.name)]:
-        with contextlib.suppress(OSError):  # somebody holds it, or was faster
+    for path in [path for path in target.parent.iterdir() if pattern.fullmatch(path.name)]:
+        with contextlib.suppress(OSError):  # a running process holds it, or removed it first
             if sys.platform == "win32":
-                left.unlink()
+                path.unlink()
             else:
-                with left.open("r+b") as file:
+                with path.open("r+b") as file:
                     fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    left.unlink()
+                    path.unlink()
 
 
 # ---- reading ---------------------------------------------------------------------------------
 
 
 class Saved:
-    """A file whose header is as it must be; its arrays are read when they are asked for."""
+    """An open file with a valid header; its arrays are read on demand."""
 
     def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: Kind, form: Described):
         self.path, self._archive, self.kind = path, archive, kind
@@ -174,7 +175,7 @@ class Saved:
             raise ValueError("no fingerprint")
         if header["fingerprint"] != form.fingerprint():
             raise Foreign(
-                f"{path} holds a {kind.noun} of {str(header.get('game'))[:SHOWN]}, not of "
+                f"{path} holds a {kind.noun} of {str(header.get('game'))[:MAX_QUOTED]}, not of "
                 f"{form.tree.game!r} (or the rules have changed since); load it with the game "
                 "it was saved from"
             )
@@ -182,106 +183,106 @@ class Saved:
             "format": text, "game": text, "fingerprint": text,
             "infosets": exactly(_infosets(form)), **kind.header,
         }  # fmt: skip
-        if other := header.keys() ^ rules.keys():
-            raise ValueError(f"the header must have {sorted(rules)}: see {_short(min(other))}")
+        if mismatch := header.keys() ^ rules.keys():
+            raise ValueError(
+                f"expected the header fields {sorted(rules)}: see {_short(min(mismatch))}"
+            )
         for name, rule in rules.items():
             if not rule(header[name]):
-                raise ValueError(f"{name} is {_short(header[name])}")
+                raise ValueError(f"invalid {name}: {_short(header[name])}")
         names = {f"{name}.npy" for name in ("header", *kind.arrays)}
         if sorted(archive.namelist()) != sorted(names):
-            raise ValueError(f"the arrays must be {sorted(names)}")
+            raise ValueError(f"expected the arrays {sorted(names)}")
 
     def shape(self, name: str) -> tuple[int, ...]:
-        """Return the shape of an array, which the file is large enough for."""
+        """Return the shape of an array, checked against the size of the file."""
         return _shape(self._archive, name)[0]
 
     def arrays(self, **sizes: int) -> Arrays:
-        """Read the arrays; each is as large as its format says, where names stand for `sizes`.
+        """Read and check all arrays; `sizes` are the named sizes of their schemas.
 
         Raises
         ------
         ValueError
-            If one has another shape or type, or holds numbers that no `save` writes.
+            If an array has a wrong shape or dtype, or holds numbers that no `save` writes.
         """
         sizes = {**self._sizes, **sizes}
         for name, array in self.kind.arrays.items():
             shape, dtype = _shape(self._archive, name)
             if dtype.name not in self.kind.dtypes:
-                raise ValueError(f"{name} holds {_short(dtype.name)}")
+                raise ValueError(f"{name} has dtype {_short(dtype.name)}")
             if not array.fits(shape, sizes):
                 raise ValueError(f"{name} has shape {_short(shape)}")
-        found = {name: _read(self._archive, name) for name in self.kind.arrays}
+        arrays = {name: _read(self._archive, name) for name in self.kind.arrays}
         for name, array in self.kind.arrays.items():
-            if not array.rule(found[name]):
-                raise ValueError(f"{name} holds numbers that it cannot hold")
-        return found
+            if not array.rule(arrays[name]):
+                raise ValueError(f"{name} holds invalid numbers")
+        return arrays
 
 
 @contextmanager
 def reading(path: PathLike, kind: Kind, form: Described) -> Iterator[Saved]:
-    """Open a file of that kind, of that game.
-
-    Whatever goes wrong in the block is taken for damage to the file.
+    """Open a file of one format and one game; any error in the block means a damaged file.
 
     Raises
     ------
     ValueError
-        If the file is damaged, of another kind, or of another game.
+        If the file is damaged, of another format, or of another game.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             yield Saved(path, archive, kind, form)
     except (FileNotFoundError, Foreign, GameError):
         raise
-    except Exception as error:  # what NumPy and zipfile raise on damage is no closed list
+    except Exception as error:  # NumPy and zipfile raise many types of error on damaged files
         raise _damaged(path, kind, error) from error
 
 
 def kind_of(path: PathLike, *kinds: Kind) -> Kind:
-    """Return which of these kinds a file is.
+    """Return the format of a file, one of `kinds`.
 
     Raises
     ------
     ValueError
-        If it is none of them.
+        If the file is damaged, or of another format.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            found = _header(archive).get("format")
+            name = _header(archive).get("format")
         for kind in kinds:
-            if found == kind.format:
+            if name == kind.format:
                 return kind
-        raise ValueError(f"format {_short(found)}")
+        raise ValueError(f"format {_short(name)}")
     except FileNotFoundError:
         raise
     except Exception as error:
         raise _damaged(path, kinds[0], error) from error
 
 
-def demand(possible: bool, what: str) -> None:
-    """Raise a ValueError about a part of a file unless it is possible."""
-    if not possible:
-        raise ValueError(f"{what} cannot be")
+def demand(valid: bool, name: str) -> None:
+    """Raise a ValueError that names a part of a file, unless that part is valid."""
+    if not valid:
+        raise ValueError(f"invalid {name}")
 
 
 def _damaged(path: PathLike, kind: Kind, error: Exception) -> ValueError:
-    said = str(error) or type(error).__name__
-    if len(said) > 3 * SHOWN:
-        said = f"{said[: 3 * SHOWN]}…"
+    reason = str(error) or type(error).__name__
+    if len(reason) > 3 * MAX_QUOTED:
+        reason = f"{reason[: 3 * MAX_QUOTED]}…"
     return ValueError(
-        f"{path} is not a complete file written by {kind.writer} ({said}); save the "
+        f"{path} is not a complete file written by {kind.writer} ({reason}); save the "
         f"{kind.noun} again"
     )
 
 
 def _short(value: object) -> str:
-    """Return a value as a message shows it."""
+    """Return the repr of a value, truncated for an error message."""
     shown = repr(value)
-    return shown if len(shown) <= SHOWN else f"{shown[:SHOWN]}…"
+    return shown if len(shown) <= MAX_QUOTED else f"{shown[:MAX_QUOTED]}…"
 
 
 def _shape(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of an array, without reading it; the file is as long as that."""
+    """Return the shape and dtype of an array without reading it, checked against its size."""
     info = archive.getinfo(f"{name}.npy")
     assert archive.filename is not None
     if not info.compress_size == info.file_size <= Path(archive.filename).stat().st_size:
@@ -298,7 +299,7 @@ def _shape(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dty
             or min(shape, default=0) < 0
             or info.file_size - member.tell() != size
         ):
-            raise ValueError(f"{name} is not as long as it says")
+            raise ValueError(f"the size of {name} contradicts its shape")
     return shape, dtype
 
 
@@ -308,7 +309,7 @@ def _read(archive: zipfile.ZipFile, name: str) -> Any:
 
 
 def _header(archive: zipfile.ZipFile) -> Header:
-    """Return what a header says."""
+    """Return the parsed header."""
     shape, dtype = _shape(archive, "header")
     if shape or dtype.kind != "U":
         raise ValueError("no header")

@@ -1,19 +1,17 @@
-"""How kernels are compiled: once per machine, and without a test for zero at each division.
-
-Three decorators, for kernels that do less and less themselves:
+"""Compilation decorators: kernels are cached on disk and divide without a zero check.
 
 ``kernel``
-    A function of its own, called from Python or from kernels. It may make arrays.
+    A standalone function, called from Python or from other kernels. It may allocate arrays.
 ``inlined``
-    A step of other kernels, compiled into the kernel that calls it. It makes no arrays, so
-    Numba need not count references to the arrays it is given. A call would cost more than the
-    step itself, and so would the counting.
+    A step that is compiled into each kernel that calls it, because a call would cost more than
+    the step. It must not allocate arrays, so Numba omits reference counting, which would also
+    cost more than the step.
 ``inner``
-    The same, but it is compiled for kernels only: called from Python, it runs as plain Python.
-    The way in from Python is a good part of what there is to compile of a short kernel that is
-    given many arrays.
+    Like ``inlined``, but compiled for kernels only; called from Python, it runs as plain
+    Python. For a short kernel with many array arguments, the wrapper that unpacks them from
+    Python takes a large part of the compile time.
 
-With ``NUMBA_DISABLE_JIT=1`` all three leave a function as it is.
+With ``NUMBA_DISABLE_JIT=1`` all three return the function unchanged.
 """
 
 from __future__ import annotations
@@ -36,15 +34,15 @@ inlined: Any = njit(**_INLINED)
 
 
 class Inner(CPUDispatcher):
-    """A kernel without a way in from Python."""
+    """A compiled function without a Python wrapper."""
 
     def __call__(self, *args: Any) -> Any:
-        """Run as plain Python; without this method the interpreter would crash."""
+        """Run as plain Python: a compiled call without a wrapper crashes the interpreter."""
         return self.py_func(*args)
 
 
 def inner(function: Any) -> Any:
-    """Compile a function for the kernels that call it."""
+    """Compile a function into the kernels that call it, without a Python wrapper."""
     compiled = njit(**{**_INLINED, "no_cpython_wrapper": True})(function)
     if isinstance(compiled, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
         compiled.__class__ = Inner

@@ -1,16 +1,14 @@
-"""The layout in which CFR keeps its tables, and the passes over it: band by band.
+"""The vectorized memory layout of CFR's tables, and the passes over it, band by band.
 
-A *band* is the infosets of one player at one depth that have equally many actions. Its
-sequences stand together, action by action: first action 0 of all its infosets, then action 1
-of all, and so on. What :mod:`cfrlib.core.sequence` does infoset by infoset becomes a loop over
-neighbors, which the compiler turns into instructions that take eight numbers at a time. And
-sequences with identical leaf rows share one sum; in liar's dice two thirds of the rows are
-duplicates.
+A *band* is the set of infosets of one player, at one depth, with the same number of actions.
+Its sequences are contiguous and ordered by action: action 0 of all its infosets, then action 1
+of all, and so on. A pass that :mod:`cfrlib.core.sequence` makes infoset by infoset becomes a
+loop over contiguous numbers, which the compiler turns into SIMD instructions. Sequences with
+identical leaf rows share one sum; in liar's dice two thirds of the rows are duplicates.
 
-The results equal those of the kernels that go infoset by infoset, to the last bit: every sum
-at an infoset runs over its actions in their order, every sum over leaves runs over the same
-rows, and `pass_up` adds the values below a sequence in the numbering of the game, last infoset
-first.
+The results are bit-identical to those of :mod:`cfrlib.core.sequence`: every sum at an infoset
+runs over its actions in order, every sum over leaves runs over the same rows, and `pass_up`
+adds infoset values to their parent sequence in descending order of the game's numbering.
 """
 
 from __future__ import annotations
@@ -31,31 +29,30 @@ class Bands(NamedTuple):
     """A sequence form as the kernels of CFR read it, numbered band by band.
 
     Infoset ``band_infoset[b] + j`` has the sequences ``band_start[b] + a * band_size[b] + j``,
-    one for each action a.
+    one for each action a. Indices are unsigned, except where kernels count down.
 
     Attributes
     ----------
     player_levels : int array, shape (players + 1,)
-        Levels ``player_levels[i]`` … ``player_levels[i+1] - 1`` are player i's, top-down: a
-        level is the infosets before which its owner has moved equally often. Signed, to count
-        down.
+        Levels ``player_levels[i]`` … ``player_levels[i+1] - 1`` belong to player i, top-down.
+        A level is the set of infosets before which their owner has moved equally often.
     level_bands, level_infosets : int arrays, shape (levels + 1,)
-        Where the bands and the infosets of each level begin.
+        Index of the first band and of the first infoset of each level.
     band_start, band_size, band_actions, band_infoset : int arrays, shape (bands,)
-        First sequence, number of infosets, actions at each, and first infoset.
+        First sequence, number of infosets, number of actions per infoset, first infoset.
     parent : int array, shape (infosets,)
-        The sequence by which the owner arrives.
+        The owner's last sequence before each infoset.
     child, child_parent : int arrays, shape (infosets,)
-        The infosets of each level in the order in which `pass_up` adds their values, which is
-        fixed so that sums are bit-identical, and the sequence above each.
+        The infosets of each level in the order in which `pass_up` adds their values, and the
+        parent sequence of each. The order is fixed, so sums are bit-identical.
     player_sequences : int array, shape (players + 1,)
-        Where each player's sequences begin.
+        Index of each player's first sequence.
     player_sums : int array, shape (players + 1,)
-        Where each player's sums over leaves begin.
+        Index of each player's first leaf sum.
     leaf_sum : int array, shape (sequences,)
-        Which sum is the gradient at a sequence.
+        Index of the leaf sum that is the gradient at a sequence.
     leaf_start, leaf_payoff, leaf_others
-        As in :class:`cfrlib.core.sequence.Treeplexes`, with a sum in place of a sequence.
+        As in :class:`cfrlib.core.sequence.Treeplexes`, by leaf sum instead of by sequence.
     """
 
     player_levels: npt.NDArray[np.int64]
@@ -77,25 +74,25 @@ class Bands(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What a run remembers, and its scratch space, in the layout of the run.
+    """The state of a run and its scratch arrays, in the layout of the run.
 
-    Arrays of shape (sequences,), unless another shape is given.
+    Arrays have shape (sequences,) unless noted.
     """
 
     regret: Floats  # cumulative counterfactual regret R(I, a)
     sigma: Floats  # current strategy σ(a | I)
     plan: Floats  # its realization plan
     strategy_sum: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
-    best_response_plan: Floats  # against the current strategy, if the updates ask for it
-    counterfactual_value: Floats  # scratch: v(I, a), at first without what lies below
+    best_response_plan: Floats  # against the current strategy; unused by most updates
+    counterfactual_value: Floats  # scratch: first the gradient at (I, a), then v(I, a)
     infoset_value: Floats  # scratch, shape (infosets,): v(I)
     infoset_reach: Floats  # scratch, shape (infosets,): the owner's reach probability
     norm: Floats  # scratch, shape (infosets,): Σ_b R⁺(I, b)
     leaf_sums: Floats  # scratch of `gradient`, shape (distinct sets of leaf rows,)
-    iteration: npt.NDArray[np.int64]  # shape (1,): counted in the kernel, in case of interrupts
+    iteration: npt.NDArray[np.int64]  # shape (1,): counted by the kernel, safe from interrupts
 
 
-# ---- the passes of an update: `level` is a level of the player whose turn it is --------------
+# ---- the passes of an update: `level` is a level of the updating player ----------------------
 
 
 @inner
@@ -118,9 +115,9 @@ def add_regrets(
 ) -> None:
     """R(I,a) ← (R(I,a) + r(I,a)) · discount, where r(I,a) = v(I,a) − v(I).
 
-    The first discount is for sums above 0, the second for others. R⁺ goes into σ and its sum
-    into the norm. A predictive player matches R(I,a) + r(I,a) in place of R(I,a): the next
-    regret if the next iteration is like this one.
+    The first discount is for positive regrets, the second for all others. Writes R⁺ into σ,
+    and its sum over the actions into the norm. A predictive variant uses R(I,a) + r(I,a) in
+    place of R(I,a) there: the next regret if the next iteration repeats this one.
     """
     positive, negative = discounts
     regret, sigma, norm = tables.regret, tables.sigma, tables.norm
@@ -156,7 +153,7 @@ def match(form: Bands, tables: Tables, level: int) -> None:
 
 @inner
 def pass_up(form: Bands, tables: Tables, level: int) -> None:
-    """v(parent(I)) += v(I), for each infoset of the level."""
+    """v(parent(I)) += v(I) for each infoset of the level."""
     v, value = tables.counterfactual_value, tables.infoset_value
     for k in range(form.level_infosets[level], form.level_infosets[level + 1]):
         v[form.child_parent[k]] += value[form.child[k]]
@@ -167,7 +164,7 @@ def pass_up(form: Bands, tables: Tables, level: int) -> None:
 
 @inner
 def realize(form: Bands, player: int, sigma: Floats, x: Floats, reach: Floats) -> None:
-    """Write the realization plan of `player` into `x`; `reach` is scratch, one per infoset."""
+    """Write the realization plan of `player` into `x`; `reach` is scratch, by infoset."""
     x[form.player_sequences[player]] = 1.0
     for level in range(form.player_levels[player], form.player_levels[player + 1]):
         for b in range(form.level_bands[level], form.level_bands[level + 1]):
@@ -190,10 +187,10 @@ def gradient(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> No
 
 @inner
 def best_response(form: Bands, tables: Tables, player: int) -> None:
-    """Turn the gradient of `player` into values of the best actions, and these into a strategy.
+    """Compute a best response of `player` from the gradient in `counterfactual_value`.
 
-    The strategy goes into `best_response_plan`. Of actions that are worth the same it takes
-    the first.
+    Writes the behavior strategy into `best_response_plan`; of several best actions it takes
+    the first. Leaves the counterfactual values in `counterfactual_value`.
     """
     sigma, v, value = (
         tables.best_response_plan, tables.counterfactual_value, tables.infoset_value,
@@ -217,27 +214,27 @@ def best_response(form: Bands, tables: Tables, player: int) -> None:
 
 
 class Layout:
-    """A sequence form arranged in bands; made by :func:`arranged`.
+    """A sequence form arranged in bands; made by :func:`band_layout`.
 
     Attributes
     ----------
     bands : Bands
         The arrays that the kernels read.
     place : int array, shape (sequences,)
-        The place in this layout of each sequence of the game's own numbering.
+        Index in this layout of each sequence of the game.
     """
 
     def __init__(self, form: SequenceForm):
         t, owner = form.treeplexes, form.tree.infoset_player
         depth, options = _depths(t), t.infoset_stop - t.infoset_start
         infosets = np.arange(len(owner))
-        order = np.lexsort((options, depth, owner))  # within a band as in the game
-        band = _begins(owner[order], depth[order], options[order])
-        level = _begins(owner[order], depth[order])
+        order = np.lexsort((options, depth, owner))  # stable: a band keeps the game's order
+        band = _run_starts(owner[order], depth[order], options[order])
+        level = _run_starts(owner[order], depth[order])
         bounds = np.append(level, len(order))
         size = np.diff(np.append(band, len(order)))
         actions = options[order[band]].astype(np.int64)
-        # a band follows the one before it, and the empty sequence of its owner
+        # before a band: all earlier bands, and the empty sequences up to its owner's
         start = np.cumsum(size * actions) - size * actions + owner[order[band]] + 1
 
         self.place = np.empty(form.num_sequences, np.int64)
@@ -264,7 +261,7 @@ class Layout:
         )
 
     def new_tables(self, sigma: Floats, plan: Floats) -> Tables:
-        """Return the tables of a run that begins with a strategy, of which `plan` is the plan.
+        """Return the tables of a run that starts from `sigma` and its realization plan `plan`.
 
         Both are in the numbering of the game.
         """
@@ -284,13 +281,13 @@ class Layout:
         )
 
     def pack(self, vector: Floats) -> Floats:
-        """Return `vector`, which is in the numbering of the game, as a table in this layout."""
+        """Return a table of this layout, given a vector in the numbering of the game."""
         table = np.empty_like(vector)
         table[self.place] = vector
         return table
 
     def unpack(self, table: Floats) -> Floats:
-        """Return a table of this layout in the numbering of the game."""
+        """Return a vector in the numbering of the game, given a table of this layout."""
         return table[self.place]
 
 
@@ -299,8 +296,8 @@ def _indices(numbers: npt.NDArray[Any]) -> Indices:
 
 
 def _depths(t: Treeplexes) -> npt.NDArray[np.int64]:
-    """Return how often the owner has moved before each infoset."""
-    moves = np.zeros(int(t.player_sequences[-1]), np.int64)  # in each sequence
+    """Return the number of moves of its owner before each infoset."""
+    moves = np.zeros(int(t.player_sequences[-1]), np.int64)  # by sequence
     for start, stop, parent in zip(
         t.infoset_start, t.infoset_stop, t.infoset_parent, strict=True
     ):
@@ -308,8 +305,8 @@ def _depths(t: Treeplexes) -> npt.NDArray[np.int64]:
     return moves[t.infoset_parent]
 
 
-def _begins(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
-    """Return where runs of equal keys begin."""
+def _run_starts(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
+    """Return the index of the first element of each run of equal keys."""
     if not len(keys[0]):
         return np.zeros(0, np.int64)
     changes = np.any([key[1:] != key[:-1] for key in keys], axis=0)
@@ -319,22 +316,24 @@ def _begins(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
 def _leaf_table(
     t: Treeplexes, place: npt.NDArray[np.int64]
 ) -> tuple[Indices, Indices, Indices, Floats, tuple[Indices, ...]]:
-    """Return `player_sums` and all about leaves, in the new order, equal rows once."""
+    """Return `player_sums` and the leaf table of this layout, with duplicate rows merged."""
     columns: tuple[npt.NDArray[Any], ...] = (t.leaf_payoff, *t.leaf_others)
     player_sums, leaf_sum = [0], np.empty(len(place), np.int64)
-    chosen: list[slice] = []  # the rows of each sum
+    distinct: list[slice] = []  # the rows of each leaf sum
     for first, last in pairwise(t.player_sequences.tolist()):
-        known: dict[tuple[bytes, ...], int] = {}
+        sum_of_rows: dict[tuple[bytes, ...], int] = {}
         for q in first + np.argsort(place[first:last]):
             rows = slice(t.leaf_start[q], t.leaf_start[q + 1])
             content = tuple(column[rows].tobytes() for column in columns)
-            if content not in known:
-                known[content] = len(chosen)
-                chosen.append(rows)
-            leaf_sum[place[q]] = known[content]
-        player_sums.append(len(chosen))
-    start = np.cumsum([0, *(rows.stop - rows.start for rows in chosen)])
-    payoff, *others = (np.concatenate([column[rows] for rows in chosen]) for column in columns)
+            if content not in sum_of_rows:
+                sum_of_rows[content] = len(distinct)
+                distinct.append(rows)
+            leaf_sum[place[q]] = sum_of_rows[content]
+        player_sums.append(len(distinct))
+    start = np.cumsum([0, *(rows.stop - rows.start for rows in distinct)])
+    payoff, *others = (
+        np.concatenate([column[rows] for rows in distinct]) for column in columns
+    )
     return (
         _indices(np.array(player_sums)),
         _indices(leaf_sum),
@@ -344,10 +343,10 @@ def _leaf_table(
     )
 
 
-def arranged(form: SequenceForm) -> Layout:
-    """Return the layout of a sequence form, which is made once."""
-    kept = memo(form)
-    if "layout" not in kept:
-        kept["layout"] = Layout(form)
-    layout: Layout = kept["layout"]
+def band_layout(form: SequenceForm) -> Layout:
+    """Return the layout of a sequence form; it is cached on the form."""
+    cache = memo(form)
+    if "layout" not in cache:
+        cache["layout"] = Layout(form)
+    layout: Layout = cache["layout"]
     return layout

@@ -1,4 +1,4 @@
-"""What is computed once per object, such as the tree of a game, is remembered on the object."""
+"""A cache on the object itself, for what is computed once per object, such as a game's tree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def memo(owner: object) -> dict[str, Any]:
-    """Return what is remembered on an object; games leave it out when they are pickled.
+    """Return the object's cache, a dict. A pickled game does not include it.
 
     Examples
     --------
@@ -16,8 +16,8 @@ def memo(owner: object) -> dict[str, Any]:
     >>> memo(game)["tree"] is tree
     True
     """
-    kept: dict[str, Any] | None = getattr(owner, "_memo", None)
-    if kept is None:
-        kept = {}
-        object.__setattr__(owner, "_memo", kept)
-    return kept
+    cache: dict[str, Any] | None = getattr(owner, "_memo", None)
+    if cache is None:
+        cache = {}
+        object.__setattr__(owner, "_memo", cache)  # games are frozen
+    return cache

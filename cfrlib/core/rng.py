@@ -1,7 +1,7 @@
-"""Streams of random numbers for kernels: each walk, round or lane has one of its own.
+"""Random streams for kernels: one for each traversal, round or lane.
 
-A stream is started from a key and some numbers that say what it is for, so it does not matter
-which thread or process uses it, or when.
+A stream is seeded by a key and its indices (iteration, player, number), so results do not
+depend on the thread or process that uses it, or on the order in which streams are used.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from numba import uint64
 
 from cfrlib.core.jit import inlined, kernel
 
-State: TypeAlias = npt.NDArray[np.uint64]  # the first of them: the rest fills a cache line
-LINE = 8  # words of 8 bytes in a cache line
+State: TypeAlias = npt.NDArray[np.uint64]  # element 0; the rest pads it to a cache line
+LINE = 8  # elements of a state: 64 bytes, so that threads do not share a cache line
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX1, MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @inlined
 def mix(z: np.uint64) -> np.uint64:
-    """Scramble 64 bits, one to one."""
+    """Return a hash of 64 bits; the map is a bijection."""
     z = (z ^ (z >> uint64(30))) * MIX1
     z = (z ^ (z >> uint64(27))) * MIX2
     return z ^ (z >> uint64(31))
@@ -30,10 +30,7 @@ def mix(z: np.uint64) -> np.uint64:
 
 @inlined
 def begin(state: State, key: np.uint64, t: int, i: int, number: int) -> None:
-    """Start the random numbers of one walk: iteration t, traverser i, number in the batch.
-
-    Each walk has numbers of its own, so it does not matter who takes it, or when.
-    """
+    """Seed the stream of one traversal: iteration t, traverser i, number in the batch."""
     z = mix(key + GOLDEN * uint64(t))
     z = mix(z + GOLDEN * uint64(i + 1))
     state[0] = mix(z + GOLDEN * uint64(number + 1))
@@ -47,7 +44,7 @@ def uniform(state: State) -> float:
 
 
 def new_key(seed: int | np.random.SeedSequence | None) -> np.uint64:
-    """Return a key for all random numbers of a run."""
+    """Return the key from which all streams of a run are seeded."""
     if not isinstance(seed, np.random.SeedSequence):
         seed = np.random.SeedSequence(seed)
     return np.uint64(seed.generate_state(1, np.uint64)[0])
@@ -56,7 +53,9 @@ def new_key(seed: int | np.random.SeedSequence | None) -> np.uint64:
 def uniforms(
     key: np.uint64, t: npt.NDArray[np.int64], number: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Return one random number in [0, 1) for each pair of a time and a number.
+    """Return the first random number in [0, 1) of each stream (t, number).
+
+    `t` and `number` have the same shape, (n,), and so has the result.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""What the header and the arrays of a file may hold: small rules that are put together.
+"""Schemas for headers and arrays of files, composed of small rules.
 
-A rule takes one value, read from JSON or from an array, and returns whether a `save` could have
-written it.
+A rule is a predicate: it takes one value, read from JSON or from an array, and returns whether
+a `save` method could have written it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from cfrlib.core.tree import Floats
 
 Rule: TypeAlias = Callable[[Any], bool]
 Schema: TypeAlias = Mapping[str, Rule]
-EXACT = 2**53  # whole numbers up to here are floats as well
-ROUNDING = (
-    1e-9  # how far below 0 a sum of numbers that are not may come out, beside the largest
-)
+EXACT = 2**53  # a float represents every integer up to this one exactly
+ROUNDING = 1e-9  # tolerated rounding error of sums, relative to the largest
 
 
 def whole(least: int = 0, most: int = EXACT) -> Rule:
-    """Return the rule of whole numbers in a range."""
+    """Return a rule that accepts integers in a range."""
     return lambda value: type(value) is int and least <= value <= most
 
 
@@ -34,7 +32,7 @@ def number(
     infinite: bool = False,
     nan: bool = False,
 ) -> Rule:
-    """Return the rule of numbers in a range, finite unless told otherwise.
+    """Return a rule that accepts numbers in a range; infinities and NaN only on request.
 
     Examples
     --------
@@ -53,49 +51,45 @@ def number(
 
 
 def text(value: Any) -> bool:
-    """Accept any string."""
+    """Accept strings."""
     return isinstance(value, str)
 
 
 def flag(value: Any) -> bool:
-    """Accept true and false."""
+    """Accept booleans."""
     return isinstance(value, bool)
 
 
 def exactly(wanted: Any) -> Rule:
-    """Return the rule of one value."""
-    return lambda value: repr(value) == repr(wanted)  # 1 == 1.0 == True
+    """Return a rule that accepts one value, of one type."""
+    return lambda value: repr(value) == repr(wanted)  # because 1 == 1.0 == True
 
 
 def one_of(*values: str) -> Rule:
-    """Return the rule of some words."""
+    """Return a rule that accepts the given strings."""
     return lambda value: isinstance(value, str) and value in values
 
 
 def any_of(*rules: Rule) -> Rule:
-    """Return the rule that accepts what one of these does."""
+    """Return a rule that accepts a value if any of `rules` does."""
     return lambda value: any(rule(value) for rule in rules)
 
 
 def maybe(rule: Rule) -> Rule:
-    """Return the rule that accepts None as well."""
+    """Return a rule that accepts None, and whatever `rule` accepts."""
     return any_of(exactly(None), rule)
 
 
 def listed(rule: Rule, least: int = 0, most: int | None = None) -> Rule:
-    """Return the rule of lists of so many values that a rule accepts."""
-
-    def each(value: Any) -> bool:
-        longest = math.inf if most is None else most
-        return (
-            isinstance(value, list) and least <= len(value) <= longest and all(map(rule, value))
-        )
-
-    return each
+    """Return a rule that accepts lists of `least` to `most` elements that `rule` accepts."""
+    longest = math.inf if most is None else most
+    return lambda value: (
+        isinstance(value, list) and least <= len(value) <= longest and all(map(rule, value))
+    )
 
 
 def row(*rules: Rule) -> Rule:
-    """Return the rule of lists with a rule for each of their values."""
+    """Return a rule that accepts lists with one element for each of `rules`."""
     return lambda value: (
         isinstance(value, list)
         and len(value) == len(rules)
@@ -104,7 +98,7 @@ def row(*rules: Rule) -> Rule:
 
 
 def record(**rules: Rule) -> Rule:
-    """Return the rule of objects with these keys, and no others."""
+    """Return a rule that accepts objects with exactly these keys."""
     return lambda value: (
         isinstance(value, dict)
         and value.keys() == rules.keys()
@@ -116,45 +110,45 @@ def record(**rules: Rule) -> Rule:
 
 
 def finite(values: Floats) -> bool:
-    """Accept what is neither infinite nor NaN."""
+    """Accept arrays without infinities and NaN."""
     return bool(np.isfinite(values).all())
 
 
 def single(values: Floats) -> bool:
-    """Accept what a float32 can hold."""
+    """Accept arrays of finite numbers within the range of float32."""
     return bool((np.abs(values) <= np.finfo(np.float32).max).all())
 
 
 def sums(values: Floats) -> bool:
-    """Accept sums of numbers that are at least 0, but for rounding."""
+    """Accept sums of nonnegative numbers; rounding may take them slightly below 0."""
     slack = ROUNDING * max(1.0, float(values.max(initial=0.0)))
     return finite(values) and bool((values >= -slack).all())
 
 
 def whole_in(least: int, most: int = EXACT) -> Callable[[Floats], bool]:
-    """Return the rule of arrays of whole numbers in a range."""
+    """Return a rule that accepts arrays of integers in a range."""
     return lambda values: bool(
         ((values >= least) & (values <= most)).all() and (values == np.floor(values)).all()
     )
 
 
 class Array(NamedTuple):
-    """One array of a file.
+    """The schema of one array.
 
     Attributes
     ----------
     shape : tuple of str, int or None
-        Its sizes: by name, as numbers, or any.
+        The size of each axis: a name that `fits` looks up, a number, or None for any size.
     rule : function
-        Whether its values are possible.
+        Returns whether the values of an array are valid.
     """
 
     shape: tuple[str | int | None, ...]
     rule: Callable[[Floats], bool] = finite
 
     def fits(self, shape: tuple[int, ...], sizes: Mapping[str, int]) -> bool:
-        """Whether a shape is as it must be, where names stand for these sizes."""
-        wanted = [sizes[n] if isinstance(n, str) else n for n in self.shape]
-        return len(shape) == len(wanted) and all(
-            n is None or n == m for n, m in zip(wanted, shape, strict=True)
+        """Return whether a shape matches; `sizes` maps names to numbers."""
+        expected = [sizes[n] if isinstance(n, str) else n for n in self.shape]
+        return len(shape) == len(expected) and all(
+            n is None or n == m for n, m in zip(expected, shape, strict=True)
         )

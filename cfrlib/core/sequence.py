@@ -1,20 +1,21 @@
 """The sequence form: a leaf table and one treeplex per player, both indexed by sequences.
 
 Under perfect recall a pair (infoset, action) *is* a sequence of its player. Strategies,
-regrets, averages and gradients are therefore vectors over sequences. Everything that is
-computed of them exactly is a pass over the leaves or over the infosets:
+regrets, averages and gradients are therefore vectors over sequences, and every exact
+computation is a pass over the leaves or over the infosets:
 
     realize    x[I,a] = x[parent(I)] · σ[I,a]                                    top-down
     gradient   g[q]   = Σ_{z: seq_i(z)=q} π_c(z) u_i(z) Π_{j≠i} x_j[seq_j(z)]    over the leaves
     backup     v(I)   = Σ_a σ[I,a] (g[I,a] + Σ_{I' below (I,a)} v(I'))           bottom-up
 
 After `backup`, g[I,a] is the counterfactual value of a at I, and g[∅] the expected payoff.
-`best_response` is `backup` with a maximum in place of the mean, `behavior` undoes `realize`.
+`best_response` is `backup` with a maximum in place of the mean; `behavior` inverts `realize`.
 
-These kernels go infoset by infoset, in the numbering of the game. Strategies are evaluated
-with them, since an evaluation is rare. The iterations of CFR run the same passes in another
-order of the tables (:mod:`cfrlib.core.layout`), which is tested against these.
-Sequence form after von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
+These kernels go infoset by infoset, in the numbering of the game, and evaluate strategies. The
+iterations of CFR make the same passes in the vectorized layout of :mod:`cfrlib.core.layout`,
+which is tested against these.
+
+The sequence form is due to von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
 """
 
 from __future__ import annotations
@@ -30,27 +31,28 @@ from cfrlib.core.memo import memo
 from cfrlib.core.tree import TERMINAL, Floats, Tree, compile
 from cfrlib.game import Game
 
-# Numba need not ask whether an unsigned index counts from the end of an array.
+# Unsigned, so that Numba omits the check for negative indices.
 Indices: TypeAlias = npt.NDArray[np.uint32]
 
 
 class Treeplexes(NamedTuple):
-    """Everything the kernels read. All players share one numbering of sequences.
+    """The arrays that the kernels read. All players share one numbering of sequences.
 
     Attributes
     ----------
     player_infosets, player_sequences : int arrays, shape (players + 1,)
-        Where each player's infosets and sequences begin; the former signed, to count down.
+        Index of each player's first infoset and first sequence. `player_infosets` is signed,
+        because kernels count down.
     infoset_start, infoset_stop : int arrays, shape (infosets,)
         Sequences of infoset I are ``infoset_start[I]`` … ``infoset_stop[I] - 1``.
     infoset_parent : int array, shape (infosets,)
-        The sequence by which the owner arrives at I.
+        The owner's last sequence before I.
     leaf_start : int array, shape (sequences + 1,)
         Leaf rows of sequence q are ``leaf_start[q]`` … ``leaf_start[q+1] - 1``.
     leaf_payoff : float array, shape (rows,)
-        π_c(z) u_i(z), summed over the ends z with the same joint sequence.
+        π_c(z) u_i(z), summed over the terminal histories z with the same joint sequence.
     leaf_others : tuple of int arrays, shape (rows,)
-        The sequences of the others at these ends: one array for each other player.
+        The opponents' sequences at these terminal histories: one array for each opponent.
     """
 
     player_infosets: npt.NDArray[np.int64]
@@ -75,9 +77,9 @@ def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
 
 @inner
 def sum_leaves(form: Any, bounds: Indices, player: int, x: Floats, sums: Floats) -> None:
-    """Write Σ_z π_c(z) u_i(z) Π_{j≠i} x_j into `sums`, from ``bounds[player]`` to the next.
+    """Write Σ_z π_c(z) u_i(z) Π_{j≠i} x_j into ``sums[bounds[player]:bounds[player + 1]]``.
 
-    `form` is whatever has a leaf table: Treeplexes, or the bands of :mod:`cfrlib.core.layout`.
+    `form` holds a leaf table: Treeplexes, or the bands of :mod:`cfrlib.core.layout`.
     """
     for q in range(bounds[player], bounds[player + 1]):
         total = 0.0
@@ -97,7 +99,7 @@ def gradient(form: Treeplexes, player: int, x: Floats, g: Floats) -> None:
 
 @kernel
 def backup(form: Treeplexes, player: int, sigma: Floats, g: Floats) -> None:
-    """Turn a gradient into counterfactual values, in place, bottom-up."""
+    """Turn a gradient into counterfactual values in place, bottom-up."""
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         value = 0.0
         for q in range(form.infoset_start[I], form.infoset_stop[I]):
@@ -107,7 +109,7 @@ def backup(form: Treeplexes, player: int, sigma: Floats, g: Floats) -> None:
 
 @kernel
 def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> None:
-    """Like `backup`, with the best action in place of the mean; writes it into `sigma`."""
+    """Like `backup`, but take the best action at each infoset, and write it into `sigma`."""
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         best = form.infoset_start[I]
         for q in range(form.infoset_start[I], form.infoset_stop[I]):
@@ -120,9 +122,9 @@ def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> No
 
 @kernel
 def behavior(form: Treeplexes, plan: Floats, sigma: Floats) -> None:
-    """Turn a realization plan, or a sum of such plans, back into probabilities.
+    """Turn a realization plan, or a sum of such plans, into a behavior strategy.
 
-    σ[I,a] = x[I,a] / Σ_b x[I,b]; uniform where the plan never arrives.
+    σ[I,a] = x[I,a] / Σ_b x[I,b]; uniform where the plan does not reach I.
     """
     sigma[form.player_sequences[:-1]] = 1.0
     for I in range(len(form.infoset_parent)):
@@ -144,9 +146,9 @@ class SequenceForm:
     treeplexes : Treeplexes
         The arrays that the kernels read.
     num_players, num_sequences : int
-        Sizes; sequences of all players together, the empty ones included.
+        Number of players, and of sequences of all players, the empty ones included.
     infoset_number : dict from label to int
-        Where an infoset stands in these arrays.
+        Index of an infoset in these arrays.
     """
 
     def __init__(self, tree: Tree):
@@ -171,14 +173,14 @@ class SequenceForm:
         return sigma
 
     def plans(self, sigma: Floats) -> Floats:
-        """Return everybody's realization plan under `sigma`, shape (sequences,)."""
+        """Return the realization plans of all players under `sigma`, shape (sequences,)."""
         x = np.empty(self.num_sequences)
         for i in range(self.num_players):
             realize(self.treeplexes, i, sigma, x)
         return x
 
     def gradients(self, x: Floats) -> Floats:
-        """Return every player's gradient at the plans `x`, shape (sequences,)."""
+        """Return the gradients of all players at the plans `x`, shape (sequences,)."""
         g = np.empty(self.num_sequences)
         for i in range(self.num_players):
             gradient(self.treeplexes, i, x, g)
@@ -200,35 +202,35 @@ class SequenceForm:
 
 
 def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Indices, Floats, tuple[Indices, ...]]:
-    """Collect the ends of the game by the sequence of each player, merging equal ones."""
-    ends = np.flatnonzero(tree.player == TERMINAL)
-    joint, group = np.unique(tree.sequence[ends], axis=0, return_inverse=True)
+    """Return the leaf table: terminal histories merged by their joint sequence."""
+    terminals = np.flatnonzero(tree.player == TERMINAL)
+    joint, group = np.unique(tree.sequence[terminals], axis=0, return_inverse=True)
     rows: list[Any] = []
     for i in range(tree.num_players):
-        weight = tree.chance_reach[ends] * tree.utility[ends, i]
+        weight = tree.chance_reach[terminals] * tree.utility[terminals, i]
         expected = np.bincount(group.ravel(), weight, minlength=len(joint))
-        paid = np.flatnonzero(expected)  # an end that pays nothing changes no gradient
-        order = paid[np.argsort(joint[paid, i], kind="stable")]
+        nonzero = np.flatnonzero(expected)  # a payoff of 0 adds nothing to a gradient
+        order = nonzero[np.argsort(joint[nonzero, i], kind="stable")]
         rows.append((joint[order, i], expected[order], np.delete(joint[order], i, axis=1)))
     own = np.concatenate([r[0] for r in rows])  # sorted: players own ascending ranges
     start = np.searchsorted(own, np.arange(num_sequences + 1)).astype(np.uint32)
     payoffs = np.concatenate([r[1] for r in rows])
     others = np.concatenate([r[2] for r in rows]).astype(np.uint32)
-    if tree.num_players == 1:  # nobody else: multiply by the own empty sequence, which is 1
+    if tree.num_players == 1:  # no opponent: multiply by the empty sequence, which is 1
         others = np.zeros((len(others), 1), np.uint32)
     return start, payoffs, tuple(np.ascontiguousarray(column) for column in others.T)
 
 
 def sequence_form(game: Game) -> SequenceForm:
-    """Compile `game` (once) and return its sequence form.
+    """Return the sequence form of `game`; the game is compiled once.
 
     Raises
     ------
     GameError
         If the rules are unsound, or the game exceeds the limits of :func:`cfrlib.compile`.
     """
-    tree, kept = compile(game), memo(game)
-    if "sequence form" not in kept:
-        kept["sequence form"] = SequenceForm(tree)
-    form: SequenceForm = kept["sequence form"]
+    tree, cache = compile(game), memo(game)
+    if "sequence form" not in cache:
+        cache["sequence form"] = SequenceForm(tree)
+    form: SequenceForm = cache["sequence form"]
     return form

@@ -1,4 +1,4 @@
-"""The layout of CFR against the specification: the same numbers to the last bit."""
+"""The vectorized layout agrees with the reference implementation to the last bit."""
 
 import math
 
@@ -10,9 +10,10 @@ from toy_games import random_game
 
 import cfrlib as cfr
 from cfrlib.cfr import UPDATES, reference_update
-from cfrlib.core import layout, sequence
+from cfrlib.core import layout as kernels
+from cfrlib.core import sequence
 from cfrlib.core.jit import inlined
-from cfrlib.core.layout import Layout, arranged
+from cfrlib.core.layout import Layout, band_layout
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.regret import discount
@@ -20,35 +21,35 @@ from cfrlib.regret import discount
 GAMES = [
     KuhnPoker(),
     KuhnPoker(players=3),
-    KuhnPoker(40),  # bands longer than what a processor takes at once
+    KuhnPoker(40),  # bands longer than a SIMD register
     LeducPoker(),
-    LiarsDice(3),  # single actions, and rows that are shared
+    LiarsDice(3),  # single actions, and duplicate leaf rows
     Goofspiel(3),
     random_game(6, players=3, depth=6),
 ]
 every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
 
 
-# only kernels call the kernels of the layout
+# The layout's kernels have no Python wrapper, so tests call them from kernels.
 @inlined
 def realize(form, player, sigma, x, reach):
-    layout.realize(form, player, sigma, x, reach)
+    kernels.realize(form, player, sigma, x, reach)
 
 
 @inlined
 def gradient(form, player, x, g, sums):
-    layout.gradient(form, player, x, g, sums)
+    kernels.gradient(form, player, x, g, sums)
 
 
 @inlined
 def best_response(form, tables, player):
-    layout.best_response(form, tables, player)
+    kernels.best_response(form, tables, player)
 
 
 def scratch(form):
-    """Return garbage of the lengths that kernels write to: sequences, infosets, sums."""
-    lengths = form.num_sequences, form.tree.num_infosets, arranged(form).bands.player_sums[-1]
-    return [np.full(n, np.nan) for n in lengths]
+    """Return NaN-filled output arrays: by sequence, by infoset, by leaf sum."""
+    num_sums = band_layout(form).bands.player_sums[-1]
+    return [np.full(n, np.nan) for n in (form.num_sequences, form.tree.num_infosets, num_sums)]
 
 
 random_games = st.builds(
@@ -59,46 +60,47 @@ random_games = st.builds(
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(random_games | st.sampled_from(GAMES), st.integers(0, 2**32))
-def test_kernels_equal_those_that_go_infoset_by_infoset(game, seed):
+def test_band_kernels_equal_sequence_kernels(game, seed):
     form = sequence_form(game)
-    order, t = arranged(form), form.treeplexes
+    layout, t = band_layout(form), form.treeplexes
     g, value, sums = scratch(form)
     sigma = cfr.Strategy.random(game, seed).values_by_sequence
     plans = form.plans(sigma)
     x = np.full(form.num_sequences, np.nan)
     for i in range(form.num_players):
-        realize(order.bands, i, order.pack(sigma), x, value)
-    np.testing.assert_array_equal(order.unpack(x), plans)
+        realize(layout.bands, i, layout.pack(sigma), x, value)
+    np.testing.assert_array_equal(layout.unpack(x), plans)
     for i in range(form.num_players):
-        gradient(order.bands, i, order.pack(plans), g, sums)
-    np.testing.assert_array_equal(order.unpack(g), form.gradients(plans))
-    theirs, tables = form.gradients(plans), order.new_tables(sigma, plans)
+        gradient(layout.bands, i, layout.pack(plans), g, sums)
+    np.testing.assert_array_equal(layout.unpack(g), form.gradients(plans))
+    expected_values, tables = form.gradients(plans), layout.new_tables(sigma, plans)
     tables.counterfactual_value[:] = g
-    best = sigma.copy()
+    expected = sigma.copy()
     for i in range(form.num_players):
-        sequence.best_response(t, i, theirs, best)
-        best_response(order.bands, tables, i)
-    inner = np.ones(form.num_sequences, bool)
-    inner[t.player_sequences[:-1]] = False  # at the empty sequence nothing is chosen
-    np.testing.assert_array_equal(order.unpack(tables.counterfactual_value), theirs)
-    mine = order.unpack(tables.best_response_plan)
-    np.testing.assert_array_equal(mine[inner], best[inner])
+        sequence.best_response(t, i, expected_values, expected)
+        best_response(layout.bands, tables, i)
+    nonempty = np.ones(form.num_sequences, bool)
+    nonempty[t.player_sequences[:-1]] = False  # there is no action at the empty sequence
+    values = layout.unpack(tables.counterfactual_value)
+    np.testing.assert_array_equal(values, expected_values)
+    actual = layout.unpack(tables.best_response_plan)
+    np.testing.assert_array_equal(actual[nonempty], expected[nonempty])
 
 
 @every_game
-def test_of_equally_good_actions_the_first_is_taken(game):
+def test_best_response_takes_the_first_of_equal_actions(game):
     form = sequence_form(game)
-    order, sigma = arranged(form), form.uniform()
-    tables = order.new_tables(sigma, form.plans(sigma))
+    layout, sigma = band_layout(form), form.uniform()
+    tables = layout.new_tables(sigma, form.plans(sigma))
     for i in range(form.num_players):
-        best_response(order.bands, tables, i)
-    chosen = cfr.Strategy.from_vector(form, order.unpack(tables.best_response_plan))
-    for row in chosen.values():
+        best_response(layout.bands, tables, i)
+    response = cfr.Strategy.from_vector(form, layout.unpack(tables.best_response_plan))
+    for row in response.values():
         assert list(row.values()) == [1.0] + [0.0] * (len(row) - 1)
 
 
-def specified(game, variant, update, delay, iterations):
-    """Return regrets, current strategy and Σ w x of CFR by `reference_update`."""
+def reference_run(game, variant, update, delay, iterations):
+    """Return cumulative regrets, current strategy and strategy sum, by `reference_update`."""
     form = sequence_form(game)
     t, players = form.treeplexes, range(form.num_players)
     regret, strategy_sum = np.zeros((2, form.num_sequences))
@@ -108,11 +110,11 @@ def specified(game, variant, update, delay, iterations):
         discounts = discount(k, variant.alpha), discount(k, variant.beta)
         opponents = plan
         if update == "best response":
-            reply = np.ones(form.num_sequences)
+            response = np.ones(form.num_sequences)
             for i in players:
                 sequence.gradient(t, i, plan, v)
-                sequence.best_response(t, i, v, reply)
-            opponents = form.plans(reply)
+                sequence.best_response(t, i, v, response)
+            opponents = form.plans(response)
         for i in players:
             own = slice(*t.player_sequences[i : i + 2])
             weight = float(k - delay) ** variant.gamma if k > delay else 0.0
@@ -128,67 +130,68 @@ def specified(game, variant, update, delay, iterations):
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("variant", ["cfr", "dcfr", "pcfr+"])
 @every_game
-def test_a_run_equals_the_specification(game, variant, update):
+def test_a_run_equals_the_reference_run(game, variant, update):
     run = cfr.CFR(game, variant, update=update, delay=2).run(12, progress=False)
-    wanted = specified(game, cfr.VARIANTS[variant], update, 2, 12)
-    read = run._layout.unpack
-    found = read(run._tables.regret), read(run._tables.sigma), read(run._tables.strategy_sum)
-    for mine, theirs, name in zip(found, wanted, ("regret", "σ", "strategy sum"), strict=True):
-        np.testing.assert_array_equal(mine, theirs, name)
+    expected = reference_run(game, cfr.VARIANTS[variant], update, 2, 12)
+    tables = run._tables.regret, run._tables.sigma, run._tables.strategy_sum
+    names = "regret", "σ", "strategy sum"
+    for table, vector, name in zip(tables, expected, names, strict=True):
+        np.testing.assert_array_equal(run._layout.unpack(table), vector, name)
 
 
-# ---- the order -----------------------------------------------------------------------------
+# ---- the order of sequences ----------------------------------------------------------------
 
 
 @settings(max_examples=60)
 @given(random_games | st.sampled_from(GAMES))
-def test_a_band_is_infosets_of_a_kind(game):
+def test_bands_partition_infosets_by_player_depth_and_number_of_actions(game):
     form = sequence_form(game)
-    order, t = Layout(form), form.treeplexes
-    b, seen = order.bands, np.empty(form.num_sequences, int)
-    seen[order.place] = np.arange(form.num_sequences)  # fails unless it is a permutation
-    assert sorted(order.place) == list(range(form.num_sequences))
+    layout, t = Layout(form), form.treeplexes
+    b, original = layout.bands, np.empty(form.num_sequences, int)
+    original[layout.place] = np.arange(form.num_sequences)  # the inverse permutation
+    assert sorted(layout.place) == list(range(form.num_sequences))
     infosets = {int(start): I for I, start in enumerate(t.infoset_start)}
-    kinds, met = [], []
+    keys, found = [], []
     for i in range(form.num_players):
         for level in range(b.player_levels[i], b.player_levels[i + 1]):
             for k in range(b.level_bands[level], b.level_bands[level + 1]):
                 for j in range(b.band_size[k]):
-                    I = infosets[seen[b.band_start[k] + j]]
-                    row = seen[
+                    I = infosets[original[b.band_start[k] + j]]
+                    row = original[
                         b.band_start[k] + j + b.band_size[k] * np.arange(b.band_actions[k])
                     ]
                     assert list(row) == list(range(t.infoset_start[I], t.infoset_stop[I]))
                     assert form.tree.infoset_player[I] == i
-                    assert seen[b.parent[b.band_infoset[k] + j]] == t.infoset_parent[I]
-                    met.append(I)
-                kinds.append((i, level, int(b.band_actions[k])))
-    assert sorted(met) == list(range(len(t.infoset_parent)))
-    assert len(kinds) == len(set(kinds))  # no two bands that could be one
+                    assert original[b.parent[b.band_infoset[k] + j]] == t.infoset_parent[I]
+                    found.append(I)
+                keys.append((i, level, int(b.band_actions[k])))
+    assert sorted(found) == list(range(len(t.infoset_parent)))
+    assert len(keys) == len(set(keys))  # no two bands could be merged
 
 
 @every_game
-def test_tables_go_in_and_out(game):
-    order = arranged(sequence_form(game))
-    vector = np.random.default_rng(0).random(len(order.place))
-    np.testing.assert_array_equal(order.unpack(order.pack(vector)), vector)
+def test_unpack_inverts_pack(game):
+    layout = band_layout(sequence_form(game))
+    vector = np.random.default_rng(0).random(len(layout.place))
+    np.testing.assert_array_equal(layout.unpack(layout.pack(vector)), vector)
 
 
 @pytest.mark.slow
-def test_equal_rows_are_summed_once():
-    """Six dice, but the face of a bid is held or not: two sums for each way of bidding."""
+def test_duplicate_leaf_rows_are_merged():
+    """A die has six faces, but only two matter: the face of the bid, or another one."""
     form = sequence_form(LiarsDice())
-    rows, kept = len(form.treeplexes.leaf_payoff), len(arranged(form).bands.leaf_payoff)
-    assert (rows, kept) == (294_840, 98_280)
+    bands = band_layout(form).bands
+    assert len(form.treeplexes.leaf_payoff) == 294_840
+    assert len(bands.leaf_payoff) == 98_280
     assert form.num_sequences == 49_142
-    assert list(np.diff(arranged(form).bands.player_sums)) == [8_191, 8_191]
+    assert list(np.diff(bands.player_sums)) == [8_191, 8_191]
 
 
-def test_a_game_is_put_in_order_once(kuhn):
+def test_a_layout_is_built_once_per_game(kuhn):
     assert cfr.CFR(kuhn)._layout is cfr.CFR(kuhn, "cfr+")._layout
 
 
-def test_a_game_without_decisions():
+def test_a_game_without_decisions_can_be_solved():
     class Toss(cfr.Game):
         def node(self, h):
             if h:
