@@ -1,4 +1,4 @@
-"""From rules to arrays: walk a game once, check that it is sound, keep flat arrays.
+"""Compilation of a game: one walk over all histories checks the rules and fills flat arrays.
 
 :func:`compile` visits every history breadth first, so that the children of a history are
 contiguous, parents come before children, and one level of the tree is one slice.
@@ -33,56 +33,64 @@ from cfrlib.game import (
 CHANCE = -1
 TERMINAL = -2
 
-MAX_HISTORIES = 2_000_000  # that `compile` enters unless told otherwise
-ESTIMATES, WIDTH = 10, 100  # a game too large is sampled so often, so wide at every history
-PATIENCE, MOST_LOOKS = 3.0, 50_000  # seconds of this thread, and histories, to spend on that
-HUGE = 5  # a game is not walked to its limit if all estimates say so many times the limit
-EARLY, LOOKS = 200_000, 4_000  # histories after which to ask that, and to look at per estimate
+MAX_HISTORIES = 2_000_000  # default limit of `compile`
 BYTES_PER_HISTORY = 300  # while compiling and solving, measured on liar's dice and Kuhn poker
+
+# Estimates of the size of a game, for the error message of a game that is too large
+NUM_ESTIMATES = 10
+MAX_BRANCHES = 100  # actions sampled at a history
+MAX_SECONDS, MAX_VISITS = 3.0, 50_000  # thread time and histories for all estimates together
+
+# An early check spares a hopeless game the walk up to the limit.
+EARLY_CHECK = 200_000  # histories before the check
+EARLY_VISITS = 4_000  # histories visited for each of its estimates
+HUGE = 5  # hopeless: every estimate exceeds this multiple of the limit
 
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
 
 class TooLarge(GameError):
-    """A game has more histories than `compile` may hold."""
+    """A game has more histories than the limit of `compile`."""
 
 
 class Tree:
     """The history tree of a game as flat arrays; made by :func:`compile`.
 
     Histories are numbered 0 … N-1 breadth first; number 0 is the empty history.
-    Infosets are numbered player by player, each player's in order of discovery, so that an
-    infoset comes after every infoset its player passed before. A *sequence* of player i is
-    either the empty one or a pair (infoset, action); sequences are numbered likewise:
-    player 0's empty sequence, then the pairs of player 0, then player 1's empty sequence, …
+    Infosets are numbered player by player, each player's in order of discovery, so an infoset
+    comes after all of its player's earlier infosets. A *sequence* of player i is either the
+    empty one or a pair (infoset, action). Sequences are numbered in the same order: player 0's
+    empty sequence, then the pairs of player 0, then player 1's empty sequence, and so on.
 
     Attributes
     ----------
     game : Game
-        Where it came from.
+        The compiled game.
+    num_players : int
+        Number of players.
     player : int array, shape (N,)
-        Who acts: 0, 1, …, or ``CHANCE``, or ``TERMINAL``.
+        The player who acts: 0, 1, …, or ``CHANCE``; ``TERMINAL`` where the game is over.
     infoset : int array, shape (N,)
         Number of the infoset at decisions, -1 elsewhere.
     parent, first_child, num_children : int arrays, shape (N,)
-        The tree. ``parent[0]`` is -1.
+        The edges of the tree. ``parent[0]`` is -1.
     action : list of N actions
-        The action that leads into each history (None for the empty one).
+        The action that leads to each history (None for the empty one).
     chance_reach : float array, shape (N,)
-        π_c(h): the probability that chance plays its part of h.
+        π_c(h): chance's reach probability.
     probability : float array, shape (N,)
-        The probability of the last step where chance took it, else 1.
+        The probability of the last action if chance took it, else 1.
     utility : float array, shape (N, players)
         Payoffs at terminal histories, 0 elsewhere.
     sequence : int array, shape (N, players)
-        The last sequence of each player on the way to h.
-    level_start : int array
+        The last sequence of each player at h.
+    level_start : int array, shape (depths + 1,)
         Histories of depth d are ``level_start[d]`` … ``level_start[d+1] - 1``.
     infoset_label, infoset_actions : list
-        Names of infosets and of their actions.
-    infoset_player, infoset_start, infoset_parent : int arrays
-        Owner of an infoset, its first sequence, and the sequence its player arrives by.
+        Label and actions of each infoset.
+    infoset_player, infoset_start, infoset_parent : int arrays, shape (infosets,)
+        Owner of each infoset, its first sequence, and the owner's last sequence before it.
     player_infosets, player_sequences : int arrays, shape (players + 1,)
         Player i owns infosets ``player_infosets[i]:player_infosets[i+1]``; likewise sequences.
 
@@ -118,29 +126,29 @@ class Tree:
 
     @property
     def num_histories(self) -> int:
-        """Histories, the empty one and the terminal ones included."""
+        """Number of histories, including the empty one and the terminal ones."""
         return len(self.player)
 
     @property
     def num_terminals(self) -> int:
-        """Terminal histories."""
+        """Number of terminal histories."""
         return int(np.count_nonzero(self.player == TERMINAL))
 
     @property
     def num_infosets(self) -> int:
-        """Infosets of all players."""
+        """Number of infosets of all players."""
         return len(self.infoset_label)
 
     @property
     def zero_sum(self) -> bool:
-        """Whether the payoffs of all players add up to zero at every end, but for rounding."""
+        """Whether payoffs sum to zero at every terminal history, up to rounding errors."""
         size = np.abs(self.utility).max(axis=1)
         scale = size.max() or 1.0
-        missing = np.abs((self.utility / scale).sum(axis=1))
-        return bool(np.all(missing <= 1e-9 * (size / scale) + 1e-14))
+        total = np.abs((self.utility / scale).sum(axis=1))
+        return bool(np.all(total <= 1e-9 * (size / scale) + 1e-14))
 
     def history(self, k: int) -> tuple[Action, ...]:
-        """Return history number `k` as a tuple of actions."""
+        """Return history `k` as a tuple of actions."""
         actions: list[Action] = []
         while k > 0:
             actions.append(self.action[k])
@@ -148,7 +156,7 @@ class Tree:
         return tuple(reversed(actions))
 
     def find(self, h: tuple[Action, ...]) -> int:
-        """Return the number of the history `h`, given as a tuple of actions.
+        """Return the number of a history, given as a tuple of actions.
 
         Raises
         ------
@@ -178,26 +186,30 @@ class Tree:
 
 
 def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 1_000) -> Tree:
-    """Walk all histories of `game`, check the rules, and return flat arrays.
+    """Visit all histories of `game`, check its rules, and return flat arrays.
 
-    The result is remembered on the game object; solvers call this for you. Call it yourself
-    to see the size of a game, to check one you wrote, or to raise a limit.
+    The result is cached on the game object; solvers call this for you. Call it yourself to
+    see the size of a game, to check one you wrote, or to raise a limit.
 
     Parameters
     ----------
     game : Game
         The rules.
     max_histories, max_depth : int
-        Stop with an error beyond this many histories or actions in a row.
+        Largest number of histories, and of actions in one history.
 
     Returns
     -------
     Tree
+        The arrays; a game that was compiled before is not compiled again.
 
     Raises
     ------
     GameError
-        If the rules are unsound; the message names the history and says what to do.
+        If the rules are unsound or a limit is exceeded; the message names the history and
+        suggests a remedy.
+    ValueError
+        If `game` is not a game.
 
     Examples
     --------
@@ -206,15 +218,15 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
     check_game(game)
-    kept = memo(game)
-    if "tree" not in kept:
-        kept["tree"] = _Walk(game, max_histories, max_depth).tree()
-    tree: Tree = kept["tree"]
+    cache = memo(game)
+    if "tree" not in cache:
+        cache["tree"] = _Compiler(game, max_histories, max_depth).tree()
+    tree: Tree = cache["tree"]
     return tree
 
 
 def check_game(game: object) -> None:
-    """Raise a ValueError unless `game` is one."""
+    """Raise a ValueError unless `game` is a Game."""
     if isinstance(game, type) and issubclass(game, Game):
         raise ValueError(
             f"{game.__name__} is a class of games; make one of them: {game.__name__}()"
@@ -227,16 +239,16 @@ def check_game(game: object) -> None:
 
 
 class Rules:
-    """What is asked of every history that a walk meets, in whatever order.
+    """Checks of a game's rules, history by history, in any order of visits.
 
     Attributes
     ----------
     parent, action : list
-        Of each history met so far; they name it in messages.
+        Parent and last action of each visited history; error messages name a history by them.
     infoset_of_label : dict from label to int
-        The infosets met so far, in order of discovery.
-    known : list of (player, actions, number of the first history met)
-        What they are, in the same order.
+        The infosets found so far, in order of discovery.
+    known : list of (player, actions, number of the first history visited)
+        The same infosets, in the same order.
     """
 
     def __init__(self, game: Game):
@@ -247,7 +259,7 @@ class Rules:
         self.known: list[tuple[int, tuple[Action, ...], int]] = []
 
     def infoset_number(self, k: int, node: Decision) -> int:
-        """Look up the infoset of a decision, or enter a new one."""
+        """Return the number of a decision's infoset, which may be new."""
         if not isinstance(node.infoset, str):
             self.fail(
                 k,
@@ -276,7 +288,7 @@ class Rules:
         return number
 
     def new_infoset(self, k: int, node: Decision) -> int:
-        """Check a decision whose infoset was not met before, and number it."""
+        """Check a decision whose infoset is new, and number the infoset."""
         actions = tuple(node.actions)
         if node.player not in range(self.game.num_players):
             self.fail(
@@ -313,7 +325,9 @@ class Rules:
             not isinstance(p, Real) for p in outcomes.values()
         ):
             self.fail(
-                k, f"Chance({outcomes!r}) is no dict from action to probability; give one"
+                k,
+                f"Chance({outcomes!r}) does not map actions to probabilities; pass a dict "
+                "from action to probability",
             )
         probabilities = list(outcomes.values())
         if not probabilities:
@@ -333,13 +347,13 @@ class Rules:
             )
 
     def read_payoff(self, k: int, payoff: Any, utility: Floats) -> None:
-        """Write what an end pays, checking that it pays every player a number."""
+        """Write the payoffs of a terminal history into `utility`, one for each player."""
         try:
             utility[:] = payoff
-            right = len(payoff) == self.game.num_players
+            valid = len(payoff) == self.game.num_players
         except (TypeError, ValueError):
-            right = False
-        if not right:
+            valid = False
+        if not valid:
             self.fail(
                 k,
                 f"Terminal({payoff!r}) does not hold {self.game.num_players} numbers; "
@@ -347,7 +361,7 @@ class Rules:
             )
 
     def not_finite(self, k: int, utility: Floats) -> NoReturn:
-        """Refuse a payoff that cannot be averaged."""
+        """Raise the error for a payoff that is infinite or NaN."""
         self.fail(
             k,
             f"a utility is not finite: {utility.tolist()}; CFR averages "
@@ -355,7 +369,7 @@ class Rules:
         )
 
     def name(self, k: int) -> str:
-        """Write history `k` for an error message: as a reader would say it, and as Python."""
+        """Return history `k` for an error message; of a long one, the last ten actions."""
         actions: list[Action] = []
         while k > 0:
             actions.append(self.action[k])
@@ -364,12 +378,12 @@ class Rules:
         return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
 
     def fail(self, k: int, why: str) -> NoReturn:
-        """Raise the error that names history `k`."""
+        """Raise a GameError that names history `k`."""
         raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
 
 
-class _Walk(Rules):
-    """One breadth-first walk: append to lists, then turn the lists into a Tree."""
+class _Compiler(Rules):
+    """One breadth-first traversal: append to lists, then turn the lists into a Tree."""
 
     def __init__(self, game: Game, max_histories: int, max_depth: int):
         super().__init__(game)
@@ -382,13 +396,13 @@ class _Walk(Rules):
         self.terminals: list[int] = []
         self.payoffs: list[Any] = []
         self.level_start = [0]
-        self.walk()
+        self.visit_all()
 
-    def walk(self) -> None:
+    def visit_all(self) -> None:
         """Visit every history, level by level."""
         node = self.game.node
         level: Iterator[History] = iter([self.game.root()])
-        limit = min(EARLY, self.max_histories)
+        limit = min(EARLY_CHECK, self.max_histories)
         k = 0
         while True:
             parents: list[tuple[History, tuple[Action, ...]]] = []
@@ -415,13 +429,13 @@ class _Walk(Rules):
             level = self.children(parents)
 
     def children(self, parents: list[tuple[History, tuple[Action, ...]]]) -> Iterator[History]:
-        """Take the next step from each of these histories, and forget it."""
+        """Yield the children of each history; free each parent when its children are done."""
         step = self.game.step
         plain_tuples = type(self.game).step is Game.step
         parents.reverse()
         while parents:
             h, actions = parents.pop()
-            if plain_tuples:
+            if plain_tuples:  # spares a call for each history
                 for a in actions:
                     yield (*h, a)
             else:
@@ -429,7 +443,7 @@ class _Walk(Rules):
                     yield step(h, a)
 
     def visit(self, k: int, node: Node) -> tuple[Action, ...]:
-        """Record history `k` and return the actions that lead on."""
+        """Record history `k` and return its legal actions."""
         self.first_child.append(len(self.parent))
         actions: tuple[Action, ...]
         if isinstance(node, Terminal):
@@ -456,7 +470,7 @@ class _Walk(Rules):
         return actions
 
     def tree(self) -> Tree:
-        """Turn the lists into arrays and check what can only be seen as a whole."""
+        """Turn the lists into arrays, and check utilities and perfect recall."""
         t = Tree()
         t.game, t.num_players = self.game, self.game.num_players
         t.player = np.array(self.player, np.int8)
@@ -468,11 +482,11 @@ class _Walk(Rules):
         t.level_start = np.array(self.level_start, np.int32)
         t.utility = self.utilities()
         self.number_infosets(t)
-        self.follow_paths(t)
+        self.propagate_paths(t)
         return t
 
     def utilities(self) -> Floats:
-        """Return payoffs as an array."""
+        """Return the payoffs at all histories, shape (N, players)."""
         utility = np.zeros((len(self.player), self.game.num_players))
         for k, payoff in zip(self.terminals, self.payoffs, strict=True):
             self.read_payoff(k, payoff, utility[k])
@@ -490,14 +504,14 @@ class _Walk(Rules):
         t.infoset_label = [labels[n] for n in order]
         t.infoset_actions = [self.known[n][1] for n in order]
         t.infoset_player = players[order]
-        found = np.array(self.infoset, np.int32)
-        t.infoset = (
-            np.where(found >= 0, number[found], -1).astype(np.int32) if len(order) else found
-        )
+        discovered = np.array(self.infoset, np.int32)
+        t.infoset = discovered
+        if len(order):
+            t.infoset = np.where(discovered >= 0, number[discovered], -1).astype(np.int32)
 
         count = [len(actions) for actions in t.infoset_actions]
         before = np.concatenate(([0], np.cumsum(count, dtype=np.int64)))
-        # each player up to and including the owner of an infoset adds one empty sequence
+        # Each player up to and including the owner of an infoset adds one empty sequence.
         t.infoset_start = (before[:-1] + t.infoset_player + 1).astype(np.int32)
         t.player_infosets = np.searchsorted(
             t.infoset_player, np.arange(t.num_players + 1)
@@ -506,13 +520,13 @@ class _Walk(Rules):
             np.int32
         )
 
-    def follow_paths(self, t: Tree) -> None:
-        """Find chance reach and everybody's last sequence at each history; check recall."""
+    def propagate_paths(self, t: Tree) -> None:
+        """Compute chance reach and last sequences at each history; check perfect recall."""
         n = t.num_histories
         t.chance_reach = np.ones(n)
         t.sequence = np.empty((n, t.num_players), np.int32)
         t.sequence[0] = t.player_sequences[:-1]
-        position = np.arange(n, dtype=np.int32) - t.first_child[t.parent]  # among its siblings
+        position = np.arange(n, dtype=np.int32) - t.first_child[t.parent]  # among siblings
         for start, stop in zip(t.level_start[1:-1], t.level_start[2:], strict=True):
             h = np.arange(start, stop)
             up = t.parent[start:stop]
@@ -525,14 +539,14 @@ class _Walk(Rules):
             )
         decisions = np.flatnonzero(t.player >= 0)
         infoset = t.infoset[decisions]
-        arrived_by = t.sequence[decisions, t.player[decisions]]
+        parent = t.sequence[decisions, t.player[decisions]]
         t.infoset_parent = np.full(t.num_infosets, -1, np.int32)
-        t.infoset_parent[infoset[::-1]] = arrived_by[::-1]  # the first history wins
-        for k in decisions[arrived_by != t.infoset_parent[infoset]]:
+        t.infoset_parent[infoset[::-1]] = parent[::-1]  # the first history is written last
+        for k in decisions[parent != t.infoset_parent[infoset]]:
             self.imperfect_recall(t, int(k))
 
     def imperfect_recall(self, t: Tree, k: int) -> NoReturn:
-        """Explain which two histories a player has to forget to confuse."""
+        """Raise the error that names two histories of one infoset with different pasts."""
         infoset, player = int(t.infoset[k]), int(t.player[k])
         first = int(np.flatnonzero(t.infoset == infoset)[0])
 
@@ -553,67 +567,68 @@ class _Walk(Rules):
         )
 
     def too_large(self) -> NoReturn:
-        """Say how large the game is, and what can be done."""
-        began = time.thread_time()
+        """Raise the error that estimates the size of the game and suggests a remedy."""
+        start = time.thread_time()
         sizes: list[float] = []
-        size, looks = 0.0, 0
+        size, visits = 0.0, 0
         try:
-            while len(sizes) < ESTIMATES and looks < MOST_LOOKS:
-                for counted in estimate(self.game, len(sizes), self.max_depth):
-                    size, looks = counted, looks + 1
-                    if looks >= MOST_LOOKS or time.thread_time() - began > PATIENCE:
-                        looks = MOST_LOOKS
+            while len(sizes) < NUM_ESTIMATES and visits < MAX_VISITS:
+                for lower_bound in estimate(self.game, len(sizes), self.max_depth):
+                    size, visits = lower_bound, visits + 1
+                    if visits >= MAX_VISITS or time.thread_time() - start > MAX_SECONDS:
+                        visits = MAX_VISITS
                         break
                 else:
                     sizes.append(size)
-        except Exception:  # the rules break where compile has not been
+        except Exception:  # node() or step() failed at a history that was not visited before
             self.fail(
                 0,
                 f"more than max_histories={self.max_histories:,} histories, and node() "
                 "fails on one beyond them; mend it, then make the game smaller, or raise the "
                 "limit",
             )
-        told = "about" if sizes else "more than"
+        relation = "about" if sizes else "more than"
         size = max(sum(sizes) / len(sizes) if sizes else size, self.max_histories)
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
         if gigabytes > 1_000:
-            cure = "Far too many for a solver of the whole tree: make"
+            remedy = "Far too many for a solver of the whole tree: make"
         else:
             limit = int(float(f"{2 * size:.0e}"))
-            cure = (
+            remedy = (
                 f"A solver of the whole tree needs about {gigabytes:,.1f} GB for them: if that "
                 f"fits, raise the limit, cfrlib.compile(game, max_histories={limit:_}), and "
                 "solve then. If not, make"
             )
         raise TooLarge(
             f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
-            f"{told} {size:.1e} by sampling. {cure} the game smaller, or use a solver that "
-            "samples histories and needs no tree: cfrlib.MCCFR"
+            f"{relation} {size:.1e} by sampling. {remedy} the game smaller, or use a solver "
+            "that samples histories and needs no tree: cfrlib.MCCFR"
         )
 
 
 def is_huge(game: Game, max_histories: int = MAX_HISTORIES, max_depth: int = 1_000) -> bool:
-    """Whether a game is so large that there is no point in trying to compile it.
+    """Return whether a game is far too large to compile.
 
-    Every estimate must say so. Each is right on average, so at most one in HUGE can be HUGE
-    times too high, whatever the game; a game that would compile is not lost by bad luck.
+    All estimates must exceed HUGE times the limit. Estimates are unbiased, so by Markov's
+    inequality an estimate exceeds HUGE times the true size with probability at most 1/HUGE:
+    a game within the limit is refused with probability at most HUGE ** -NUM_ESTIMATES.
     """
     size = HUGE * max_histories
     try:
         return all(
-            any(total > size for total in islice(estimate(game, seed, max_depth), LOOKS))
-            for seed in range(ESTIMATES)
+            any(total > size for total in islice(estimate(game, seed, max_depth), EARLY_VISITS))
+            for seed in range(NUM_ESTIMATES)
         )
-    except Exception:  # the rules are unsound, as compiling will say in a better way
+    except Exception:  # the rules are unsound; compiling raises a better error
         return False
 
 
 def estimate(game: Game, seed: int, max_depth: int = 1_000) -> Iterator[float]:
     """Estimate the number of histories by heuristic sampling (Chen, 1992).
 
-    Of all histories of one depth with as many actions only one is followed, chosen at
-    random, and counts for all of them. Yields the histories counted so far after each one
-    looked at; the last number is the estimate.
+    Of all histories at one depth with the same number of actions, one is expanded: chosen at
+    random, with the weight of them all. Yields the running total after each visited history;
+    the last total is the estimate.
     """
     rng, total = random.Random(seed), 1.0
     root = game.root()
@@ -623,16 +638,16 @@ def estimate(game: Game, seed: int, max_depth: int = 1_000) -> Iterator[float]:
         deeper: dict[int, tuple[float, History, Node]] = {}
         for weight, h, node in level.values():
             actions = () if isinstance(node, Terminal) else tuple(node.actions)
-            tried = rng.sample(actions, min(len(actions), WIDTH))
-            weight *= len(actions) / max(len(tried), 1)
-            for a in tried:
+            sampled = rng.sample(actions, min(len(actions), MAX_BRANCHES))
+            weight *= len(actions) / max(len(sampled), 1)
+            for a in sampled:
                 child = game.step(h, a)
-                after = game.node(child)
+                child_node = game.node(child)
                 total += weight
                 yield total
-                kind = 0 if isinstance(after, Terminal) else len(after.actions)
-                before, kept, known = deeper.get(kind, (0.0, child, after))
+                stratum = 0 if isinstance(child_node, Terminal) else len(child_node.actions)
+                before, chosen, chosen_node = deeper.get(stratum, (0.0, child, child_node))
                 if rng.random() * (before + weight) < weight:
-                    kept, known = child, after
-                deeper[kind] = (before + weight, kept, known)
+                    chosen, chosen_node = child, child_node
+                deeper[stratum] = (before + weight, chosen, chosen_node)
         level = deeper

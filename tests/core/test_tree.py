@@ -1,4 +1,4 @@
-"""Compiling a game: unsound games and too large ones are refused, with what to do."""
+"""Compilation: unsound and too large games are rejected with a remedy."""
 
 import math
 import re
@@ -8,27 +8,36 @@ from bad_games import BAD_GAMES, forgetful
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, GameError, Terminal
-from cfrlib.core.tree import EARLY, ESTIMATES, HUGE, LOOKS, MOST_LOOKS, estimate
+from cfrlib.core.tree import (
+    EARLY_CHECK,
+    EARLY_VISITS,
+    HUGE,
+    MAX_VISITS,
+    NUM_ESTIMATES,
+    estimate,
+)
 from cfrlib.games import Goofspiel, KuhnPoker, LiarsDice
 
 
-@pytest.mark.parametrize(("game", "history", "why", "cure"), BAD_GAMES.values(), ids=BAD_GAMES)
-def test_bad_games(game, history, why, cure):
+@pytest.mark.parametrize(
+    ("game", "history", "diagnosis", "remedy"), BAD_GAMES.values(), ids=BAD_GAMES
+)
+def test_errors_name_the_history_the_fault_and_a_remedy(game, history, diagnosis, remedy):
     with pytest.raises(GameError) as error:
         cfr.compile(game)
     message = str(error.value)
     assert f"history {history!r}:" in message
-    assert why in message
-    assert cure in message
+    assert diagnosis in message
+    assert remedy in message
 
 
 @pytest.mark.parametrize("call", [cfr.solve, cfr.CFR, cfr.solve_lp, cfr.Strategy.uniform])
-def test_every_entrance_checks_the_game(call):
+def test_every_entry_point_checks_the_game(call):
     with pytest.raises(GameError, match="imperfect recall"):
         call(forgetful())
 
 
-def test_imperfect_recall_names_both_histories_and_what_was_forgotten():
+def test_imperfect_recall_errors_name_both_histories_and_the_forgotten_actions():
     with pytest.raises(GameError) as error:
         cfr.compile(forgetful())
     for word in ("'later'", "('left',)", "('right',)", "'left' at 'x'", "'right' at 'x'"):
@@ -42,7 +51,7 @@ class Endless(Game):
         return Decision(0, f"{len(h)}", ("on",))
 
 
-def test_too_deep():
+def test_games_beyond_max_depth_are_rejected():
     with pytest.raises(GameError, match=r"max_depth=1000 .* cfrlib\.compile\(game, max_depth="):
         cfr.compile(Endless())
     with pytest.raises(GameError, match=r"history \('on', 'on', 'on', 'on'\): .*max_depth=3"):
@@ -58,7 +67,7 @@ def test_limits_are_exact_and_can_be_raised(kuhn):
 
 
 def too_large(game, **limits):
-    """Return the error of a game that is too large, and the size that it tells."""
+    """Return the error message of a game that is too large, and its estimate of the size."""
     with pytest.raises(GameError, match="has more than max_histories") as error:
         cfr.compile(game, **limits)
     message = str(error.value)
@@ -78,59 +87,58 @@ def too_large(game, **limits):
     ],
     ids=repr,
 )
-def test_a_game_too_large_is_told_its_size(game, limits, size):
-    """Within a factor of two, without walking all of it."""
-    told = too_large(game, **limits)[1]
-    assert size / 2 <= told <= 2 * size
+def test_size_estimates_are_right_within_a_factor_of_two(game, limits, size):
+    estimated = too_large(game, **limits)[1]
+    assert size / 2 <= estimated <= 2 * size
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("game", [KuhnPoker(cards=100), Goofspiel(4)], ids=repr)
-def test_the_limit_that_the_error_suggests_suffices(game):
-    message, told = too_large(game, max_histories=1_000)
+def test_the_suggested_limit_suffices(game):
+    message, estimated = too_large(game, max_histories=1_000)
     limit = int(re.search(r"compile\(game, max_histories=([\d_]+)\)", message)[1])
-    assert told <= limit <= 4 * told
+    assert estimated <= limit <= 4 * estimated
     assert 1_000 < cfr.compile(game, max_histories=limit).num_histories <= limit
 
 
-def test_a_game_beyond_all_memory_is_not_told_to_raise_the_limit():
-    message, told = too_large(Goofspiel(13), max_histories=10_000)
-    assert told > 1e20
+def test_no_limit_is_suggested_for_a_game_beyond_all_memory():
+    message, estimated = too_large(Goofspiel(13), max_histories=10_000)
+    assert estimated > 1e20
     assert "Far too many for a solver of the whole tree" in message
     assert "cfrlib.compile" not in message
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 64])
-def test_a_game_without_end_is_too_large_like_any_other(width):
-    """64 actions, 200 times in a row: more histories than a float can count."""
+def test_a_game_without_terminal_histories_is_too_large(width):
+    """64 actions, 200 times in a row: the number of histories overflows a float."""
 
     class Forever(Game):
         def node(self, h):
             return Chance(dict.fromkeys(range(width), 1 / width))
 
-    message, told = too_large(Forever(), max_histories=1_000, max_depth=200)
-    assert told == (math.inf if width == 64 else pytest.approx(2**201, rel=0.05))
+    message, estimated = too_large(Forever(), max_histories=1_000, max_depth=200)
+    assert estimated == (math.inf if width == 64 else pytest.approx(2**201, rel=0.05))
     assert "cfrlib.compile" not in message
 
 
-class Crowd(Game):
-    """Every history has many actions; how many histories are looked at, and how many kept?"""
+class WideGame(Game):
+    """A game that counts visits to histories, and histories in memory at the same time."""
 
     class State:
-        alive = most = 0
+        alive = peak = 0
 
         def __init__(self, depth):
             self.depth = depth
             type(self).alive += 1
-            type(self).most = max(self.most, self.alive)
+            type(self).peak = max(self.peak, self.alive)
 
         def __del__(self):
             type(self).alive -= 1
 
     def __init__(self, width, depth):
-        self.width, self.depth, self.looks = width, depth, 0
-        self.State.alive = self.State.most = 0
+        self.width, self.depth, self.visits = width, depth, 0
+        self.State.alive = self.State.peak = 0
 
     def root(self):
         return self.State(0)
@@ -139,7 +147,7 @@ class Crowd(Game):
         return self.State(h.depth + 1)
 
     def node(self, h):
-        self.looks += 1
+        self.visits += 1
         if h.depth == self.depth:
             return Terminal((0, 0))
         return Decision(0, str(h.depth), tuple(range(self.width)))
@@ -147,27 +155,27 @@ class Crowd(Game):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 50, 1_000])
-def test_a_huge_game_is_refused_soon(width):
-    """No level of the tree is held that only the next one would need, nor walked in full."""
-    game = Crowd(width, depth=60)
+def test_a_huge_game_is_rejected_early(width):
+    game = WideGame(width, depth=60)
     message, _ = too_large(game, max_depth=60)
     assert "Far too many" in message
-    assert game.looks <= 1.1 * (EARLY / (width - 1) + ESTIMATES * LOOKS + MOST_LOOKS)
-    assert game.State.most <= 2 * EARLY / (width - 1) + 10 * width
+    estimates = NUM_ESTIMATES * EARLY_VISITS + MAX_VISITS
+    assert game.visits <= 1.1 * (EARLY_CHECK / (width - 1) + estimates)
+    assert game.State.peak <= 2 * EARLY_CHECK / (width - 1) + 10 * width
 
 
 @pytest.mark.slow
-def test_of_a_game_that_compiles_only_those_are_held_whose_children_come():
-    game = Crowd(50, depth=3)
-    with pytest.raises(GameError, match="imperfect recall"):  # each step is forgotten
+def test_histories_are_freed_once_their_children_are_visited():
+    game = WideGame(50, depth=3)
+    with pytest.raises(GameError, match="imperfect recall"):  # labels omit the actions
         cfr.compile(game)
-    assert game.looks == 1 + 50 + 50**2 + 50**3
-    assert game.State.most <= 50**2 + 2
+    assert game.visits == 1 + 50 + 50**2 + 50**3
+    assert game.State.peak <= 50**2 + 2
 
 
-def test_a_large_game_is_not_refused_by_bad_luck(monkeypatch):
-    """Estimates that scatter by far more than HUGE: not all of them are so much too high."""
-    monkeypatch.setattr("cfrlib.core.tree.EARLY", 1_000)
+def test_a_game_within_the_limit_is_not_rejected_by_noisy_estimates(monkeypatch):
+    """One estimate is too high by more than a factor of HUGE, but not all of them are."""
+    monkeypatch.setattr("cfrlib.core.tree.EARLY_CHECK", 1_000)
 
     class Lottery(Game):
         def node(self, h):
@@ -177,12 +185,12 @@ def test_a_large_game_is_not_refused_by_bad_luck(monkeypatch):
             return Chance(dict.fromkeys(range(width), 1 / width))
 
     size = 1 + 100 * (1 + 6 + 6**2) + 10 * (6**3 + 6**4)
-    found = [list(estimate(Lottery(), seed))[-1] for seed in range(ESTIMATES)]
-    assert max(found) > HUGE * size
+    estimates = [list(estimate(Lottery(), seed))[-1] for seed in range(NUM_ESTIMATES)]
+    assert max(estimates) > HUGE * size
     assert cfr.compile(Lottery(), max_histories=size).num_histories == size
 
 
-def test_a_large_game_that_is_unsound_besides_is_a_game_error_too():
+def test_a_game_that_is_too_large_and_unsound_is_a_game_error():
     class Late(cfr.Game):
         def node(self, h):
             return None if len(h) == 12 and not h[-1] else Decision(0, f"{h}", (0, 1))

@@ -1,4 +1,4 @@
-"""Unsound games, each with the words that its error message must contain."""
+"""Unsound games, each with words that its error message must contain."""
 
 import math
 
@@ -12,7 +12,7 @@ COIN = Chance({"heads": 0.5, "tails": 0.5})
 
 
 def after_coin(heads, tails, **more):
-    """Return a game in which a coin flip leads to one of two nodes, then left or right."""
+    """Return a game in which a coin flip leads to one of two nodes, then to left or right."""
     nodes = {(): COIN, ("heads",): heads, ("tails",): tails}
     nodes |= {(c, a): END for c in ("heads", "tails") for a in (*LEFT_RIGHT, "up")}
     return TableGame(nodes | {tuple(k.split("-")): v for k, v in more.items()})
@@ -40,7 +40,7 @@ def ends_with(utilities, players=2):
     return TableGame({(): choice(), ("left",): Terminal(utilities), ("right",): END}, players)
 
 
-# fault -> (game, the history that the error names, words of the diagnosis, words of the cure)
+# fault -> (game, history, words of the diagnosis, words of the remedy)
 BAD_GAMES = {
     "chance sums to 0.9": (
         after_coin(Chance({"a": 0.5, "b": 0.4}), END),
@@ -58,10 +58,10 @@ BAD_GAMES = {
         after_coin(Chance({}), END), ("heads",), "no outcomes", "at least one",
     ),
     "chance is a list of pairs": (
-        after_coin(Chance([("a", 1.0)]), END), ("heads",), "no dict", "give one",
+        after_coin(Chance([("a", 1.0)]), END), ("heads",), "does not map", "pass a dict",
     ),
     "probability is a string": (
-        after_coin(Chance({"a": "1"}), END), ("heads",), "no dict", "give one",
+        after_coin(Chance({"a": "1"}), END), ("heads",), "does not map", "pass a dict",
     ),
     "no actions": (
         after_coin(choice(actions=()), END), ("heads",), "no actions", "return a Terminal",
@@ -78,11 +78,11 @@ BAD_GAMES = {
         after_coin(choice(), choice(actions=("left",))),
         ("tails",), "('left',)", "same actions, in the same order",
     ),
-    "other order of actions": (
+    "other order of actions in the same infoset": (
         after_coin(choice(), choice(actions=("right", "left"))),
         ("tails",), "('right', 'left')", "in the same order",
     ),
-    "infoset of two players": (
+    "infoset shared by two players": (
         after_coin(choice(0), choice(1)),
         ("tails",), "belongs to player 0", "labels of their own",
     ),
@@ -94,8 +94,12 @@ BAD_GAMES = {
     ),
     "too few utilities": (ends_with((1,)), ("left",), "(1,)", "one utility for each player"),
     "too many utilities": (ends_with((1, 0, -1)), ("left",), "2 numbers", "set num_players"),
-    "utilities no sequence": (ends_with(1.0), ("left",), "1.0", "one utility for each player"),
-    "utilities no numbers": (ends_with("ab"), ("left",), "'ab'", "one utility for each player"),
+    "utilities not a sequence": (
+        ends_with(1.0), ("left",), "1.0", "one utility for each player",
+    ),
+    "utilities not numbers": (
+        ends_with("ab"), ("left",), "'ab'", "one utility for each player",
+    ),
     "infinite utility": (ends_with((math.inf, 0)), ("left",), "inf", "ordinary number"),
     "utility not a number": (ends_with((0, math.nan)), ("left",), "nan", "ordinary number"),
     "node returns None": (
@@ -104,7 +108,7 @@ BAD_GAMES = {
     "node returns a class": (
         after_coin(END, Terminal), ("tails",), "node() returned", "return a Chance, Decision",
     ),
-    "label no string": (
+    "label not a string": (
         after_coin(choice(infoset=7), END), ("heads",), "7 is a int", "str(...)",
     ),
     "label a list": (
