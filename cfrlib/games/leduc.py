@@ -13,7 +13,7 @@ from cfrlib.games.kuhn import RANKS
 
 SUITS = "shdc"  # spades, hearts, diamonds, clubs
 BET = (2, 4)  # size of a bet or raise in each round, in chips
-MOST_RAISES = 2  # the bet included
+MAX_RAISES = 2  # per round, including the bet
 
 
 class _Betting(NamedTuple):
@@ -124,7 +124,7 @@ class LeducPoker(Game):
         actions: tuple[str, ...] = ()
         if move in ("bet", "raise"):
             raises = sum(m in ("bet", "raise") for m in self._round(moves))
-            actions = ("fold", "call", "raise") if raises < MOST_RAISES else ("fold", "call")
+            actions = ("fold", "call", "raise") if raises < MAX_RAISES else ("fold", "call")
         elif move == "check" and turn == 0:
             actions = ("check", "bet")
         return _Betting(1 - turn, text, actions, (paid[0], paid[1]), before.card)

@@ -21,8 +21,8 @@ MIXED = {-5: 1, 2: 2, 3: 1, "x2": 1, "black0": 1, "max0": 1, "?": 1}
 PLAIN = {-1: 1, 0: 1, 1: 1, 2: 1, 3: 1, "x2": 1}
 
 
-def physical(deck):
-    """Return the list of the cards of a deck, with repetitions."""
+def list_of_cards(deck):
+    """Return the cards of a deck, with repetitions."""
     return [card for card, copies in deck.items() for _ in range(copies)]
 
 
@@ -35,7 +35,7 @@ def score(hand, drawn=None):
     return sum(numbers + numbers) if "x2" in cards else sum(numbers)
 
 
-def paid(players, declaration, total):
+def payoffs_after_call(players, declaration, total):
     """Return the payoffs after a call, if each declaration raised by one."""
     caller = declaration % players
     payoffs = [1] * players
@@ -43,8 +43,8 @@ def paid(players, declaration, total):
     return payoffs
 
 
-def called(game, hand, declaration, drawn=None):
-    """Return the node after the declarations 1, 2, … and a call."""
+def node_after_call(game, hand, declaration, drawn=None):
+    """Return the node after the declarations 1, 2, …, `declaration` and a call."""
     h = (*hand, *["+1"] * declaration, "coyote")
     return game.node(h if drawn is None else (*h, drawn))
 
@@ -55,10 +55,10 @@ def chance_that_total_is_at_least(declaration):
     caller = declaration % 2
     for a, p in game.node(()).probabilities.items():
         for b, q in game.node((a,)).probabilities.items():
-            end = called(game, (a, b), declaration)
+            end = node_after_call(game, (a, b), declaration)
             draws = end.probabilities if isinstance(end, Chance) else {None: 1.0}
             for drawn, r in draws.items():
-                end = called(game, (a, b), declaration, drawn)
+                end = node_after_call(game, (a, b), declaration, drawn)
                 true += p * q * r * (end.utilities[caller] == -1)
     return true
 
@@ -75,9 +75,9 @@ def chance_that_total_is_at_least(declaration):
         ((-10, "x2"), -20),
         ((20, "black0"), 20),
         ((20, 3, "max0"), 3),
-        ((3, 3, "max0"), 3),  # one of them
-        ((-5, "max0"), 0),  # the highest number, be it negative
-        (("black0", -5, "max0"), 0),  # the black 0 is a special card, no number
+        ((3, 3, "max0"), 3),  # only one of equal cards
+        ((-5, "max0"), 0),  # even if the highest number is negative
+        (("black0", -5, "max0"), 0),  # the black 0 is a special card, not a number
         (("x2", "max0"), 0),
         ((10, 4, "x2", "max0"), 8),  # max0 first, then x2
         ((10, "?"), 10),  # not yet replaced
@@ -91,18 +91,18 @@ def test_total_of_a_hand(hand, total):
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5, 6])
 def test_payoffs_of_random_hands_of_the_full_deck(players):
-    game, rng, cards = Coyote(players), random.Random(players), physical(Coyote.DECK)
+    game, rng, cards = Coyote(players), random.Random(players), list_of_cards(Coyote.DECK)
     for _ in range(2_000):
         *hand, drawn = rng.sample(cards, players + 1)
         total = score(hand, drawn)
-        # a declaration close to the total, where the payoffs change sign
+        # near the total, where the payoffs change sign
         declaration = min(max(0, total + rng.randint(-1, 1)), game.cap)
         if "?" in hand:
-            assert drawn in called(game, hand, declaration).probabilities
+            assert drawn in node_after_call(game, hand, declaration).probabilities
         else:
             assert Coyote.total(hand) == total
-        end = called(game, hand, declaration, drawn if "?" in hand else None)
-        assert end.utilities == paid(players, declaration, total)
+        end = node_after_call(game, hand, declaration, drawn if "?" in hand else None)
+        assert end.utilities == payoffs_after_call(players, declaration, total)
 
 
 @pytest.mark.parametrize(
@@ -116,20 +116,20 @@ def test_payoffs_of_random_hands_of_the_full_deck(players):
     ids=repr,
 )
 def test_deal_and_payoff_probabilities_equal_those_of_all_shuffles(game):
-    """Over all shuffles of the deck; the next card replaces a '?'."""
-    n, wanted, got = game.num_players, defaultdict(Counter), defaultdict(Counter)
-    shuffled = Counter(cards[: n + 1] for cards in permutations(physical(game.deck), n + 1))
+    """The card after the hands replaces a '?'."""
+    n, expected, got = game.num_players, defaultdict(Counter), defaultdict(Counter)
+    shuffled = Counter(permutations(list_of_cards(game.deck), n + 1))
     for (*hand, drawn), count in shuffled.items():
         for d in range(game.cap + 1):
             p = count / shuffled.total()
-            wanted[(*hand, d)][tuple(paid(n, d, score(hand, drawn)))] += p
+            expected[(*hand, d)][tuple(payoffs_after_call(n, d, score(hand, drawn)))] += p
     tree = cfr.compile(game)
     for k in np.flatnonzero(tree.player == TERMINAL):
         h = tree.history(k)
         key = (*h[:n], h.count("+1"))
         got[key][tuple(tree.utility[k])] += tree.chance_reach[k]
-    assert got.keys() == wanted.keys()
-    for key, payoffs in wanted.items():
+    assert got.keys() == expected.keys()
+    for key, payoffs in expected.items():
         assert got[key] == pytest.approx(payoffs, abs=1e-12)
 
 
@@ -141,7 +141,7 @@ def test_probability_that_the_total_reaches_a_declaration(declaration, p):
 def test_the_default_deck_is_the_real_one():
     assert len(Coyote.DECK) == 15
     assert sum(Coyote.DECK.values()) == 36
-    assert sum(card for card in physical(Coyote.DECK) if isinstance(card, int)) == 120
+    assert sum(card for card in list_of_cards(Coyote.DECK) if isinstance(card, int)) == 120
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_default_deck_is_the_real_one():
 )
 def test_default_cap_is_one_above_the_largest_total(deck, players):
     size = min(players + 1, sum(deck.values()))
-    hands = permutations(physical(deck), size)
+    hands = permutations(list_of_cards(deck), size)
     largest = max(score(cards[:players], cards[-1]) for cards in hands)
     assert Coyote(players, deck).cap == max(largest, 0) + 1
 
@@ -175,7 +175,7 @@ def test_default_cap_with_the_full_deck(players, cap):
 
 
 @pytest.mark.parametrize(
-    ("game", "h", "wanted"),
+    ("game", "h", "expected"),
     [
         (Coyote(), (10, "x2"), (0, "_ x2: 0", ["+1", "coyote"])),
         (Coyote(), (10, "x2", "+1"), (1, "10 _: 1", ["+1", "coyote"])),
@@ -196,32 +196,32 @@ def test_default_cap_with_the_full_deck(players, cap):
         (Coyote(thinning=2), ("1 aside", 5, 10, 3), (0, "_ 3: 0", ["+1", "coyote"])),
     ],
 )
-def test_infosets_show_the_others_cards_and_the_declarations(game, h, wanted):
+def test_infosets_show_the_others_cards_and_the_declarations(game, h, expected):
     node = game.node(h)
-    assert (node.player, node.infoset, list(node.actions)) == wanted
+    assert (node.player, node.infoset, list(node.actions)) == expected
 
 
 def test_a_declaration_equal_to_the_total_is_true():
     game = Coyote()
-    assert called(game, (2, 3), 5).utilities == [1, -1]  # player 1 called the truth
-    assert called(game, (2, 3), 6).utilities == [1, -1]  # player 1 declared 6
-    assert called(game, (2, 3), 4).utilities == [-1, 1]
+    assert node_after_call(game, (2, 3), 5).utilities == [1, -1]  # player 1 called the truth
+    assert node_after_call(game, (2, 3), 6).utilities == [1, -1]  # player 1 declared 6
+    assert node_after_call(game, (2, 3), 4).utilities == [-1, 1]
 
 
 def test_first_call_claims_a_negative_total():
-    assert called(Coyote(), (-10, 2), 0).utilities == [1, -1]
-    assert called(Coyote(), (0, "black0"), 0).utilities == [-1, 1]
-    assert called(Coyote(3), (-10, 2, 3), 0).utilities == [1, 1, -1]
+    assert node_after_call(Coyote(), (-10, 2), 0).utilities == [1, -1]
+    assert node_after_call(Coyote(), (0, "black0"), 0).utilities == [-1, 1]
+    assert node_after_call(Coyote(3), (-10, 2, 3), 0).utilities == [1, 1, -1]
 
 
 def test_a_call_ends_the_round_even_with_a_question_mark():
-    """In the source the caller saw the drawn card and could declare instead."""
+    """In the source, the caller sees the replacement and may declare instead."""
     game = Coyote()
-    draw = called(game, ("?", 20), 3)
+    draw = node_after_call(game, ("?", 20), 3)
     left = {card: n for card, n in Coyote.DECK.items() if card not in ("?", 20)}
     assert draw.probabilities == pytest.approx({c: n / 34 for c, n in left.items()})
     for card in draw.actions:
-        end = called(game, ("?", 20), 3, card)
+        end = node_after_call(game, ("?", 20), 3, card)
         total = score((card, 20))
         assert isinstance(end, Terminal)
         assert end.utilities == ([1, -1] if total >= 3 else [-1, 1])
@@ -261,14 +261,14 @@ def test_number_of_infosets(game, infosets):
 @pytest.mark.slow
 @pytest.mark.parametrize(("players", "infosets"), [(3, 15_768), (4, 317_730)])
 def test_number_of_infosets_with_more_players(players, infosets):
-    """Counted at a few declarations, each of which has the same number of infosets."""
+    """Count at a few declarations; every declaration has the same number of infosets."""
     game = Coyote(players)
     for declaration in range(0, game.cap, game.cap // 2):
         labels, hands = set(), [()]
         for _ in range(players):
             hands = [(*h, card) for h in hands for card in game.node(h).actions]
-        said = ("+1",) * declaration
-        labels = {game.node(hand + said).infoset for hand in hands}
+        declarations = ("+1",) * declaration
+        labels = {game.node(hand + declarations).infoset for hand in hands}
         assert len(labels) * (game.cap + 1) == infosets
 
 
@@ -375,7 +375,7 @@ def test_stored_results_of_two_players(results):
     call, arrives = np.array(two["call"]), np.array(two["arrives"])
     assert call.shape == arrives.shape == (15, 42)
     assert arrives[:, 0].sum() == pytest.approx(1, abs=1e-3)  # every deal starts here
-    assert (call[:, -1] == 1).all()  # nothing else is left
+    assert (call[:, -1] == 1).all()  # the only legal action
     row = two["cards"].index("2")
     assert call[row, 5] == pytest.approx(0.4, abs=0.02)  # a mixed choice
 
@@ -398,10 +398,10 @@ def test_experiment_reproduces_its_stored_results(script, results):
     run = results["runs"][0]
     again = script.follow(Coyote(run["players"]), run["variant"], run["update"], 64)
     assert len(again) == 7
-    for row, wanted in zip(again, run["rows"], strict=False):
-        assert row["iterations"] == wanted["iterations"]
+    for row, expected in zip(again, run["rows"], strict=False):
+        assert row["iterations"] == expected["iterations"]
         for name in ("regrets", "gains", "values"):
-            assert row[name] == pytest.approx(wanted[name], rel=1e-3, abs=1e-6)
+            assert row[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-6)
 
 
 # ---- the object ----------------------------------------------------------------------------
@@ -498,20 +498,20 @@ UNIT = (8 / 3) ** 0.5  # the standard deviation of these
             Coyote(deck=THREE_KINDS), "x2 _: 3",
             [0, 1, 0, 0, 0, *(1, 1, 0), 0, 3 / UNIT, -3 / UNIT],
         ),
-        (  # in order of turn: after player 1 comes player 2, then 0; the total is doubled
+        (  # in turn order: after player 1 comes player 2, then player 0; x2 doubles the total
             Coyote(3, deck={2: 2, -2: 2, "x2": 1, "?": 1}, cap=9), "2 _ x2: 7",
             [0, 1, 0, 0, 0, *(2, 0, 0, 0, 0), *(0.5, 1, 0, 1), 4, 7, -3],
             # in units of √(16/6)
         ),
-        (  # max0 takes the 2, then x2 doubles nothing
+        (  # max0 removes the 2, then x2 doubles 0
             Coyote(4, deck={2: 2, -2: 2, "x2": 1, "max0": 1}, cap=9), "_ max0 2 x2: 0",
             [*(0, 0, 0, 1, 0), *(2, 0, 0, 0, 0), *(0, 1, 0, 0, 0), *(0.5, 1, 0, 0), 0, 0, 0],
         ),
-        (  # a "?" counts 0 until it is replaced, the black 0 always
+        (  # a "?" counts 0 until it is replaced, the black 0 always counts 0
             Coyote(3, deck={2: 2, -2: 2, "black0": 1, "?": 1}, cap=9), "? black0 _: 2",
             [*(0, 0, 0, 0, 1), *(0, 0, 1, 0, 0), *(1, 1, 0, 0), 0, 2, -2],
         ),
-        (  # all declarations, unless they follow from the last
+        (  # all declarations, because the last one does not determine them
             Coyote(deck={2: 2, -2: 2}, cap=5, raises=None), "_ -2: 1-4",
             [-2, 0, 0, 0, 0, *(1, 0.5), -2, 4, -6, *(1, 0, 0, 1, 0)],
         ),
@@ -524,16 +524,16 @@ UNIT = (8 / 3) ** 0.5  # the standard deviation of these
 )  # fmt: skip
 def test_features_of_single_infosets(game, label, row):
     """Compared with rows computed by hand, in units of the deck's standard deviation."""
-    wanted, others = np.array(row, float), game.num_players - 1
+    expected, others = np.array(row, float), game.num_players - 1
     if game.deck != THREE_KINDS:
-        cards = [card if isinstance(card, int) else 0 for card in physical(game.deck)]
+        cards = [card if isinstance(card, int) else 0 for card in list_of_cards(game.deck)]
         last = 5 * others + len(game.deck)
         numbers = [*range(0, 5 * others, 5), *range(last, last + 3)]
-        wanted[numbers] /= np.std(cards)
+        expected[numbers] /= np.std(cards)
     found = game.features([label])
     assert found.dtype == np.float32
     assert found.shape == (1, len(row))
-    assert found[0] == pytest.approx(wanted, abs=1e-6)
+    assert found[0] == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -573,11 +573,8 @@ def test_features_reject_labels_of_other_games(label):
 # ---- lives -----------------------------------------------------------------------------------
 
 
-UNFAIR = {
-    -1: 1,
-    0: 1,
-    2: 1,
-}  # the player who begins a round with these cards wins it with probability 2/3
+# The player who begins a round with these cards wins it with probability 2/3.
+UNFAIR = {-1: 1, 0: 1, 2: 1}
 
 
 @pytest.mark.parametrize("deck", [Coyote.TINY, UNFAIR, {1: 1, "x2": 1, 2: 1}], ids=repr)
@@ -589,7 +586,7 @@ def test_two_players_with_one_life_play_a_single_round(deck):
 
 @pytest.mark.slow
 def test_value_of_two_lives_follows_from_the_value_of_a_round():
-    """The three cards are shuffled each time, so rounds do not depend on each other."""
+    """All three cards are shuffled before each round, so rounds are independent."""
     wins = (1 + cfr.solve_lp(Coyote(deck=UNFAIR)).value) / 2
     assert wins == pytest.approx(2 / 3)
 
@@ -608,16 +605,16 @@ def test_loser_begins_the_next_round_and_leaves_without_lives():
     """compile also checks perfect recall."""
     game = Coyote(3, deck={1: 2, 2: 2, -1: 1}, cap=2, lives=1)
     assert cfr.compile(game).zero_sum
-    h = (1, 2, -1, "+1", "+1", "coyote")  # player 2 calls 2, and the total is 2: out
+    h = (1, 2, -1, "+1", "+1", "coyote")  # player 2 calls a true declaration and is out
     assert game.node(h).probabilities == {1: 0.5, 2: 0.5}
     node = game.node((*h, 2, 1))
     assert (node.player, node.infoset) == (0, "1 2 -1: 2 | _ 1 -: 0")
     assert game.node((*h, 2, 1, "coyote")).utilities == [-1, 2, -1]
     game = Coyote(3, lives=2)
-    h = (1, 2, 3, "+1", "coyote")  # player 1 calls in vain, and begins
+    h = (1, 2, 3, "+1", "coyote")  # player 1 calls a true declaration and begins
     node = game.node((*h, 5, 5, 5))
     assert (node.player, node.infoset) == (1, "1 2 3: 1 | 5 _ 5: 0")
-    h = (*h, 5, 5, 5, "coyote")  # again, and is out: player 2 is next
+    h = (*h, 5, 5, 5, "coyote")  # player 1 loses again and is out; player 2 begins
     assert game.node((*h, 4, 4)).player == 2
     assert game.node((*h, 4, 4)).infoset == "1 2 3: 1 | 5 5 5: 0 | 4 - _: 0"
 

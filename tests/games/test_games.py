@@ -81,7 +81,7 @@ def assert_same_tree(one, other):
 # ---- every game ----------------------------------------------------------------------------
 
 
-def test_every_public_game_is_in_this_test():
+def test_every_public_game_is_tested_here():
     kinds = {g for _, g in inspect.getmembers(games, inspect.isclass) if issubclass(g, Game)}
     assert {type(game) for game in (*REPR.values(), PENNIES)} == kinds | {MiniKoiKoi}
     assert {kind.__name__ for kind in kinds} == set(games.__all__) - {"kuhn_equilibrium"}
@@ -108,13 +108,13 @@ def test_games_pickle_before_and_after_compilation(game):
     fresh = copy.copy(game)
     assert "_memo" not in vars(fresh)
     before = pickle.loads(pickle.dumps(fresh))
-    wanted = cfr.solve(fresh, "cfr", 5).strategy
+    expected = cfr.solve(fresh, "cfr", 5).strategy
     after = pickle.loads(pickle.dumps(fresh))
     for again in (before, after):
         assert repr(again) == repr(game)
         assert cfr.compile(again).game is again
         assert_same_tree(again, fresh)
-        assert cfr.solve(again, "cfr", 5).strategy == wanted
+        assert cfr.solve(again, "cfr", 5).strategy == expected
 
 
 @pytest.mark.parametrize("game", [*REPR.values(), PENNIES], ids=repr)
@@ -152,7 +152,7 @@ DEAL = ("Js", "Qh")
 
 
 @pytest.mark.parametrize(
-    ("moves", "wanted"),
+    ("moves", "expected"),
     [
         ((), (0, "Js", ("check", "bet"))),
         (("check",), (1, "Qh check", ("check", "bet"))),
@@ -168,8 +168,8 @@ DEAL = ("Js", "Qh")
         ),
     ],
 )
-def test_leduc_legal_actions(moves, wanted):
-    assert decision(LeducPoker(), DEAL, *moves) == wanted
+def test_leduc_legal_actions(moves, expected):
+    assert decision(LeducPoker(), DEAL, *moves) == expected
 
 
 @pytest.mark.parametrize(
@@ -178,16 +178,16 @@ def test_leduc_legal_actions(moves, wanted):
         (DEAL, "bet fold", 1),  # the ante
         (DEAL, "bet raise fold", -3),
         (DEAL, "check bet raise fold", 3),
-        (DEAL, "check bet call Ks bet fold", 3),  # what was called before the fold is lost
+        (DEAL, "check bet call Ks bet fold", 3),  # a fold loses all chips already paid
         (DEAL, "bet call Ks check bet fold", -3),
         (DEAL, "bet call Ks bet raise fold", -7),
-        (DEAL, "check check Ks check check", -1),  # the higher rank
-        (DEAL, "check check Jh check check", 1),  # the pair
+        (DEAL, "check check Ks check check", -1),  # the higher rank wins
+        (DEAL, "check check Jh check check", 1),  # the pair wins
         (DEAL, "check check Qs check check", -1),
         (DEAL, "bet call Ks check bet call", -7),
         (DEAL, "bet raise call Jh bet raise call", 13),
         (("Ks", "Jh"), "bet raise call Js bet raise call", -13),  # a pair beats a king
-        (("Ks", "Kh"), "bet raise call Js bet raise call", 0),  # equal ranks share
+        (("Ks", "Kh"), "bet raise call Js bet raise call", 0),  # equal ranks split the pot
         (("Js", "Jh"), "check check Ks check check", 0),
     ],
 )
@@ -214,10 +214,10 @@ def test_leduc_chance_probabilities_with_and_without_suits():
     ("roll", "bids", "won"),
     [
         (("1", "6"), "2x1", 1),  # the six is wild
-        (("1", "6"), "2x6", -1),  # but no other face is a six
+        (("1", "6"), "2x6", -1),  # but no other face counts as a six
         (("6", "6"), "2x3", 1),
         (("2", "3"), "1x4", -1),
-        (("2", "3"), "1x1-1x3", -1),  # player 1 bid last, and truthfully
+        (("2", "3"), "1x1-1x3", -1),  # player 1's bid is true
         (("2", "3"), "1x1-1x4", 1),
         (("4", "5"), "1x4-2x4-2x5", -1),
     ],
@@ -267,7 +267,7 @@ def test_liars_dice_number_of_histories(faces, dice, rolls):
     ("h", "hidden", "open_"),
     [
         ((3,), (0, "0: 3", (1, 2, 3)), None),
-        ((3, 2), (1, "1: 3", (1, 2, 3)), None),  # the other bid at the same time
+        ((3, 2), (1, "1: 3", (1, 2, 3)), None),  # the opponent's bid is hidden
         ((3, 2, 1, 1), (0, "0: 3 bid 2 won, 1", (1, 3)), "0: 3 bid 2:1, 1"),
         ((3, 2, 1, 1, 3), (1, "1: 3 bid 1 lost, 1", (2, 3)), "1: 3 bid 1:2, 1"),
         ((1, 2, 2, 3), (0, "0: 1 bid 2 tied, 3", (1, 3)), "0: 1 bid 2:2, 3"),
@@ -290,15 +290,15 @@ def test_goofspiel_order_of_prizes():
 @pytest.mark.parametrize("prizes", ["random", "descending"])
 @pytest.mark.parametrize("cards", [2, 3])
 def test_goofspiel_payoffs_include_the_last_prize(cards, prizes):
-    hands, wanted = list(permutations(range(1, cards + 1))), {}
+    hands, expected = list(permutations(range(1, cards + 1))), {}
     orders = hands if prizes == "random" else [tuple(range(cards, 0, -1))]
     for order, first, second in product(orders, hands, hands):
         rounds = list(zip(order, first, second, strict=True))
         ahead = sum(int(np.sign(a - b)) * prize for prize, a, b in rounds)
         drop = 0 if prizes == "random" else 1  # a descending prize is no action
         h = tuple(x for r in rounds[:-1] for x in r[drop:])
-        wanted[h] = (ahead, -ahead)
-    assert dict(ends(Goofspiel(cards, prizes=prizes))) == wanted
+        expected[h] = (ahead, -ahead)
+    assert dict(ends(Goofspiel(cards, prizes=prizes))) == expected
 
 
 # ---- Colonel Blotto ------------------------------------------------------------------------

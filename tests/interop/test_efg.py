@@ -1,4 +1,4 @@
-"""read_efg and write_efg: format features, error messages, round trips, and Gambit itself."""
+"""read_efg and write_efg: file format, error messages, round trips, agreement with Gambit."""
 
 import io
 import os
@@ -341,7 +341,7 @@ def test_denominators_stay_bounded_on_a_long_path():
 NODE = 'p "" 1 1 "I" { "l" "r" } 0\n'
 END = 't "" 1 "o" { 1, 2 }\n'
 LONG = "9" * 5000
-# text -> what the message says after the name of the file
+# (text, error message after the name of the file)
 ERRORS = [
     # the header
     ("EFG", "1, column 4: expected version 2 of the format, found the end of the file"),
@@ -475,15 +475,15 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("text", "message"), ERRORS, ids=range(len(ERRORS)))
-def test_an_error_names_line_and_column_and_what_was_expected(text, message, tmp_path):
+def test_errors_name_line_column_and_the_expected_token(text, message, tmp_path):
     path = tmp_path / "poker.efg"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(EfgError) as error:
         read_efg(path)
-    said = str(error.value)
-    assert said.startswith(f"poker.efg, line {message}")
+    actual = str(error.value)
+    assert actual.startswith(f"poker.efg, line {message}")
     if message.endswith(("'", "file", "expected 1", "players", "0 and 1", "exactly", "hold")):
-        assert said == f"poker.efg, line {message}"
+        assert actual == f"poker.efg, line {message}"
     assert isinstance(error.value, GameError)
     with pytest.raises(EfgError) as error:
         read_efg(text + " \n")  # as text rather than as a file
@@ -491,7 +491,7 @@ def test_an_error_names_line_and_column_and_what_was_expected(text, message, tmp
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "found the end of the file"),
         ('NFG 1 R "pennies" { "Ann" "Bob" } { 2 2 } 1 -1 -1 1 -1 1 1 -1', "MatrixGame"),
@@ -499,15 +499,15 @@ def test_an_error_names_line_and_column_and_what_was_expected(text, message, tmp
         ("#BAGG", "a Bayesian action-graph game, which cfrlib cannot read"),
     ],
 )
-def test_one_line_text_is_not_mistaken_for_a_path(text, said):
-    with pytest.raises(EfgError, match=f"^text, line 1, column [12]: .*{said}"):
+def test_one_line_text_is_not_mistaken_for_a_path(text, message):
+    with pytest.raises(EfgError, match=f"^text, line 1, column [12]: .*{message}"):
         read_efg(text)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("letter", ["n", '\\"', "\n", "\x00", "\U000e0001", "é"])
 def test_error_messages_truncate_long_names(letter, tmp_path):
-    """Long names are truncated, and of many names only the first are listed."""
+    """Long names are truncated, and only the first of many names are listed."""
     name = letter * 10_000
     actions = " ".join(f'"{name}{n}"' for n in range(100))
     node = f'p "" 1 1 "{name}" {{ {actions} }} 0\n'
@@ -658,7 +658,7 @@ weights = weights.filter(lambda w: sum(w) > 0)
 @example([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
 @example([1.0, 9.0])
 @example([3.0, 3.0, 4.0])
-@example([0.75, 0.1475113855776571])  # nothing that sums to one rounds to these two
+@example([0.75, 0.1475113855776571])  # no ratios that sum to one round to these floats
 def test_written_probabilities_sum_to_one_and_round_trip_exactly(weights):
     probabilities = distribution(weights)
     exact = fractions_in(write_efg(lottery(probabilities)))
@@ -717,7 +717,7 @@ def test_write_efg_rejects_an_invalid_game(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# ---- Gambit beside us --------------------------------------------------------------------
+# ---- agreement with Gambit ---------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -726,7 +726,7 @@ def gambit():
 
 
 def read_in_gambit(gambit, game):
-    """Read our file in Gambit, and check that its tree is the same."""
+    """Read a file of `write_efg` in Gambit, and assert that the tree is the same."""
     theirs = gambit.read_efg(io.StringIO(write_efg(game)))
     tree = cfr.compile(game)
     assert len(theirs.players) == tree.num_players
@@ -748,7 +748,7 @@ def test_games_round_trip_through_gambit(gambit, game):
 @pytest.mark.slow
 def test_leduc_round_trips_through_gambit(gambit, leduc):
     class Spaceless(Renamed):
-        """Gambit takes no label that ends with a space."""
+        """Gambit rejects labels that end with a space."""
 
         def step(self, h, a):
             return self.game.step(h, a)
@@ -773,7 +773,7 @@ def test_random_games_round_trip_through_gambit(gambit, seed, players, depth):
 @pytest.mark.slow
 @given(weights)
 def test_gambit_accepts_written_probabilities(gambit, weights):
-    text = write_efg(lottery(distribution(weights)))  # Gambit insists on a sum of one
+    text = write_efg(lottery(distribution(weights)))  # Gambit requires an exact sum of one
     assert_same(read_efg(text), read_efg(gambit.read_efg(io.StringIO(text)).to_efg()))
 
 
@@ -801,7 +801,7 @@ def test_values_of_random_games_agree_with_gambit(gambit, seed, whole):
     game = random_game(seed, depth=4, whole=whole)
     theirs = gambit.read_efg(io.StringIO(write_efg(game)))
     value = cfr.solve_lp(game).value
-    # lp_solve on the tree (17.0.0b2) may leave a forced move unplayed, so it gets the matrix
+    # lp_solve on the tree (17.0.0b2) may not play a forced action, so use the strategic form
     for result in (
         gambit.nash.lcp_solve(theirs),
         gambit.nash.lp_solve(theirs, use_strategic=True),
@@ -810,7 +810,7 @@ def test_values_of_random_games_agree_with_gambit(gambit, seed, whole):
         assert float(payoffs["player 0"]) == pytest.approx(value, abs=1e-7)
 
 
-# ---- whatever comes in -------------------------------------------------------------------
+# ---- fuzzing -----------------------------------------------------------------------------
 
 VALID = [
     BIASED.read_bytes(),

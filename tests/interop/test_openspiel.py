@@ -23,24 +23,26 @@ from open_spiel.python.algorithms import exploitability as their_exploitability 
 def noisy(name):
     """Return a two-player OpenSpiel game with slightly perturbed payoffs, to break ties.
 
-    If two actions are equally good, their regrets are zero up to rounding. Their signs, and
-    therefore the next strategy, depend on the order of the additions: OpenSpiel adds history by
-    history, cfrlib sequence by sequence. Some games are full of such ties. Without ties, two
-    correct programs must agree (see `test_without_noise_strategies_differ_only_at_ties`).
+    If two actions are equally good, their regrets are zero up to rounding errors. The signs of
+    the errors, and therefore the next strategy, depend on the order of additions: OpenSpiel
+    adds history by history, cfrlib sequence by sequence. Some games have many such ties.
+    Without ties, two correct programs must agree (see
+    `test_without_noise_strategies_differ_only_at_ties`).
     """
     return f"add_noise(game={name},epsilon=0.01,seed=1)"
 
 
-# histories; 2 or 3 players; zero-sum or general-sum; two moves at a time, turned into turns
+# Two or three players, zero-sum or general-sum; simultaneous moves are converted to turns.
+# The comments give the number of histories.
 GAMES = {
     "kuhn": "kuhn_poker",  # 58
     "kuhn 3 players": "kuhn_poker(players=3)",  # 617
-    "kuhn to lose": "misere(game=kuhn_poker())",  # 58
+    "kuhn, misere": "misere(game=kuhn_poker())",  # 58
     "kuhn, restricted Nash response": "restricted_nash_response(game=kuhn_poker())",  # 117
     "kuhn as a matrix, simultaneous": "normal_form_extensive_game(game=kuhn_poker())",  # 4,161
     "leduc": "leduc_poker",  # 9,457
-    "leduc, suits alike": "leduc_poker(suit_isomorphism=True)",  # 1,939
-    "leduc from J J on": "start_at(game=leduc_poker(),history=0;1)",  # 315
+    "leduc, suit isomorphism": "leduc_poker(suit_isomorphism=True)",  # 1,939
+    "leduc after J J": "start_at(game=leduc_poker(),history=0;1)",  # 315
     "liar's dice, 3 sides": "liars_dice(dice_sides=3)",  # 1,147
     "liar's dice, 4 sides": "liars_dice(dice_sides=4)",  # 8,181
     "liar's dice, 2 dice each": "liars_dice(dice_sides=2,numdice=2)",  # 8,191
@@ -88,8 +90,8 @@ EVERY_GAME = pytest.mark.parametrize(
     ],
 )
 
-HALF = "goofspiel(returns_type=point_difference,"  # it pays half the difference of points
-# OpenSpiel's name, our game, infosets
+HALF = "goofspiel(returns_type=point_difference,"  # payoffs are half the point difference
+# OpenSpiel's name, the game in cfrlib, number of infosets
 PAIRS = [
     ("kuhn_poker", cfr.games.KuhnPoker(), 12),
     ("kuhn_poker(players=3)", cfr.games.KuhnPoker(players=3), 48),
@@ -158,8 +160,8 @@ def test_tree_sizes_agree_with_open_spiel(name):
 def test_nash_conv_of_uniform_agrees(name):
     game = load(name)
     uniform = pyspiel.UniformRandomPolicy(game.pyspiel_game)
-    wanted = pyspiel.nash_conv(game.pyspiel_game, uniform)
-    assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(wanted, abs=1e-10)
+    expected = pyspiel.nash_conv(game.pyspiel_game, uniform)
+    assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.slow
@@ -168,8 +170,8 @@ def test_nash_conv_of_uniform_agrees(name):
 def test_strategies_agree_after_50_iterations(name, variant):
     game = load(name)
     solver = open_spiel_solver(name, variant, 50)
-    wanted = pyspiel.nash_conv(game.pyspiel_game, solver.average_policy())
-    assert cfr.solve(game, variant, 50).nash_conv == pytest.approx(wanted, abs=1e-9)
+    expected = pyspiel.nash_conv(game.pyspiel_game, solver.average_policy())
+    assert cfr.solve(game, variant, 50).nash_conv == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -198,20 +200,20 @@ def test_one_player_games_agree():
     assert game.num_players == 1
     tree = cfr.compile(game)
     assert (tree.num_terminals, tree.num_infosets) == open_spiel_counts(theirs)
-    wanted = pyspiel.nash_conv(theirs, pyspiel.UniformRandomPolicy(theirs))
-    assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(wanted, abs=1e-10)
+    expected = pyspiel.nash_conv(theirs, pyspiel.UniformRandomPolicy(theirs))
+    assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize(("name", "ours", "infosets"), PAIRS)
 def test_library_games_equal_open_spiels(name, ours, infosets):
     theirs = load(name)
     assert cfr.compile(theirs).num_infosets == cfr.compile(ours).num_infosets == infosets
-    if name != "liars_dice(dice_sides=2,numdice=2)":  # where we do not tell 12 from 21
+    if name != "liars_dice(dice_sides=2,numdice=2)":  # cfrlib sorts the dice: 12 = 21
         assert cfr.compile(theirs).num_terminals == cfr.compile(ours).num_terminals
-    wanted, found = (cfr.nash_conv(g, cfr.Strategy.uniform(g)) for g in (theirs, ours))
-    assert found == pytest.approx(wanted, abs=1e-10)
-    wanted, found = (cfr.solve(g, "cfr", 50).nash_conv for g in (theirs, ours))
-    assert found == pytest.approx(wanted, abs=1e-9)
+    expected, found = (cfr.nash_conv(g, cfr.Strategy.uniform(g)) for g in (theirs, ours))
+    assert found == pytest.approx(expected, abs=1e-10)
+    expected, found = (cfr.solve(g, "cfr", 50).nash_conv for g in (theirs, ours))
+    assert found == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("iterations", [1, 2, 50])
@@ -222,9 +224,9 @@ def test_simultaneous_cfr_on_kuhn_agrees(kuhn, iterations):
     )
     for _ in range(iterations):
         solver.evaluate_and_update_policy()
-    wanted = their_exploitability.nash_conv(theirs, solver.average_policy())
+    expected = their_exploitability.nash_conv(theirs, solver.average_policy())
     solution = cfr.solve(kuhn, "cfr", iterations, update="simultaneous")
-    assert solution.nash_conv == pytest.approx(wanted, abs=1e-9)
+    assert solution.nash_conv == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.slow
@@ -260,23 +262,23 @@ def test_kuhn_strategies_agree_at_every_infoset(kuhn):
     assert seen == set(ours)
 
 
-SOME = ["kuhn", "kuhn 3 players", "leduc", "liar's dice, 3 sides", "oh hell, 3 players"]
-SOME += ["goofspiel, 4 cards, simultaneous", "auction, general-sum", "dark hex"]
-SOME_GAMES = pytest.mark.parametrize("name", [pytest.param(GAMES[id], id=id) for id in SOME])
+SMALL = ["kuhn", "kuhn 3 players", "leduc", "liar's dice, 3 sides", "oh hell, 3 players"]
+SMALL += ["goofspiel, 4 cards, simultaneous", "auction, general-sum", "dark hex"]
+SMALL_GAMES = pytest.mark.parametrize("name", [pytest.param(GAMES[id], id=id) for id in SMALL])
 
 
-@SOME_GAMES
+@SMALL_GAMES
 def test_nash_conv_of_exported_strategies_agrees(name):
     """OpenSpiel computes the same NashConv for an exported strategy."""
     game = load(name)
     solution = cfr.solve(game, "cfr+", 30)
     policy = cfr.to_open_spiel(solution.strategy)
     assert isinstance(policy, pyspiel.TabularPolicy)
-    wanted = pyspiel.nash_conv(game.pyspiel_game, policy)
-    assert solution.nash_conv == pytest.approx(wanted, abs=1e-10)
+    expected = pyspiel.nash_conv(game.pyspiel_game, policy)
+    assert solution.nash_conv == pytest.approx(expected, abs=1e-10)
 
 
-@SOME_GAMES
+@SMALL_GAMES
 def test_strategies_round_trip_exactly(name):
     game = load(name)
     strategy = cfr.solve(game, "cfr", 30).strategy
@@ -302,8 +304,8 @@ def test_python_policies_are_converted():
     for _ in range(20):
         solver.evaluate_and_update_policy()
     found = cfr.from_open_spiel_policy(load("kuhn_poker"), solver.average_policy())
-    wanted = cfr.solve(load("kuhn_poker"), "cfr", 20).strategy
-    assert found.max_difference(wanted) == pytest.approx(0, abs=1e-12)
+    expected = cfr.solve(load("kuhn_poker"), "cfr", 20).strategy
+    assert found.max_difference(expected) == pytest.approx(0, abs=1e-12)
 
 
 def test_python_nash_conv_of_exported_strategy_agrees():
@@ -313,8 +315,8 @@ def test_python_nash_conv_of_exported_strategy_agrees():
     tabular = their_policy.tabular_policy_from_callable(
         game.pyspiel_game, lambda state: dict(ours[state.information_state_string()])
     )
-    wanted = their_exploitability.nash_conv(game.pyspiel_game, tabular)
-    assert solution.nash_conv == pytest.approx(wanted, abs=1e-10)
+    expected = their_exploitability.nash_conv(game.pyspiel_game, tabular)
+    assert solution.nash_conv == pytest.approx(expected, abs=1e-10)
     back = cfr.from_open_spiel_policy(game, tabular)
     assert back.max_difference(solution.strategy) == 0
 
@@ -425,10 +427,10 @@ def test_invalid_game_name_is_rejected(name, parts):
 
 def run_in_new_process(code, *words):
     """Run a program in a new process and return its JSON output."""
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
     )
-    return json.loads(told.stdout.splitlines()[-1])
+    return json.loads(completed.stdout.splitlines()[-1])
 
 
 @pytest.mark.slow
@@ -444,7 +446,7 @@ print(json.dumps([before, tree.num_terminals, tree.num_infosets]))
 
 
 def test_failing_import_of_python_games_is_reported(monkeypatch):
-    """The import is tried for an unknown name, and its error is reported."""
+    """An unknown name that begins with python_ triggers the import; its error is reported."""
     monkeypatch.setitem(sys.modules, "open_spiel.python.games", None)
     with rejects(ImportError, "import open_spiel.python.games"):
         cfr.from_open_spiel("python_nothing")
@@ -470,10 +472,10 @@ REFUSAL = """
 import json, resource, sys, cfrlib as cfr
 from cfrlib.interop.open_spiel import OpenSpielGame
 
-looks, node = 0, OpenSpielGame.node
+visits, node = 0, OpenSpielGame.node
 def counted(self, h):
-    global looks
-    looks += 1
+    global visits
+    visits += 1
     return node(self, h)
 OpenSpielGame.node = counted
 
@@ -482,12 +484,12 @@ def megabytes():
     return most / (1e6 if sys.platform == "darwin" else 1e3)
 
 cfr.compile(cfr.from_open_spiel("kuhn_poker"))
-game, before, looks = cfr.from_open_spiel(sys.argv[1]), megabytes(), 0
+game, before, visits = cfr.from_open_spiel(sys.argv[1]), megabytes(), 0
 try:
     cfr.CFR(game)
 except cfr.GameError as error:
     message = str(error)
-print(json.dumps([message, looks, megabytes() - before]))
+print(json.dumps([message, visits, megabytes() - before]))
 """
 
 
@@ -495,10 +497,10 @@ print(json.dumps([message, looks, megabytes() - before]))
 @pytest.mark.parametrize("name", ["hearts", "phantom_ttt", "kriegspiel"])
 def test_huge_game_is_rejected_within_memory_limit(name):
     """Earlier versions took up to 5,800 MB and two million histories, or did not finish."""
-    message, looks, megabytes = run_in_new_process(REFUSAL, name)
+    message, visits, megabytes = run_in_new_process(REFUSAL, name)
     assert "has more than max_histories=2,000,000" in message
     assert "Far too many for a solver of the whole tree" in message and "MCCFR" in message
-    assert looks <= 120_000
+    assert visits <= 120_000
     assert megabytes <= 500
 
 
@@ -517,7 +519,7 @@ def test_huge_game_can_be_sampled():
         ("repeated_game(stage_game=matrix_pd(),num_repetitions=2)", "no information state"),
     ],
 )
-def test_unsupported_kind_of_game_is_rejected(name, why):
+def test_unsupported_types_of_games_are_rejected(name, why):
     with rejects(cfr.GameError, why):
         cfr.from_open_spiel(name)
 
