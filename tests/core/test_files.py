@@ -1,4 +1,4 @@
-"""Files: what is saved loads back equal; damaged and foreign files are refused."""
+"""Files round-trip; damaged files and files of another game or format are rejected."""
 
 import json
 import zipfile
@@ -13,7 +13,7 @@ GAMES = [KuhnPoker(), KuhnPoker(players=3), MatrixGame([[1, 0], [0, 2]], [[3, 0]
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_a_strategy_loads_back_equal(tmp_path, game):
+def test_strategies_round_trip(tmp_path, game):
     strategy, path = cfr.solve(game, "dcfr", 37).strategy, tmp_path / "s.npz"
     strategy.save(path)
     loaded = cfr.Strategy.load(path, game)
@@ -23,15 +23,15 @@ def test_a_strategy_loads_back_equal(tmp_path, game):
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
-def test_a_solution_loads_back_equal(tmp_path, game):
+def test_solutions_round_trip(tmp_path, game):
     solution, path = cfr.solve(game, "dcfr", 37, delay=3), tmp_path / "s.npz"
     solution.save(str(path))
     loaded = cfr.Solution.load(str(path), game)
-    for name, mine, theirs in zip(solution._fields, solution, loaded, strict=True):
+    for name, before, after in zip(solution._fields, solution, loaded, strict=True):
         if name == "trace":
-            np.testing.assert_array_equal(mine.rows, theirs.rows)
+            np.testing.assert_array_equal(before.rows, after.rows)
         else:
-            assert mine == theirs, name
+            assert before == after, name
     assert repr(loaded) == repr(solution)
     assert loaded._repr_html_() == solution._repr_html_()
 
@@ -45,39 +45,39 @@ SAVED = {
 
 @pytest.mark.parametrize("noun", SAVED)
 @pytest.mark.parametrize("other", [KuhnPoker(4), RockPaperScissors()], ids=repr)
-def test_files_of_another_game_are_refused(tmp_path, kuhn, noun, other):
-    make, kind = SAVED[noun]
+def test_files_of_another_game_are_rejected(tmp_path, kuhn, noun, other):
+    make, cls = SAVED[noun]
     make(kuhn).save(tmp_path / "file.npz")
     with pytest.raises(ValueError, match=rf"a {noun} of KuhnPoker\(\), not of .* load it with"):
-        kind.load(tmp_path / "file.npz", other)
+        cls.load(tmp_path / "file.npz", other)
 
 
 @pytest.mark.parametrize("noun", SAVED)
-@pytest.mark.parametrize("wanted", SAVED)
-def test_files_of_another_kind_are_refused(tmp_path, kuhn, noun, wanted):
-    if noun != wanted:
+@pytest.mark.parametrize("expected", SAVED)
+def test_files_of_another_format_are_rejected(tmp_path, kuhn, noun, expected):
+    if noun != expected:
         SAVED[noun][0](kuhn).save(tmp_path / "file.npz")
         with pytest.raises(
-            ValueError, match=rf"not a complete file .* save the {wanted} again"
+            ValueError, match=rf"not a complete file .* save the {expected} again"
         ):
-            SAVED[wanted][1].load(tmp_path / "file.npz", kuhn)
+            SAVED[expected][1].load(tmp_path / "file.npz", kuhn)
 
 
 @pytest.mark.parametrize("noun", SAVED)
-def test_damaged_files_are_refused(tmp_path, kuhn, noun):
-    make, kind = SAVED[noun]
+def test_truncated_files_are_rejected(tmp_path, kuhn, noun):
+    make, cls = SAVED[noun]
     path = tmp_path / "file.npz"
     make(kuhn).save(path)
-    whole = path.read_bytes()
-    for length in range(0, len(whole), 997):
-        path.write_bytes(whole[:length])
+    content = path.read_bytes()
+    for length in range(0, len(content), 997):
+        path.write_bytes(content[:length])
         with pytest.raises(ValueError, match="is not a complete file"):
-            kind.load(path, kuhn)
+            cls.load(path, kuhn)
 
 
 @pytest.mark.parametrize("noun", ["strategy", "solution"])
-def test_probabilities_in_a_file_are_checked(tmp_path, kuhn, noun):
-    make, kind = SAVED[noun]
+def test_files_with_invalid_probabilities_are_rejected(tmp_path, kuhn, noun):
+    make, cls = SAVED[noun]
     path = tmp_path / "file.npz"
     make(kuhn).save(path)
     with np.load(path) as file:
@@ -85,11 +85,11 @@ def test_probabilities_in_a_file_are_checked(tmp_path, kuhn, noun):
     arrays["strategy"][3] += 0.1
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match="not probabilities"):
-        kind.load(path, kuhn)
+        cls.load(path, kuhn)
 
 
 def test_a_saved_strategy_can_be_read_without_cfrlib(tmp_path, kuhn):
-    """The documented form: a header in JSON that names infosets, an array by sequence."""
+    """As documented: a JSON header that names infosets, and an array over sequences."""
     strategy = cfr.solve(kuhn, iterations=50).strategy
     strategy.save(tmp_path / "s.npz")
     with np.load(tmp_path / "s.npz", allow_pickle=False) as file:
@@ -106,7 +106,7 @@ def test_a_saved_strategy_can_be_read_without_cfrlib(tmp_path, kuhn):
     assert at == len(p)
 
 
-# ---- damaged, and of something else --------------------------------------------------------
+# ---- damaged files, and files of other programs --------------------------------------------
 
 
 @pytest.fixture
@@ -116,33 +116,33 @@ def saved(tmp_path, kuhn):
     return path
 
 
-NOT_OURS = "is not a complete file written by CFR.save"
+INVALID_FILE = "is not a complete file written by CFR.save"
 
 
 @pytest.mark.slow
 def test_flipped_bits_are_harmless_or_reported(saved, kuhn):
-    whole, rng = saved.read_bytes(), np.random.default_rng(0)
+    content, rng = saved.read_bytes(), np.random.default_rng(0)
     original, reported = cfr.CFR.load(saved, kuhn).average, 0
-    for at in rng.permutation(len(whole))[:600]:
-        damaged = bytearray(whole)
+    for at in rng.permutation(len(content))[:600]:
+        damaged = bytearray(content)
         damaged[at] ^= 1 << rng.integers(8)
         saved.write_bytes(damaged)
         try:
             run = cfr.CFR.load(saved, kuhn)
         except ValueError as error:
-            assert NOT_OURS in str(error)
+            assert INVALID_FILE in str(error)
             reported += 1
-        else:  # zip keeps some things twice, and dates nobody reads
+        else:  # zip stores some fields twice, and dates that are not read
             assert run.average.max_difference(original) == 0
             assert run.iterations == 20
     assert reported > 300
 
 
-def test_random_bytes(saved, kuhn):
+def test_random_bytes_are_rejected(saved, kuhn):
     rng = np.random.default_rng(0)
     for prefix in (b"", b"PK\x03\x04", b"\x93NUMPY", b"{}"):
         saved.write_bytes(prefix + rng.bytes(1000))
-        with pytest.raises(ValueError, match=NOT_OURS):
+        with pytest.raises(ValueError, match=INVALID_FILE):
             cfr.CFR.load(saved, kuhn)
 
 
@@ -181,13 +181,13 @@ def directory(path):
 @pytest.mark.parametrize(
     "write", [other_npz, plain_npy, pickled, other_zip, other_json, other_format, directory]
 )
-def test_files_of_something_else(saved, kuhn, write):
+def test_files_of_other_programs_are_rejected(saved, kuhn, write):
     write(saved)
-    with pytest.raises(ValueError, match=NOT_OURS):
+    with pytest.raises(ValueError, match=INVALID_FILE):
         cfr.CFR.load(saved, kuhn)
 
 
-def test_file_of_the_same_game_with_other_payoffs(tmp_path):
+def test_files_of_a_game_with_changed_payoffs_are_rejected(tmp_path):
     path = tmp_path / "rps.npz"
     cfr.CFR(RockPaperScissors(3)).run(10).save(path)
     with pytest.raises(ValueError, match="rules have changed"):

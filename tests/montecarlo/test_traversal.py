@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from every_path import (
     Means,
+    counterfactual_reach,
     exact_regrets,
     interpreted,
-    over_histories,
     own_reach,
     random_strategy,
-    reach_of_others,
+    sum_by_infoset,
     uneven,
 )
 
@@ -80,7 +80,7 @@ def test_on_average_walks_say_the_exact_regrets(game, scheme, baseline):
     for sigma in strategies(game):
         means = Means(game, scheme, sigma, baseline=random_baseline(game) if baseline else None)
         assert means.probability == pytest.approx([1, 1], abs=EXACT)
-        assert means.oracle.mislaid < EXACT  # what `draw_rest` is told to be left, is left
+        assert means.oracle.rounding_error < EXACT
         assert largest(means.regret - exact_regrets(game, sigma)) < EXACT
         assert largest(means.regret) > 0.05
 
@@ -101,8 +101,8 @@ def test_of_three_players_too(scheme, baseline):
 def test_on_average_walks_average_plans(game, scheme):
     """What σ(I) counts is π_i(I) times the same constant, whatever anybody plays."""
     for sigma in strategies(game):
-        chance, _ = reach_of_others(game, sigma)
-        constant = over_histories(game, chance)
+        chance, _ = counterfactual_reach(game, sigma)
+        constant = sum_by_infoset(game, chance)
         mass = Means(game, scheme, sigma).mass
         assert largest(mass - own_reach(game, sigma) * constant) < EXACT
         assert constant.min() > 0.05
@@ -139,27 +139,27 @@ def test_chance_must_be_weighed_rightly(scheme, wrong):
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
 def test_chance_sampling_counts_its_own_nodes_rightly(game):
     for sigma in strategies(game):
-        chance, _ = reach_of_others(game, sigma)
+        chance, _ = counterfactual_reach(game, sigma)
         mass = Means(game, "chance", sigma, rule="own").mass
-        assert largest(mass - over_histories(game, chance)) < EXACT
+        assert largest(mass - sum_by_infoset(game, chance)) < EXACT
 
 
 @pytest.mark.parametrize("scheme", [*SCHEMES[:5], RobustSampling(2, 0.1)], ids=repr)
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
 def test_stochastic_weights_leave_out_what_opponents_do_not_play_to(game, scheme):
     for sigma in strategies(game):
-        chance, others = reach_of_others(game, sigma)
+        chance, others = counterfactual_reach(game, sigma)
         reached = (chance if scheme == "chance" else others) > 0
         mass = Means(game, scheme, sigma, rule="stochastic").mass
-        assert largest(mass - over_histories(game, reached)) < EXACT
+        assert largest(mass - sum_by_infoset(game, reached)) < EXACT
 
 
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
 def test_own_nodes_of_external_sampling_count_by_how_likely_others_get_there(game):
     for sigma in strategies(game):
-        _, others = reach_of_others(game, sigma)
+        _, others = counterfactual_reach(game, sigma)
         mass = Means(game, "external", sigma, rule="own").mass
-        assert largest(mass - over_histories(game, others)) < EXACT
+        assert largest(mass - sum_by_infoset(game, others)) < EXACT
 
 
 @pytest.mark.parametrize("rule", ["opponent", "own"])
@@ -271,8 +271,8 @@ def errors(game, scheme, needs=(), changes=None):
         told = random_baseline(game) if "baseline" in needs else None
         means = Means(game, scheme, sigma, baseline=told, changes=changes)
         regret = max(regret, largest(means.regret - exact_regrets(game, sigma)))
-        chance, _ = reach_of_others(game, sigma)
-        wanted = own_reach(game, sigma) * over_histories(game, chance)
+        chance, _ = counterfactual_reach(game, sigma)
+        wanted = own_reach(game, sigma) * sum_by_infoset(game, chance)
         average = max(average, largest(means.mass - wanted))
     return regret, average
 

@@ -1,9 +1,8 @@
-"""A pytest plugin that hands notebooks that pass nbval to the book's build.
+"""A pytest plugin: notebooks that pass nbval go into the build's cache of executed notebooks.
 
-Notebooks run as in the build, with explorables drawing all their positions. If all cells of a
-notebook ran and matched, it goes into the book's cache of executed notebooks, so the build does
-not run it again. Its explorables are kept for `tests/browser`, which drives them as live
-widgets.
+Notebooks run as in the build: explorables draw all their positions. If all cells of a notebook
+match, the build does not run it again. Its explorables are saved for `tests/browser`, which
+tests them as live widgets.
 """
 
 import copy
@@ -30,12 +29,12 @@ _setup, _teardown = plugin.IPyNbFile.setup, plugin.IPyNbFile.teardown
 
 def cache(config: pytest.Config) -> JupyterCacheAbstract:
     """Return the book's cache of executed notebooks, or the one set by `make portable`."""
-    place = os.environ.get("CFRLIB_PAGE_CACHE")
-    return get_cache(place or config.rootpath / "_build" / ".jupyter_cache")
+    path = os.environ.get("CFRLIB_PAGE_CACHE")
+    return get_cache(path or config.rootpath / "_build" / ".jupyter_cache")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw as for a page; create the cache before several processes write into it."""
+    """Draw as for a page; create the cache before several processes write to it."""
     os.environ["CFRLIB_PAGE"] = "1"
     if not hasattr(config, "workerinput"):  # in the first process
         build.forget_outdated()
@@ -43,25 +42,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slowest notebooks first: each process runs a whole notebook at a time."""
+    """Run the slowest notebooks first, because one process runs a whole notebook."""
     items.sort(key=lambda item: build.rank(item.path))
 
 
 def compare_outputs(cell, test, ref, skip_compare=None):
-    """Compare as nbval does, but only the kinds of output that are committed."""
-    kept = copy.deepcopy(test)
-    for output in kept:
+    """Compare as nbval does, but only the MIME types that are committed."""
+    committed = copy.deepcopy(test)
+    for output in committed:
         for mime in list(output.get("data", ())):
             if not notebooks.keeps(mime, output.data[mime]):
                 del output.data[mime]
-    return _compare(cell, kept, ref, skip_compare)
+    return _compare(cell, committed, ref, skip_compare)
 
 
 def runtest(cell: plugin.IPyNbCell) -> None:
-    """Run and compare one cell; keep its outputs if they match."""
+    """Run and compare one cell; store its outputs if they match."""
     _run(cell)
-    cell.parent.right = getattr(cell.parent, "right", {})
-    cell.parent.right[cell.cell_num] = cell.test_outputs
+    cell.parent.matching = getattr(cell.parent, "matching", {})
+    cell.parent.matching[cell.cell_num] = cell.test_outputs
 
 
 def run_in_kernel(file: plugin.IPyNbFile, code: str) -> None:
@@ -72,28 +71,28 @@ def run_in_kernel(file: plugin.IPyNbFile, code: str) -> None:
 
 
 def setup(file: plugin.IPyNbFile) -> None:
-    """Start the kernel and make it record the explorables that are created."""
+    """Start the kernel and make it record its explorables."""
     _setup(file)
     if "Explorable(" in file.path.read_text("utf-8"):
         run_in_kernel(file, explorables.COLLECT)
 
 
 def teardown(file: plugin.IPyNbFile) -> None:
-    """Cache a notebook whose cells all matched, with its explorables; stop the kernel."""
-    right = getattr(file, "right", {})
+    """Cache a notebook whose cells all match, with its explorables; stop the kernel."""
+    matching = getattr(file, "matching", {})
     nb = copy.deepcopy(file.nb)
     cells = [cell for cell in nb.cells if cell.cell_type == "code"]
-    whole = len(right) == len(cells)
-    imitated = "CFRLIB_PAGE_CACHE" in os.environ  # by `make portable`
-    if whole and not imitated and "Explorable(" in file.path.read_text("utf-8"):
-        place = explorables.kept(file.path)
-        run_in_kernel(file, explorables.KEEP.format(place=str(place)))
-        assert place.exists(), f"the explorables of {file.path.name} cannot be pickled"
+    passed = len(matching) == len(cells)
+    emulated = "CFRLIB_PAGE_CACHE" in os.environ  # `make portable` emulates other processors
+    if passed and not emulated and "Explorable(" in file.path.read_text("utf-8"):
+        path = explorables.cache_file(file.path)
+        run_in_kernel(file, explorables.SAVE.format(path=str(path)))
+        assert path.exists(), f"the explorables of {file.path.name} cannot be pickled"
     _teardown(file)
-    if not whole:
+    if not passed:
         return
     for count, cell in enumerate(cells):
-        cell.outputs, cell.execution_count = right[count], count + 1
+        cell.outputs, cell.execution_count = matching[count], count + 1
     cache(file.config).cache_notebook_bundle(
         CacheBundleIn(nb, str(file.path)), check_validity=False, overwrite=True
     )

@@ -1,7 +1,7 @@
-"""A pytest plugin: nbval starts kernels as in `tools/kernels.py`, and waits for events.
+"""A pytest plugin: nbval starts kernels as `tools/kernels.py` does, and waits for slow ones.
 
-nbval's own limits are 60 seconds for a kernel to start and 5 seconds for its outputs. With this
-plugin it waits until there is a message or the kernel has died, which nbval does not check.
+By default nbval allows 60 seconds for a kernel to start and 5 seconds for its outputs. With
+this plugin it waits for the next message until the kernel dies, which nbval does not check.
 """
 
 import sys
@@ -29,15 +29,15 @@ def manager(**options):
 
 
 def get_message(running, stream, timeout=None):
-    """Return the next message of a kernel, regardless of nbval's limit."""
-    latest = monotonic() + kernels.PATIENCE
+    """Return the next message of a kernel, regardless of nbval's time limit."""
+    deadline = monotonic() + kernels.PATIENCE
     while True:
         try:
             return _message(running, stream, timeout=1)
         except Empty:
             if not running.is_alive():
                 raise RuntimeError("the kernel died") from None
-            if monotonic() > latest:
+            if monotonic() > deadline:
                 raise
 
 

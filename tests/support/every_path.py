@@ -1,8 +1,8 @@
-"""Exact expectations of sampling schemes, by enumerating all sampled trajectories (walks).
+"""Exact expectations of sampling schemes, by enumerating all random paths of a traversal.
 
 The kernels are those of cfrlib, run as plain Python. Only the three functions that sample are
-replaced, by an oracle that tries every outcome in turn and knows its probability. A mean over
-the walks is therefore exact up to rounding: no statistics is involved.
+replaced by an oracle, which enumerates all outcomes and knows their probabilities. The
+expectations are therefore exact up to rounding errors, without statistics.
 """
 
 import inspect
@@ -28,18 +28,12 @@ from cfrlib.montecarlo.updates import AVERAGING, Lane
 def interpreted(changes=None, **others):
     """Return the kernels as plain Python functions, by name, with `others` in their globals.
 
-    `changes`, {name: (old, new)}, replaces one piece of the source of a kernel.
+    `changes`, {name: (old, new)}, replaces one piece of source code of a kernel.
     """
     space = {**vars(rng), **vars(schemes), **vars(traversal), **vars(updates)}
     kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
-    assert {
-        "descend",
-        "ascend",
-        "choose",
-        "evaluate",
-        "apply_batch",
-        "iterate",
-    } <= kernels.keys()
+    required = {"descend", "ascend", "choose", "evaluate", "apply_batch", "iterate"}
+    assert required <= kernels.keys()
     for name, f in kernels.items():
         space[name] = FunctionType(f.__code__, space, name)
     for name, (old, new) in (changes or {}).items():
@@ -56,13 +50,21 @@ def interpreted(changes=None, **others):
 
 
 class Oracle:
-    """A sampler that takes every outcome in turn, until `all_paths` has enumerated all."""
+    """A sampler whose successive runs, started by `all_paths`, enumerate all random paths.
+
+    Attributes
+    ----------
+    probability : float
+        Probability of the current path.
+    rounding_error : float
+        Largest error of the remaining probability that kernels pass to `draw_rest`.
+    """
 
     def __init__(self):
-        self.choices, self.mislaid = [], 0.0
+        self.choices, self.rounding_error = [], 0.0
 
     def all_paths(self):
-        """Yield the number of each path; `probability` then holds that path's probability."""
+        """Yield the number of each path, before the path is run."""
         number = 0
         while number == 0 or self.choices:
             self.at, self.probability = 0, 1.0
@@ -91,47 +93,47 @@ class Oracle:
 
     def draw_rest(self, state, scratch, actions, left):
         weights = [float(p) for p in scratch[P, :actions]]
-        self.mislaid = max(self.mislaid, abs(left - math.fsum(weights)))
+        self.rounding_error = max(self.rounding_error, abs(left - math.fsum(weights)))
         return self.pick(0, weights)
 
     def kernels(self, changes=None):
         """Return the kernels with their three sampling functions replaced by the oracle's."""
-        draws = ("draw_chance", "draw_action", "draw_rest")
-        return interpreted(changes, **{name: getattr(self, name) for name in draws})
+        samplers = ("draw_chance", "draw_action", "draw_rest")
+        return interpreted(changes, **{name: getattr(self, name) for name in samplers})
 
 
 # ---- means ---------------------------------------------------------------------------------
 
 
-def objects(records):
-    """Return an object for each record."""
+def as_objects(records):
+    """Return an object with attributes for each record."""
     names = records.dtype.names
     return [SimpleNamespace(**dict(zip(names, r.item(), strict=True))) for r in records]
 
 
 class Means:
-    """Exact expectations over all walks of a sampling scheme.
+    """Exact expectations over all traversals of a sampling scheme.
 
     Attributes
     ----------
     regret : array, shape (sequences,)
-        Expected sampled regrets, each over the walks of its player.
+        Expected sampled regrets, each over the traversals of its player.
     square : array, shape (sequences,)
         Expected squares of the sampled regrets.
     mass : array, shape (infosets,)
-        Expected weight of an infoset's strategy in the strategy sum, over the walks of its
-        player or, under the rule "opponent", over those of the other player.
+        Expected weight of an infoset's strategy in the strategy sum, over the traversals of
+        its player or, under the rule "opponent", over those of the other player.
     paths : int
-        Number of walks, summed over the players.
+        Number of random paths, summed over the players.
     probability : list of float
-        Sum of the probabilities of all walks, for each player.
+        Sum of the probabilities of all paths, for each player.
     """
 
     def __init__(
         self, game, scheme, sigma, rule="opponent", baseline=None, proposal=None,
         correct=None, changes=None,
     ):  # fmt: skip
-        # The rule "opponent" needs two players, and the walks do not depend on the rule.
+        # The rule "opponent" needs two players, and traversals do not depend on the rule.
         run = cfr.MCCFR(game, sampling=scheme, proposal=proposal, averaging="stochastic")
         self.form, known, players = run._form, run._known, game.num_players
         self.oracle = Oracle()
@@ -140,9 +142,9 @@ class Means:
         if correct is not None:  # importance weights of chance outcomes, as a function of p
             known.nodes.correction[:] = correct(known.nodes.probability)
         run._tables.table.sigma[:] = sigma
-        nodes, infosets = objects(known.nodes), objects(known.infosets)
-        table, walk = objects(run._tables.table), np.zeros(run._lanes.walk.shape[1], ENTRY)
-        walk = objects(walk)
+        nodes, infosets = as_objects(known.nodes), as_objects(known.infosets)
+        table = as_objects(run._tables.table)
+        walk = as_objects(np.zeros(run._lanes.walk.shape[1], ENTRY))
         tree = TreeArrays(nodes, known.utility, infosets, known.owner)
         tables = run._tables._replace(table=table, baseline=baseline)
         empty, scratch = np.zeros((1, 0, 2)), run._lanes.scratch[0]
@@ -175,7 +177,7 @@ class Means:
 
 
 def exact_regrets(game, sigma):
-    """Return r(I, a) = v(I, a) − v(I) of every player, from the whole tree."""
+    """Return r(I, a) = v(I, a) − v(I) of all players, from the whole tree."""
     form = sequence_form(game)
     t, v, r = form.treeplexes, form.gradients(form.plans(sigma)), np.zeros(form.num_sequences)
     for i in range(game.num_players):
@@ -192,15 +194,16 @@ def own_reach(game, sigma):
     return form.plans(sigma)[form.treeplexes.infoset_parent]
 
 
-def over_histories(game, number):
-    """Sum the numbers of histories, shape (histories,), over each infoset."""
+def sum_by_infoset(game, values):
+    """Sum `values`, shape (histories,), over the histories of each infoset."""
     tree = cfr.compile(game)
-    here = tree.infoset >= 0
-    return np.bincount(tree.infoset[here], np.array(number, float)[here], tree.num_infosets)
+    decision = tree.infoset >= 0
+    infosets, weights = tree.infoset[decision], np.array(values, float)[decision]
+    return np.bincount(infosets, weights, tree.num_infosets)
 
 
-def reach_of_others(game, sigma):
-    """Return π_c(h), and π_-i(h) for the player i who acts at h."""
+def counterfactual_reach(game, sigma):
+    """Return π_c(h), and π_-i(h) for the player i who acts at h, by history."""
     tree, x = cfr.compile(game), sequence_form(game).plans(sigma)
     others = tree.chance_reach.copy()
     for h in range(tree.num_histories):
@@ -211,7 +214,7 @@ def reach_of_others(game, sigma):
 
 
 def random_strategy(game, seed, zeros=False):
-    """Return probabilities by sequence; with `zeros`, some actions are never played."""
+    """Return a random strategy by sequence; with `zeros`, some probabilities are 0."""
     rng, form = np.random.default_rng(seed), sequence_form(game)
     sigma = form.uniform()
     for start, stop in zip(
@@ -231,9 +234,9 @@ def random_strategy(game, seed, zeros=False):
 def uneven():
     """Return a small game without symmetries.
 
-    Chance is uneven and acts at the start and late. Player 0 observes part of its outcome and
-    acts twice, first with three actions. Player 1 has an infoset of six histories. Payoffs are
-    not zero-sum.
+    Chance acts twice, with unequal probabilities. Player 0 observes part of the first
+    outcome and acts twice, first with three actions. Player 1 has an infoset of six histories.
+    Payoffs are not zero-sum.
     """
     rng, nodes = np.random.default_rng(5), {}
 
@@ -242,14 +245,14 @@ def uneven():
 
     nodes[()] = Chance({"a": 0.5, "b": 0.3, "c": 0.2})
     for c in "abc":
-        seen = "a" if c == "a" else "b or c"
-        nodes[c,] = Decision(0, f"0: {seen}", ("left", "middle", "right"))
+        observed = "a" if c == "a" else "b or c"
+        nodes[c,] = Decision(0, f"0: {observed}", ("left", "middle", "right"))
         for first in ("left", "middle", "right"):
             infoset = "1: right" if first == "right" else "1: left or middle"
             nodes[c, first] = Decision(1, infoset, ("x", "y"))
         for first in ("left", "middle"):
             end(c, first, "x")
-        nodes[c, "left", "y"] = Decision(0, f"0: {seen}, left, y", ("up", "down"))
+        nodes[c, "left", "y"] = Decision(0, f"0: {observed}, left, y", ("up", "down"))
         end(c, "left", "y", "up")
         end(c, "left", "y", "down")
         nodes[c, "middle", "y"] = Decision(1, "1: y after left or middle", ("on", "off"))

@@ -1,8 +1,8 @@
 """Load every explorable of the book from its notebook, and decode it from a built page.
 
-When nbval runs a notebook, its kernel writes the explorables into a file (the kernel runs
-`COLLECT` and `KEEP`). The browser tests load them from there instead of running the notebook
-again. They then draw in another process, so a drawing may depend only on its explorable.
+When nbval runs a notebook, its kernel also runs `COLLECT` and `SAVE`, which pickle the
+explorables. The browser tests load this file instead of running the notebook again. The
+explorables then draw in another process, so a drawing may depend only on its explorable.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import build  # noqa: E402
 
-KEPT = build.OUT / "explorables"
+CACHE = build.OUT / "explorables"
 COLLECT = """
 from cfrlib.explore import Explorable as _Explorable
-def _note(self, *args, _init=_Explorable.__init__, **kwargs):
+def _record(self, *args, _init=_Explorable.__init__, **kwargs):
     _init(self, *args, **kwargs)
-    _note.made.append(self)
-_note.made = []
-_Explorable.__init__ = _note
+    _record.created.append(self)
+_record.created = []
+_Explorable.__init__ = _record
 """
 # Pickle would look up a function wrapped by `functools.cache` by name, so copy it instead.
-KEEP = """
+SAVE = """
 import copyreg as _copyreg, functools as _functools, pathlib as _pathlib
 import cloudpickle as _cloudpickle
 _copyreg.pickle(
     _functools._lru_cache_wrapper,
     lambda f: (_functools.lru_cache(**f.cache_parameters()), (f.__wrapped__,)),
 )
-_Explorable.__init__ = _note.__kwdefaults__["_init"]
-_place = _pathlib.Path({place!r})
-_place.parent.mkdir(parents=True, exist_ok=True)
-_place.write_bytes(_cloudpickle.dumps(_note.made))
+_Explorable.__init__ = _record.__kwdefaults__["_init"]
+_path = _pathlib.Path({path!r})
+_path.parent.mkdir(parents=True, exist_ok=True)
+_path.write_bytes(_cloudpickle.dumps(_record.created))
 """
 PAGES = [*sorted((ROOT / "book").glob("*.ipynb")), ROOT / "book" / "index.md"]
 
@@ -68,19 +68,19 @@ def cells(page: Path) -> list[str]:
     return [re.sub(r"\A(:.*\n)+", "", cell) for cell in found]
 
 
-def names_of(code: types.CodeType) -> tuple[set[str], set[str]]:
-    """Return the global names that code sets, and those that it uses, functions included."""
+def global_names(code: types.CodeType) -> tuple[set[str], set[str]]:
+    """Return the global names that code assigns, and those that it reads, also in functions."""
     steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-    made = {name for op, name in steps if op in ("STORE_NAME", "STORE_GLOBAL")}
-    used = {name for op, name in steps if op in ("LOAD_NAME", "LOAD_GLOBAL")}
+    assigned = {name for op, name in steps if op in ("STORE_NAME", "STORE_GLOBAL")}
+    read = {name for op, name in steps if op in ("LOAD_NAME", "LOAD_GLOBAL")}
     for inner in filter(lambda c: isinstance(c, types.CodeType), code.co_consts):
-        deeper = names_of(inner)
-        made, used = made | deeper[0], used | deeper[1]
-    return made, used
+        inner_assigned, inner_read = global_names(inner)
+        assigned, read = assigned | inner_assigned, read | inner_read
+    return assigned, read
 
 
-def acted_on(source: str) -> set[str]:
-    """Return names whose object a cell may change, as in `run.run(9)` and `table[1] = 0`."""
+def mutated_names(source: str) -> set[str]:
+    """Return names whose object a cell may mutate, as in `run.run(9)` and `table[1] = 0`."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Expr) or (
@@ -90,53 +90,56 @@ def acted_on(source: str) -> set[str]:
     return found - {"print", "plot", "np", "cfr"}
 
 
-def needed(sources: list[str]) -> list[str]:
-    """Return the cells that make explorables and those they depend on; others may be slow."""
-    kept: list[str] = []
-    wanted: set[str] = set()
+def required_cells(sources: list[str]) -> list[str]:
+    """Return the cells that create explorables and their dependencies; others may be slow."""
+    required: list[str] = []
+    needed_names: set[str] = set()
     for source in reversed(sources):
-        made, used = names_of(compile(source, "", "exec"))
-        if "Explorable(" in source or made & wanted or acted_on(source) & wanted:
-            kept.insert(0, source)
-            wanted |= used
-    return kept
+        assigned, read = global_names(compile(source, "", "exec"))
+        changed = assigned | mutated_names(source)
+        if "Explorable(" in source or changed & needed_names:
+            required.insert(0, source)
+            needed_names |= read
+    return required
 
 
-def kept(page: Path) -> Path:
+def cache_file(page: Path) -> Path:
     """Return the file of a page's explorables, named after a digest of their sources."""
-    made_from = [*cells(page), build.digest(*build.LOADED)]
-    return KEPT / f"{page.stem}-{hashlib.sha256(repr(made_from).encode()).hexdigest()[:16]}"
+    sources = [*cells(page), build.digest(*build.LOADED)]
+    return CACHE / f"{page.stem}-{hashlib.sha256(repr(sources).encode()).hexdigest()[:16]}"
 
 
 def explorables(page: Path) -> list[Explorable]:
-    """Return a page's explorables in order, loaded from the kept file or made anew."""
-    place = kept(page)
-    return pickle.loads(place.read_bytes()) if place.exists() else make(page)
+    """Return a page's explorables in order, loaded from the cache or created."""
+    path = cache_file(page)
+    return pickle.loads(path.read_bytes()) if path.exists() else create(page)
 
 
-def make(page: Path) -> list[Explorable]:
-    """Run the cells that a page's explorables need; return the explorables in order."""
-    made: list[Explorable] = []
+def create(page: Path) -> list[Explorable]:
+    """Run the cells that a page's explorables require; return the explorables in order."""
+    created: list[Explorable] = []
     init = Explorable.__init__
 
-    def note(self: Explorable, *args: Any, **kwargs: Any) -> None:
+    def record(self: Explorable, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
-        made.append(self)
+        created.append(self)
 
-    plain = TransformerManager()  # converts `%pip install ...` to Python
+    transformer = TransformerManager()  # converts `%pip install ...` to Python
     names: dict[str, Any] = {"__name__": "__main__"}
-    with mock.patch.object(Explorable, "__init__", note), mock.patch("builtins.print"):
-        for n, source in enumerate(needed([plain.transform_cell(c) for c in cells(page)])):
+    sources = [transformer.transform_cell(cell) for cell in cells(page)]
+    with mock.patch.object(Explorable, "__init__", record), mock.patch("builtins.print"):
+        for n, source in enumerate(required_cells(sources)):
             name = f"{page}, cell {n}"
-            linecache.cache[name] = len(source), None, source.splitlines(True), name  # inspect
+            # for `inspect.getsource`
+            linecache.cache[name] = len(source), None, source.splitlines(True), name
             exec(compile(source, name, "exec"), names)
-    return made
+    return created
 
 
 def decode(html: str) -> tuple[list[dict[str, Any]], Callable[..., str]]:
     """Decode an explorable's HTML as its script does.
 
-    Return the script's data on the controls, and a function from positions to the drawing.
+    Returns the data of the controls, and a function from their positions to the drawing.
     """
     raw = re.search(r'<script type="application/json">(.*?)</script>', html, re.S)
     assert raw

@@ -25,10 +25,10 @@ def namespace() -> dict[str, Any]:
 
 
 def leak(game: cfr.Game, sheet: cfr.Strategy, counts: dict[str, dict[str, int]]) -> float:
-    """Return the loss per hand of the counted strategy against `sheet`, with alternating seats.
+    """Return the loss per hand of the empirical strategy against `sheet`, averaged over seats.
 
-    Computed with cfrlib's best response, not with the page's table. At infosets without counts
-    the reader is assumed to play a best response.
+    It uses cfrlib's best response instead of the page's table. At infosets without counts the
+    reader is assumed to play a best response.
     """
     gains = []
     for player in (0, 1):

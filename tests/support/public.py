@@ -1,4 +1,4 @@
-"""The public names: `__all__` of these modules, and the page that documents them."""
+"""The public names: `__all__` of the public modules, and the page that documents them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
 
 
 def names() -> list[str]:
-    """Return every public object once, under the first module that exports it."""
+    """Return the name of every public object once, in the first module that exports it."""
     found: dict[int, str] = {}
     for module in MODULES:
         for name in importlib.import_module(module).__all__:

@@ -1,7 +1,7 @@
 """Reference implementation of CFR, history by history in plain Python, as in the papers.
 
 It shares only the numbering of histories, infosets and sequences with cfrlib. `bug` introduces
-one of the mistakes found in published code, to prove that the tests would notice it.
+a bug found in published code, to prove that the tests detect it.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import cfrlib as cfr
 from cfrlib.core.tree import TERMINAL
 
-# bug -> a golden row that must detect it
+# bug -> a golden row that detects it
 BUGS = {
     "average without own reach": "cfr",
     "average by opponents' reach": "cfr",
@@ -32,7 +32,7 @@ def discount(t, exponent):
 
 
 class Reference:
-    """A run of CFR: `sigma`, `regret` and `total` by sequence, as lists of floats."""
+    """A run of CFR: `sigma`, `regret` and `strategy_sum` by sequence, as lists of floats."""
 
     def __init__(self, game, variant="cfr", update="alternating", bug=None):
         assert bug is None or bug in BUGS
@@ -58,7 +58,8 @@ class Reference:
             if I >= 0:
                 self.members[I].append(k)
         size = int(tree.player_sequences[-1])
-        self.regret, self.total, self.sigma = [0.0] * size, [0.0] * size, [1.0] * size
+        self.regret, self.strategy_sum = [0.0] * size, [0.0] * size
+        self.sigma = [1.0] * size
         for pairs in self.pairs:
             for q in pairs:
                 self.sigma[q] = 1 / len(pairs)
@@ -66,16 +67,16 @@ class Reference:
     def iterate(self):
         """Run one iteration, which updates every player once."""
         self.t += 1
-        following = list(self.sigma)
+        next_sigma = list(self.sigma)
         for i in range(self.tree.num_players):
-            self.update(i, following)
+            self.update(i, next_sigma)
             if not self.simultaneous:
-                self.sigma[:] = following
-        self.sigma[:] = following
+                self.sigma[:] = next_sigma
+        self.sigma[:] = next_sigma
 
-    def update(self, i, following):
+    def update(self, i, next_sigma):
         """Traverse the tree for player i: update regrets, strategy sum and next strategy."""
-        own, others, value = self.walk(i)
+        own, others, value = self.traverse(i)
         instant = self.add_regrets(i, others, value)
         v, bug = self.variant, self.bug
         weight = self.t**v.gamma
@@ -88,12 +89,12 @@ class Reference:
             elif bug == "average by opponents' reach":
                 reach = sum(others[h] for h in self.members[I])
             before = [self.sigma[q] for q in self.pairs[I]]
-            self.match(I, instant, following)
+            self.match(I, instant, next_sigma)
             for q, p in zip(self.pairs[I], before, strict=True):
-                p = following[q] if bug == "average after the update" else p
-                self.total[q] += weight * reach * p
+                p = next_sigma[q] if bug == "average after the update" else p
+                self.strategy_sum[q] += weight * reach * p
 
-    def walk(self, i):
+    def traverse(self, i):
         """Return π_i(h), π_-i(h) and u_i(h) of every history h."""
         n, sigma = len(self.player), self.sigma
         literal = self.bug == "value returned at player 1's nodes not negated"
@@ -142,30 +143,30 @@ class Reference:
                     regret[q] = total * (positive if total > 0 else negative)
         return instant
 
-    def match(self, I, instant, following):
+    def match(self, I, instant, next_sigma):
         """Write the next strategy at I, proportional to the positive regrets."""
-        guess = 1.0 if self.variant.predictive else 0.0
-        want = [max(self.regret[q] + guess * instant[q], 0.0) for q in self.pairs[I]]
-        total = math.fsum(want)
-        for q, w in zip(self.pairs[I], want, strict=True):
-            following[q] = w / total if total > 0 else 1 / len(want)
+        predicted = 1.0 if self.variant.predictive else 0.0
+        positive = [max(self.regret[q] + predicted * instant[q], 0.0) for q in self.pairs[I]]
+        total = math.fsum(positive)
+        for q, r in zip(self.pairs[I], positive, strict=True):
+            next_sigma[q] = r / total if total > 0 else 1 / len(positive)
 
     def average(self):
         """Return the average strategy as a dictionary."""
         strategy = {}
         for I, pairs in enumerate(self.pairs):
-            total = math.fsum(self.total[q] for q in pairs)
+            total = math.fsum(self.strategy_sum[q] for q in pairs)
             strategy[self.tree.infoset_label[I]] = {
-                a: self.total[q] / total if total > 0 else 1 / len(pairs)
+                a: self.strategy_sum[q] / total if total > 0 else 1 / len(pairs)
                 for a, q in zip(self.tree.infoset_actions[I], pairs, strict=True)
             }
         return strategy
 
     def exploitability_at(self, game, iterations):
         """Return the exploitability of the average by iteration, at the given iterations."""
-        found = {}
+        exploitability = {}
         while self.t < max(iterations):
             self.iterate()
             if self.t in iterations:
-                found[self.t] = cfr.exploitability(game, self.average())
-        return found
+                exploitability[self.t] = cfr.exploitability(game, self.average())
+        return exploitability

@@ -1,4 +1,4 @@
-"""Games for the tests: tables, transformed games, random games, shared compiled games."""
+"""Games for the tests: tables, transformed games, random games, cached games."""
 
 import random
 from functools import cache
@@ -127,13 +127,13 @@ class AfterCoin(Wrapper):
 
 
 def random_game(seed, players=2, depth=5, zero_sum=True, whole=False):
-    """Grow a random sound game.
+    """Return a random game with sound rules.
 
-    A player's label lists the player's own actions and observations: after each step of the
-    game every player may observe a symbol, or nothing. So histories share infosets, even at
-    different depths, yet recall is perfect. Chance is uneven, and an outcome may have
-    probability 0. Infosets have one to three actions. Some players may never act. Payoffs are
-    real numbers without ties or, with `whole`, small integers with many ties.
+    An infoset label lists the player's own actions and observations: after each action, every
+    player may observe a symbol, or nothing. Histories therefore share infosets, even at
+    different depths, yet recall is perfect. Chance outcomes have unequal probabilities, some of
+    them 0. Infosets have one to three actions. Some players may never act. Payoffs are real
+    numbers without ties or, with `whole`, small integers with many ties.
     """
     rng = random.Random(seed)
     nodes, width = {}, {}
@@ -163,10 +163,10 @@ def random_game(seed, players=2, depth=5, zero_sum=True, whole=False):
             actions = tuple(f"a{k}" for k in range(count))
             nodes[h] = Decision(mover, label, actions)
         for a in actions:
-            seen = [m + rng.choice(("", "", "·", "o")) for m in memory]
+            memories = [m + rng.choice(("", "", "·", "o")) for m in memory]
             if mover is not None:
-                seen[mover] = f"{memory[mover]}>{a}"
-            grow((*h, a), seen)
+                memories[mover] = f"{memory[mover]}>{a}"
+            grow((*h, a), memories)
 
     grow((), [f"{i}:" for i in range(players)])
     return TableGame(nodes, players, f"random_game({seed}, {players}, {depth}, {zero_sum})")
