@@ -22,7 +22,7 @@ import numpy as np
 
 from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved
+from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.layout import (
     Bands,
@@ -44,7 +44,7 @@ from cfrlib.run import Measured, Run
 from cfrlib.solution import BEST, HEADER, TRACE, UPDATES
 from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
 
-RUN_FILE = Kind(
+RUN_FILE = Format(
     "cfrlib.CFR 2",
     "run",
     "CFR.save",

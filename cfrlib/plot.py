@@ -576,23 +576,24 @@ def tree(
     """
     compiled = compile(game)
     start = compiled.find(tuple(root))
-    place = _layout(compiled, start)
-    if len(place) > 400:
+    positions = _layout(compiled, start)
+    if len(positions) > 400:
         raise ValueError(
             "more than 400 histories are too many to draw; choose a deeper root, e.g. "
-            f"root={compiled.history(min(place) + 1)!r}"
+            f"root={compiled.history(min(positions) + 1)!r}"
         )
-    ends = sum(compiled.player[k] == TERMINAL for k in place)
-    depth = max(x for x, _ in place.values())
+    ends = sum(compiled.player[k] == TERMINAL for k in positions)
+    depth = max(x for x, _ in positions.values())
     width, height = size or (1.25 * depth + 0.9, max(1.6, 0.42 * ends))
     with mpl.rc_context(STYLE):
         figure, axes = _empty_figure(width, height, margins=(0.2, 0.4, 0.15, 0.15))
         for n, group in enumerate(highlight):
-            _ring(axes, [place[k] for k in _members(compiled, group) if k in place], n)
-        _branches(axes, compiled, place, start)
-        _markers(axes, compiled, place, 11 if labels else 6)
+            shown = [k for k in _histories_of(compiled, group) if k in positions]
+            _draw_rings(axes, [positions[k] for k in shown], n)
+        _draw_branches(axes, compiled, positions, start)
+        _draw_markers(axes, compiled, positions, 11 if labels else 6)
         if labels:
-            _annotate(axes, compiled, place, start)
+            _draw_labels(axes, compiled, positions, start)
         axes.set_axis_off()
         axes.set(xlim=(-0.03 * depth, depth * 1.03), ylim=(0.6 - ends, 0.4))
     return figure
@@ -600,56 +601,59 @@ def tree(
 
 def _layout(tree: Tree, start: int) -> dict[int, tuple[float, float]]:
     """Place terminal histories one below the other, and parents midway between children."""
-    place: dict[int, tuple[float, float]] = {}
+    positions: dict[int, tuple[float, float]] = {}
     row = 0
 
     def visit(k: int, depth: int) -> float:
         nonlocal row
-        if len(place) > 400:
+        if len(positions) > 400:
             return 0.0
         first, count = int(tree.first_child[k]), int(tree.num_children[k])
-        place[k] = (depth, 0.0)  # inserts parents before their children
+        positions[k] = (depth, 0.0)  # inserts parents before their children
         if count == 0:
             y, row = -float(row), row + 1
         else:
             ys = [visit(c, depth + 1) for c in range(first, first + count)]
             y = (ys[0] + ys[-1]) / 2
-        place[k] = (depth, y)
+        positions[k] = (depth, y)
         return y
 
     visit(start, 0)
-    return place
+    return positions
 
 
-def _label(tree: Tree, k: int) -> str | None:
+def _infoset_label(tree: Tree, k: int) -> str | None:
     I = int(tree.infoset[k])
     return tree.infoset_label[I] if I >= 0 else None
 
 
-def _branches(
-    axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], start: int
+def _draw_branches(
+    axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], start: int
 ) -> None:
     """Draw all branches as one line with gaps."""
     gap = (np.nan, np.nan)
     points = [
-        p for k in place if k != start for p in (place[int(tree.parent[k])], place[k], gap)
+        p
+        for k in positions
+        if k != start
+        for p in (positions[int(tree.parent[k])], positions[k], gap)
     ]
     if points:
         axes.plot(*np.transpose(points), color=COLORS["muted"], linewidth=1, linestyle="-")
 
 
-def _markers(
-    axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], big: int
+def _draw_markers(
+    axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], full: int
 ) -> None:
-    """Draw the markers of the histories, one kind at a time."""
-    owner = {k: min(int(tree.player[k]), 1) for k in place}  # 1: player 1 and all others
+    """Draw the markers of the histories, one kind at a time; decisions have the full size."""
+    owner = {k: min(int(tree.player[k]), 1) for k in positions}  # 1: player 1 and all others
     for player, marker, size, face in (
-        (CHANCE, "D", 0.8 * big, COLORS["muted"]),
-        (TERMINAL, "s", 0.4 * big, INK),
-        (0, "o", big, INK),
-        (1, "o", big, PAPER),
+        (CHANCE, "D", 0.8 * full, COLORS["muted"]),
+        (TERMINAL, "s", 0.4 * full, INK),
+        (0, "o", full, INK),
+        (1, "o", full, PAPER),
     ):
-        mine = [place[k] for k in place if owner[k] == player]
+        mine = [positions[k] for k in positions if owner[k] == player]
         if mine:
             axes.plot(
                 *np.transpose(mine),
@@ -661,14 +665,14 @@ def _markers(
             )
 
 
-def _annotate(
-    axes: Axes, tree: Tree, place: Mapping[int, tuple[float, float]], start: int
+def _draw_labels(
+    axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], start: int
 ) -> None:
     """Label branches by action, decisions by infoset, terminal histories by payoff."""
     style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
-    for k, (x, y) in place.items():
+    for k, (x, y) in positions.items():
         if k != start:
-            x0, y0 = place[int(tree.parent[k])]
+            x0, y0 = positions[int(tree.parent[k])]
             middle = 0.42 * x0 + 0.58 * x, 0.42 * y0 + 0.58 * y
             axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **style)
         player = int(tree.player[k])
@@ -676,20 +680,20 @@ def _annotate(
             payoff, color = f"{tree.utility[k, 0]:+g}", COLORS["value"]
             axes.annotate(payoff, (x, y), (9, 0), va="center", color=color, **style)
         elif player != CHANCE:
-            label, color = _label(tree, k) or "", COLORS["reach"]
+            label, color = _infoset_label(tree, k) or "", COLORS["reach"]
             axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)
         if player > 1:
             axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=7)
 
 
-def _members(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:
+def _histories_of(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:
     """Return the indices of the histories of an infoset, or of the given histories."""
     if isinstance(group, str):
-        return [k for k in range(tree.num_histories) if _label(tree, k) == group]
+        return [k for k in range(tree.num_histories) if _infoset_label(tree, k) == group]
     return [tree.find(tuple(h)) for h in group]
 
 
-def _ring(axes: Axes, points: list[tuple[float, float]], n: int) -> None:
+def _draw_rings(axes: Axes, points: list[tuple[float, float]], n: int) -> None:
     """Ring histories and connect them; the rings grow from group to group."""
     if points:
         axes.plot(

@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 
 from cfrlib.core import files
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Described, Header, Kind, PathLike, Saved
+from cfrlib.core.files import Arrays, Described, Format, Header, PathLike, Saved
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.equilibrium import evaluate
@@ -119,7 +119,7 @@ class Run(ABC):
     _best: Measured
     METHOD: ClassVar[str]  # the name of the algorithm
     CAVEAT: ClassVar[str] = ""  # added to the guarantee
-    FILES: ClassVar[tuple[Kind, ...]]  # kinds of files that hold such a run
+    FILES: ClassVar[tuple[Format, ...]]  # kinds of files that hold such a run
 
     def run(
         self,
@@ -339,14 +339,14 @@ class Run(ABC):
         ValueError
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
-        kind = files.kind_of(path, *cls.FILES)
+        kind = files.format_of(path, *cls.FILES)
         with files.reading(path, kind, cls._labels_in(kind, game)) as file:
             self = cls._from_header(file, game, **options)
             self._unpack(file)
         return self
 
     @property
-    def _file(self) -> Kind:
+    def _file(self) -> Format:
         """The kind of file that holds the run."""
         return self.FILES[0]
 
@@ -356,7 +356,7 @@ class Run(ABC):
         """The sequence form, or another object that labels the infosets known so far."""
 
     @classmethod
-    def _labels_in(cls, kind: Kind, game: Game) -> Described:
+    def _labels_in(cls, kind: Format, game: Game) -> Described:
         """Return an object that labels the infosets of a file of that kind."""
         return sequence_form(game)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core import files, schema
-from cfrlib.core.files import Header, Kind, PathLike, demand
+from cfrlib.core.files import Format, Header, PathLike, require
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Game
@@ -28,11 +28,11 @@ HEADER: schema.Schema = {
         alpha=schema.number(infinite=True),
         beta=schema.number(infinite=True),
         gamma=schema.number(0),
-        predictive=schema.flag,
+        predictive=schema.boolean,
     ),
     "update": schema.one_of(*UPDATES),
-    "delay": schema.whole(),
-    "iterations": schema.whole(),
+    "delay": schema.integer(),
+    "iterations": schema.integer(),
     "seconds": schema.number(0),
 }
 BEST = schema.record(exploitability=schema.number(infinite=True), value=schema.number())
@@ -42,12 +42,12 @@ _SCALARS: schema.Schema = {
     "nash_conv": schema.number(),
     "current_exploitability": schema.number(),
     "best_exploitability": schema.number(),
-    "nodes": schema.whole(),
+    "nodes": schema.integer(),
     "method": schema.text,
     "guarantee": schema.text,
     "sampling": schema.text,
 }
-SOLUTION_FILE = Kind(
+SOLUTION_FILE = Format(
     "cfrlib.Solution 3", "solution", "Solution.save", {**HEADER, **_SCALARS},
     {**dict.fromkeys(STRATEGIES, SIGMA), "trace": TRACE},
 )  # fmt: skip
@@ -263,7 +263,7 @@ class Solution(NamedTuple):
             trace = check_trace(arrays["trace"], found, form, found["nodes"], ended=True)
             least = min(found["exploitability"], found["current_exploitability"])
             least = float(trace[:, [3, 5]].min(initial=least))
-            demand(found["best_exploitability"] == least, "best_exploitability")
+            require(found["best_exploitability"] == least, "best_exploitability")
             found = {name: found[name] for name in SOLUTION_FILE.header}
             found["variant"] = Variant(**found["variant"])
             for name in STRATEGIES:
@@ -309,15 +309,15 @@ def check_trace(
     if ended:
         allowed.add(header["iterations"])
     increasing = bool((np.diff(t) > 0).all())
-    demand(allowed.issuperset(t.tolist()) and increasing, "trace of iterations")
+    require(allowed.issuperset(t.tolist()) and increasing, "trace of iterations")
     for column, limit in ((visited, nodes), (seconds, header["seconds"])):
         steps = np.diff(column, prepend=0.0, append=limit)
-        demand(bool((steps >= 0).all()), "trace of work done")
+        require(bool((steps >= 0).all()), "trace of work done")
     if form is None:
-        demand(bool(np.isnan(measured).all()), "trace of exploitability")
+        require(bool(np.isnan(measured).all()), "trace of exploitability")
     else:
         check_exploitability(form, measured[0], measured[2])
-        demand(bool(np.isfinite(measured[1]).all()), "trace of value")
+        require(bool(np.isfinite(measured[1]).all()), "trace of value")
     return rows
 
 
@@ -325,13 +325,13 @@ def check_exploitability(form: SequenceForm, *numbers: npt.ArrayLike) -> None:
     """Raise a ValueError unless all numbers are finite and, up to rounding, nonnegative."""
     slack = schema.ROUNDING * float(np.abs(form.tree.utility).max(initial=0.0))
     for each in map(np.asarray, numbers):
-        demand(bool(((each >= -slack) & (each < math.inf)).all()), "exploitability")
+        require(bool(((each >= -slack) & (each < math.inf)).all()), "exploitability")
 
 
 def check_best(header: Header, trace: Floats) -> None:
     """Raise a ValueError unless the best strategy is the best one of the trace."""
     least = float(np.fmin.reduce(trace[:, [3, 5]], axis=None, initial=math.inf))
-    demand(header["best"]["exploitability"] == least, "best")
+    require(header["best"]["exploitability"] == least, "best")
 
 
 def _update_text(update: str, delay: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from cfrlib.core import files
-from cfrlib.core.files import Kind, PathLike
+from cfrlib.core.files import Format, PathLike
 from cfrlib.core.schema import Array
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats
@@ -21,7 +21,9 @@ from cfrlib.game import Action, Game, action_label
 
 ROWS_SHOWN = 24
 SIGMA = Array(("sequences",))  # `check_probabilities` checks the values
-STRATEGY_FILE = Kind("cfrlib.Strategy 1", "strategy", "Strategy.save", {}, {"strategy": SIGMA})
+STRATEGY_FILE = Format(
+    "cfrlib.Strategy 1", "strategy", "Strategy.save", {}, {"strategy": SIGMA}
+)
 
 
 class InfosetIndex(Protocol):

@@ -9,7 +9,7 @@ from hypothesis import settings
 
 import cfrlib as cfr
 
-# Parts of cfrlib without compiled kernels, and which no kernel imports
+# Parts of cfrlib that contain no kernel and that no kernel imports
 NO_KERNELS = {"exercises", "explore", "interop", "plot.py"}
 
 
@@ -40,8 +40,8 @@ def pytest_collection_modifyitems(items):
 
 
 # Examples are the same in every run, except with `--hypothesis-profile=fresh`: then they depend
-# on `--hypothesis-seed=N`, which pytest reports, and none is remembered. `derandomize=False` is
-# explicit because Hypothesis would derandomize wherever the variable CI is set.
+# on `--hypothesis-seed=N`, which pytest reports, and are not stored. `derandomize=False` is
+# explicit because Hypothesis would derandomize if the variable CI is set.
 settings.register_profile("cfrlib", derandomize=True, deadline=None, max_examples=60)
 settings.register_profile(
     "fresh", derandomize=False, deadline=None, max_examples=60, database=None

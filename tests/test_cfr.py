@@ -7,8 +7,7 @@ import pytest
 from toy_games import TableGame
 
 import cfrlib as cfr
-import cfrlib.cfr
-import cfrlib.run as module
+import cfrlib.run as run_module
 from cfrlib import Decision, Terminal
 from cfrlib.cfr import UPDATES
 from cfrlib.core.sequence import backup, behavior
@@ -119,7 +118,7 @@ def test_trace_rows_equal_runs_of_that_length(kuhn):
         assert (solution.exploitability, solution.value) == (e, v)
 
 
-def test_progress_bar(kuhn, capsys):
+def test_short_runs_show_a_progress_bar_only_on_request(kuhn, capsys):
     cfr.solve(kuhn, iterations=1_000, progress=True)
     shown = capsys.readouterr().err
     assert re.search(r"1000/1000 .*exploitability|0/1000", shown)
@@ -131,7 +130,7 @@ def test_progress_bar(kuhn, capsys):
 
 @pytest.mark.slow
 def test_long_runs_show_a_progress_bar_by_default(kuhn, capsys, monkeypatch):
-    monkeypatch.setattr(module, "BAR_DELAY", 0.05)
+    monkeypatch.setattr(run_module, "BAR_DELAY", 0.05)
     run = cfr.CFR(kuhn).run(1)
     capsys.readouterr()
     run.run(500_000)
@@ -143,7 +142,7 @@ def test_long_runs_show_a_progress_bar_by_default(kuhn, capsys, monkeypatch):
 # ---- display -------------------------------------------------------------------------------
 
 
-def test_repr_of_a_solution(kuhn):
+def test_solution_repr_shows_its_results(kuhn):
     solution = cfr.solve(kuhn, "cfr+", 1_000, update="simultaneous")
     text = repr(solution)
     assert text.startswith("Solution of KuhnPoker()")
@@ -158,7 +157,7 @@ def test_repr_of_a_solution(kuhn):
 
 
 @pytest.mark.parametrize(
-    ("game", "promise"),
+    ("game", "guarantee"),
     [
         (KuhnPoker(players=3), "3 players, zero-sum: no guarantee of a Nash equilibrium"),
         (
@@ -167,12 +166,12 @@ def test_repr_of_a_solution(kuhn):
         ),
     ],
 )
-def test_solution_repr_states_the_theoretical_guarantee(game, promise):
-    assert promise in repr(cfr.solve(game, iterations=2))
-    assert promise in cfr.solve(game, iterations=2)._repr_html_()
+def test_solution_repr_states_the_theoretical_guarantee(game, guarantee):
+    assert guarantee in repr(cfr.solve(game, iterations=2))
+    assert guarantee in cfr.solve(game, iterations=2)._repr_html_()
 
 
-def test_repr_of_tables(kuhn):
+def test_table_reprs_have_a_line_per_infoset(kuhn):
     run = cfr.CFR(kuhn, "linear").run(10)
     assert repr(run) == "CFR(KuhnPoker(), 'linear', update='alternating') after 10 iterations"
     lines = repr(run.average).splitlines()
@@ -187,7 +186,7 @@ def test_repr_of_tables(kuhn):
     assert "… and 24 more infosets" in cfr.Strategy.uniform(KuhnPoker(players=3))._repr_html_()
 
 
-def test_repr_of_a_trace(kuhn):
+def test_trace_repr_ends_with_the_last_row(kuhn):
     trace = cfr.CFR(kuhn).run(1_000).trace
     head, *_, last = repr(trace).splitlines()
     assert head.split() == list(cfr.Trace.COLUMNS)
@@ -235,14 +234,17 @@ def test_random_strategy_samples_infosets_in_order_of_play(kuhn):
     assert cfr.Strategy.random(kuhn) != cfr.Strategy.random(kuhn)  # without a seed
 
 
-@pytest.mark.parametrize(("concentration", "away"), [(1e-3, 0.49), (1.0, 0.25), (1e6, 0.001)])
-def test_concentration_moves_random_strategies_from_pure_to_uniform(leduc, concentration, away):
+@pytest.mark.parametrize(
+    ("concentration", "distance"), [(1e-3, 0.49), (1.0, 0.25), (1e6, 0.001)]
+)
+def test_concentration_moves_random_strategies_from_pure_to_uniform(
+    leduc, concentration, distance
+):
     sampled = cfr.Strategy.random(leduc, 0, concentration)
-    two = [row for row in sampled.values() if len(row) == 2]
-    assert len(two) > 100
-    assert np.mean([abs(x - 0.5) for row in two for x in row.values()]) == pytest.approx(
-        away, abs=0.03
-    )
+    pairs = [row for row in sampled.values() if len(row) == 2]
+    assert len(pairs) > 100
+    distances = [abs(x - 0.5) for row in pairs for x in row.values()]
+    assert np.mean(distances) == pytest.approx(distance, abs=0.03)
 
 
 def test_strategies_are_mappings(kuhn):
@@ -267,18 +269,18 @@ def test_strategies_are_mappings(kuhn):
 def test_average_is_the_weighted_sum_of_plans(kuhn, variant, delay):
     """The average is Σ max(t − d, 0)^γ x^t over the plans played, normalized by infoset."""
     run, gamma = cfr.CFR(kuhn, variant, delay=delay), cfr.VARIANTS[variant].gamma
-    one = cfr.CFR(kuhn, variant)
+    undelayed = cfr.CFR(kuhn, variant)
     total, form = np.zeros(run._form.num_sequences), run._form
     for t in range(1, 21):
         # alternating: a player's plan is averaged before the player's own update
-        plan = one._layout.unpack(one._tables.plan)
-        one.run(1)
+        plan = undelayed._layout.unpack(undelayed._tables.plan)
+        undelayed.run(1)
         run.run(1)
         total += max(t - delay, 0) ** gamma * plan if t > delay else 0
     wanted = np.empty_like(total)
     behavior(form.treeplexes, total, wanted)
     assert run.average.values_by_sequence == pytest.approx(wanted, abs=1e-14)
-    assert run.current.max_difference(one.current) == 0
+    assert run.current.max_difference(undelayed.current) == 0
 
 
 def test_average_is_uniform_until_the_delay_is_over(kuhn):

@@ -107,9 +107,9 @@ def test_zero_payoffs_give_value_zero():
         assert value == 0.0 and cfr.nash_conv(game, strategy) == 0.0
 
 
-@pytest.mark.parametrize("pays", [1.7e308, -1.7e308])
-def test_lp_accepts_the_largest_floats(pays):
-    assert cfr.solve_lp(cfr.games.MatrixGame([[pays]])).value == pays
+@pytest.mark.parametrize("payoff", [1.7e308, -1.7e308])
+def test_lp_accepts_the_largest_floats(payoff):
+    assert cfr.solve_lp(cfr.games.MatrixGame([[payoff]])).value == payoff
 
 
 @pytest.mark.parametrize("size", [1e-285, 1e-320, 5e-324])
@@ -119,7 +119,7 @@ def test_payoffs_that_would_underflow_raise(size):
         cfr.solve_lp(Scaled(KuhnPoker(), size))
 
 
-class Twice(Wrapper):
+class AfterHiddenCoin(Wrapper):
     """A game after a coin flip that no player sees: every leaf is the sum of two histories."""
 
     COIN = cfr.Chance({"heads": 0.5, "tails": 0.5})
@@ -135,18 +135,18 @@ class Twice(Wrapper):
 
 
 def test_payoff_sums_that_overflow_raise(monkeypatch):
-    game = Twice(cfr.games.MatrixGame([[1, -1], [-1, 1]]))
+    game = AfterHiddenCoin(cfr.games.MatrixGame([[1, -1], [-1, 1]]))
     assert cfr.solve_lp(game).value == 0
     form = sequence_form(game)
-    beyond = form.treeplexes._replace(leaf_payoff=form.treeplexes.leaf_payoff * math.inf)
-    monkeypatch.setattr(form, "treeplexes", beyond)
+    infinite = form.treeplexes._replace(leaf_payoff=form.treeplexes.leaf_payoff * math.inf)
+    monkeypatch.setattr(form, "treeplexes", infinite)
     with pytest.raises(ValueError, match=r"so large .* divide all payoffs"):
         cfr.solve_lp(game)
 
 
 @pytest.mark.parametrize("large", [10.0**k for k in (1, 3, 6, 9, 12, 15, 16, 18, 300)])
 def test_payoffs_of_different_scales_are_solved_or_raise(large):
-    """The small payoff decides, and at some scale double precision cannot hold both."""
+    """The small payoff matters, and at some scale double precision cannot represent both."""
     cases = {  # matrix -> value
         ((large, 0), (0, 1)): large / (large + 1),
         ((large, -1), (-1, 1)): (large - 1) / (large + 3),
@@ -169,13 +169,13 @@ def test_payoffs_of_different_scales_are_solved_or_raise(large):
 def test_lp_solves_gambits_large_payoff_game():
     """Gambit's `large_payoff_game.efg` has payoffs of 10^19 and of 1."""
     large = 10**19
-    ends = [[(large, 1), (-1, 0)], [(-1, 1), (0, large)]]  # by card, own action, other's
+    payoffs = [[(large, 1), (-1, 0)], [(-1, 1), (0, large)]]  # by card and both actions
     nodes = {(): cfr.Chance({0: 0.5, 1: 0.5})}
-    for card, own, other in product(range(2), repeat=3):
+    for card, first, second in product(range(2), repeat=3):
         nodes[card,] = cfr.Decision(0, f"card {card}", (0, 1))
-        nodes[card, own] = cfr.Decision(1, f"after {own}", (0, 1))
-        pays = ends[card][own][other]
-        nodes[card, own, other] = cfr.Terminal((pays, -pays))
+        nodes[card, first] = cfr.Decision(1, f"after {first}", (0, 1))
+        payoff = payoffs[card][first][second]
+        nodes[card, first, second] = cfr.Terminal((payoff, -payoff))
     game = TableGame(nodes)
     value, strategy = cfr.solve_lp(game)
     assert value == pytest.approx(1)

@@ -39,11 +39,8 @@ def instant_regrets(form, before, after):
     Player i's regrets are against the new strategies of earlier players and the old strategies
     of later ones.
     """
-    t, profile, r = (
-        form.treeplexes,
-        before.values_by_sequence.copy(),
-        np.zeros(form.num_sequences),
-    )
+    t, profile = form.treeplexes, before.values_by_sequence.copy()
+    r = np.zeros(form.num_sequences)
     for i in range(form.num_players):
         v = form.gradients(form.plans(profile))
         backup(t, i, profile, v)

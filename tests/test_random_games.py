@@ -47,14 +47,14 @@ def random_strategy(game, seed):
     return cfr.Strategy(game, strategy)
 
 
-def walk_utility(game, strategy, h=None):
+def tree_utility(game, strategy, h=None):
     """Return each player's expected payoff by recursion over histories, as defined."""
     h = game.root() if h is None else h
     node = game.node(h)
     if isinstance(node, Terminal):
         return np.array(node.utilities, float)
-    odds = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
-    return sum(p * walk_utility(game, strategy, game.step(h, a)) for a, p in odds.items())
+    row = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
+    return sum(p * tree_utility(game, strategy, game.step(h, a)) for a, p in row.items())
 
 
 def pure_strategies(game, player, limit=200):
@@ -74,9 +74,9 @@ def test_random_games_cover_all_features():
         game = random_game(seed, players=1 + seed % 4)
         tree = cfr.compile(game)
         nodes = [game.node(tree.history(k)) for k in range(tree.num_histories)]
-        odds = [list(n.probabilities.values()) for n in nodes if isinstance(n, Chance)]
-        seen |= {"uneven chance" for p in odds if len(set(p)) > 1}
-        seen |= {"impossible outcome" for p in odds if 0 in p}
+        chances = [list(n.probabilities.values()) for n in nodes if isinstance(n, Chance)]
+        seen |= {"uneven chance" for p in chances if len(set(p)) > 1}
+        seen |= {"impossible outcome" for p in chances if 0 in p}
         seen |= {"one action" for a in tree.infoset_actions if len(a) == 1}
         sizes = np.bincount(tree.infoset[tree.infoset >= 0], minlength=tree.num_infosets)
         seen |= {"one history" if n == 1 else "many histories" for n in sizes}
@@ -103,7 +103,7 @@ def test_expected_utility_is_reach_weighted_payoff(game, seed):
     payoff = np.array([game.node(h).utilities for h in ends])
     assert sum(r.total for r in reach) == pytest.approx(1)
     assert u == pytest.approx(np.array([r.total for r in reach]) @ payoff, abs=1e-12)
-    assert u == pytest.approx(walk_utility(game, strategy), abs=1e-12)
+    assert u == pytest.approx(tree_utility(game, strategy), abs=1e-12)
     for r in reach:
         for i in range(game.num_players):
             assert r.others(i) * r.players[i] == pytest.approx(r.total, rel=1e-14)
@@ -116,14 +116,14 @@ def test_best_response_beats_all_pure_strategies(game, seed):
     conv = 0.0
     for i in range(game.num_players):
         values = [
-            walk_utility(game, {**strategy, **pure})[i] for pure in pure_strategies(game, i)
+            tree_utility(game, {**strategy, **pure})[i] for pure in pure_strategies(game, i)
         ]
         response = cfr.best_response(game, strategy, i)
-        own = walk_utility(game, strategy)[i]
+        own = tree_utility(game, strategy)[i]
         assert response.player == i
         assert response.value == pytest.approx(max(values), abs=1e-12)
         assert response.gain == pytest.approx(max(values) - own, abs=1e-12)
-        assert walk_utility(game, response.strategy)[i] == pytest.approx(max(values), abs=1e-12)
+        assert tree_utility(game, response.strategy)[i] == pytest.approx(max(values), abs=1e-12)
         for label in strategy:  # only the responder's part is replaced
             if strategy.player(label) != i:
                 assert response.strategy[label] == strategy[label]
@@ -168,7 +168,7 @@ def test_regrets_sum_to_nash_conv_of_the_average(game, iterations):
         run.run(1)
     regret = np.zeros(2)
     for i in (0, 1):
-        regret[i] = best_total(form, i, gradients) - earned[i]
+        regret[i] = best_fixed_plan_value(form, i, gradients) - earned[i]
     conv = cfr.nash_conv(game, run.average)
     assert regret.sum() == pytest.approx(iterations * conv, abs=1e-10)
     # Theorem 3 of Zinkevich et al.: regret is at most the positive counterfactual regrets
@@ -185,7 +185,7 @@ def test_regrets_sum_to_nash_conv_of_the_average(game, iterations):
         assert regret[i] <= bound + 1e-10
 
 
-def best_total(form, player, gradients):
+def best_fixed_plan_value(form, player, gradients):
     """Return max over fixed plans x of ⟨x, Σ_t g_t⟩, in plain Python."""
     t, g = form.treeplexes, gradients.copy()
     first, last = t.player_infosets[player : player + 2]

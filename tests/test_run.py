@@ -6,7 +6,7 @@ import re
 import pytest
 
 import cfrlib as cfr
-import cfrlib.run as module
+import cfrlib.run as run_module
 
 
 @pytest.mark.parametrize(("variant", "until"), [("cfr", 1e-2), ("cfr+", 1e-4), ("pcfr+", 1e-9)])
@@ -32,7 +32,7 @@ def test_run_ends_at_the_first_limit(kuhn):
 
 
 def test_until_without_other_limits_gives_up(kuhn, monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE", 200)
+    monkeypatch.setattr(run_module, "PATIENCE", 200)
     with pytest.warns(RuntimeWarning, match="another variant"):
         assert cfr.solve(kuhn, until=1e-9).iterations == 200
 
@@ -40,7 +40,7 @@ def test_until_without_other_limits_gives_up(kuhn, monkeypatch):
 def test_seconds_limit_ends_a_run(kuhn, monkeypatch):
     """Use a clock that advances a millisecond at each reading."""
     reads = itertools.count()
-    monkeypatch.setattr(module.time, "perf_counter", lambda: next(reads) / 1_000)
+    monkeypatch.setattr(run_module.time, "perf_counter", lambda: next(reads) / 1_000)
     run = cfr.CFR(kuhn).run(seconds=0.05)
     assert 50 <= next(reads) < 70
     assert run.iterations > 1
@@ -49,7 +49,7 @@ def test_seconds_limit_ends_a_run(kuhn, monkeypatch):
 
 @pytest.mark.slow
 def test_progress_bar_shows_the_limits(kuhn, capsys, monkeypatch):
-    monkeypatch.setattr(module, "BAR_DELAY", 0.0)
+    monkeypatch.setattr(run_module, "BAR_DELAY", 0.0)
     cfr.CFR(kuhn).run(seconds=0.3)
     assert "of 0.3 s" in capsys.readouterr().err
     with pytest.warns(RuntimeWarning, match="not reached"):

@@ -134,7 +134,7 @@ def each(solvers):
     return pytest.mark.parametrize("solver", solvers.values(), ids=list(solvers))
 
 
-def but(solvers, *names):
+def without(solvers, *names):
     return {name: solver for name, solver in solvers.items() if name not in names}
 
 
@@ -236,7 +236,7 @@ def test_best_strategy_from_an_earlier_iteration_is_saved(solver, tmp_path):
     assert cfr.exploitability(run.game, loaded.best) == loaded.best_exploitability
 
 
-@each(but(SOLVERS, "cfr", "cfr-br", "mccfr"))  # these three traverse in compiled code only
+@each(without(SOLVERS, "cfr", "cfr-br", "mccfr"))  # these three traverse in compiled code only
 @pytest.mark.parametrize("player", [0, 1])
 def test_failed_traversal_is_repeated(solver, player, tmp_path):
     """The second player's traversal may fail after the update from the first player's."""
@@ -272,7 +272,7 @@ def interrupted(run, moment, heard):
         name = "_iterate"
     done = getattr(run, name)
 
-    def pressed(*arguments):
+    def interrupting(*arguments):
         t, late = run.iterations, moment == "at the end"
         found = done(*arguments) if late else None
         if t not in heard:
@@ -280,7 +280,7 @@ def interrupted(run, moment, heard):
             press_ctrl_c()
         return found if late else done(*arguments)
 
-    setattr(run, name, pressed)
+    setattr(run, name, interrupting)
     return run
 
 
@@ -428,7 +428,7 @@ def test_until_is_exact(solver):
     assert missed.iterations == after
 
 
-@each(but(SOLVERS, *COMPILED))
+@each(without(SOLVERS, *COMPILED))
 def test_until_needs_exploitability(solver):
     with pytest.raises(ValueError, match=r"until=0\.1 asks for exploitability"):
         solver.run().run(until=0.1)
@@ -481,7 +481,7 @@ def test_concurrent_saves_to_one_path_are_atomic(tmp_path):
     assert SOLVERS["cfr"].load(path).iterations == 3
 
 
-@each(but(ALL_SOLVERS, "jobs"))
+@each(without(ALL_SOLVERS, "jobs"))
 def test_save_on_full_disk_keeps_the_previous_file(solver, tmp_path, monkeypatch):
     run, path = solver.run(1), tmp_path / "run.npz"
     run.save(path)
@@ -526,13 +526,13 @@ def test_killed_run_resumes_identically(name, tmp_path):
 NOT_OURS = r"is not a complete file written by \w+\.save \("
 
 
-def refused(solver, path):
+def rejection(solver, path):
     """Load an invalid file; return "" if the error is a proper one, else what went wrong."""
     try:
         solver.load(path)
     except ValueError as error:
         text = str(error).replace(str(path), "")
-        return "" if type(error) in (ValueError, files.Foreign) and len(text) < 800 else text
+        return "" if type(error) in (ValueError, files.Mismatch) and len(text) < 800 else text
     except Exception as error:
         return repr(error)
     return "accepted"
@@ -549,7 +549,7 @@ def leaves(value, at=()):
             yield from leaves(value[n], (*at, n))
 
 
-def changed(header, at, value):
+def replaced(header, at, value):
     header = copy.deepcopy(header)
     inner = header
     for name in at[:-1]:
@@ -562,7 +562,7 @@ ANY_NUMBER = [("variant", "alpha"), ("variant", "beta"), ("best", "value")]
 LOGARITHMS = [("ledger", n) for n in range(6, 10)]  # of discounts: at most 0, or -∞
 
 
-def hostile(at, value):
+def invalid_values(at, value):
     """Yield values that `save` never writes at that path."""
     yield from ([[]], {"x": 1}, 1 if isinstance(value, bool) else True)
     if value is not None:
@@ -598,12 +598,12 @@ def test_load_refuses_invalid_headers(solver, tmp_path):
         nonlocal tried
         rewrite(path, header, arrays)
         tried += 1
-        if wrong := refused(solver, path):
+        if wrong := rejection(solver, path):
             found.append((what, wrong))
 
     for at, value in fields(header, "parents" in arrays):
-        for bad in hostile(at, value):
-            attempt((at, bad), changed(header, at, bad))
+        for bad in invalid_values(at, value):
+            attempt((at, bad), replaced(header, at, bad))
     places = [()] + [at for at, value in leaves(header) if at and isinstance(value, dict)]
     for at in places:
         inner = header
@@ -611,9 +611,9 @@ def test_load_refuses_invalid_headers(solver, tmp_path):
             inner = inner[name]
         for name in inner:
             less = {key: value for key, value in inner.items() if key != name}
-            attempt(("without", *at, name), changed(header, at, less) if at else less)
+            attempt(("without", *at, name), replaced(header, at, less) if at else less)
         more = {**inner, "another": 1}
-        attempt(("more", *at), changed(header, at, more) if at else more)
+        attempt(("more", *at), replaced(header, at, more) if at else more)
     assert not found, "\n".join(map(str, found))
     assert tried > 60
 
@@ -636,7 +636,7 @@ def test_load_refuses_invalid_arrays(solver, tmp_path):
 
     def attempt(what, arrays):
         rewrite(path, header, arrays)
-        if wrong := refused(solver, path):
+        if wrong := rejection(solver, path):
             found.append((what, wrong))
 
     for name, array in arrays.items():
@@ -672,29 +672,29 @@ def test_load_refuses_invalid_parents_of_infosets(tmp_path):
         parents = arrays["parents"].copy()
         parents[n] = parent
         rewrite(path, header, {**arrays, "parents": parents})
-        assert refused(solver, path) == "", parent
+        assert rejection(solver, path) == "", parent
     other = [
         1.0 - player if p < 2 else p
         for p, (player, *_) in zip(arrays["parents"], header["infosets"], strict=True)
     ]
     rewrite(path, header, {**arrays, "parents": np.array(other)})
-    assert refused(solver, path) == ""  # the sequences of the other player
-    twice = changed(header, ("infosets", 1), header["infosets"][0])
+    assert rejection(solver, path) == ""  # the sequences of the other player
+    twice = replaced(header, ("infosets", 1), header["infosets"][0])
     rewrite(path, twice, arrays)
-    assert refused(solver, path) == ""
+    assert rejection(solver, path) == ""
 
 
-def refused_unread(solver, path):
-    """Check that a file is refused, using less memory than its content would take."""
+def assert_rejected_unread(solver, path):
+    """Check that a file is rejected, using less memory than its content would take."""
     tracemalloc.start()
-    wrong = refused(solver, path)
+    wrong = rejection(solver, path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert wrong == ""
     assert peak < 8_000_000
 
 
-@each(but(ALL_SOLVERS, "jobs", "threads", "policies", "traversals"))
+@each(without(ALL_SOLVERS, "jobs", "threads", "policies", "traversals"))
 def test_load_checks_sizes_before_reading_arrays(solver, tmp_path):
     path = tmp_path / "run.npz"
     solver.run(1).save(path)
@@ -705,10 +705,10 @@ def test_load_checks_sizes_before_reading_arrays(solver, tmp_path):
     large = {**arrays, name: np.zeros(4_000_000)}
     for save in (np.savez, np.savez_compressed):
         save(path, header=np.array(json.dumps(header)), **large)
-        refused_unread(solver, path)
+        assert_rejected_unread(solver, path)
     large = np.array(json.dumps(header) + " " * 4_000_000)
     np.savez_compressed(path, header=large, **arrays)
-    refused_unread(solver, path)
+    assert_rejected_unread(solver, path)
 
 
 def test_load_refuses_array_longer_than_its_file(tmp_path):
@@ -725,7 +725,7 @@ def test_load_refuses_array_longer_than_its_file(tmp_path):
     with zipfile.ZipFile(path, "w") as file:
         for name, data in (members | {"trace.npy": claim}).items():
             file.writestr(name, data)
-    assert refused(solver, path) == ""
+    assert rejection(solver, path) == ""
 
 
 @each(ALL_SOLVERS)

@@ -40,7 +40,7 @@ Arrays: TypeAlias = dict[str, Floats]
 MAX_QUOTED = 80  # characters that an error message quotes from a file
 
 
-class Kind(NamedTuple):
+class Format(NamedTuple):
     """The schema of a file.
 
     Attributes
@@ -80,7 +80,7 @@ class Described(Protocol):
         """Return a digest of the rules, as far as they are known."""
 
 
-class Foreign(ValueError):
+class Mismatch(ValueError):
     """A complete file that belongs to another game, or to other features."""
 
 
@@ -88,7 +88,7 @@ class Foreign(ValueError):
 
 
 def write(
-    path: PathLike, kind: Kind, form: Described, header: Header, arrays: Mapping[str, Floats]
+    path: PathLike, kind: Format, form: Described, header: Header, arrays: Mapping[str, Floats]
 ) -> None:
     """Write a file; an existing one is replaced only once the new one is complete."""
     full_header = {
@@ -165,7 +165,7 @@ def _remove_abandoned(target: Path) -> None:
 class Saved:
     """An open file with a valid header; its arrays are read on demand."""
 
-    def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: Kind, form: Described):
+    def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: Format, form: Described):
         self.path, self._archive, self.kind = path, archive, kind
         self._sizes = {"sequences": form.num_sequences, "players": form.tree.game.num_players}
         self.header = header = _header(archive)
@@ -174,7 +174,7 @@ class Saved:
         if not text(header.get("fingerprint")):
             raise ValueError("no fingerprint")
         if header["fingerprint"] != form.fingerprint():
-            raise Foreign(
+            raise Mismatch(
                 f"{path} holds a {kind.noun} of {str(header.get('game'))[:MAX_QUOTED]}, not of "
                 f"{form.tree.game!r} (or the rules have changed since); load it with the game "
                 "it was saved from"
@@ -221,7 +221,7 @@ class Saved:
 
 
 @contextmanager
-def reading(path: PathLike, kind: Kind, form: Described) -> Iterator[Saved]:
+def reading(path: PathLike, kind: Format, form: Described) -> Iterator[Saved]:
     """Open a file of one format and one game; any error in the block means a damaged file.
 
     Raises
@@ -232,13 +232,13 @@ def reading(path: PathLike, kind: Kind, form: Described) -> Iterator[Saved]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield Saved(path, archive, kind, form)
-    except (FileNotFoundError, Foreign, GameError):
+    except (FileNotFoundError, Mismatch, GameError):
         raise
     except Exception as error:  # NumPy and zipfile raise many types of error on damaged files
         raise _damaged(path, kind, error) from error
 
 
-def kind_of(path: PathLike, *kinds: Kind) -> Kind:
+def format_of(path: PathLike, *kinds: Format) -> Format:
     """Return the format of a file, one of `kinds`.
 
     Raises
@@ -259,13 +259,13 @@ def kind_of(path: PathLike, *kinds: Kind) -> Kind:
         raise _damaged(path, kinds[0], error) from error
 
 
-def demand(valid: bool, name: str) -> None:
+def require(valid: bool, name: str) -> None:
     """Raise a ValueError that names a part of a file, unless that part is valid."""
     if not valid:
         raise ValueError(f"invalid {name}")
 
 
-def _damaged(path: PathLike, kind: Kind, error: Exception) -> ValueError:
+def _damaged(path: PathLike, kind: Format, error: Exception) -> ValueError:
     reason = str(error) or type(error).__name__
     if len(reason) > 3 * MAX_QUOTED:
         reason = f"{reason[: 3 * MAX_QUOTED]}…"

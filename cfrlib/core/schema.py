@@ -20,7 +20,7 @@ EXACT = 2**53  # a float represents every integer up to this one exactly
 ROUNDING = 1e-9  # tolerated rounding error of sums, relative to the largest
 
 
-def whole(least: int = 0, most: int = EXACT) -> Rule:
+def integer(least: int = 0, most: int = EXACT) -> Rule:
     """Return a rule that accepts integers in a range."""
     return lambda value: type(value) is int and least <= value <= most
 
@@ -55,7 +55,7 @@ def text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def flag(value: Any) -> bool:
+def boolean(value: Any) -> bool:
     """Accept booleans."""
     return isinstance(value, bool)
 
@@ -75,12 +75,12 @@ def any_of(*rules: Rule) -> Rule:
     return lambda value: any(rule(value) for rule in rules)
 
 
-def maybe(rule: Rule) -> Rule:
+def optional(rule: Rule) -> Rule:
     """Return a rule that accepts None, and whatever `rule` accepts."""
     return any_of(exactly(None), rule)
 
 
-def listed(rule: Rule, least: int = 0, most: int | None = None) -> Rule:
+def list_of(rule: Rule, least: int = 0, most: int | None = None) -> Rule:
     """Return a rule that accepts lists of `least` to `most` elements that `rule` accepts."""
     longest = math.inf if most is None else most
     return lambda value: (
@@ -88,7 +88,7 @@ def listed(rule: Rule, least: int = 0, most: int | None = None) -> Rule:
     )
 
 
-def row(*rules: Rule) -> Rule:
+def tuple_of(*rules: Rule) -> Rule:
     """Return a rule that accepts lists with one element for each of `rules`."""
     return lambda value: (
         isinstance(value, list)
@@ -114,7 +114,7 @@ def finite(values: Floats) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def single(values: Floats) -> bool:
+def fits_float32(values: Floats) -> bool:
     """Accept arrays of finite numbers within the range of float32."""
     return bool((np.abs(values) <= np.finfo(np.float32).max).all())
 
@@ -125,7 +125,7 @@ def sums(values: Floats) -> bool:
     return finite(values) and bool((values >= -slack).all())
 
 
-def whole_in(least: int, most: int = EXACT) -> Callable[[Floats], bool]:
+def integers(least: int, most: int = EXACT) -> Callable[[Floats], bool]:
     """Return a rule that accepts arrays of integers in a range."""
     return lambda values: bool(
         ((values >= least) & (values <= most)).all() and (values == np.floor(values)).all()

@@ -238,7 +238,7 @@ def check_game(game: object) -> None:
         )
 
 
-class Rules:
+class RuleChecker:
     """Checks of a game's rules, history by history, in any order of visits.
 
     Attributes
@@ -382,7 +382,7 @@ class Rules:
         raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
 
 
-class _Compiler(Rules):
+class _Compiler(RuleChecker):
     """One breadth-first traversal: append to lists, then turn the lists into a Tree."""
 
     def __init__(self, game: Game, max_histories: int, max_depth: int):

@@ -32,7 +32,7 @@ import numpy.typing as npt
 
 from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
+from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved, require
 from cfrlib.core.rng import LINE, new_key
 from cfrlib.core.sequence import SequenceForm, behavior
 from cfrlib.core.tree import Floats, check_game
@@ -85,29 +85,29 @@ _HEADER: schema.Schema = {
     **HEADER,
     "variant": schema.exactly(asdict(find_variant("linear"))),
     "update": schema.one_of("alternating"),
-    "delay": schema.whole(0, 0),
+    "delay": schema.integer(0, 0),
     "best": BEST,
-    "traversals": schema.whole(1),
-    "memory": schema.whole(1),
-    "baseline": schema.maybe(schema.number(0, 1)),
+    "traversals": schema.integer(1),
+    "memory": schema.integer(1),
+    "baseline": schema.optional(schema.number(0, 1)),
     "average": schema.one_of(*AVERAGES),
     "sampling": SCHEME,
-    "training": schema.row(TRAINING, TRAINING),
-    "nodes": schema.whole(),
-    "key": schema.whole(0, 2**64 - 1),
-    "losses": schema.listed(LOSS),
-    "actions": schema.whole(1, 2**31 - 1),
-    "features": schema.maybe(schema.text),
-    "learned": schema.listed(schema.whole()),
-    "seen": schema.listed(schema.whole()),
-    "states": schema.listed(schema.row(*[schema.whole(0, 2**64 - 1)] * LINE)),
+    "training": schema.tuple_of(TRAINING, TRAINING),
+    "nodes": schema.integer(),
+    "key": schema.integer(0, 2**64 - 1),
+    "losses": schema.list_of(LOSS),
+    "actions": schema.integer(1, 2**31 - 1),
+    "features": schema.optional(schema.text),
+    "learned": schema.list_of(schema.integer()),
+    "seen": schema.list_of(schema.integer()),
+    "states": schema.list_of(schema.tuple_of(*[schema.integer(0, 2**64 - 1)] * LINE)),
 }
 _ARRAYS = {
     "trace": TRACE,
-    "networks": schema.Array(("networks", "weights"), schema.single),
-    "rows": schema.Array(("rows", "columns"), schema.single),
+    "networks": schema.Array(("networks", "weights"), schema.fits_float32),
+    "rows": schema.Array(("rows", "columns"), schema.fits_float32),
 }
-RUN_FILE = Kind(
+RUN_FILE = Format(
     "cfrlib.deep.DeepCFR 2",
     "run",
     "DeepCFR.save",
@@ -120,12 +120,12 @@ RUN_FILE = Kind(
         **_ARRAYS,
     },
 )
-ON_DEMAND_FILE = Kind(
+ON_DEMAND_FILE = Format(
     "cfrlib.deep.DeepCFR explored 1",
     "run",
     "DeepCFR.save",
     _HEADER,
-    {**_ARRAYS, "sheets": schema.Array(("rows", "feature_columns"), schema.single)},
+    {**_ARRAYS, "sheets": schema.Array(("rows", "feature_columns"), schema.fits_float32)},
 )
 
 
@@ -206,7 +206,7 @@ class DeepCFR(OfAKind, Run):
     """
 
     METHOD, CAVEAT = "Deep CFR", NETWORKS_ERR
-    FILES: ClassVar[tuple[Kind, ...]] = (RUN_FILE, ON_DEMAND_FILE)
+    FILES: ClassVar[tuple[Format, ...]] = (RUN_FILE, ON_DEMAND_FILE)
     DEFAULT_BATCH: ClassVar[int | None]
     _actions: int  # the largest number at an infoset
     _scale: float  # the largest payoff, the unit of advantages
@@ -525,12 +525,12 @@ class DeepCFR(OfAKind, Run):
             **self._more_sizes,
         )
         done = header["iterations"]
-        demand(header["actions"] == self._actions, "actions")
-        demand(len(header["losses"]) == len(header["learned"]) == players, "losses")
-        demand(len(header["seen"]) == len(header["states"]) == players + 1, "seen")
-        demand({done, done + 1}.issuperset(header["learned"]), "learned")
-        demand(max(header["seen"]) <= header["nodes"], "seen")
-        demand(bool((arrays["rows"][:, 1] >= 0).all()), "rows")
+        require(header["actions"] == self._actions, "actions")
+        require(len(header["losses"]) == len(header["learned"]) == players, "losses")
+        require(len(header["seen"]) == len(header["states"]) == players + 1, "seen")
+        require({done, done + 1}.issuperset(header["learned"]), "learned")
+        require(max(header["seen"]) <= header["nodes"], "seen")
+        require(bool((arrays["rows"][:, 1] >= 0).all()), "rows")
         self._unpack_strategies(arrays)
         self._counts, self.losses = [header["iterations"], header["nodes"]], header["losses"]
         networks = iter(arrays["networks"].astype(np.float32))
@@ -734,8 +734,8 @@ class CompiledDeepCFR(Compiled, DeepCFR):
         return {"learned": self._baseline.shape[1]}
 
     def _unpack_strategies(self, arrays: Arrays) -> None:
-        infosets = schema.whole_in(0, len(self._legal) - 1)
-        demand(infosets(arrays["rows"][:, 0]), "rows")
+        infosets = schema.integers(0, len(self._legal) - 1)
+        require(infosets(arrays["rows"][:, 0]), "rows")
         check_probabilities(self._form, arrays["sigma"], arrays["best"])
         self._table.sigma[:], self._total[:] = arrays["sigma"], arrays["total"]
         self._baseline[:] = arrays["baseline"]
@@ -907,8 +907,8 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
         return {"feature_columns": 1 + self._inputs}
 
     def _unpack_strategies(self, arrays: Arrays) -> None:
-        demand(schema.whole_in(-1, -1)(arrays["rows"][:, 0]), "rows")
-        demand(schema.whole_in(1, self._actions)(arrays["sheets"][:, 0]), "sheets")
+        require(schema.integers(-1, -1)(arrays["rows"][:, 0]), "rows")
+        require(schema.integers(1, self._actions)(arrays["sheets"][:, 0]), "sheets")
 
     def _unpack_features(self, n: int, arrays: Arrays, rows: slice) -> None:
         saved, stored = arrays["sheets"][rows], self._row_features[n]

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core import schema
-from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
+from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved, require
 from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.deep.features import (
@@ -44,7 +44,7 @@ from cfrlib.run import Run
 ROBUST = RobustSampling(1)
 REGRET, STRATEGY = range(2)  # indices of the networks
 _NETWORKS = ("network regret", "network strategy")
-RUN_FILE = Kind(
+RUN_FILE = Format(
     "cfrlib.deep.DoubleNeural 1",
     "run",
     "DoubleNeural.save",
@@ -52,18 +52,18 @@ RUN_FILE = Kind(
         **TABLES.header,
         "variant": schema.exactly(asdict(find_variant("cfr+"))),
         "update": schema.one_of("alternating"),
-        "delay": schema.whole(0, 0),
+        "delay": schema.integer(0, 0),
         "baseline": schema.exactly(None),
         "proposal": schema.exactly(None),
         "rehearse": schema.number(0, 1),
-        "losses": schema.row(LOSS, LOSS),
-        "features": schema.maybe(schema.text),
-        "training": schema.row(TRAINING, TRAINING),
+        "losses": schema.tuple_of(LOSS, LOSS),
+        "features": schema.optional(schema.text),
+        "training": schema.tuple_of(TRAINING, TRAINING),
     },
     {
         **TABLES.arrays,
-        "met": schema.Array((2, "infosets"), schema.whole_in(0, 1)),
-        **{name: schema.Array((name,), schema.single) for name in _NETWORKS},
+        "met": schema.Array((2, "infosets"), schema.integers(0, 1)),
+        **{name: schema.Array((name,), schema.fits_float32) for name in _NETWORKS},
     },
 )
 
@@ -304,7 +304,7 @@ class DoubleNeural(CompiledMCCFR):
             **options,
         )
         check_digest(file.path, self._features_digest, header["features"])
-        demand(header["averaging"] == self.averaging, "averaging")
+        require(header["averaging"] == self.averaging, "averaging")
         return self
 
     def _pack(self) -> tuple[Header, Arrays]:

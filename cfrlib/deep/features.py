@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.files import Foreign, PathLike
+from cfrlib.core.files import Mismatch, PathLike
 from cfrlib.core.tree import Tree
 
 Words: TypeAlias = npt.NDArray[np.int32]
@@ -161,7 +161,7 @@ def digest(features: Features) -> str:
 def check_digest(path: PathLike, given: str | None, saved: str | None) -> None:
     """Raise an error if a run was saved with features other than those given."""
     if given != saved:
-        raise Foreign(
+        raise Mismatch(
             f"{path} holds a run with other features; load it with features=..., the features "
             "of the saved run"
         )

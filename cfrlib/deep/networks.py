@@ -254,12 +254,12 @@ class Training:
 
 # Parts of a file's header
 TRAINING = schema.record(
-    hidden=schema.listed(schema.whole(1), 0, 64),
-    steps=schema.whole(1, 2**31 - 1),
-    batch=schema.maybe(schema.whole(1)),
+    hidden=schema.list_of(schema.integer(1), 0, 64),
+    steps=schema.integer(1, 2**31 - 1),
+    batch=schema.optional(schema.integer(1)),
     rate=schema.number(0),
-    cell=schema.maybe(schema.one_of(*GATES)),
-    attention=schema.flag,
+    cell=schema.optional(schema.one_of(*GATES)),
+    attention=schema.boolean,
 )
 LOSS = schema.number(infinite=True, nan=True)  # training may have diverged
 NETWORKS_ERR = ", up to the error of the networks"  # a caveat of theoretical guarantees

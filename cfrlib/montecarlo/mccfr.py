@@ -21,7 +21,7 @@ import numpy as np
 
 from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Header, Kind, PathLike, Saved, demand
+from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved, require
 from cfrlib.core.rng import begin, new_key
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
@@ -67,22 +67,22 @@ _HEADER: schema.Schema = {
     **HEADER,
     "update": schema.one_of("alternating", "simultaneous"),
     "best": BEST,
-    "batch": schema.whole(1),
+    "batch": schema.integer(1),
     "averaging": schema.one_of(*AVERAGING),
-    "baseline": schema.maybe(schema.number(0, 1)),
+    "baseline": schema.optional(schema.number(0, 1)),
     "sampling": SCHEME,
-    "proposal": schema.maybe(schema.listed(schema.number(0, 1))),
-    "key": schema.whole(0, 2**64 - 1),
-    "ledger": schema.row(
-        schema.whole(),
-        schema.whole(),
+    "proposal": schema.optional(schema.list_of(schema.number(0, 1))),
+    "key": schema.integer(0, 2**64 - 1),
+    "ledger": schema.tuple_of(
+        schema.integer(),
+        schema.integer(),
         schema.number(0),
         schema.number(0),
         schema.number(0, 1),
         schema.number(0, 1),
         *[_LOGARITHM] * 4,
     ),
-    "turn": schema.maybe(schema.whole()),
+    "turn": schema.optional(schema.integer()),
 }
 _ARRAYS = {
     "regret": schema.Array(("sequences",)),
@@ -94,18 +94,18 @@ _ARRAYS = {
     "baseline": schema.Array(("players", "learned")),
     "trace": TRACE,
 }
-RUN_FILE = Kind("cfrlib.MCCFR 2", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
-PARTIAL_FILE = Kind(
+RUN_FILE = Format("cfrlib.MCCFR 2", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
+PARTIAL_FILE = Format(
     "cfrlib.MCCFR explored 2",
     "run",
     "MCCFR.save",
     {
         **_HEADER,
-        "infosets": schema.listed(
-            schema.row(schema.whole(), schema.text, schema.listed(schema.text, 1))
+        "infosets": schema.list_of(
+            schema.tuple_of(schema.integer(), schema.text, schema.list_of(schema.text, 1))
         ),
     },
-    {**_ARRAYS, "parents": schema.Array(("infosets",), schema.whole_in(0, 2**31 - 1))},
+    {**_ARRAYS, "parents": schema.Array(("infosets",), schema.integers(0, 2**31 - 1))},
 )
 _OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
 WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
@@ -193,7 +193,7 @@ class MCCFR(Sampled, Run):
     """
 
     METHOD = "MCCFR"
-    FILES: ClassVar[tuple[Kind, ...]] = (RUN_FILE, PARTIAL_FILE)
+    FILES: ClassVar[tuple[Format, ...]] = (RUN_FILE, PARTIAL_FILE)
 
     def __init__(
         self,
@@ -428,11 +428,11 @@ class MCCFR(Sampled, Run):
         for name in arrays.keys() & {"sigma", "best"}:
             check_rows(infosets.start, infosets.stop, arrays[name])
         done, nodes, _, weights, *_ = header["ledger"]
-        demand(
+        require(
             float(arrays["memory"][0].max(initial=0.0)) <= max(1.0, 1.001 * weights), "memory"
         )
-        demand(done == header["iterations"], "ledger")
-        demand((header["turn"] or 0) <= self.game.num_players, "turn")
+        require(done == header["iterations"], "ledger")
+        require((header["turn"] or 0) <= self.game.num_players, "turn")
         self._settings = self._read_settings(np.uint64(header["key"]))
         table, memory, ledger, baseline = self._tables
         for field in ("regret", "sigma", "total"):

@@ -20,7 +20,7 @@ from cfrlib.core.tree import (
     TERMINAL,
     Floats,
     Ints,
-    Rules,
+    RuleChecker,
     TooLarge,
     Tree,
     compile,
@@ -67,7 +67,7 @@ class TreeArrays(NamedTuple):
     owner: Ints
 
 
-class PartialTree(Rules):
+class PartialTree(RuleChecker):
     """A game tree of which all, or only the visited part, is expanded.
 
     Attributes

@@ -131,9 +131,9 @@ SCHEMES: dict[str, Any] = {
 _EPSILON = schema.number(0, 1)
 _K = schema.any_of(schema.number(1, schema.EXACT), schema.exactly(math.inf))
 SCHEME = schema.any_of(
-    schema.row(schema.one_of("ExternalSampling", "ChanceSampling"), schema.record()),
-    schema.row(schema.one_of("OutcomeSampling"), schema.record(epsilon=_EPSILON)),
-    schema.row(schema.one_of("RobustSampling"), schema.record(k=_K, epsilon=_EPSILON)),
+    schema.tuple_of(schema.one_of("ExternalSampling", "ChanceSampling"), schema.record()),
+    schema.tuple_of(schema.one_of("OutcomeSampling"), schema.record(epsilon=_EPSILON)),
+    schema.tuple_of(schema.one_of("RobustSampling"), schema.record(k=_K, epsilon=_EPSILON)),
 )
 SAMPLINGS: dict[str, Sampling] = {
     "chance": ChanceSampling(), "external": ExternalSampling(), "outcome": OutcomeSampling(),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cfrlib.core.files import Kind
+from cfrlib.core.files import Format
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Game
@@ -31,7 +31,7 @@ class OfAKind:
     """
 
     KINDS: ClassVar[tuple[type, ...]] = ()
-    FILES: ClassVar[tuple[Kind, ...]]  # of files, in the same order
+    FILES: ClassVar[tuple[Format, ...]]  # of files, in the same order
     game: Game
     _known: PartialTree
     _form: SequenceForm | None
@@ -57,7 +57,7 @@ class OfAKind:
         raise NotImplementedError
 
     @classmethod
-    def _labels_in(cls, kind: Kind, game: Game) -> SequenceForm | Snapshot:
+    def _labels_in(cls, kind: Format, game: Game) -> SequenceForm | Snapshot:
         """Return what names the infosets in a file of that kind."""
         if kind is cls.FILES[0]:
             return sequence_form(game)
@@ -99,7 +99,7 @@ class OnDemand(OfAKind):
         return self._known.snapshot()
 
     @property
-    def _file(self) -> Kind:
+    def _file(self) -> Format:
         return self.FILES[1]
 
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:

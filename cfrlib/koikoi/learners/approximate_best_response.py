@@ -70,7 +70,7 @@ class ApproximateBestResponse(DeepMonteCarlo):
     """
 
     FORMAT = "cfrlib.koikoi.ApproximateBestResponse 1"
-    _EXTRA: ClassVar = {"target": schema.Array((32,), schema.whole_in(0, 255))}
+    _EXTRA: ClassVar = {"target": schema.Array((32,), schema.integers(0, 255))}
 
     def __init__(
         self,

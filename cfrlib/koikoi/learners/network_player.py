@@ -341,14 +341,14 @@ def decisions_of(game: KoiKoi) -> Decisions:
 # ---- files -----------------------------------------------------------------------------------
 
 
-HIDDEN = schema.listed(schema.whole(1), 0, 64)
-PLAYER = files.Kind(
+HIDDEN = schema.list_of(schema.integer(1), 0, 64)
+PLAYER = files.Format(
     "cfrlib network player 1",
     "player",
     "NetworkPlayer.save",
     {"hidden": HIDDEN, "rule": schema.one_of(*RULES), "sha256": schema.text},
     {
-        "networks": schema.Array((None, "weights"), schema.single),
+        "networks": schema.Array((None, "weights"), schema.fits_float32),
         "weights": schema.Array(
             (None,), lambda share: schema.finite(share) and bool((share >= 0).all())
         ),
@@ -362,9 +362,9 @@ def check_widths(file: files.Saved, name: str, hidden: Any) -> None:
 
     This bounds the memory that is allocated for a file by the size of the file.
     """
-    files.demand(HIDDEN(hidden), "hidden")
+    files.require(HIDDEN(hidden), "hidden")
     least = sum(m * n for m, n in pairwise((1, *hidden)))
-    files.demand(least <= file.shape(name)[-1], "hidden")
+    files.require(least <= file.shape(name)[-1], "hidden")
 
 
 def _digest(networks: npt.NDArray[Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, demand
+from cfrlib.core.files import Arrays, require
 from cfrlib.deep.memory import Singles
 from cfrlib.koikoi.learners.network_player import NetworkPlayer
 from cfrlib.koikoi.learners.selfplay import (
@@ -39,8 +39,8 @@ class RegretNetworks(SelfPlay):
 
     _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
         "memory": SAMPLES,
-        "seen": schema.Array((1,), schema.whole_in(0)),
-        "kept": schema.Array((None, "weights"), schema.single),
+        "seen": schema.Array((1,), schema.integers(0)),
+        "kept": schema.Array((None, "weights"), schema.fits_float32),
         "kept_at": COUNTS,
     }
 
@@ -118,4 +118,4 @@ class RegretNetworks(SelfPlay):
         self._kept_at = arrays["kept_at"].astype(np.int64).tolist()
         every = self.keep_every
         due = list(range(every, self.iterations + 1, every))
-        demand(self._kept_at == due and len(self._kept) == len(due), "kept")
+        require(self._kept_at == due and len(self._kept) == len(due), "kept")

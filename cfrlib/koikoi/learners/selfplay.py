@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from cfrlib.core import files, schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, PathLike, Saved, demand
+from cfrlib.core.files import Arrays, PathLike, Saved, require
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import LOSS
@@ -115,9 +115,9 @@ class Samples(NamedTuple):
 
 SAMPLES = schema.Array(
     (None, CODE + 2),
-    lambda table: schema.finite(table) and schema.whole_in(-schema.EXACT)(table[:, :CODE]),
+    lambda table: schema.finite(table) and schema.integers(-schema.EXACT)(table[:, :CODE]),
 )
-COUNTS = schema.Array((None,), schema.whole_in(1))
+COUNTS = schema.Array((None,), schema.integers(1))
 
 
 def _setting(value: Any) -> bool:
@@ -127,10 +127,10 @@ def _setting(value: Any) -> bool:
 
 _HEADER = {
     "settings": lambda value: isinstance(value, dict) and all(map(_setting, value.values())),
-    "iterations": schema.whole(),
-    "decisions": schema.whole(),
-    "losses": schema.listed(LOSS),
-    "steps": schema.listed(schema.whole(0, 2**31 - 1)),
+    "iterations": schema.integer(),
+    "decisions": schema.integer(),
+    "losses": schema.list_of(LOSS),
+    "steps": schema.list_of(schema.integer(0, 2**31 - 1)),
 }
 
 
@@ -156,7 +156,9 @@ class Window:
         """Set the buffer to the arrays of `tables`."""
         lengths = tables["lengths"].astype(np.int64)
         ends = np.cumsum(lengths)
-        demand(len(lengths) <= self.length and lengths.sum() == len(tables["recent"]), "recent")
+        require(
+            len(lengths) <= self.length and lengths.sum() == len(tables["recent"]), "recent"
+        )
         parts = np.split(tables["recent"], ends[:-1]) if len(ends) else []
         self.batches = [Samples.of_table(part) for part in parts]
 
@@ -193,7 +195,7 @@ class Reservoir:
     def restore(self, tables: Arrays) -> None:
         """Set the buffer to the arrays of `tables`."""
         self.seen = int(tables["seen"][0])
-        demand(len(tables["memory"]) == min(self.seen, self.size), "memory")
+        require(len(tables["memory"]) == min(self.seen, self.size), "memory")
         for column, saved in zip(self._rows, Samples.of_table(tables["memory"]), strict=True):
             column[: len(saved)] = saved
 
@@ -410,18 +412,18 @@ class SelfPlay(ABC):
     def _resume(self, file: Saved) -> Self:
         """Restore the state of a run from a file; return self."""
         header = file.header
-        demand(header["settings"] == self._settings(), "settings")
-        demand(len(header["losses"]) == len(header["steps"]) == self.NETWORKS, "losses")
+        require(header["settings"] == self._settings(), "settings")
+        require(len(header["losses"]) == len(header["steps"]) == self.NETWORKS, "losses")
         self.iterations, self.decisions = header["iterations"], header["decisions"]
         self.losses = list(header["losses"])
         self._restore(header["steps"], file.arrays(weights=self._network.size))
         return self
 
     @classmethod
-    def _kind(cls) -> files.Kind:
-        networks = dict.fromkeys(cls._names(), schema.Array(("weights",), schema.single))
+    def _kind(cls) -> files.Format:
+        networks = dict.fromkeys(cls._names(), schema.Array(("weights",), schema.fits_float32))
         arrays = {**networks, **cls._EXTRA}
-        return files.Kind(cls.FORMAT, "run", f"{cls.__name__}.save", _HEADER, arrays)
+        return files.Format(cls.FORMAT, "run", f"{cls.__name__}.save", _HEADER, arrays)
 
     @classmethod
     def _names(cls) -> list[str]:
