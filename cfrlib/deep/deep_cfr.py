@@ -70,7 +70,7 @@ from cfrlib.montecarlo.schemes import (
     most_entries,
     room_to_draw,
 )
-from cfrlib.montecarlo.state import Compiled, OfAKind, OnDemand
+from cfrlib.montecarlo.state import Compiled, CompiledOrOnDemand, OnDemand
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 from cfrlib.regret import find_variant
 from cfrlib.run import Measured, Run
@@ -129,7 +129,7 @@ ON_DEMAND_FILE = Format(
 )
 
 
-class DeepCFR(OfAKind, Run):
+class DeepCFR(CompiledOrOnDemand, Run):
     """A run of Deep CFR that can be continued, saved and inspected.
 
     Parameters
@@ -248,7 +248,7 @@ class DeepCFR(OfAKind, Run):
         self.advantage = advantage or Training(batch=self.DEFAULT_BATCH)
         self.strategy = strategy or Training(batch=self.DEFAULT_BATCH)
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
-        self._key, self._token = new_key(seed), uuid.uuid4().hex
+        self._key, self._run_id = new_key(seed), uuid.uuid4().hex
         self._build_networks(features, actions)
         self._reset()
 
@@ -319,7 +319,7 @@ class DeepCFR(OfAKind, Run):
         traverse, tasks = self._tasks(t, lanes)
         if self.jobs is None:
             return [traverse(task) for task in tasks]
-        return workers.spread(self.jobs, traverse, tasks)
+        return workers.map_tasks(self.jobs, traverse, tasks)
 
     def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Samples], list[Any]]:
         """Return a function that runs the traversals of a lane, and its argument per lane."""
@@ -570,7 +570,7 @@ class CompiledDeepCFR(Compiled, DeepCFR):
         self._features_digest = None if features is None else digest(self._features)
         self._learner = Learner(self._features, self._legal, self.advantage)
         self._distiller = Learner(strategy_inputs, self._legal, self.strategy, True)
-        self._scale = float(np.abs(self._known.utility).max()) or 1.0
+        self._scale = float(np.abs(self._tree.utility).max()) or 1.0
         self._size = self._learner.size
         self._encode: Encoder = self._lookup
 
@@ -615,7 +615,7 @@ class CompiledDeepCFR(Compiled, DeepCFR):
         if self.jobs is not None:
             return super()._walk(t, i, traversals, advantages, strategies)
         visited: int = collect(
-            self._known.arrays,
+            self._tree.arrays,
             self._table,
             self._baseline,
             Settings(Scheme.of(self.sampling), self._key, t, i, 1.0 / self._scale),
@@ -628,7 +628,7 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
     def _tasks(self, t: int, lanes: list[Lane]) -> tuple[Callable[[Any], Samples], list[Any]]:
         sigma = np.array(self._table.sigma)
-        return partial(traverse_compiled, token=self._token, sigma=sigma), list(lanes)
+        return partial(traverse_compiled, run_id=self._run_id, sigma=sigma), list(lanes)
 
     def _train(
         self, key: jax.Array, memory: Memory, number: int, t: int, distill: bool = False
@@ -655,7 +655,7 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
     def _own(self, i: int) -> npt.NDArray[np.bool_]:
         """Return a mask of player i's legal actions, shape (infosets, actions)."""
-        own: npt.NDArray[np.bool_] = (self._known.infosets.player == i)[:, None]
+        own: npt.NDArray[np.bool_] = (self._tree.infosets.player == i)[:, None]
         return self._legal & own
 
     # ---- results -----------------------------------------------------------------------------

@@ -194,7 +194,7 @@ class DoubleNeural(CompiledMCCFR):
 
     def _apply_batch(self, i: int) -> None:
         """Record which infosets player i's traversals have visited, for each network."""
-        own = self._known.infosets.player == i
+        own = self._tree.infosets.player == i
         averaged = own if self.averaging == "own" else ~own
         for sums, counts in zip(self._lanes.sums, self._lanes.counts, strict=True):
             touched = sums.touched[: counts[0]]
@@ -221,7 +221,7 @@ class DoubleNeural(CompiledMCCFR):
         """Return the scale of what one traversal adds to a regret or to a strategy sum."""
         if n == STRATEGY:
             return 1.0
-        return (float(np.abs(self._known.utility).max()) or 1.0) / self.batch
+        return (float(np.abs(self._tree.utility).max()) or 1.0) / self.batch
 
     def _compress(self, n: int, sums: Floats) -> Floats:
         """Return network n's targets for nonnegative sums."""

@@ -138,9 +138,9 @@ def split(traversals: int) -> list[tuple[int, int]]:
 _cache: dict[str, tuple[TreeArrays, Records, Workspace]] = {}
 
 
-def traverse_compiled(lane: Lane, token: str, sigma: Floats) -> Samples:
-    """Run the traversals of a lane; `token` names the run, whose game the worker caches."""
-    if token not in _cache:
+def traverse_compiled(lane: Lane, run_id: str, sigma: Floats) -> Samples:
+    """Run the traversals of a lane; `run_id` names the run, whose game the worker caches."""
+    if run_id not in _cache:
         while len(_cache) >= CACHE_SIZE:
             del _cache[next(iter(_cache))]
         tree = compile(lane.game)
@@ -152,8 +152,8 @@ def traverse_compiled(lane: Lane, token: str, sigma: Floats) -> Samples:
             NO_ESTIMATES,
         )
         arrays = PartialTree.of(tree).arrays
-        _cache[token] = arrays, records(len(sigma), SEQUENCE), workspace
-    arrays, table, workspace = _cache[token]
+        _cache[run_id] = arrays, records(len(sigma), SEQUENCE), workspace
+    arrays, table, workspace = _cache[run_id]
     table.sigma[:] = sigma
     rows = len(workspace.walk) * (lane.stop - lane.first)
     memories = Memories(new_buffer(rows, lane.actions), new_buffer(rows, lane.actions))

@@ -134,7 +134,7 @@ def ascend(
             else:
                 offer_strategy(table, memories.strategies, settings.t, e, h, start)
             if len(estimates):
-                for m in range(e.first, e.first + e.tried):
+                for m in range(e.first, e.first + e.num_sampled):
                     q = start + (walk[m].node - h.first_child)
                     estimates[q, 0] += walk[m].value
                     estimates[q, 1] += 1.0
@@ -211,7 +211,7 @@ def offer_advantages(
             target[row, a] = (b - e.value) * scale
         for a in range(h.num_children, target.shape[1]):  # overwrite the row's old sample
             target[row, a] = 0.0
-        for m in range(e.first, e.first + e.tried):
+        for m in range(e.first, e.first + e.num_sampled):
             target[row, walk[m].node - h.first_child] += walk[m].excess * scale
 
 

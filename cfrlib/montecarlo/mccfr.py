@@ -1,9 +1,9 @@
-"""Monte Carlo CFR: the same regrets, estimated from a few histories at a time.
+"""Monte Carlo CFR: regrets estimated from a few histories at a time.
 
-For each player of an iteration, `batch` independent walks
-(:mod:`cfrlib.montecarlo.traversal`) estimate the regrets of the infosets they meet; their mean
-is added, regret matching follows (:mod:`cfrlib.montecarlo.updates`). On average over the walks
-this is CFR (Lanctot et al., 2009): it is unbiased, but noisy.
+In each iteration, for each player, `batch` independent walks
+(:mod:`cfrlib.montecarlo.traversal`) estimate the regrets at the infosets they visit; their mean
+is added to the regrets, and regret matching follows (:mod:`cfrlib.montecarlo.updates`). The
+estimates are unbiased (Lanctot et al., 2009), but noisy.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from cfrlib.montecarlo.traversal import descend, enter
 from cfrlib.montecarlo.updates import (
     AVERAGING,
     LANES,
-    MEMORY,
+    LAST_UPDATE,
     Lanes,
     Settings,
     apply_batch,
     ascend,
+    begin_iteration,
     clear,
-    close_iteration,
+    end_iteration,
     grow_tables,
     iterate,
     lane_of,
     merge,
     new_lanes,
     new_tables,
-    open_iteration,
-    sample,
+    sample_batch,
     settle,
 )
 from cfrlib.regret import Variant, find_variant
@@ -108,7 +108,7 @@ PARTIAL_FILE = Format(
     {**_ARRAYS, "parents": schema.Array(("infosets",), schema.integers(0, 2**31 - 1))},
 )
 _OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
-WORTH_SHARING = 20_000  # histories in a batch; with fewer, waking a thread takes longer
+WORTH_SHARING = 20_000  # histories per batch; with fewer, starting threads costs more
 
 
 class MCCFR(Sampled, Run):
@@ -118,49 +118,50 @@ class MCCFR(Sampled, Run):
     ----------
     game : Game
         Any game. The tree of a game too large to compile is expanded on demand: it holds only
-        the histories that walks have met, and exploitability is not known.
+        the histories visited, and exploitability is not known.
     variant : str or Variant
-        As for :class:`CFR`. Discounts of iterations that did not meet an infoset are applied
-        when it is next met. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
+        As for :class:`CFR`. Discounts of iterations that did not visit an infoset are applied
+        at its next visit. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
     sampling : str or Sampling
         ``"external"``, ``"outcome"`` (ε = 0.6), ``"chance"``, or ``OutcomeSampling(epsilon)``,
         ``RobustSampling(k, epsilon)``.
     batch : int
-        Walks for each player in each iteration; their mean is one update.
+        Walks per player and iteration; an update uses their mean.
     averaging : str, optional
-        How the average strategy is added up (t: iteration, w: its weight t^γ):
+        What is added to the strategy sum (w: weight t^γ of iteration t):
 
-        - ``"opponent"``: at the opponent's nodes of a walk, w · σ / Π ρ. Unbiased up to a
-          constant for each infoset; two players only, for whom it is the default.
-        - ``"lazy"``: an infoset that is met adds all that Σ w · π_i(I) has grown by since the
-          last time. Exact, for any number of players; the default beyond two.
-        - ``"full"``: w times the whole plan, once an iteration: the same, at the price of a
-          pass over all infosets. Only for games that compile.
-        - ``"stochastic"``: at the traverser's nodes, w · π_i(I) · σ / Pr[the walk gets here].
-          Leaves out histories that opponents do not play to, so it is biased.
-        - ``"optimistic"``: as "lazy", as if π_i(I) had not changed since. Biased.
-        - ``"own"``: at the traverser's nodes, w · π_i(I) · σ. The default for chance
-          sampling, where it is right. Otherwise biased: by how likely the opponents get here.
+        - ``"opponent"``: at the opponent's infosets on a walk, w · σ / Π ρ. Unbiased up to a
+          constant for each infoset; for two players only, where it is the default.
+        - ``"lazy"``: at an infoset visited, by how much Σ w · π_i(I) has grown since its last
+          visit, times σ. Exact for any number of players; the default for more than two.
+        - ``"full"``: w times the whole realization plan, once per iteration. The same result
+          as "lazy", but a pass over all infosets. Only for games that compile.
+        - ``"stochastic"``: at the traverser's infosets, w · π_i(I) · σ / Pr[the walk reaches
+          the history]. Biased: omits histories that opponents do not play to.
+        - ``"optimistic"``: like "lazy", as if π_i(I) had not changed since. Biased.
+        - ``"own"``: at the traverser's infosets, w · π_i(I) · σ. Correct for chance sampling,
+          where it is the default; otherwise biased by the opponents' reach probabilities.
     baseline : float, optional
         Step size of the baselines (VR-MCCFR): running means of each action's estimated value,
-        which are subtracted as control variates; 0 never learns. Without, there are none.
+        which are subtracted as control variates. 0 never updates them; None, the default, uses
+        no baselines.
     proposal : mapping from action to float, optional
-        Probabilities, all above 0, with which the first event of chance is sampled instead of
-        its own; estimates are weighted by the ratio, so they stay unbiased.
+        Sampling probabilities, all above 0, of the first chance event, in place of its own;
+        importance weights keep the estimates unbiased.
     update : str
         ``"alternating"`` or ``"simultaneous"``, as for :class:`CFR`.
     delay : int
         As for :class:`CFR`.
     seed : int, optional
-        Two runs with the same seed give the same numbers, however many threads they use.
+        Runs with the same seed give the same numbers, with any number of threads.
     threads : int, optional
-        How many to share a large batch out to; by default, as many as there are processors.
+        Number of threads that share a large batch; by default, the number of processors.
     jobs : int, optional
-        Share batches out to so many processes instead, through joblib, or to the machines of
-        its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 takes all
-        there are. It pays for batches of many thousand nodes. The numbers stay the same.
+        Number of processes that share each batch, through joblib, or of machines of its current
+        backend: ``with joblib.parallel_config("dask"): run.run()``; -1 uses all. Worth it for
+        batches of many thousand histories. The numbers stay the same.
     on_demand : bool, optional
-        Whether to expand the tree as the walks go. By default only if the game does not
+        Whether to expand the tree during the walks. By default only if the game does not
         compile.
 
     Raises
@@ -172,8 +173,8 @@ class MCCFR(Sampled, Run):
 
     Notes
     -----
-    Sources: Lanctot et al. (2009); robust sampling, mini-batches and MCCFR+ are those of
-    Li et al. (2020), corrected; the baselines are those of Schmid et al. (2019).
+    The algorithm is that of Lanctot et al. (2009); robust sampling, mini-batches and MCCFR+
+    follow Li et al. (2020), with corrections; baselines follow Schmid et al. (2019).
 
     Examples
     --------
@@ -231,22 +232,22 @@ class MCCFR(Sampled, Run):
         self.averaging = self._find_averaging(averaging)
         if not self._can_share(jobs):
             raise ValueError(
-                "jobs must be at least 1, or -1, and every process must know the whole game, "
-                f"so it must compile; got jobs={jobs!r}, {self._known!r}"
+                "jobs must be at least 1, or -1, and needs a game that compiles, because every "
+                f"process compiles it; got jobs={jobs!r}, {self._tree!r}"
             )
-        self._token = uuid.uuid4().hex  # names the run to other processes
-        self._tables = new_tables(self._known, baseline is not None)
+        self._run_id = uuid.uuid4().hex  # identifies the run in other processes
+        self._tables = new_tables(self._tree, baseline is not None)
         self._lanes = self._new_lanes(self._most_entries(self.sampling))
         self._settings = self._read_settings(new_key(seed))
-        self._turn: int | None = None  # whose turn it is in an iteration that was begun
+        self._turn: int | None = None  # next player of an iteration that was interrupted
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, self._current())
 
     def _find_averaging(self, averaging: str | None) -> str:
-        """Return how to add up the average, if that is known and possible."""
+        """Check the averaging rule, or choose one."""
         if averaging is None:
-            if self.sampling.everyone:
+            if self.sampling.expands_opponents:
                 return "own"
             return "opponent" if self.game.num_players == 2 else "lazy"
         if averaging not in AVERAGING:
@@ -254,48 +255,53 @@ class MCCFR(Sampled, Run):
         if averaging == "opponent" and self.game.num_players != 2:
             raise ValueError(
                 f'averaging="opponent" is for two players, {self.game!r} has '
-                f"{self.game.num_players}: what an infoset adds would depend on the strategies "
-                'of third players; choose "lazy"'
+                f"{self.game.num_players}: the weight of an infoset would depend on the "
+                'strategies of third players; choose "lazy"'
             )
         return averaging
 
     def _can_share(self, jobs: int | None) -> bool:
-        """Return whether batches can be shared out to so many processes."""
+        """Return whether batches can be shared among that many processes."""
         return jobs != 0
 
     def _read_settings(self, key: np.uint64) -> Settings:
-        v = self.variant
+        alpha, beta, gamma = self.variant.exponents
         return Settings(
-            Scheme.of(self.sampling),
-            AVERAGING.index(self.averaging), self.batch, self.update == "alternating",
-            *v.exponents, v.predictive, self.delay,
-            float(self.baseline or 0.0), key,
-        )  # fmt: skip
+            scheme=Scheme.of(self.sampling),
+            rule=AVERAGING.index(self.averaging),
+            batch=self.batch,
+            alternating=self.update == "alternating",
+            alpha=alpha,
+            beta=beta,
+            gamma=gamma,
+            predictive=self.variant.predictive,
+            delay=self.delay,
+            decay=float(self.baseline or 0.0),
+            key=key,
+        )
 
     def _new_lanes(self, entries: int) -> Lanes:
-        known = self._known
-        actions = max([len(actions) for actions in known.actions_at], default=1)
-        self._sizes = (
-            entries, len(known.infosets), len(known.owner),
-            room_to_draw(self.sampling, actions, self.game),
-            self.game.num_players if self.baseline is not None else 0,
-        )  # fmt: skip
+        tree = self._tree
+        actions = max([len(actions) for actions in tree.actions_at], default=1)
+        width = room_to_draw(self.sampling, actions, self.game)
+        learners = self.game.num_players if self.baseline is not None else 0
+        self._sizes = entries, len(tree.infosets), len(tree.owner), width, learners
         return new_lanes(min(self.batch, LANES), *self._sizes)
 
     # ---- iterations --------------------------------------------------------------------------
 
     def _warm_up(self) -> None:
-        """Compile every kernel that a run will use, without any effect."""
+        """Compile every kernel that a run uses; change nothing."""
         super()._warm_up()
-        ledger = self._tables.ledger.copy()
-        open_iteration(ledger, self._settings, 0)
-        close_iteration(ledger, 0)
-        self._apply_batch(0)  # which is empty
+        progress = self._tables.progress.copy()
+        begin_iteration(progress, self._settings, 0)
+        end_iteration(progress, 0)
+        self._apply_batch(0)  # an empty one
 
     def _iterate(self, t: int) -> None:
-        """Run iteration t: for each player in turn, take a batch of walks and apply it."""
-        if self._turn is None:  # else it was begun, and failed
-            open_iteration(self._tables.ledger, self._settings, t)
+        """Run iteration t: for each player in turn, run a batch of walks and apply it."""
+        if self._turn is None:  # otherwise resume an iteration that failed
+            begin_iteration(self._tables.progress, self._settings, t)
             self._turn = 0
         players, alternating = self.game.num_players, self.update == "alternating"
         for i in range(self._turn, players):
@@ -305,23 +311,23 @@ class MCCFR(Sampled, Run):
                 self._turn = i + 1
         if not alternating:
             self._apply_batch(-1)
-        close_iteration(self._tables.ledger, t)
+        end_iteration(self._tables.progress, t)
         self._turn = None
 
     def _walk(self, t: int, i: int) -> None:
-        """Take all walks of player i. If one fails, discard them: a new try repeats them."""
+        """Run all walks of player i. If one fails, discard them all: a retry repeats them."""
         try:
-            self._take(t, i)
-        except BaseException:  # unsound rules, a lost worker, an impatient user
+            self._sample_batch(t, i)
+        except BaseException:  # unsound rules, a lost worker, Ctrl-C
             for n in range(len(self._lanes.walk)):
-                clear(self._known.infosets, lane_of(self._lanes, n))
+                clear(self._tree.infosets, lane_of(self._lanes, n))
             raise
 
     def _apply_batch(self, i: int) -> None:
-        apply_batch(self._known.arrays, self._tables, self._settings, self._lanes, i)
+        apply_batch(self._tree.arrays, self._tables, self._settings, self._lanes, i)
 
-    def _take(self, t: int, i: int) -> None:
-        """Take all walks of player i."""
+    def _sample_batch(self, t: int, i: int) -> None:
+        """Run all walks of player i."""
         raise NotImplementedError
 
     # ---- results -----------------------------------------------------------------------------
@@ -330,7 +336,7 @@ class MCCFR(Sampled, Run):
         if self.averaging != "lazy":
             return super()._average()
         settled = Sampled.copy(self)
-        settle(self._known.arrays, settled._tables, self._known.num_infosets)
+        settle(self._tree.arrays, settled._tables, self._tree.num_infosets)
         return Sampled._average(settled)
 
     @property
@@ -339,7 +345,7 @@ class MCCFR(Sampled, Run):
         if self.baseline is not None:
             parts.append(f"baseline {self.baseline:g}")
         if self.proposal is not None:
-            parts.append("first event of chance drawn from a proposal")
+            parts.append("first chance event sampled from a proposal")
         return ", ".join(parts)
 
     def __repr__(self) -> str:
@@ -349,7 +355,7 @@ class MCCFR(Sampled, Run):
         )
 
     def copy(self) -> Self:
-        """Return a run that stands where this one does and goes its own way from here."""
+        """Return an independent copy of the run and its state."""
         other = super().copy()
         other.__dict__.pop("_pool", None)
         other._lanes = Lanes._make(array.copy() for array in self._lanes)
@@ -362,9 +368,9 @@ class MCCFR(Sampled, Run):
     def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
         """Return the run saved in `path`, ready to continue exactly where it stopped.
 
-        Of a tree expanded on demand, only the infosets are in the file, not the histories:
-        the tree is expanded anew, and until an infoset is met again its actions are known by
-        their labels.
+        The file of a tree expanded on demand holds the infosets, but not the histories: the
+        tree is expanded again, and until an infoset is visited again, its actions are only
+        known by their labels.
 
         Raises
         ------
@@ -383,7 +389,7 @@ class MCCFR(Sampled, Run):
             game,
             Variant(**header["variant"]),
             sampling=SCHEMES[name](**parameters),
-            proposal=_first_chance(game, header["proposal"]),
+            proposal=_named_proposal(game, header["proposal"]),
             on_demand=file.kind is PARTIAL_FILE,
             **{option: header[option] for option in _OPTIONS},
             **options,
@@ -391,22 +397,24 @@ class MCCFR(Sampled, Run):
 
     def _pack(self) -> tuple[Header, Arrays]:
         header, arrays = super()._pack()
-        known, (table, memory, ledger, baseline) = self._known, self._tables
-        q, n = known.num_sequences, known.num_infosets
+        tree, (table, last_update, progress, baseline) = self._tree, self._tables
+        q, n = tree.num_sequences, tree.num_infosets
         header |= {
             "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
             **{name: getattr(self, name) for name in _OPTIONS},
-            "proposal": self._drawn_first(),
+            "proposal": self._ordered_proposal(),
             "key": int(self._settings.key),
-            "ledger": list(ledger[0].item()),
+            "ledger": list(progress[0].item()),
             "turn": self._turn,
         }
         arrays |= {name: np.array(table[name][:q]) for name in ("regret", "sigma", "total")}
-        arrays["memory"] = np.array([memory[name][:n] for name in MEMORY.fields or ()])
+        arrays["memory"] = np.array(
+            [last_update[name][:n] for name in LAST_UPDATE.fields or ()]
+        )
         arrays["baseline"] = baseline[:, :q]
         return header, arrays
 
-    def _drawn_first(self) -> list[float] | None:
+    def _ordered_proposal(self) -> list[float] | None:
         """Return the proposal in the order of the outcomes."""
         if self.proposal is None:
             return None
@@ -415,16 +423,16 @@ class MCCFR(Sampled, Run):
 
     @property
     def _more_sizes(self) -> dict[str, int]:
-        """Sizes of arrays that a file of another kind of run holds besides."""
+        """Sizes of further arrays in files of a subclass."""
         return {}
 
     def _read(self, file: Saved) -> Arrays:
-        """Return the arrays of a file, for which there is room in the tables then."""
+        """Return the arrays of a file; make room for them in the tables."""
         raise NotImplementedError
 
     def _unpack(self, file: Saved) -> Arrays:
-        header, arrays, known = file.header, self._read(file), self._known
-        infosets = known.infosets[: known.num_infosets]
+        header, arrays, tree = file.header, self._read(file), self._tree
+        infosets = tree.infosets[: tree.num_infosets]
         for name in arrays.keys() & {"sigma", "best"}:
             check_rows(infosets.start, infosets.stop, arrays[name])
         done, nodes, _, weights, *_ = header["ledger"]
@@ -434,12 +442,12 @@ class MCCFR(Sampled, Run):
         require(done == header["iterations"], "ledger")
         require((header["turn"] or 0) <= self.game.num_players, "turn")
         self._settings = self._read_settings(np.uint64(header["key"]))
-        table, memory, ledger, baseline = self._tables
+        table, last_update, progress, baseline = self._tables
         for field in ("regret", "sigma", "total"):
             table[field][: len(arrays[field])] = arrays[field]
-        for field, row in zip(MEMORY.fields or (), arrays["memory"], strict=True):
-            memory[field][: len(row)] = row
-        ledger[0] = tuple(header["ledger"])
+        for field, row in zip(LAST_UPDATE.fields or (), arrays["memory"], strict=True):
+            last_update[field][: len(row)] = row
+        progress[0] = tuple(header["ledger"])
         baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
         self._turn = header["turn"]
         self._unpack_trace(header, arrays, nodes)
@@ -447,15 +455,15 @@ class MCCFR(Sampled, Run):
 
 
 class CompiledMCCFR(Compiled, MCCFR):
-    """Monte Carlo CFR on a compiled tree: batches are shared out to threads or processes."""
+    """Monte Carlo CFR on a compiled tree: threads or processes share large batches."""
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
-        """Run `count` iterations, at once if nobody else is asked."""
+        """Run `count` iterations, in one kernel if batches are not shared."""
         if self._shared or self._turn is not None:
             super()._advance(count, interrupted)
         else:
-            first, tree = self.iterations + 1, self._known.arrays
-            iterate(tree, self._tables, self._settings, self._lanes, first, count)
+            first, arrays = self.iterations + 1, self._tree.arrays
+            iterate(arrays, self._tables, self._settings, self._lanes, first, count)
 
     def _warm_up(self) -> None:
         if self.jobs is None:
@@ -465,39 +473,51 @@ class CompiledMCCFR(Compiled, MCCFR):
 
     @property
     def _shared(self) -> bool:
-        """Whether a batch is shared out; walking a small one takes less time than that."""
+        """Whether batches are shared; sharing small ones would cost more than it saves."""
         steps = max(self.iterations, 1) * self.game.num_players
         large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
         return self.jobs is not None or (self.threads > 1 and large)
 
-    def _take(self, t: int, i: int) -> None:
+    def _sample_batch(self, t: int, i: int) -> None:
         if self.jobs is not None:
-            self._ask(t, i)
+            self._sample_in_processes(t, i)
         else:
-            others = self._pool.map(partial(self._sample, t, i), range(1, self.threads))
-            self._sample(t, i, 0)
-            list(others)  # wait for them, and raise what they raise
+            others = self._pool.map(
+                partial(self._sample_in_thread, t, i), range(1, self.threads)
+            )
+            self._sample_in_thread(t, i, 0)
+            list(others)  # wait for them, and raise their errors
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(max(self.threads - 1, 1), "cfrlib")
 
-    def _sample(self, t: int, i: int, first: int) -> None:
-        """Take the walks of one thread."""
-        tree = self._known.arrays
-        sample(tree, self._tables, self._settings, self._lanes, t, i, first, self.threads)
-        merge(tree.infosets, self._lanes, first, self.threads)
+    def _sample_in_thread(self, t: int, i: int, first: int) -> None:
+        """Run the walks of one thread."""
+        arrays = self._tree.arrays
+        sample_batch(
+            arrays, self._tables, self._settings, self._lanes, t, i, first, self.threads
+        )
+        merge(arrays.infosets, self._lanes, first, self.threads)
 
-    def _ask(self, t: int, i: int) -> None:
-        """Have other processes take the walks."""
+    def _sample_in_processes(self, t: int, i: int) -> None:
+        """Run the walks in other processes."""
         assert self.jobs is not None
         task = workers.Task(
-            self._token, self.game, self.proposal, self._settings, self._sizes,
-            len(self._lanes.walk), 0, 1, t, i,
-        )  # fmt: skip
+            run_id=self._run_id,
+            game=self.game,
+            proposal=self.proposal,
+            settings=self._settings,
+            sizes=self._sizes,
+            lanes=len(self._lanes.walk),
+            first=0,
+            step=1,
+            t=t,
+            i=i,
+        )
         sigma = np.array(self._tables.table.sigma)
-        for answer in workers.ask(self.jobs, task, sigma, self._tables.baseline):
-            workers.put(self._known.infosets, self._lanes, answer)
+        for result in workers.collect(self.jobs, task, sigma, self._tables.baseline):
+            workers.add_result(self._tree.infosets, self._lanes, result)
 
     # ---- files -------------------------------------------------------------------------------
 
@@ -506,20 +526,20 @@ class CompiledMCCFR(Compiled, MCCFR):
         return header, arrays | {"best": self._best.sigma}
 
     def _read(self, file: Saved) -> Arrays:
-        known = self._known
-        learned = 0 if self.baseline is None else known.num_sequences
-        sizes = {"infosets": known.num_infosets, "learned": learned, **self._more_sizes}
+        tree = self._tree
+        learned = 0 if self.baseline is None else tree.num_sequences
+        sizes = {"infosets": tree.num_infosets, "learned": learned, **self._more_sizes}
         return file.arrays(**sizes)
 
 
 class OnDemandMCCFR(OnDemand, MCCFR):
-    """Monte Carlo CFR on a tree that is expanded as the walks go, one after the other."""
+    """Monte Carlo CFR on a tree that is expanded on demand, one walk after the other."""
 
     def _find_averaging(self, averaging: str | None) -> str:
         if averaging == "full":
             raise ValueError(
-                'averaging="full" passes over all infosets, and most are not known of a game '
-                'that is explored on the way; choose "lazy", which adds up the same'
+                'averaging="full" passes over all infosets, but a tree that is expanded on '
+                'demand holds only those visited; choose "lazy", which has the same result'
             )
         return super()._find_averaging(averaging)
 
@@ -527,68 +547,70 @@ class OnDemandMCCFR(OnDemand, MCCFR):
         return jobs is None
 
     def _warm_up(self) -> None:
-        tree, tables, settings = self._known.arrays, self._tables, self._settings
+        arrays, tables, settings = self._tree.arrays, self._tables, self._settings
         lane = lane_of(self._lanes, 0)
-        descend(tree, tables.table, settings.scheme, 0, lane, 0, 0)
-        ascend(tree, tables, settings.rule, 0, lane, 0)
+        descend(arrays, tables.table, settings.scheme, 0, lane, 0, 0)
+        ascend(arrays, tables, settings.rule, 0, lane, 0)
         super()._warm_up()
 
-    def _take(self, t: int, i: int) -> None:
-        """Take all walks of a batch, expanding histories not met before."""
+    def _sample_batch(self, t: int, i: int) -> None:
+        """Run all walks of a batch; expand histories at their first visit."""
         settings, lanes = self._settings, len(self._lanes.walk)
-        for each in range(lanes):
-            for number in range(each, self.batch, lanes):
-                begin(self._lanes.state[each], settings.key, t, i, number)
-                enter(self._lanes.walk[each, 0], 0, 1.0, 1.0, 1.0)
+        for j in range(lanes):
+            for number in range(j, self.batch, lanes):
+                begin(self._lanes.state[j], settings.key, t, i, number)
+                enter(self._lanes.walk[j, 0], 0, 1.0, 1.0, 1.0)
                 done, n = 0, 1
                 while done < n:
-                    tree, table = self._known.arrays, self._tables.table
-                    lane = lane_of(self._lanes, each)
-                    done, n = descend(tree, table, settings.scheme, i, lane, done, n)
+                    arrays, table = self._tree.arrays, self._tables.table
+                    lane = lane_of(self._lanes, j)
+                    done, n = descend(arrays, table, settings.scheme, i, lane, done, n)
                     if done < n:
                         self._make_room(int(lane.walk[done].node), n)
-                ascend(tree, self._tables, settings.rule, i, lane, n)
+                ascend(arrays, self._tables, settings.rule, i, lane, n)
 
     def _make_room(self, k: int, entries: int) -> None:
-        """Expand history k if need be, and grow the arrays that it makes too short."""
-        known, before = self._known, self._known.num_infosets
-        if known.is_unknown(k):
-            known.expand(k)
-        if known.num_infosets > before:
-            self._tables = grow_tables(self._tables, known, before)
+        """Expand history k if necessary, and grow the arrays that are too short for it."""
+        tree, before = self._tree, self._tree.num_infosets
+        if tree.is_unknown(k):
+            tree.expand(k)
+        if tree.num_infosets > before:
+            self._tables = grow_tables(self._tables, tree, before)
             self._grow_lanes()
-        entries += int(known.nodes[k].num_children)
+        entries += int(tree.nodes[k].num_children)
         if entries > self._lanes.walk.shape[1]:
             self._lanes = self._lanes._replace(walk=grown(self._lanes.walk, entries, axis=1))
 
     def _grow_lanes(self) -> None:
-        """Make the lanes longer where they are too short for the infosets known by now."""
-        known, lanes = self._known, self._lanes
-        infosets, sequences = len(known.infosets), len(known.owner)
-        width = room_to_draw(self.sampling, len(known.actions_at[-1]), self.game)
+        """Grow the lanes where they are too short for the infosets expanded so far."""
+        tree, lanes = self._tree, self._lanes
+        infosets, sequences = len(tree.infosets), len(tree.owner)
+        width = room_to_draw(self.sampling, len(tree.actions_at[-1]), self.game)
         self._lanes = lanes._replace(
             scratch=grown(lanes.scratch, width, axis=2),
-            gain=grown(lanes.gain, sequences, axis=1),
+            sampled_regret=grown(lanes.sampled_regret, sequences, axis=1),
             sums=grown(lanes.sums, infosets, axis=1),
-            told=grown(lanes.told, sequences if lanes.told.shape[2] else 0, axis=2),
+            estimates=grown(
+                lanes.estimates, sequences if lanes.estimates.shape[2] else 0, axis=2
+            ),
         )
 
     # ---- files -------------------------------------------------------------------------------
 
     def _pack(self) -> tuple[Header, Arrays]:
         header, arrays = super()._pack()
-        known = self._known
-        parents = known.infosets.parent[: known.num_infosets]
+        tree = self._tree
+        parents = tree.infosets.parent[: tree.num_infosets]
         return header, arrays | {"parents": parents.astype(np.float64)}
 
     def _read(self, file: Saved) -> Arrays:
-        known, met = self._known, file.header["infosets"]
-        found = known.num_sequences + sum(len(actions) for _, _, actions in met)
-        learned = 0 if self.baseline is None else found
-        sizes = {"sequences": found, "infosets": len(met), "learned": learned}
+        tree, rows = self._tree, file.header["infosets"]
+        sequences = tree.num_sequences + sum(len(actions) for _, _, actions in rows)
+        learned = 0 if self.baseline is None else sequences
+        sizes = {"sequences": sequences, "infosets": len(rows), "learned": learned}
         arrays = file.arrays(**sizes)
-        known.restore(met, arrays["parents"].astype(np.int32))
-        self._tables = new_tables(known, self.baseline is not None)
+        tree.restore(rows, arrays["parents"].astype(np.int32))
+        self._tables = new_tables(tree, self.baseline is not None)
         self._lanes = self._new_lanes(1)
         return arrays
 
@@ -596,9 +618,9 @@ class OnDemandMCCFR(OnDemand, MCCFR):
 MCCFR.KINDS = (CompiledMCCFR, OnDemandMCCFR)
 
 
-def _first_chance(game: Game, drawn: list[float] | None) -> dict[Action, float] | None:
-    """Return a proposal that was read from a file."""
-    if drawn is None:
+def _named_proposal(game: Game, proposal: list[float] | None) -> dict[Action, float] | None:
+    """Return the proposal of a file as a mapping."""
+    if proposal is None:
         return None
     node: Any = game.node(game.root())
-    return dict(zip(node.actions, drawn, strict=True))
+    return dict(zip(node.actions, proposal, strict=True))

@@ -1,9 +1,9 @@
 """Online outcome sampling: Monte Carlo CFR that computes while it plays.
 
 In a match a player does not need a strategy for the whole game, only a policy at the infoset
-where they are to act now. Trajectories that begin *there* would be biased: the probabilities of
-the infoset's histories depend on strategies, and these on what happens elsewhere in the game.
-So every trajectory begins at the empty history, but some are targeted at the current infoset
+where they are to act now. Walks that begin *there* would be biased: the probabilities of the
+infoset's histories depend on strategies, and these on what happens elsewhere in the game. So
+every walk begins at the empty history, but some are targeted at the current infoset
 (:mod:`cfrlib.montecarlo.targeting`).
 """
 
@@ -25,55 +25,55 @@ from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
 from cfrlib.montecarlo.state import Compiled, OnDemand, Sampled
 from cfrlib.montecarlo.targeting import (
-    AIM,
     ELSEWHERE,
     ENTRY,
     HERE,
     IN,
+    MARK,
     OUT,
     TOWARD,
-    Desk,
     Target,
+    Workspace,
     ascend,
+    begin_at_root,
     descend,
-    draw_scenario,
     iterate,
-    mark_down,
-    mark_up,
+    mark_all,
+    mark_children,
+    mark_from_children,
     rule_out,
-    set_out,
-    take_aim,
+    sample_scenario,
     tally,
 )
 from cfrlib.montecarlo.updates import (
     OPPONENT,
     Settings,
-    close_iteration,
+    begin_iteration,
+    end_iteration,
     grow_tables,
     new_tables,
-    open_iteration,
 )
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import deferred_interrupt
 from cfrlib.simulate import pick
 from cfrlib.strategy import Strategy
 
-# ---- what a player sees ----------------------------------------------------------------------
+# ---- results ---------------------------------------------------------------------------------
 
 At: TypeAlias = "str | Sequence[Action] | None"
-MOST_LOOKED_AT = 1_000  # histories whose children are looked at when a search begins
+MAX_LOOKAHEAD = 1_000  # histories whose children are examined when a search begins
 Opponent: TypeAlias = "OOS | Mapping[str, Mapping[Action, float]]"
 
 
-class Searched(NamedTuple):
-    """What one search did.
+class SearchResult(NamedTuple):
+    """Statistics of one search.
 
     Attributes
     ----------
     iterations, nodes : int
-        Of this search alone.
+        Iterations, and histories visited, in this search alone.
     walks, targeted, reached : int
-        Walks in all; how many were targeted; how many came to the infoset.
+        Walks in all; those that were targeted; those that reached the infoset.
     seconds : float
     """
 
@@ -86,7 +86,7 @@ class Searched(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One decision of a match: who, where, with which probabilities, and what was done."""
+    """One decision of a match: player, infoset, probabilities and action."""
 
     player: int
     infoset: str
@@ -94,17 +94,17 @@ class Move(NamedTuple):
     action: Action
 
 
-class Played(NamedTuple):
+class MatchGame(NamedTuple):
     """One game of a match.
 
     Attributes
     ----------
     seat : int
-        Which player the searcher was.
+        The player that the searcher was.
     payoffs : tuple of float
-        Of both players.
+        Payoffs of both players.
     history : tuple of actions
-        Chance's actions included.
+        All actions, including chance's.
     moves : list of Move
         Decisions of both players.
     """
@@ -115,8 +115,8 @@ class Played(NamedTuple):
     moves: list[Move]
 
 
-class Match(list[Played]):
-    """The games of a match, in order, and what the searcher won."""
+class Match(list[MatchGame]):
+    """The games of a match, in order."""
 
     @property
     def payoffs(self) -> Floats:
@@ -130,7 +130,7 @@ class Match(list[Played]):
 
     @property
     def standard_error(self) -> float:
-        """Of the mean; NaN for a single game."""
+        """The standard error of the mean; NaN for a single game."""
         n = len(self)
         return float(self.payoffs.std(ddof=1) / math.sqrt(n)) if n > 1 else math.nan
 
@@ -141,30 +141,30 @@ class Match(list[Played]):
 
 
 class OOS(Sampled):
-    """Online outcome sampling: a player that computes when it is its turn.
+    """Online outcome sampling: a player that searches before each of its moves.
 
     Parameters
     ----------
     game : Game
-        Any game of two players. One too large to compile is expanded as the walks go.
+        Any game of two players. The tree of one too large to compile is expanded on demand.
     variant : str or Variant
         As for :class:`MCCFR`: ``"cfr"``, the default, is regret matching.
     epsilon : float
-        Own actions are drawn with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at most
-        1.
+        Own actions are sampled with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at
+        most 1.
     delta : float
-        The share of walks that are targeted, from 0, which is outcome sampling, to below 1:
-        with 1 the rest of the game would never be learned, and the result be biased.
+        Fraction of the walks that are targeted, from 0, which is outcome sampling, to below 1:
+        with 1 no walk would update the rest of the game, and the result would be biased.
     seed : int, optional
-        Two players with the same seed that run the same searches, limited by nodes or
-        iterations, have the same policies.
+        Players with the same seed that run the same searches, limited by nodes or iterations,
+        have the same policies.
     on_demand : bool, optional
-        Whether to expand the tree as the walks go. By default only if the game does not
+        Whether to expand the tree during the walks. By default only if the game does not
         compile.
     playout : bool, optional
-        Whether a walk adds at most one new infoset to the tree: after it, the walk continues
-        uniformly at random to the end and stores nothing. The default if the tree is expanded
-        on demand. Without, every infoset met is added.
+        Whether a walk adds at most one infoset to the tree: after it, the walk continues to the
+        end with the current strategy, uniform where there is none, and stores nothing. The
+        default if the tree is expanded on demand. If False, every infoset visited is added.
 
     Raises
     ------
@@ -175,13 +175,13 @@ class OOS(Sampled):
 
     Notes
     -----
-    The algorithm, with information set targeting, and the playouts are those of Lisý, Lanctot
-    & Bowling (2015). If the tree is expanded on demand, a history counts as leading to the
-    target until it is known not to: because the searching player would decide there at an
-    infoset that does not lie in their own past, because the game is over, or because the same
-    holds for all its children. A walk looks at the children of each history on its path to the
-    target, which does not count as visiting them. The sampling probabilities of a walk are
-    computed from what was known when the walk began, so the estimates stay unbiased.
+    The algorithm is that of Lisý, Lanctot & Bowling (2015), with information set targeting and
+    playouts. If the tree is expanded on demand, a history counts as leading to the target until
+    it is known not to: because the searching player would decide there at an infoset that is
+    not in their own past, because the game is over, or because none of its children leads
+    there. A walk examines the children of each history on its path to the target; this does not
+    count as visiting them. The sampling probabilities of a walk depend only on what was known
+    when it began, so the estimates stay unbiased.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class OOS(Sampled):
     1826
     >>> sorted(player.policy("Q check-bet"))
     ['call', 'fold']
-    >>> player.copy().search("K", iterations=10).iterations, player.iterations  # its own way
+    >>> player.copy().search("K", iterations=10).iterations, player.iterations
     (10, 1000)
     >>> player.match(cfr.Strategy.uniform(player.game), games=3, iterations=100, seed=0)
     Match of 3 games: mean payoff +0.000 ± 1.000
@@ -212,47 +212,60 @@ class OOS(Sampled):
     ):
         if not isinstance(epsilon, (int, float)) or not 0 < epsilon <= 1:
             raise ValueError(
-                "epsilon must lie above 0, so that every action may be drawn, and be at most "
-                f"1; got {epsilon!r}"
+                "epsilon must be above 0, so that every action can be sampled, and at most 1; "
+                f"got {epsilon!r}"
             )
         if not isinstance(delta, (int, float)) or not 0 <= delta < 1:
             raise ValueError(
                 "delta must be at least 0 and below 1: with 1 no walk would visit the rest of "
-                f"the game, on which the answer depends; got {delta!r}"
+                f"the game, on which the result depends; got {delta!r}"
             )
         if isinstance(game, Game) and game.num_players != 2:
             raise ValueError(
                 f"online outcome sampling is for two players, {game!r} has "
-                f"{game.num_players}: what a walk adds to the average would depend on the "
+                f"{game.num_players}: the weights in the average would depend on the "
                 'strategies of third players; use cfrlib.MCCFR(..., sampling="outcome")'
             )
         self.variant = find_variant(variant)
         self.epsilon, self.delta = float(epsilon), float(delta)
         self.playout = self._find_playout(playout)
-        self._tables = new_tables(self._known, baseline=False)
-        actions = max([len(a) for a in self._known.actions_at], default=1)
-        self._desk = Desk(
-            records(self._longest_path, ENTRY), np.zeros((ROWS, actions)),
-            np.zeros(LINE, np.uint64), np.zeros(len(self._known.owner)), np.zeros(3, np.int64),
-        )  # fmt: skip
-        aim = records(len(self._known.nodes), AIM)
-        aim.mark = IN
-        way = np.full(len(self._known.infosets), ELSEWHERE, np.int32)
-        self._target = Target(aim, way, -1, 0.0)
-        self._path: dict[str, Action | None] = {}  # own infosets on the way, None: the target
-        self._doomed: list[int] = []  # histories to rule out when the walk under way is over
+        self._tables = new_tables(self._tree, baseline=False)
+        actions = max([len(a) for a in self._tree.actions_at], default=1)
+        self._workspace = Workspace(
+            path=records(self._longest_path, ENTRY),
+            scratch=np.zeros((ROWS, actions)),
+            state=np.zeros(LINE, np.uint64),
+            sampled_regret=np.zeros(len(self._tree.owner)),
+            counts=np.zeros(3, np.int64),
+        )
+        marks = records(len(self._tree.nodes), MARK)
+        marks.mark = IN
+        route = np.full(len(self._tree.infosets), ELSEWHERE, np.int32)
+        self._target = Target(marks, route, -1, 0.0)
+        self._path: dict[str, Action | None] = {}  # own actions to the target, where it is None
+        self._dead_ends: list[int] = []  # to be marked OUT when the current walk ends
+        alpha, beta, gamma = self.variant.exponents
         self._settings = Settings(
-            Scheme(1, self.epsilon, False), OPPONENT, 1, True, *self.variant.exponents,
-            self.variant.predictive, 0, 0.0, new_key(seed),
-        )  # fmt: skip
+            scheme=Scheme(1, self.epsilon, False),
+            rule=OPPONENT,
+            batch=1,
+            alternating=True,
+            alpha=alpha,
+            beta=beta,
+            gamma=gamma,
+            predictive=self.variant.predictive,
+            delay=0,
+            decay=0.0,
+            key=new_key(seed),
+        )
 
     def _find_playout(self, playout: bool | None) -> bool:
-        """Return whether walks end in playouts, if that is possible."""
+        """Return whether walks end in playouts; refuse what is not possible."""
         raise NotImplementedError
 
     @property
     def _longest_path(self) -> int:
-        """The number of histories on the longest path, as far as known."""
+        """The number of histories on the longest path, as far as the tree is expanded."""
         raise NotImplementedError
 
     # ---- search ------------------------------------------------------------------------------
@@ -264,7 +277,7 @@ class OOS(Sampled):
         nodes: int | None = None,
         seconds: float | None = None,
         iterations: int | None = None,
-    ) -> Searched:
+    ) -> SearchResult:
         """Run the search at one infoset until the first of the given limits is reached.
 
         Regrets and strategy sums are kept for later searches, at this infoset or another.
@@ -272,56 +285,56 @@ class OOS(Sampled):
         Parameters
         ----------
         at : str or sequence of actions, optional
-            The infoset: its label, or any one of its histories, which is how to name an infoset
-            not met before if the tree is expanded on demand. Without, there is no target: plain
-            outcome sampling.
+            The target: the label of an infoset or any of its histories. If the tree is expanded
+            on demand, an infoset not visited before can only be named by a history. Without a
+            target, the search is plain outcome sampling.
         nodes : int, optional
-            Histories to visit; the last iteration is completed.
+            Limit of the histories visited; the last iteration is completed.
         seconds : float, optional
             Time limit.
         iterations : int, optional
-            Iterations, of one walk for each player.
+            Limit of the iterations, each with one walk per player.
 
         Returns
         -------
-        Searched
+        SearchResult
             Statistics of the search; :meth:`policy` returns its result.
 
         Raises
         ------
         ValueError
-            If there is no limit, or one is not a positive number; or if `at` is no history at
-            which a player decides.
+            If there is no limit, a limit is not a positive number, or `at` is not a history at
+            which a player acts.
         KeyError
-            If there is no such infoset, or it was not met so far.
+            If there is no such infoset, or it has not been visited yet.
         """
         end, nodes_end, seconds = self._limits(nodes, seconds, iterations)
         with deferred_interrupt() as interrupted:
             if self.iterations == 0 and seconds < math.inf:  # compile before the clock starts
                 warm = self.copy()
-                warm._aim(at)
+                warm._set_target(at)
                 warm._run(1, 2**62)
-            before, visited, counted = self.iterations, self.nodes, self._desk.counts.copy()
+            before, visited = self.iterations, self.nodes
+            counted = self._workspace.counts.copy()
             began = time.perf_counter()
-            self._aim(at)
+            self._set_target(at)
             chunk = self._chunk if seconds == math.inf else 1
             while self.iterations < end and self.nodes < nodes_end and not interrupted:
-                asked = time.perf_counter()
-                if asked - began >= seconds:
+                now = time.perf_counter()
+                if now - began >= seconds:
                     break
                 self._run(min(end, self.iterations + chunk), nodes_end)
-                if time.perf_counter() - asked < 0.02:
+                if time.perf_counter() - now < 0.02:
                     chunk *= 2
-        walks, targeted, reached = (int(n) for n in self._desk.counts - counted)
-        return Searched(
-            self.iterations - before, self.nodes - visited, walks, targeted, reached,
-            time.perf_counter() - began,
-        )  # fmt: skip
+        walks, targeted, reached = (int(n) for n in self._workspace.counts - counted)
+        elapsed = time.perf_counter() - began
+        iterations, visited = self.iterations - before, self.nodes - visited
+        return SearchResult(iterations, visited, walks, targeted, reached, elapsed)
 
     def _limits(
         self, nodes: int | None, seconds: float | None, iterations: int | None
     ) -> tuple[int, int, float]:
-        """Check the limits of a search; return where it ends."""
+        """Check the limits of a search; return the last iteration, node and second."""
         if nodes is None and seconds is None and iterations is None:
             raise ValueError(
                 "a search needs a limit: nodes=..., iterations=... or seconds=..., e.g. "
@@ -337,13 +350,13 @@ class OOS(Sampled):
         return end, nodes_end, math.inf if seconds is None else seconds
 
     def _run(self, end: int, nodes_end: int) -> None:
-        """Run iterations up to `end`, or until so many nodes have been visited."""
+        """Run iterations up to `end`, or until `nodes_end` histories have been visited."""
         raise NotImplementedError
 
     # ---- targets -----------------------------------------------------------------------------
 
-    def _aim(self, at: At) -> None:
-        """Make an infoset the target."""
+    def _set_target(self, at: At) -> None:
+        """Set the target, and mark the histories that may lead to it."""
         path: dict[str, Action | None] = {}
         player, delta = -1, 0.0
         if isinstance(at, str):
@@ -354,51 +367,51 @@ class OOS(Sampled):
             delta = self.delta
         if path == self._path:
             return
-        known = self._known
-        aim, way = self._target.aim, self._target.way
-        self._path, self._target = path, Target(aim, way, player, delta)
-        n = known.num_histories
+        tree = self._tree
+        marks, route = self._target.marks, self._target.route
+        self._path, self._target = path, Target(marks, route, player, delta)
+        n = tree.num_histories
         if delta:
             number = self._number
-            way[:] = ELSEWHERE
+            route[:] = ELSEWHERE
             for label in path:
                 if label in number:
-                    way[number[label]] = self._goal(number[label])
-            aim[0].mark = TOWARD
-            take_aim(known.nodes, known.infosets, aim, way, player, n)
+                    route[number[label]] = self._goal(number[label])
+            marks[0].mark = TOWARD
+            mark_all(tree.nodes, tree.infosets, marks, route, player, n)
             self._look_ahead_of_all()
-        if not delta or aim[0].mark == OUT:  # no target, or one that chance never deals
-            self._target = Target(aim, way, -1, 0.0)
-            aim.mark[:n] = IN
+        if not delta or marks[0].mark == OUT:  # no target, or one that chance never deals
+            self._target = Target(marks, route, -1, 0.0)
+            marks.mark[:n] = IN
 
     def _look_ahead_of_all(self) -> None:
-        """Rule out what is not expanded yet and does not lead to the target."""
+        """Mark OUT unexpanded histories that do not lead to the target."""
 
     def _goal(self, I: int) -> int:
-        """Return where an infoset stands on the way to the target."""
-        known = self._known
-        if known.labels[I] not in self._path:
+        """Return an infoset's entry of `route`."""
+        tree = self._tree
+        if tree.labels[I] not in self._path:
             return ELSEWHERE
-        a = self._path[known.labels[I]]
+        a = self._path[tree.labels[I]]
         if a is None:
             return HERE
-        return int(known.infosets[I].start) + known.actions_at[I].index(a)
+        return int(tree.infosets[I].start) + tree.actions_at[I].index(a)
 
     def _past_of(self, label: str) -> tuple[int, dict[str, Action | None]]:
-        """Return whose infoset it is, and what that player did before."""
+        """Return the player of an infoset, and their earlier infosets and actions."""
         I = self._find(label)
-        known = self._known
+        tree = self._tree
         steps: list[tuple[str, Action | None]] = [(label, None)]
-        q = int(known.infosets[I].parent)
-        while known.owner[q] >= 0:
-            J = int(known.owner[q])
-            action = known.actions_at[J][q - int(known.infosets[J].start)]
-            steps.append((known.labels[J], action))
-            q = int(known.infosets[J].parent)
-        return int(known.infosets[I].player), dict(reversed(steps))
+        q = int(tree.infosets[I].parent)
+        while tree.owner[q] >= 0:
+            J = int(tree.owner[q])
+            action = tree.actions_at[J][q - int(tree.infosets[J].start)]
+            steps.append((tree.labels[J], action))
+            q = int(tree.infosets[J].parent)
+        return int(tree.infosets[I].player), dict(reversed(steps))
 
     def _past_along(self, h: Sequence[Action]) -> tuple[int, dict[str, Action | None]]:
-        """Return who decides at history h, and what that player did before."""
+        """Return the player at history h, and their earlier infosets and actions."""
         game = self.game
         now, decisions = game.root(), []
         for n, a in enumerate((*h, None)):
@@ -407,10 +420,10 @@ class OOS(Sampled):
                 break
             legal = () if isinstance(node, Terminal) else tuple(node.actions)
             if a not in legal:
-                known = ", ".join(map(repr, legal[:8])) or "none, the game is over"
+                some = ", ".join(map(repr, legal[:8])) or "none, the game is over"
                 raise ValueError(
                     f"{game!r} has no history {tuple(h)!r}: after {tuple(h[:n])!r} the legal "
-                    f"actions are {known}"
+                    f"actions are {some}"
                 )
             if isinstance(node, Decision):
                 decisions.append((node.player, node.infoset, a))
@@ -430,44 +443,39 @@ class OOS(Sampled):
 
     @property
     def _number(self) -> Mapping[str, int]:
-        """The numbers of the infosets known by now."""
+        """The numbers of the infosets expanded so far, by label."""
         raise NotImplementedError
 
     # ---- results -----------------------------------------------------------------------------
 
     @property
     def num_infosets(self) -> int:
-        """Infosets remembered."""
-        return self._known.num_infosets
+        """Number of infosets in the tree."""
+        return self._tree.num_infosets
 
     def policy(self, infoset: str) -> dict[Action, float]:
-        """Return the answer at an infoset: a probability for each action.
-
-        It is the average strategy there, uniform if no walk of the opponent came by.
+        """Return the average strategy at an infoset; uniform if its strategy sum is 0.
 
         Raises
         ------
         KeyError
-            If there is no such infoset, or it was not met so far.
+            If there is no such infoset, or it has not been visited yet.
         """
         I = self._find(infoset)
-        start = int(self._known.infosets[I].start)
-        actions = self._known.actions_at[I]
+        start = int(self._tree.infosets[I].start)
+        actions = self._tree.actions_at[I]
         total = self._tables.table.total[start : start + len(actions)]
         whole = float(total.sum())
         row = total / whole if whole > 0 else np.full(len(actions), 1 / len(actions))
         return dict(zip(actions, row.tolist(), strict=True))
 
     def copy(self, seed: int | None = None) -> Self:
-        """Return a copy that may be searched with by itself; with `seed`, differently."""
+        """Return an independent copy of the player, optionally with a new seed."""
         other = super().copy()
-        path, scratch, state, gain, counts = self._desk
-        other._desk = Desk(
-            path.copy(), scratch.copy(), state.copy(), gain.copy(), counts.copy()
-        )
-        aim, way, player, delta = self._target
-        other._target = Target(aim.copy(), way.copy(), player, delta)
-        other._path, other._doomed = dict(self._path), []
+        other._workspace = Workspace._make(array.copy() for array in self._workspace)
+        marks, route, player, delta = self._target
+        other._target = Target(marks.copy(), route.copy(), player, delta)
+        other._path, other._dead_ends = dict(self._path), []
         if seed is not None:
             other._settings = self._settings._replace(key=new_key(seed))
         return other
@@ -487,27 +495,28 @@ class OOS(Sampled):
     ) -> Match:
         """Play against an opponent, searching before every move.
 
-        Every game is played by a copy that begins with what is known now and forgets the game
-        afterwards, so the games are independent and this searcher is not changed.
+        Each game is played by a copy that starts with the current state and is discarded
+        afterwards, so the games are independent and this searcher does not change.
 
         Parameters
         ----------
         opponent : Strategy, mapping from infoset to mapping from action to float, or OOS
-            Infosets it does not hold are played uniformly. Another searcher gets the same
-            budget, and likewise forgets.
+            A strategy is uniform at infosets that it lacks. Another searcher gets the same
+            limits, and is copied for each game as well.
         games : int
-            How many.
+            Number of games.
         nodes, seconds, iterations
-            The budget of each move, as for :meth:`search`.
+            Limits of the search before each move, as for :meth:`search`.
         seat : int, optional
-            The player to be; left out: in turn 0 and 1.
+            The player that this searcher is; by default 0 and 1 in turn.
         seed : int, optional
-            Of cards, moves and searches.
+            Seed of the cards, moves and searches.
 
         Returns
         -------
         Match
-            A list of the games; ``payoffs``, ``mean`` and ``standard_error`` of this searcher.
+            A list of the games, with the searcher's ``payoffs``, ``mean`` and
+            ``standard_error``.
 
         Raises
         ------
@@ -530,15 +539,15 @@ class OOS(Sampled):
                 "solution.strategy"
             )
         budget = {"nodes": nodes, "seconds": seconds, "iterations": iterations}
-        played = Match()
+        match = Match()
         for n, seeds in enumerate(np.random.SeedSequence(seed).spawn(games)):
             here = n % 2 if seat is None else seat
-            played.append(self._game(opponent, here, seeds, budget))
-        return played
+            match.append(self._game(opponent, here, seeds, budget))
+        return match
 
     def _game(
         self, opponent: Opponent, seat: int, seeds: np.random.SeedSequence, budget: Any
-    ) -> Played:
+    ) -> MatchGame:
         """Play one game."""
         game, mine, theirs, cards = self.game, *seeds.spawn(3)
         rng = np.random.default_rng(cards)
@@ -555,11 +564,11 @@ class OOS(Sampled):
             if isinstance(node, Chance):
                 action = pick(node.probabilities, rng.random())
             else:
-                row = _answer(players[node.player], node, history, budget)
+                row = _policy_of(players[node.player], node, history, budget)
                 action = pick(row, rng.random())
                 moves.append(Move(node.player, node.infoset, row, action))
             history, now = (*history, action), game.step(now, action)
-        return Played(seat, tuple(float(u) for u in node.utilities), history, moves)
+        return MatchGame(seat, tuple(float(u) for u in node.utilities), history, moves)
 
     def online_strategy(
         self,
@@ -569,25 +578,25 @@ class OOS(Sampled):
         runs: int = 1,
         seed: int | None = None,
     ) -> Strategy:
-        """Return what both players play, on average, who search before every move.
+        """Return the expected strategies of two players who search before every move.
 
-        At every infoset the search continues those at the player's earlier infosets on the way
-        there, as in a match. The mean over `runs` seeds is a mean of plans, as an opponent
-        sees it who does not know the seed.
+        The search at each infoset continues those at the player's earlier infosets, as in a
+        match. The result is a mean of realization plans over `runs` seeds: the strategy faced
+        by an opponent who does not know the seed.
 
         Parameters
         ----------
         nodes, iterations : int, optional
-            The budget of each move.
+            Limits of the search before each move.
         runs : int
-            How many seeds.
+            Number of seeds.
         seed : int, optional
-            Of the first.
+            Seed from which those of all runs are derived.
 
         Raises
         ------
         ValueError
-            If an argument is not accepted, or the game is not compiled.
+            If an argument is not accepted, or the tree is expanded on demand.
 
         Examples
         --------
@@ -598,10 +607,10 @@ class OOS(Sampled):
         True
         """
         self._limits(nodes, None, iterations)
-        known, form = self._known, sequence_form(self.game)
+        tree, form = self._tree, sequence_form(self.game)
         below: dict[int, list[int]] = {}
-        for I in range(known.num_infosets):
-            below.setdefault(int(known.owner[known.infosets[I].parent]), []).append(I)
+        for I in range(tree.num_infosets):
+            below.setdefault(int(tree.owner[tree.infosets[I].parent]), []).append(I)
         plans = np.zeros(form.num_sequences)
         for seeds in np.random.SeedSequence(seed).spawn(whole_number("runs", runs, 1)):
             sigma = form.uniform()
@@ -611,9 +620,9 @@ class OOS(Sampled):
             while open_:
                 before, I = open_.pop()
                 after = before.copy()
-                after.search(known.labels[I], nodes=nodes, iterations=iterations)
-                row = after.policy(known.labels[I])
-                start = int(known.infosets[I].start)
+                after.search(tree.labels[I], nodes=nodes, iterations=iterations)
+                row = after.policy(tree.labels[I])
+                start = int(tree.infosets[I].start)
                 sigma[start : start + len(row)] = list(row.values())
                 open_ += [(after, J) for J in below.get(I, ())]
             plans += form.plans(sigma)
@@ -631,13 +640,13 @@ class OOS(Sampled):
 class CompiledOOS(Compiled, OOS):
     """Online outcome sampling on a compiled tree."""
 
-    _chunk = 10_000  # iterations between two looks for an interrupt: some 20 ms
+    _chunk = 10_000  # iterations between checks for an interrupt, about 20 ms
 
     def _find_playout(self, playout: bool | None) -> bool:
         if playout:
             raise ValueError(
-                f"{self.game!r} is compiled, so its infosets are all remembered; leave playout "
-                "out, or explore the game on the way with on_demand=True"
+                f"the tree of {self.game!r} is compiled and has all infosets from the start; "
+                "leave out playout, or expand the tree on demand with on_demand=True"
             )
         return False
 
@@ -646,15 +655,14 @@ class CompiledOOS(Compiled, OOS):
         return len(self._form.tree.level_start)
 
     def _run(self, end: int, nodes_end: int) -> None:
-        iterate(
-            self._known.arrays, self._tables, self._settings, self._target, self._desk,
-            self.iterations + 1, end, nodes_end,
-        )  # fmt: skip
+        arrays, first = self._tree.arrays, self.iterations + 1
+        state = self._tables, self._settings, self._target, self._workspace
+        iterate(arrays, *state, first, end, nodes_end)
 
     def _find(self, label: str) -> int:
-        known, number = self._known, self._number.get(label)
+        tree, number = self._tree, self._number.get(label)
         if number is None:
-            some = ", ".join(map(repr, known.labels[:6]))
+            some = ", ".join(map(repr, tree.labels[:6]))
             raise KeyError(f"no infoset {label!r}; {self.game!r} has {some}")
         return number
 
@@ -664,9 +672,10 @@ class CompiledOOS(Compiled, OOS):
 
 
 class OnDemandOOS(OnDemand, OOS):
-    """Online outcome sampling on a tree that is expanded as the walks go."""
+    """Online outcome sampling on a tree that is expanded on demand."""
 
     _chunk = 1
+    _met_new_infoset: bool  # whether the current walk has, so the rest of it is a playout
 
     def _find_playout(self, playout: bool | None) -> bool:
         return True if playout is None else bool(playout)
@@ -678,114 +687,112 @@ class OnDemandOOS(OnDemand, OOS):
     def _run(self, end: int, nodes_end: int) -> None:
         while self.iterations < end and self.nodes < nodes_end:
             t = self.iterations + 1
-            open_iteration(self._tables.ledger, self._settings, t)
+            begin_iteration(self._tables.progress, self._settings, t)
             for i in range(2):
-                self._explore(t, i)
-            close_iteration(self._tables.ledger, t)
+                self._walk(t, i)
+            end_iteration(self._tables.progress, t)
 
-    def _explore(self, t: int, i: int) -> None:
-        """Take one walk, expanding histories not met before."""
-        known, settings, delta = self._known, self._settings, self._target.delta
-        begin(self._desk.state, settings.key, t, i, 0)
-        targeted = draw_scenario(self._desk.state, delta)
-        set_out(self._desk.path)
-        k, news, played, value = 0, False, 0, math.nan
+    def _walk(self, t: int, i: int) -> None:
+        """Run one walk; expand histories at their first visit."""
+        tree, settings, delta = self._tree, self._settings, self._target.delta
+        begin(self._workspace.state, settings.key, t, i, 0)
+        targeted = sample_scenario(self._workspace.state, delta)
+        begin_at_root(self._workspace.path)
+        self._met_new_infoset = False
+        k, expanded, played, value = 0, False, 0, math.nan
         while True:
-            table, aim, desk = self._tables.table, self._target.aim, self._desk
-            k = descend(known.arrays, table, aim, self.epsilon, targeted, i, desk, k)
-            h = int(self._desk.path[k].node)
-            if known.nodes[h].player == TERMINAL:
-                value = float(known.utility[h, i])
+            table, marks, workspace = self._tables.table, self._target.marks, self._workspace
+            k = descend(tree.arrays, table, marks, self.epsilon, targeted, i, workspace, k)
+            h = int(self._workspace.path[k].node)
+            if tree.nodes[h].player == TERMINAL:
+                value = float(tree.utility[h, i])
                 break
-            if known.nodes[h].player == UNKNOWN:
-                if news and self._joined:  # one infoset has joined: the rest is a playout
+            if tree.nodes[h].player == UNKNOWN:
+                if self._met_new_infoset:
                     value, played = self._play_out(h, i)
                     break
-                self._enter(h)
-                news = True
+                self._expand(h)
+                expanded = True
             self._make_room(k + 2)
-        path = self._desk.path
+        path = self._workspace.path
         path[k].value = value
-        ascend(known.arrays, self._tables, settings, delta, i, self._desk, k)
-        aim, way, player, _ = self._target
-        tally(aim, delta, targeted, path, self._desk.counts, k)
-        if news and player >= 0:
-            aim.mark[self._doomed] = OUT
-            self._doomed.clear()
-            rule_out(known.nodes, aim, way, player, path, k)
-        self._joined = False
-        self._tables.ledger[0].nodes += k + 1 + played
+        ascend(tree.arrays, self._tables, settings, delta, i, self._workspace, k)
+        marks, route, player, _ = self._target
+        tally(marks, delta, targeted, path, self._workspace.counts, k)
+        if expanded and player >= 0:
+            marks.mark[self._dead_ends] = OUT
+            self._dead_ends.clear()
+            rule_out(tree.nodes, marks, route, player, path, k)
+        self._tables.progress[0].nodes += k + 1 + played
 
-    _joined = False  # whether the walk under way has met a new infoset, after which to play out
-
-    def _enter(self, h: int) -> None:
-        """Expand history h, and grow the arrays that it makes too short."""
-        known, before = self._known, self._known.num_infosets
-        known.expand(h)
-        self._joined = self.playout and before < known.num_infosets
-        self._tables = grow_tables(self._tables, known, before)
-        aim, way, player, delta = self._target
-        aim, way = grown(aim, len(known.nodes)), grown(way, len(known.infosets))
-        self._target = Target(aim, way, player, delta)
-        for new in range(before, known.num_infosets):
-            way[new] = self._goal(new)
-        mark_down(known.nodes, known.infosets, aim, way, player, h, True)
-        if aim[h].mark == TOWARD:
+    def _expand(self, h: int) -> None:
+        """Expand history h, and grow the arrays that are too short for it."""
+        tree, before = self._tree, self._tree.num_infosets
+        tree.expand(h)
+        self._met_new_infoset = self.playout and before < tree.num_infosets
+        self._tables = grow_tables(self._tables, tree, before)
+        marks, route, player, delta = self._target
+        marks, route = grown(marks, len(tree.nodes)), grown(route, len(tree.infosets))
+        self._target = Target(marks, route, player, delta)
+        for new in range(before, tree.num_infosets):
+            route[new] = self._goal(new)
+        mark_children(tree.nodes, tree.infosets, marks, route, player, h, True)
+        if marks[h].mark == TOWARD:
             self._look_ahead(h)
 
     def _look_ahead(self, h: int) -> None:
-        """Rule out children of h that do not lead to the target.
+        """Mark OUT the children of h that do not lead to the target.
 
-        The rules are asked what they are, and the answers are not stored. If no child is left,
-        all of them count as leading to the target until the current walk is over, and h is
-        ruled out after it.
+        Their nodes are computed, but not stored. If no child is left, all of them count as
+        leading to the target until the current walk ends, after which h is marked OUT.
         """
-        known, (aim, _, player, _) = self._known, self._target
-        first = int(known.nodes[h].first_child)
-        children = range(first, first + int(known.nodes[h].num_children))
+        tree, (marks, _, player, _) = self._tree, self._target
+        first = int(tree.nodes[h].first_child)
+        children = range(first, first + int(tree.nodes[h].num_children))
         dead = []
         for c in children:
-            if aim[c].mark == TOWARD and known.nodes[c].player == UNKNOWN:
-                node = self.game.node(known._history[c])
+            if marks[c].mark == TOWARD and tree.nodes[c].player == UNKNOWN:
+                node = self.game.node(tree._history[c])
                 if isinstance(node, Decision):
                     elsewhere = node.player == player and node.infoset not in self._path
                 else:
                     elsewhere = isinstance(node, Terminal)
                 if elsewhere:
                     dead.append(c)
-        alive = {c for c in children if aim[c].mark != OUT}.difference(dead)
+        alive = {c for c in children if marks[c].mark != OUT}.difference(dead)
         if alive:
-            aim.mark[dead] = OUT
-            mark_up(known.nodes, aim, h)
+            marks.mark[dead] = OUT
+            mark_from_children(tree.nodes, marks, h)
         else:
-            self._doomed.append(h)
+            self._dead_ends.append(h)
 
     def _make_room(self, entries: int) -> None:
-        """Grow the scratch arrays to this many entries, and to the most actions known."""
-        known, desk = self._known, self._desk
-        actions = len(known.actions_at[-1]) if known.actions_at else 1
-        self._desk = Desk(
-            grown(desk.path, entries), grown(desk.scratch, actions, axis=1), desk.state,
-            grown(desk.gain, len(known.owner)), desk.counts,
-        )  # fmt: skip
+        """Grow the workspace to this many entries, and to the most actions so far."""
+        tree, workspace = self._tree, self._workspace
+        actions = len(tree.actions_at[-1]) if tree.actions_at else 1
+        self._workspace = workspace._replace(
+            path=grown(workspace.path, entries),
+            scratch=grown(workspace.scratch, actions, axis=1),
+            sampled_regret=grown(workspace.sampled_regret, len(tree.owner)),
+        )
 
     def _play_out(self, h: int, i: int) -> tuple[float, int]:
-        """Go on to the end, remembering nothing; return the payoff and how many steps it took.
+        """Play on to the end, storing nothing; return the payoff and the number of steps.
 
-        Everybody's actions are drawn as they are played, so nothing need be weighted.
+        All actions are sampled from the strategies themselves, so no weights are needed.
         """
-        history: History = self._known._history[h]
-        game, state = self.game, self._desk.state
+        history: History = self._tree._history[h]
+        game, state = self.game, self._workspace.state
         row: Mapping[Action, float]
         for steps in range(1_000_000):
             node = game.node(history)
             if isinstance(node, Terminal):
                 return float(node.utilities[i]), steps
             if isinstance(node, Chance):
-                self._known.check_chance(h, node.probabilities)
+                self._tree.check_chance(h, node.probabilities)
                 row = node.probabilities
-            elif node.infoset in self._known.infoset_of_label:
-                I = self._known.infosets[self._known.infoset_of_label[node.infoset]]
+            elif node.infoset in self._tree.infoset_of_label:
+                I = self._tree.infosets[self._tree.infoset_of_label[node.infoset]]
                 sigma = self._tables.table.sigma[I.start : I.stop]
                 row = dict(zip(node.actions, sigma.tolist(), strict=True))
             else:
@@ -794,47 +801,47 @@ class OnDemandOOS(OnDemand, OOS):
         raise ValueError(f"{game!r} did not end within a million actions")
 
     def _look_ahead_of_all(self) -> None:
-        known, (aim, *_), n = self._known, self._target, self._known.num_histories
-        ways = (aim.mark[:n] == TOWARD) & (known.nodes.player[:n] != UNKNOWN)
-        for h in np.flatnonzero(ways)[:MOST_LOOKED_AT]:
+        tree, (marks, *_), n = self._tree, self._target, self._tree.num_histories
+        ways = (marks.mark[:n] == TOWARD) & (tree.nodes.player[:n] != UNKNOWN)
+        for h in np.flatnonzero(ways)[:MAX_LOOKAHEAD]:
             self._look_ahead(int(h))
-        aim.mark[self._doomed] = OUT
-        self._doomed.clear()
+        marks.mark[self._dead_ends] = OUT
+        self._dead_ends.clear()
         for h in range(n - 1, -1, -1):
-            mark_up(known.nodes, aim, h)
+            mark_from_children(tree.nodes, marks, h)
 
     def _find(self, label: str) -> int:
-        known, number = self._known, self._number.get(label)
-        if number is None or number >= known.num_infosets:
-            some = ", ".join([*map(repr, known.labels[:6]), "…"])
+        tree, number = self._tree, self._number.get(label)
+        if number is None or number >= tree.num_infosets:
+            some = ", ".join([*map(repr, tree.labels[:6]), "…"])
             raise KeyError(
-                f"infoset {label!r} was not met so far: name it by one of its histories, "
+                f"infoset {label!r} has not been visited yet: name it by one of its histories, "
                 f"search((...), nodes=...), or search longer; {self.game!r} has {some}"
             )
         return number
 
     @property
     def _number(self) -> Mapping[str, int]:
-        return self._known.infoset_of_label
+        return self._tree.infoset_of_label
 
     def online_strategy(self, **budget: Any) -> Strategy:
         """Raise a ValueError: the infosets are not all known."""
         raise ValueError(
-            f"{self.game!r} is explored on the way, so its infosets are not all known; "
+            f"the tree of {self.game!r} is expanded on demand, so not all infosets are known; "
             "play matches instead: match(opponent, games=..., nodes=...)"
         )
 
     def __repr__(self) -> str:
-        return f"{super().__repr__()}, {self.num_infosets:,} infosets met"
+        return f"{super().__repr__()}, {self.num_infosets:,} infosets visited"
 
 
 OOS.KINDS = (CompiledOOS, OnDemandOOS)
 
 
-def _answer(
+def _policy_of(
     player: Opponent, node: Decision, history: tuple[Action, ...], budget: Any
 ) -> dict[Action, float]:
-    """Return how a player moves."""
+    """Return a player's probabilities at a decision, after a search if it is an OOS."""
     if isinstance(player, OOS):
         player.search(history, **budget)
         try:

@@ -1,8 +1,8 @@
-"""A game tree of which all, or only the visited part, is expanded.
+"""A game tree, complete or expanded on demand.
 
-The tree of a game that compiles is complete from the start. In a game too large for that, a
-history is expanded when a walk first comes to it, and an infoset is added when it is first
-met; nothing is assumed about the rest. Both look the same to the kernels.
+The tree of a game that compiles is complete from the start. In a larger game a history is
+expanded when a walk first visits it, and an infoset is added with its first history. Kernels
+read the same arrays in both cases.
 """
 
 from __future__ import annotations
@@ -31,19 +31,18 @@ from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, actio
 UNKNOWN = -3
 
 
-# Records, because a walk reads most fields of one history, or one infoset, at a time.
-Records: TypeAlias = (
-    Any  # a NumPy record array: history k is `nodes[k]`, acts `nodes[k].player`
-)
+# Record arrays, because a walk reads most fields of one history or infoset at a time. NumPy's
+# types do not know the fields: `nodes[k].player` acts at history k.
+Records: TypeAlias = Any
 NODE = np.dtype(
     [
-        ("player", "i4"),  # who acts: 0, 1, …, or CHANCE, TERMINAL, UNKNOWN
-        ("infoset", "u4"),  # at decisions; unsigned: no index counts from the end of an array
+        ("player", "i4"),  # 0, 1, …, or CHANCE, TERMINAL, UNKNOWN
+        ("infoset", "u4"),  # at decisions; unsigned, so that indexing need not test the sign
         ("first_child", "i4"),  # siblings are contiguous
         ("num_children", "i4"),
-        ("probability", "f8"),  # with which chance is drawn to take the last step
-        ("cumulative", "f8"),  # the same, added up over the siblings up to this one
-        ("correction", "f8"),  # f_c / σ'_c of the last step: 1, unless there is a proposal
+        ("probability", "f8"),  # of the last step, if it is sampled by chance
+        ("cumulative", "f8"),  # the same, summed over the siblings up to this one
+        ("correction", "f8"),  # f_c / σ'_c of the last step; 1 without a proposal
     ],
     align=True,
 )
@@ -52,7 +51,7 @@ INFOSET = np.dtype(
         ("player", "i4"),
         ("start", "i4"),  # its sequences are start … stop - 1
         ("stop", "i4"),
-        ("parent", "i4"),  # the sequence by which its player arrives
+        ("parent", "i4"),  # its player's sequence before it
     ],
     align=True,
 )
@@ -68,34 +67,34 @@ class TreeArrays(NamedTuple):
 
 
 class PartialTree(RuleChecker):
-    """A game tree of which all, or only the visited part, is expanded.
+    """A game tree, complete or expanded on demand.
 
     Attributes
     ----------
     game : Game
         The rules.
-    whole : bool
-        Whether all of the tree is expanded.
+    is_complete : bool
+        Whether all histories are expanded.
     nodes, infosets : record arrays of NODE and INFOSET
-        Read by kernels, like the next two, all with room to spare. Each infoset comes after
-        its player's earlier ones.
+        Like the next two, they may be longer than needed. Each infoset comes after its
+        player's earlier ones.
     utility : float array, shape (histories, players)
         Payoffs at terminal histories.
     owner : int array, shape (sequences,)
         The infoset of a sequence; -1 for the empty ones.
     arrays : TreeArrays
-        These four, as they are now: expansion may replace them.
+        The current four arrays; expansion may replace them.
     num_histories, num_infosets, num_sequences : int
-        Sizes so far, the empty history and the empty sequences included.
+        Numbers so far, including the empty history and the empty sequences.
     labels : list of str
-        Names of the infosets.
+        Labels of the infosets.
     actions_at : list of tuple of actions
-        Their actions.
+        Actions of the infosets.
     """
 
     def __init__(self, game: Game, proposal: Mapping[Action, float] | None = None):
         super().__init__(game)
-        self.whole = False
+        self.is_complete = False
         self.num_histories, self.num_infosets = 1, 0
         self.num_sequences = game.num_players  # the empty ones
         self.labels: list[str] = []
@@ -106,14 +105,14 @@ class PartialTree(RuleChecker):
         self.infosets: Records = np.recarray(0, INFOSET)
         self.owner = np.full(game.num_players, -1, np.int32)
         self._proposal = proposal
-        self._history: dict[int, History] = {0: game.root()}  # those not asked about yet
+        self._history: dict[int, History] = {0: game.root()}  # not expanded yet
         self._sequence = np.arange(game.num_players, dtype=np.int32)[None, :]
 
     @classmethod
     def of(cls, tree: Tree, proposal: Mapping[Action, float] | None = None) -> PartialTree:
         """Return the complete tree of a compiled game."""
         self = cls(tree.game, proposal)
-        self.whole = True
+        self.is_complete = True
         self.num_histories, self.num_infosets = tree.num_histories, tree.num_infosets
         self.num_sequences = int(tree.player_sequences[-1])
         self.labels, self.actions_at = tree.infoset_label, tree.infoset_actions
@@ -143,7 +142,7 @@ class PartialTree(RuleChecker):
 
     @property
     def arrays(self) -> TreeArrays:
-        """The arrays that kernels read, as they are now."""
+        """The current arrays, for kernels."""
         return TreeArrays(self.nodes, self.utility, self.infosets, self.owner)
 
     def is_unknown(self, k: int) -> bool:
@@ -151,7 +150,7 @@ class PartialTree(RuleChecker):
         return k in self._history
 
     def expand(self, k: int) -> None:
-        """Ask the rules what history `k` is, and add its children.
+        """Expand history `k`: call the game's rules, and add its children.
 
         Raises
         ------
@@ -169,7 +168,7 @@ class PartialTree(RuleChecker):
         elif isinstance(node, Decision):
             _plain(self.nodes)["infoset"][k] = self._enter_infoset(k, node)
             player, actions = node.player, tuple(node.actions)
-            if k == 0:  # no place for a proposal
+            if k == 0:  # raises an error if there is a proposal
                 self._propose(player, (), np.zeros(0))
         elif isinstance(node, Chance):
             self.check_chance(k, node.probabilities)
@@ -184,32 +183,32 @@ class PartialTree(RuleChecker):
         del self._history[k]
 
     def restore(self, rows: Sequence[tuple[int, str, Sequence[str]]], parents: Ints) -> None:
-        """Add the infosets of an earlier run, before any walk.
+        """Add the infosets of a saved run, before the first walk.
 
         Parameters
         ----------
         rows : sequence of (player, label, labels of the actions)
         parents : int array
-            The sequences by which the players arrive.
+            For each infoset, its player's sequence before it.
 
         Raises
         ------
         ValueError
-            If a label is there twice, or its player cannot arrive by that sequence.
+            If a label occurs twice, or the sequence is not one of its player's.
         """
         for (player, label, actions), parent in zip(rows, parents, strict=True):
             above = int(self.owner[parent]) if 0 <= parent < self.num_sequences else None
-            whose = parent if above == -1 else above
+            owner = parent if above == -1 else above
             if above is not None and above >= 0:
-                whose = int(_plain(self.infosets)["player"][above])
-            if whose != player or label in self.infoset_of_label:
-                raise ValueError(f"no player arrives like that at {label[:80]!r}")
+                owner = int(_plain(self.infosets)["player"][above])
+            if owner != player or label in self.infoset_of_label:
+                raise ValueError(f"invalid parent sequence of infoset {label[:80]!r}")
             self.infoset_of_label[label] = len(self.known)
             self.known.append((player, (), -1))
             self._enter_row(player, label, tuple(actions), int(parent))
 
     def _recall(self, k: int, node: Decision) -> None:
-        """Read the actions of an infoset that was restored from an earlier run."""
+        """Set the actions of an infoset that was restored from a saved run."""
         I = self.infoset_of_label.get(node.infoset)
         if I is not None and self.known[I][2] == -1:
             names = tuple(action_label(a) for a in node.actions)
@@ -224,7 +223,7 @@ class PartialTree(RuleChecker):
             self.known[I] = (node.player, self.actions_at[I], k)
 
     def _enter_children(self, k: int, player: int, actions: tuple[Action, ...]) -> int:
-        """Add the children of `k`, not expanded yet; return the number of the first."""
+        """Add the unexpanded children of `k`; return the number of the first."""
         first, stop = self.num_histories, self.num_histories + len(actions)
         if stop > len(self.utility):
             self.nodes, self.utility, self._sequence = (
@@ -250,7 +249,7 @@ class PartialTree(RuleChecker):
         new["probability"], new["cumulative"] = probability, np.cumsum(probability)
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
-        """Return the number of an infoset; check that its player has perfect recall."""
+        """Return the number of an infoset, adding it if new; check perfect recall."""
         if isinstance(node.infoset, str):
             self._recall(k, node)
         I = self.infoset_number(k, node)
@@ -270,7 +269,7 @@ class PartialTree(RuleChecker):
     def _enter_row(
         self, player: int, label: str, actions: tuple[Action, ...], arrived_by: int
     ) -> None:
-        """Give a new infoset its sequences."""
+        """Add an infoset and its sequences."""
         I, start = self.num_infosets, self.num_sequences
         stop = start + len(actions)
         self.infosets, self.owner = grown(self.infosets, I + 1), grown(self.owner, stop)
@@ -283,7 +282,7 @@ class PartialTree(RuleChecker):
     def _propose(
         self, player: int, actions: Sequence[Action], probability: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the probabilities to draw the root's outcomes with, and their corrections."""
+        """Return sampling probabilities of the root's outcomes, and their corrections."""
         if self._proposal is None:
             return probability, np.ones(len(actions))
         if player != CHANCE:
@@ -291,22 +290,26 @@ class PartialTree(RuleChecker):
                 f"a proposal is for a first event of chance, but {self.game!r} begins with a "
                 "decision; leave it out"
             )
-        drawn = np.array([self._proposal.get(a, 0.0) for a in actions], np.float64)
+        proposed = np.array([self._proposal.get(a, 0.0) for a in actions], np.float64)
         missing = [
-            a for a, p, f in zip(actions, drawn, probability, strict=True) if f > 0 and p == 0
+            a
+            for a, p, f in zip(actions, proposed, probability, strict=True)
+            if f > 0 and p == 0
         ]
         unknown = [a for a in self._proposal if a not in actions]
-        if missing or unknown or not (drawn >= 0).all() or abs(drawn.sum() - 1) > 1e-9:
+        if missing or unknown or not (proposed >= 0).all() or abs(proposed.sum() - 1) > 1e-9:
             wrong = f"nothing to {missing[0]!r}" if missing else f"{dict(self._proposal)!r}"
             raise ValueError(
                 f"the proposal gives {wrong}; give every outcome of the first event of chance "
                 f"a probability above 0, all of them summing to 1: {list(actions)[:8]!r}"
             )
-        return drawn, np.divide(probability, drawn, out=np.ones(len(drawn)), where=drawn > 0)
+        return proposed, np.divide(
+            probability, proposed, out=np.ones(len(proposed)), where=proposed > 0
+        )
 
     def copy(self) -> PartialTree:
         """Return a copy that is expanded independently; a complete tree returns itself."""
-        if self.whole:
+        if self.is_complete:
             return self
         other = copy.copy(self)
         for name, thing in vars(self).items():
@@ -315,45 +318,45 @@ class PartialTree(RuleChecker):
         return other
 
     def snapshot(self) -> Snapshot:
-        """Return the infosets known by now."""
+        """Return the infosets expanded so far."""
         return Snapshot(self)
 
     def __repr__(self) -> str:
-        known = "all" if self.whole else "met so far:"
+        extent = "complete:" if self.is_complete else "expanded so far:"
         return (
-            f"{self.game!r}, {known} {self.num_histories:,} histories, "
+            f"{self.game!r}, {extent} {self.num_histories:,} histories, "
             f"{self.num_infosets:,} infosets"
         )
 
 
 class Snapshot:
-    """The infosets known at some time, addressed by their labels."""
+    """The infosets expanded at some time, addressed by their labels."""
 
-    def __init__(self, known: PartialTree):
-        n = known.num_infosets
-        self.game, self.num_infosets, self.num_sequences = known.game, n, known.num_sequences
-        self.infoset_label = known.labels[:n]
-        self.infoset_actions = known.actions_at[:n]
-        self.infoset_player = known.infosets.player[:n].copy()
-        self.infoset_start = known.infosets.start[:n].copy()
+    def __init__(self, tree: PartialTree):
+        n = tree.num_infosets
+        self.game, self.num_infosets, self.num_sequences = tree.game, n, tree.num_sequences
+        self.infoset_label = tree.labels[:n]
+        self.infoset_actions = tree.actions_at[:n]
+        self.infoset_player = tree.infosets.player[:n].copy()
+        self.infoset_start = tree.infosets.start[:n].copy()
         self.infoset_number = {label: I for I, label in enumerate(self.infoset_label)}
 
     def fingerprint(self) -> str:
-        """Return a digest of what the game says of itself; its rules are not all known."""
+        """Return a digest of the game's class and `repr`; its rules are not all tree."""
         kind = type(self.game)
         name = f"{kind.__module__}.{kind.__qualname__} {self.game!r}"
         return hashlib.sha256(name.encode()).hexdigest()
 
     @property
     def tree(self) -> Snapshot:
-        """Itself: it has what a table of numbers needs of a tree."""
+        """Itself: tables of numbers need no more of a tree."""
         return self
 
 
-def explore(
+def initial_tree(
     game: Game, on_demand: bool | None = None, proposal: Mapping[Action, float] | None = None
 ) -> PartialTree:
-    """Return the tree before the first walk: complete if the game compiles, unless `on_demand`.
+    """Return the tree before the first walk; complete if the game compiles, unless `on_demand`.
 
     Raises
     ------
@@ -371,7 +374,7 @@ def explore(
 
 
 def _plain(records: Records) -> Any:
-    """Return the same array without attributes, which are slow outside of compiled code."""
+    """Return the same array without attribute access, which is slow in the interpreter."""
     return records.view(np.ndarray)
 
 
@@ -381,7 +384,7 @@ def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Records:
 
 
 def grown(array: Any, size: int, axis: int = 0) -> Any:
-    """Return the array if it is so long along that axis, else a copy that is longer."""
+    """Return the array if it has that length along the axis, otherwise a longer copy."""
     if array.shape[axis] >= size:
         return array
     shape = list(array.shape)

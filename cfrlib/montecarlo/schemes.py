@@ -1,9 +1,9 @@
-"""Sampling schemes: which actions of a game tree one traversal goes on with.
+"""Sampling schemes: which actions a walk expands.
 
-At a chance event and at an opponent's decision a traversal samples one action, at its own
-player's decisions k of them, without replacement. k = 1 is outcome sampling, k ≥ all actions
-external sampling (Lanctot et al., 2009), anything between robust sampling (Li et al., 2020);
-chance sampling (Zinkevich et al., 2007) goes on with all actions of all players.
+A walk samples one action at chance events and at opponents' decisions, and k actions, without
+replacement, at the traverser's own decisions. k = 1 is outcome sampling, k = all actions
+external sampling (Lanctot et al., 2009), anything between is robust sampling (Li et al., 2020);
+chance sampling (Zinkevich et al., 2007) expands all actions of all players.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from cfrlib.core.jit import inlined, inner
 from cfrlib.core.tree import Floats, Tree
 from cfrlib.game import Game
 
-MOST_ACTIONS = 16  # for inclusion probabilities of uneven draws, which list all subsets
+MOST_ACTIONS = 16  # with unequal probabilities; all their subsets are enumerated
 
 
 def _check_epsilon(epsilon: float) -> None:
     if not 0 < epsilon <= 1:
         raise ValueError(
-            f"ε must lie above 0, so that every action may be drawn, and be at most 1; got "
-            f"{epsilon!r}"
+            f"epsilon must be above 0, so that every action can be sampled, and at most 1; "
+            f"got {epsilon!r}"
         )
 
 
 @dataclass(frozen=True)
 class ExternalSampling:
-    """External sampling: draw chance and the opponents, try all own actions.
+    """External sampling: sample chance and the opponents, expand all own actions.
 
     Examples
     --------
@@ -45,12 +45,12 @@ class ExternalSampling:
 
     k: ClassVar[float] = math.inf
     epsilon: ClassVar[float] = 1.0
-    everyone: ClassVar[bool] = False
+    expands_opponents: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
 class ChanceSampling(ExternalSampling):
-    """Chance sampling: draw chance only, try all actions of all players.
+    """Chance sampling: sample chance only, expand all actions of all players.
 
     Examples
     --------
@@ -58,20 +58,20 @@ class ChanceSampling(ExternalSampling):
     True
     """
 
-    everyone: ClassVar[bool] = True
+    expands_opponents: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
 class RobustSampling:
-    """Robust sampling: draw chance and the opponents, try k own actions.
+    """Robust sampling: sample chance, the opponents, and k own actions.
 
     Parameters
     ----------
     k : int or inf
-        How many, at least 1; all of them where there are no more.
+        Number of own actions to sample, at least 1; all where there are at most k.
     epsilon : float
-        They are drawn, without replacement, in proportion to ``ε / |A(I)| + (1 − ε) σ(a)``: 1,
-        the default, draws each equally often. Above 0, at most 1.
+        Actions are sampled without replacement, in proportion to
+        ``ε / |A(I)| + (1 − ε) σ(a)``; with the default, 1, uniformly. Above 0, at most 1.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class RobustSampling:
 
     k: float
     epsilon: float = 1.0
-    everyone: ClassVar[bool] = False
+    expands_opponents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not (self.k >= 1 and (self.k == math.inf or self.k == int(self.k))):
@@ -96,12 +96,12 @@ class RobustSampling:
 
 @dataclass(frozen=True)
 class OutcomeSampling:
-    """Outcome sampling: draw chance, the opponents, and one own action.
+    """Outcome sampling: sample chance, the opponents, and one own action.
 
     Parameters
     ----------
     epsilon : float
-        The own action is drawn with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at
+        The own action is sampled with probability ``ε / |A(I)| + (1 − ε) σ(a)``. Above 0, at
         most 1.
 
     Raises
@@ -117,7 +117,7 @@ class OutcomeSampling:
 
     k: ClassVar[float] = 1
     epsilon: float = 0.6
-    everyone: ClassVar[bool] = False
+    expands_opponents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_epsilon(self.epsilon)
@@ -127,7 +127,7 @@ Sampling = ExternalSampling | ChanceSampling | RobustSampling | OutcomeSampling
 SCHEMES: dict[str, Any] = {
     scheme.__name__: scheme
     for scheme in (ExternalSampling, ChanceSampling, OutcomeSampling, RobustSampling)
-}  # as files name them
+}  # by their names in files
 _EPSILON = schema.number(0, 1)
 _K = schema.any_of(schema.number(1, schema.EXACT), schema.exactly(math.inf))
 SCHEME = schema.any_of(
@@ -136,17 +136,19 @@ SCHEME = schema.any_of(
     schema.tuple_of(schema.one_of("RobustSampling"), schema.record(k=_K, epsilon=_EPSILON)),
 )
 SAMPLINGS: dict[str, Sampling] = {
-    "chance": ChanceSampling(), "external": ExternalSampling(), "outcome": OutcomeSampling(),
-}  # fmt: skip
+    "chance": ChanceSampling(),
+    "external": ExternalSampling(),
+    "outcome": OutcomeSampling(),
+}
 
 
 def find_sampling(sampling: str | Sampling) -> Sampling:
-    """Return the scheme of that name, or the one given.
+    """Return a scheme by its name, or the given scheme itself.
 
     Raises
     ------
     ValueError
-        If there is none; the message lists the known ones.
+        If there is no such scheme; the message lists the names.
     """
     if isinstance(sampling, (ExternalSampling, RobustSampling, OutcomeSampling)):
         return sampling
@@ -167,11 +169,11 @@ ROWS = len(ROW)
 
 @inlined
 def include(scratch: Floats, n: int, k: int) -> None:
-    """Write the probability that each action is among k successive draws, from row P to RHO.
+    """Compute the probability ρ of each action to be among k sampled without replacement.
 
-    Drawn without replacement, each draw in proportion to p among those left:
+    Each draw is in proportion to p, row P, among the actions left; ρ is written to row RHO.
     Pr[the first draws are S] = Σ_{a ∈ S} Pr[the first are S − a] · p(a) / (1 − p(S − a)), and
-    ρ(a) adds up the probabilities of the S of k actions that hold a.
+    ρ(a) is the sum of Pr[S] over the sets S of k actions that contain a.
     """
     p, rho = scratch[P], scratch[RHO]
     even = True
@@ -193,7 +195,7 @@ def include(scratch: Floats, n: int, k: int) -> None:
 def include_subsets(
     p: Floats, n: int, k: int, rho: Floats, first: Floats, inside: Floats
 ) -> None:
-    """List all subsets S of the actions, smaller ones before those that hold them.
+    """Enumerate all subsets S of the actions, each after its own subsets.
 
     ``first[S]`` is the probability that the first draws are S, ``inside[S]`` the sum of p in S.
     """
@@ -215,29 +217,29 @@ def include_subsets(
 
 
 def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
-    """Return the probability of each action to be among k drawn without replacement.
+    """Return the probability of each action to be among k sampled without replacement.
 
-    Each draw is in proportion to `p` among the actions left: a given order a_1, …, a_k comes
-    with probability Π_j p(a_j) / (1 − p(a_1) − … − p(a_{j−1})), and ρ(a) is the sum over all
-    orders with a in them.
+    Each draw is in proportion to `p` among the actions left: the order a_1, …, a_k has
+    probability Π_j p(a_j) / (1 − p(a_1) − … − p(a_{j−1})), and ρ(a) is the sum over all orders
+    that contain a.
 
     Parameters
     ----------
     p : array-like, shape (actions,)
-        Probabilities of the first draw, all above 0; each later draw is in proportion to them.
+        Probabilities of the first draw, all above 0.
     k : int
-        How many actions are drawn, at least 1.
+        Number of actions to sample, at least 1.
 
     Returns
     -------
     float array, shape (actions,)
-        They sum to min(k, actions): this is no distribution.
+        Inclusion probabilities; they sum to min(k, actions), not to 1.
 
     Raises
     ------
     ValueError
-        If `p` is no distribution with all probabilities above 0, k is below 1, or there are
-        too many actions to list all subsets of them.
+        If `p` is not a distribution with all probabilities above 0, k is not a positive
+        integer, or there are too many actions to enumerate all their subsets.
 
     Examples
     --------
@@ -252,7 +254,8 @@ def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
     even = (first == first[0]).all()
     if 2 < k < len(first) and len(first) > MOST_ACTIONS and not even:
         raise ValueError(
-            f"at most {MOST_ACTIONS} uneven actions for k above 2, got {len(first)}"
+            f"at most {MOST_ACTIONS} actions for k above 2, unless all are equally likely; "
+            f"got {len(first)}"
         )
     width = len(first) if even or not 2 < k < len(first) else 1 << len(first)
     scratch = np.zeros((ROWS, width))
@@ -262,25 +265,25 @@ def inclusion_probabilities(p: npt.ArrayLike, k: int) -> Floats:
     return scratch[RHO, : len(first)].copy()
 
 
-# ---- what kernels and their callers need -----------------------------------------------------
+# ---- for kernels and their callers -----------------------------------------------------------
 
 
 class Scheme(NamedTuple):
-    """A `Sampling`, as the kernels read it."""
+    """A `Sampling` in the form that kernels read."""
 
     k: int
     epsilon: float
-    everyone: bool
+    expands_opponents: bool
 
     @classmethod
     def of(cls, s: Sampling) -> Scheme:
-        """Return it with a k that is a number."""
+        """Return the scheme with k as an integer."""
         k = 2**31 - 1 if s.k == math.inf else int(s.k)
-        return cls(k, float(s.epsilon), s.everyone)
+        return cls(k, float(s.epsilon), s.expands_opponents)
 
 
 def most_entries(tree: Tree, sampling: Sampling) -> int:
-    """Return room enough for any walk through this tree: what it visits, and one look ahead."""
+    """Return the most entries a walk can need: histories visited, and one row of children."""
     most = 0
     for i in range(tree.num_players):
         size = np.ones(tree.num_histories)
@@ -293,28 +296,27 @@ def most_entries(tree: Tree, sampling: Sampling) -> int:
                 largest = np.maximum.reduceat(below, first - first[0])
                 total = np.add.reduceat(below, first - first[0])
                 own, decision = tree.player[h] == i, tree.player[h] >= 0
-                size[h] += np.where(
-                    own, np.minimum(total, sampling.k * largest),
-                    np.where(decision & sampling.everyone, total, largest),
-                )  # fmt: skip
+                mine = np.minimum(total, sampling.k * largest)
+                theirs = np.where(decision & sampling.expands_opponents, total, largest)
+                size[h] += np.where(own, mine, theirs)
         most = max(most, int(size[0]))
     return most + int(tree.num_children.max())
 
 
 def room_to_draw(sampling: Sampling, actions: int, game: Game) -> int:
-    """Return the columns of `scratch` that it takes to draw from so many actions.
+    """Return the columns of `scratch` needed to sample from that many actions.
 
     Raises
     ------
     ValueError
-        If these are too many to list all their subsets, and that is needed.
+        If all their subsets would have to be enumerated, and there are too many.
     """
     if not (2 < sampling.k < actions and sampling.epsilon < 1):
         return actions
     if actions > MOST_ACTIONS:
         raise ValueError(
-            f"{sampling!r} needs the inclusion probabilities of uneven draws, which are "
-            f"computed for at most {MOST_ACTIONS} actions, and {game!r} has an infoset with "
+            f"{sampling!r} needs inclusion probabilities of unequally likely actions, "
+            f"computed for at most {MOST_ACTIONS} actions; {game!r} has an infoset with "
             f"{actions}; choose k = 1 or 2, or epsilon=1"
         )
     return 1 << actions

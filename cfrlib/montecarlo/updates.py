@@ -1,10 +1,10 @@
-"""Batches of walks: sums over the walks, and the update of the tables by these sums.
+"""Batches of walks: sum what the walks estimate, then update the tables.
 
-For each player of an iteration, walks (:mod:`cfrlib.montecarlo.traversal`) estimate the regrets
-of the infosets they meet. Their sums are kept in a few *lanes*, whose number depends on the
-batch alone, so the result does not depend on which thread or process walks which lane. Then, at
-the infosets touched, the strategy is added to the strategy sum, the mean regret to the regrets,
-and regret matching gives the next strategy.
+In each iteration, each player's walks (:mod:`cfrlib.montecarlo.traversal`) estimate the regrets
+at the infosets they visit. A batch is split into a few *lanes*, each with its own sums. Their
+number depends on the batch size alone, so the result does not depend on which thread or process
+runs which lane. Then, at each infoset visited, the strategy is added to the strategy sum, the
+mean sampled regret to the regrets, and regret matching computes the next strategy.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cfrlib.montecarlo.schemes import ROWS, Scheme
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, evaluate
 from cfrlib.regret import discount
 
-# How to add up the average: see `MCCFR`.
-LANES = 8  # a batch is shared out over so many sums, whoever computes them
+LANES = 8  # a batch is split into this many sums, on any number of threads
+# The rules of averaging: see `MCCFR`.
 AVERAGING = ("opponent", "lazy", "full", "stochastic", "optimistic", "own")
 OPPONENT, LAZY, FULL, STOCHASTIC, OPTIMISTIC, OWN = range(6)
 
@@ -32,7 +32,7 @@ Counts: TypeAlias = npt.NDArray[np.int64]
 
 
 class Settings(NamedTuple):
-    """What a run was asked to do, as the kernels read it."""
+    """The options of a run, in the form that kernels read."""
 
     scheme: Scheme
     rule: int
@@ -48,7 +48,7 @@ class Settings(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What a run remembers.
+    """The state of a run.
 
     Attributes
     ----------
@@ -56,94 +56,100 @@ class Tables(NamedTuple):
     memory : record array of MEMORY, shape (infosets,)
     ledger : record array of LEDGER, shape (1,)
     baseline : float array, shape (players, sequences), or (players, 0) without
-        What each player is expected to be paid after a sequence.
+        Estimate of each player's expected payoff after a sequence.
     """
 
     table: Records
-    memory: Records
-    ledger: Records
+    last_update: Records
+    progress: Records
     baseline: Floats
 
 
-def new_tables(known: PartialTree, baseline: bool) -> Tables:
-    """Return the tables of a run that has not begun: uniform strategies."""
-    infosets, sequences = len(known.infosets), len(known.owner)
+def new_tables(tree: PartialTree, baseline: bool) -> Tables:
+    """Return the tables of a new run, with uniform strategies."""
+    infosets, sequences = len(tree.infosets), len(tree.owner)
     tables = Tables(
-        records(sequences, SEQUENCE), records(infosets, MEMORY), records(1, LEDGER),
-        np.zeros((known.utility.shape[1], sequences if baseline else 0)),
-    )  # fmt: skip
-    make_uniform(known.infosets, tables.table, 0, known.num_infosets)
+        table=records(sequences, SEQUENCE),
+        last_update=records(infosets, LAST_UPDATE),
+        progress=records(1, PROGRESS),
+        baseline=np.zeros((tree.utility.shape[1], sequences if baseline else 0)),
+    )
+    make_uniform(tree.infosets, tables.table, 0, tree.num_infosets)
     return tables
 
 
-def grow_tables(tables: Tables, known: PartialTree, before: int) -> Tables:
-    """Return the tables with room for all infosets, uniform from number `before` on.
+def grow_tables(tables: Tables, tree: PartialTree, before: int) -> Tables:
+    """Return tables with room for all infosets, uniform from infoset `before` on.
 
-    They are the same arrays as long as these have room.
+    Arrays that are long enough are returned as they are.
     """
-    infosets, sequences = len(known.infosets), len(known.owner)
+    infosets, sequences = len(tree.infosets), len(tree.owner)
     learned = sequences if tables.baseline.shape[1] else 0
-    tables = Tables(
-        grown(tables.table, sequences), grown(tables.memory, infosets), tables.ledger,
-        grown(tables.baseline, learned, axis=1),
-    )  # fmt: skip
-    make_uniform(known.infosets, tables.table, before, known.num_infosets)
+    tables = tables._replace(
+        table=grown(tables.table, sequences),
+        last_update=grown(tables.last_update, infosets),
+        baseline=grown(tables.baseline, learned, axis=1),
+    )
+    make_uniform(tree.infosets, tables.table, before, tree.num_infosets)
     return tables
 
 
-MEMORY = np.dtype(
+# The state of an infoset at its last update, to make up for the iterations since then.
+LAST_UPDATE = np.dtype(
     [
-        ("taken", "f8"),  # what was added to the average so far (lazy); until when (optimistic)
-        ("positive", "f8"),  # up to which discounts the regrets have been discounted, as …
-        ("negative", "f8"),  # … the sums in the ledger
+        # lazy: weight added to the strategy sum so far; optimistic: sum of the weights of the
+        # iterations up to then; full: own reach probability
+        ("weight", "f8"),
+        ("log_positive", "f8"),  # log of the product of all discounts applied …
+        ("log_negative", "f8"),  # … to positive and to negative regrets
     ],
     align=True,
 )
-LEDGER = np.dtype(
+PROGRESS = np.dtype(
     [
-        ("done", "i8"),  # iterations; counted in the kernels, for interrupts' sake
+        ("done", "i8"),  # iterations completed; kernels count them, so an interrupt loses none
         ("nodes", "i8"),  # histories visited
         ("weight", "f8"),  # of this iteration in the average
-        ("weights", "f8"),  # their sum
-        ("positive", "f8"),  # discount of this iteration
-        ("negative", "f8"),
-        ("positive_before", "f8"),  # sum of the logarithms of the earlier ones
-        ("negative_before", "f8"),
-        ("positive_now", "f8"),  # this one included
-        ("negative_now", "f8"),
+        ("weights", "f8"),  # sum of the weights up to this iteration
+        ("positive", "f8"),  # discount of this iteration, for positive regrets
+        ("negative", "f8"),  # the same, for negative regrets
+        ("log_positive_before", "f8"),  # log of the product of the earlier discounts
+        ("log_negative_before", "f8"),
+        ("log_positive_now", "f8"),  # the same, including this iteration's
+        ("log_negative_now", "f8"),
     ],
     align=True,
 )
-# What a lane adds up, for each infoset: a record also lists one of the infosets touched.
+# A lane's sums at each infoset. Record j also holds the j-th infoset touched.
 SUMS = np.dtype([("mass", "f8"), ("touched", "u4"), ("is_touched", "?")], align=True)
 
 
 class Lanes(NamedTuple):
-    """Shares of a batch, a row each: the walk under way, and sums over the walks before it.
+    """The lanes of a batch, one row each: the current walk, and sums over the earlier ones.
 
     Attributes
     ----------
     walk : record array of ENTRY, shape (lanes, entries)
     scratch : float array, shape (lanes, ROWS, most actions)
     state : uint64 array, shape (lanes, LINE)
-        Of the random numbers, in the first column.
+        State of the random numbers, in the first column.
     gain : float array, shape (lanes, sequences)
-        Sampled regrets.
+        Sums of sampled regrets.
     sums : record array of SUMS, shape (lanes, infosets)
-        ``mass`` is what the current strategy at the infoset counts in the average.
+        ``mass`` is the weight of the current strategy at the infoset in the average.
     told : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
-        Estimates of the payoff after a sequence, for the baseline: their sum and number.
+        For the baseline: sum and number of the estimates of the payoff after a sequence.
     counts : int array, shape (lanes, LINE)
-        Infosets touched; histories visited. Each row of this and of `state` fills a line of
-        the processor's cache: threads that write to the same line would wait for each other.
+        Infosets touched; histories visited. Each row of `counts` and of `state` fills a cache
+        line, because threads that write to the same line wait for each other.
     """
 
     walk: Records
     scratch: Floats
     state: npt.NDArray[np.uint64]
-    gain: Floats
+    sampled_regret: Floats
     sums: Records
-    told: Floats
+    estimates: Floats
     counts: npt.NDArray[np.int64]
 
 
@@ -153,9 +159,9 @@ class Lane(NamedTuple):
     walk: Records
     scratch: Floats
     state: State
-    gain: Floats
+    sampled_regret: Floats
     sums: Records
-    told: Floats
+    estimates: Floats
     counts: Counts
 
 
@@ -163,9 +169,14 @@ class Lane(NamedTuple):
 def lane_of(lanes: Lanes, n: int) -> Lane:
     """Return lane n."""
     return Lane(
-        lanes.walk[n], lanes.scratch[n], lanes.state[n], lanes.gain[n], lanes.sums[n],
-        lanes.told[n], lanes.counts[n],
-    )  # fmt: skip
+        lanes.walk[n],
+        lanes.scratch[n],
+        lanes.state[n],
+        lanes.sampled_regret[n],
+        lanes.sums[n],
+        lanes.estimates[n],
+        lanes.counts[n],
+    )
 
 
 def new_lanes(
@@ -176,28 +187,31 @@ def new_lanes(
     Parameters
     ----------
     lanes, infosets, sequences : int
-        How many.
+        Their numbers.
     entries : int
-        How many histories a walk can visit.
+        The most histories that a walk can visit.
     width : int
-        Room to draw from the actions of one decision.
+        Columns of `scratch`: see :func:`cfrlib.montecarlo.schemes.room_to_draw`.
     learners : int
-        The number of players, if there is a baseline to learn, else 0.
+        The number of players, if a baseline is learned, else 0.
     """
+    with_baseline = (lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)
     return Lanes(
-        records((lanes, entries), ENTRY), np.zeros((lanes, ROWS, width)),
-        np.zeros((lanes, LINE), np.uint64), np.zeros((lanes, sequences)),
-        records((lanes, infosets), SUMS),
-        np.zeros((lanes, learners, sequences, 2) if learners else (lanes, 1, 0, 2)),
-        np.zeros((lanes, LINE), np.int64),
-    )  # fmt: skip
+        walk=records((lanes, entries), ENTRY),
+        scratch=np.zeros((lanes, ROWS, width)),
+        state=np.zeros((lanes, LINE), np.uint64),
+        sampled_regret=np.zeros((lanes, sequences)),
+        sums=records((lanes, infosets), SUMS),
+        estimates=np.zeros(with_baseline),
+        counts=np.zeros((lanes, LINE), np.int64),
+    )
 
 
 # ---- walks -----------------------------------------------------------------------------------
 
 
 @inlined
-def sample(
+def sample_batch(
     tree: TreeArrays,
     tables: Tables,
     settings: Settings,
@@ -207,7 +221,7 @@ def sample(
     first: int,
     step: int,
 ) -> None:
-    """Take the walks of player i in iteration t in the lanes first, first + step, …."""
+    """Run player i's walks of iteration t in the lanes first, first + step, …."""
     for n in range(first, len(lanes.walk), step):
         lane = lane_of(lanes, n)
         for number in range(n, settings.batch, len(lanes.walk)):
@@ -219,8 +233,9 @@ def sample(
 
 @inlined
 def ascend(tree: TreeArrays, tables: Tables, rule: int, i: int, lane: Lane, n: int) -> None:
-    """Go up a walk of n histories; add its estimates of regrets and strategy weights."""
-    walk, gain, told, baseline = lane.walk, lane.gain, lane.told, tables.baseline
+    """Go back up a walk of n histories; add its sampled regrets and strategy weights."""
+    walk, sampled_regret, estimates = lane.walk, lane.sampled_regret, lane.estimates
+    baseline = tables.baseline
     for k in range(n - 1, -1, -1):
         e = walk[k]
         h = tree.nodes[e.node]
@@ -230,26 +245,26 @@ def ascend(tree: TreeArrays, tables: Tables, rule: int, i: int, lane: Lane, n: i
             if h.player == i:
                 for q in range(start, start + h.num_children):
                     b = baseline[i, q] if baseline.shape[1] else 0.0
-                    gain[q] += (b - e.value) * e.weight
-                for m in range(e.first, e.first + e.tried):
+                    sampled_regret[q] += (b - e.value) * e.weight
+                for m in range(e.first, e.first + e.num_sampled):
                     q = start + (walk[m].node - h.first_child)
-                    gain[q] += walk[m].excess * e.weight
+                    sampled_regret[q] += walk[m].excess * e.weight
                 if rule in (OWN, STOCHASTIC):
-                    s.mass += 1.0 if rule == OWN else 1.0 / e.drawn
+                    s.mass += 1.0 if rule == OWN else 1.0 / e.probability
             elif rule == OPPONENT:
                 s.mass += e.weight
-            if told.shape[1]:
-                for m in range(e.first, e.first + e.tried):
+            if estimates.shape[1]:
+                for m in range(e.first, e.first + e.num_sampled):
                     q = start + (walk[m].node - h.first_child)
-                    told[i, q, 0] += walk[m].value
-                    told[i, q, 1] += 1.0
+                    estimates[i, q, 0] += walk[m].value
+                    estimates[i, q, 1] += 1.0
             touch(lane.sums, lane.counts, h.infoset)
     lane.counts[1] += n
 
 
 @inner
 def touch(sums: Records, count: Counts, I: int) -> None:
-    """Note that infoset I has sums in this lane."""
+    """List infoset I among those with sums in this lane."""
     if not sums[I].is_touched:
         sums[I].is_touched = True
         sums[count[0]].touched = I
@@ -257,35 +272,35 @@ def touch(sums: Records, count: Counts, I: int) -> None:
 
 
 @inner
-def forget(infosets: Records, lane: Lane, I: int) -> None:
-    """Set the sums of a lane at infoset I back to 0."""
+def reset(infosets: Records, lane: Lane, I: int) -> None:
+    """Reset the sums of a lane at infoset I to 0."""
     lane.sums[I].is_touched, lane.sums[I].mass = False, 0.0
     for q in range(infosets[I].start, infosets[I].stop):
-        lane.gain[q] = 0.0
-        for i in range(lane.told.shape[0] if lane.told.shape[1] else 0):
-            lane.told[i, q, 0] = lane.told[i, q, 1] = 0.0
+        lane.sampled_regret[q] = 0.0
+        for i in range(lane.estimates.shape[0] if lane.estimates.shape[1] else 0):
+            lane.estimates[i, q, 0] = lane.estimates[i, q, 1] = 0.0
 
 
 @inlined
 def clear(infosets: Records, lane: Lane) -> None:
-    """Forget all sums of a lane."""
+    """Reset all sums of a lane."""
     for j in range(lane.counts[0]):
-        forget(infosets, lane, lane.sums[j].touched)
+        reset(infosets, lane, lane.sums[j].touched)
     lane.counts[0] = lane.counts[1] = 0
 
 
 @inner
 def add(infosets: Records, to: Lane, lane: Lane) -> None:
-    """Add the sums of one lane to those of another, and forget them."""
+    """Add the sums of one lane to those of another, and reset them."""
     for j in range(lane.counts[0]):
         I = lane.sums[j].touched
         touch(to.sums, to.counts, I)
         to.sums[I].mass += lane.sums[I].mass
         for q in range(infosets[I].start, infosets[I].stop):
-            to.gain[q] += lane.gain[q]
-            for i in range(lane.told.shape[0] if lane.told.shape[1] else 0):
-                to.told[i, q, 0] += lane.told[i, q, 0]
-                to.told[i, q, 1] += lane.told[i, q, 1]
+            to.sampled_regret[q] += lane.sampled_regret[q]
+            for i in range(lane.estimates.shape[0] if lane.estimates.shape[1] else 0):
+                to.estimates[i, q, 0] += lane.estimates[i, q, 0]
+                to.estimates[i, q, 1] += lane.estimates[i, q, 1]
     to.counts[1] += lane.counts[1]
     clear(infosets, lane)
 
@@ -294,12 +309,12 @@ def add(infosets: Records, to: Lane, lane: Lane) -> None:
 def merge(infosets: Records, lanes: Lanes, first: int, step: int) -> None:
     """Add up the lanes first, first + step, …, as far as that needs no other lane.
 
-    Always in the same pairs, which lie LANES / 2 apart at first, then LANES / 4, …, 1: so a
-    thread that took every second lane can add up its own, and the sums do not depend on it.
+    Lanes are added in fixed pairs, LANES / 2 apart at first, then LANES / 4, …, 1. So a thread
+    that ran every second lane can add up its own, and the sums do not depend on the threads.
     """
     apart = LANES // 2
     while apart > 0 and apart % step == 0:
-        for n in range(first, min(apart, len(lanes.gain) - apart), step):
+        for n in range(first, min(apart, len(lanes.sampled_regret) - apart), step):
             add(infosets, lane_of(lanes, n), lane_of(lanes, n + apart))
         apart //= 2
 
@@ -308,36 +323,37 @@ def merge(infosets: Records, lanes: Lanes, first: int, step: int) -> None:
 
 
 @inlined
-def open_iteration(ledger: Records, settings: Settings, t: int) -> None:
-    """Begin iteration t: its weight max(t − d, 0)^γ counts from here; 0^0 is 0."""
-    b = ledger[0]
+def begin_iteration(progress: Records, settings: Settings, t: int) -> None:
+    """Begin iteration t: compute its weight max(t − d, 0)^γ, where 0^0 = 0, and discounts."""
+    b = progress[0]
     b.weight = float(t - settings.delay) ** settings.gamma if t > settings.delay else 0.0
     b.weights += b.weight
     b.positive, b.negative = discount(t, settings.alpha), discount(t, settings.beta)
-    b.positive_now, b.negative_now = b.positive_before, b.negative_before
+    b.log_positive_now, b.log_negative_now = b.log_positive_before, b.log_negative_before
     if b.positive != 1.0 or b.negative != 1.0:
-        b.positive_now += np.log(b.positive)
-        b.negative_now += np.log(b.negative)
+        b.log_positive_now += np.log(b.positive)
+        b.log_negative_now += np.log(b.negative)
 
 
 @inlined
-def close_iteration(ledger: Records, t: int) -> None:
-    """End iteration t: its discounts are due from here."""
-    b = ledger[0]
-    b.positive_before, b.negative_before, b.done = b.positive_now, b.negative_now, t
+def end_iteration(progress: Records, t: int) -> None:
+    """End iteration t: from now on its discounts count as earlier ones."""
+    b = progress[0]
+    b.log_positive_before, b.log_negative_before = b.log_positive_now, b.log_negative_now
+    b.done = t
 
 
 @inlined
 def apply_batch(
     tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, i: int
 ) -> None:
-    """Apply a batch: update the strategy sum, then player i's regrets and strategy.
+    """Apply a batch: update the strategy sum, then the regrets and strategy of player i.
 
-    With i = -1, those of all players.
+    i = -1 updates all players.
     """
     infosets, table = tree.infosets, tables.table
-    rule, b = settings.rule, tables.ledger[0]
-    if len(lanes.gain) > 1:  # the loop of `merge` costs a short walk a tenth of its time
+    rule, b = settings.rule, tables.progress[0]
+    if len(lanes.sums) > 1:  # otherwise the loop of `merge` takes a tenth of a short walk
         merge(infosets, lanes, 0, 1)
     lane = lane_of(lanes, 0)
     if rule == FULL:
@@ -355,17 +371,17 @@ def apply_batch(
     for j in range(lane.counts[0]):
         I = lane.sums[j].touched
         if i == -1 or i == infosets[I].player:
-            add_regrets(infosets, tables, settings, lane.gain, I)
-        if lane.told.shape[1]:
-            learn(infosets, tables.baseline, lane.told, I, settings.decay)
-        forget(infosets, lane, I)
+            add_regrets(infosets, tables, settings, lane.sampled_regret, I)
+        if lane.estimates.shape[1]:
+            update_baseline(infosets, tables.baseline, lane.estimates, I, settings.decay)
+        reset(infosets, lane, I)
     b.nodes += lane.counts[1]
     lane.counts[0] = lane.counts[1] = 0
 
 
 @inner
 def sort_touched(sums: Records, n: int) -> None:
-    """Bring the touched infosets into order: a player's earlier ones first (Shell's sort)."""
+    """Sort the touched infosets by number, a player's earlier ones first (Shellsort)."""
     gap = n // 2
     while gap > 0:
         for j in range(gap, n):
@@ -381,14 +397,14 @@ def sort_touched(sums: Records, n: int) -> None:
 def own_mass(tree: TreeArrays, tables: Tables, rule: int, I: int, mass: float) -> float:
     """Return the weight with which an infoset of the traverser adds to the strategy sum."""
     infosets, owner, table = tree.infosets, tree.owner, tables.table
-    q, m, weights = infosets[I].parent, tables.memory[I], tables.ledger[0].weights
-    if rule == LAZY:  # Σ_t weight_t · π_i^t(I) is the sum at its parent; less what was added
-        mass = (table[q].total if owner[q] >= 0 else weights) - m.taken
-        m.taken += mass
+    q, m, weights = infosets[I].parent, tables.last_update[I], tables.progress[0].weights
+    if rule == LAZY:  # Σ_t w_t π_i^t(I), the parent's strategy sum, less what was added before
+        mass = (table[q].total if owner[q] >= 0 else weights) - m.weight
+        m.weight += mass
     else:
-        if rule == OPTIMISTIC:  # as if π_i(I) had been the same since the last time
-            mass = weights - m.taken
-            m.taken = weights
+        if rule == OPTIMISTIC:  # as if π_i(I) had not changed since the last update
+            mass = weights - m.weight
+            m.weight = weights
         while owner[q] >= 0:  # times π_i(I)
             mass *= table[q].sigma
             q = infosets[owner[q]].parent
@@ -397,30 +413,32 @@ def own_mass(tree: TreeArrays, tables: Tables, rule: int, I: int, mass: float) -
 
 @inner
 def add_plans(tree: TreeArrays, tables: Tables, i: int, weight: float) -> None:
-    """Add the realization plan of player i, or of all, to the average; π_i(I) is `taken`."""
-    infosets, owner, table, memory = tree.infosets, tree.owner, tables.table, tables.memory
+    """Add the realization plan of player i, or with i = -1 of all, to the strategy sum."""
+    infosets, owner = tree.infosets, tree.owner
+    table, last_update = tables.table, tables.last_update
     for I in range(len(infosets)):
         if i == -1 or i == infosets[I].player:
             q = infosets[I].parent
-            reach = memory[owner[q]].taken * table[q].sigma if owner[q] >= 0 else 1.0
-            memory[I].taken = reach
+            reach = last_update[owner[q]].weight * table[q].sigma if owner[q] >= 0 else 1.0
+            last_update[I].weight = reach
             for q in range(infosets[I].start, infosets[I].stop):
                 table[q].total += weight * reach * table[q].sigma
 
 
 @inner
 def add_regrets(
-    infosets: Records, tables: Tables, settings: Settings, gain: Floats, I: int
+    infosets: Records, tables: Tables, settings: Settings, sampled_regret: Floats, I: int
 ) -> None:
     """R ← (R · overdue discounts + r) · discount, then σ ∝ max(R, 0), at one infoset.
 
-    Discounts of iterations that did not meet I are made up for: they change R, but not σ.
+    Discounts of iterations that did not visit I are applied now: they change R, but not σ.
     """
-    table, b, m = tables.table, tables.ledger[0], tables.memory[I]
-    due0, due1 = overdue(b.positive_before, m.positive), overdue(b.negative_before, m.negative)
+    table, b, m = tables.table, tables.progress[0], tables.last_update[I]
+    due0 = overdue(b.log_positive_before, m.log_positive)
+    due1 = overdue(b.log_negative_before, m.log_negative)
     start, stop, total, share = infosets[I].start, infosets[I].stop, 0.0, 1.0 / settings.batch
     for q in range(start, stop):
-        s, r = table[q], gain[q] * share
+        s, r = table[q], sampled_regret[q] * share
         R = s.regret * (due0 if s.regret > 0.0 else due1) + r
         R *= b.positive if R > 0.0 else b.negative
         s.regret = R
@@ -428,23 +446,25 @@ def add_regrets(
         total += s.sigma
     for q in range(start, stop):
         table[q].sigma = table[q].sigma / total if total > 0.0 else 1.0 / (stop - start)
-    m.positive, m.negative = b.positive_now, b.negative_now
+    m.log_positive, m.log_negative = b.log_positive_now, b.log_negative_now
 
 
 @inner
 def overdue(now: float, then: float) -> float:
-    """Return the product of the discounts between two sums of their logarithms."""
+    """Return the product of the discounts between two sums of logarithms."""
     product: float = np.exp(now - then) if now != then else 1.0
     return product
 
 
 @inner
-def learn(infosets: Records, baseline: Floats, told: Floats, I: int, decay: float) -> None:
-    """Move the baselines at one infoset toward the mean of what the walks told."""
+def update_baseline(
+    infosets: Records, baseline: Floats, estimates: Floats, I: int, decay: float
+) -> None:
+    """Move the baselines at one infoset toward the mean of the estimates."""
     for i in range(len(baseline)):
         for q in range(infosets[I].start, infosets[I].stop):
-            if told[i, q, 1] > 0.0:
-                mean = told[i, q, 0] / told[i, q, 1]
+            if estimates[i, q, 1] > 0.0:
+                mean = estimates[i, q, 0] / estimates[i, q, 1]
                 baseline[i, q] += decay * (mean - baseline[i, q])
 
 
@@ -455,17 +475,17 @@ def iterate(
     """Run iterations first, first + 1, …, first + count - 1 in one thread."""
     players = tree.utility.shape[1]
     for t in range(first, first + count):
-        open_iteration(tables.ledger, settings, t)
+        begin_iteration(tables.progress, settings, t)
         for i in range(players):
-            sample(tree, tables, settings, lanes, t, i, 0, 1)
+            sample_batch(tree, tables, settings, lanes, t, i, 0, 1)
             if settings.alternating or i == players - 1:  # compiled once: it is the longest
                 apply_batch(tree, tables, settings, lanes, i if settings.alternating else -1)
-        close_iteration(tables.ledger, t)
+        end_iteration(tables.progress, t)
 
 
 @inlined
 def settle(tree: TreeArrays, tables: Tables, n: int) -> None:
-    """Add to the average what infosets not met lately still owe it ("lazy")."""
+    """Add overdue weights to the strategy sum at all infosets (lazy averaging)."""
     table = tables.table
     for I in range(n):
         mass = own_mass(tree, tables, LAZY, I, 0.0)
@@ -475,13 +495,13 @@ def settle(tree: TreeArrays, tables: Tables, n: int) -> None:
 
 @inlined
 def normalize(infosets: Records, total: Floats, sigma: Floats, n: int) -> None:
-    """Turn the sums of the average into probabilities; uniform where there are none."""
+    """Normalize the strategy sums to probabilities; uniform where the sum is 0."""
     for I in range(n):
-        start, stop, whole = infosets[I].start, infosets[I].stop, 0.0
+        start, stop, norm = infosets[I].start, infosets[I].stop, 0.0
         for q in range(start, stop):
-            whole += total[q]
+            norm += total[q]
         for q in range(start, stop):
-            sigma[q] = total[q] / whole if whole > 0.0 else 1.0 / (stop - start)
+            sigma[q] = total[q] / norm if norm > 0.0 else 1.0 / (stop - start)
 
 
 @inlined

@@ -1,8 +1,8 @@
-"""Shares of a batch taken by other processes, here or on other machines, through joblib.
+"""Batches shared among processes, here or on other machines, through joblib.
 
-A task carries the rules of the game, the current strategy and which lanes to walk; its answer
-is what the lanes add up. Each worker compiles a game once and keeps it. Lanes are put back
-where they belong, so the numbers are those of one process.
+A task holds the game, the current strategy and the numbers of its lanes; its result is the sums
+of these lanes. Each worker compiles a game once and caches it. Results are added to the lanes
+they belong to, so the numbers are the same as those of one process.
 """
 
 from __future__ import annotations
@@ -19,32 +19,39 @@ import numpy as np
 from cfrlib.core.tree import Floats, Ints, compile
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays
-from cfrlib.montecarlo.updates import Lanes, Settings, Tables, new_lanes, new_tables, sample
+from cfrlib.montecarlo.updates import (
+    Lanes,
+    Settings,
+    Tables,
+    new_lanes,
+    new_tables,
+    sample_batch,
+)
 
-KEPT = 4  # games a worker remembers
-T = TypeVar("T")  # a task
-A = TypeVar("A")  # its answer
+CACHE_SIZE = 4  # games that a worker keeps
+T = TypeVar("T")  # task
+R = TypeVar("R")  # its result
 
 
 class Task(NamedTuple):
-    """The walks that one worker takes.
+    """The walks of one worker.
 
     Attributes
     ----------
     token : str
-        Names the run: the same game, proposal and sizes of lanes.
+        Identifies the run, and so the game, the proposal and the sizes of lanes.
     game, proposal
-        The rules.
+        As for :class:`cfrlib.MCCFR`.
     settings : Settings
     sizes : tuple
-        Arguments of :func:`cfrlib.montecarlo.updates.new_lanes`, but for the number of lanes.
+        Arguments of :func:`cfrlib.montecarlo.updates.new_lanes` after the number of lanes.
     lanes, first, step : int
-        How many lanes the batch has, and that first, first + step, … are asked for.
+        The number of lanes of the batch; this task is for lanes first, first + step, ….
     t, i : int
         The iteration and the traverser.
     """
 
-    token: str
+    run_id: str
     game: Game
     proposal: Mapping[Action, float] | None
     settings: Settings
@@ -56,62 +63,65 @@ class Task(NamedTuple):
     i: int
 
 
-class Answer(NamedTuple):
+class Result(NamedTuple):
     """The sums of one lane, at the infosets it touched."""
 
     lane: int
     touched: Ints
     mass: Floats
-    gain: Floats
-    told: Floats
+    sampled_regret: Floats
+    estimates: Floats
     nodes: int
 
 
-_kept: dict[str, tuple[TreeArrays, Lanes, Tables]] = {}
+_cache: dict[str, tuple[TreeArrays, Lanes, Tables]] = {}
 
 
-def work(task: Task, sigma: Floats, baseline: Floats) -> list[Answer]:
-    """Take the walks of some lanes; runs in the worker."""
-    if task.token not in _kept:
-        while len(_kept) >= KEPT:
-            del _kept[next(iter(_kept))]
+def work(task: Task, sigma: Floats, baseline: Floats) -> list[Result]:
+    """Run the walks of some lanes, in the worker."""
+    if task.run_id not in _cache:
+        while len(_cache) >= CACHE_SIZE:
+            del _cache[next(iter(_cache))]
         tree = PartialTree.of(compile(task.game), task.proposal)
         lanes, tables = new_lanes(task.lanes, *task.sizes), new_tables(tree, baseline=False)
-        _kept[task.token] = tree.arrays, lanes, tables
-    arrays, lanes, tables = _kept[task.token]
+        _cache[task.run_id] = tree.arrays, lanes, tables
+    arrays, lanes, tables = _cache[task.run_id]
     tables.table.sigma[:] = sigma
     tables = tables._replace(baseline=baseline)
-    sample(arrays, tables, task.settings, lanes, task.t, task.i, task.first, task.step)
-    return [_take(arrays.infosets, lanes, n) for n in range(task.first, task.lanes, task.step)]
+    sample_batch(arrays, tables, task.settings, lanes, task.t, task.i, task.first, task.step)
+    return [
+        _extract(arrays.infosets, lanes, n) for n in range(task.first, task.lanes, task.step)
+    ]
 
 
-def put(infosets: Records, lanes: Lanes, answer: Answer) -> None:
-    """Add the sums of a lane that another process walked to those it has here."""
-    n, touched, sums = answer.lane, answer.touched, lanes.sums
+def add_result(infosets: Records, lanes: Lanes, result: Result) -> None:
+    """Add the sums of a lane from another process to the lane here."""
+    n, touched, sums = result.lane, result.touched, lanes.sums
     q = _sequences(infosets, touched)
     new = touched[~sums.is_touched[n, touched]]
     before = lanes.counts[n, 0]
     sums.touched[n, before : before + len(new)] = new
     sums.is_touched[n, new] = True
-    sums.mass[n, touched] += answer.mass
-    lanes.gain[n, q] += answer.gain
-    if lanes.told.shape[2]:
-        lanes.told[n][:, q] += answer.told
-    lanes.counts[n, :2] += len(new), answer.nodes
+    sums.mass[n, touched] += result.mass
+    lanes.sampled_regret[n, q] += result.sampled_regret
+    if lanes.estimates.shape[2]:
+        lanes.estimates[n][:, q] += result.estimates
+    lanes.counts[n, :2] += len(new), result.nodes
 
 
-def _take(infosets: Records, lanes: Lanes, n: int) -> Answer:
-    """Return the sums of one lane, and clear it."""
+def _extract(infosets: Records, lanes: Lanes, n: int) -> Result:
+    """Return the sums of one lane, and reset them."""
     count, nodes = lanes.counts[n, :2]
     touched = lanes.sums.touched[n, :count].copy()
     q = _sequences(infosets, touched)
-    told = lanes.told[n][:, q] if lanes.told.shape[2] else lanes.told[n]
-    answer = Answer(n, touched, lanes.sums.mass[n, touched], lanes.gain[n, q], told, int(nodes))
+    estimates = lanes.estimates[n][:, q] if lanes.estimates.shape[2] else lanes.estimates[n]
+    mass, sampled_regret = lanes.sums.mass[n, touched], lanes.sampled_regret[n, q]
+    result = Result(n, touched, mass, sampled_regret, estimates, int(nodes))
     lanes.sums.is_touched[n, touched], lanes.sums.mass[n, touched] = False, 0.0
-    lanes.gain[n, q], lanes.counts[n] = 0.0, 0
-    if lanes.told.shape[2]:
-        lanes.told[n][:, q] = 0.0
-    return answer
+    lanes.sampled_regret[n, q], lanes.counts[n] = 0.0, 0
+    if lanes.estimates.shape[2]:
+        lanes.estimates[n][:, q] = 0.0
+    return result
 
 
 def _sequences(infosets: Records, touched: Ints) -> Ints:
@@ -122,8 +132,8 @@ def _sequences(infosets: Records, touched: Ints) -> Ints:
     return sequences
 
 
-def ask(jobs: int, task: Task, sigma: Floats, baseline: Floats) -> Iterator[Answer]:
-    """Share the lanes of `task` out to so many workers of joblib's current backend.
+def collect(jobs: int, task: Task, sigma: Floats, baseline: Floats) -> Iterator[Result]:
+    """Share the lanes of `task` among workers of joblib's current backend.
 
     Raises
     ------
@@ -132,12 +142,12 @@ def ask(jobs: int, task: Task, sigma: Floats, baseline: Floats) -> Iterator[Answ
     """
     step = workers(jobs, task.lanes)
     tasks = [task._replace(first=first, step=step) for first in range(step)]
-    for answers in spread(jobs, partial(work, sigma=sigma, baseline=baseline), tasks):
-        yield from answers
+    for results in map_tasks(jobs, partial(work, sigma=sigma, baseline=baseline), tasks):
+        yield from results
 
 
 def workers(jobs: int, most: int) -> int:
-    """Return how many workers there will be, at most so many.
+    """Return the number of workers, at most `most`.
 
     Raises
     ------
@@ -147,8 +157,8 @@ def workers(jobs: int, most: int) -> int:
     return min(int(_joblib().effective_n_jobs(jobs)), most)
 
 
-def spread(jobs: int, call: Callable[[T], A], tasks: Sequence[T]) -> list[A]:
-    """Share calls out to workers of joblib's current backend; return the answers in order.
+def map_tasks(jobs: int, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+    """Share calls among workers of joblib's current backend; return the results in order.
 
     Raises
     ------
@@ -157,15 +167,17 @@ def spread(jobs: int, call: Callable[[T], A], tasks: Sequence[T]) -> list[A]:
     """
     joblib = _joblib()
     parallel = joblib.Parallel(n_jobs=workers(jobs, len(tasks)))
-    answers: list[A] = parallel(joblib.delayed(_undisturbed)(call, task) for task in tasks)
-    return answers
+    results: list[R] = parallel(
+        joblib.delayed(_ignoring_interrupts)(call, task) for task in tasks
+    )
+    return results
 
 
-def _undisturbed(call: Callable[[T], A], task: T) -> A:
-    """Call in a worker, which leaves Ctrl-C to the process that waits for it.
+def _ignoring_interrupts(call: Callable[[T], R], task: T) -> R:
+    """Call in a worker that leaves Ctrl-C to its parent process.
 
-    A terminal interrupts the whole group. A worker that heard of it would break off, at once or
-    while it waits for the next task, and joblib would take that for a crash.
+    A terminal sends Ctrl-C to the whole process group. A worker that handled it would stop, at
+    once or while it waits for the next task, and joblib would report a crash.
     """
     if parent_process() and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -178,6 +190,6 @@ def _joblib() -> Any:
     except ImportError:
         raise ImportError(
             "jobs= needs joblib, which is not installed; run: pip install joblib "
-            "(threads= needs nothing more)"
+            "(threads= needs no other package)"
         ) from None
     return joblib

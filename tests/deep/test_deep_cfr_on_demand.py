@@ -186,7 +186,7 @@ def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
     run.run(2)
     assert len(trees) == 2 * 3 * 2 + 1  # lanes · players · iterations, and the warm-up
     assert all(tree.num_histories > 1 for tree in trees)
-    assert run._known.num_histories == 1
+    assert run._tree.num_histories == 1
 
 
 # ---- policies --------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ def test_responder_errors(trained):
 def test_six_player_coyote_is_not_compiled():
     """It has 1.9 billion histories."""
     run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
-    assert not run._known.whole
+    assert not run._tree.is_complete
     assert run.nodes > 60 * 6 * 2
     assert math.isfinite(np.mean(run.losses))
     nodes = [Coyote(6).node((1, 2, 3, 4, 5, 10)), Coyote(6).node((1,) * 4 + (2,) * 2 + ("+1",))]

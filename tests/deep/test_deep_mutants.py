@@ -63,9 +63,9 @@ def unweighted_value(monkeypatch):
         if tree.nodes[e.node].player != i:
             return value
         total = 0.0
-        for m in range(e.first, e.first + e.tried):
+        for m in range(e.first, e.first + e.num_sampled):
             total += walk[m].value
-        return total / e.tried
+        return total / e.num_sampled
 
     replace_in_ascend(monkeypatch, evaluate=evaluate)
 

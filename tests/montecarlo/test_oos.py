@@ -1,4 +1,4 @@
-"""Online outcome sampling: unbiased, aimed, the same however the game is known."""
+"""Online outcome sampling: unbiased, targeted, the same compiled or on demand."""
 
 import math
 from types import FunctionType
@@ -13,27 +13,27 @@ from cfrlib.core import rng
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.montecarlo import schemes, targeting, traversal, updates
-from cfrlib.montecarlo.targeting import HERE, IN, OUT, RHO, TOWARD, UNKNOWN, P
+from cfrlib.montecarlo.targeting import IN, OUT, TOWARD, UNKNOWN, P
 from cfrlib.regret import discount
 
 pytestmark = pytest.mark.slow
 
 KUHN = KuhnPoker()
 
-# ---- kernels in plain Python, with draws that an oracle decides ------------------------------
+# ---- kernels in plain Python, with an oracle in place of random numbers ----------------------
 
 
 class Oracle:
-    """Decides the draws of one walk after the other, until all have been listed."""
+    """A sampler that enumerates all walks, one after the other."""
 
     def __init__(self):
-        self.plan = []  # per draw: [choice, number of choices]
+        self.plan = []  # for each sample: [choice, number of choices]
 
     def begin_walk(self):
         self.at, self.probability = 0, 1.0
 
     def draw(self, probabilities):
-        """Return a choice whose probability is not 0."""
+        """Return the next choice with positive probability on this walk."""
         options = [n for n, p in enumerate(probabilities) if p > 0]
         if self.at == len(self.plan):
             self.plan.append([0, len(options)])
@@ -43,7 +43,7 @@ class Oracle:
         return choice
 
     def next_walk(self):
-        """Go on to the next list of choices; return whether there is one."""
+        """Advance to the next list of choices; return whether there is one."""
         while self.plan and self.plan[-1][0] + 1 == self.plan[-1][1]:
             self.plan.pop()
         if self.plan:
@@ -52,7 +52,7 @@ class Oracle:
 
 
 def plain_kernels(oracle):
-    """Return the kernels as Python functions that ask the oracle."""
+    """Return the kernels as Python functions that sample from the oracle."""
     names = {
         **vars(rng),
         **vars(schemes),
@@ -64,73 +64,71 @@ def plain_kernels(oracle):
         if hasattr(thing, "py_func"):
             names[name] = FunctionType(thing.py_func.__code__, names, name)
 
-    def draw_chance(state, nodes, start, stop):
+    def sample_chance(state, nodes, start, stop):
         return start + oracle.draw(nodes[start:stop].probability)
 
-    def draw_aimed(state, aim, start, stop):
-        mass = np.diff(aim[start:stop].cumulative, prepend=0.0)
-        assert all((aim[start:stop].mark == OUT) == (mass == 0))
+    def sample_targeted(state, marks, start, stop):
+        mass = np.diff(marks[start:stop].cumulative, prepend=0.0)
+        assert all((marks[start:stop].mark == OUT) == (mass == 0))
         return start + oracle.draw(mass / mass.sum())
 
-    def draw_rest(state, scratch, actions, left):
+    def sample_remaining(state, scratch, actions, left):
         p = scratch[P, :actions] / left
         assert abs(p.sum() - 1) < 1e-12
         return oracle.draw(p)
 
-    def draw_scenario(state, delta):
+    def sample_scenario(state, delta):
         return delta > 0 and bool(oracle.draw([1 - delta, delta]))
 
-    names |= {
-        "draw_chance": draw_chance, "draw_aimed": draw_aimed, "draw_rest": draw_rest,
-        "draw_scenario": draw_scenario, "begin": lambda *_: None,
-    }  # fmt: skip
+    samplers = sample_chance, sample_targeted, sample_remaining, sample_scenario
+    names |= {f.__name__: f for f in samplers} | {"begin": lambda *_: None}
     return names
 
 
 def walk(player, kernels, i):
-    """Take one walk of player i; return whether it was targeted, its path, what it adds."""
-    known, tables, target, desk = player._known, player._tables, player._target, player._desk
-    tree, tables = known.arrays, tables._make(array.copy() for array in tables)
+    """Run one walk of player i; return whether targeted, its path, and its two updates."""
+    tree, target, workspace = player._tree.arrays, player._target, player._workspace
+    tables = player._tables._make(array.copy() for array in player._tables)
     table = tables.table.view(np.recarray)
     tables = tables._replace(table=table)
-    kernels["open_iteration"](tables.ledger, player._settings, 1)
-    targeted = kernels["draw_scenario"](desk.state, target.delta)
-    kernels["set_out"](desk.path)
-    k = kernels["descend"](tree, table, target.aim, player.epsilon, targeted, i, desk, 0)
-    desk.path[k].value = known.utility[desk.path[k].node, i]
+    kernels["begin_iteration"](tables.progress, player._settings, 1)
+    targeted = kernels["sample_scenario"](workspace.state, target.delta)
+    kernels["begin_at_root"](workspace.path)
+    k = kernels["descend"](tree, table, target.marks, player.epsilon, targeted, i, workspace, 0)
+    workspace.path[k].value = tree.utility[workspace.path[k].node, i]
     before = table.copy()
-    kernels["ascend"](tree, tables, player._settings, target.delta, i, desk, k)
-    path = desk.path[: k + 1].copy()
+    kernels["ascend"](tree, tables, player._settings, target.delta, i, workspace, k)
+    path = workspace.path[: k + 1].copy()
     return targeted, path, table.regret - before.regret, table.total - before.total
 
 
 def expectation(player, i):
-    """List all walks of player i; return E of what they add to regrets and average."""
+    """Return the expected updates of regrets and strategy sums, and the number of walks."""
     oracle = Oracle()
     kernels = plain_kernels(oracle)
-    n = player._known.num_sequences
-    regret, total, mass, walks, aimed = np.zeros(n), np.zeros(n), 0.0, 0, 0.0
-    aim, delta = player._target.aim, player._target.delta
+    n = player._tree.num_sequences
+    regret, total, mass, walks, targeted_mass = np.zeros(n), np.zeros(n), 0.0, 0, 0.0
+    marks, delta = player._target.marks, player._target.delta
     while True:
         oracle.begin_walk()
         targeted, path, r, s = walk(player, kernels, i)
         p = oracle.probability
         regret, total, mass, walks = regret + p * r, total + p * s, mass + p, walks + 1
-        ends_in = aim[path[-1].node].mark == IN
+        ends_in = marks[path[-1].node].mark == IN
         if targeted:
-            aimed += p
+            targeted_mass += p
             assert ends_in
-        if not delta or not ends_in:  # then only an ordinary walk comes here
+        if not delta or not ends_in:  # only an ordinary walk ends here
             assert abs((1 - delta) * path[-1].s2 - p) < 1e-12
         if not oracle.next_walk():
             break
     assert abs(mass - 1) < 1e-12
-    assert abs(aimed - delta) < 1e-12
+    assert abs(targeted_mass - delta) < 1e-12
     return regret, total, walks
 
 
 def exact(game, sigma, i):
-    """Return all regrets of player i, and π_j σ of the other player, by the whole tree."""
+    """Return the exact regrets of player i, and the realization plans."""
     form = sequence_form(game)
     x = form.plans(sigma)
     g = form.gradients(x)
@@ -153,7 +151,7 @@ def with_strategy(game, sigma, **options):
 
 
 def random_sigma(game, seed, zeros=True):
-    """Return a strategy with some actions that are never played."""
+    """Return a random strategy, with some probabilities 0 if `zeros`."""
     form, rng = sequence_form(game), np.random.default_rng(seed)
     sigma = np.ones(form.num_sequences)
     for start, stop in zip(
@@ -166,8 +164,8 @@ def random_sigma(game, seed, zeros=True):
     return sigma
 
 
-def lopsided():
-    """A game with uneven chance, also after a decision, and an outcome that never comes."""
+def asymmetric():
+    """A game with unequal chance, also after a decision, and an impossible outcome."""
     nodes = {(): Chance({"l": 0.2, "r": 0.7, "m": 0.1, "never": 0.0})}
     for deal in ("l", "r", "m", "never"):
         nodes[(deal,)] = Decision(0, "A m" if deal == "m" else "A lr", ("x", "y", "z"))
@@ -182,15 +180,15 @@ def lopsided():
                     nodes[(*h, b)] = Terminal((pay, -pay))
             pay = 2 - ord(a) + ord("y") - 3 * (deal == "m")
             nodes[deal, a, "v"] = Terminal((pay, -pay))
-    return TableGame(nodes, name="lopsided()")
+    return TableGame(nodes, name="asymmetric()")
 
 
-GAMES = [KUHN, lopsided(), random_game(3, depth=4, zero_sum=True)]
+GAMES = [KUHN, asymmetric(), random_game(3, depth=4, zero_sum=True)]
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 @pytest.mark.parametrize(("delta", "epsilon"), [(0.0, 0.1), (0.3, 0.6), (0.9, 0.4), (0.5, 1.0)])
-def test_unbiased_by_listing_every_walk(game, delta, epsilon):
+def test_updates_are_unbiased(game, delta, epsilon):
     tree = cfr.compile(game)
     rng = np.random.default_rng(0)
     for n, label in enumerate([None, *tree.infoset_label]):
@@ -198,13 +196,13 @@ def test_unbiased_by_listing_every_walk(game, delta, epsilon):
             continue
         sigma = random_sigma(game, seed=n)
         player = with_strategy(game, sigma, delta=delta, epsilon=epsilon)
-        player._aim(label)
+        player._set_target(label)
         for i in (0, 1):
             regret, total, _ = expectation(player, i)
             right, x = exact(game, sigma, i)
             scale = max(1, np.abs(right).max())
             np.testing.assert_allclose(regret, right, rtol=0, atol=1e-12 * scale)
-            # the average: own reach · σ, times one constant for each infoset of the opponent
+            # strategy sum: plan times one constant for each infoset of the opponent
             for I in np.flatnonzero(tree.infoset_player != i):
                 start = tree.infoset_start[I]
                 row = slice(start, start + len(tree.infoset_actions[I]))
@@ -215,32 +213,31 @@ def test_unbiased_by_listing_every_walk(game, delta, epsilon):
                 assert not total[start : start + len(tree.infoset_actions[I])].any()
 
 
-def test_kuhn_has_sixty_walks_and_targets_shorten_the_list():
-    # 30 ends, each for two players
-    walks = [expectation(with_strategy(KUHN, sequence_form(KUHN).uniform(), delta=0), i)[2]
-             for i in (0, 1)]  # fmt: skip
-    assert sum(walks) == 60
-    player = with_strategy(KUHN, sequence_form(KUHN).uniform(), delta=0.5)
-    player._aim("Q check-bet")
+def test_number_of_walks_of_kuhn_poker():
+    uniform = sequence_form(KUHN).uniform()
+    player = with_strategy(KUHN, uniform, delta=0)
+    assert [expectation(player, i)[2] for i in (0, 1)] == [30, 30]  # terminal histories
+    player = with_strategy(KUHN, uniform, delta=0.5)
+    player._set_target("Q check-bet")
     # ordinary: 30; targeted: 2 deals, check, bet, 2 answers
     assert [expectation(player, i)[2] for i in (0, 1)] == [34, 34]
 
 
-def test_a_wrong_weight_would_be_noticed(monkeypatch):
-    """Kernels that forget one of the two probabilities are biased."""
+def test_wrong_weight_of_targeted_walks_is_biased():
+    """The weight needs both sampling probabilities, in the ratio of δ."""
     sigma = random_sigma(KUHN, 1, zeros=False)
     right = exact(KUHN, sigma, 0)[0]
     for wrong in (0.0, 0.99):
         player = with_strategy(KUHN, sigma, delta=0.5)
-        player._aim("Q check-bet")
+        player._set_target("Q check-bet")
         oracle = Oracle()
         kernels = plain_kernels(oracle)
-        learn = kernels["ascend"]
+        ascend = kernels["ascend"]
 
-        def forgetful(*args, learn=learn, wrong=wrong):
-            return learn(*args[:3], wrong, *args[4:])
+        def with_wrong_delta(*args, ascend=ascend, wrong=wrong):
+            return ascend(*args[:3], wrong, *args[4:])
 
-        kernels["ascend"] = forgetful
+        kernels["ascend"] = with_wrong_delta
         found = np.zeros(len(right))
         while True:
             oracle.begin_walk()
@@ -254,7 +251,7 @@ def test_a_wrong_weight_would_be_noticed(monkeypatch):
 
 
 def leads_by_definition(game, label):
-    """Return which histories have one of the infoset below, at or above them."""
+    """Return the marks of all histories, from the definition."""
     tree = cfr.compile(game)
     target = tree.infoset == tree.infoset_label.index(label)
     inside, above = target.copy(), target.copy()
@@ -266,12 +263,12 @@ def leads_by_definition(game, label):
 
 
 @pytest.mark.parametrize("game", [KUHN, LiarsDice(3), random_game(5, depth=5)], ids=repr)
-def test_marks_are_the_ways_to_the_target(game):
+def test_marks_match_their_definition(game):
     for label in cfr.compile(game).infoset_label:
         player = cfr.OOS(game, delta=0.5)
-        player._aim(label)
+        player._set_target(label)
         np.testing.assert_array_equal(
-            player._target.aim.mark, leads_by_definition(game, label), label
+            player._target.marks.mark, leads_by_definition(game, label), label
         )
 
 
@@ -287,7 +284,7 @@ def test_every_targeted_walk_reaches_the_target(game):
         assert found.nodes > found.walks
 
 
-def test_without_a_target_or_with_delta_0_it_is_outcome_sampling():
+def test_search_without_target_or_with_delta_0_is_outcome_sampling():
     for game, n in ((KUHN, 1_000), (LeducPoker(), 2_000)):
         other = cfr.MCCFR(game, sampling=cfr.OutcomeSampling(0.4), seed=3).run(n)
         label = cfr.compile(game).infoset_label[-1]
@@ -299,34 +296,34 @@ def test_without_a_target_or_with_delta_0_it_is_outcome_sampling():
             assert player.current.max_difference(other.current) < 1e-6
 
 
-def test_it_converges():
+def test_search_converges():
     player = cfr.OOS(KUHN, seed=0)
     player.search(iterations=200_000)
     assert cfr.exploitability(KUHN, player.average) < 0.01
-    aimed = cfr.OOS(KUHN, seed=0, delta=0.5)
-    aimed.search("Q check-bet", iterations=300_000)
-    assert cfr.exploitability(KUHN, aimed.average) < 0.01
+    targeted = cfr.OOS(KUHN, seed=0, delta=0.5)
+    targeted.search("Q check-bet", iterations=300_000)
+    assert cfr.exploitability(KUHN, targeted.average) < 0.01
     plus = cfr.OOS(KUHN, "cfr+", seed=0)
     plus.search(iterations=200_000)
     assert cfr.exploitability(KUHN, plus.average) < 0.03
 
 
-def test_targeted_search_learns_more_about_the_target():
-    """The alpha of Kuhn poker's equilibria tells what the queen answers."""
-    label, off = "Q check-bet", {0.0: [], 0.9: []}
-    for delta, errors in off.items():
-        for seed in range(20):
-            player = cfr.OOS(KUHN, delta=delta, seed=seed)
-            found = player.search(label, nodes=2_000)
-            errors.append(found.reached if delta else 0)
-    assert np.mean(off[0.9]) > 300
+def test_targeted_search_reaches_the_target_more_often():
+    reached = {}
+    for delta in (0.1, 0.9):
+        players = [cfr.OOS(KUHN, delta=delta, seed=seed) for seed in range(20)]
+        reached[delta] = np.mean(
+            [p.search("Q check-bet", nodes=2_000).reached for p in players]
+        )
+    assert reached[0.9] > 300
+    assert reached[0.9] > 3 * reached[0.1]
 
 
-# ---- one searcher, two ways to know the game -------------------------------------------------
+# ---- compiled and on demand ------------------------------------------------------------------
 
 
 def rows(player):
-    known = player._known
+    known = player._tree
     table = player._tables.table
     return {
         label: [table[q].tolist() for q in range(*known.infosets[I][["start", "stop"]])]
@@ -334,35 +331,35 @@ def rows(player):
     }
 
 
-@pytest.mark.parametrize("game", [KUHN, lopsided(), LiarsDice(2)], ids=repr)
+@pytest.mark.parametrize("game", [KUHN, asymmetric(), LiarsDice(2)], ids=repr)
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "dcfr"])
-def test_explored_on_the_way_equals_compiled_bit_for_bit(game, variant):
+def test_search_on_demand_equals_compiled_bit_for_bit(game, variant):
     whole = cfr.OOS(game, variant, seed=5, delta=0.6)
     lazy = cfr.OOS(game, variant, seed=5, delta=0.6, on_demand=True, playout=False)
-    # without a target they agree from the first walk on, …
+    # without a target they agree from the first walk on …
     for n in (1, 2, 7, 40, 500):
         one, other = whole.search(iterations=n), lazy.search(iterations=n)
         assert one[:5] == other[:5]
         everything, some = rows(whole), rows(lazy)
         for label, row in some.items():
             assert row == everything[label]
-        for label in set(everything) - set(some):  # not met: nothing learned
+        for label in set(everything) - set(some):  # not visited: not updated
             assert all(r[0] == r[2] == 0 for r in everything[label])
-    # … and with one as soon as the same is known of it
-    explore_all(lazy)
+    # … and with one as soon as the same histories are expanded
+    expand_all(lazy)
     for label in list(rows(whole))[::5]:
         assert whole.search(label, iterations=100)[:5] == lazy.search(label, iterations=100)[:5]
         assert rows(lazy) == rows(whole)
 
 
-def explore_all(player):
-    """Enter all histories, without a walk."""
-    while player._known._history:
-        player._enter(next(iter(player._known._history)))
+def expand_all(player):
+    """Expand all histories, without a walk."""
+    while player._tree._history:
+        player._expand(next(iter(player._tree._history)))
     player._make_room(20)
 
 
-def test_aiming_while_exploring_ends_with_the_same_marks():
+def test_marks_on_demand_converge_to_their_definition():
     game = LiarsDice(2)
     for label in cfr.compile(game).infoset_label[::3]:
         lazy = cfr.OOS(game, delta=0.8, seed=0, on_demand=True, playout=False)
@@ -372,7 +369,7 @@ def test_aiming_while_exploring_ends_with_the_same_marks():
             if cfr.compile(game).infoset_label.index(label) == I
         )
         lazy.search(history, iterations=1_000)
-        known = lazy._known
+        known = lazy._tree
         whole, tree = leads_by_definition(game, label), cfr.compile(game)
         for k in range(known.num_histories):
             path, n = [], k
@@ -380,33 +377,33 @@ def test_aiming_while_exploring_ends_with_the_same_marks():
                 path.append(known.action[n])
                 n = known.parent[n]
             at = tree.find(tuple(reversed(path)))
-            mark = lazy._target.aim[k].mark
-            if whole[at] != OUT:  # nothing is ruled out that leads there
+            mark = lazy._target.marks[k].mark
+            if whole[at] != OUT:  # no history that leads there is OUT
                 assert mark == whole[at] or UNKNOWN in (
                     known.nodes[k].player,
                     *known.nodes.player[known.nodes[k].first_child :][
                         : known.nodes[k].num_children
                     ],
                 )
-        # what does not lead there has been found out: all targeted walks reach the target
+        # all targeted walks reach the target by now
         reached = lazy.search(history, iterations=200)
         assert reached.targeted <= reached.reached
 
 
-def test_unbiased_while_exploring():
-    """Whatever is known, the walks to come are unbiased: the marks are those before a walk."""
+def test_updates_are_unbiased_on_demand():
+    """The marks of a walk are those before it, whatever has been expanded."""
     game = LiarsDice(2)
     whole = cfr.OOS(game, delta=0.8, seed=0)
     lazy = cfr.OOS(game, delta=0.8, seed=0, on_demand=True, playout=False)
     history = (("1", "2"), "1x1", "1x2")
     label = game.node(history).infoset
     sums = []
-    for seed in range(1_000):  # first iteration only: nothing is known
+    for seed in range(1_000):  # in the first iteration nothing is expanded
         one = lazy.copy(seed)
         one.search(history, iterations=1)
         row = np.zeros(2)
-        if "1" in one._known.infoset_of_label:
-            start = one._known.infosets[one._find("1")].start
+        if "1" in one._tree.infoset_of_label:
+            start = one._tree.infosets[one._find("1")].start
             row = one._tables.table.regret[start : start + 2]
         sums.append(row.copy())
     right = exact(game, sequence_form(game).uniform(), 0)[0]
@@ -424,30 +421,30 @@ def large():
     return LiarsDice(6, 2)
 
 
-def test_a_large_game(large):
+def test_search_of_a_large_game(large):
     player = cfr.OOS(large, seed=0)
     history = (("12", "36"), "1x1", "2x2", "2x5")
     first = player.search(history, nodes=30_000)
     assert 30_000 <= first.nodes < 30_100
     assert first.targeted > 0.85 * first.walks
     again = player.search(history, nodes=30_000)
-    assert again.reached > 0.85 * again.walks  # it knows better by now where to go
+    assert again.reached > 0.85 * again.walks  # more of the tree is marked by now
     label = large.node(history).infoset
     row = player.policy(label)
     assert abs(sum(row.values()) - 1) < 1e-12 and "liar" in row
     assert isinstance(player.average, cfr.PartialStrategy)
     assert player.average[label] == row
     assert player.current.player(label) == 1
-    assert "infosets met" in repr(player)
-    # at most one infoset joins with a walk
+    assert "infosets visited" in repr(player)
+    # each walk adds at most one infoset
     assert player.num_infosets <= first.walks + again.walks
 
 
-def test_playouts_remember_one_infoset_a_walk(large):
-    careful, greedy = (cfr.OOS(large, seed=0, on_demand=True, playout=p) for p in (True, False))
-    for player in (careful, greedy):
+def test_walks_with_playouts_add_one_infoset_each(large):
+    one, all_ = (cfr.OOS(large, seed=0, on_demand=True, playout=p) for p in (True, False))
+    for player in (one, all_):
         player.search(iterations=50)
-    assert careful.num_infosets <= 100 < greedy.num_infosets
+    assert one.num_infosets <= 100 < all_.num_infosets
 
 
 def test_matches_on_a_large_game(large):
@@ -472,7 +469,7 @@ def large_node(game, history):
 # ---- play ------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_the_same_answers():
+def test_seed_determines_the_policies():
     found = []
     for _ in range(2):
         player = cfr.OOS(KUHN, seed=4)
@@ -486,7 +483,7 @@ def test_the_same_seed_the_same_answers():
     assert found[0].max_difference(other.average) > 0
 
 
-def test_an_infoset_by_its_label_or_by_any_of_its_histories():
+def test_target_may_be_a_label_or_any_history_of_the_infoset():
     found = []
     for at in ("Q check-bet", (("Q", "J"), "check", "bet"), [("Q", "K"), "check", "bet"]):
         player = cfr.OOS(KUHN, seed=0)
@@ -495,7 +492,7 @@ def test_an_infoset_by_its_label_or_by_any_of_its_histories():
     assert found[0].max_difference(found[1]) == found[0].max_difference(found[2]) == 0
 
 
-def test_a_search_in_parts_is_the_search_in_one():
+def test_search_in_parts_equals_one_search():
     one, parts = cfr.OOS(KUHN, seed=0), cfr.OOS(KUHN, seed=0)
     one.search("K", iterations=1_000)
     for n in (1, 9, 90, 900):
@@ -504,7 +501,7 @@ def test_a_search_in_parts_is_the_search_in_one():
     assert one.nodes == parts.nodes
 
 
-def test_limits():
+def test_search_ends_at_its_limits():
     player = cfr.OOS(KUHN, seed=0)
     found = player.search("Q", nodes=777)
     assert 777 <= found.nodes < 777 + 10
@@ -513,7 +510,7 @@ def test_limits():
     assert player.search("Q", iterations=3, nodes=10**6).iterations == 3
 
 
-def test_a_copy_goes_its_own_way():
+def test_copies_are_independent():
     player = cfr.OOS(KUHN, seed=0)
     player.search("Q", iterations=100)
     same, other = player.copy(), player.copy(seed=9)
@@ -526,15 +523,15 @@ def test_a_copy_goes_its_own_way():
     assert player.average.max_difference(other.average) > 0
     lazy = cfr.OOS(KUHN, seed=0, on_demand=True)
     lazy.search("Q" and (("Q", "K"),), iterations=20)
-    twin, known = lazy.copy(), lazy._known.num_histories
+    twin, known = lazy.copy(), lazy._tree.num_histories
     twin.search((("J", "K"), "bet"), iterations=200)
-    assert twin._known.num_histories > known == lazy._known.num_histories
+    assert twin._tree.num_histories > known == lazy._tree.num_histories
 
 
-def test_a_match_against_a_fixed_strategy():
-    calls = cfr.Strategy.uniform(KUHN)
+def test_match_against_a_fixed_strategy():
+    opponent = cfr.Strategy.uniform(KUHN)
     player = cfr.OOS(KUHN, seed=0)
-    match = player.match(calls, games=40, nodes=500, seed=7)
+    match = player.match(opponent, games=40, nodes=500, seed=7)
     assert len(match) == len(match.payoffs) == 40
     assert match.mean == match.payoffs.mean()
     assert repr(match).startswith("Match of 40 games: mean payoff")
@@ -546,14 +543,16 @@ def test_a_match_against_a_fixed_strategy():
             assert (move.player, move.infoset) == (node.player, node.infoset)
             assert abs(sum(move.probabilities.values()) - 1) < 1e-12
             if move.player != game.seat:
-                assert move.probabilities == calls[move.infoset]
-    assert match == player.match(calls, games=40, nodes=500, seed=7)
-    assert all(game.seat == 1 for game in player.match(calls, 3, iterations=2, seat=1, seed=0))
+                assert move.probabilities == opponent[move.infoset]
+    assert match == player.match(opponent, games=40, nodes=500, seed=7)
+    assert all(
+        game.seat == 1 for game in player.match(opponent, 3, iterations=2, seat=1, seed=0)
+    )
 
 
-def test_searchers_play_each_other():
+def test_match_between_searchers():
     strong, weak = cfr.OOS(KUHN, seed=0), cfr.OOS(KUHN, seed=0)
-    strong.search(iterations=20_000)  # a match begins with what is known
+    strong.search(iterations=20_000)  # a match starts with the current state
     match = strong.match(weak, games=10, iterations=5, seed=0)
     assert len(match) == 10
     move = next(m for game in match for m in game.moves if m.player == game.seat)
@@ -561,8 +560,8 @@ def test_searchers_play_each_other():
     assert all(abs(move.probabilities[a] - p) < 0.1 for a, p in known.items())
 
 
-def test_the_online_strategy_is_what_matches_show():
-    """One infoset of player 0: its row is the mean over matches with as many seeds."""
+def test_online_strategy_is_the_mean_policy_in_matches():
+    """At one infoset of player 0."""
     player = cfr.OOS(KUHN)
     online = player.online_strategy(nodes=100, runs=300, seed=0)
     match = player.match(cfr.Strategy.uniform(KUHN), games=600, nodes=100, seat=0, seed=1)
@@ -572,7 +571,7 @@ def test_the_online_strategy_is_what_matches_show():
     assert player.iterations == 0
 
 
-def test_more_time_less_exploitability():
+def test_exploitability_falls_with_the_budget():
     values = [
         cfr.exploitability(
             KUHN, cfr.OOS(KUHN, delta=0.5).online_strategy(nodes=n, runs=8, seed=0)
@@ -589,7 +588,7 @@ def test_more_time_less_exploitability():
 @pytest.mark.parametrize(
     ("make", "error", "says"),
     [
-        (lambda: cfr.OOS(KUHN, epsilon=0), ValueError, "epsilon must lie above 0"),
+        (lambda: cfr.OOS(KUHN, epsilon=0), ValueError, "epsilon must be above 0"),
         (lambda: cfr.OOS(KUHN, epsilon="a"), ValueError, "epsilon"),
         (lambda: cfr.OOS(KUHN, delta=1), ValueError, "delta must be at least 0 and below 1"),
         (lambda: cfr.OOS(KUHN, delta=-0.1), ValueError, "delta"),
@@ -606,8 +605,8 @@ def test_more_time_less_exploitability():
         (lambda: cfr.OOS(KUHN).search((), nodes=9), ValueError, "nobody decides"),
         (lambda: cfr.OOS(KUHN).search((("Q", "K"), "x"), nodes=9), ValueError, "legal"),
         (lambda: cfr.OOS(KUHN).policy("X"), KeyError, "no infoset 'X'"),
-        (lambda: cfr.OOS(KUHN, on_demand=True).search("Q", nodes=9), KeyError, "not met so"),
-        (lambda: cfr.OOS(KUHN, on_demand=True).policy("Q"), KeyError, "not met so far"),
+        (lambda: cfr.OOS(KUHN, on_demand=True).search("Q", nodes=9), KeyError, "not been vis"),
+        (lambda: cfr.OOS(KUHN, on_demand=True).policy("Q"), KeyError, "not been visited"),
         (lambda: cfr.OOS(KUHN).match({}, nodes=9, seat=2), ValueError, "seat must be"),
         (lambda: cfr.OOS(KUHN).match({}, games=0, nodes=9), ValueError, "games must be"),
         (lambda: cfr.OOS(KUHN).match({}), ValueError, "needs a limit"),
@@ -624,29 +623,29 @@ def test_more_time_less_exploitability():
         (lambda: cfr.OOS(KUHN).online_strategy(nodes=9, runs=0), ValueError, "runs must be"),
     ],
 )  # fmt: skip
-def test_errors_say_what_to_do(make, error, says):
+def test_errors_name_the_argument_and_what_is_accepted(make, error, says):
     with pytest.raises(error, match=says):
         make()
 
 
-def test_unsound_rules_are_named():
+def test_unsound_rules_raise_a_game_error():
     nodes = {(): Chance({"a": 0.5, "b": 0.4})}
     with pytest.raises(cfr.GameError, match=r"sum to 0\.9"):
         cfr.OOS(TableGame(nodes), on_demand=True).search(iterations=1)
 
 
-def test_a_target_that_chance_never_deals():
-    player = cfr.OOS(lopsided(), seed=0)
+def test_target_that_chance_never_deals_is_ignored():
+    player = cfr.OOS(asymmetric(), seed=0)
     found = player.search("B never", iterations=50)
     assert found.targeted == found.reached == 0
 
 
 @pytest.mark.parametrize("variant", ["cfr", "linear", "dcfr"])
-def test_regrets_are_discounted_to_the_present(variant):
-    """Also where no walk came by since: one iteration after the other, by hand."""
+def test_regrets_include_overdue_discounts(variant):
+    """At infosets not visited since, too."""
     player = cfr.OOS(LeducPoker(merge_suits=True), variant, seed=0)
-    plain, seen = np.zeros(player._known.num_sequences), 0.0
-    owner, v = player._known.owner, player.variant
+    plain, seen = np.zeros(player._tree.num_sequences), 0.0
+    owner, v = player._tree.owner, player.variant
     pairs = owner >= 0
     for t in range(1, 60):
         before = player._tables.table.regret.copy()
@@ -665,8 +664,11 @@ def test_regrets_are_discounted_to_the_present(variant):
     assert (variant == "cfr") == np.allclose(found, player._tables.table.regret)
 
 
-def test_the_module_is_what_was_enumerated():
-    """The kernels that the tests run in Python are all there is."""
-    drawing = {n for n in vars(targeting) if n.startswith("draw")}
-    assert drawing == {"draw_chance", "draw_rest", "draw_aimed", "draw_scenario"}
-    assert HERE < 0 <= RHO
+def test_oracle_replaces_all_sampling_functions():
+    """No other kernel of the module samples."""
+    assert {name for name in vars(targeting) if name.startswith("sample_")} == {
+        "sample_chance",
+        "sample_remaining",
+        "sample_targeted",
+        "sample_scenario",
+    }

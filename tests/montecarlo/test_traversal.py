@@ -1,7 +1,7 @@
-"""Walks are unbiased: every one of them is listed, and their mean is what CFR computes.
+"""Walks are unbiased: over all of them, the expected sampled regret is the exact regret.
 
-Nothing here is statistics. The oracle of every_path.py enumerates all walks; a mean must be
-exact to 1e-12, and must miss by far as soon as one line of a kernel has a usual mistake.
+There are no statistics. The oracle of every_path.py enumerates all walks; an expectation must
+be exact to 1e-12, and far off as soon as one line of a kernel has a common mistake.
 """
 
 from itertools import permutations
@@ -51,7 +51,7 @@ every_scheme = pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 
 
 def strategies(game):
-    """Return a strategy that plays everything, and two that do not."""
+    """Return a fully mixed strategy, and two that are not."""
     return [random_strategy(game, seed, zeros=seed > 0) for seed in range(3)]
 
 
@@ -61,7 +61,7 @@ def random_baseline(game):
 
 
 def proposal(game):
-    """Return other probabilities for the first event of chance; none where there is none."""
+    """Return a proposal for the first chance event, or None if the game has none."""
     actions = game.node(game.root()).actions
     return dict(zip(actions, PROPOSALS[game], strict=True)) if game in PROPOSALS else None
 
@@ -76,7 +76,7 @@ def largest(difference):
 @every_scheme
 @every_game
 @pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
-def test_on_average_walks_say_the_exact_regrets(game, scheme, baseline):
+def test_sampled_regrets_are_unbiased(game, scheme, baseline):
     for sigma in strategies(game):
         means = Means(game, scheme, sigma, baseline=random_baseline(game) if baseline else None)
         assert means.probability == pytest.approx([1, 1], abs=EXACT)
@@ -87,10 +87,10 @@ def test_on_average_walks_say_the_exact_regrets(game, scheme, baseline):
 
 @pytest.mark.parametrize("scheme", SCHEMES[:5], ids=repr)  # the rest is "external" here
 @pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
-def test_of_three_players_too(scheme, baseline):
+def test_sampled_regrets_are_unbiased_for_three_players(scheme, baseline):
     for sigma in strategies(THREE)[:2]:
-        told = random_baseline(THREE) if baseline else None
-        means = Means(THREE, scheme, sigma, rule="stochastic", baseline=told)
+        estimates = random_baseline(THREE) if baseline else None
+        means = Means(THREE, scheme, sigma, rule="stochastic", baseline=estimates)
         assert means.probability == pytest.approx([1, 1, 1], abs=EXACT)
         assert largest(means.regret - exact_regrets(THREE, sigma)) < EXACT
         assert largest(means.regret) > 0.05
@@ -98,8 +98,8 @@ def test_of_three_players_too(scheme, baseline):
 
 @every_scheme
 @every_game
-def test_on_average_walks_average_plans(game, scheme):
-    """What σ(I) counts is π_i(I) times the same constant, whatever anybody plays."""
+def test_opponent_averaging_is_unbiased_up_to_a_constant(game, scheme):
+    """The expected weight of σ(I) is π_i(I) times a constant, for every strategy profile."""
     for sigma in strategies(game):
         chance, _ = counterfactual_reach(game, sigma)
         constant = sum_by_infoset(game, chance)
@@ -111,25 +111,25 @@ def test_on_average_walks_average_plans(game, scheme):
 @every_scheme
 @pytest.mark.parametrize("game", PROPOSALS, ids=repr)
 @pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
-def test_a_proposal_changes_no_mean(game, scheme, baseline):
-    """Nor does it matter to the constants of the average what anybody plays."""
-    # Once: the correction reaches the value of the root, but no regret
-    told, constant = random_baseline(game) if baseline else None, None
+def test_estimates_stay_unbiased_with_a_proposal(game, scheme, baseline):
+    """The constants of the average do not depend on the strategies, either."""
+    # Formerly, the correction reached the value of the root, but no regret.
+    estimates, constant = random_baseline(game) if baseline else None, None
     for sigma in strategies(game):
-        means = Means(game, scheme, sigma, baseline=told, proposal=proposal(game))
+        means = Means(game, scheme, sigma, baseline=estimates, proposal=proposal(game))
         assert largest(means.regret - exact_regrets(game, sigma)) < EXACT
-        if constant is None:  # the first strategy reaches everything
+        if constant is None:  # the first strategy is fully mixed
             constant = means.mass / own_reach(game, sigma)
         assert largest(means.mass - own_reach(game, sigma) * constant) < EXACT
         assert constant.min() > 0.05
 
 
 @every_scheme
-@pytest.mark.parametrize("wrong", ["left out", "weighed twice"])
-def test_chance_must_be_weighed_rightly(scheme, wrong):
-    """Without its correction a proposal is biased; chance as it is needs none."""
+@pytest.mark.parametrize("wrong", ["omitted", "applied twice"])
+def test_wrong_importance_weights_of_chance_are_biased(scheme, wrong):
+    """A proposal needs its correction; the chance distribution itself needs none."""
     sigma = strategies(UNEVEN)[0]
-    given = proposal(UNEVEN) if wrong == "left out" else None
+    given = proposal(UNEVEN) if wrong == "omitted" else None
     means = Means(
         UNEVEN, scheme, sigma, proposal=given, correct=lambda p: p if not given else 1
     )
@@ -137,7 +137,7 @@ def test_chance_must_be_weighed_rightly(scheme, wrong):
 
 
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
-def test_chance_sampling_counts_its_own_nodes_rightly(game):
+def test_own_averaging_is_unbiased_for_chance_sampling(game):
     for sigma in strategies(game):
         chance, _ = counterfactual_reach(game, sigma)
         mass = Means(game, "chance", sigma, rule="own").mass
@@ -146,7 +146,7 @@ def test_chance_sampling_counts_its_own_nodes_rightly(game):
 
 @pytest.mark.parametrize("scheme", [*SCHEMES[:5], RobustSampling(2, 0.1)], ids=repr)
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
-def test_stochastic_weights_leave_out_what_opponents_do_not_play_to(game, scheme):
+def test_stochastic_averaging_omits_histories_that_opponents_do_not_reach(game, scheme):
     for sigma in strategies(game):
         chance, others = counterfactual_reach(game, sigma)
         reached = (chance if scheme == "chance" else others) > 0
@@ -155,7 +155,7 @@ def test_stochastic_weights_leave_out_what_opponents_do_not_play_to(game, scheme
 
 
 @pytest.mark.parametrize("game", [*GAMES, THREE], ids=repr)
-def test_own_nodes_of_external_sampling_count_by_how_likely_others_get_there(game):
+def test_own_averaging_of_external_sampling_is_biased_by_counterfactual_reach(game):
     for sigma in strategies(game):
         _, others = counterfactual_reach(game, sigma)
         mass = Means(game, "external", sigma, rule="own").mass
@@ -163,8 +163,8 @@ def test_own_nodes_of_external_sampling_count_by_how_likely_others_get_there(gam
 
 
 @pytest.mark.parametrize("rule", ["opponent", "own"])
-def test_only_the_opponents_nodes_average_rightly_in_leduc(rule):
-    """The rule of the notes counts a strategy by how likely the opponent got there."""
+def test_own_averaging_is_far_off_in_leduc_and_opponent_averaging_is_not(rule):
+    """The rule of the notes, "own", weights a strategy by the opponent's reach probability."""
     game = LeducPoker(merge_suits=True)
     shares = []
     for seed in (0, 1):
@@ -178,38 +178,38 @@ def test_only_the_opponents_nodes_average_rightly_in_leduc(rule):
 @pytest.mark.parametrize(
     ("scheme", "paths"), [("chance", 12), ("external", 42), ("outcome", 60)]
 )
-def test_walks_of_kuhn_poker(scheme, paths):
+def test_number_of_walks_of_kuhn_poker(scheme, paths):
     assert Means(KUHN, scheme, random_strategy(KUHN, 0)).paths == paths
 
 
 # ---- mistakes --------------------------------------------------------------------------------
 
-WEIGHTS = "enter(walk[n + j], child + a, rho, e.weight / rho, e.drawn * rho)"
-# what is wrong -> (kernel, its line, the mistake), scheme, what else it takes to show
+WEIGHTS = "enter(walk[n + j], child + a, rho, e.weight / rho, e.probability * rho)"
+# name -> (kernel, its code, the mistake), scheme, what else is needed for it to show
 MISTAKES = {
     "1/q missing": (
         ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "e.weight")), "outcome",
     ),
     "weights by the whole reach": (
-        ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "1.0 / (e.drawn * rho)")),
+        ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "1.0 / (e.probability * rho)")),
         "outcome",
     ),
     "1/ρ missing in values": (
         ("evaluate", "/ c.rho", "/ 1.0"), "outcome",
     ),
-    "F = 0 left out": (
+    "estimates of 0 omitted": (
         (
             "ascend", "for q in range(start, start + h.num_children):",
             "for q in [start + walk[m].node - h.first_child "
-            "for m in range(e.first, e.first + e.tried)]:",
+            "for m in range(e.first, e.first + e.num_sampled)]:",
         ),
         "outcome",
     ),
-    "regret of the tried action by its own value alone": (
+    "regret of the sampled action from its own value alone": (
         (
             "ascend", "- e.value) * e.weight",
             "- sum(walk[m].excess * tables.table[q].sigma "
-            "for m in range(e.first, e.first + e.tried) "
+            "for m in range(e.first, e.first + e.num_sampled) "
             "if q == start + walk[m].node - h.first_child)) * e.weight",
         ),
         "outcome",
@@ -225,51 +225,52 @@ MISTAKES = {
         ("evaluate", "(c.value - b) / c.rho", "c.value / c.rho"), "outcome",
         "baseline",
     ),
-    "the other's baseline": (
+    "the other player's baseline": (
         ("evaluate", "b = baseline[i, q]", "b = baseline[1 - i, q]"),
         "outcome", "baseline",
     ),
-    "draws by ρ instead of p": (
+    "sampled from ρ instead of p": (
         (
-            "choose", "include(scratch, actions, e.tried)",
-            "include(scratch, actions, e.tried); "
+            "choose", "include(scratch, actions, e.num_sampled)",
+            "include(scratch, actions, e.num_sampled); "
             "scratch[P, :actions] = scratch[RHO, :actions]",
         ),
         RobustSampling(2, 0.1),
     ),
     "ρ of the first draw": (
-        ("choose", "if e.tried > 1:", "if e.tried > actions:"), RobustSampling(2, 1),
+        ("choose", "if e.num_sampled > 1:", "if e.num_sampled > actions:"),
+        RobustSampling(2, 1),
     ),
-    "ρ as if draws were even": (
+    "ρ as if actions were equally likely": (
         ("include", "if k >= n or even:", "if True:"), RobustSampling(2, 0.1),
     ),
-    "ρ as if drawn with replacement": (
+    "ρ as if sampled with replacement": (
         ("include", "rho[a] += p[b] * p[a] / (1.0 - p[b])", "rho[a] += p[b] * p[a]"),
         RobustSampling(2, 0.1),
     ),
-    "ρ of k = 3 by subsets of 2": (
+    "ρ of k = 3 from subsets of 2": (
         ("include_subsets", "if size == k and", "if size == k - 1 and"), RobustSampling(3, 0.1),
     ),
-    "all actions with a weight": (
-        ("choose", "1.0, e.weight, e.drawn", "1.0, e.weight / 2, e.drawn"),
+    "all actions sampled, but weighted": (
+        ("choose", "1.0, e.weight, e.probability", "1.0, e.weight / 2, e.probability"),
         "external",
     ),
-    "opponents tried, not weighed": (
-        ("descend", "1.0, e.weight * p, e.drawn", "1.0, e.weight, e.drawn"),
+    "opponents expanded, not weighted": (
+        ("descend", "1.0, e.weight * p, e.probability", "1.0, e.weight, e.probability"),
         "chance",
     ),
-    "own payoff of player 0": (
+    "payoff of player 0": (
         ("evaluate", "value = utility[e.node, i]", "value = utility[e.node, 0]"), "external",
     ),
 }  # fmt: skip
 
 
 def errors(game, scheme, needs=(), changes=None):
-    """Return by how much the means of regrets, and of the average, are off at most."""
+    """Return the largest errors of the expected regrets and of the expected average."""
     regret = average = 0.0
     for sigma in strategies(game):
-        told = random_baseline(game) if "baseline" in needs else None
-        means = Means(game, scheme, sigma, baseline=told, changes=changes)
+        estimates = random_baseline(game) if "baseline" in needs else None
+        means = Means(game, scheme, sigma, baseline=estimates, changes=changes)
         regret = max(regret, largest(means.regret - exact_regrets(game, sigma)))
         chance, _ = counterfactual_reach(game, sigma)
         wanted = own_reach(game, sigma) * sum_by_infoset(game, chance)
@@ -278,7 +279,7 @@ def errors(game, scheme, needs=(), changes=None):
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_shows_in_the_regrets(mistake):
+def test_mistake_in_a_kernel_shows_in_the_expected_regrets(mistake):
     (kernel, line, wrong), scheme, *needs = MISTAKES[mistake]
     game = WIDE if scheme == RobustSampling(3, 0.1) else UNEVEN
     regret, average = errors(game, scheme, needs)
@@ -288,15 +289,19 @@ def test_a_mistake_shows_in_the_regrets(mistake):
 
 
 MISTAKES_OF_THE_AVERAGE = {
-    "opponent's node by 1": ("ascend", "s.mass += e.weight", "s.mass += 1.0"),
-    "by the reach of both": ("ascend", "s.mass += e.weight", "s.mass += 1.0 / e.drawn"),
-    "own nodes": ("ascend", "elif rule == OPPONENT:\n", "elif rule == -1:\n"),
+    "weight 1 at opponent's infosets": ("ascend", "s.mass += e.weight", "s.mass += 1.0"),
+    "weighted by the reach of both": (
+        "ascend",
+        "s.mass += e.weight",
+        "s.mass += 1.0 / e.probability",
+    ),
+    "at own infosets": ("ascend", "elif rule == OPPONENT:\n", "elif rule == -1:\n"),
     "1/q missing": ("choose", WEIGHTS, WEIGHTS.replace("e.weight / rho", "e.weight")),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES_OF_THE_AVERAGE)
-def test_a_mistake_shows_in_the_average(mistake):
+def test_mistake_in_a_kernel_shows_in_the_expected_average(mistake):
     kernel, line, wrong = MISTAKES_OF_THE_AVERAGE[mistake]
     assert max(errors(UNEVEN, "outcome")) < EXACT
     assert errors(UNEVEN, "outcome", changes={kernel: (line, wrong)})[1] > 0.01
@@ -305,8 +310,8 @@ def test_a_mistake_shows_in_the_average(mistake):
 # ---- inclusion probabilities -----------------------------------------------------------------
 
 
-def by_listing(p, k):
-    """Return inclusion probabilities by listing all orders in which k actions are drawn."""
+def by_enumeration(p, k):
+    """Return inclusion probabilities by enumerating all orders of k actions."""
     rho = np.zeros(len(p))
     for order in permutations(range(len(p)), min(k, len(p))):
         chance, left = 1.0, 1.0
@@ -317,14 +322,14 @@ def by_listing(p, k):
 
 
 @pytest.mark.parametrize("n", range(1, 7))
-def test_inclusion_probabilities_are_those_of_all_orders_of_draws(n):
+def test_inclusion_probabilities_match_enumeration(n):
     rng = np.random.default_rng(n)
     for concentration in (0.3, 1, 10):
         p = 0.01 + rng.dirichlet(np.full(n, concentration))
         p /= p.sum()
         for k in range(1, n + 2):
             found = inclusion_probabilities(p, k)
-            assert found == pytest.approx(by_listing(p, k), abs=1e-12)
+            assert found == pytest.approx(by_enumeration(p, k), abs=1e-12)
             assert found.sum() == pytest.approx(min(k, n), abs=1e-12)
             assert (found <= 1 + 1e-12).all()
 
@@ -340,7 +345,7 @@ def test_inclusion_probabilities_by_hand():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 16])
-def test_even_draws_include_each_equally_often(n):
+def test_equally_likely_actions_are_included_equally_often(n):
     for k in range(1, n + 3):
         p = np.full(n, 1 / n)
         assert inclusion_probabilities(p, k) == pytest.approx(
@@ -348,10 +353,10 @@ def test_even_draws_include_each_equally_often(n):
         )
 
 
-def test_many_uneven_actions_go_with_two_draws_only():
+def test_many_unequal_actions_are_refused_for_more_than_two_draws():
     p = np.arange(1, 31) / (30 * 31 / 2)
-    assert inclusion_probabilities(p, 2) == pytest.approx(by_listing(p, 2), abs=1e-12)
-    with pytest.raises(ValueError, match=r"at most 16 uneven actions for k above 2, got 30"):
+    assert inclusion_probabilities(p, 2) == pytest.approx(by_enumeration(p, 2), abs=1e-12)
+    with pytest.raises(ValueError, match=r"at most 16 actions for k above 2.*; got 30"):
         inclusion_probabilities(p, 3)
 
 
@@ -364,7 +369,7 @@ REFERENCE = [
 ]  # fmt: skip
 
 
-def test_numbers_are_those_of_splitmix64():
+def test_random_numbers_match_splitmix64():
     state = np.zeros((2, rng.LINE), np.uint64)
     state[1, 0] = 1234567
     found = [rng.uniform(state[1]) for _ in REFERENCE]
@@ -375,8 +380,8 @@ def test_numbers_are_those_of_splitmix64():
         assert rng.mix(np.uint64((1234567 + n * golden) % 2**64)) == number
 
 
-def test_each_walk_has_numbers_of_its_own():
-    """The key, the iteration, the player and the number in the batch all tell; the lane not."""
+def test_each_walk_has_its_own_random_stream():
+    """It depends on the key, iteration, player and number in the batch, not on the lane."""
     state, seen = np.zeros((3, rng.LINE), np.uint64), []
     for key in (0, 1, 2**64 - 1):
         for t in range(1, 40):
@@ -390,8 +395,8 @@ def test_each_walk_has_numbers_of_its_own():
     assert state[0, 0] == state[2, 0]
 
 
-class Drawn:
-    """The three draws, at a random number of choice."""
+class Sampler:
+    """The three sampling functions, at a given random number."""
 
     def __init__(self, probabilities):
         self.p, self.n = np.array(probabilities, float), len(probabilities)
@@ -404,50 +409,50 @@ class Drawn:
         self.scratch = np.zeros((schemes.ROWS, self.n))
         self.scratch[P] = self.p
 
-    def __call__(self, draw, u, left=1.0):
+    def __call__(self, kind, u, left=1.0):
         self.u = u
         where = {"chance": self.nodes, "action": self.table}
-        if draw == "rest":
-            return self.kernels["draw_rest"](None, self.scratch, self.n, left)
-        return self.kernels[f"draw_{draw}"](None, where[draw], 2, self.n + 2) - 2
+        if kind == "remaining":
+            return self.kernels["sample_remaining"](None, self.scratch, self.n, left)
+        return self.kernels[f"sample_{kind}"](None, where[kind], 2, self.n + 2) - 2
 
 
-every_draw = pytest.mark.parametrize("draw", ["chance", "action", "rest"])
+every_kind = pytest.mark.parametrize("kind", ["chance", "action", "remaining"])
 
 
-@every_draw
+@every_kind
 @pytest.mark.parametrize(
     "counts",
     [(64,), (32, 32), (1, 63), (0, 64), (64, 0), (16, 0, 0, 40, 8, 0), (1, 2, 3, 4, 5, 49)],
 )
-def test_each_outcome_is_drawn_in_its_share_of_the_unit_interval(draw, counts):
+def test_each_outcome_has_its_share_of_the_unit_interval(kind, counts):
     """Shares are multiples of 1/64, so a grid of 1/64 counts them exactly."""
-    drawn = Drawn(np.array(counts) / 64)
+    sample = Sampler(np.array(counts) / 64)
     for inside in (0, 1 / 128, 1 / 64 - 2**-53):  # both ends of each cell, and between
-        found = [drawn(draw, k / 64 + inside) for k in range(64)]
+        found = [sample(kind, k / 64 + inside) for k in range(64)]
         assert np.bincount(found, minlength=len(counts)).tolist() == list(counts)
 
 
-def test_later_draws_are_in_proportion_to_what_is_left():
-    drawn = Drawn([0.25, 0, 0.125, 0, 0.125])  # a half is drawn already
-    found = [drawn("rest", k / 64, left=0.5) for k in range(64)]
+def test_later_actions_are_sampled_in_proportion_to_those_left():
+    sample = Sampler([0.25, 0, 0.125, 0, 0.125])  # the other half is sampled already
+    found = [sample("remaining", k / 64, left=0.5) for k in range(64)]
     assert np.bincount(found).tolist() == [32, 0, 16, 0, 16]
 
 
-@every_draw
+@every_kind
 @pytest.mark.parametrize("sum_of_all", [1 - 2**-53, 1 - 5e-10, 1 + 5e-10])
-def test_rounding_draws_nothing_impossible(draw, sum_of_all):
+def test_rounding_samples_nothing_impossible(kind, sum_of_all):
     """Probabilities may miss 1 by 1e-9, so the largest numbers may lie beyond their sum."""
-    # Once: draw_chance returns the last outcome there, be its probability 0
-    drawn = Drawn(np.array([0.0, 0.5, 0.0, 0.5, 0.0, 0.0]) * sum_of_all)
-    assert [drawn(draw, u) for u in (0.0, 0.4, 0.6, 1 - 2**-53)] == [1, 1, 3, 3]
+    # Formerly, sample_chance returned the last outcome there, even with probability 0.
+    sample = Sampler(np.array([0.0, 0.5, 0.0, 0.5, 0.0, 0.0]) * sum_of_all)
+    assert [sample(kind, u) for u in (0.0, 0.4, 0.6, 1 - 2**-53)] == [1, 1, 3, 3]
 
 
 # ---- compiled and interpreted ----------------------------------------------------------------
 
 
 def tables(run):
-    """Return all numbers that a run remembers, as bytes."""
+    """Return the tables of a run as bytes."""
     return [array.tobytes() for array in run._tables]
 
 
@@ -471,43 +476,43 @@ def tables(run):
     ],
     ids=str,
 )
-def test_compiled_kernels_compute_what_they_say(game, scheme, options):
-    """The same random numbers lead to the same bits, with machine code and with Python."""
+def test_compiled_and_interpreted_kernels_agree_bit_for_bit(game, scheme, options):
+    """The same random numbers lead to the same bits, compiled and in plain Python."""
     compiled, python = (
         cfr.MCCFR(game, **options, sampling=scheme, seed=3, threads=1) for _ in range(2)
     )
     compiled.run(12)
-    known = python._known.arrays
+    arrays = python._tree.arrays
     with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
-        interpreted()["iterate"](known, python._tables, python._settings, python._lanes, 1, 12)
+        interpreted()["iterate"](arrays, python._tables, python._settings, python._lanes, 1, 12)
     assert tables(compiled) == tables(python)
     assert compiled.iterations == 12
     assert compiled.nodes > 100
     assert len(set(compiled.regrets.values_by_sequence)) > 5
 
 
-def test_inclusion_in_walks_is_inclusion_by_hand():
+def test_walks_store_inclusion_probabilities():
     """`choose` writes to each entry the ρ that `inclusion_probabilities` returns."""
     run = cfr.MCCFR(WIDE, sampling=RobustSampling(3, 0.4), seed=0)
     sigma = random_strategy(WIDE, 4)
     run._tables.table.sigma[:] = sigma
-    start = int(run._known.infosets[0].start)
+    start = int(run._tree.infosets[0].start)
     wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
     lane = updates.lane_of(run._lanes, 0)
-    walk, tree, scheme = lane.walk, run._known.arrays, run._settings.scheme
+    walk, tree, scheme = lane.walk, run._tree.arrays, run._settings.scheme
     for number in range(30):
         rng.begin(lane.state, np.uint64(1), 1, 0, number)
         traversal.enter(walk[0], 0, 1.0, 1.0, 1.0)
         traversal.descend(tree, run._tables.table, scheme, 0, lane, 0, 1)
-        tried = walk.node[1:4].astype(int) - 1
-        assert len(set(tried.tolist())) == 3
-        assert walk.rho[1:4] == pytest.approx(wanted[tried], abs=1e-15)
-        assert walk.weight[1:4] == pytest.approx(1 / wanted[tried], abs=1e-14)
+        num_sampled = walk.node[1:4].astype(int) - 1
+        assert len(set(num_sampled.tolist())) == 3
+        assert walk.rho[1:4] == pytest.approx(wanted[num_sampled], abs=1e-15)
+        assert walk.weight[1:4] == pytest.approx(1 / wanted[num_sampled], abs=1e-14)
         assert lane.scratch[RHO, :4] == pytest.approx(wanted, abs=1e-15)
 
 
 def test_inner_kernels_run_as_plain_python():
-    """They have no compiled way in: without `Inner.__call__` the interpreter would crash."""
+    """They have no Python wrapper: without `Inner.__call__` the interpreter would crash."""
     kernels = [
         f for module in (schemes, traversal, updates, targeting) for f in vars(module).values()
     ]
@@ -525,10 +530,10 @@ def test_inner_kernels_run_as_plain_python():
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: OutcomeSampling(0), "so that every action may be drawn, .*at most 1; got 0"),
+        (lambda: OutcomeSampling(0), "so that every action can be sampled, .*at most 1; got 0"),
         (lambda: OutcomeSampling(1.1), "at most 1; got 1.1"),
         (lambda: OutcomeSampling(float("nan")), "at most 1; got nan"),
-        (lambda: RobustSampling(2, -0.1), "so that every action may be drawn.*got -0.1"),
+        (lambda: RobustSampling(2, -0.1), "so that every action can be sampled.*got -0.1"),
         (lambda: RobustSampling(0), "k must be a whole number, at least 1, or inf; got 0"),
         (lambda: RobustSampling(1.5), "k must be a whole number, at least 1, or inf; got 1.5"),
         (lambda: RobustSampling(float("nan")), "k must be a whole number.*got nan"),
@@ -548,12 +553,12 @@ def test_inner_kernels_run_as_plain_python():
         (lambda: cfr.MCCFR(KUHN, sampling=OutcomeSampling), "unknown sampling .*choose one of"),
     ],
 )  # fmt: skip
-def test_bad_arguments_are_told_what_to_do(call, match):
+def test_errors_name_the_argument_and_what_is_accepted(call, match):
     with pytest.raises(ValueError, match=match):
         call()
 
 
-def test_names_of_schemes():
+def test_schemes_are_found_by_name():
     assert list(cfr.SAMPLINGS) == ["chance", "external", "outcome"]
     assert list(cfr.SAMPLINGS.values()) == [
         cfr.ChanceSampling(),

@@ -1,4 +1,4 @@
-"""Batches shared out to threads, processes and a cluster: the same numbers every time."""
+"""Batches shared among threads, processes and a cluster lead to the same numbers."""
 
 import pickle
 import sys
@@ -43,10 +43,10 @@ def always_share(monkeypatch):
 
 @case
 @pytest.mark.parametrize("threads", [2, 3, 20])
-def test_threads_change_nothing(leduc, always_share, options, threads):
+def test_runs_do_not_depend_on_threads(leduc, always_share, options, threads):
     alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(12)
     shared = cfr.MCCFR(leduc, seed=1, threads=threads, **options).run(12)
-    assert "_pool" in shared.__dict__  # or this compares nothing
+    assert "_pool" in shared.__dict__  # otherwise no batch was shared
     assert same(alone, shared)
 
 
@@ -56,13 +56,13 @@ def test_small_batches_are_not_shared(leduc):
 
 
 @case
-def test_processes_change_nothing(leduc, options):
+def test_runs_do_not_depend_on_processes(leduc, options):
     alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(6)
     shared = cfr.MCCFR(leduc, seed=1, jobs=2, **options).run(6)
     assert same(alone, shared)
 
 
-def test_a_proposal_goes_along(leduc):
+def test_processes_use_the_proposal(leduc):
     deals = leduc.node(leduc.root()).actions
     weight = np.arange(1.0, len(deals) + 1)
     proposal = dict(zip(deals, weight / weight.sum(), strict=True))
@@ -72,16 +72,16 @@ def test_a_proposal_goes_along(leduc):
     assert not same(alone, cfr.MCCFR(leduc, batch=20, seed=2).run(4))
 
 
-def test_a_cluster_of_two_processes_changes_nothing(leduc):
+def test_runs_do_not_depend_on_a_cluster(leduc):
     import dask
     from distributed import Client, LocalCluster
 
-    patience = {
+    timeouts = {
         f"distributed.comm.timeouts.{what}": "20 minutes" for what in ("connect", "tcp")
     }
     options = {"variant": "cfr+", "sampling": cfr.RobustSampling(2), "batch": 100, "seed": 3}
     alone = cfr.MCCFR(leduc, threads=1, **options).run(10)
-    with dask.config.set(patience):
+    with dask.config.set(timeouts):
         cluster = LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         )
@@ -91,19 +91,19 @@ def test_a_cluster_of_two_processes_changes_nothing(leduc):
     assert same(alone, shared)
 
 
-def test_a_worker_keeps_a_few_games():
+def test_worker_caches_a_few_games():
     baseline = np.zeros((2, 0))
-    for n in range(workers.KEPT + 3):
+    for n in range(workers.CACHE_SIZE + 3):
         run = cfr.MCCFR(cfr.games.KuhnPoker(3 + n), batch=4, seed=0)
         task = workers.Task(
-            run._token, run.game, None, run._settings, run._sizes, 4, 0, 1, 1, 0
+            run._run_id, run.game, None, run._settings, run._sizes, 4, 0, 1, 1, 0
         )
-        answers = workers.work(task, np.array(run._tables.table.sigma), baseline)
-        assert [answer.lane for answer in answers] == [0, 1, 2, 3]
-    assert len(workers._kept) == workers.KEPT
+        results = workers.work(task, np.array(run._tables.table.sigma), baseline)
+        assert [result.lane for result in results] == [0, 1, 2, 3]
+    assert len(workers._cache) == workers.CACHE_SIZE
 
 
-def test_a_pickled_game_is_its_rules(leduc):
+def test_pickled_game_has_no_memo(leduc):
     cfr.solve(leduc, iterations=1)
     copy = pickle.loads(pickle.dumps(leduc))
     assert repr(copy) == repr(leduc)
@@ -112,7 +112,7 @@ def test_a_pickled_game_is_its_rules(leduc):
     assert cfr.compile(copy).infoset_label == cfr.compile(leduc).infoset_label
 
 
-def test_without_joblib_the_error_says_how_to_get_it(leduc, monkeypatch):
+def test_error_without_joblib_says_how_to_install_it(leduc, monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     with pytest.raises(ImportError, match="pip install joblib"):
         cfr.MCCFR(leduc, batch=4, jobs=2).run(1)
@@ -121,6 +121,6 @@ def test_without_joblib_the_error_says_how_to_get_it(leduc, monkeypatch):
 @pytest.mark.parametrize(
     "options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}, {"jobs": 2, "on_demand": True}]
 )
-def test_jobs_that_make_no_sense(leduc, options):
+def test_invalid_jobs_are_refused(leduc, options):
     with pytest.raises(ValueError, match="jobs must be"):
         cfr.MCCFR(leduc, **options)

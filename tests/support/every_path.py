@@ -57,7 +57,7 @@ class Oracle:
     probability : float
         Probability of the current path.
     rounding_error : float
-        Largest error of the remaining probability that kernels pass to `draw_rest`.
+        Largest error of the remaining probability that kernels pass to `sample_remaining`.
     """
 
     def __init__(self):
@@ -85,20 +85,20 @@ class Oracle:
         self.probability *= p / math.fsum(weights)
         return first + a
 
-    def draw_chance(self, state, nodes, start, stop):
+    def sample_chance(self, state, nodes, start, stop):
         return self.pick(start, [nodes[c].probability for c in range(start, stop)])
 
-    def draw_action(self, state, table, start, stop):
+    def sample_action(self, state, table, start, stop):
         return self.pick(start, [table[q].sigma for q in range(start, stop)])
 
-    def draw_rest(self, state, scratch, actions, left):
+    def sample_remaining(self, state, scratch, actions, left):
         weights = [float(p) for p in scratch[P, :actions]]
         self.rounding_error = max(self.rounding_error, abs(left - math.fsum(weights)))
         return self.pick(0, weights)
 
     def kernels(self, changes=None):
         """Return the kernels with their three sampling functions replaced by the oracle's."""
-        samplers = ("draw_chance", "draw_action", "draw_rest")
+        samplers = ("sample_chance", "sample_action", "sample_remaining")
         return interpreted(changes, **{name: getattr(self, name) for name in samplers})
 
 
@@ -135,30 +135,33 @@ class Means:
     ):  # fmt: skip
         # The rule "opponent" needs two players, and traversals do not depend on the rule.
         run = cfr.MCCFR(game, sampling=scheme, proposal=proposal, averaging="stochastic")
-        self.form, known, players = run._form, run._known, game.num_players
+        self.form, game_tree, players = run._form, run._tree, game.num_players
         self.oracle = Oracle()
         kernels = self.oracle.kernels(changes)
         baseline = np.zeros((players, 0)) if baseline is None else baseline
         if correct is not None:  # importance weights of chance outcomes, as a function of p
-            known.nodes.correction[:] = correct(known.nodes.probability)
+            game_tree.nodes.correction[:] = correct(game_tree.nodes.probability)
         run._tables.table.sigma[:] = sigma
-        nodes, infosets = as_objects(known.nodes), as_objects(known.infosets)
+        nodes, infosets = as_objects(game_tree.nodes), as_objects(game_tree.infosets)
         table = as_objects(run._tables.table)
         walk = as_objects(np.zeros(run._lanes.walk.shape[1], ENTRY))
-        tree = TreeArrays(nodes, known.utility, infosets, known.owner)
+        tree = TreeArrays(nodes, game_tree.utility, infosets, game_tree.owner)
         tables = run._tables._replace(table=table, baseline=baseline)
         empty, scratch = np.zeros((1, 0, 2)), run._lanes.scratch[0]
-        self.regret, self.square = np.zeros(len(known.owner)), np.zeros(len(known.owner))
+        self.regret, self.square = (
+            np.zeros(len(game_tree.owner)),
+            np.zeros(len(game_tree.owner)),
+        )
         self.mass = np.zeros(len(infosets))
         self.paths, self.probability = 0, [0.0] * players
-        owner = known.infosets.player
+        owner = game_tree.infosets.player
         for i in range(players):
             counted = owner != i if rule == "opponent" else owner == i
             for _ in self.oracle.all_paths():
-                gain, count = np.zeros(len(table)), np.zeros(2, np.int64)
+                sampled_regret, count = np.zeros(len(table)), np.zeros(2, np.int64)
                 blank = {"mass": 0.0, "touched": 0, "is_touched": False}
                 sums = [SimpleNamespace(**blank) for _ in infosets]
-                lane = Lane(walk, scratch, None, gain, sums, empty, count)
+                lane = Lane(walk, scratch, None, sampled_regret, sums, empty, count)
                 kernels["enter"](walk[0], 0, 1.0, 1.0, 1.0)
                 done, n = kernels["descend"](tree, table, run._settings.scheme, i, lane, 0, 1)
                 assert done == n
@@ -166,8 +169,8 @@ class Means:
                 p = self.oracle.probability
                 mass = np.array([s.mass for s in sums])
                 assert not mass[~counted].any()
-                self.regret += p * gain
-                self.square += p * gain**2
+                self.regret += p * sampled_regret
+                self.square += p * sampled_regret**2
                 self.mass += p * mass
                 self.probability[i] += p
                 self.paths += 1
