@@ -91,8 +91,8 @@ def rates():
             begun = run.nodes, run.seconds
             run.run(seconds=0.5, progress=False)
             rate = (run.nodes - begun[0]) / (run.seconds - begun[1])
-            parts = (run._known.nodes, run._known.utility, *run._tables, *run._lanes)
-            size = sum(part.nbytes for part in parts) / run._known.num_histories
+            parts = (run._tree.nodes, run._tree.utility, *run._tables, *run._lanes)
+            size = sum(part.nbytes for part in parts) / run._tree.num_histories
             yield {"game": game, "scheme": name, "nodes_per_second": rate, "bytes": size}
 
 
@@ -100,7 +100,7 @@ def on_demand_bytes():
     """Return bytes per history of a game expanded on demand, and the expanded histories."""
     run = cfr.MCCFR(cfr.games.LiarsDice(6, 2), on_demand=True, seed=0)
     run.run(seconds=10, progress=False)
-    known = run._known
+    known = run._tree
     parts = (known.nodes, known.utility, known._sequence, *run._tables, *run._lanes)
     return sum(part.nbytes for part in parts) / known.num_histories, known.num_histories
 

@@ -276,15 +276,26 @@ class Run(ABC):
             least = min(self._best, average, current, key=lambda each: each.exploitability)
         strategy, last, best = map(self._strategy, (average.sigma, current.sigma, least.sigma))
         return Solution(
-            self.game, strategy, last, best, value=average.value,
+            self.game,
+            strategy,
+            last,
+            best,
+            value=average.value,
             exploitability=average.exploitability,
             nash_conv=average.exploitability * self.game.num_players,
             current_exploitability=current.exploitability,
             best_exploitability=least.exploitability,
-            iterations=self.iterations, nodes=self.nodes, seconds=self.seconds,
-            variant=self.variant, update=self.update, delay=self.delay, trace=self.trace,
-            method=self.METHOD, guarantee=self._guarantee, sampling=self._describe,
-        )  # fmt: skip
+            iterations=self.iterations,
+            nodes=self.nodes,
+            seconds=self.seconds,
+            variant=self.variant,
+            update=self.update,
+            delay=self.delay,
+            trace=self.trace,
+            method=self.METHOD,
+            guarantee=self._guarantee,
+            sampling=self._describe,
+        )
 
     def _measure(self, sigma: Floats) -> Measured:
         """Return a strategy with its exploitability and the value to player 0."""
@@ -314,10 +325,8 @@ class Run(ABC):
 
     def _row(self, average: Measured, current: Measured) -> list[float]:
         """Return the present state as a row of the trace."""
-        return [
-            float(self.iterations), float(self.nodes), self.seconds,
-            average.exploitability, average.value, current.exploitability,
-        ]  # fmt: skip
+        progress = [float(self.iterations), float(self.nodes), self.seconds]
+        return [*progress, average.exploitability, average.value, current.exploitability]
 
     # ---- files -------------------------------------------------------------------------------
 

@@ -48,9 +48,12 @@ _SCALARS: schema.Schema = {
     "sampling": schema.text,
 }
 SOLUTION_FILE = Format(
-    "cfrlib.Solution 3", "solution", "Solution.save", {**HEADER, **_SCALARS},
+    "cfrlib.Solution 3",
+    "solution",
+    "Solution.save",
+    {**HEADER, **_SCALARS},
     {**dict.fromkeys(STRATEGIES, SIGMA), "trace": TRACE},
-)  # fmt: skip
+)
 
 
 class Trace:

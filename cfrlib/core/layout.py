@@ -192,9 +192,8 @@ def best_response(form: Bands, tables: Tables, player: int) -> None:
     Writes the behavior strategy into `best_response_plan`; of several best actions it takes
     the first. Leaves the counterfactual values in `counterfactual_value`.
     """
-    sigma, v, value = (
-        tables.best_response_plan, tables.counterfactual_value, tables.infoset_value,
-    )  # fmt: skip
+    sigma = tables.best_response_plan
+    v, value = tables.counterfactual_value, tables.infoset_value
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
         for b in range(form.level_bands[level], form.level_bands[level + 1]):
             start, size, first = form.band_start[b], form.band_size[b], form.band_infoset[b]

@@ -600,6 +600,7 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
     def _warm_up(self) -> None:
         super()._warm_up()
+        self._workspace.estimates[:] = 0.0  # of the traversal above, for the baseline
         self._learner(np.zeros(self._size, np.float32))
 
     def _update_strategy(self, t: int, i: int, network: Singles) -> None:

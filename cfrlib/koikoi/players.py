@@ -162,30 +162,31 @@ def redeal_unseen(rounds: Rounds, r: int, table: Table, state: State) -> None:
     rounds.hands[r, other] = hand
 
 
+class Scratch(NamedTuple):
+    """Arrays of a search: two rounds, the total payoff of each action, random numbers."""
+
+    rounds: Rounds
+    payoffs: Numbers
+    state: State
+
+
 @inner
-def search(
-    rounds: Rounds,
-    r: int,
-    table: Table,
-    style: Style,
-    scratch: Rounds,
-    payoffs: Numbers,
-    state: State,
-) -> int:
+def search(rounds: Rounds, r: int, table: Table, style: Style, scratch: Scratch) -> int:
     """Return the action with the best total payoff in greedy playouts from sampled deals."""
+    sampled, payoffs, state = scratch.rounds, scratch.payoffs, scratch.state
     actions = legal(rounds, r, table)
     i = rounds.player[r]
     payoffs[:] = 0
     for _ in range(style.samples):
-        copy(rounds, r, scratch, 0)
-        redeal_unseen(scratch, 0, table, state)
+        copy(rounds, r, sampled, 0)
+        redeal_unseen(sampled, 0, table, state)
         rest = actions
         while rest:
             a = lowest(rest)
             rest = without_lowest(rest)
-            copy(scratch, 0, scratch, 1)
-            act(scratch, 1, a, table)
-            paid = play_out(scratch, 1, table, style, style, state)
+            copy(sampled, 0, sampled, 1)
+            act(sampled, 1, a, table)
+            paid = play_out(sampled, 1, table, style, style, state)
             payoffs[a] += paid if i == 0 else -paid
     best: int = lowest(actions)
     while actions:
@@ -203,19 +204,17 @@ def choose_all(
     table: Table,
     style: Style,
     key: np.uint64,
-    scratch: Rounds,
-    payoffs: Numbers,
-    state: State,
+    scratch: Scratch,
     out: Numbers,
 ) -> None:
     """Write an action in each of these rounds."""
     for n in range(len(rows)):
         r = rows[n]
-        begin(state, key, rounds.turned[r], rounds.stage[r], r)
+        begin(scratch.state, key, rounds.turned[r], rounds.stage[r], r)
         if style.kind == SEARCHING:
-            out[n] = search(rounds, r, table, style, scratch, payoffs, state)
+            out[n] = search(rounds, r, table, style, scratch)
         else:
-            out[n] = choose_without_search(rounds, r, table, style, state)
+            out[n] = choose_without_search(rounds, r, table, style, scratch.state)
 
 
 # ---- players ---------------------------------------------------------------------------------
@@ -382,9 +381,9 @@ def _choose(
     value = [CARD_POINTS[kind_of(face)] for face in simulator.game.faces(simulator.names)]
     style = Style(kind, CALLS.index(call), samples, np.array(value))
     cards = len(simulator.names)
-    scratch, payoffs = Rounds.empty(2, cards), np.zeros(cards, np.int64)
-    out, state = np.zeros(len(rows), np.int64), np.zeros(LINE, np.uint64)
-    choose_all(rounds, rows, simulator.table, style, key, scratch, payoffs, state, out)
+    payoffs, out = np.zeros(cards, np.int64), np.zeros(len(rows), np.int64)
+    scratch = Scratch(Rounds.empty(2, cards), payoffs, np.zeros(LINE, np.uint64))
+    choose_all(rounds, rows, simulator.table, style, key, scratch, out)
     return out
 
 
@@ -587,7 +586,5 @@ def play_matches(
         dealer = np.where(paid > 0, dealer, 1 - dealer)
     score = (np.sign(points) + 1) / 2
     error = 1.96 * float(score.std(ddof=1)) / matches**0.5
-    return Match(
-        float((points > 0).mean()), float((points == 0).mean()), error, float(points.mean()),
-        matches, rounds,
-    )  # fmt: skip
+    won, drawn = float((points > 0).mean()), float((points == 0).mean())
+    return Match(won, drawn, error, float(points.mean()), matches, rounds)

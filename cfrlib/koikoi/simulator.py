@@ -114,11 +114,19 @@ class Rounds(NamedTuple):
             return np.zeros(shape, np.int64)
 
         return cls(
-            np.zeros((rounds, 2), np.uint64), np.zeros((rounds, 2), np.uint64),
-            np.zeros(rounds, np.uint64), np.zeros((rounds, cards), np.int8), numbers(rounds),
-            numbers(rounds), numbers(rounds), numbers(rounds), np.zeros(rounds, np.bool_),
-            numbers(rounds, 2), numbers(rounds, 2), numbers(rounds),
-        )  # fmt: skip
+            hands=np.zeros((rounds, 2), np.uint64),
+            piles=np.zeros((rounds, 2), np.uint64),
+            field=np.zeros(rounds, np.uint64),
+            order=np.zeros((rounds, cards), np.int8),
+            turned=numbers(rounds),
+            stage=numbers(rounds),
+            player=numbers(rounds),
+            card=numbers(rounds),
+            drawn=np.zeros(rounds, np.bool_),
+            points=numbers(rounds, 2),
+            calls=numbers(rounds, 2),
+            paid=numbers(rounds),
+        )
 
     def take(self, rows: Numbers | Sequence[int]) -> Rounds:
         """Return a copy of some rounds."""
@@ -543,12 +551,18 @@ class Simulator:
         stock = rounds.order[r, rounds.turned[r] :].tolist()
         points, calls = (tuple(pair[r].tolist()) for pair in (rounds.points, rounds.calls))
         return Position(
-            STAGES[rounds.stage[r]], int(rounds.player[r]), (first, second),
-            self._cards(int(rounds.field[r])), (mine, other),
-            tuple(self.names[c] for c in sorted(stock)),
-            "" if card == NO_CARD else self.names[card], bool(rounds.drawn[r]), points, calls,
-            int(rounds.paid[r]),
-        )  # fmt: skip
+            stage=STAGES[rounds.stage[r]],
+            player=int(rounds.player[r]),
+            hands=(first, second),
+            field=self._cards(int(rounds.field[r])),
+            piles=(mine, other),
+            stock=tuple(self.names[c] for c in sorted(stock)),
+            card="" if card == NO_CARD else self.names[card],
+            drawn=bool(rounds.drawn[r]),
+            points=points,
+            calls=calls,
+            paid=int(rounds.paid[r]),
+        )
 
     def place(self, positions: Sequence[Position]) -> Rounds:
         """Return rounds in these positions, none of which may be a chance node.
@@ -648,18 +662,23 @@ def _table(game: KoiKoi) -> Table:
     numbers = range(len(deck))
     special = {"redeal": REDEAL, "none": NEVER}
     return Table(
-        _sets((c for c in numbers if months[c] == month) for month in months),
-        _sets((b for b in range(c) if deck[b] == deck[c]) for c in numbers),
-        np.array(group, np.uint64), np.array(cap, np.int64), np.array(starts, np.int64),
-        np.array(more, np.int64).reshape(-1, 2),
-        np.array([y.need for y in game.yaku], np.int64),
-        np.array([y.points for y in game.yaku], np.int64),
-        _sets((numbered[name] for name in y.replaces) for y in game.yaku),
-        game.hand, game.open, min(2 * game.hand, len(deck) - 2 * game.hand - game.open),
-        special[game.special] if isinstance(game.special, str) else game.special,
-        NEVER if game.koi_limit is None else game.koi_limit,
-        NEVER if game.double_at is None else game.double_at, game.koi_factor,
-    )  # fmt: skip
+        month=_sets((c for c in numbers if months[c] == month) for month in months),
+        before=_sets((b for b in range(c) if deck[b] == deck[c]) for c in numbers),
+        group=np.array(group, np.uint64),
+        cap=np.array(cap, np.int64),
+        cards=np.array(starts, np.int64),
+        more=np.array(more, np.int64).reshape(-1, 2),
+        need=np.array([y.need for y in game.yaku], np.int64),
+        points=np.array([y.points for y in game.yaku], np.int64),
+        replaces=_sets((numbered[name] for name in y.replaces) for y in game.yaku),
+        hand=game.hand,
+        open=game.open,
+        draws=min(2 * game.hand, len(deck) - 2 * game.hand - game.open),
+        special=special[game.special] if isinstance(game.special, str) else game.special,
+        koi_limit=NEVER if game.koi_limit is None else game.koi_limit,
+        double_at=NEVER if game.double_at is None else game.double_at,
+        koi_factor=game.koi_factor,
+    )
 
 
 def _set(cards: Iterable[int]) -> int:

@@ -295,6 +295,16 @@ def test_seed_determines_the_run(options):
     assert not same(one, other)
 
 
+def test_warm_up_does_not_change_the_baseline():
+    # Formerly the traversal that compiles the kernels counted in the first update.
+    once, twice = (small(sampling="outcome", baseline=0.5, seed=1) for _ in range(2))
+    twice._warm_up()
+    for run in (once, twice):
+        run.run(1, progress=False)
+    assert np.array_equal(once._baseline, twice._baseline)
+    assert once._baseline.any()
+
+
 def test_mixture_is_the_mean_of_sampled_strategies():
     run = small(KUHN, traversals=200).run(5, progress=False)
     plans = np.zeros(run._form.num_sequences)

@@ -109,7 +109,17 @@ class ESCHER(RegretNetworks):
         jobs: int | None = None,
     ):
         super().__init__(
-            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, power, keep_every
+            game,
+            hidden=hidden,
+            rounds=rounds,
+            steps=steps,
+            batch=batch,
+            rate=rate,
+            seed=seed,
+            jobs=jobs,
+            memory=memory,
+            power=power,
+            keep_every=keep_every,
         )
         self.explore = check_fraction("explore", explore)
         self._recent = Window(whole_number("window", window, 1))

@@ -75,13 +75,11 @@ def next_combination(places: np.uint64) -> np.uint64:
 
 
 @kernel
-def list_hands(
-    rounds: Rounds, r: int, networks: int, out: Bits, network: Numbers, first: int, last: int
-) -> None:
+def list_hands(rounds: Rounds, r: int, networks: int, out: Bits, network: Numbers) -> None:
     """Write all possible hands of the opponent in round r, each with every network."""
     hidden, held = unseen(rounds, r), size(rounds.hands[r, 1 - rounds.player[r]])
     places = (uint64(1) << uint64(held)) - uint64(1)
-    for w in range(first, last, networks):
+    for w in range(0, len(out), networks):
         hand = select(hidden, places)
         for n in range(networks):
             out[w + n], network[w + n] = hand, n
@@ -99,8 +97,6 @@ def sample_hands(
     state: State,
     out: Bits,
     network: Numbers,
-    first: int,
-    last: int,
 ) -> None:
     """Sample possible hands of the opponent in round r, and networks by weight.
 
@@ -109,7 +105,7 @@ def sample_hands(
     other = 1 - rounds.player[r]
     hidden, held = unseen(rounds, r), size(rounds.hands[r, other])
     begin(state, key, t, other, r)
-    for w in range(first, last):
+    for w in range(len(out)):
         rest, hand = hidden, uint64(0)
         for left in range(size(hidden), size(hidden) - held, -1):
             card = nth(rest, int(uniform(state) * left))
@@ -332,12 +328,12 @@ class LocalBestResponse:
         weight, state = np.ones(start[-1]), np.zeros(LINE, np.uint64)
         sums, t = np.cumsum(self.target.weights), decision_time(rounds, rows)
         for n, (r, exhaustive) in enumerate(zip(rows, count <= self.hands, strict=True)):
-            first, last = start[n], start[n + 1]
+            worlds = slice(start[n], start[n + 1])
             if exhaustive:
-                list_hands(rounds, r, networks, hand, network, first, last)
-                weight[first:last] = self.target.weights[network[first:last]]
+                list_hands(rounds, r, networks, hand[worlds], network[worlds])
+                weight[worlds] = self.target.weights[network[worlds]]
             else:
-                sample_hands(rounds, r, sums, key, t[n], state, hand, network, first, last)
+                sample_hands(rounds, r, sums, key, t[n], state, hand[worlds], network[worlds])
         return Belief(start, hand, network, weight)
 
     def _reweight(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,18 +47,13 @@ class RegretNetworks(SelfPlay):
     def __init__(
         self,
         game: KoiKoi,
-        hidden: Sequence[int],
-        rounds: int,
-        steps: int,
-        batch: int,
-        rate: float,
-        seed: int,
-        jobs: int | None,
+        *,
         memory: int,
         power: float,
         keep_every: int,
+        **options: Any,
     ):
-        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
+        super().__init__(game, **options)
         if not 0 <= power < np.inf:
             raise ValueError(f"power must be a number, at least 0, got {power!r}")
         self.power = float(power)

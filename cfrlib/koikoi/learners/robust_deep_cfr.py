@@ -76,7 +76,17 @@ class RobustDeepCFR(RegretNetworks):
         jobs: int | None = None,
     ):
         super().__init__(
-            game, hidden, rounds, steps, batch, rate, seed, jobs, memory, power, keep_every
+            game,
+            hidden=hidden,
+            rounds=rounds,
+            steps=steps,
+            batch=batch,
+            rate=rate,
+            seed=seed,
+            jobs=jobs,
+            memory=memory,
+            power=power,
+            keep_every=keep_every,
         )
         self.k = whole_number("k", k, 1)
 

@@ -135,10 +135,9 @@ class ValueNetwork:
         steps, columns = len(code), code.shape[-1]
         seen = self.describer.see(code.reshape(-1, columns))
         seen = seen.reshape(*code.shape[:-1], seen.shape[-1])
-        *arrays, mean = _improve(
-            state.weights, state.first, state.second, state.steps, seen,
-            target.astype(np.float32), weight.astype(np.float32), rate, self._sizes, loss,
-        )  # fmt: skip
+        batches = seen, target.astype(np.float32), weight.astype(np.float32)
+        start = state.weights, state.first, state.second, state.steps
+        *arrays, mean = _improve(start, batches, rate, self._sizes, loss)
         weights, first, second = (np.asarray(array) for array in arrays)
         share = np.float32(min(1.0, AVERAGING * steps / (state.steps + steps)))
         averaged = state.averaged + share * (weights - state.averaged)
@@ -165,19 +164,9 @@ _Sizes: TypeAlias = tuple[Architecture, int, int]
 
 
 @partial(jax.jit, static_argnames=("sizes", "loss"))
-def _improve(
-    weights: Any,
-    first: Any,
-    second: Any,
-    steps: Any,
-    seen: Any,
-    target: Any,
-    weight: Any,
-    rate: Any,
-    sizes: _Sizes,
-    loss: Any,
-) -> Any:
+def _improve(start: Any, batches: Any, rate: Any, sizes: _Sizes, loss: Any) -> Any:
     """Run the steps of Adam as one compiled loop."""
+    weights, first, second, steps = start
     adam = optax.scale_by_adam()
 
     def batch_loss(weights: jax.Array, rows: Any) -> jax.Array:
@@ -192,5 +181,5 @@ def _improve(
         return (weights - rate * change, state), value
 
     state = optax.ScaleByAdamState(jnp.asarray(steps, jnp.int32), first, second)
-    (weights, state), losses = jax.lax.scan(step, (weights, state), (seen, target, weight))
+    (weights, state), losses = jax.lax.scan(step, (weights, state), batches)
     return weights, state.mu, state.nu, losses.mean()
