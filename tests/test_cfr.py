@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from inside import inside
 from toy_games import TableGame
 
 import cfrlib as cfr
@@ -26,7 +27,9 @@ def assert_identical(a, b):
         b.update,
     )
     for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(a._tables, name), getattr(b._tables, name), name)
+        np.testing.assert_array_equal(
+            getattr(inside(a).tables, name), getattr(inside(b).tables, name), name
+        )
     seconds = a.trace.COLUMNS.index("seconds")
     np.testing.assert_array_equal(
         np.delete(a.trace.rows, seconds, axis=1), np.delete(b.trace.rows, seconds, axis=1)
@@ -270,10 +273,10 @@ def test_average_is_the_weighted_sum_of_plans(kuhn, variant, delay):
     """The average is Σ max(t − d, 0)^γ x^t over the plans played, normalized by infoset."""
     run, gamma = cfr.CFR(kuhn, variant, delay=delay), cfr.VARIANTS[variant].gamma
     undelayed = cfr.CFR(kuhn, variant)
-    total, form = np.zeros(run._form.num_sequences), run._form
+    total, form = np.zeros(inside(run).form.num_sequences), inside(run).form
     for t in range(1, 21):
         # alternating: a player's plan is averaged before the player's own update
-        plan = undelayed._layout.unpack(undelayed._tables.plan)
+        plan = inside(undelayed).layout.unpack(inside(undelayed).tables.plan)
         undelayed.run(1)
         run.run(1)
         total += max(t - delay, 0) ** gamma * plan if t > delay else 0
@@ -314,7 +317,7 @@ def test_cfr_br_regrets_are_against_best_responses(kuhn, variant):
     run = cfr.CFR(kuhn, variant, update="best response").run(6)
     before, regrets = run.current, run.regrets.values_by_sequence.copy()
     run.run(1)
-    form = run._form
+    form = inside(run).form
     for i in (0, 1):
         profile = cfr.best_response(kuhn, before, 1 - i).strategy
         v = form.gradients(form.plans(profile.values_by_sequence))

@@ -25,7 +25,6 @@ LEVELS = [
     {"cfr"},
     {"montecarlo"},
     {"solve"},
-    {"artists"},
     {"plot"},
     {"explore"},
     {"deep"},

@@ -5,6 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from inside import inside
 from toy_games import AfterCoin, Renamed, Scaled, Shifted, Swapped, TableGame, random_game
 
 import cfrlib as cfr
@@ -29,7 +30,7 @@ every_update = pytest.mark.parametrize("update", UPDATES)
 def assert_identical(one, other):
     """Check that the tables of two runs are identical to the last bit."""
     for name in ("regret", "sigma", "plan", "strategy_sum"):
-        mine, theirs = getattr(one._tables, name), getattr(other._tables, name)
+        mine, theirs = getattr(inside(one).tables, name), getattr(inside(other).tables, name)
         np.testing.assert_array_equal(mine, theirs, name)
 
 
@@ -57,7 +58,7 @@ def iterations(run, count):
     for _ in range(count):
         before, regret = run.current, run.regrets.values_by_sequence.copy()
         run.run(1)
-        yield run.iterations, instant_regrets(run._form, before, run.current), regret
+        yield run.iterations, instant_regrets(inside(run).form, before, run.current), regret
 
 
 # ---- variants ------------------------------------------------------------------------------
@@ -87,7 +88,7 @@ def test_huge_exponents_act_as_infinite_after_iteration_one(game, beta, name):
     """2^60 + 1 rounds to 2^60 and 2^-1100 to 0, but 1^e / (1^e + 1) is 1/2 for any finite e."""
     finite = cfr.CFR(game, Variant("finite", 60, beta, cfr.VARIANTS[name].gamma)).run(31)
     infinite = cfr.CFR(game, Variant("first", inf, inf, cfr.VARIANTS[name].gamma)).run(1)
-    infinite._tables.regret[:] /= 2
+    inside(infinite).tables.regret[:] /= 2
     infinite.variant = cfr.VARIANTS[name]
     assert_identical(finite, infinite.run(30))
 
@@ -205,7 +206,7 @@ def test_action_order_does_not_matter_in_leduc(variant):
 def test_payoff_scale_does_not_matter_in_leduc(variant, update, factor):
     plain = cfr.CFR(LEDUC, variant, update=update).run(40)
     scaled = cfr.CFR(Scaled(LEDUC, factor), variant, update=update).run(40)
-    scaled._tables.regret[:] /= factor
+    inside(scaled).tables.regret[:] /= factor
     assert_identical(plain, scaled)
     assert (scaled.trace.exploitability == factor * plain.trace.exploitability).all()
 

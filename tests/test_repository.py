@@ -1,11 +1,13 @@
 """README, Makefile, workflow and other files agree with the book and the package."""
 
+import ast
 import json
 import re
 import sys
 import tomllib
 from pathlib import Path
 
+import inside
 import pytest
 import yaml
 
@@ -126,3 +128,38 @@ def test_workflow_permissions_are_minimal():
         "publish": {"pages": "write", "id-token": "write"},
         "binder": {},
     }
+
+
+# ---- tests -----------------------------------------------------------------------------------
+
+NOT_PRIVATE = {"_asdict", "_fields", "_make", "_replace"}  # of named tuples
+DEFINED = r"(?:self|cls)\.(_[a-z]\w*)|def (_[a-z]\w*)\(|^\s*(_[a-z]\w*)\s*[:=]"
+
+
+def private_uses(tree, names):
+    """Yield the attributes in `names` of other objects than self, cls and super()."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in names:
+            owner = ast.unparse(node.value)
+            if owner not in ("self", "cls", "super()"):
+                yield f"line {node.lineno}: {owner}.{node.attr}"
+
+
+def test_private_state_is_used_through_inside():
+    package = "\n".join(path.read_text() for path in (ROOT / "cfrlib").rglob("*.py"))
+    defined = {name for names in re.findall(DEFINED, package, re.M) for name in names if name}
+    names = {name for name in defined if not name.endswith("_")} - NOT_PRIVATE
+    tests = {
+        path.relative_to(ROOT): path.read_text() for path in (ROOT / "tests").rglob("*.py")
+    }
+    used = {
+        f"{path}, {use}" for path, text in tests.items()
+        for use in private_uses(ast.parse(text), names)
+    }  # fmt: skip
+    assert not used
+    text = "\n".join(tests.values())
+    unused = {name for name in inside.NAMES if f").{name}" not in text}
+    assert not unused
+    assert {f"_{name}" for name in inside.NAMES} <= names
+    example = "run._tables.table; self._tables; super()._walk(1)"
+    assert list(private_uses(ast.parse(example), names)) == ["line 1: run._tables"]

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from every_path import uneven
+from inside import inside
 
 import cfrlib as cfr
 from cfrlib import CFR, MCCFR, RobustSampling, Variant
@@ -177,7 +178,11 @@ def state(run, folder):
     if "trace" in arrays:
         arrays["trace"] = np.delete(arrays["trace"], 2, axis=1)
         found["trace"] = rows(run.trace.rows)
-        found["best"] = run._best.exploitability, run._best.value, run._best.sigma.tobytes()
+        found["best"] = (
+            inside(run).best.exploitability,
+            inside(run).best.value,
+            inside(run).best.sigma.tobytes(),
+        )
     found |= {name: (array.shape, array.tobytes()) for name, array in arrays.items()}
     return found | {name: repr(value) for name, value in header.items()}
 
@@ -247,11 +252,11 @@ def test_failed_traversal_is_repeated(solver, player, tmp_path):
             raise OSError("a worker is lost")
         return walk(t, i, *others)
 
-    walk, run._walk = run._walk, failing
+    walk, inside(run).walk = inside(run).walk, failing
     with pytest.raises(OSError, match="lost"):
         run.run(N - 2, progress=False)
     assert run.iterations == 2
-    del run._walk
+    del inside(run).walk
     run.save(tmp_path / "run.npz")
     loaded, whole = solver.load(tmp_path / "run.npz"), solver.run(N)
     for again in (run, loaded):
@@ -312,17 +317,17 @@ def test_run_interrupted_in_every_iteration_is_unchanged(
 def test_interrupt_waits_for_compiled_code(tmp_path):
     """A long run calls kernels for growing chunks; an interrupt never splits an iteration."""
     run = SOLVERS["cfr"].run(1)
-    row = run._row
+    row = inside(run).row
 
     def late(*arguments):
         if run.iterations > 1_000:
             press_ctrl_c()
         return row(*arguments)
 
-    run._row = late
+    inside(run).row = late
     with pytest.raises(KeyboardInterrupt):
         run.run(10**9, progress=False)
-    del run._row
+    del inside(run).row
     done = run.iterations
     assert 1_000 < done < 10**9
     assert_same(run.run(1), SOLVERS["cfr"].run(done + 1), tmp_path)

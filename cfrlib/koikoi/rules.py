@@ -239,11 +239,11 @@ class KoiKoi(Game):
         """Deal one card, to the dealer first."""
         stock, (first, second), field = self._without(at.stock, card), at.hands, at.field
         if len(first) < self.hand:
-            first = self._with(first, card)
+            first = self.add_cards(first, card)
         elif len(second) < self.hand:
-            second = self._with(second, card)
+            second = self.add_cards(second, card)
         else:
-            field = self._with(field, card)
+            field = self.add_cards(field, card)
         at = at._replace(stock=stock, hands=(first, second), field=field)
         return at if len(field) < self.open else self._begin(at)
 
@@ -280,9 +280,9 @@ class KoiKoi(Game):
         if taken:
             for other in taken:
                 field = self._without(field, other)
-            piles = _replaced(piles, at.player, self._with(piles[at.player], card, *taken))
+            piles = _replaced(piles, at.player, self.add_cards(piles[at.player], card, *taken))
         else:
-            field = self._with(field, card)
+            field = self.add_cards(field, card)
         at = at._replace(field=field, piles=piles, card="")
         if at.stock and not at.drawn:
             return at._replace(stage="draw")
@@ -339,7 +339,8 @@ class KoiKoi(Game):
         month = self.months[card]
         return tuple(other for other in field if self.months[other] == month)
 
-    def _with(self, cards: Cards, *new: str) -> Cards:
+    def add_cards(self, cards: Cards, *new: str) -> Cards:
+        """Return cards and further ones, in the order of the deck."""
         return tuple(sorted((*cards, *new), key=self._rank.__getitem__))
 
     @staticmethod

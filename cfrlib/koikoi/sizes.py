@@ -156,12 +156,12 @@ def _pooled(
 
     `card`, if any, is then the card to be `drawn` next, or one that the opponent can play.
     """
-    pool = list(game._with(at.hands[1 - i], *at.stock))
+    pool = list(game.add_cards(at.hands[1 - i], *at.stock))
     if card:
         pool.remove(card)
         pool.insert(0, card)
     n = len(at.stock) if drawn else len(at.hands[1 - i])
-    near, far = game._with((), *pool[:n]), game._with((), *pool[n:])
+    near, far = game.add_cards((), *pool[:n]), game.add_cards((), *pool[n:])
     other, stock = (far, near) if drawn else (near, far)
     return at._replace(
         hands=(at.hands[0], other) if i == 0 else (other, at.hands[1]), stock=stock
@@ -277,8 +277,8 @@ def _dealer(game: KoiKoi, rng: random.Random) -> Callable[[], tuple[Position, li
     def deal() -> tuple[Position, list[float]]:
         cards = rng.sample(deck, n)
         parts = cards[:hand], cards[hand : 2 * hand], cards[2 * hand : 2 * hand + field]
-        first, second, shown = (game._with((), *part) for part in parts)
-        stock = game._with((), *cards[2 * hand + field :])
+        first, second, shown = (game.add_cards((), *part) for part in parts)
+        stock = game.add_cards((), *cards[2 * hand + field :])
         at = game.root()._replace(hands=(first, second), field=shown, stock=stock)
         at = game._begin(at)
         seen = [

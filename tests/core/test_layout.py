@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inside import inside
 from toy_games import random_game
 
 import cfrlib as cfr
@@ -133,10 +134,14 @@ def reference_run(game, variant, update, delay, iterations):
 def test_a_run_equals_the_reference_run(game, variant, update):
     run = cfr.CFR(game, variant, update=update, delay=2).run(12, progress=False)
     expected = reference_run(game, cfr.VARIANTS[variant], update, 2, 12)
-    tables = run._tables.regret, run._tables.sigma, run._tables.strategy_sum
+    tables = (
+        inside(run).tables.regret,
+        inside(run).tables.sigma,
+        inside(run).tables.strategy_sum,
+    )
     names = "regret", "σ", "strategy sum"
     for table, vector, name in zip(tables, expected, names, strict=True):
-        np.testing.assert_array_equal(run._layout.unpack(table), vector, name)
+        np.testing.assert_array_equal(inside(run).layout.unpack(table), vector, name)
 
 
 # ---- the order of sequences ----------------------------------------------------------------
@@ -188,7 +193,7 @@ def test_duplicate_leaf_rows_are_merged():
 
 
 def test_a_layout_is_built_once_per_game(kuhn):
-    assert cfr.CFR(kuhn)._layout is cfr.CFR(kuhn, "cfr+")._layout
+    assert inside(cfr.CFR(kuhn)).layout is inside(cfr.CFR(kuhn, "cfr+")).layout
 
 
 def test_a_game_without_decisions_can_be_solved():

@@ -10,6 +10,7 @@ import pytest
 from every_path import exact_regrets, own_reach, random_strategy, uneven
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inside import inside
 from scipy.stats import chi2
 
 import cfrlib as cfr
@@ -33,9 +34,19 @@ def small(game=KUHN, **options):
 
 def same(a, b):
     """Return whether two runs hold the same numbers, bit for bit."""
-    nested = [*zip((*a._memories, a._strategies), (*b._memories, b._strategies), strict=True)]
-    nested += zip(a._networks, b._networks, strict=True)
-    pairs = [(a._table, b._table), (a._total, b._total), (a._baseline, b._baseline)]
+    nested = [
+        *zip(
+            (*inside(a).memories, inside(a).strategies),
+            (*inside(b).memories, inside(b).strategies),
+            strict=True,
+        )
+    ]
+    nested += zip(inside(a).networks, inside(b).networks, strict=True)
+    pairs = [
+        (inside(a).table, inside(b).table),
+        (inside(a).total, inside(b).total),
+        (inside(a).baseline, inside(b).baseline),
+    ]
     pairs += [pair for both in nested for pair in zip(*both, strict=True)]
     return (a.nodes, a.iterations) == (b.nodes, b.iterations) and all(
         np.array_equal(x, y) for x, y in pairs
@@ -128,9 +139,9 @@ def traversed(game, sampling, sigma, traversals, baseline=None, seed=0):
         game, sampling=sampling, memory=2_000_000, baseline=baseline, seed=seed,
         average="mixture", **{k: SMALL[k] for k in ("advantage", "strategy")},
     )  # fmt: skip
-    run._table.sigma[:] = sigma
-    run._baseline[:] = np.random.default_rng(1).normal(size=run._baseline.shape)
-    run._walk(3, 0, traversals, run._memories[0], run._strategies)
+    inside(run).table.sigma[:] = sigma
+    inside(run).baseline[:] = np.random.default_rng(1).normal(size=inside(run).baseline.shape)
+    inside(run).walk(3, 0, traversals, inside(run).memories[0], inside(run).strategies)
     return run
 
 
@@ -139,8 +150,8 @@ def sums(memory, form, run):
     total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
     n = memory.filled
     for a in range(memory.target.shape[1]):
-        legal = run._legal[memory.infoset[:n], a]
-        q = run._sequences[memory.infoset[:n][legal], a]
+        legal = inside(run).legal[memory.infoset[:n], a]
+        q = inside(run).sequences[memory.infoset[:n][legal], a]
         value = (memory.weight[:n] / 3 * memory.target[:n, a])[legal].astype(float)
         total += np.bincount(q, value, form.num_sequences)
         square += np.bincount(q, value**2, form.num_sequences)
@@ -156,11 +167,13 @@ def test_sampled_advantages_are_unbiased(game, sampling, baseline):
     """Their means over many traversals are the exact regrets, within 5 standard errors."""
     sigma, traversals = random_strategy(game, 4), 20_000
     run = traversed(game, sampling, sigma, traversals, baseline)
-    form = run._form
-    total, square = sums(run._memories[0], form, run)
-    exact = exact_regrets(game, sigma) / run._scale
+    form = inside(run).form
+    total, square = sums(inside(run).memories[0], form, run)
+    exact = exact_regrets(game, sigma) / inside(run).scale
     own = np.zeros(form.num_sequences, bool)
-    own[run._sequences[run._legal & (form.tree.infoset_player == 0)[:, None]]] = True
+    own[inside(run).sequences[inside(run).legal & (form.tree.infoset_player == 0)[:, None]]] = (
+        True
+    )
     mean, error = total / traversals, np.sqrt(square) / traversals
     assert np.all(np.abs(mean - exact)[own] <= 5 * error[own] + 1e-6)
     assert np.abs(exact[own]).max() > 10 * np.median(error[own])
@@ -170,7 +183,7 @@ def test_opponents_strategy_is_sampled_by_own_reach():
     """External sampling visits the opponent's infosets with their own reach probability."""
     sigma, traversals = random_strategy(KUHN, 4), 20_000
     run = traversed(KUHN, "external", sigma, traversals)
-    memory, form = run._strategies, run._form
+    memory, form = inside(run).strategies, inside(run).form
     infoset = memory.infoset[: memory.filled]
     start = form.tree.infoset_start[infoset]
     assert (form.tree.infoset_player[infoset] == 1).all()
@@ -185,9 +198,9 @@ def test_opponents_strategy_is_sampled_by_own_reach():
 
 def test_advantages_are_in_units_of_the_largest_payoff():
     run = traversed(KUHN, "external", random_strategy(KUHN, 4), 500)
-    memory = run._memories[0]
+    memory = inside(run).memories[0]
     assert np.abs(memory.target).max() <= 2
-    assert DeepCFR(MatrixGame([[8.0, -8.0], [-4.0, 4.0]]), **SMALL)._scale == 8
+    assert inside(DeepCFR(MatrixGame([[8.0, -8.0], [-4.0, 4.0]]), **SMALL)).scale == 8
 
 
 # ---- networks --------------------------------------------------------------------------------
@@ -208,14 +221,18 @@ def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
     """Overfit the regrets of a converged predictive CFR+; NashConv is below 1e-3."""
     tabular = cfr.CFR(KUHN, "pcfr+").run(5_000, progress=False)
     run = small()
-    regret = np.where(run._legal, tabular.regrets.values_by_sequence[run._sequences], 0.0)
+    regret = np.where(
+        inside(run).legal, tabular.regrets.values_by_sequence[inside(run).sequences], 0.0
+    )
     targets = regret / np.abs(regret).max(
         axis=1, keepdims=True
     )  # regret matching ignores scale
-    learner = Learner(run._features, run._legal, Training((64, 64), 3_000, batch, 1e-2))
+    learner = Learner(
+        inside(run).features, inside(run).legal, Training((64, 64), 3_000, batch, 1e-2)
+    )
     network, loss = learner.fit(KEY, one_sample_each(targets), 1)
     for i in range(2):
-        run._play(i, run._match(learner(network)))
+        inside(run).play(i, inside(run).match(learner(network)))
     assert loss < 1e-6
     assert cfr.nash_conv(KUHN, run.current) < 1e-3
 
@@ -252,15 +269,15 @@ def test_illegal_actions_are_masked(probabilities):
 
 def test_argmax_is_played_where_no_advantage_is_positive():
     run = small(LiarsDice(3))
-    advantages = np.random.default_rng(0).normal(-1, 1, run._legal.shape)
-    sigma = run._match(np.where(run._legal, advantages, 0.0))
-    assert (sigma[~run._legal] == 0).all()
+    advantages = np.random.default_rng(0).normal(-1, 1, inside(run).legal.shape)
+    sigma = inside(run).match(np.where(inside(run).legal, advantages, 0.0))
+    assert (sigma[~inside(run).legal] == 0).all()
     assert sigma.sum(axis=1) == pytest.approx(np.ones(len(sigma)))
-    none = ~((advantages > 0) & run._legal).any(axis=1)
-    best = np.where(run._legal, advantages, -np.inf).argmax(axis=1)
+    none = ~((advantages > 0) & inside(run).legal).any(axis=1)
+    best = np.where(inside(run).legal, advantages, -np.inf).argmax(axis=1)
     assert none.any() and (~none).any()
     assert (sigma[none, best[none]] == 1).all()
-    positive = np.where(run._legal, np.maximum(advantages, 0), 0)[~none]
+    positive = np.where(inside(run).legal, np.maximum(advantages, 0), 0)[~none]
     assert sigma[~none] == pytest.approx(positive / positive.sum(axis=1, keepdims=True))
 
 
@@ -291,26 +308,26 @@ def test_seed_determines_the_run(options):
     for run in (one, two, other):
         run.run(6, progress=False)
     assert same(one, two)
-    assert one._average().tolist() == two._average().tolist()
+    assert inside(one).average().tolist() == inside(two).average().tolist()
     assert not same(one, other)
 
 
 def test_warm_up_does_not_change_the_baseline():
     # Formerly the traversal that compiles the kernels counted in the first update.
     once, twice = (small(sampling="outcome", baseline=0.5, seed=1) for _ in range(2))
-    twice._warm_up()
+    inside(twice).warm_up()
     for run in (once, twice):
         run.run(1, progress=False)
-    assert np.array_equal(once._baseline, twice._baseline)
-    assert once._baseline.any()
+    assert np.array_equal(inside(once).baseline, inside(twice).baseline)
+    assert inside(once).baseline.any()
 
 
 def test_mixture_is_the_mean_of_sampled_strategies():
     run = small(KUHN, traversals=200).run(5, progress=False)
-    plans = np.zeros(run._form.num_sequences)
+    plans = np.zeros(inside(run).form.num_sequences)
     for seed in range(2_000):
-        plans += run._form.plans(run.draw(seed).values_by_sequence)
-    mixture = run._form.plans(run._mixture())
+        plans += inside(run).form.plans(run.draw(seed).values_by_sequence)
+    mixture = inside(run).form.plans(inside(run).mixture())
     assert plans / 2_000 == pytest.approx(mixture, abs=0.05)
     assert np.ptp(mixture) > 0.5
 
@@ -330,7 +347,7 @@ def test_three_players_need_a_mixture():
 def test_baseline_does_not_change_external_sampling():
     """Every action is sampled with probability 1, so the baseline cancels."""
     corrected, plain = (small(baseline=b).run(3, progress=False) for b in (0.5, None))
-    assert corrected._average() == pytest.approx(plain._average(), abs=1e-4)
+    assert inside(corrected).average() == pytest.approx(inside(plain).average(), abs=1e-4)
 
 
 def test_repr_and_description():
@@ -340,7 +357,7 @@ def test_repr_and_description():
         f"iterations, {run.nodes:,} nodes"
     )
     assert "Deep CFR, 50 walks, ExternalSampling(), average by network" in repr(run.solution())
-    assert "loss" in run._remark
+    assert "loss" in inside(run).remark
 
 
 # ---- files -----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from every_path import exact_regrets
+from inside import inside
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, Terminal
@@ -47,13 +48,13 @@ def on_demand(game, **options):
 
 def samples(run, which):
     """Return features, action counts, weights and targets of a memory, in order."""
-    memory = [*run._memories, run._strategies][which]
+    memory = [*inside(run).memories, inside(run).strategies][which]
     n = memory.filled
-    if run._form is None:
-        features, num_actions = (part[:n] for part in run._row_features[which])
+    if inside(run).form is None:
+        features, num_actions = (part[:n] for part in inside(run).row_features[which])
     else:
-        features = run._features[memory.infoset[:n]]
-        num_actions = run._legal.sum(axis=1)[memory.infoset[:n]]
+        features = inside(run).features[memory.infoset[:n]]
+        num_actions = inside(run).legal.sum(axis=1)[memory.infoset[:n]]
     return features, num_actions, memory.weight[:n], memory.target[:n]
 
 
@@ -71,7 +72,7 @@ def test_first_samples_equal_those_of_the_compiled_game(game, sampling):
     compiled = DeepCFR(game, sampling=sampling, **OPTIONS)
     for i in range(2):
         visited = [
-            run._walk(1, i, 60, run._memories[i], run._strategies)
+            inside(run).walk(1, i, 60, inside(run).memories[i], inside(run).strategies)
             for run in (expanded, compiled)
         ]
         assert visited[0] == visited[1] > 60
@@ -87,7 +88,9 @@ def test_runs_agree_with_compiled_runs():
     compiled = DeepCFR(Kuhn(), on_demand=False, **OPTIONS).run(3)
     assert expanded.nodes == compiled.nodes
     for i in range(2):
-        assert np.allclose(expanded._networks[i], compiled._networks[i], atol=1e-3)
+        assert np.allclose(
+            inside(expanded).networks[i], inside(compiled).networks[i], atol=1e-3
+        )
     assert expanded.current.strategy().max_difference(compiled.current) < 1e-2
     assert expanded.mixture.strategy().max_difference(compiled.mixture) < 1e-2
     assert expanded.average.strategy().max_difference(compiled.average) < 1e-2
@@ -100,9 +103,9 @@ def test_sampled_advantages_are_unbiased(sampling):
     run = on_demand(game, sampling=sampling, traversals=300, memory=400_000).run(2)
     sigma = run.current.strategy()
     assert sigma.max_difference(cfr.Strategy.uniform(game)) > 0.2
-    memory, traversals = run._memories[0], 10_000
+    memory, traversals = inside(run).memories[0], 10_000
     memory.seen[0] = 0
-    run._walk(3, 0, traversals, memory, run._strategies)
+    inside(run).walk(3, 0, traversals, memory, inside(run).strategies)
     form = sequence_form(game)
     exact = exact_regrets(game, sigma.values_by_sequence)
     infoset = {row.tobytes(): I for I, row in enumerate(game.features(form.tree.infoset_label))}
@@ -110,7 +113,7 @@ def test_sampled_advantages_are_unbiased(sampling):
     total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
     start = form.tree.infoset_start[[infoset[row.tobytes()] for row in features]]
     for a in range(2):
-        value = weight.astype(float) / 3 * target[:, a] * run._scale
+        value = weight.astype(float) / 3 * target[:, a] * inside(run).scale
         np.add.at(total, start + a, value)
         np.add.at(square, start + a, value**2)
     first, stop = form.tree.player_sequences[:2]
@@ -138,7 +141,7 @@ def same(a, b):
     pairs = [
         (x, y) for i in range(3) for x, y in zip(samples(a, i), samples(b, i), strict=True)
     ]
-    pairs += zip(a._networks, b._networks, strict=True)
+    pairs += zip(inside(a).networks, inside(b).networks, strict=True)
     return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in pairs)
 
 
@@ -186,7 +189,7 @@ def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
     run.run(2)
     assert len(trees) == 2 * 3 * 2 + 1  # lanes · players · iterations, and the warm-up
     assert all(tree.num_histories > 1 for tree in trees)
-    assert run._tree.num_histories == 1
+    assert inside(run).tree.num_histories == 1
 
 
 # ---- policies --------------------------------------------------------------------------------
@@ -224,7 +227,7 @@ def test_tickets_select_networks_by_weight(trained):
     assert sigma[0].tolist() == [0.5, 0.5]
     features, legal = Kuhn().features(["J"]), np.ones((1, 2), bool)
     for n in range(1, 4):
-        network = mixture._network(0, n)
+        network = inside(mixture).network(0, n)
         assert sigma[n] == pytest.approx(network.play(features, legal)[0], abs=1e-6)
 
 
@@ -315,13 +318,13 @@ def test_responder_gains_at_most_what_a_best_response_gains(seat):
     profile = uniform.replace({label: table[label] for label, i in pairs if i == seat})
     gain = cfr.expected_utility(game, profile)[seat]
     assert value - 0.05 <= gain <= value + 1e-9
-    assert not any(responder._networks[j] for j in range(2) if j != seat)
+    assert not any(inside(responder).networks[j] for j in range(2) if j != seat)
 
 
 def test_responder_plays_against_the_whole_mixture(trained):
     """The uniform strategy has weight 0.1, so it plays in a tenth of the lanes."""
     responder = Responder(trained.mixture, 1, traversals=40, advantage=TINY, seed=0)
-    opponents = [responder._current_networks(1, lane)[0] for lane in range(400)]
+    opponents = [inside(responder).current_networks(1, lane)[0] for lane in range(400)]
     share = sum(network is None for network in opponents) / 400
     assert abs(share - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 400)
 
@@ -340,12 +343,12 @@ def test_responder_errors(trained):
 def test_six_player_coyote_is_not_compiled():
     """It has 1.9 billion histories."""
     run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
-    assert not run._tree.is_complete
+    assert not inside(run).tree.is_complete
     assert run.nodes > 60 * 6 * 2
     assert math.isfinite(np.mean(run.losses))
     nodes = [Coyote(6).node((1, 2, 3, 4, 5, 10)), Coyote(6).node((1,) * 4 + (2,) * 2 + ("+1",))]
     assert run.current(nodes).sum(axis=1) == pytest.approx([1, 1])
-    assert "exploitability" not in run._remark
+    assert "exploitability" not in inside(run).remark
     for result in (run.solution, lambda: run.advantages):
         with pytest.raises(ValueError, match=r"use run\.average"):
             result()
@@ -374,8 +377,8 @@ def test_hashed_features_depend_on_the_label_alone():
 
 
 def test_number_of_actions_is_given_or_found():
-    assert on_demand(Wide(), actions=7)._actions == 7
-    assert on_demand(Wide())._actions == 4  # random games sample outcomes uniformly
+    assert inside(on_demand(Wide(), actions=7)).actions == 7
+    assert inside(on_demand(Wide())).actions == 4  # random games sample outcomes uniformly
     with pytest.raises(ValueError, match="give actions=4"):
         on_demand(Wide(), actions=3).current([Wide().node(("rare",))])
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import test_deep_cfr as tests
+from inside import inside
 from numba import njit
 
 from cfrlib.core.rng import uniform
@@ -94,7 +95,7 @@ def unweighted_training(monkeypatch):
 
 def uniform_not_argmax(monkeypatch):
     """Play uniformly where no advantage is positive."""
-    match = CompiledDeepCFR._match
+    match = inside(CompiledDeepCFR).match
 
     def uniform_match(self, advantages):
         none = ~((advantages > 0) & self._legal).any(axis=1)

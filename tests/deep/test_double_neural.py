@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
+from inside import inside
 
 import cfrlib as cfr
 from cfrlib.deep import DeepCFR, DoubleNeural, Reader, Training, double_neural, encode, spell
@@ -31,8 +32,11 @@ def small(game=KUHN, **options):
 
 def same(a, b):
     """Return whether two runs hold the same numbers, bit for bit."""
-    pairs = [*zip(a._tables, b._tables, strict=True), (a._ever_visited, b._ever_visited)]
-    pairs += zip(a._networks, b._networks, strict=True)
+    pairs = [
+        *zip(inside(a).tables, inside(b).tables, strict=True),
+        (inside(a).ever_visited, inside(b).ever_visited),
+    ]
+    pairs += zip(inside(a).networks, inside(b).networks, strict=True)
     return (a.nodes, a.losses) == (b.nodes, b.losses) and all(
         np.array_equal(x, y) for x, y in pairs
     )
@@ -209,7 +213,7 @@ def test_exact_learner_reproduces_mccfr_plus(monkeypatch, sampling, rehearse):
     mccfr = cfr.MCCFR(KUHN, "cfr+", sampling=sampling, batch=50, seed=1).run(5, progress=False)
     assert run.nodes == mccfr.nodes
     for name in ("regret", "total", "sigma"):
-        predicted, sums = run._tables.table[name], mccfr._tables.table[name]
+        predicted, sums = inside(run).tables.table[name], inside(mccfr).tables.table[name]
         assert predicted == pytest.approx(sums, rel=1e-4, abs=1e-5)
 
 
@@ -234,7 +238,7 @@ def test_deep_cfr_with_recurrent_networks_can_be_saved_and_continued(tmp_path):
     assert loaded.advantage == READ
     for same_run in (run, loaded):
         same_run.run(1, progress=False)
-    assert loaded._mixture().tolist() == run._mixture().tolist()
+    assert inside(loaded).mixture().tolist() == inside(run).mixture().tolist()
     assert cfr.nash_conv(KUHN, run.mixture) < 0.15
 
 
@@ -245,19 +249,22 @@ def test_rehearsal_reduces_forgetting():
         run = small(batch=2, rehearse=rehearse, regret=Training((8,), 200), seed=0)
         drift = []
         for _ in range(40):
-            before, seen = run.regrets.values_by_sequence.copy(), run._ever_visited[0].copy()
+            before, seen = (
+                run.regrets.values_by_sequence.copy(),
+                inside(run).ever_visited[0].copy(),
+            )
             visited = []
-            apply_batch = run._apply_batch
+            apply_batch = inside(run).apply_batch
 
             def record(i, apply_batch=apply_batch, visited=visited, run=run):
                 apply_batch(i)
-                visited[:] = [run._visited[0].copy()]
+                visited[:] = [inside(run).visited[0].copy()]
 
-            run._apply_batch = record
+            inside(run).apply_batch = record
             run.run(1, progress=False)
-            run._apply_batch = apply_batch
+            inside(run).apply_batch = apply_batch
             unvisited = np.flatnonzero(seen & ~visited[0])
-            q = run._sequences[unvisited]
+            q = inside(run).sequences[unvisited]
             after = run.regrets.values_by_sequence
             if len(unvisited):
                 drift.append(np.abs(after[q] - before[q]).mean())
@@ -274,13 +281,13 @@ def test_rehearsal_samples_a_fraction_of_old_infosets():
         trained.append(has_target)
         return network, 0.0
 
-    run._learners[0].refit = refit
-    ever_visited, sums = run._ever_visited[0].copy(), run._tables.table.regret
+    inside(run).learners[0].refit = refit
+    ever_visited, sums = inside(run).ever_visited[0].copy(), inside(run).tables.table.regret
     visited = np.zeros(12, bool)
     visited[:3] = True
     for t in (31, 32):
-        run._visited[0] = visited
-        run._train(t, 0, sums)
+        inside(run).visited[0] = visited
+        inside(run).train(t, 0, sums)
     old = ever_visited & ~visited
     for has_target in trained:
         assert has_target[visited].all()
@@ -303,7 +310,7 @@ def test_seed_determines_the_run(options):
     for run in (one, two, other):
         run.run(6, progress=False)
     assert same(one, two)
-    assert one._average().tolist() == two._average().tolist()
+    assert inside(one).average().tolist() == inside(two).average().tolist()
     assert not same(one, other)
 
 
@@ -311,11 +318,11 @@ def test_illegal_actions_are_masked():
     """Leduc poker has infosets with two actions and infosets with three."""
     run = small(LeducPoker(), regret=Training((8,), 5), strategy=Training((8,), 5))
     run.run(2, progress=False)
-    assert run._legal.sum() < run._legal.size
-    for n, learner in enumerate(run._learners):
-        assert not learner(run._networks[n])[~run._legal].any()
+    assert inside(run).legal.sum() < inside(run).legal.size
+    for n, learner in enumerate(inside(run).learners):
+        assert not learner(inside(run).networks[n])[~inside(run).legal].any()
     sigma = run.average.values_by_sequence
-    for row, legal in zip(run._sequences, run._legal, strict=True):
+    for row, legal in zip(inside(run).sequences, inside(run).legal, strict=True):
         assert sigma[row[legal]].sum() == pytest.approx(1)
 
 
@@ -323,10 +330,10 @@ def test_input_contains_the_player():
     """Its first word is the player's number, because one network serves both players."""
     run = small(strategy=READ)
     owner = cfr.compile(KUHN).infoset_player
-    first = np.asarray(run._learners[1].features)[:, 0]
+    first = np.asarray(inside(run).learners[1].features)[:, 0]
     assert len(set(first[owner == 0])) == len(set(first[owner == 1])) == 1
     assert set(first[owner == 0]) != set(first[owner == 1])
-    one_hot = np.asarray(run._learners[0].features)
+    one_hot = np.asarray(inside(run).learners[0].features)
     assert (one_hot[:, 0] == (owner == 0)).all()
     assert (one_hot[:, 1] == (owner == 1)).all()
 
@@ -338,7 +345,7 @@ def test_repr_and_description():
         f"iterations, {run.nodes:,} nodes"
     )
     assert "Double Neural CFR, rehearse 1, RobustSampling(k=1" in repr(run.solution())
-    assert run._remark.startswith("losses ")
+    assert inside(run).remark.startswith("losses ")
 
 
 # ---- files -----------------------------------------------------------------------------------
@@ -437,7 +444,7 @@ def test_results_file_matches_the_script(script, faults, fault):
 def test_new_networks_are_new_in_each_iteration(script, monkeypatch, fault, is_new):
     """A new network predicts 0 everywhere."""
     run = script.faulty(fault, 0).run(1, progress=False)
-    learner, initial = run._learners[0], []
+    learner, initial = inside(run).learners[0], []
     refit = learner.refit
 
     def spy(network, *rest):
@@ -452,10 +459,12 @@ def test_new_networks_are_new_in_each_iteration(script, monkeypatch, fault, is_n
 
 def test_raw_sums_are_divided_by_their_root_mean_square(script):
     run, sums = script.faulty("raw sums", 0), np.array([0.0, 3.0, 4.0])
-    target = run._compress(0, sums)
+    target = inside(run).compress(0, sums)
     assert np.allclose(target, sums * np.sqrt(3) / 5)
-    assert np.allclose(run._decompress(0, target), sums)
-    assert np.allclose(run._decompress(1, target), target)  # the other network's scale is 1
+    assert np.allclose(inside(run).decompress(0, target), sums)
+    assert np.allclose(
+        inside(run).decompress(1, target), target
+    )  # the other network's scale is 1
 
 
 def test_settings_of_the_other_faults(script):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from inside import inside
 from toy_games import Renamed, TableGame, random_game
 
 import cfrlib as cfr
@@ -833,7 +834,7 @@ def assert_reads_or_raises(data, folder):
         tree = cfr.compile(game)
     except GameError:
         return True
-    assert tree.num_histories == len(game._nodes)
+    assert tree.num_histories == len(inside(game).nodes)
     assert_same(game, read_efg(write_efg(game)))
     return True
 

@@ -6,6 +6,7 @@ import sys
 from functools import cache
 
 import pytest
+from inside import inside
 from toy_games import Scaled
 
 import cfrlib as cfr
@@ -550,7 +551,7 @@ def test_strategy_of_another_game_is_rejected(kuhn):
 def test_shared_information_state_string_is_rejected():
     game = cfr.from_open_spiel("kuhn_poker")
     strategy = cfr.Strategy.uniform(game)
-    game._labels["1: 2b"] = game._labels["1: 2b"]._replace(text="0")
+    inside(game).labels["1: 2b"] = inside(game).labels["1: 2b"]._replace(text="0")
     with rejects(ValueError, "two players share"):
         cfr.to_open_spiel(strategy)
 

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from inside import inside
 from toy_games import mini
 
 import cfrlib as cfr
@@ -53,7 +54,7 @@ def dealt_positions(game, simulator, rounds):
     positions = []
     for r in range(len(rounds)):
         at = simulator.position(rounds, r)
-        deal = game._deal_name((*at.hands, at.field))
+        deal = inside(game).deal_name((*at.hands, at.field))
         positions.append(game.step(game.root(), deal))
     return positions
 
@@ -136,7 +137,7 @@ def compare_beliefs(game, target, tolerance, deals=60, **options):
                 continue
             found = dict.fromkeys(exact, 0.0)
             for w in range(*belief.start[d : d + 2]):
-                hand = simulator._cards(int(belief.hand[w]))
+                hand = inside(simulator).cards(int(belief.hand[w]))
                 found[hand] = found.get(hand, 0.0) + belief.weight[w]
             exact, met = normalized(exact), met + 1
             off = max(abs(found[hand] - exact.get(hand, 0.0)) for hand in found)
@@ -215,7 +216,7 @@ def test_prior_lists_every_world_once():
     simulator = Simulator(K10)
     rounds = simulator.deal(30, seed=0)
     responder = LocalBestResponse(mixture(K10, 2), hands=30)  # 15 hands with 2 networks
-    belief = responder._prior(rounds, np.arange(30), KEY)
+    belief = inside(responder).prior(rounds, np.arange(30), KEY)
     assert (np.diff(belief.start) == 30).all()
     for d in range(30):
         some = slice(*belief.start[d : d + 2])
@@ -234,7 +235,7 @@ def test_sampled_hands_are_uniform():
     responder = LocalBestResponse(target, hands=44)  # of 45
     counts, networks = {}, np.zeros(3)
     for key in range(500):
-        belief = responder._prior(rounds, np.array([0]), np.uint64(key))
+        belief = inside(responder).prior(rounds, np.array([0]), np.uint64(key))
         assert (np.bitwise_count(belief.hand) == 2).all()
         assert not (belief.hand & (rounds.hands[0, 0] | rounds.field[0])).any()
         for hand in belief.hand.tolist():
@@ -255,7 +256,7 @@ def test_special_hands_have_weight_zero():
     for seat in range(2):
         belief = responder.belief(simulator, rounds, rows, KEY)
         for hand, weight in zip(belief.hand, belief.weight, strict=True):
-            names = simulator._cards(int(hand))
+            names = inside(simulator).cards(int(hand))
             lucky = special_hand(FULL.months[name] for name in names)
             if seat == 0:
                 assert (weight == 0) == lucky
@@ -286,9 +287,9 @@ def test_playouts_estimate_action_values_without_bias():
     for simulator, rounds, rows, positions in play_watched(K8, responder, target, 12):
         belief = responder.belief(simulator, rounds, rows, KEY)
         u = np.linspace(0, 1, len(rows), endpoint=False)
-        worlds = local_best_response._resample(belief, samples, u)
+        worlds = inside(local_best_response).resample(belief, samples, u)
         after = target.network.describer.after(rounds, rows)
-        paid = responder._play_out(
+        paid = inside(responder).play_out(
             simulator, rounds, rows, after, belief, worlds, KEY, KEY + np.uint64(1)
         )
         for d, r in enumerate(rows):
@@ -312,7 +313,7 @@ def test_worlds_are_resampled_in_proportion_to_weight():
         np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
         np.array([0.5, 0.0, 0.5, 0.1, 0.9]),
     )  # fmt: skip
-    rows = local_best_response._resample(belief, 20, np.array([0.3, 0.999]))
+    rows = inside(local_best_response).resample(belief, 20, np.array([0.3, 0.999]))
     assert np.bincount(rows[0], minlength=5).tolist() == [10, 0, 10, 0, 0]
     assert np.bincount(rows[1], minlength=5).tolist() == [0, 0, 0, 2, 18]
 
@@ -406,14 +407,14 @@ def test_watchers_observe_every_action():
 
 
 def ignore_the_past(monkeypatch):
-    right = LocalBestResponse._likelihood
+    right = inside(LocalBestResponse).likelihood
     monkeypatch.setattr(
         LocalBestResponse, "_likelihood", lambda *some: np.ones(len(right(*some)))
     )
 
 
 def ignore_networks(monkeypatch):
-    right = LocalBestResponse._likelihood
+    right = inside(LocalBestResponse).likelihood
 
     def first_only(self, table, action, network):
         return right(self, table, action, 0 * network)
@@ -432,7 +433,7 @@ def count_copies_once(monkeypatch):
 
 
 def look_at_the_hand(monkeypatch):
-    right = LocalBestResponse._prior
+    right = inside(LocalBestResponse).prior
 
     def peek(self, rounds, rows, key):
         belief = right(self, rounds, rows, key)

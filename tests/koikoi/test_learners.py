@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from inside import inside
 from toy_games import mini
 
 import cfrlib as cfr
@@ -192,7 +193,7 @@ def test_sample_rows_has_the_right_frequencies():
 
 def run_task(learner, play_task, t=1):
     task = selfplay.Task(
-        learner.game, learner.hidden, tuple(state.weights for state in learner._states),
+        learner.game, learner.hidden, tuple(state.weights for state in inside(learner).states),
         (learner.seed, t, 0), 200,
     )  # fmt: skip
     return play_task(task), task
@@ -254,8 +255,8 @@ def test_regrets_are_action_values_minus_decision_values():
     learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
     known, scale = network_player.decisions_of(K9), network_player.payoff_scale(K9)
     weights, network, after = (
-        learner._states[regret_networks.REGRET].weights,
-        learner._network,
+        inside(learner).states[regret_networks.REGRET].weights,
+        inside(learner).network,
         known.after,
     )
     regret = network_player.regrets_of(network, weights, after, scale)
@@ -281,14 +282,14 @@ def test_critic_targets_without_exploration_end_in_payoffs():
 def test_the_critic_converges_to_the_values_of_a_fixed_strategy():
     """While both players follow a fixed strategy, the critic converges to the exact values."""
     learner = ESCHER(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
-    fixed = learner._states[regret_networks.REGRET]
+    fixed = inside(learner).states[regret_networks.REGRET]
     for t in range(1, 81):
-        learner._iterate(t)
-        learner._states[regret_networks.REGRET] = fixed
+        inside(learner).iterate(t)
+        inside(learner).states[regret_networks.REGRET] = fixed
     strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
     known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
-    critic = learner._states[escher.CRITIC].weights
-    value = network_player.values_of(learner._network, critic, known.after, scale)
+    critic = inside(learner).states[escher.CRITIC].weights
+    value = network_player.values_of(inside(learner).network, critic, known.after, scale)
     sigma = learner_sigma(fixed.weights, known, learner)
     means = segments.segment_sum(sigma * value, known.after.start) * scale
     exact = first_values(K8, strategy)
@@ -300,7 +301,7 @@ def test_the_critic_converges_to_the_values_of_a_fixed_strategy():
 def learner_sigma(weights, known, learner):
     scale = network_player.payoff_scale(learner.game)
     return network_player.action_probabilities(
-        "regret", learner._network, weights, known.after, scale
+        "regret", inside(learner).network, weights, known.after, scale
     )
 
 
@@ -333,7 +334,7 @@ def test_traversals_estimate_counterfactual_values_without_bias(k):
     """The mean of their weighted samples is the exact counterfactual value."""
     learner = RobustDeepCFR(K8, **TINY, k=8)
     learner.run(4, progress=False)  # so that no actions tie
-    networks = tuple(state.weights for state in learner._states)
+    networks = tuple(state.weights for state in inside(learner).states)
     known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
     form = sequence_form(K8)
     sigma = form.uniform()  # also at infosets the traverser never reaches
@@ -343,7 +344,7 @@ def test_traversals_estimate_counterfactual_values_without_bias(k):
         task = selfplay.Task(K8, (16,), networks, (7, n), 500)
         _, samples = robust_deep_cfr.traverse(task, k)
         sums = dict.fromkeys(exact, 0.0)
-        seen = learner._network.describer.see(samples.code)
+        seen = inside(learner).network.describer.see(samples.code)
         for row, value, weight in zip(seen, *samples[1:], strict=True):
             sums[row.tobytes()] += weight * value * scale / 250  # traversals per player
         batches.append(list(sums.values()))
@@ -517,9 +518,9 @@ LEARNERS = [DeepMonteCarlo, MMDPolicyGradient, ESCHER, RobustDeepCFR]
 
 
 def same(a, b):
-    pairs = zip(a._states, b._states, strict=True)
+    pairs = zip(inside(a).states, inside(b).states, strict=True)
     equal = all(np.array_equal(x, y) for s, t in pairs for x, y in zip(s, t, strict=True))
-    arrays, others = a._arrays(), b._arrays()
+    arrays, others = inside(a).arrays(), inside(b).arrays()
     return equal and all(np.array_equal(arrays[name], others[name]) for name in arrays)
 
 
@@ -534,7 +535,7 @@ def test_runs_are_reproducible(learner):
 def test_players_use_averaged_weights(learner):
     run, weights = learner(K8, **TINY), []
     for _ in range(40):
-        weights.append(run.run(1, progress=False)._states[0].weights)
+        weights.append(inside(run.run(1, progress=False)).states[0].weights)
     # about n^9: (n − 1) (n − 2) … (n − 9), 0 for the first nine
     counts = [np.prod(n - np.arange(1.0, 10)) if n > 9 else 0.0 for n in range(1, 41)]
     wanted = np.average(weights, axis=0, weights=counts)
@@ -614,7 +615,7 @@ def test_invalid_options_raise():
         ESCHER(K8, **TINY).run()
     with pytest.raises(ValueError, match="run 5 iterations or more"):
         ESCHER(K8, **TINY, keep_every=5).run(4, progress=False).player()
-    network = ESCHER(K8, **TINY)._states[0].weights
+    network = inside(ESCHER(K8, **TINY)).states[0].weights
     with pytest.raises(ValueError, match="rule must be"):
         NetworkPlayer(K8, [network], (16,), "luck")
     with pytest.raises(ValueError, match="weights; got"):

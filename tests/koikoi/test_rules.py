@@ -163,7 +163,7 @@ def test_points_are_monotone_in_the_pile():
 
 def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
     """Return a position where the dealer is to play; `draw` is the only card of the stock."""
-    sort = FULL._with
+    sort = FULL.add_cards
     return FULL.root()._replace(
         stage="play", hands=(sort((), *hand), sort((), *other)), field=sort((), *field),
         piles=(sort((), *pile), sort((), *theirs)), stock=(draw,), **changes,

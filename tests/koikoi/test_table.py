@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from inside import inside
 
 from cfrlib.core.rng import new_key
 from cfrlib.explore import explorable
@@ -141,7 +142,7 @@ def test_the_log_lists_all_captures_draws_and_calls(game: KoiKoi) -> None:
     sitting = sit_down(game, RandomPlayer(), rounds=40, seed=5)
     for _ in range(40):
         play_round(sitting, rng)
-        at = sitting._simulator.position(sitting._round, 0)
+        at = inside(sitting).simulator.position(inside(sitting).round, 0)
         text = " ".join(sitting.log)
         captured = {"You": 0, "They": 0}
         for line in sitting.log:
@@ -149,16 +150,19 @@ def test_the_log_lists_all_captures_draws_and_calls(game: KoiKoi) -> None:
             if found := re.search(r"(?:and )?capture (.+?)(?: with (\S+))?\.$", rest):
                 captured[who] += 1 + len(found[1].split(" and "))
         piles = [len(pile) for pile in at.piles]
-        assert captured["You"] == piles[sitting._seat]
-        assert captured["They"] == piles[1 - sitting._seat]
+        assert captured["You"] == piles[inside(sitting).seat]
+        assert captured["They"] == piles[1 - inside(sitting).seat]
         assert text.count("call koi-koi") == sum(at.calls)
-        assert text.count(" draw ") == int(sitting._round.turned[0]) - 2 * game.hand - game.open
+        assert (
+            text.count(" draw ")
+            == int(inside(sitting).round.turned[0]) - 2 * game.hand - game.open
+        )
         sitting.press(sitting.actions[0])
 
 
 def hidden(sitting: Sitting) -> set[str]:
     """Return the names of cards hidden from the reader."""
-    at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
+    at, i = inside(sitting).simulator.position(inside(sitting).round, 0), inside(sitting).seat
     seen = {*at.hands[i], *at.field, *at.piles[0], *at.piles[1], at.card}
     if sitting.over:
         seen |= {*at.hands[1 - i]}
@@ -191,7 +195,10 @@ def test_hidden_cards_are_never_in_the_html(game: KoiKoi) -> None:
 def test_visible_cards_are_in_the_html() -> None:
     sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=7), random.Random(7)
     while not sitting.over:
-        at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
+        at, i = (
+            inside(sitting).simulator.position(inside(sitting).round, 0),
+            inside(sitting).seat,
+        )
         html = shown(sitting)
         for card in (*at.hands[i], *at.field, *at.piles[0], *at.piles[1]):
             assert f"<title>{card}:" in html
@@ -202,11 +209,11 @@ def test_visible_cards_are_in_the_html() -> None:
 
 def test_progress_of_yaku() -> None:
     sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=0)
-    words = sitting._progress(("Moon", "Sake", "Boar", "Deer"))
+    words = inside(sitting).progress(("Moon", "Sake", "Boar", "Deer"))
     assert "<strong>tsukimi 5</strong>" in words
     assert "inoshikacho 2 of 3" in words and "tane 3 of 5" in words
     assert "shiko" not in words, "three cards are missing"
-    assert sitting._progress(()) == ""
+    assert inside(sitting).progress(()) == ""
 
 
 # ---- hints -----------------------------------------------------------------------------------
@@ -226,12 +233,14 @@ def test_hints_of_values_agree_with_the_player() -> None:
             sitting.press(sitting.actions[0])
             continue
         assert advice.what == "points" and tuple(advice.numbers) == sitting.actions
-        best = player(sitting._simulator, sitting._round, np.zeros(1, np.int64), new_key(1))
+        best = player(
+            inside(sitting).simulator, inside(sitting).round, np.zeros(1, np.int64), new_key(1)
+        )
         assert max(advice.numbers, key=advice.numbers.__getitem__) == next(
-            name for name, n in sitting._numbers.items() if n == best[0]
+            name for name, n in inside(sitting).numbers.items() if n == best[0]
         )
         if "stop" in advice.numbers:
-            i, at = sitting._seat, sitting._round
+            i, at = inside(sitting).seat, inside(sitting).round
             paid = game.payment(int(at.points[0, i]), bool(at.calls[0, 1 - i]))
             assert advice.numbers["stop"] == pytest.approx(paid)
             calls += 1
@@ -248,10 +257,10 @@ def test_hints_of_probabilities_are_the_frequencies_of_the_player(rule: str) -> 
     assert advice is not None and advice.what == "probability"
     assert sum(advice.numbers.values()) == pytest.approx(1)
     rows = np.arange(asked)
-    many = sitting._round.take(np.zeros(asked, np.int64))
-    chosen = player(sitting._simulator, many, rows, new_key(2))
+    many = inside(sitting).round.take(np.zeros(asked, np.int64))
+    chosen = player(inside(sitting).simulator, many, rows, new_key(2))
     for name, p in advice.numbers.items():
-        share = (chosen == sitting._numbers[name]).mean()
+        share = (chosen == inside(sitting).numbers[name]).mean()
         assert abs(share - p) <= 5 * (p * (1 - p) / asked) ** 0.5 + 1e-9
 
 

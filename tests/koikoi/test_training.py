@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from inside import inside
 
 from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.koikoi.learners import NetworkPlayer
@@ -84,7 +85,7 @@ def test_grown_compares_a_run_with_its_earlier_networks(script):
 
 
 def test_a_mixture_is_thinned_by_weight(script):
-    size = script["Run"]("K10", "regret", 0, 1).begin(None)._network.size
+    size = inside(script["Run"]("K10", "regret", 0, 1).begin(None)).network.size
     networks = [np.full(size, float(n)) for n in range(5)]
     game = script["GAMES"]["K10"]()
     player = NetworkPlayer(game, networks, (8,), "regret", [1, 1, 2, 2, 10])

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from bad_games import BAD_GAMES, forgetful
 from every_path import Means, interpreted, uneven
+from inside import inside
 from toy_games import TableGame, random_game
 
 import cfrlib as cfr
@@ -56,7 +57,7 @@ every_update = pytest.mark.parametrize("update", ["alternating", "simultaneous"]
 
 def bits(run):
     """Return the tables of a run as bytes."""
-    return [array.tobytes() for array in run._tables]
+    return [array.tobytes() for array in inside(run).tables]
 
 
 def assert_same(one, other, iterations):
@@ -117,7 +118,7 @@ def test_baseline_of_step_size_0_changes_nothing(scheme, variant):
     )
     for mine, theirs in zip(bits(one)[:3], bits(other)[:3], strict=True):
         assert mine == theirs
-    assert not other._tables.baseline.any()
+    assert not inside(other).tables.baseline.any()
 
 
 def test_baseline_that_is_updated_changes_the_run():
@@ -202,7 +203,7 @@ def test_run_on_demand_equals_the_compiled_run(game, options, variant):
 def test_run_on_demand_expands_a_small_part_of_the_tree():
     run = MCCFR(LEDUC, sampling="outcome", seed=0, on_demand=True).run(3)
     assert len(run.average) < 40 < len(cfr.Strategy.uniform(LEDUC))
-    assert run._tree.num_histories < 150
+    assert inside(run).tree.num_histories < 150
 
 
 def test_seed_determines_the_run():
@@ -268,17 +269,19 @@ def test_chance_sampling_without_chance_is_cfr(game, averaging, update, variant)
 def test_opponent_averaging_without_chance_averages_plans(game, update, variant):
     """With alternating updates player 1's walks use player 0's new strategy."""
     walked = MCCFR(game, variant, sampling="chance", averaging="opponent", update=update)
-    form, form_of_t = walked._form, walked._form.treeplexes
+    form, form_of_t = inside(walked).form, inside(walked).form.treeplexes
     total, wanted = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
     second = slice(*form_of_t.player_sequences[1:])
     for t in range(1, 16):
-        before = form.plans(walked._current())
+        before = form.plans(inside(walked).current())
         walked.run(1)
-        plan = form.plans(walked._current()) if update == "alternating" else before.copy()
+        plan = (
+            form.plans(inside(walked).current()) if update == "alternating" else before.copy()
+        )
         plan[second] = before[second]
         total += t**walked.variant.gamma * plan
     behavior(form_of_t, total, wanted)
-    assert walked._average() == pytest.approx(wanted, abs=1e-9)
+    assert inside(walked).average() == pytest.approx(wanted, abs=1e-9)
 
 
 # ---- updates from a batch --------------------------------------------------------------------
@@ -288,16 +291,16 @@ class Batch:
     """The sums of the walks of one player, or with simultaneous updates of all players."""
 
     def __init__(self, run, t, i):
-        _, _, _, sampled_regret, sums, estimates, _ = run._lanes
-        self.t, self.i, form = t, i, run._form
-        infosets = run._tree.infosets
+        _, _, _, sampled_regret, sums, estimates, _ = inside(run).lanes
+        self.t, self.i, form = t, i, inside(run).form
+        infosets = inside(run).tree.infosets
         self.start, self.stop = infosets.start.copy(), infosets.stop.copy()
         self.own = np.full(len(infosets), True) if i == -1 else infosets.player == i
         self.regret = sampled_regret.sum(axis=0) / run.batch
         self.mass = sums.mass.sum(axis=0)
         self.visited = sums.is_touched[:, : len(infosets)].any(axis=0)
         self.estimates = estimates.sum(axis=0)
-        self.sigma = run._current()
+        self.sigma = inside(run).current()
         self.plan = form.plans(self.sigma)
         self.reach = self.plan[infosets.parent]
 
@@ -313,18 +316,21 @@ def batches_of(run, count, changes=None):
     With `changes`, batches are applied by the interpreted kernels with that mistake.
     """
     assert run.threads == 1
-    apply_batch, bundles = run._apply_batch, (run._tree.arrays, run._tables, run._settings)
+    apply_batch, bundles = (
+        inside(run).apply_batch,
+        (inside(run).tree.arrays, inside(run).tables, inside(run).settings),
+    )
     if changes:
-        apply_batch = partial(interpreted(changes)["apply_batch"], *bundles, run._lanes)
+        apply_batch = partial(interpreted(changes)["apply_batch"], *bundles, inside(run).lanes)
     players, alternating = run.game.num_players, run.update == "alternating"
     for t in range(run.iterations + 1, run.iterations + count + 1):
-        begin_iteration(run._tables.progress, run._settings, t)
+        begin_iteration(inside(run).tables.progress, inside(run).settings, t)
         for i in range(players):
-            sample_batch(*bundles, run._lanes, t, i, 0, 1)
+            sample_batch(*bundles, inside(run).lanes, t, i, 0, 1)
             if alternating or i == players - 1:
                 yield Batch(run, t, i if alternating else -1)
                 apply_batch(i if alternating else -1)
-        end_iteration(run._tables.progress, t)
+        end_iteration(inside(run).tables.progress, t)
 
 
 def run_of(game, variant="cfr", **options):
@@ -343,7 +349,7 @@ def plain_regrets(run, count, changes=None):
 
     Also return how often an infoset with regrets was not visited.
     """
-    regret, late = np.zeros(run._form.num_sequences), 0
+    regret, late = np.zeros(inside(run).form.num_sequences), 0
     for walked in batches_of(run, count, changes):
         positive, negative = (
             discount(walked.t, exponent) for exponent in (run.variant.alpha, run.variant.beta)
@@ -374,26 +380,28 @@ def test_overdue_discounts_equal_discounts_in_every_iteration(game, scheme, vari
     assert run.regrets.values_by_sequence == pytest.approx(regret, abs=1e-12)
     assert np.abs(regret).max() > 0.3
     assert late > 10
-    for start, stop in zip(run._tree.infosets.start, run._tree.infosets.stop, strict=True):
+    for start, stop in zip(
+        inside(run).tree.infosets.start, inside(run).tree.infosets.stop, strict=True
+    ):
         matched = cfr.regret_matching(regret[start:stop])
-        assert run._current()[start:stop] == pytest.approx(matched, abs=1e-9)
+        assert inside(run).current()[start:stop] == pytest.approx(matched, abs=1e-9)
 
 
 @every_update
 def test_predictive_regret_matching_adds_the_last_sampled_regret_again(update):
     run = run_of(LEDUC, "pcfr+", update=update)
-    regret, sigma = np.zeros(run._form.num_sequences), run._current()
+    regret, sigma = np.zeros(inside(run).form.num_sequences), inside(run).current()
     for walked in batches_of(run, 60):
         for _, q in walked.rows(walked.own & walked.visited):
             regret[q] = np.maximum(regret[q] + walked.regret[q], 0)
             predicted = regret[q] + walked.regret[q]
             sigma[q] = cfr.regret_matching(np.where(predicted > 1e-13, predicted, 0))
-    assert run._current() == pytest.approx(sigma, abs=1e-9)
+    assert inside(run).current() == pytest.approx(sigma, abs=1e-9)
 
 
 def plain_average(run, count, changes=None):
     """Return the average strategy after `count` iterations, by the docstring of MCCFR."""
-    form, rule = run._form, run.averaging
+    form, rule = inside(run).form, run.averaging
     total, weights = np.zeros(form.num_sequences), 0.0
     until, counted = np.zeros(form.tree.num_infosets), 0
     for walked in batches_of(run, count, changes):
@@ -438,7 +446,7 @@ AVERAGED = [
 def test_average_follows_its_rule(game, averaging, variant, options):
     run = run_of(game, variant, averaging=averaging, **options)
     wanted = plain_average(run, 40)
-    assert run._average() == pytest.approx(wanted, abs=1e-9)
+    assert inside(run).average() == pytest.approx(wanted, abs=1e-9)
     assert len(np.unique(wanted.round(6))) > 10
 
 
@@ -449,15 +457,15 @@ def test_lazy_averaging_equals_full_averaging(game, variant, options):
     for n in (1, 4, 45):
         lazy.run(n)
         full.run(n)
-        assert lazy._average() == pytest.approx(full._average(), abs=1e-9)
+        assert inside(lazy).average() == pytest.approx(inside(full).average(), abs=1e-9)
     # overdue weights are added to the returned average, not to the table
     assert bits(lazy)[0] != bits(full)[0]
 
 
 def test_averaging_does_not_change_regrets():
     runs = [run_of(LEDUC, averaging=rule, sampling="outcome").run(40) for rule in AVERAGING]
-    assert len({run._tables.table.regret.tobytes() for run in runs}) == 1
-    assert len({tuple(run._average()) for run in runs}) == 6
+    assert len({inside(run).tables.table.regret.tobytes() for run in runs}) == 1
+    assert len({tuple(inside(run).average()) for run in runs}) == 6
 
 
 @pytest.mark.parametrize("batch", [1, 2, 16, 17, 50])
@@ -468,14 +476,18 @@ def test_batch_is_the_mean_of_its_walks(scheme, batch):
     """In whatever lanes they are."""
     options = {"sampling": scheme, "averaging": "opponent", "baseline": 0.5}
     run, single = (run_of(UNEVEN, batch=b, **options) for b in (batch, 1))
-    arrays, tables, settings = single._tree.arrays, single._tables, single._settings
-    tables.table.sigma[:] = run._tables.table.sigma
-    lane = lane_of(single._lanes, 0)
+    arrays, tables, settings = (
+        inside(single).tree.arrays,
+        inside(single).tables,
+        inside(single).settings,
+    )
+    tables.table.sigma[:] = inside(run).tables.table.sigma
+    lane = lane_of(inside(single).lanes, 0)
     sums = lane.sampled_regret, lane.sums.mass, lane.estimates
     nodes = 0
     for walked in batches_of(run, 4):
         tables.table.sigma[:] = walked.sigma
-        tables.baseline[:] = run._tables.baseline
+        tables.baseline[:] = inside(run).tables.baseline
         totals = [np.zeros_like(array) for array in sums]
         for number in range(batch):
             begin(lane.state, settings.key, walked.t, walked.i, number)
@@ -502,7 +514,7 @@ def test_sums_of_lanes_do_not_depend_on_the_number_of_threads(step, batch):
     one, shared = (run_of(LEDUC, batch=batch, baseline=0.5) for _ in range(2))
     for run, steps in ((one, [1]), (shared, [step, 1])):
         walked = next(batches_of(run, 1))
-        infosets, lanes = run._tree.infosets, run._lanes
+        infosets, lanes = inside(run).tree.infosets, inside(run).lanes
         for every in steps:
             for first in range(every):
                 merge(infosets, lanes, first, every)
@@ -514,7 +526,7 @@ def test_sums_of_lanes_do_not_depend_on_the_number_of_threads(step, batch):
         arrays = lanes.sampled_regret, sums.mass, lanes.estimates, lanes.counts, sums.is_touched
         for rest in arrays:
             assert not rest[1:].any()
-    for a, b in zip(one._lanes, shared._lanes, strict=True):
+    for a, b in zip(inside(one).lanes, inside(shared).lanes, strict=True):
         assert np.array_equal(a[0], b[0])
 
 
@@ -558,7 +570,7 @@ def test_mistake_in_an_update_shows_in_the_average(mistake, right):
     rule = mistake.split(",")[0]
     run = run_of(UNEVEN, "linear", sampling="external", averaging=rule)
     wanted = plain_average(run, 40, None if right else {kernel: (line, wrong)})
-    off = np.max(np.abs(run._average() - wanted))
+    off = np.max(np.abs(inside(run).average() - wanted))
     assert off < 1e-9 if right else off > 0.003
 
 
@@ -569,9 +581,10 @@ def test_mistake_in_an_update_shows_in_the_average(mistake, right):
 def test_baseline_moves_toward_the_mean_estimate(decay):
     """Without chance nothing is sampled, so player 0's estimates are known exactly."""
     run = run_of(WIDE, sampling="chance", baseline=decay, update="simultaneous")
-    payoff, baseline = WIDE.row_payoffs, run._tables.baseline
+    payoff, baseline = WIDE.row_payoffs, inside(run).tables.baseline
     rows, columns = (
-        slice(run._tree.infosets[I].start, run._tree.infosets[I].stop) for I in (0, 1)
+        slice(inside(run).tree.infosets[I].start, inside(run).tree.infosets[I].stop)
+        for I in (0, 1)
     )
     wanted = np.zeros(4), np.zeros(2)
     for walked in batches_of(run, 5):
@@ -593,7 +606,7 @@ def variance(game, scheme, sigma, baseline=None):
 @pytest.mark.parametrize("game", [KUHN, UNEVEN], ids=repr)
 def test_variance_falls_with_more_actions_and_with_a_baseline(game):
     run = run_of(game, sampling="outcome", baseline=0.05).run(1_000)
-    sigma, baseline = run._current(), run._tables.baseline
+    sigma, baseline = inside(run).current(), inside(run).tables.baseline
     at = {k: variance(game, RobustSampling(k), sigma) for k in (1, 2, 3)}
     assert at[1] > 1.5 * at[2]
     assert at[2] > at[3] if game is UNEVEN else at[2] == pytest.approx(at[3], abs=1e-12)
@@ -664,7 +677,7 @@ def test_interrupt_takes_effect_after_the_iteration(n):
     done = run.iterations
     assert 1 <= done < 100
     assert by_label(run) == by_label(whole.run(done))
-    assert whole._tree.num_histories == run._tree.num_histories
+    assert inside(whole).tree.num_histories == inside(run).tree.num_histories
     assert by_label(run.run(20)) == by_label(whole.run(20))
 
 
@@ -855,7 +868,7 @@ def test_game_too_large_to_compile_is_expanded_on_demand(monkeypatch):
         MCCFR(KuhnPoker(), sampling="outcome", seed=1, on_demand=lazy).run(50)
         for lazy in (None, True)
     )
-    assert not run._tree.is_complete
+    assert not inside(run).tree.is_complete
     assert_same(run, lazy, 50)
     assert isinstance(run.average, cfr.PartialStrategy)
     assert np.isnan(run.solution().exploitability)

@@ -5,6 +5,7 @@ from types import FunctionType
 
 import numpy as np
 import pytest
+from inside import inside
 from toy_games import TableGame, random_game
 
 import cfrlib as cfr
@@ -87,17 +88,21 @@ def plain_kernels(oracle):
 
 def walk(player, kernels, i):
     """Run one walk of player i; return whether targeted, its path, and its two updates."""
-    tree, target, workspace = player._tree.arrays, player._target, player._workspace
-    tables = player._tables._make(array.copy() for array in player._tables)
+    tree, target, workspace = (
+        inside(player).tree.arrays,
+        inside(player).target,
+        inside(player).workspace,
+    )
+    tables = inside(player).tables._make(array.copy() for array in inside(player).tables)
     table = tables.table.view(np.recarray)
     tables = tables._replace(table=table)
-    kernels["begin_iteration"](tables.progress, player._settings, 1)
+    kernels["begin_iteration"](tables.progress, inside(player).settings, 1)
     targeted = kernels["sample_scenario"](workspace.state, target.delta)
     kernels["begin_at_root"](workspace.path)
     k = kernels["descend"](tree, table, target.marks, player.epsilon, targeted, i, workspace, 0)
     workspace.path[k].value = tree.utility[workspace.path[k].node, i]
     before = table.copy()
-    kernels["ascend"](tree, tables, player._settings, target.delta, i, workspace, k)
+    kernels["ascend"](tree, tables, inside(player).settings, target.delta, i, workspace, k)
     path = workspace.path[: k + 1].copy()
     return targeted, path, table.regret - before.regret, table.total - before.total
 
@@ -106,9 +111,9 @@ def expectation(player, i):
     """Return the expected updates of regrets and strategy sums, and the number of walks."""
     oracle = Oracle()
     kernels = plain_kernels(oracle)
-    n = player._tree.num_sequences
+    n = inside(player).tree.num_sequences
     regret, total, mass, walks, targeted_mass = np.zeros(n), np.zeros(n), 0.0, 0, 0.0
-    marks, delta = player._target.marks, player._target.delta
+    marks, delta = inside(player).target.marks, inside(player).target.delta
     while True:
         oracle.begin_walk()
         targeted, path, r, s = walk(player, kernels, i)
@@ -146,7 +151,7 @@ def exact(game, sigma, i):
 def with_strategy(game, sigma, **options):
     """Return a searcher whose current strategy is `sigma`."""
     player = cfr.OOS(game, **options)
-    player._tables.table.sigma[:] = sigma
+    inside(player).tables.table.sigma[:] = sigma
     return player
 
 
@@ -196,7 +201,7 @@ def test_updates_are_unbiased(game, delta, epsilon):
             continue
         sigma = random_sigma(game, seed=n)
         player = with_strategy(game, sigma, delta=delta, epsilon=epsilon)
-        player._set_target(label)
+        inside(player).set_target(label)
         for i in (0, 1):
             regret, total, _ = expectation(player, i)
             right, x = exact(game, sigma, i)
@@ -218,7 +223,7 @@ def test_number_of_walks_of_kuhn_poker():
     player = with_strategy(KUHN, uniform, delta=0)
     assert [expectation(player, i)[2] for i in (0, 1)] == [30, 30]  # terminal histories
     player = with_strategy(KUHN, uniform, delta=0.5)
-    player._set_target("Q check-bet")
+    inside(player).set_target("Q check-bet")
     # ordinary: 30; targeted: 2 deals, check, bet, 2 answers
     assert [expectation(player, i)[2] for i in (0, 1)] == [34, 34]
 
@@ -229,7 +234,7 @@ def test_wrong_weight_of_targeted_walks_is_biased():
     right = exact(KUHN, sigma, 0)[0]
     for wrong in (0.0, 0.99):
         player = with_strategy(KUHN, sigma, delta=0.5)
-        player._set_target("Q check-bet")
+        inside(player).set_target("Q check-bet")
         oracle = Oracle()
         kernels = plain_kernels(oracle)
         ascend = kernels["ascend"]
@@ -266,9 +271,9 @@ def leads_by_definition(game, label):
 def test_marks_match_their_definition(game):
     for label in cfr.compile(game).infoset_label:
         player = cfr.OOS(game, delta=0.5)
-        player._set_target(label)
+        inside(player).set_target(label)
         np.testing.assert_array_equal(
-            player._target.marks.mark, leads_by_definition(game, label), label
+            inside(player).target.marks.mark, leads_by_definition(game, label), label
         )
 
 
@@ -323,8 +328,8 @@ def test_targeted_search_reaches_the_target_more_often():
 
 
 def rows(player):
-    known = player._tree
-    table = player._tables.table
+    known = inside(player).tree
+    table = inside(player).tables.table
     return {
         label: [table[q].tolist() for q in range(*known.infosets[I][["start", "stop"]])]
         for I, label in enumerate(known.labels[: known.num_infosets])
@@ -354,9 +359,9 @@ def test_search_on_demand_equals_compiled_bit_for_bit(game, variant):
 
 def expand_all(player):
     """Expand all histories, without a walk."""
-    while player._tree._history:
-        player._expand(next(iter(player._tree._history)))
-    player._make_room(20)
+    while inside(inside(player).tree).history:
+        inside(player).expand(next(iter(inside(inside(player).tree).history)))
+    inside(player).make_room(20)
 
 
 def test_marks_on_demand_converge_to_their_definition():
@@ -369,7 +374,7 @@ def test_marks_on_demand_converge_to_their_definition():
             if cfr.compile(game).infoset_label.index(label) == I
         )
         lazy.search(history, iterations=1_000)
-        known = lazy._tree
+        known = inside(lazy).tree
         whole, tree = leads_by_definition(game, label), cfr.compile(game)
         for k in range(known.num_histories):
             path, n = [], k
@@ -377,7 +382,7 @@ def test_marks_on_demand_converge_to_their_definition():
                 path.append(known.action[n])
                 n = known.parent[n]
             at = tree.find(tuple(reversed(path)))
-            mark = lazy._target.marks[k].mark
+            mark = inside(lazy).target.marks[k].mark
             if whole[at] != OUT:  # no history that leads there is OUT
                 assert mark == whole[at] or UNKNOWN in (
                     known.nodes[k].player,
@@ -402,12 +407,12 @@ def test_updates_are_unbiased_on_demand():
         one = lazy.copy(seed)
         one.search(history, iterations=1)
         row = np.zeros(2)
-        if "1" in one._tree.infoset_of_label:
-            start = one._tree.infosets[one._find("1")].start
-            row = one._tables.table.regret[start : start + 2]
+        if "1" in inside(one).tree.infoset_of_label:
+            start = inside(one).tree.infosets[inside(one).find("1")].start
+            row = inside(one).tables.table.regret[start : start + 2]
         sums.append(row.copy())
     right = exact(game, sequence_form(game).uniform(), 0)[0]
-    start = sequence_form(game).treeplexes.infoset_start[whole._find("1")]
+    start = sequence_form(game).treeplexes.infoset_start[inside(whole).find("1")]
     error = np.std(sums, axis=0) / math.sqrt(len(sums))
     off = np.mean(sums, axis=0) - right[start : start + 2]
     assert (np.abs(off) < 4 * error).all(), (off, error, label)
@@ -523,9 +528,9 @@ def test_copies_are_independent():
     assert player.average.max_difference(other.average) > 0
     lazy = cfr.OOS(KUHN, seed=0, on_demand=True)
     lazy.search("Q" and (("Q", "K"),), iterations=20)
-    twin, known = lazy.copy(), lazy._tree.num_histories
+    twin, known = lazy.copy(), inside(lazy).tree.num_histories
     twin.search((("J", "K"), "bet"), iterations=200)
-    assert twin._tree.num_histories > known == lazy._tree.num_histories
+    assert inside(twin).tree.num_histories > known == inside(lazy).tree.num_histories
 
 
 def test_match_against_a_fixed_strategy():
@@ -644,14 +649,14 @@ def test_target_that_chance_never_deals_is_ignored():
 def test_regrets_include_overdue_discounts(variant):
     """At infosets not visited since, too."""
     player = cfr.OOS(LeducPoker(merge_suits=True), variant, seed=0)
-    plain, seen = np.zeros(player._tree.num_sequences), 0.0
-    owner, v = player._tree.owner, player.variant
+    plain, seen = np.zeros(inside(player).tree.num_sequences), 0.0
+    owner, v = inside(player).tree.owner, player.variant
     pairs = owner >= 0
     for t in range(1, 60):
-        before = player._tables.table.regret.copy()
+        before = inside(player).tables.table.regret.copy()
         player.search(iterations=1)
         positive, negative = discount(t, v.alpha), discount(t, v.beta)
-        now = player._tables.table.regret
+        now = inside(player).tables.table.regret
         changed = np.unique(owner[(now != before) & pairs])
         plain *= np.where(plain > 0, positive, negative)
         for I in changed:
@@ -661,7 +666,7 @@ def test_regrets_include_overdue_discounts(variant):
     assert seen > 300
     found = player.regrets.values_by_sequence
     assert found == pytest.approx(plain, abs=1e-9)
-    assert (variant == "cfr") == np.allclose(found, player._tables.table.regret)
+    assert (variant == "cfr") == np.allclose(found, inside(player).tables.table.regret)
 
 
 def test_oracle_replaces_all_sampling_functions():

@@ -19,6 +19,7 @@ from every_path import (
     sum_by_infoset,
     uneven,
 )
+from inside import inside
 
 import cfrlib as cfr
 from cfrlib import ExternalSampling, OutcomeSampling, RobustSampling, inclusion_probabilities
@@ -428,8 +429,8 @@ every_kind = pytest.mark.parametrize("kind", ["chance", "action", "remaining"])
 def test_each_outcome_has_its_share_of_the_unit_interval(kind, counts):
     """Shares are multiples of 1/64, so a grid of 1/64 counts them exactly."""
     sample = Sampler(np.array(counts) / 64)
-    for inside in (0, 1 / 128, 1 / 64 - 2**-53):  # both ends of each cell, and between
-        found = [sample(kind, k / 64 + inside) for k in range(64)]
+    for offset in (0, 1 / 128, 1 / 64 - 2**-53):  # both ends of each cell, and between
+        found = [sample(kind, k / 64 + offset) for k in range(64)]
         assert np.bincount(found, minlength=len(counts)).tolist() == list(counts)
 
 
@@ -453,7 +454,7 @@ def test_rounding_samples_nothing_impossible(kind, sum_of_all):
 
 def tables(run):
     """Return the tables of a run as bytes."""
-    return [array.tobytes() for array in run._tables]
+    return [array.tobytes() for array in inside(run).tables]
 
 
 @pytest.mark.parametrize(
@@ -482,9 +483,11 @@ def test_compiled_and_interpreted_kernels_agree_bit_for_bit(game, scheme, option
         cfr.MCCFR(game, **options, sampling=scheme, seed=3, threads=1) for _ in range(2)
     )
     compiled.run(12)
-    arrays = python._tree.arrays
+    arrays = inside(python).tree.arrays
     with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
-        interpreted()["iterate"](arrays, python._tables, python._settings, python._lanes, 1, 12)
+        interpreted()["iterate"](
+            arrays, inside(python).tables, inside(python).settings, inside(python).lanes, 1, 12
+        )
     assert tables(compiled) == tables(python)
     assert compiled.iterations == 12
     assert compiled.nodes > 100
@@ -495,15 +498,15 @@ def test_walks_store_inclusion_probabilities():
     """`choose` writes to each entry the ρ that `inclusion_probabilities` returns."""
     run = cfr.MCCFR(WIDE, sampling=RobustSampling(3, 0.4), seed=0)
     sigma = random_strategy(WIDE, 4)
-    run._tables.table.sigma[:] = sigma
-    start = int(run._tree.infosets[0].start)
+    inside(run).tables.table.sigma[:] = sigma
+    start = int(inside(run).tree.infosets[0].start)
     wanted = inclusion_probabilities(0.1 + 0.6 * sigma[start : start + 4], 3)
-    lane = updates.lane_of(run._lanes, 0)
-    walk, tree, scheme = lane.walk, run._tree.arrays, run._settings.scheme
+    lane = updates.lane_of(inside(run).lanes, 0)
+    walk, tree, scheme = lane.walk, inside(run).tree.arrays, inside(run).settings.scheme
     for number in range(30):
         rng.begin(lane.state, np.uint64(1), 1, 0, number)
         traversal.enter(walk[0], 0, 1.0, 1.0, 1.0)
-        traversal.descend(tree, run._tables.table, scheme, 0, lane, 0, 1)
+        traversal.descend(tree, inside(run).tables.table, scheme, 0, lane, 0, 1)
         num_sampled = walk.node[1:4].astype(int) - 1
         assert len(set(num_sampled.tolist())) == 3
         assert walk.rho[1:4] == pytest.approx(wanted[num_sampled], abs=1e-15)

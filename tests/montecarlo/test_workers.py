@@ -6,6 +6,7 @@ import sys
 import joblib
 import numpy as np
 import pytest
+from inside import inside
 
 import cfrlib as cfr
 from cfrlib.montecarlo import mccfr, workers
@@ -27,7 +28,7 @@ case = pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 
 def same(a, b):
     """Whether two runs hold the same numbers, bit for bit."""
-    tables = zip(a._tables, b._tables, strict=True)
+    tables = zip(inside(a).tables, inside(b).tables, strict=True)
     return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in tables)
 
 
@@ -96,11 +97,20 @@ def test_worker_caches_a_few_games():
     for n in range(workers.CACHE_SIZE + 3):
         run = cfr.MCCFR(cfr.games.KuhnPoker(3 + n), batch=4, seed=0)
         task = workers.Task(
-            run._run_id, run.game, None, run._settings, run._sizes, 4, 0, 1, 1, 0
+            inside(run).run_id,
+            run.game,
+            None,
+            inside(run).settings,
+            inside(run).sizes,
+            4,
+            0,
+            1,
+            1,
+            0,
         )
-        results = workers.work(task, np.array(run._tables.table.sigma), baseline)
+        results = workers.work(task, np.array(inside(run).tables.table.sigma), baseline)
         assert [result.lane for result in results] == [0, 1, 2, 3]
-    assert len(workers._cache) == workers.CACHE_SIZE
+    assert len(inside(workers).cache) == workers.CACHE_SIZE
 
 
 def test_pickled_game_has_no_memo(leduc):

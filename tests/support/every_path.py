@@ -10,6 +10,7 @@ import math
 from types import FunctionType, SimpleNamespace
 
 import numpy as np
+from inside import inside
 from toy_games import TableGame
 
 import cfrlib as cfr
@@ -135,19 +136,19 @@ class Means:
     ):  # fmt: skip
         # The rule "opponent" needs two players, and traversals do not depend on the rule.
         run = cfr.MCCFR(game, sampling=scheme, proposal=proposal, averaging="stochastic")
-        self.form, game_tree, players = run._form, run._tree, game.num_players
+        self.form, game_tree, players = inside(run).form, inside(run).tree, game.num_players
         self.oracle = Oracle()
         kernels = self.oracle.kernels(changes)
         baseline = np.zeros((players, 0)) if baseline is None else baseline
         if correct is not None:  # importance weights of chance outcomes, as a function of p
             game_tree.nodes.correction[:] = correct(game_tree.nodes.probability)
-        run._tables.table.sigma[:] = sigma
+        inside(run).tables.table.sigma[:] = sigma
         nodes, infosets = as_objects(game_tree.nodes), as_objects(game_tree.infosets)
-        table = as_objects(run._tables.table)
-        walk = as_objects(np.zeros(run._lanes.walk.shape[1], ENTRY))
+        table = as_objects(inside(run).tables.table)
+        walk = as_objects(np.zeros(inside(run).lanes.walk.shape[1], ENTRY))
         tree = TreeArrays(nodes, game_tree.utility, infosets, game_tree.owner)
-        tables = run._tables._replace(table=table, baseline=baseline)
-        empty, scratch = np.zeros((1, 0, 2)), run._lanes.scratch[0]
+        tables = inside(run).tables._replace(table=table, baseline=baseline)
+        empty, scratch = np.zeros((1, 0, 2)), inside(run).lanes.scratch[0]
         self.regret, self.square = (
             np.zeros(len(game_tree.owner)),
             np.zeros(len(game_tree.owner)),
@@ -163,7 +164,9 @@ class Means:
                 sums = [SimpleNamespace(**blank) for _ in infosets]
                 lane = Lane(walk, scratch, None, sampled_regret, sums, empty, count)
                 kernels["enter"](walk[0], 0, 1.0, 1.0, 1.0)
-                done, n = kernels["descend"](tree, table, run._settings.scheme, i, lane, 0, 1)
+                done, n = kernels["descend"](
+                    tree, table, inside(run).settings.scheme, i, lane, 0, 1
+                )
                 assert done == n
                 kernels["ascend"](tree, tables, AVERAGING.index(rule), i, lane, n)
                 p = self.oracle.probability

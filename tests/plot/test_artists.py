@@ -1,4 +1,4 @@
-"""cfrlib.artists draws the same as Matplotlib, and figures are independent of each other."""
+"""Pictures are the same as with Matplotlib's own artists, and figures are independent."""
 
 import io
 import re
@@ -7,12 +7,14 @@ from itertools import product
 import matplotlib as mpl
 import numpy as np
 import pytest
+from inside import inside
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import cfrlib as cfr
-from cfrlib import artists, explore, plot
+from cfrlib import explore, plot
+from cfrlib.plot import artists
 
 pytestmark = pytest.mark.slow
 
@@ -143,7 +145,7 @@ def test_figures_do_not_depend_on_earlier_figures():
     alone = {}
     for name, make in makers.items():
         for crop in (True, False):
-            artists._sizes.clear()
+            inside(artists).sizes.clear()
             alone[name, crop] = svg(make(), crop)
     for order in (list(alone), list(alone)[::-1]):
         for name, crop in order:

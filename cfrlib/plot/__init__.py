@@ -33,9 +33,9 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
-from cfrlib.artists import ChunkedLine, Labels, LazyAxes, Legend
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
 from cfrlib.game import Action, Game, action_label
+from cfrlib.plot.artists import ChunkedLine, Labels, LazyAxes, Legend
 from cfrlib.solution import Trace
 from cfrlib.strategy import Strategy
 
