@@ -152,9 +152,15 @@ $(VENV)/.liteefg: | $(BIN)/python
 		rm -rf $(VENV)/liteefg; }
 	@touch $@
 
-bench: $(VENV)/.test $(VENV)/.liteefg ## time cfrlib against its peers, and the sliders
+$(VENV)/.donksolver: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check donksolver==0.1.0 \
+		|| echo "donksolver cannot be installed here and is left out."
+	@touch $@
+
+bench: $(VENV)/.test $(VENV)/.liteefg $(VENV)/.donksolver ## time cfrlib against its peers, and the sliders
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/reach_nash_conv.py
 	$(BIN)/python benchmarks/deep.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/teaching.py
