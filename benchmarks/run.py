@@ -49,7 +49,7 @@ FIRST = "import cfrlib as cfr; cfr.solve(cfr.games.KuhnPoker(), 'cfr', 1000)"
 LEDUC = """
 import math
 import cfrlib as cfr
-pcfr5 = cfr.Variant("pcfr+ 5", math.inf, -math.inf, gamma=5, predictive=True)
+pcfr5 = cfr.Variant("pcfr+ 5", math.inf, -math.inf, gamma=5, prediction=1)
 solution = cfr.solve(cfr.games.LeducPoker(), pcfr5, until=1e-9, progress=False)
 assert cfr.exploitability(solution.game, solution.strategy) <= 1e-9
 """

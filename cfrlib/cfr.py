@@ -45,7 +45,7 @@ from cfrlib.solution import BEST, HEADER, TRACE, UPDATES
 from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
 
 RUN_FILE = Format(
-    "cfrlib.CFR 2",
+    "cfrlib.CFR 3",
     "run",
     "CFR.save",
     {**HEADER, "best": BEST},
@@ -65,7 +65,7 @@ class Rule(NamedTuple):
     alpha: float
     beta: float
     gamma: float
-    predictive: bool
+    prediction: float
     delay: int
     alternating: bool
     against_best: bool
@@ -78,7 +78,7 @@ def reference_update(
     regret: Floats,
     sigma: Floats,
     discounts: tuple[float, float] = (1.0, 1.0),
-    predictive: bool = False,
+    prediction: float = 0.0,
 ) -> None:
     """Update one player, infoset by infoset, as in chapter 4.
 
@@ -96,8 +96,8 @@ def reference_update(
         R(I, a) and σ(a | I), updated in place.
     discounts : pair of float
         Factors of positive and of all other regrets.
-    predictive : bool
-        Whether to apply regret matching to R(I, a) + r(I, a).
+    prediction : float
+        λ: regret matching is applied to R(I, a) + λ r(I, a).
 
     Examples
     --------
@@ -120,7 +120,7 @@ def reference_update(
             r = v[a] - value
             regret[a] += r
             regret[a] *= positive if regret[a] > 0.0 else negative
-            sigma[a] = max(regret[a] + r if predictive else regret[a], 0.0)
+            sigma[a] = max(regret[a] + prediction * r, 0.0)
         norm = 0.0
         for a in actions:
             norm += sigma[a]
@@ -131,12 +131,12 @@ def reference_update(
 
 @inner
 def update(
-    form: Bands, tables: Tables, player: int, discounts: tuple[float, float], predictive: bool
+    form: Bands, tables: Tables, player: int, discounts: tuple[float, float], prediction: float
 ) -> None:
     """Compute values, regrets and the next strategy from the gradient, bottom-up."""
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
         evaluate(form, tables, level)
-        add_regrets(form, tables, level, discounts, predictive)
+        add_regrets(form, tables, level, discounts, prediction)
         match(form, tables, level)
         pass_up(form, tables, level)
 
@@ -165,7 +165,7 @@ def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> 
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
                 tables.strategy_sum[q] += weight * tables.plan[q]
             gradient(form, i, opponents, tables.counterfactual_value, tables.leaf_sums)
-            update(form, tables, i, discounts, rule.predictive)
+            update(form, tables, i, discounts, rule.prediction)
             if rule.alternating:
                 realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
         if not rule.alternating:
@@ -253,7 +253,7 @@ class CFR(Run):
         """Run `count` iterations in compiled code, which nothing interrupts."""
         alternating, against_best = self.update == "alternating", self.update == "best response"
         variant, delay = self.variant, self.delay
-        rule = Rule(*variant.exponents, variant.predictive, delay, alternating, against_best)
+        rule = Rule(*variant.exponents, variant.prediction, delay, alternating, against_best)
         iterate(self._layout.bands, self._tables, rule, self.iterations + 1, count)
 
     @property

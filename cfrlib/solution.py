@@ -28,7 +28,7 @@ HEADER: schema.Schema = {
         alpha=schema.number(infinite=True),
         beta=schema.number(infinite=True),
         gamma=schema.number(0),
-        predictive=schema.boolean,
+        prediction=schema.number(0),
     ),
     "update": schema.one_of(*UPDATES),
     "delay": schema.integer(),
@@ -48,7 +48,7 @@ _SCALARS: schema.Schema = {
     "sampling": schema.text,
 }
 SOLUTION_FILE = Format(
-    "cfrlib.Solution 3",
+    "cfrlib.Solution 4",
     "solution",
     "Solution.save",
     {**HEADER, **_SCALARS},

@@ -88,7 +88,8 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("sum to 1, got", lambda: cfr.play(RockPaperScissors(), 1, opponent=(1, 1, 1))),
         bad_call("got .nan, 0.5, 0.5", lambda: (
             cfr.play(RockPaperScissors(), 1, opponent=(math.nan, 0.5, 0.5)))),
-        bad_call("γ finite and at least 0", lambda: cfr.Variant("mine", gamma=-1)),
+        bad_call("γ and λ finite", lambda: cfr.Variant("mine", gamma=-1)),
+        bad_call("γ and λ finite", lambda: cfr.Variant("mine", prediction=-1)),
         bad_call("must be numbers", lambda: cfr.Variant("mine", alpha=math.nan)),
     ],
 )  # fmt: skip

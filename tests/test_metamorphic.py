@@ -19,7 +19,7 @@ RANDOM = [random_game(seed, depth=6, zero_sum=seed % 2 == 0) for seed in (1, 3, 
 TWO_PLAYERS = [KuhnPoker(), LEDUC, *RANDOM]
 GAMES = [*TWO_PLAYERS, KuhnPoker(players=3), random_game(6, players=3, depth=6)]
 # rounding grows with the discounts of linear and dcfr: see goldens.py
-LENGTHS = {"cfr": 50, "cfr+": 50, "linear": 30, "dcfr": 30, "pcfr+": 50}
+LENGTHS = {"cfr": 50, "cfr+": 50, "linear": 30, "dcfr": 30, "pcfr+": 50, "pdcfr+": 30}
 
 every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
 every_game_of_two = pytest.mark.parametrize("game", TWO_PLAYERS, ids=repr)
@@ -72,7 +72,8 @@ def iterations(run, count):
         ((inf, -inf, 1), "cfr+"),
         ((1, 1, 1), "linear"),
         ((1.5, 0, 2), "dcfr"),
-        ((inf, -inf, 2, True), "pcfr+"),
+        ((inf, -inf, 2, 1), "pcfr+"),
+        ((2.3, -inf, 5, 1), "pdcfr+"),
     ],
 )
 @every_game
@@ -119,10 +120,12 @@ def test_beta_zero_halves_negative_regrets(game):
 
 
 @every_game
-def test_predictive_cfr_counts_the_latest_regret_twice(game):
-    run, form = cfr.CFR(game, "pcfr+"), sequence_form(game)
+@pytest.mark.parametrize("strength", [0.25, 1])
+def test_prediction_adds_the_latest_regret_to_the_stored_ones(game, strength):
+    run, form = cfr.CFR(game, Variant("", inf, -inf, 2, strength)), sequence_form(game)
     for _, r, _ in iterations(run, 20):
-        guess, wanted = np.maximum(run.regrets.values_by_sequence + r, 0), form.uniform()
+        guess, wanted = run.regrets.values_by_sequence + strength * r, form.uniform()
+        guess = np.maximum(guess, 0)
         guess[guess < 1e-13] = 0  # rounding must not decide where no regret is positive
         behavior(form.treeplexes, guess, wanted)
         assert run.current.values_by_sequence == pytest.approx(wanted, abs=1e-9)

@@ -50,7 +50,7 @@ def test_best_strategy_may_be_from_an_earlier_iteration():
         ),
         (
             lambda: cfr.MCCFR(KuhnPoker(), on_demand=True), "MCCFR",
-            "exploitability not known: sampling met only a part of the game",
+            "exploitability not known: sampling visited only a part of the game",
         ),
     ],
 )  # fmt: skip

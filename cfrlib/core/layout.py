@@ -111,13 +111,13 @@ def evaluate(form: Bands, tables: Tables, level: int) -> None:
 
 @inner
 def add_regrets(
-    form: Bands, tables: Tables, level: int, discounts: tuple[float, float], predictive: bool
+    form: Bands, tables: Tables, level: int, discounts: tuple[float, float], prediction: float
 ) -> None:
     """R(I,a) ← (R(I,a) + r(I,a)) · discount, where r(I,a) = v(I,a) − v(I).
 
     The first discount is for positive regrets, the second for all others. Writes R⁺ into σ,
-    and its sum over the actions into the norm. A predictive variant uses R(I,a) + r(I,a) in
-    place of R(I,a) there: the next regret if the next iteration repeats this one.
+    and its sum over the actions into the norm. With a prediction λ, R(I,a) + λ r(I,a) replaces
+    R(I,a) there: for λ = 1, the next regret if the next iteration repeats this one.
     """
     positive, negative = discounts
     regret, sigma, norm = tables.regret, tables.sigma, tables.norm
@@ -133,7 +133,7 @@ def add_regrets(
                 R = regret[q + j] + r
                 R *= positive if R > 0.0 else negative
                 regret[q + j] = R
-                sigma[q + j] = max(R + r if predictive else R, 0.0)
+                sigma[q + j] = max(R + prediction * r, 0.0)
                 norm[first + j] += sigma[q + j]
 
 

@@ -58,7 +58,7 @@ def by_hand(fault: str = "") -> dict[str, dict[str, list[float]]]:
             R = discounted(before, before, t, v) + r
         if fault == "today's sign":
             R = discounted(before + r, r, t, v)
-        guess = r if v.predictive and fault != "no guess" else 0 * r
+        guess = v.prediction * r if fault != "no guess" else 0 * r
         played = regret_matching(R + guess)
         if fault == "stored guess":
             R = R + guess
@@ -74,12 +74,12 @@ def leduc(
     alpha: float,
     beta: float,
     gamma: float,
-    predictive: bool = False,
+    prediction: float = 0.0,
     iterations: int = 100,
     update: str = "alternating",
 ) -> float:
     """Return the exploitability of a variant's average strategy on Leduc poker."""
-    v = Variant("mine", alpha, beta, gamma, predictive)
+    v = Variant("mine", alpha, beta, gamma, prediction)
     found = solve(games.LeducPoker(), v, iterations, update=update, progress=False)
     return found.exploitability
 
@@ -94,7 +94,7 @@ def prediction_ratios(update: str = "alternating") -> dict[str, dict[int, float]
     """Return the ratio of the exploitability with prediction to that without."""
     return {
         name: {
-            n: leduc(*exponents, True, n, update) / leduc(*exponents, False, n, update)
+            n: leduc(*exponents, 1.0, n, update) / leduc(*exponents, 0.0, n, update)
             for n in LONG
         }
         for name, exponents in UNPREDICTED.items()
@@ -190,7 +190,7 @@ def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
 def exploitability_ratio(answer: Any) -> float:
     """Return the ratio of dcfr's exploitability to that of given exponents, on Leduc poker."""
     if isinstance(answer, Variant):
-        if answer.predictive:
+        if answer.prediction:
             raise Unreadable("your variant predicts; the answer is only three exponents")
         answer = (answer.alpha, answer.beta, answer.gamma)
     alpha, beta, gamma = (as_number(x) for x in as_list(answer, 3))

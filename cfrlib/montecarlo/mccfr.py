@@ -94,7 +94,7 @@ _ARRAYS = {
     "baseline": schema.Array(("players", "learned")),
     "trace": TRACE,
 }
-RUN_FILE = Format("cfrlib.MCCFR 2", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
+RUN_FILE = Format("cfrlib.MCCFR 3", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
 PARTIAL_FILE = Format(
     "cfrlib.MCCFR explored 2",
     "run",
@@ -274,7 +274,7 @@ class MCCFR(Sampled, Run):
             alpha=alpha,
             beta=beta,
             gamma=gamma,
-            predictive=self.variant.predictive,
+            prediction=self.variant.prediction,
             delay=self.delay,
             decay=float(self.baseline or 0.0),
             key=key,

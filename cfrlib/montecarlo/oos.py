@@ -253,7 +253,7 @@ class OOS(Sampled):
             alpha=alpha,
             beta=beta,
             gamma=gamma,
-            predictive=self.variant.predictive,
+            prediction=self.variant.prediction,
             delay=0,
             decay=0.0,
             key=new_key(seed),

@@ -41,7 +41,7 @@ class Settings(NamedTuple):
     alpha: float
     beta: float
     gamma: float
-    predictive: bool
+    prediction: float
     delay: int
     decay: float
     key: np.uint64
@@ -442,7 +442,7 @@ def add_regrets(
         R = s.regret * (due0 if s.regret > 0.0 else due1) + r
         R *= b.positive if R > 0.0 else b.negative
         s.regret = R
-        s.sigma = max(R + r if settings.predictive else R, 0.0)
+        s.sigma = max(R + settings.prediction * r, 0.0)
         total += s.sigma
     for q in range(start, stop):
         table[q].sigma = table[q].sigma / total if total > 0.0 else 1.0 / (stop - start)

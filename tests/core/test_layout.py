@@ -121,7 +121,7 @@ def reference_run(game, variant, update, delay, iterations):
             weight = float(k - delay) ** variant.gamma if k > delay else 0.0
             strategy_sum[own] += weight * plan[own]
             sequence.gradient(t, i, opponents, v)
-            reference_update(t, i, v, regret, sigma, discounts, variant.predictive)
+            reference_update(t, i, v, regret, sigma, discounts, variant.prediction)
             if update == "alternating":
                 sequence.realize(t, i, sigma, plan)
         plan[:] = form.plans(sigma)

@@ -145,7 +145,7 @@ class Reference:
 
     def match(self, I, instant, next_sigma):
         """Write the next strategy at I, proportional to the positive regrets."""
-        predicted = 1.0 if self.variant.predictive else 0.0
+        predicted = self.variant.prediction
         positive = [max(self.regret[q] + predicted * instant[q], 0.0) for q in self.pairs[I]]
         total = math.fsum(positive)
         for q, r in zip(self.pairs[I], positive, strict=True):
