@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+import cfrlib as cfr
+
 pytestmark = pytest.mark.slow
 
 PROGRAM = """
