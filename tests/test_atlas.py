@@ -9,6 +9,7 @@ from atlas import atlas
 
 import cfrlib as cfr
 
+KUHN = cfr.games.KuhnPoker()
 POINTS = [
     (inf, -inf, 1, "alternating"),
     (1.5, 0, 1 / 3, "simultaneous"),
