@@ -182,8 +182,8 @@ class CFR(Run):
     game : Game
         Any game that compiles.
     variant : str or Variant
-        A name (``"cfr"``, ``"cfr+"``, ``"linear"``, ``"dcfr"``, ``"pcfr+"``) or a variant of
-        your own.
+        A name (``"cfr"``, ``"cfr+"``, ``"linear"``, ``"dcfr"``, ``"pcfr+"``, ``"pdcfr+"``) or
+        a variant of your own.
     update : str
         ``"alternating"``: within an iteration, player 1 responds to player 0's new strategy.
         ``"simultaneous"``: all players respond to the same profile, as in the original paper.
