@@ -1,0 +1,427 @@
+"""Methods whose current strategy is of interest, on the sequence form: chapter 15.
+
+CFR returns an average, because its current strategy may cycle. The methods here are built, or
+suspected, to make the current strategy itself converge. Each is a few numbers, as a
+:class:`cfrlib.Variant` is. There are two families.
+
+`RegretMatching` stores regrets at each infoset, like CFR: R ← P(R + r), and the next strategy
+is proportional to [R + λ r]⁺. P clips negative regrets and may *lift* small ones: it adds the
+same number to all entries until the vector has at least a given size. Extragradient steps and
+regularization change what r is computed from.
+
+`MirrorDescent` stores a strategy only. At each infoset it maximizes
+Σ_a σ(a) v(a) − (w/η) KL(σ ‖ start) − w τ KL(σ ‖ magnet), bottom-up, where w is the weight of the
+infoset in the dilated entropy.
+
+The passes over the tree are those of :mod:`cfrlib.core.sequence`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrlib.core.checks import whole_number
+from cfrlib.core.jit import kernel
+from cfrlib.core.sequence import (
+    SequenceForm,
+    Treeplexes,
+    behavior,
+    gradient,
+    realize,
+    sequence_form,
+)
+from cfrlib.core.tree import Floats
+from cfrlib.equilibrium import nash_conv_of_plans
+from cfrlib.game import Game
+from cfrlib.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class RegretMatching:
+    """Regret matching at every infoset, with the repairs that help its last iterate.
+
+    Parameters
+    ----------
+    floor : bool
+        Whether negative regrets are clipped (RM+).
+    prediction : float
+        λ: the next strategy matches R + λ r. 0 predicts nothing, 1 is PRM+.
+    least : float
+        The sum of the stored regrets is at least this (smooth RM+, with step size 1/`least`).
+    keep_norm : bool
+        Whether the Euclidean norm of the stored regrets may not fall (after IREG-PRM+).
+    look_ahead : str
+        ``"none"``, or ``"extragradient"``: r comes from a trial step, of which only the strategy
+        is used.
+    mu : float
+        μ: weight of −μ/2 · ‖x − reference‖² in the payoff, x a realization plan (RTCFR+).
+    stage : int
+        Every `stage` iterations the current plan becomes the reference, and γ halves.
+    gamma : float
+        γ: the smallest probability of an action in the first stage.
+    alternating : bool
+        Whether player 1 sees player 0's new strategy.
+
+    Notes
+    -----
+    Sources: Farina, Kroer & Sandholm (2021) for λ = 1, Farina et al. (2023) for `least` and
+    the extragradient, Zhang, Anagnostides & Sandholm (2025) for the idea of `keep_norm`, Meng et
+    al. (2025) for `mu`, `stage` and `gamma`.
+    """
+
+    floor: bool = True
+    prediction: float = 0.0
+    least: float = 0.0
+    keep_norm: bool = False
+    look_ahead: str = "none"
+    mu: float = 0.0
+    stage: int = 100
+    gamma: float = 0.0
+    alternating: bool = False
+
+
+@dataclass(frozen=True)
+class MirrorDescent:
+    """Mirror descent on the sequence form with dilated entropy.
+
+    Parameters
+    ----------
+    eta : float
+        η, the step size.
+    tau : float
+        τ: strength of the pull toward the magnet.
+    look_ahead : str
+        ``"none"``; ``"extragradient"``: the gradient comes from a trial step (mirror prox);
+        ``"optimistic"``: a step with 2 g(now) − g(before).
+    stage : int
+        Every `stage` iterations the current strategy becomes the magnet; 0: it stays uniform.
+    alternating : bool
+        Whether player 1 sees player 0's new strategy.
+
+    Notes
+    -----
+    Sources: Nemirovski (2004) for the extragradient, Hoda et al. (2010) for the dilated
+    entropy, Sokota et al. (2023) for the magnet.
+    """
+
+    eta: float
+    tau: float = 0.0
+    look_ahead: str = "none"
+    stage: int = 0
+    alternating: bool = False
+
+
+Method: TypeAlias = RegretMatching | MirrorDescent
+
+
+# ---- kernels ---------------------------------------------------------------------------------
+
+
+@kernel
+def lift(z: Floats, least: float, power: int) -> None:
+    """Replace z by [z + s]⁺ with the smallest s ≥ 0 whose p-norm is at least `least`.
+
+    Newton's method from the right: the norm to the power p is convex in s.
+    """
+    low, size, target = z[0], 0.0, least**power
+    for a in range(len(z)):
+        low = min(low, z[a])
+        size += max(z[a], 0.0) ** power
+    s = 0.0
+    if size < target:
+        s = least - low
+        for _ in range(100):
+            size, slope = 0.0, 0.0
+            for a in range(len(z)):
+                y = max(z[a] + s, 0.0)
+                size += y**power
+                if y > 0.0:
+                    slope += power * y ** (power - 1)
+            step = (size - target) / slope
+            s -= step
+            if step <= 1e-15 * abs(s):
+                break
+    for a in range(len(z)):
+        z[a] = max(z[a] + s, 0.0)
+
+
+@kernel
+def regret_step(
+    form: Treeplexes,
+    player: int,
+    v: Floats,
+    played: tuple[Floats, Floats],
+    regret: tuple[Floats, Floats],
+    sigma: Floats,
+    numbers: tuple[bool, float, float, bool],
+) -> None:
+    """At each infoset, bottom-up: R ← P(R + r), and σ matches R + λ r.
+
+    `v` holds the gradient and becomes the counterfactual values. `played` are the strategies
+    whose value is passed up, and to which r is relative; they differ only if γ > 0. `regret`
+    holds R before and after, which may be the same array.
+    """
+    floor, prediction, least, keep_norm = numbers
+    perturbed, matched = played
+    before, after = regret
+    for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
+        start, stop = form.infoset_start[I], form.infoset_stop[I]
+        value, upward, norm = 0.0, 0.0, 0.0
+        for q in range(start, stop):
+            value += matched[q] * v[q]
+            upward += perturbed[q] * v[q]
+            norm += before[q] * before[q]
+        for q in range(start, stop):
+            after[q] = before[q] + v[q] - value
+        if floor:
+            if keep_norm:
+                lift(after[start:stop], math.sqrt(norm), 2)
+            else:
+                lift(after[start:stop], least, 1)
+        for q in range(start, stop):
+            sigma[q] = after[q] + prediction * (v[q] - value)
+        lift(sigma[start:stop], least, 1)
+        total = 0.0
+        for q in range(start, stop):
+            total += sigma[q]
+        for q in range(start, stop):
+            sigma[q] = sigma[q] / total if total > 0.0 else 1.0 / (stop - start)
+        v[form.infoset_parent[I]] += upward
+
+
+@kernel
+def mirror_step(
+    form: Treeplexes,
+    player: int,
+    v: Floats,
+    anchors: tuple[Floats, Floats],
+    sigma: Floats,
+    weight: Floats,
+    numbers: tuple[float, float],
+) -> None:
+    """At each infoset, bottom-up, maximize Σ σ v − (w/η) KL(σ ‖ start) − w τ KL(σ ‖ magnet).
+
+    The maximum is passed up; `anchors` are the start and the magnet.
+    """
+    eta, tau = numbers
+    start_at, magnet = anchors
+    share = 1.0 / (1.0 + eta * tau)
+    for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
+        start, stop = form.infoset_start[I], form.infoset_stop[I]
+        scale, top = weight[I] * (1.0 / eta + tau), -math.inf
+        for q in range(start, stop):
+            top = max(top, v[q])
+        total = 0.0
+        for q in range(start, stop):
+            anchor = start_at[q] ** share * magnet[q] ** (1.0 - share)
+            sigma[q] = anchor * math.exp((v[q] - top) / scale)
+            total += sigma[q]
+        for q in range(start, stop):
+            sigma[q] /= total
+        v[form.infoset_parent[I]] += top + scale * math.log(total)
+
+
+# ---- runs ------------------------------------------------------------------------------------
+
+
+class Curve(NamedTuple):
+    """Exploitability at some iterations of a run.
+
+    Attributes
+    ----------
+    iterations : int array, shape (checkpoints,)
+    last, average, best : float arrays, shape (checkpoints,)
+        Exploitability of the current strategy, of the average strategy, and the smallest one
+        of a current strategy at any checkpoint so far.
+    """
+
+    iterations: npt.NDArray[np.int64]
+    last: Floats
+    average: Floats
+    best: Floats
+
+
+class Iterates:
+    """A run of one of the methods that can be continued and inspected.
+
+    Parameters
+    ----------
+    game : Game
+    method : RegretMatching or MirrorDescent
+    weight : float
+        Iteration t has weight t^`weight` in the average strategy.
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> run = Iterates(cfr.games.KuhnPoker(), RegretMatching(prediction=1, alternating=True))
+    >>> cfr.exploitability(run.game, run.run(1_000).current) < 1e-12
+    True
+    """
+
+    def __init__(self, game: Game, method: Method, *, weight: float = 1.0):
+        self.game, self.method, self.weight = game, method, weight
+        self.iterations = 0
+        self._form = form = sequence_form(game)
+        self._uniform, size = form.uniform(), form.num_sequences
+        self._sigma, self._played = self._uniform.copy(), self._uniform.copy()
+        self._plan = form.plans(self._played)
+        self._trial, self._v, self._sum = self._uniform.copy(), np.zeros(size), np.zeros(size)
+        self._own = [slice(*b) for b in pairwise(form.treeplexes.player_sequences.tolist())]
+        if isinstance(method, RegretMatching):
+            self._reference, self._gamma = self._plan.copy(), method.gamma
+            self._regret, self._unused = method.least * self._uniform, np.zeros(size)
+        else:
+            self._magnet, self._weights = self._uniform.copy(), entropy_weights(form)
+            self._before = form.gradients(self._plan)
+
+    def run(self, count: int) -> Iterates:
+        """Run `count` more iterations, and return this run."""
+        players = tuple(range(self._form.num_players))
+        groups = [(i,) for i in players] if self.method.alternating else [players]
+        for _ in range(whole_number("count", count, 0)):
+            self.iterations += 1
+            for group in groups:
+                self._update(group)
+            if self.method.stage and self.iterations % self.method.stage == 0:
+                self._next_stage()
+        return self
+
+    @property
+    def current(self) -> Strategy:
+        """The current strategy: the last iterate."""
+        return Strategy.from_vector(self._form, self._played.copy())
+
+    @property
+    def average(self) -> Strategy:
+        """The weighted average of the strategies at which regrets or gradients were taken."""
+        sigma = np.empty(self._form.num_sequences)
+        behavior(self._form.treeplexes, self._sum, sigma)
+        return Strategy.from_vector(self._form, sigma)
+
+    @property
+    def regrets(self) -> Floats:
+        """The stored regrets by sequence; of `RegretMatching` only."""
+        return self._regret.copy()
+
+    def nash_conv(self) -> tuple[float, float]:
+        """Return NashConv of the current and of the average strategy."""
+        plans = self._form.plans(self.average.values_by_sequence)
+        return nash_conv_of_plans(self._form, self._plan), nash_conv_of_plans(self._form, plans)
+
+    def _update(self, group: tuple[int, ...]) -> None:
+        """Update some players, who do not see each other's new strategies."""
+        form, x, sigma, played = self._form.treeplexes, self._plan, self._sigma, self._played
+        if self.method.look_ahead == "extragradient":
+            self._step(group, x, (sigma, played), self._trial, trial=True)
+            x, sigma, played = x.copy(), self._trial, self._trial
+            for i in group:
+                realize(form, i, self._trial, x)
+        for i in group:
+            own = self._own[i]
+            self._sum[own] += float(self.iterations) ** self.weight * x[own]
+        self._step(group, x, (sigma, played), self._sigma, trial=False)
+        if isinstance(self.method, RegretMatching):
+            mixed = self._gamma * (1.0 - self._sigma / self._uniform)
+            self._played = self._sigma + mixed
+        else:
+            self._played = self._sigma.copy()
+        for i in group:
+            realize(form, i, self._played, self._plan)
+
+    def _step(
+        self, group: tuple[int, ...], x: Floats, at: tuple[Floats, Floats], to: Floats, trial: bool
+    ) -> None:
+        """Write the players' next strategies into `to`, given gradients at the plans `x`."""
+        form, method, v = self._form.treeplexes, self.method, self._v
+        for i in group:
+            gradient(form, i, x, v)
+        for i in group:
+            own = self._own[i]
+            if isinstance(method, RegretMatching):
+                v[own] -= method.mu * (x[own] - self._reference[own])
+                regrets = self._regret, self._unused if trial else self._regret
+                numbers = method.floor, method.prediction, method.least, method.keep_norm
+                regret_step(form, i, v, at, regrets, to, numbers)
+            else:
+                if method.look_ahead == "optimistic":
+                    now = v[own].copy()
+                    v[own] += now - self._before[own]
+                    self._before[own] = now
+                anchors = self._sigma, self._magnet
+                numbers = float(method.eta), float(method.tau)
+                mirror_step(form, i, v, anchors, to, self._weights, numbers)
+
+    def _next_stage(self) -> None:
+        """Move the reference or the magnet to the current strategy."""
+        if isinstance(self.method, RegretMatching):
+            self._reference, self._gamma = self._plan.copy(), self._gamma / 2.0
+        else:
+            self._magnet = self._sigma.copy()
+
+
+def entropy_weights(form: SequenceForm) -> Floats:
+    """Return the weight of each infoset in the dilated entropy, shape (infosets,).
+
+    1 plus the largest sum of the weights of the infosets right after one of its actions, so
+    that an infoset counts for at least as much as all that follows it.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> set(entropy_weights(sequence_form(cfr.games.KuhnPoker())).tolist())
+    {1.0, 2.0}
+    """
+    t = form.treeplexes
+    below = np.zeros(form.num_sequences)  # summed weights of the infosets after each sequence
+    weight = np.empty(len(t.infoset_parent))
+    for I in reversed(range(len(weight))):
+        weight[I] = 1.0 + below[t.infoset_start[I] : t.infoset_stop[I]].max()
+        below[t.infoset_parent[I]] += weight[I]
+    return weight
+
+
+def follow(
+    game: Game, method: Method, checkpoints: Iterable[int], *, weight: float = 1.0
+) -> Curve:
+    """Run a method and evaluate it at some iterations.
+
+    Parameters
+    ----------
+    game : Game
+    method : RegretMatching or MirrorDescent
+    checkpoints : iterable of int
+        Iterations, ascending.
+    weight : float
+        Iteration t has weight t^`weight` in the average strategy.
+
+    Returns
+    -------
+    Curve
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> curve = follow(cfr.games.RockPaperScissors(), RegretMatching(), [1, 10])
+    >>> curve.last  # the uniform start is the equilibrium
+    array([0., 0.])
+    """
+    run, rows = Iterates(game, method, weight=weight), []
+    players = sequence_form(game).num_players
+    for t in checkpoints:
+        rows.append(run.run(t - run.iterations).nash_conv())
+    last, average = np.array(rows).T / players
+    marks = np.array(list(checkpoints), np.int64)
+    return Curve(marks, last, average, np.minimum.accumulate(last))
