@@ -9,9 +9,9 @@ is proportional to [R + λ r]⁺. P clips negative regrets and may *lift* small 
 same number to all entries until the vector has at least a given size. Extragradient steps and
 regularization change what r is computed from.
 
-`MirrorDescent` stores a strategy only. At each infoset it maximizes
-Σ_a σ(a) v(a) − (w/η) KL(σ ‖ start) − w τ KL(σ ‖ magnet), bottom-up, where w is the weight of the
-infoset in the dilated entropy.
+`MirrorDescent` stores a strategy only. Bottom-up, at each infoset, it maximizes
+Σ_a σ(a) v(a) − (w/η) KL(σ ‖ start) − w τ KL(σ ‖ magnet), where w is the weight of the infoset
+in the dilated entropy.
 
 The passes over the tree are those of :mod:`cfrlib.core.sequence`.
 """
@@ -58,8 +58,8 @@ class RegretMatching:
     keep_norm : bool
         Whether the Euclidean norm of the stored regrets may not fall (after IREG-PRM+).
     look_ahead : str
-        ``"none"``, or ``"extragradient"``: r comes from a trial step, of which only the strategy
-        is used.
+        ``"none"``, or ``"extragradient"``: r comes from a trial step, of which only the
+        strategy is used.
     mu : float
         μ: weight of −μ/2 · ‖x − reference‖² in the payoff, x a realization plan (RTCFR+).
     stage : int
@@ -72,8 +72,8 @@ class RegretMatching:
     Notes
     -----
     Sources: Farina, Kroer & Sandholm (2021) for λ = 1, Farina et al. (2023) for `least` and
-    the extragradient, Zhang, Anagnostides & Sandholm (2025) for the idea of `keep_norm`, Meng et
-    al. (2025) for `mu`, `stage` and `gamma`.
+    the extragradient, Zhang, Anagnostides & Sandholm (2025) for the idea of `keep_norm` (the
+    lift is ours), Meng et al. (2025) for `mu`, `stage` and `gamma`.
     """
 
     floor: bool = True
@@ -121,6 +121,15 @@ class MirrorDescent:
 Method: TypeAlias = RegretMatching | MirrorDescent
 
 
+class Rule(NamedTuple):
+    """The numbers of `RegretMatching` that the kernel reads."""
+
+    floor: bool
+    prediction: float
+    least: float
+    keep_norm: bool
+
+
 # ---- kernels ---------------------------------------------------------------------------------
 
 
@@ -160,7 +169,7 @@ def regret_step(
     played: tuple[Floats, Floats],
     regret: tuple[Floats, Floats],
     sigma: Floats,
-    numbers: tuple[bool, float, float, bool],
+    rule: Rule,
 ) -> None:
     """At each infoset, bottom-up: R ← P(R + r), and σ matches R + λ r.
 
@@ -168,7 +177,6 @@ def regret_step(
     whose value is passed up, and to which r is relative; they differ only if γ > 0. `regret`
     holds R before and after, which may be the same array.
     """
-    floor, prediction, least, keep_norm = numbers
     perturbed, matched = played
     before, after = regret
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
@@ -180,14 +188,14 @@ def regret_step(
             norm += before[q] * before[q]
         for q in range(start, stop):
             after[q] = before[q] + v[q] - value
-        if floor:
-            if keep_norm:
+        if rule.floor:
+            if rule.keep_norm:
                 lift(after[start:stop], math.sqrt(norm), 2)
             else:
-                lift(after[start:stop], least, 1)
+                lift(after[start:stop], rule.least, 1)
         for q in range(start, stop):
-            sigma[q] = after[q] + prediction * (v[q] - value)
-        lift(sigma[start:stop], least, 1)
+            sigma[q] = after[q] + rule.prediction * (v[q] - value)
+        lift(sigma[start:stop], rule.least, 1)
         total = 0.0
         for q in range(start, stop):
             total += sigma[q]
@@ -204,28 +212,30 @@ def mirror_step(
     anchors: tuple[Floats, Floats],
     sigma: Floats,
     weight: Floats,
-    numbers: tuple[float, float],
+    strengths: tuple[float, float],
 ) -> None:
     """At each infoset, bottom-up, maximize Σ σ v − (w/η) KL(σ ‖ start) − w τ KL(σ ‖ magnet).
 
     The maximum is passed up; `anchors` are the start and the magnet.
     """
-    eta, tau = numbers
-    start_at, magnet = anchors
+    eta, tau = strengths
+    begin, magnet = anchors
     share = 1.0 / (1.0 + eta * tau)
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         start, stop = form.infoset_start[I], form.infoset_stop[I]
         scale, top = weight[I] * (1.0 / eta + tau), -math.inf
-        for q in range(start, stop):
-            top = max(top, v[q])
+        for q in range(start, stop):  # logarithms, so that nothing overflows
+            sigma[q] = share * math.log(begin[q]) + v[q] / scale
+            if tau > 0.0:
+                sigma[q] += (1.0 - share) * math.log(magnet[q])
+            top = max(top, sigma[q])
         total = 0.0
         for q in range(start, stop):
-            anchor = start_at[q] ** share * magnet[q] ** (1.0 - share)
-            sigma[q] = anchor * math.exp((v[q] - top) / scale)
+            sigma[q] = math.exp(sigma[q] - top)
             total += sigma[q]
         for q in range(start, stop):
             sigma[q] /= total
-        v[form.infoset_parent[I]] += top + scale * math.log(total)
+        v[form.infoset_parent[I]] += scale * (top + math.log(total))
 
 
 # ---- runs ------------------------------------------------------------------------------------
@@ -333,16 +343,19 @@ class Iterates:
             own = self._own[i]
             self._sum[own] += float(self.iterations) ** self.weight * x[own]
         self._step(group, x, (sigma, played), self._sigma, trial=False)
-        if isinstance(self.method, RegretMatching):
-            mixed = self._gamma * (1.0 - self._sigma / self._uniform)
-            self._played = self._sigma + mixed
-        else:
-            self._played = self._sigma.copy()
+        self._played = self._sigma.copy()
+        if isinstance(self.method, RegretMatching) and self._gamma:  # each action gets γ
+            self._played += self._gamma * (1.0 - self._sigma / self._uniform)
         for i in group:
             realize(form, i, self._played, self._plan)
 
     def _step(
-        self, group: tuple[int, ...], x: Floats, at: tuple[Floats, Floats], to: Floats, trial: bool
+        self,
+        group: tuple[int, ...],
+        x: Floats,
+        at: tuple[Floats, Floats],
+        to: Floats,
+        trial: bool,
     ) -> None:
         """Write the players' next strategies into `to`, given gradients at the plans `x`."""
         form, method, v = self._form.treeplexes, self.method, self._v
@@ -351,18 +364,25 @@ class Iterates:
         for i in group:
             own = self._own[i]
             if isinstance(method, RegretMatching):
-                v[own] -= method.mu * (x[own] - self._reference[own])
+                if method.mu:
+                    v[own] -= method.mu * (x[own] - self._reference[own])
                 regrets = self._regret, self._unused if trial else self._regret
-                numbers = method.floor, method.prediction, method.least, method.keep_norm
-                regret_step(form, i, v, at, regrets, to, numbers)
+                rule = Rule(
+                    bool(method.floor),
+                    float(method.prediction),
+                    float(method.least),
+                    bool(method.keep_norm),
+                )
+                regret_step(form, i, v, at, regrets, to, rule)
             else:
                 if method.look_ahead == "optimistic":
                     now = v[own].copy()
                     v[own] += now - self._before[own]
                     self._before[own] = now
-                anchors = self._sigma, self._magnet
-                numbers = float(method.eta), float(method.tau)
-                mirror_step(form, i, v, anchors, to, self._weights, numbers)
+                strengths = float(method.eta), float(method.tau)
+                mirror_step(
+                    form, i, v, (self._sigma, self._magnet), to, self._weights, strengths
+                )
 
     def _next_stage(self) -> None:
         """Move the reference or the magnet to the current strategy."""

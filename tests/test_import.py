@@ -23,6 +23,7 @@ LEVELS = [
     {"run"},
     {"simulate"},
     {"cfr"},
+    {"last_iterate"},
     {"montecarlo"},
     {"solve"},
     {"plot"},
