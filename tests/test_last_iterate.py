@@ -1,4 +1,4 @@
-"""Last-iterate methods against a second implementation in NumPy, CFR, and optimality conditions."""
+"""Last-iterate methods: a second implementation in NumPy, CFR, conditions of optimality."""
 
 import json
 import math
