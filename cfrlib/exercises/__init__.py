@@ -27,6 +27,7 @@ PAGES = {
     "12": "coyote",
     "13": "koi_koi",
     "14": "learning_koi_koi",
+    "15": "last_iterate",
     "sub": "subgames",
     "own": "your_own_game",
     "errata": "errata",
