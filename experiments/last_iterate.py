@@ -117,7 +117,7 @@ def strength():
 
 def main(parts):
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results["checkpoints"] = checkpoints(LONG)
+    results["checkpoints"], results["look"] = checkpoints(LONG), LOOK
     results["grids"] = {name: [asdict(m) for m in grid] for name, grid in GRIDS.items()}
     for part in parts or ["settings", "long", "strength"]:
         results[part] = long(results) if part == "long" else globals()[part]()

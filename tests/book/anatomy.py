@@ -29,6 +29,7 @@ ALGORITHM = (
     "09_online_search",
     "10_deep_cfr",
     "11_double_neural_cfr",
+    "15_the_last_iterate",
 )  # chapters that teach an algorithm
 FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
