@@ -34,6 +34,7 @@ ABLE, NEED = "You will be able to", "You need"
 WIDE, HIGH = 10.0, 3.2
 ACROSS, DOWN = 11.0, 4.9
 SWEEPS = 4  # passes over all layers to order them
+STARTS = 4  # orders to begin with
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,7 @@ def cost(rows: Layers, arrows: Graph) -> tuple[int, float]:
     return crossed, sum(abs(at[a] - at[b]) for a, b in pairs)
 
 
-def arranged(rows: Layers, arrows: Graph) -> Layers:
+def improved(rows: Layers, arrows: Graph) -> Layers:
     """Order each layer to minimize `cost`, one layer at a time."""
     for _ in range(SWEEPS):
         for i in range(len(rows)):
@@ -136,6 +137,16 @@ def arranged(rows: Layers, arrows: Graph) -> Layers:
             )
             rows = min(orders, key=lambda order: cost(order, arrows))
     return rows
+
+
+def arranged(rows: Layers, arrows: Graph) -> Layers:
+    """Return the best of several improved orders: one per rotation."""
+    starts = [
+        [row[k % len(row) :] + row[: k % len(row)] for row in rows]
+        for k in range(STARTS)
+    ]
+    found = [improved(start, arrows) for start in starts]
+    return min(found, key=lambda order: cost(order, arrows))
 
 
 class ChapterMap(nodes.General, nodes.Element):
