@@ -1,0 +1,1 @@
+"""A museum of bugs."""
