@@ -1,1 +1,28 @@
-"""A museum of bugs."""
+"""A museum of bugs: plain solvers, and what happens if one of their lines is wrong.
+
+Every bug replaces one line of one solver in plain Python. The catalog has the line, the line
+with the bug, what one sees, who published it, and which check finds it::
+
+    from cfrlib import bugs
+
+    bug = bugs.find("sign of today")
+    print(bug.line, bug.broken, bug.symptom, sep="\\n")
+    solver = bug.wrong(cfr.games.KuhnPoker())
+    cfr.exploitability(solver.game, solver.run(300))
+"""
+
+from cfrlib.bugs.catalog import BUGS, Bug, find, program
+from cfrlib.bugs.checks import CHECKS, caught
+from cfrlib.bugs.ladder import LADDER, DealtBackward, LateCoin
+
+__all__ = [
+    "BUGS",
+    "CHECKS",
+    "LADDER",
+    "Bug",
+    "DealtBackward",
+    "LateCoin",
+    "caught",
+    "find",
+    "program",
+]

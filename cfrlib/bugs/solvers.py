@@ -259,8 +259,8 @@ class External(Sampler):
         if isinstance(node, Terminal):
             return node.utilities[i]
         if isinstance(node, Chance):
-            a = self.draw(node.probabilities)
-            return self.walk((*h, a), i)
+            card = self.draw(node.probabilities)
+            return self.walk((*h, card), i)
         row, theirs = self.match(node.infoset), node.player != i
         if theirs:  # the average
             self.collect(node, row)

@@ -7,23 +7,13 @@ from functools import cache
 from typing import Any
 
 from cfrlib import games
+from cfrlib.bugs import DealtBackward
 from cfrlib.exercises.grading import Unreadable, as_list, as_number, require_function
-from cfrlib.game import Chance, Game, History, Node, Terminal
+from cfrlib.game import Chance, Game, History, Terminal
 
 Sums = dict[str, list[float]]  # by infoset: regret sums or strategy sums of its actions
 Solver = Callable[[Game, int], Sums]
 Traversal = Callable[[History, int, float, float, float], float]
-
-
-class DealtBackward(games.KuhnPoker):
-    """Kuhn poker with its six deals in reverse order, which leaves the game the same."""
-
-    def node(self, h: History) -> Node:
-        """Return the node of a history."""
-        node = super().node(h)
-        if isinstance(node, Chance):
-            return Chance(dict(reversed(list(node.probabilities.items()))))
-        return node
 
 
 def traversal(

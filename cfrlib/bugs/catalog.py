@@ -1,0 +1,661 @@
+"""The bugs, one line each, and the solvers that have them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from cfrlib.bugs import solvers
+from cfrlib.bugs.solvers import SOLVERS, Plain
+from cfrlib.game import Game
+
+# Settings of the solver `Family` by the name that they have in `cfrlib.VARIANTS`
+SETTINGS: Mapping[str, Mapping[str, float]] = {
+    "cfr": {},
+    "cfr+": {"alpha": inf, "beta": -inf, "gamma": 1},
+    "linear": {"alpha": 1, "beta": 1, "gamma": 1},
+    "dcfr": {"alpha": 1.5, "beta": 0, "gamma": 2},
+    "pcfr+": {"alpha": inf, "beta": -inf, "gamma": 2, "prediction": 1},
+}
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One wrong line in a solver of `cfrlib.bugs.solvers`.
+
+    Attributes
+    ----------
+    name : str
+        A name for the bug.
+    place : str
+        The part of the algorithm that it is in: ``"utility"``, ``"regret"``, ``"average"``,
+        ``"matching"``, ``"update"``, ``"discount"`` or ``"sampling"``.
+    solver, variant : str
+        The solver's class; and for the class ``"Family"`` the variant it runs.
+    line, broken : str
+        The line as it should be, and as it is with the bug, without indentation.
+    symptom : str
+        What one sees.
+    source : str
+        Where the book has the bug from; "planted" if nobody published it as far as we know.
+    smallest : str
+        The first game of `cfrlib.bugs.LADDER` whose curve shows the bug, or "" if none does: there the
+        exploitability is more than 1.5 times that of the right solver (experiments/bugs.py).
+    caught_by : str
+        The first check of `cfrlib.bugs.CHECKS` that finds the bug.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> from cfrlib.bugs import find
+    >>> bug = find("sign lost")
+    >>> print(bug.line, "->", bug.broken)
+    return sign * mean -> return mean
+    >>> kuhn = cfr.games.KuhnPoker()
+    >>> right, wrong = bug.right(kuhn).run(300), bug.wrong(kuhn).run(300)
+    >>> round(cfr.exploitability(kuhn, right), 2), round(cfr.exploitability(kuhn, wrong), 2)
+    (0.01, 0.33)
+    """
+
+    name: str
+    place: str
+    solver: str
+    line: str
+    broken: str
+    symptom: str
+    source: str
+    smallest: str = ""
+    caught_by: str = ""
+    variant: str = "cfr"
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the solver is a Monte Carlo one."""
+        return issubclass(SOLVERS[self.solver], solvers.Sampler)
+
+    def right(self, game: Game, **settings: Any) -> Plain:
+        """Return a new solver without the bug; `settings` are a sampler's."""
+        return SOLVERS[self.solver](game, **self._settings(), **settings)
+
+    def wrong(self, game: Game, **settings: Any) -> Plain:
+        """Return a new solver with the bug; `settings` are a sampler's."""
+        solver: Plain = self.compiled()(game, **self._settings(), **settings)
+        return solver
+
+    def source_code(self) -> str:
+        """Return the program with the bug: the solver's class and the classes it inherits."""
+        lines = program(self.solver).split("\n")
+        found = [n for n, line in enumerate(lines) if line.strip() == self.line]
+        if len(found) != 1:
+            raise ValueError(
+                f"{self.name!r} replaces a line that {self.solver} has {len(found)} times, not "
+                f"once: {self.line!r}"
+            )
+        lines[found[0]] = lines[found[0]].replace(self.line, self.broken)
+        return "\n".join(lines)
+
+    def compiled(self) -> type[Plain]:
+        """Return the class with the bug."""
+        space = dict(vars(solvers))
+        exec("from __future__ import annotations\n" + self.source_code(), space)
+        broken: type[Plain] = space[self.solver]
+        return broken
+
+    def _settings(self) -> dict[str, float]:
+        return dict(SETTINGS[self.variant]) if self.solver == "Family" else {}
+
+
+def program(solver: str) -> str:
+    """Return the source of a solver's class, after those of the classes that it inherits.
+
+    Examples
+    --------
+    >>> program("Outcome").count("class ")
+    3
+    """
+    classes = [each for each in SOLVERS[solver].__mro__ if each is not object]
+    return "\n\n".join(inspect.getsource(each) for each in reversed(classes))
+
+
+MEAN = "mean = sum(p * u[a] for a, p in row.items())"
+BELOW = "return sum(f * self.walk((*h, a), pi0, pi1, pic * f) for a, f in outcomes)"
+VANILLA_REGRET = "self.R[I, a] += others * (u[a] - mean)"
+FAMILY_REGRET = "self.r[I, a] += others * (u[a] - mean)"
+SAMPLED_REGRET = "self.R[node.infoset, a] += (u[a] - mean) / q"
+STORED = "self.R[I, a] = total * self.factor(self.alpha if total > 0 else self.beta)"
+AVERAGE = "return {I: shares({a: self.S[I, a] for a in A}) for I, A in self.actions.items()}"
+MATCHED = "return shares({a: max(self.R[I, a], 0) for a in self.actions[I]})"
+GUESS = "guess = {a: self.R[I, a] + self.prediction * self.r[I, a] for a in self.actions[I]}"
+VALUE = "u[drawn] = self.walk((*h, drawn), i, q * p[drawn]) / p[drawn]"
+
+BUGS = (
+    # ---- utility ---------------------------------------------------------------------------
+    Bug(
+        name="sign lost",
+        place="utility",
+        solver="Vanilla",
+        line="return sign * mean",
+        broken="return mean",
+        symptom=(
+            "Exploitability stops far up and the value is absurd: what travels up at "
+            "player 1's nodes is player 1's payoff."
+        ),
+        source="chapter 4; errata B9",
+    ),
+    Bug(
+        name="one payoff for both",
+        place="utility",
+        solver="Family",
+        line="return node.utilities[i]",
+        broken="return node.utilities[0]",
+        symptom="Player 1 works for player 0. The value is too good to be true.",
+        source="planted",
+    ),
+    Bug(
+        name="chance not weighted",
+        place="utility",
+        solver="Vanilla",
+        line=BELOW,
+        broken="return sum(self.walk((*h, a), pi0, pi1, pic * f) for a, f in outcomes)",
+        symptom=(
+            "Nothing, as long as chance moves once and first. With a public card, "
+            "values below it are too large."
+        ),
+        source="planted",
+    ),
+    Bug(
+        name="mean without the strategy",
+        place="utility",
+        solver="Vanilla",
+        line=MEAN,
+        broken="mean = sum(u.values()) / len(u)",
+        symptom=(
+            "A plateau: an action is compared with uniform play, and not with the "
+            "strategy."
+        ),
+        source="planted",
+    ),
+    # ---- regret ----------------------------------------------------------------------------
+    Bug(
+        name="own reach for the others'",
+        place="regret",
+        solver="Vanilla",
+        line=VANILLA_REGRET,
+        broken="self.R[I, a] += own * (u[a] - mean)",
+        symptom="A plateau, at 1/6 on Kuhn poker: all hidden cards count alike.",
+        source="chapter 4, exercise 4.2",
+    ),
+    Bug(
+        name="no reach",
+        place="regret",
+        solver="Vanilla",
+        line=VANILLA_REGRET,
+        broken="self.R[I, a] += u[a] - mean",
+        symptom="The same plateau.",
+        source="chapter 4; errata B7, C6",
+    ),
+    Bug(
+        name="full reach",
+        place="regret",
+        solver="Vanilla",
+        line=VANILLA_REGRET,
+        broken="self.R[I, a] += own * others * (u[a] - mean)",
+        symptom=(
+            "Nothing on the small games. On Leduc poker a plateau: where a player "
+            "stops going, they stop learning."
+        ),
+        source="chapter 4, exercise 4.2",
+    ),
+    Bug(
+        name="reach without chance",
+        place="regret",
+        solver="Vanilla",
+        line=BELOW,
+        broken="return sum(f * self.walk((*h, a), pi0, pi1, pic) for a, f in outcomes)",
+        symptom=(
+            "Nothing where all deals are equally likely, as on Kuhn poker: all "
+            "regrets grow by one factor."
+        ),
+        source="errata C5",
+    ),
+    Bug(
+        name="others' reach not passed on",
+        place="regret",
+        solver="Family",
+        line="return sum(p * self.walk((*h, a), i, own, p * others) for a, p in row.items())",
+        broken="return sum(p * self.walk((*h, a), i, own, others) for a, p in row.items())",
+        symptom="The plateau of *no reach*: the reach is there, and always 1.",
+        source="planted",
+    ),
+    Bug(
+        name="regret overwritten",
+        place="regret",
+        solver="Vanilla",
+        line=VANILLA_REGRET,
+        broken="self.R[I, a] = others * (u[a] - mean)",
+        symptom=(
+            "Exploitability hardly falls: only the last history of the last iteration "
+            "is remembered."
+        ),
+        source="planted",
+    ),
+    Bug(
+        name="regrets of both players",
+        place="regret",
+        solver="Family",
+        line="self.r.clear()",
+        broken="pass",
+        symptom=(
+            "A plateau: the regrets of one iteration are added again in all later "
+            "ones."
+        ),
+        source="planted",
+    ),
+    # ---- average ---------------------------------------------------------------------------
+    Bug(
+        name="average without reach",
+        place="average",
+        solver="Vanilla",
+        line="self.S[I, a] += own * p",
+        broken="self.S[I, a] += p",
+        symptom=(
+            "Nearly nothing. On Leduc poker it is slower; no curve tells it from a "
+            "slow method."
+        ),
+        source="chapters 4 and 5; design of the tests",
+    ),
+    Bug(
+        name="average by the others' reach",
+        place="average",
+        solver="Vanilla",
+        line="self.S[I, a] += own * p",
+        broken="self.S[I, a] += others * p",
+        symptom="Falls on Kuhn poker, stops on Leduc poker.",
+        source="chapter 4, exercise 4.2; errata B22",
+    ),
+    Bug(
+        name="current strategy returned",
+        place="average",
+        solver="Vanilla",
+        line=AVERAGE,
+        broken="return {I: self.match(I) for I in self.actions}",
+        symptom=(
+            "The curve jumps up and down instead of falling. On a game with dominant "
+            "actions it is better than the average."
+        ),
+        source="chapters 1 and 3; errata B8",
+    ),
+    Bug(
+        name="regrets returned",
+        place="average",
+        solver="Vanilla",
+        line=AVERAGE,
+        broken="return {I: shares({a: self.R[I, a] for a in A}) for I, A in self.actions.items()}",
+        symptom=(
+            "Negative probabilities; where there are none, a strategy that does not "
+            "improve."
+        ),
+        source="chapter 1; errata C3",
+    ),
+    Bug(
+        name="average after the update",
+        place="average",
+        solver="Family",
+        line="for a, p in self.sigma[I].items():",
+        broken="for a, p in new.items():",
+        symptom="None that a curve shows: the average is late by one strategy.",
+        source="errata B14c; tests of the package",
+    ),
+    Bug(
+        name="one weight for all",
+        place="average",
+        solver="Family",
+        variant="dcfr",
+        line="weight = self.t**self.gamma",
+        broken="weight = (self.t / (self.t + 1)) ** self.gamma",
+        symptom=(
+            "Converges, several times more slowly: the weights 1/4, 4/9, 9/16 soon "
+            "are all as good as 1."
+        ),
+        source="chapter 6",
+    ),
+    # ---- matching --------------------------------------------------------------------------
+    Bug(
+        name="no positive part",
+        place="matching",
+        solver="Vanilla",
+        line=MATCHED,
+        broken="return shares({a: self.R[I, a] for a in self.actions[I]})",
+        symptom="Negative probabilities: the average is no strategy.",
+        source="errata C4",
+    ),
+    Bug(
+        name="absolute regrets",
+        place="matching",
+        solver="Vanilla",
+        line=MATCHED,
+        broken="return shares({a: abs(self.R[I, a]) for a in self.actions[I]})",
+        symptom="Does not converge at all: what one regrets having done is done again.",
+        source="planted",
+    ),
+    Bug(
+        name="strategy read too early",
+        place="matching",
+        solver="Vanilla",
+        line="row = self.sigma[I]",
+        broken="row = self.match(I)",
+        symptom="Converges, but the order of the deals changes the result.",
+        source="chapter 4, exercise 4.3; errata D1",
+    ),
+    Bug(
+        name="guess without news",
+        place="matching",
+        solver="Family",
+        variant="pcfr+",
+        line=GUESS,
+        broken="guess = {a: self.R[I, a] + self.prediction * self.R[I, a] for a in self.actions[I]}",
+        symptom=(
+            "Predictive CFR+ becomes CFR+ with quadratic weights: still good, so one "
+            "believes it."
+        ),
+        source="planted",
+    ),
+    # ---- update ----------------------------------------------------------------------------
+    Bug(
+        name="updates from a copy",
+        place="update",
+        solver="Family",
+        variant="cfr+",
+        line="self.seen = self.sigma",
+        broken="self.seen = dict(self.sigma)",
+        symptom="Converges slowly: simultaneous updates at the price of alternating ones.",
+        source="chapter 5; errata B13",
+    ),
+    Bug(
+        name="players counted from 1",
+        place="update",
+        solver="Family",
+        line="for i in range(self.game.num_players):",
+        broken="for i in range(1, self.game.num_players):",
+        symptom="Stops at once: player 0 never learns.",
+        source="errata B24",
+    ),
+    Bug(
+        name="clock stands still",
+        place="update",
+        solver="Family",
+        variant="dcfr",
+        line="self.t += 1",
+        broken="self.t = 1",
+        symptom=(
+            "A plateau: every iteration discounts as the first one, so the past "
+            "counts half."
+        ),
+        source="planted",
+    ),
+    Bug(
+        name="floor left out",
+        place="update",
+        solver="Family",
+        variant="cfr+",
+        line=STORED,
+        broken="self.R[I, a] = total",
+        symptom=(
+            "Linear weights without RM+: slower by far on poker, unharmed on some "
+            "games."
+        ),
+        source="chapter 6; errata C8",
+    ),
+    Bug(
+        name="floor where none belongs",
+        place="update",
+        solver="Family",
+        line=STORED,
+        broken="self.R[I, a] = max(total, 0)",
+        symptom="Converges, and faster: one has written RM+ and calls it regret matching.",
+        source="errata A6; tests of the package",
+    ),
+    # ---- discount --------------------------------------------------------------------------
+    Bug(
+        name="clip per history",
+        place="discount",
+        solver="Family",
+        variant="cfr+",
+        line=FAMILY_REGRET,
+        broken="self.store(I, a, others * (u[a] - mean))",
+        symptom="Converges, more slowly, and the order of the deals changes the result.",
+        source="chapter 5",
+    ),
+    Bug(
+        name="discount per history",
+        place="discount",
+        solver="Family",
+        variant="dcfr",
+        line=FAMILY_REGRET,
+        broken="self.store(I, a, others * (u[a] - mean))",
+        symptom="Converges. The order of the deals changes the result.",
+        source="chapter 6, exercise 6.3",
+    ),
+    Bug(
+        name="sign of today",
+        place="discount",
+        solver="Family",
+        variant="dcfr",
+        line=STORED,
+        broken="self.R[I, a] = total * self.factor(self.alpha if x > 0 else self.beta)",
+        symptom="A plateau, low enough on Kuhn poker to pass for slow convergence.",
+        source="chapter 6",
+    ),
+    Bug(
+        name="only the new is discounted",
+        place="discount",
+        solver="Family",
+        variant="dcfr",
+        line=STORED,
+        broken="self.R[I, a] += x * self.factor(self.alpha if total > 0 else self.beta)",
+        symptom="Slow on Leduc poker: early regrets never fade.",
+        source="planted",
+    ),
+    Bug(
+        name="both tables discounted",
+        place="discount",
+        solver="Family",
+        variant="dcfr",
+        line="for (I, a), x in self.r.items():",
+        broken="for (I, a), x in (dict.fromkeys(self.R, 0.0) | self.r).items():",
+        symptom="Converges: each player's regrets are discounted twice an iteration.",
+        source="chapter 6, exercise 6.3",
+    ),
+    # ---- sampling --------------------------------------------------------------------------
+    Bug(
+        name="chance weighted again",
+        place="sampling",
+        solver="External",
+        line="return self.walk((*h, card), i)",
+        broken="return node.probabilities[card] * self.walk((*h, card), i)",
+        symptom=(
+            "Nothing where all deals are equally likely: a sampled card already comes "
+            "up as often as it should."
+        ),
+        source="design of the tests",
+    ),
+    Bug(
+        name="opponent weighted again",
+        place="sampling",
+        solver="External",
+        line="return self.walk((*h, a), i)",
+        broken="return row[a] * self.walk((*h, a), i)",
+        symptom="A plateau: likely actions of the opponent count too much.",
+        source="errata C7",
+    ),
+    Bug(
+        name="opponent sampled evenly",
+        place="sampling",
+        solver="External",
+        line="a = self.draw(row)",
+        broken="a = self.draw(dict.fromkeys(row, 1.0))",
+        symptom="One learns to beat an opponent who plays at random.",
+        source="planted",
+    ),
+    Bug(
+        name="regret of one action",
+        place="sampling",
+        solver="External",
+        line="self.R[node.infoset, a] += u[a] - mean",
+        broken="self.R[node.infoset, a] += (1 - p) * u[a]",
+        symptom="A plateau far up: as if there were no other action.",
+        source="chapter 7; errata B17",
+    ),
+    Bug(
+        name="average at one's own nodes",
+        place="sampling",
+        solver="External",
+        line="if theirs:  # the average",
+        broken="if not theirs:  # the average",
+        symptom="Nothing on Kuhn poker; too high on larger games.",
+        source="chapter 7; errata B22",
+    ),
+    Bug(
+        name="the same sample every time",
+        place="sampling",
+        solver="External",
+        line="return self.rng.choices(list(row), list(row.values()))[0]",
+        broken="return Random(0).choices(list(row), list(row.values()))[0]",
+        symptom=(
+            "Stops at once: a new generator with an old seed. No expectation test can "
+            "see it."
+        ),
+        source="planted",
+    ),
+    Bug(
+        name="tail not divided",
+        place="sampling",
+        solver="Outcome",
+        line=VALUE,
+        broken="u[drawn] = self.walk((*h, drawn), i, q * p[drawn])",
+        symptom="Too high: what is sampled often looks good.",
+        source="chapter 7",
+    ),
+    Bug(
+        name="head not divided",
+        place="sampling",
+        solver="Outcome",
+        line=SAMPLED_REGRET,
+        broken="self.R[node.infoset, a] += u[a] - mean",
+        symptom="Nothing on Kuhn poker. Only an exact expectation shows the bias.",
+        source="chapter 7",
+    ),
+    Bug(
+        name="only the sampled action",
+        place="sampling",
+        solver="Outcome",
+        line="for a in row:",
+        broken="for a in (drawn,):",
+        symptom="Far up: actions not sampled are never charged.",
+        source="chapter 7; errata B18",
+    ),
+    Bug(
+        name="each action its own share",
+        place="sampling",
+        solver="Outcome",
+        line=SAMPLED_REGRET,
+        broken="self.R[node.infoset, a] += ((a == drawn) - row[a]) * u[drawn] / q",
+        symptom="Far up: an action not sampled is charged with its own probability.",
+        source="chapter 7; errata B18",
+    ),
+    Bug(
+        name="mean of the samples",
+        place="sampling",
+        solver="Outcome",
+        line="mean = sum(x * u[a] for a, x in row.items())",
+        broken="mean = sum(p[a] * u[a] for a in row)",
+        symptom="Too high: an action is compared with the exploring player.",
+        source="chapter 7",
+    ),
+    Bug(
+        name="exploration in the average",
+        place="sampling",
+        solver="Outcome",
+        line="self.collect(node, row, q)",
+        broken="self.collect(node, {a: 0.3 + 0.4 * x for a, x in row.items()}, q)",
+        symptom="Stops where the stirred equilibrium is.",
+        source="chapter 7",
+    ),
+    Bug(
+        name="no exploration",
+        place="sampling",
+        solver="Outcome",
+        line="p = {a: even + (1 - self.epsilon) * x for a, x in row.items()}",
+        broken="p = row",
+        symptom="What is never played is never sampled again.",
+        source="chapter 7",
+    ),
+    Bug(
+        name="average not divided",
+        place="sampling",
+        solver="Outcome",
+        line="self.collect(node, row, q)",
+        broken="self.collect(node, row)",
+        symptom="Hard to see in a curve; the expectation shows it.",
+        source="chapter 7",
+    ),
+    Bug(
+        name="one draw for k",
+        place="sampling",
+        solver="Robust",
+        line="share = len(tried) / len(row)",
+        broken="share = 1 / len(row)",
+        symptom="Too high on Kuhn poker, not on rock–paper–scissors.",
+        source="chapter 8",
+    ),
+    Bug(
+        name="head not divided, k actions",
+        place="sampling",
+        solver="Robust",
+        line=SAMPLED_REGRET,
+        broken="self.R[node.infoset, a] += u[a] - mean",
+        symptom=(
+            "Nothing on any game where nobody chooses twice among more than k "
+            "actions."
+        ),
+        source="chapter 8",
+    ),
+    Bug(
+        name="the total to each",
+        place="sampling",
+        solver="Robust",
+        line=SAMPLED_REGRET,
+        broken="self.R[node.infoset, a] += (mean / p - mean if p and a in tried else -mean) / q",
+        symptom="Does not converge: bad actions are paid for the good ones beside them.",
+        source="errata B19, B20",
+    ),
+)
+# ---- end of the list -------------------------------------------------------------------------
+
+
+def find(name: str) -> Bug:
+    """Return a bug by its name.
+
+    Parameters
+    ----------
+    name : str
+        The name, as `BUGS` has it.
+
+    Raises
+    ------
+    ValueError
+        If no bug has that name; the message lists the names.
+
+    Examples
+    --------
+    >>> find("sign of today").variant
+    'dcfr'
+    """
+    for bug in BUGS:
+        if bug.name == name:
+            return bug
+    names = ", ".join(repr(bug.name) for bug in BUGS)
+    raise ValueError(f"there is no bug {name!r}; the museum has {names}")
