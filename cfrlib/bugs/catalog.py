@@ -144,6 +144,7 @@ BUGS = (
             "player 1's nodes is player 1's payoff."
         ),
         source="chapter 4; errata B9",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="one payoff for both",
@@ -153,6 +154,7 @@ BUGS = (
         broken="return node.utilities[0]",
         symptom="Player 1 works for player 0. The value is too good to be true.",
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="chance not weighted",
@@ -165,6 +167,7 @@ BUGS = (
             "values below it are too large."
         ),
         source="planted",
+        caught_by="digits after a late coin",
     ),
     Bug(
         name="mean without the strategy",
@@ -177,6 +180,7 @@ BUGS = (
             "strategy."
         ),
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     # ---- regret ----------------------------------------------------------------------------
     Bug(
@@ -187,6 +191,7 @@ BUGS = (
         broken="self.R[I, a] += own * (u[a] - mean)",
         symptom="A plateau, at 1/6 on Kuhn poker: all hidden cards count alike.",
         source="chapter 4, exercise 4.2",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="no reach",
@@ -196,6 +201,7 @@ BUGS = (
         broken="self.R[I, a] += u[a] - mean",
         symptom="The same plateau.",
         source="chapter 4; errata B7, C6",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="full reach",
@@ -208,6 +214,7 @@ BUGS = (
             "stops going, they stop learning."
         ),
         source="chapter 4, exercise 4.2",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="reach without chance",
@@ -220,6 +227,7 @@ BUGS = (
             "regrets grow by one factor."
         ),
         source="errata C5",
+        caught_by="digits after a late coin",
     ),
     Bug(
         name="others' reach not passed on",
@@ -229,6 +237,7 @@ BUGS = (
         broken="return sum(p * self.walk((*h, a), i, own, others) for a, p in row.items())",
         symptom="The plateau of *no reach*: the reach is there, and always 1.",
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="regret overwritten",
@@ -241,6 +250,7 @@ BUGS = (
             "is remembered."
         ),
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="regrets of both players",
@@ -253,6 +263,7 @@ BUGS = (
             "ones."
         ),
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     # ---- average ---------------------------------------------------------------------------
     Bug(
@@ -266,6 +277,7 @@ BUGS = (
             "slow method."
         ),
         source="chapters 4 and 5; design of the tests",
+        caught_by="digits on Kuhn poker",
     ),
     Bug(
         name="average by the others' reach",
@@ -275,6 +287,7 @@ BUGS = (
         broken="self.S[I, a] += others * p",
         symptom="Falls on Kuhn poker, stops on Leduc poker.",
         source="chapter 4, exercise 4.2; errata B22",
+        caught_by="digits on Kuhn poker",
     ),
     Bug(
         name="current strategy returned",
@@ -287,6 +300,7 @@ BUGS = (
             "actions it is better than the average."
         ),
         source="chapters 1 and 3; errata B8",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="regrets returned",
@@ -299,6 +313,7 @@ BUGS = (
             "improve."
         ),
         source="chapter 1; errata C3",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="average after the update",
@@ -308,6 +323,7 @@ BUGS = (
         broken="for a, p in new.items():",
         symptom="None that a curve shows: the average is late by one strategy.",
         source="errata B14c; tests of the package",
+        caught_by="digits on Kuhn poker",
     ),
     Bug(
         name="one weight for all",
@@ -321,6 +337,7 @@ BUGS = (
             "are all as good as 1."
         ),
         source="chapter 6",
+        caught_by="digits on Kuhn poker",
     ),
     # ---- matching --------------------------------------------------------------------------
     Bug(
@@ -331,6 +348,7 @@ BUGS = (
         broken="return shares({a: self.R[I, a] for a in self.actions[I]})",
         symptom="Negative probabilities: the average is no strategy.",
         source="errata C4",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="absolute regrets",
@@ -340,6 +358,7 @@ BUGS = (
         broken="return shares({a: abs(self.R[I, a]) for a in self.actions[I]})",
         symptom="Does not converge at all: what one regrets having done is done again.",
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="strategy read too early",
@@ -349,6 +368,7 @@ BUGS = (
         broken="row = self.match(I)",
         symptom="Converges, but the order of the deals changes the result.",
         source="chapter 4, exercise 4.3; errata D1",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="guess without news",
@@ -362,6 +382,7 @@ BUGS = (
             "believes it."
         ),
         source="planted",
+        caught_by="digits on Kuhn poker",
     ),
     # ---- update ----------------------------------------------------------------------------
     Bug(
@@ -373,6 +394,7 @@ BUGS = (
         broken="self.seen = dict(self.sigma)",
         symptom="Converges slowly: simultaneous updates at the price of alternating ones.",
         source="chapter 5; errata B13",
+        caught_by="digits on Kuhn poker",
     ),
     Bug(
         name="players counted from 1",
@@ -382,6 +404,7 @@ BUGS = (
         broken="for i in range(1, self.game.num_players):",
         symptom="Stops at once: player 0 never learns.",
         source="errata B24",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="clock stands still",
@@ -395,6 +418,7 @@ BUGS = (
             "counts half."
         ),
         source="planted",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="floor left out",
@@ -408,6 +432,7 @@ BUGS = (
             "games."
         ),
         source="chapter 6; errata C8",
+        caught_by="digits on Kuhn poker",
     ),
     Bug(
         name="floor where none belongs",
@@ -417,6 +442,7 @@ BUGS = (
         broken="self.R[I, a] = max(total, 0)",
         symptom="Converges, and faster: one has written RM+ and calls it regret matching.",
         source="errata A6; tests of the package",
+        caught_by="digits on Kuhn poker",
     ),
     # ---- discount --------------------------------------------------------------------------
     Bug(
@@ -428,6 +454,7 @@ BUGS = (
         broken="self.store(I, a, others * (u[a] - mean))",
         symptom="Converges, more slowly, and the order of the deals changes the result.",
         source="chapter 5",
+        caught_by="deals in reverse",
     ),
     Bug(
         name="discount per history",
@@ -438,6 +465,7 @@ BUGS = (
         broken="self.store(I, a, others * (u[a] - mean))",
         symptom="Converges. The order of the deals changes the result.",
         source="chapter 6, exercise 6.3",
+        caught_by="deals in reverse",
     ),
     Bug(
         name="sign of today",
@@ -448,6 +476,7 @@ BUGS = (
         broken="self.R[I, a] = total * self.factor(self.alpha if x > 0 else self.beta)",
         symptom="A plateau, low enough on Kuhn poker to pass for slow convergence.",
         source="chapter 6",
+        caught_by="value of Kuhn poker",
     ),
     Bug(
         name="only the new is discounted",
@@ -458,6 +487,7 @@ BUGS = (
         broken="self.R[I, a] += x * self.factor(self.alpha if total > 0 else self.beta)",
         symptom="Slow on Leduc poker: early regrets never fade.",
         source="planted",
+        caught_by="digits on Kuhn poker",
     ),
     Bug(
         name="both tables discounted",
@@ -468,6 +498,7 @@ BUGS = (
         broken="for (I, a), x in (dict.fromkeys(self.R, 0.0) | self.r).items():",
         symptom="Converges: each player's regrets are discounted twice an iteration.",
         source="chapter 6, exercise 6.3",
+        caught_by="digits on Kuhn poker",
     ),
     # ---- sampling --------------------------------------------------------------------------
     Bug(
@@ -481,6 +512,7 @@ BUGS = (
             "up as often as it should."
         ),
         source="design of the tests",
+        caught_by="expected regrets after a late coin",
     ),
     Bug(
         name="opponent weighted again",
@@ -490,6 +522,7 @@ BUGS = (
         broken="return row[a] * self.walk((*h, a), i)",
         symptom="A plateau: likely actions of the opponent count too much.",
         source="errata C7",
+        caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
         name="opponent sampled evenly",
@@ -499,6 +532,7 @@ BUGS = (
         broken="a = self.draw(dict.fromkeys(row, 1.0))",
         symptom="One learns to beat an opponent who plays at random.",
         source="planted",
+        caught_by="threshold on Kuhn poker",
     ),
     Bug(
         name="regret of one action",
@@ -508,6 +542,7 @@ BUGS = (
         broken="self.R[node.infoset, a] += (1 - p) * u[a]",
         symptom="A plateau far up: as if there were no other action.",
         source="chapter 7; errata B17",
+        caught_by="threshold on Kuhn poker",
     ),
     Bug(
         name="average at one's own nodes",
@@ -517,6 +552,7 @@ BUGS = (
         broken="if not theirs:  # the average",
         symptom="Nothing on Kuhn poker; too high on larger games.",
         source="chapter 7; errata B22",
+        caught_by="expected average on Kuhn poker",
     ),
     Bug(
         name="the same sample every time",
@@ -529,6 +565,7 @@ BUGS = (
             "see it."
         ),
         source="planted",
+        caught_by="threshold on Kuhn poker",
     ),
     Bug(
         name="tail not divided",
@@ -538,6 +575,7 @@ BUGS = (
         broken="u[drawn] = self.walk((*h, drawn), i, q * p[drawn])",
         symptom="Too high: what is sampled often looks good.",
         source="chapter 7",
+        caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
         name="head not divided",
@@ -547,6 +585,7 @@ BUGS = (
         broken="self.R[node.infoset, a] += u[a] - mean",
         symptom="Nothing on Kuhn poker. Only an exact expectation shows the bias.",
         source="chapter 7",
+        caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
         name="only the sampled action",
@@ -556,6 +595,7 @@ BUGS = (
         broken="for a in (drawn,):",
         symptom="Far up: actions not sampled are never charged.",
         source="chapter 7; errata B18",
+        caught_by="published threshold",
     ),
     Bug(
         name="each action its own share",
@@ -565,6 +605,7 @@ BUGS = (
         broken="self.R[node.infoset, a] += ((a == drawn) - row[a]) * u[drawn] / q",
         symptom="Far up: an action not sampled is charged with its own probability.",
         source="chapter 7; errata B18",
+        caught_by="published threshold",
     ),
     Bug(
         name="mean of the samples",
@@ -574,15 +615,26 @@ BUGS = (
         broken="mean = sum(p[a] * u[a] for a in row)",
         symptom="Too high: an action is compared with the exploring player.",
         source="chapter 7",
+        caught_by="published threshold",
     ),
     Bug(
         name="exploration in the average",
         place="sampling",
         solver="Outcome",
         line="self.collect(node, row, q)",
-        broken="self.collect(node, {a: 0.3 + 0.4 * x for a, x in row.items()}, q)",
+        broken="self.collect(node, p, q)",
         symptom="Stops where the stirred equilibrium is.",
         source="chapter 7",
+        caught_by="published threshold",
+    ),
+    Bug(
+        name="the opponent explores",
+        place="sampling",
+        solver="Outcome",
+        line="return self.walk((*h, self.draw(row)), i, q)",
+        broken="return self.walk((*h, self.draw(p)), i, q)",
+        symptom="Too high: one learns to play against an opponent who explores.",
+        source="planted",
     ),
     Bug(
         name="no exploration",
@@ -592,6 +644,7 @@ BUGS = (
         broken="p = row",
         symptom="What is never played is never sampled again.",
         source="chapter 7",
+        caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
         name="average not divided",
@@ -601,6 +654,7 @@ BUGS = (
         broken="self.collect(node, row)",
         symptom="Hard to see in a curve; the expectation shows it.",
         source="chapter 7",
+        caught_by="expected average on Kuhn poker",
     ),
     Bug(
         name="one draw for k",
@@ -610,6 +664,7 @@ BUGS = (
         broken="share = 1 / len(row)",
         symptom="Too high on Kuhn poker, not on rock–paper–scissors.",
         source="chapter 8",
+        caught_by="published threshold",
     ),
     Bug(
         name="head not divided, k actions",
@@ -622,6 +677,7 @@ BUGS = (
             "actions."
         ),
         source="chapter 8",
+        caught_by="expected regrets on dice",
     ),
     Bug(
         name="the total to each",
@@ -631,6 +687,7 @@ BUGS = (
         broken="self.R[node.infoset, a] += (mean / p - mean if p and a in tried else -mean) / q",
         symptom="Does not converge: bad actions are paid for the good ones beside them.",
         source="errata B19, B20",
+        caught_by="published threshold",
     ),
 )
 # ---- end of the list -------------------------------------------------------------------------

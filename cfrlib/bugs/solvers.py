@@ -304,11 +304,11 @@ class Outcome(Sampler):
         if isinstance(node, Chance):
             return self.walk((*h, self.draw(node.probabilities)), i, q)
         row = self.match(node.infoset)
+        even = self.epsilon / len(row)
+        p = {a: even + (1 - self.epsilon) * x for a, x in row.items()}
         if node.player != i:
             self.collect(node, row, q)
             return self.walk((*h, self.draw(row)), i, q)
-        even = self.epsilon / len(row)
-        p = {a: even + (1 - self.epsilon) * x for a, x in row.items()}
         drawn, u = self.draw(p), dict.fromkeys(row, 0.0)
         u[drawn] = self.walk((*h, drawn), i, q * p[drawn]) / p[drawn]
         mean = sum(x * u[a] for a, x in row.items())
