@@ -1,10 +1,10 @@
 """Every bug of the museum on every game of its ladder, and the checks that find it.
 
-Runs each solver of cfrlib.bugs, with each of its bugs and without, on each game, and records the
-exploitability of the average strategy: of solvers that visit the whole tree for 500
+Runs each solver of cfrlib.bugs, with each of its bugs and without, on each game, and records
+the exploitability of the average strategy: of solvers that visit the whole tree for 500
 iterations, of samplers for 10,000, as the mean of three seeds. Then it applies every check to
-every bug. Writes bugs.json, which the page "A museum of bugs" prints and draws. Takes about half
-an hour on one core; an interrupted run continues, and `seconds` limits it:
+every bug. Writes bugs.json, which the page "A museum of bugs" prints and draws. Takes about
+half an hour on one core; an interrupted run continues, and `seconds` limits it:
 
     python experiments/bugs.py [seconds]
 """

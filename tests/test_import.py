@@ -30,6 +30,7 @@ LEVELS = [
     {"explore"},
     {"deep"},
     {"koikoi"},  # only its learners need more than games
+    {"bugs"},  # plain solvers, which are compared with the package's
     {"exercises"},
 ]
 LEVEL = {name: n for n, level in enumerate(LEVELS) for name in level}

@@ -6,7 +6,7 @@ with the bug, what one sees, who published it, and which check finds it::
     from cfrlib import bugs
 
     bug = bugs.find("sign of today")
-    print(bug.line, bug.broken, bug.symptom, sep="\\n")
+    print(bug.line, bug.broken)
     solver = bug.wrong(cfr.games.KuhnPoker())
     cfr.exploitability(solver.game, solver.run(300))
 """

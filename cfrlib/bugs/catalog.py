@@ -42,8 +42,9 @@ class Bug:
     source : str
         Where the book has the bug from; "planted" if nobody published it as far as we know.
     smallest : str
-        The first game of `cfrlib.bugs.LADDER` whose curve shows the bug, or "" if none does: there the
-        exploitability is more than 1.5 times that of the right solver (experiments/bugs.py).
+        The first game of `cfrlib.bugs.LADDER` whose curve shows the bug, or "" if none does:
+        exploitability ends up more than 1.5 times that of the right solver, or is undefined
+        (experiments/bugs.py).
     caught_by : str
         The first check of `cfrlib.bugs.CHECKS` that finds the bug.
 
@@ -176,8 +177,7 @@ BUGS = (
         line=MEAN,
         broken="mean = sum(u.values()) / len(u)",
         symptom=(
-            "A plateau: an action is compared with uniform play, and not with the "
-            "strategy."
+            "A plateau: an action is compared with uniform play, and not with the strategy."
         ),
         source="planted",
         caught_by="value of Kuhn poker",
@@ -233,7 +233,7 @@ BUGS = (
         name="others' reach not passed on",
         place="regret",
         solver="Family",
-        line="return sum(p * self.walk((*h, a), i, own, p * others) for a, p in row.items())",
+        line=("return sum(p * self.walk((*h, a), i, own, p * others) for a, p in row.items())"),
         broken="return sum(p * self.walk((*h, a), i, own, others) for a, p in row.items())",
         symptom="The plateau of *no reach*: the reach is there, and always 1.",
         source="planted",
@@ -258,10 +258,7 @@ BUGS = (
         solver="Family",
         line="self.r.clear()",
         broken="pass",
-        symptom=(
-            "A plateau: the regrets of one iteration are added again in all later "
-            "ones."
-        ),
+        symptom=("A plateau: the regrets of one iteration are added again in all later ones."),
         source="planted",
         caught_by="value of Kuhn poker",
     ),
@@ -273,8 +270,7 @@ BUGS = (
         line="self.S[I, a] += own * p",
         broken="self.S[I, a] += p",
         symptom=(
-            "Nearly nothing. On Leduc poker it is slower; no curve tells it from a "
-            "slow method."
+            "Nearly nothing. On Leduc poker it is slower; no curve tells it from a slow method."
         ),
         source="chapters 4 and 5; design of the tests",
         caught_by="digits on Kuhn poker",
@@ -307,10 +303,11 @@ BUGS = (
         place="average",
         solver="Vanilla",
         line=AVERAGE,
-        broken="return {I: shares({a: self.R[I, a] for a in A}) for I, A in self.actions.items()}",
+        broken=(
+            "return {I: shares({a: self.R[I, a] for a in A}) for I, A in self.actions.items()}"
+        ),
         symptom=(
-            "Negative probabilities; where there are none, a strategy that does not "
-            "improve."
+            "Negative probabilities; where there are none, a strategy that does not improve."
         ),
         source="chapter 1; errata C3",
         caught_by="value of Kuhn poker",
@@ -376,7 +373,10 @@ BUGS = (
         solver="Family",
         variant="pcfr+",
         line=GUESS,
-        broken="guess = {a: self.R[I, a] + self.prediction * self.R[I, a] for a in self.actions[I]}",
+        broken=(
+            "guess = {a: self.R[I, a] + self.prediction * self.R[I, a] for a in "
+            "self.actions[I]}"
+        ),
         symptom=(
             "Predictive CFR+ becomes CFR+ with quadratic weights: still good, so one "
             "believes it."
@@ -414,8 +414,7 @@ BUGS = (
         line="self.t += 1",
         broken="self.t = 1",
         symptom=(
-            "A plateau: every iteration discounts as the first one, so the past "
-            "counts half."
+            "A plateau: every iteration discounts as the first one, so the past counts half."
         ),
         source="planted",
         caught_by="value of Kuhn poker",
@@ -427,10 +426,7 @@ BUGS = (
         variant="cfr+",
         line=STORED,
         broken="self.R[I, a] = total",
-        symptom=(
-            "Linear weights without RM+: slower by far on poker, unharmed on some "
-            "games."
-        ),
+        symptom=("Linear weights without RM+: slower by far on poker, unharmed on some games."),
         source="chapter 6; errata C8",
         caught_by="digits on Kuhn poker",
     ),
@@ -539,7 +535,7 @@ BUGS = (
         place="sampling",
         solver="External",
         line="self.R[node.infoset, a] += u[a] - mean",
-        broken="self.R[node.infoset, a] += (1 - p) * u[a]",
+        broken="self.R[node.infoset, a] += (1 - row[a]) * u[a]",
         symptom="A plateau far up: as if there were no other action.",
         source="chapter 7; errata B17",
         caught_by="threshold on Kuhn poker",
@@ -561,8 +557,7 @@ BUGS = (
         line="return self.rng.choices(list(row), list(row.values()))[0]",
         broken="return Random(0).choices(list(row), list(row.values()))[0]",
         symptom=(
-            "Stops at once: a new generator with an old seed. No expectation test can "
-            "see it."
+            "Stops at once: a new generator with an old seed. No expectation test can see it."
         ),
         source="planted",
         caught_by="threshold on Kuhn poker",
@@ -635,6 +630,7 @@ BUGS = (
         broken="return self.walk((*h, self.draw(p)), i, q)",
         symptom="Too high: one learns to play against an opponent who explores.",
         source="planted",
+        caught_by="published threshold",
     ),
     Bug(
         name="no exploration",
@@ -672,10 +668,7 @@ BUGS = (
         solver="Robust",
         line=SAMPLED_REGRET,
         broken="self.R[node.infoset, a] += u[a] - mean",
-        symptom=(
-            "Nothing on any game where nobody chooses twice among more than k "
-            "actions."
-        ),
+        symptom=("Nothing on any game where nobody chooses twice among more than k actions."),
         source="chapter 8",
         caught_by="expected regrets on dice",
     ),
@@ -684,7 +677,10 @@ BUGS = (
         place="sampling",
         solver="Robust",
         line=SAMPLED_REGRET,
-        broken="self.R[node.infoset, a] += (mean / p - mean if p and a in tried else -mean) / q",
+        broken=(
+            "self.R[node.infoset, a] += (mean / row[a] - mean if row[a] and a in "
+            "tried else -mean) / q"
+        ),
         symptom="Does not converge: bad actions are paid for the good ones beside them.",
         source="errata B19, B20",
         caught_by="published threshold",

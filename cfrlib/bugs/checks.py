@@ -28,7 +28,8 @@ Table = Mapping[tuple[str, Action], float]
 def known_value(make: Make, right: Make) -> bool:
     """Return whether 300 iterations give the value of Kuhn poker within a thousandth."""
     game = games.KuhnPoker()
-    return abs(expected_utility(game, make(game).run(300))[0] + 1 / 18) < 1e-3
+    value = float(expected_utility(game, make(game).run(300))[0])
+    return abs(value + 1 / 18) < 1e-3
 
 
 def halved(make: Make, right: Make) -> bool:
@@ -262,6 +263,12 @@ def caught(bug: Bug, make: Make | None = None) -> dict[str, bool]:
         The bug; it names the right solver and the checks.
     make : callable, optional
         Makes the solver to check; by default the one with the bug.
+
+    Examples
+    --------
+    >>> from cfrlib.bugs import find
+    >>> caught(find("clip per history"))["deals in reverse"]
+    True
     """
     found = {}
     for name, check in CHECKS["sampler" if bug.sampled else "tree"].items():

@@ -39,7 +39,13 @@ class LateCoin(Game):
 
 
 class DealtBackward(games.KuhnPoker):
-    """Kuhn poker with its six deals in reverse order, which leaves the game the same."""
+    """Kuhn poker with its six deals in reverse order, which leaves the game the same.
+
+    Examples
+    --------
+    >>> next(iter(DealtBackward().node(()).probabilities))
+    ('K', 'Q')
+    """
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""

@@ -269,7 +269,7 @@ class External(Sampler):
             return self.walk((*h, a), i)
         u = {a: self.walk((*h, a), i) for a in row}
         mean = sum(p * u[a] for a, p in row.items())
-        for a, p in row.items():
+        for a in row:
             self.R[node.infoset, a] += u[a] - mean
         return mean
 
@@ -341,7 +341,8 @@ class Robust(Sampler):
 
     def some(self, actions: Iterable[Action]) -> list[Action]:
         """Return k different actions, each set of k with the same probability."""
-        left, tried = dict.fromkeys(actions, 1.0), []
+        left = dict.fromkeys(actions, 1.0)
+        tried: list[Action] = []
         while left and len(tried) < self.k:
             tried.append(self.draw(left))
             del left[tried[-1]]
@@ -363,7 +364,7 @@ class Robust(Sampler):
         for a in tried:
             u[a] = self.walk((*h, a), i, q * share) / share
         mean = sum(p * u[a] for a, p in row.items())
-        for a, p in row.items():
+        for a in row:
             self.R[node.infoset, a] += (u[a] - mean) / q
         return mean
 

@@ -19,6 +19,7 @@ MODULES = (
     "cfrlib.plot",
     "cfrlib.explore",
     "cfrlib.exercises",
+    "cfrlib.bugs",
 )
 ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
 
