@@ -253,14 +253,13 @@ BUGS = (
         caught_by="value of Kuhn poker",
     ),
     Bug(
-        name="regrets of both players",
+        name="regrets not cleared",
         place="regret",
         solver="Family",
         line="self.r.clear()",
         broken="pass",
         symptom=("A plateau: the regrets of one iteration are added again in all later ones."),
         source="planted",
-        caught_by="value of Kuhn poker",
     ),
     # ---- average ---------------------------------------------------------------------------
     Bug(
@@ -405,6 +404,18 @@ BUGS = (
         symptom="Stops at once: player 0 never learns.",
         source="errata B24",
         caught_by="value of Kuhn poker",
+    ),
+    Bug(
+        name="unreached infosets skipped",
+        place="update",
+        solver="Family",
+        line="new = self.match(I)",
+        broken="new = self.match(I) if self.own[I] else self.sigma[I]",
+        symptom=(
+            "Nothing on the small games. On Leduc poker a plateau: a saving of time "
+            "freezes whatever the player has stopped reaching."
+        ),
+        source="planted",
     ),
     Bug(
         name="clock stands still",

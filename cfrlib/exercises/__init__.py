@@ -31,6 +31,7 @@ PAGES = {
     "sub": "subgames",
     "own": "your_own_game",
     "errata": "errata",
+    "museum": "museum",
     "classic": "classics",
 }
 

@@ -1,0 +1,207 @@
+"""Exercises of the museum of bugs: a late coin, a planted bug, a bug of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from cfrlib.bugs import BUGS, CHECKS, LADDER, Bug
+from cfrlib.core.tree import compile
+from cfrlib.equilibrium import exploitability
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number, pair_values
+from cfrlib.exercises.plain import Solver, Sums, average, strategy_sums
+from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.regret import regret_matching
+
+ROUNDS, LONG = 50, 200  # of exercises museum.2 and museum.3
+PASSED = ("value of Kuhn poker", "threshold on Kuhn poker", "deals in reverse")
+
+# ---- museum.1 --------------------------------------------------------------------------------
+
+
+def by_hand(heads: float, tails: float) -> dict[str, float]:
+    """Return the answer to exercise museum.1, with these weights of the coin's sides."""
+    left, right = heads + 3 * tails, 3 * heads + tails  # what player 0 wins in each hand
+    caught = -(heads + tails)
+    hides = (right - caught) / (left + right - 2 * caught)  # in the left hand
+    return {"left": left, "right": right, "hides left": hides}
+
+
+def numbers(answer: Any) -> list[float]:
+    """Return the three numbers of an answer."""
+    return [as_number(x) for _, x, _ in pair_values(answer, by_hand(0.75, 0.25))]
+
+
+# ---- museum.2 --------------------------------------------------------------------------------
+
+
+def solver(above: bool = False, below: bool = True) -> Solver:
+    """Return the solver of exercise museum.2; by default the right one.
+
+    Its traversal returns counterfactual values, which contain the others' reach. A weight of
+    chance belongs into that reach (`below`), and not before the value as well (`above`).
+    """
+
+    def solve(game: Game, iterations: int) -> Sums:
+        R: Sums = {}
+        S: Sums = {}
+        sigma: Sums = {}
+
+        def walk(h: History, i: int, own: float, others: float) -> float:
+            node = game.node(h)
+            if isinstance(node, Terminal):
+                return others * node.utilities[i]
+            if isinstance(node, Chance):
+                return sum(
+                    (f if above else 1) * walk((*h, a), i, own, (f if below else 1) * others)
+                    for a, f in node.probabilities.items()
+                )
+            I, A = node.infoset, node.actions
+            row = sigma.setdefault(I, [1 / len(A)] * len(A))
+            moves = list(zip(A, row, strict=True))
+            if node.player != i:
+                return sum(walk((*h, a), i, own, p * others) for a, p in moves)
+            v = [walk((*h, a), i, p * own, others) for a, p in moves]
+            mean = sum(p * x for p, x in zip(row, v, strict=True))
+            R[I] = [x + y - mean for x, y in zip(R.get(I, [0.0] * len(A)), v, strict=True)]
+            S[I] = [x + own * p for x, p in zip(S.get(I, [0.0] * len(A)), row, strict=True)]
+            return mean
+
+        for _ in range(iterations):
+            for i in (0, 1):
+                walk((), i, 1.0, 1.0)
+                sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
+        return S
+
+    return solve
+
+
+def averages(solve: Any) -> dict[str, list[float]]:
+    """Return the average strategies of a reader's solver on two games."""
+    found = {}
+    for name in ("Kuhn poker", "a late coin"):
+        game = LADDER[name]
+        sums = strategy_sums(solve, game, ROUNDS)
+        labels = compile(game).infoset_label
+        found[name] = [average(sums, I)[0] for I in labels]
+    return found
+
+
+# ---- museum.3 --------------------------------------------------------------------------------
+
+
+def invented(answer: Any) -> dict[str, float]:
+    """Return which checks find a reader's bug (0 or 1), and its cost on Leduc poker."""
+    if not isinstance(answer, Mapping) or set(answer) != {"solver", "line", "broken"}:
+        raise Unreadable("yours is not a dictionary with 'solver', 'line' and 'broken'")
+    if answer["solver"] not in ("Vanilla", "Family"):
+        raise Unreadable("the solver must be 'Vanilla' or 'Family'")
+    line, broken = (str(answer[key]).strip() for key in ("line", "broken"))
+    if any((bug.line, bug.broken) == (line, broken) for bug in BUGS):
+        raise Unreadable("the museum has that one already")
+    return measured(answer["solver"], line, broken)
+
+
+@cache
+def measured(name: str, line: str, broken: str) -> dict[str, float]:
+    """Return 1 for each check that finds a bug, and the factor that it costs."""
+    bug = Bug("yours", "", name, line, broken, "", "")
+    try:
+        bug.compiled()
+    except (ValueError, SyntaxError) as error:
+        raise Unreadable(str(error)) from error
+    tree, game = CHECKS["tree"], LADDER["Leduc, 2 ranks"]
+    wrong, right = bug.wrong(game).run(LONG), bug.right(game).run(LONG)
+    found = {name: float(not tree[name](bug.wrong, bug.right)) for name in PASSED}
+    return found | {"factor": exploitability(game, wrong) / exploitability(game, right)}
+
+
+def hides_and_costs(found: Any) -> bool:
+    """Return whether a bug passes the checks on Kuhn poker and costs a factor of two."""
+    return not any(found[name] for name in PASSED) and bool(found["factor"] > 2)
+
+
+def planted(line: str, broken: str) -> dict[str, str]:
+    """Return an answer to exercise museum.3: a wrong line of vanilla CFR."""
+    return {"solver": "Vanilla", "line": line, "broken": broken}
+
+
+EXERCISES = (
+    Exercise(
+        "museum.1",
+        "The coin by hand",
+        "a dictionary with what player 0 wins by hiding 'left' and 'right' if player 1 points "
+        "at the other hand, and the probability that equilibrium 'hides left'",
+        lambda: by_hand(3 / 4, 1 / 4),
+        (
+            Mistake(
+                lambda: by_hand(1, 1),
+                "You have added the two sides of the coin up. The bug does that; the coin does "
+                "not.",
+            ),
+            Mistake(
+                lambda: by_hand(9 / 16, 1 / 16),
+                "You have used the probabilities of the coin twice.",
+            ),
+            Mistake(
+                lambda: by_hand(1 / 4, 3 / 4),
+                "You have confused heads with tails.",
+            ),
+        ),
+        see=numbers,
+        points=2,
+        takeaway="Weighted wrongly, the coin would have another equilibrium: that is why the "
+        "smallest game with a late coin is enough.",
+        advice="Write down the two entries of the matrix first: each is a mean over the coin.",
+    ),
+    Exercise(
+        "museum.2",
+        "Find the planted bug",
+        "a function of a game and a number of iterations that returns S",
+        lambda: solver(),
+        (
+            Mistake(
+                lambda: solver(above=True),
+                "On Kuhn poker it agrees with vanilla CFR; with a late coin it does not.",
+            ),
+            Mistake(
+                lambda: solver(above=True, below=False),
+                "One weight of chance is left, and it is the wrong one: the regrets below the "
+                "coin lack it.",
+            ),
+            Mistake(
+                lambda: solver(below=False),
+                "Now chance is weighted nowhere.",
+            ),
+        ),
+        see=averages,
+        points=2,
+        takeaway="A value that contains the reach already is added up, and not weighted again.",
+        advice="The averages on Kuhn poker and with a late coin must be those of cfrlib.",
+    ),
+    Exercise(
+        "museum.3",
+        "Open: a new exhibit",
+        "a dictionary with the 'solver' ('Vanilla' or 'Family'), the 'line' and the 'broken' "
+        "line",
+        lambda: planted("self.S[I, a] += own * p", "self.S[I, a] += own * others * p"),
+        (
+            Mistake(
+                lambda: planted("self.S[I, a] += own * p", "self.S[I, a] += own**2 * p"),
+                "It hides well, and costs too little: less than a factor of 2.",
+            ),
+            Mistake(
+                lambda: planted("return sign * mean", "return -sign * mean"),
+                "Kuhn poker finds it.",
+            ),
+        ),
+        see=invented,
+        accepts=hides_and_costs,
+        points=3,
+        takeaway="It passes three checks on Kuhn poker, and a larger game pays for it. Which "
+        "check of the museum finds it?",
+        advice="Either a check on Kuhn poker finds your bug, or it costs less than a factor of "
+        "2 on Leduc poker with 2 ranks.",
+    ),
+)
