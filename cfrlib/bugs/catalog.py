@@ -145,6 +145,7 @@ BUGS = (
             "player 1's nodes is player 1's payoff."
         ),
         source="chapter 4; errata B9",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -155,6 +156,7 @@ BUGS = (
         broken="return node.utilities[0]",
         symptom="Player 1 works for player 0. The value is too good to be true.",
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -168,6 +170,7 @@ BUGS = (
             "values below it are too large."
         ),
         source="planted",
+        smallest="a late coin",
         caught_by="digits after a late coin",
     ),
     Bug(
@@ -180,6 +183,7 @@ BUGS = (
             "A plateau: an action is compared with uniform play, and not with the strategy."
         ),
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     # ---- regret ----------------------------------------------------------------------------
@@ -191,6 +195,7 @@ BUGS = (
         broken="self.R[I, a] += own * (u[a] - mean)",
         symptom="A plateau, at 1/6 on Kuhn poker: all hidden cards count alike.",
         source="chapter 4, exercise 4.2",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -201,6 +206,7 @@ BUGS = (
         broken="self.R[I, a] += u[a] - mean",
         symptom="The same plateau.",
         source="chapter 4; errata B7, C6",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -214,6 +220,7 @@ BUGS = (
             "stops going, they stop learning."
         ),
         source="chapter 4, exercise 4.2",
+        smallest="Leduc, 2 ranks",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -227,6 +234,7 @@ BUGS = (
             "regrets grow by one factor."
         ),
         source="errata C5",
+        smallest="a late coin",
         caught_by="digits after a late coin",
     ),
     Bug(
@@ -237,6 +245,7 @@ BUGS = (
         broken="return sum(p * self.walk((*h, a), i, own, others) for a, p in row.items())",
         symptom="The plateau of *no reach*: the reach is there, and always 1.",
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -250,6 +259,7 @@ BUGS = (
             "is remembered."
         ),
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -260,6 +270,8 @@ BUGS = (
         broken="pass",
         symptom=("A plateau: the regrets of one iteration are added again in all later ones."),
         source="planted",
+        smallest="rock-paper-scissors",
+        caught_by="value of Kuhn poker",
     ),
     # ---- average ---------------------------------------------------------------------------
     Bug(
@@ -268,10 +280,9 @@ BUGS = (
         solver="Vanilla",
         line="self.S[I, a] += own * p",
         broken="self.S[I, a] += p",
-        symptom=(
-            "Nearly nothing. On Leduc poker it is slower; no curve tells it from a slow method."
-        ),
-        source="chapters 4 and 5; design of the tests",
+        symptom="Nothing up to Leduc poker, and there it looks like a slow method.",
+        source="published code; chapters 4 and 5",
+        smallest="Leduc poker",
         caught_by="digits on Kuhn poker",
     ),
     Bug(
@@ -281,7 +292,8 @@ BUGS = (
         line="self.S[I, a] += own * p",
         broken="self.S[I, a] += others * p",
         symptom="Falls on Kuhn poker, stops on Leduc poker.",
-        source="chapter 4, exercise 4.2; errata B22",
+        source="published code; chapter 4, exercise 4.2; errata B22",
+        smallest="dice, 2 faces",
         caught_by="digits on Kuhn poker",
     ),
     Bug(
@@ -295,6 +307,7 @@ BUGS = (
             "actions it is better than the average."
         ),
         source="chapters 1 and 3; errata B8",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -309,6 +322,7 @@ BUGS = (
             "Negative probabilities; where there are none, a strategy that does not improve."
         ),
         source="chapter 1; errata C3",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -317,8 +331,11 @@ BUGS = (
         solver="Family",
         line="for a, p in self.sigma[I].items():",
         broken="for a, p in new.items():",
-        symptom="None that a curve shows: the average is late by one strategy.",
-        source="errata B14c; tests of the package",
+        symptom=(
+            "None: the average starts one strategy later, and was a little better on "
+            "every game."
+        ),
+        source="errata B14c",
         caught_by="digits on Kuhn poker",
     ),
     Bug(
@@ -333,6 +350,7 @@ BUGS = (
             "are all as good as 1."
         ),
         source="chapter 6",
+        smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
     ),
     # ---- matching --------------------------------------------------------------------------
@@ -344,6 +362,7 @@ BUGS = (
         broken="return shares({a: self.R[I, a] for a in self.actions[I]})",
         symptom="Negative probabilities: the average is no strategy.",
         source="errata C4",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -354,6 +373,7 @@ BUGS = (
         broken="return shares({a: abs(self.R[I, a]) for a in self.actions[I]})",
         symptom="Does not converge at all: what one regrets having done is done again.",
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -362,7 +382,7 @@ BUGS = (
         solver="Vanilla",
         line="row = self.sigma[I]",
         broken="row = self.match(I)",
-        symptom="Converges, but the order of the deals changes the result.",
+        symptom=("Converges, at times faster, but the order of the deals changes the result."),
         source="chapter 4, exercise 4.3; errata D1",
         caught_by="value of Kuhn poker",
     ),
@@ -377,10 +397,11 @@ BUGS = (
             "self.actions[I]}"
         ),
         symptom=(
-            "Predictive CFR+ becomes CFR+ with quadratic weights: still good, so one "
-            "believes it."
+            "Predictive CFR+ becomes CFR+ with quadratic weights: far slower on the "
+            "small games, so good on Leduc poker that one believes it."
         ),
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
     ),
     # ---- update ----------------------------------------------------------------------------
@@ -393,6 +414,7 @@ BUGS = (
         broken="self.seen = dict(self.sigma)",
         symptom="Converges slowly: simultaneous updates at the price of alternating ones.",
         source="chapter 5; errata B13",
+        smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
     ),
     Bug(
@@ -403,6 +425,7 @@ BUGS = (
         broken="for i in range(1, self.game.num_players):",
         symptom="Stops at once: player 0 never learns.",
         source="errata B24",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -416,6 +439,8 @@ BUGS = (
             "freezes whatever the player has stopped reaching."
         ),
         source="planted",
+        smallest="Leduc, 2 ranks",
+        caught_by="digits on Leduc poker",
     ),
     Bug(
         name="clock stands still",
@@ -428,6 +453,7 @@ BUGS = (
             "A plateau: every iteration discounts as the first one, so the past counts half."
         ),
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -437,8 +463,9 @@ BUGS = (
         variant="cfr+",
         line=STORED,
         broken="self.R[I, a] = total",
-        symptom=("Linear weights without RM+: slower by far on poker, unharmed on some games."),
+        symptom="Linear weights without RM+: slower by far on poker, unharmed on dice.",
         source="chapter 6; errata C8",
+        smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
     ),
     Bug(
@@ -448,7 +475,7 @@ BUGS = (
         line=STORED,
         broken="self.R[I, a] = max(total, 0)",
         symptom="Converges, and faster: one has written RM+ and calls it regret matching.",
-        source="errata A6; tests of the package",
+        source="errata A6",
         caught_by="digits on Kuhn poker",
     ),
     # ---- discount --------------------------------------------------------------------------
@@ -459,8 +486,12 @@ BUGS = (
         variant="cfr+",
         line=FAMILY_REGRET,
         broken="self.store(I, a, others * (u[a] - mean))",
-        symptom="Converges, more slowly, and the order of the deals changes the result.",
-        source="chapter 5",
+        symptom=(
+            "Converges. On larger games it is slower, and the order of the deals "
+            "changes the result."
+        ),
+        source="published code; chapter 5",
+        smallest="Leduc, 2 ranks",
         caught_by="deals in reverse",
     ),
     Bug(
@@ -470,8 +501,12 @@ BUGS = (
         variant="dcfr",
         line=FAMILY_REGRET,
         broken="self.store(I, a, others * (u[a] - mean))",
-        symptom="Converges. The order of the deals changes the result.",
-        source="chapter 6, exercise 6.3",
+        symptom=(
+            "Converges, and on the smallest games faster. The order of the deals "
+            "changes the result."
+        ),
+        source="published code; chapter 6, exercise 6.3",
+        smallest="Leduc, 2 ranks",
         caught_by="deals in reverse",
     ),
     Bug(
@@ -482,7 +517,8 @@ BUGS = (
         line=STORED,
         broken="self.R[I, a] = total * self.factor(self.alpha if x > 0 else self.beta)",
         symptom="A plateau, low enough on Kuhn poker to pass for slow convergence.",
-        source="chapter 6",
+        source="published code; chapter 6",
+        smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -494,6 +530,7 @@ BUGS = (
         broken="self.R[I, a] += x * self.factor(self.alpha if total > 0 else self.beta)",
         symptom="Slow on Leduc poker: early regrets never fade.",
         source="planted",
+        smallest="a late coin",
         caught_by="digits on Kuhn poker",
     ),
     Bug(
@@ -503,8 +540,9 @@ BUGS = (
         variant="dcfr",
         line="for (I, a), x in self.r.items():",
         broken="for (I, a), x in (dict.fromkeys(self.R, 0.0) | self.r).items():",
-        symptom="Converges: each player's regrets are discounted twice an iteration.",
+        symptom="Converges, mostly faster: each regret is discounted twice an iteration.",
         source="chapter 6, exercise 6.3",
+        smallest="Leduc poker",
         caught_by="digits on Kuhn poker",
     ),
     # ---- sampling --------------------------------------------------------------------------
@@ -518,7 +556,8 @@ BUGS = (
             "Nothing where all deals are equally likely: a sampled card already comes "
             "up as often as it should."
         ),
-        source="design of the tests",
+        source="planted",
+        smallest="a late coin",
         caught_by="expected regrets after a late coin",
     ),
     Bug(
@@ -529,6 +568,7 @@ BUGS = (
         broken="return row[a] * self.walk((*h, a), i)",
         symptom="A plateau: likely actions of the opponent count too much.",
         source="errata C7",
+        smallest="rock-paper-scissors",
         caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
@@ -539,6 +579,7 @@ BUGS = (
         broken="a = self.draw(dict.fromkeys(row, 1.0))",
         symptom="One learns to beat an opponent who plays at random.",
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="threshold on Kuhn poker",
     ),
     Bug(
@@ -549,6 +590,7 @@ BUGS = (
         broken="self.R[node.infoset, a] += (1 - row[a]) * u[a]",
         symptom="A plateau far up: as if there were no other action.",
         source="chapter 7; errata B17",
+        smallest="rock-paper-scissors",
         caught_by="threshold on Kuhn poker",
     ),
     Bug(
@@ -559,6 +601,7 @@ BUGS = (
         broken="if not theirs:  # the average",
         symptom="Nothing on Kuhn poker; too high on larger games.",
         source="chapter 7; errata B22",
+        smallest="dice, 2 faces",
         caught_by="expected average on Kuhn poker",
     ),
     Bug(
@@ -571,6 +614,7 @@ BUGS = (
             "Stops at once: a new generator with an old seed. No expectation test can see it."
         ),
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="threshold on Kuhn poker",
     ),
     Bug(
@@ -581,6 +625,7 @@ BUGS = (
         broken="u[drawn] = self.walk((*h, drawn), i, q * p[drawn])",
         symptom="Too high: what is sampled often looks good.",
         source="chapter 7",
+        smallest="a late coin",
         caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
@@ -589,7 +634,7 @@ BUGS = (
         solver="Outcome",
         line=SAMPLED_REGRET,
         broken="self.R[node.infoset, a] += u[a] - mean",
-        symptom="Nothing on Kuhn poker. Only an exact expectation shows the bias.",
+        symptom="Nothing in any curve. Only an exact expectation shows the bias.",
         source="chapter 7",
         caught_by="expected regrets on Kuhn poker",
     ),
@@ -601,6 +646,7 @@ BUGS = (
         broken="for a in (drawn,):",
         symptom="Far up: actions not sampled are never charged.",
         source="chapter 7; errata B18",
+        smallest="rock-paper-scissors",
         caught_by="published threshold",
     ),
     Bug(
@@ -611,6 +657,7 @@ BUGS = (
         broken="self.R[node.infoset, a] += ((a == drawn) - row[a]) * u[drawn] / q",
         symptom="Far up: an action not sampled is charged with its own probability.",
         source="chapter 7; errata B18",
+        smallest="rock-paper-scissors",
         caught_by="published threshold",
     ),
     Bug(
@@ -621,6 +668,7 @@ BUGS = (
         broken="mean = sum(p[a] * u[a] for a in row)",
         symptom="Too high: an action is compared with the exploring player.",
         source="chapter 7",
+        smallest="Kuhn poker",
         caught_by="published threshold",
     ),
     Bug(
@@ -631,6 +679,7 @@ BUGS = (
         broken="self.collect(node, p, q)",
         symptom="Stops where the stirred equilibrium is.",
         source="chapter 7",
+        smallest="rock-paper-scissors",
         caught_by="published threshold",
     ),
     Bug(
@@ -641,6 +690,7 @@ BUGS = (
         broken="return self.walk((*h, self.draw(p)), i, q)",
         symptom="Too high: one learns to play against an opponent who explores.",
         source="planted",
+        smallest="rock-paper-scissors",
         caught_by="published threshold",
     ),
     Bug(
@@ -651,6 +701,7 @@ BUGS = (
         broken="p = row",
         symptom="What is never played is never sampled again.",
         source="chapter 7",
+        smallest="rock-paper-scissors",
         caught_by="expected regrets on Kuhn poker",
     ),
     Bug(
@@ -659,7 +710,7 @@ BUGS = (
         solver="Outcome",
         line="self.collect(node, row, q)",
         broken="self.collect(node, row)",
-        symptom="Hard to see in a curve; the expectation shows it.",
+        symptom="Nothing in any curve. Only an exact expectation shows it.",
         source="chapter 7",
         caught_by="expected average on Kuhn poker",
     ),
@@ -671,6 +722,7 @@ BUGS = (
         broken="share = 1 / len(row)",
         symptom="Too high on Kuhn poker, not on rock–paper–scissors.",
         source="chapter 8",
+        smallest="Kuhn poker",
         caught_by="published threshold",
     ),
     Bug(
@@ -694,6 +746,7 @@ BUGS = (
         ),
         symptom="Does not converge: bad actions are paid for the good ones beside them.",
         source="errata B19, B20",
+        smallest="rock-paper-scissors",
         caught_by="published threshold",
     ),
 )
