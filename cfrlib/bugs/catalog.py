@@ -349,7 +349,7 @@ BUGS = (
             "Converges, several times more slowly: the weights 1/4, 4/9, 9/16 soon "
             "are all as good as 1."
         ),
-        source="chapter 6",
+        source="published code; chapter 6",
         smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
     ),
