@@ -303,8 +303,8 @@ BUGS = (
         line=AVERAGE,
         broken="return {I: self.match(I) for I in self.actions}",
         symptom=(
-            "The curve jumps up and down instead of falling. On a game with dominant "
-            "actions it is better than the average."
+            "The curve jumps up and down instead of falling. On dice it is better "
+            "than the average."
         ),
         source="chapters 1 and 3; errata B8",
         smallest="rock-paper-scissors",

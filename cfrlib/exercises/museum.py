@@ -71,7 +71,7 @@ def solver(above: bool = False, below: bool = True) -> Solver:
         for _ in range(iterations):
             for i in (0, 1):
                 walk((), i, 1.0, 1.0)
-                sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
+            sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
         return S
 
     return solve
