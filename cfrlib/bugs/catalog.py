@@ -59,6 +59,8 @@ class Bug:
     >>> right, wrong = bug.right(kuhn).run(300), bug.wrong(kuhn).run(300)
     >>> round(cfr.exploitability(kuhn, right), 2), round(cfr.exploitability(kuhn, wrong), 2)
     (0.01, 0.33)
+    >>> "return sign * mean" in bug.source_code(), bug.compiled().__name__
+    (False, 'Vanilla')
     """
 
     name: str
