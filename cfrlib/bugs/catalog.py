@@ -218,8 +218,8 @@ BUGS = (
         line=VANILLA_REGRET,
         broken="self.R[I, a] += own * others * (u[a] - mean)",
         symptom=(
-            "Nothing on the small games. On Leduc poker a plateau: where a player "
-            "stops going, they stop learning."
+            "No curve of a small game shows it. On Leduc poker a plateau: where a "
+            "player stops going, they stop learning."
         ),
         source="chapter 4, exercise 4.2",
         smallest="Leduc, 2 ranks",
@@ -437,8 +437,8 @@ BUGS = (
         line="new = self.match(I)",
         broken="new = self.match(I) if self.own[I] else self.sigma[I]",
         symptom=(
-            "Nothing on the small games. On Leduc poker a plateau: a saving of time "
-            "freezes whatever the player has stopped reaching."
+            "Nothing at all on the small games. On Leduc poker a plateau: a saving of "
+            "time freezes whatever the player has stopped reaching."
         ),
         source="planted",
         smallest="Leduc, 2 ranks",

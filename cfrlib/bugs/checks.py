@@ -76,7 +76,7 @@ def published_threshold(make: Make, right: Make) -> bool:
     """Return whether NashConv on Kuhn poker is below the thresholds of OpenSpiel's tests.
 
     They are 1 after 10 iterations of external sampling, and 0.17 after 10,000 of outcome
-    sampling, which is used for robust sampling as well (OpenSpiel 1.6).
+    sampling, which is used for robust sampling as well (OpenSpiel 2.0.2).
     """
     game = games.KuhnPoker()
     solver = make(game)
