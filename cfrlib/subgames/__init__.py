@@ -1,17 +1,24 @@
 """Solving a part of a game: public states, gadgets, and solving again at the table."""
 
+from cfrlib.subgames.continual import continual
 from cfrlib.subgames.gadgets import Gadget, Leaves, MaxMargin, Subgame
 from cfrlib.subgames.public import PublicState, PublicTree, public_tree
+from cfrlib.subgames.ranges import ExactValues, Part, Solved, ValueFunction
 from cfrlib.subgames.resolving import Trunk, history_values, resolve, trunk
 
 __all__ = [
+    "ExactValues",
     "Gadget",
     "Leaves",
     "MaxMargin",
+    "Part",
     "PublicState",
     "PublicTree",
+    "Solved",
     "Subgame",
     "Trunk",
+    "ValueFunction",
+    "continual",
     "history_values",
     "public_tree",
     "resolve",

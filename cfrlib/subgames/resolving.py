@@ -189,7 +189,9 @@ def resolve(
     >>> len(flops), after < before
     (15, True)
     """
-    _check(game, method)
+    check_zero_sum(game)
+    if method not in METHODS:
+        raise ValueError(f"unknown method {method!r}; choose one of {METHODS}")
     found: dict[str, Mapping[Any, float]] = {}
     public, way = public_tree(game), trunk(game, blueprint, player)
     for state in states:
@@ -200,13 +202,11 @@ def resolve(
     return blueprint.replace(found)
 
 
-def _check(game: Game, method: str) -> None:
-    """Raise a ValueError unless the game and the method fit."""
+def check_zero_sum(game: Game) -> None:
+    """Raise a ValueError unless the game is a zero-sum game of two players."""
     tree = sequence_form(game).tree
     if tree.num_players != 2 or not tree.zero_sum:
         raise ValueError(f"{game!r} is not a zero-sum game of two players; subgames need one")
-    if method not in METHODS:
-        raise ValueError(f"unknown method {method!r}; choose one of {METHODS}")
 
 
 def _alternatives(state: PublicState, way: Trunk, opponent: int, reach: bool) -> Floats:
