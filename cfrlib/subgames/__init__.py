@@ -2,6 +2,7 @@
 
 from cfrlib.subgames.continual import continual
 from cfrlib.subgames.gadgets import Gadget, Leaves, MaxMargin, Subgame
+from cfrlib.subgames.limited import biased, depth_limited
 from cfrlib.subgames.public import PublicState, PublicTree, public_tree
 from cfrlib.subgames.ranges import ExactValues, Part, Solved, ValueFunction
 from cfrlib.subgames.resolving import Trunk, history_values, resolve, trunk
@@ -18,7 +19,9 @@ __all__ = [
     "Subgame",
     "Trunk",
     "ValueFunction",
+    "biased",
     "continual",
+    "depth_limited",
     "history_values",
     "public_tree",
     "resolve",

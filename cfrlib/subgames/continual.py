@@ -7,7 +7,7 @@ state what a player at the table does at those of one path, and returns the whol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -108,9 +108,7 @@ class _Search:
             elif n in ends:
                 below = ends[n][1 - self.player]
             else:
-                part = self._part(child)
-                pair = part.values(self._ranges(child), self.sigma, values=self._values(part))
-                below = pair[1 - self.player]
+                below = self._best_values(child, ends)
             self.visit(child, below, ends)
 
     def solve(self, state: PublicState, out: Floats) -> dict[int, Pair]:
@@ -123,7 +121,7 @@ class _Search:
         solved = part.solve(
             (ranges[0], ranges[1]),
             self.iterations,
-            values=self._values(part),
+            values=self.value_function if part.ends else None,
             alternatives=(outs[0], outs[1]),
         )
         known = ~np.isnan(solved.sigma)
@@ -134,9 +132,18 @@ class _Search:
         """Return the part of the game that is looked at from a public state."""
         return Part(self.public, state, self.horizon)
 
-    def _values(self, part: Part) -> ValueFunction | None:
-        """Return the value function if the part needs it."""
-        return self.value_function if part.ends else None
+    def _best_values(self, state: PublicState, ends: dict[int, Pair]) -> Floats:
+        """Return what the opponent's hands can earn from here against the last solve.
+
+        At the horizon they earn the averages that were found there. Asking the value function
+        again, with average ranges, would assume the opponent's range.
+        """
+
+        def found(states: Sequence[PublicState], ranges: Sequence[Pair]) -> list[Pair]:
+            return [ends[end.number] for end in states]
+
+        part = self._part(state)
+        return part.values(self._ranges(state), self.sigma, values=found)[1 - self.player]
 
     def _ranges(self, state: PublicState) -> Pair:
         """Return both ranges: how likely each hand makes the moves that lead here."""

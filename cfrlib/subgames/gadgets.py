@@ -67,8 +67,9 @@ class Subgame(Game):
     >>> from cfrlib.subgames import Subgame, public_tree
     >>> public = public_tree(cfr.games.LeducPoker(merge_suits=True))
     >>> state = public.find("check", "check", "Q")
-    >>> cfr.compile(Subgame(public, state, public.tree.chance_reach[state.histories]))
-    Subgame(after check check Q): 2 players, zero-sum, 121 histories (72 terminal), 18 infosets
+    >>> tree = cfr.compile(Subgame(public, state, public.tree.chance_reach[state.histories]))
+    >>> tree.num_histories, tree.num_infosets
+    (121, 18)
     """
 
     def __init__(
@@ -203,16 +204,18 @@ class Gadget(_Guarded):
     Examples
     --------
     >>> import cfrlib as cfr
+    >>> from cfrlib.subgames import public_tree
     >>> public = public_tree(cfr.games.LeducPoker(merge_suits=True))
     >>> state = public.find("check", "check", "Q")
     >>> even = public.tree.chance_reach[state.histories]
-    >>> cfr.compile(Gadget(public, state, even, 1, [0, 0, 0]))
-    Gadget(after check check Q): 2 players, zero-sum, 137 histories (80 terminal), 21 infosets
+    >>> tree = cfr.compile(Gadget(public, state, even, 1, [0, 0, 0]))
+    >>> tree.num_histories, tree.num_infosets
+    (137, 21)
     """
 
     def step(self, h: History, a: Any) -> History:
         """Return the history after an action."""
-        stage, k, less = h
+        stage, k, _ = h
         if stage == "deal":
             return "gate", a, 0
         if stage == "gate":
@@ -253,11 +256,13 @@ class MaxMargin(_Guarded):
     Examples
     --------
     >>> import cfrlib as cfr
+    >>> from cfrlib.subgames import public_tree
     >>> public = public_tree(cfr.games.LeducPoker(merge_suits=True))
     >>> state = public.find("check", "check", "Q")
     >>> even = public.tree.chance_reach[state.histories]
-    >>> cfr.compile(MaxMargin(public, state, even, 1, [0, 0, 0]))
-    MaxMargin(after check check Q): 2 players, zero-sum, 124 histories (72 terminal), 19 infosets
+    >>> tree = cfr.compile(MaxMargin(public, state, even, 1, [0, 0, 0]))
+    >>> tree.num_histories, tree.num_infosets
+    (124, 19)
     """
 
     def step(self, h: History, a: Any) -> History:

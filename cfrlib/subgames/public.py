@@ -132,8 +132,8 @@ class PublicTree:
         Examples
         --------
         >>> import cfrlib as cfr
-        >>> from cfrlib.subgames import public_tree
-        >>> flop = public_tree(cfr.games.LeducPoker(merge_suits=True)).find("check", "check", "Q")
+        >>> public = public_tree(cfr.games.LeducPoker(merge_suits=True))
+        >>> flop = public.find("check", "check", "Q")
         >>> flop.player, len(flop.histories), flop.hand_label[1][0]
         (0, 8, 'J check-check Q check')
         """
@@ -238,10 +238,11 @@ def _check_depths(tree: Tree) -> None:
     first[tree.infoset[at][::-1]] = depth[at][::-1]
     bad = at[first[tree.infoset[at]] != depth[at]]
     if len(bad):
+        label = tree.infoset_label[tree.infoset[bad[0]]]
         raise GameError(
-            f"{tree.game!r}: infoset {tree.infoset_label[tree.infoset[bad[0]]]!r} has histories "
-            "of different lengths; public states need a common clock: let the shorter history "
-            "pass a chance event with one outcome"
+            f"{tree.game!r}: infoset {label!r} has histories of different lengths; public "
+            "states need a common clock: let the shorter history pass a chance event with one "
+            "outcome"
         )
 
 

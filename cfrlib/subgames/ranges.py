@@ -1,9 +1,9 @@
 """Parts of a game that begin with a range for each player, and may end with a value function.
 
-A *range* gives every hand of a player a weight. A public state with a range for each player is a
-public belief state (Brown et al., 2020), and a part of the game that begins there can be solved
-without knowing how its players came there. Counterfactual values connect the parts: the value of
-a hand is weighted by chance and by the opponent's range, not by its own weight.
+A *range* gives every hand of a player a weight. A public state with a range for each player is
+a public belief state (Brown et al., 2020), and a part of the game that begins there can be
+solved without knowing how its players came there. Counterfactual values connect the parts: the
+value of a hand is weighted by chance and by the opponent's range, not by its own weight.
 
 A `Part` is a treeplex whose first infoset, for each player, is the choice of a hand; the ranges
 are written there like probabilities, and all kernels of :mod:`cfrlib.core.sequence` apply. CFR+
@@ -148,7 +148,9 @@ class Part:
     1.0
     """
 
-    def __init__(self, public: PublicTree, state: PublicState, ends: Iterable[PublicState] = ()):
+    def __init__(
+        self, public: PublicTree, state: PublicState, ends: Iterable[PublicState] = ()
+    ):
         self.public, self.state, tree = public, state, public.tree
         stops = {end.number for end in ends} - {state.number}
         root = np.full(tree.num_histories, -1)  # position of the first history in the state
@@ -158,16 +160,20 @@ class Part:
             if root[k] >= 0 and int(public.state_of[k]) in stops:
                 found.add(int(public.state_of[k]))
             elif root[k] >= 0:
-                children = slice(tree.first_child[k], tree.first_child[k] + tree.num_children[k])
+                children = slice(
+                    tree.first_child[k], tree.first_child[k] + tree.num_children[k]
+                )
                 root[children] = root[k]
         self.ends = [public.states[n] for n in sorted(found)]
         inside = (root >= 0) & ~np.isin(public.state_of, sorted(found))
         shape = self._number(np.flatnonzero(inside & (tree.infoset >= 0)), root)
-        self.form = self._treeplexes(np.flatnonzero(inside & (tree.player == TERMINAL)), root, shape)
+        self.form = self._treeplexes(
+            np.flatnonzero(inside & (tree.player == TERMINAL)), root, shape
+        )
         self._at_end = [[self._hands_at(end, i, root) for i in (0, 1)] for end in self.ends]
 
     def _number(self, decisions: Numbers, root: Numbers) -> _Shape:
-        """Number the infosets and sequences of the part, the choice of a hand first."""
+        """Return the infosets and sequences of the part, the choice of a hand first."""
         tree, state, shape = self.public.tree, self.state, _Shape([0], [0], [], [], [])
         self.full: list[int] = []  # the same sequence in the whole game, or -1
         self.hands: list[slice] = []  # where the ranges of a player are
@@ -198,7 +204,7 @@ class Part:
         found = self._local.get(int(self.public.tree.sequence[k, player]))
         if found is not None:
             return found
-        return self.hands[player].start + int(self.state.hand[player][root[k]])
+        return int(self.hands[player].start + self.state.hand[player][root[k]])
 
     def _treeplexes(self, terminals: Numbers, root: Numbers, shape: _Shape) -> Treeplexes:
         """Return the arrays for the kernels, with a leaf for each pair of sequences."""
@@ -211,7 +217,10 @@ class Part:
         leaf_start = np.searchsorted(rows, np.arange(len(self.full) + 1))
         return Treeplexes(
             np.array(shape.infosets, np.int64),
-            *(np.array(x, np.uint32) for x in shape[1:]),
+            np.array(shape.sequences, np.uint32),
+            np.array(shape.start, np.uint32),
+            np.array(shape.stop, np.uint32),
+            np.array(shape.parent, np.uint32),
             leaf_start.astype(np.uint32),
             payoff[rows, columns],
             (columns.astype(np.uint32),),
@@ -338,7 +347,7 @@ class Part:
         found = []
         for i in (0, 1):
             gradient(self.form, i, tables.plan, tables.value)
-            if values is not None:
+            if self.ends and values is not None:
                 pairs = values(self.ends, self._ranges_at_ends(tables.plan))
                 self._write_ends(tables.extra, i, pairs)
                 tables.value[:] += tables.extra
