@@ -29,6 +29,7 @@ LEVELS = [
     {"plot"},
     {"explore"},
     {"deep"},
+    {"subgames"},  # only its network needs deep
     {"koikoi"},  # only its learners need more than games
     {"bugs"},  # plain solvers, which are compared with the package's
     {"exercises"},

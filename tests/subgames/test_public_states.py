@@ -57,9 +57,7 @@ def test_hands_of_poker_are_private_cards(game):
             assert len(pairs) == len(cards) == len(hands) == len(state.hand_label[i])
 
 
-@pytest.mark.parametrize(
-    "game", [LEDUC, Goofspiel(3), LiarsDice(3), cfr.koikoi.MiniKoiKoi.K8()]
-)
+@pytest.mark.parametrize("game", [LEDUC, Goofspiel(3), LiarsDice(3), MiniKoiKoi.K8()])
 def test_states_are_closed(game):
     """No infoset has histories in two public states, nor two hands of its owner."""
     public = public_tree(game)

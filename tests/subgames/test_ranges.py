@@ -57,9 +57,7 @@ def test_exact_values_replace_the_second_round():
     found, exact = [], ExactValues(PUBLIC, 100)
     for iterations in (30, 200):
         halves = [
-            continual(
-                LEDUC, i, iterations=iterations, horizon=FLOPS, values=ExactValues(PUBLIC, 100)
-            )
+            continual(LEDUC, i, iterations=iterations, horizon=FLOPS, values=exact)
             for i in (0, 1)
         ]
         rows = {I: halves[halves[0].player(I)][I] for I in halves[0]}
