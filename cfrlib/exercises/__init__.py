@@ -28,6 +28,7 @@ PAGES = {
     "13": "koi_koi",
     "14": "learning_koi_koi",
     "15": "last_iterate",
+    "16": "part_of_a_game",
     "sub": "subgames",
     "own": "your_own_game",
     "errata": "errata",
