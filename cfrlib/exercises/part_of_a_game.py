@@ -165,6 +165,8 @@ def at_one_state(answer: Any) -> dict[str, float]:
 def searched(answer: Any) -> float:
     """Return the exploitability of continual re-solving with a value function."""
     require_function(answer)
+    if answer(after_the_card()[:1], [(np.ones(3), np.ones(3))]) is ...:
+        raise Unanswered
     options: Any = {"iterations": 100, "horizon": after_the_card(), "values": answer}
     first, second = (continual(LEDUC, i, **options) for i in (0, 1))
     return joined(first, second)
