@@ -34,6 +34,7 @@ PAGES = {
     "errata": "errata",
     "museum": "museum",
     "classic": "classics",
+    "papers": "reading_papers",
 }
 
 
