@@ -16,6 +16,7 @@ With ``NUMBA_DISABLE_JIT=1`` all three return the function unchanged.
 
 from __future__ import annotations
 
+from types import FunctionType, ModuleType
 from typing import Any
 
 from numba import njit
@@ -47,3 +48,26 @@ def inner(function: Any) -> Any:
     if isinstance(compiled, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
         compiled.__class__ = Inner
     return compiled
+
+
+def interpreted(*modules: ModuleType) -> dict[str, Any]:
+    """Return the names of some modules with their kernels as plain Python functions.
+
+    The functions look each other up in the dictionary that is returned. To replace a kernel,
+    e.g. one that samples, assign to its name there.
+
+    Examples
+    --------
+    >>> from cfrlib.core import rng
+    >>> kernels = interpreted(rng)
+    >>> kernels["mix"] = lambda z: 2**63
+    >>> kernels["uniform"]([0])
+    0.5
+    """
+    space: dict[str, Any] = {name: f for module in modules for name, f in vars(module).items()}
+    for name, f in space.items():
+        if hasattr(f, "py_func"):
+            space[name] = FunctionType(f.py_func.__code__, space, name)
+        elif isinstance(f, FunctionType) and any(f.__module__ == m.__name__ for m in modules):
+            space[name] = FunctionType(f.__code__, space, name, f.__defaults__)
+    return space

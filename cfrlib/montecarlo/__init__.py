@@ -1,5 +1,6 @@
-"""Monte Carlo CFR: sampling schemes, traversals, MCCFR and online outcome sampling."""
+"""Monte Carlo CFR: sampling schemes, traversals, MCCFR, online outcome sampling, certificates."""
 
+from cfrlib.montecarlo.certify import Certificate, certify, every_path
 from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.oos import OOS
 from cfrlib.montecarlo.schemes import (
@@ -15,9 +16,12 @@ __all__ = [
     "MCCFR",
     "OOS",
     "SAMPLINGS",
+    "Certificate",
     "ChanceSampling",
     "ExternalSampling",
     "OutcomeSampling",
     "RobustSampling",
+    "certify",
+    "every_path",
     "inclusion_probabilities",
 ]

@@ -26,7 +26,7 @@ from cfrlib.core.rng import begin, new_key
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import workers
-from cfrlib.montecarlo.partial_tree import grown
+from cfrlib.montecarlo.partial_tree import TreeArrays, grown
 from cfrlib.montecarlo.schemes import (
     SCHEME,
     SCHEMES,
@@ -43,6 +43,7 @@ from cfrlib.montecarlo.updates import (
     LAST_UPDATE,
     Lanes,
     Settings,
+    Tables,
     apply_batch,
     ascend,
     begin_iteration,
@@ -518,6 +519,12 @@ class CompiledMCCFR(Compiled, MCCFR):
         sigma = np.array(self._tables.table.sigma)
         for result in workers.collect(self.jobs, task, sigma, self._tables.baseline):
             workers.add_result(self._tree.infosets, self._lanes, result)
+
+    def kernel_arguments(self) -> tuple[TreeArrays, Tables, Settings, Lanes]:
+        """Return copies of what the kernels of a walk read and write; see `certify`."""
+        tables = Tables._make(table.copy() for table in self._tables)
+        lanes = Lanes._make(array[:1].copy() for array in self._lanes)
+        return self._tree.copy().arrays, tables, self._settings, lanes
 
     # ---- files -------------------------------------------------------------------------------
 

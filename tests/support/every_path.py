@@ -1,13 +1,9 @@
 """Exact expectations of sampling schemes, by enumerating all random paths of a traversal.
 
-The kernels are those of cfrlib, run as plain Python. Only the three functions that sample are
-replaced by an oracle, which enumerates all outcomes and knows their probabilities. The
-expectations are therefore exact up to rounding errors, without statistics.
+The oracle is that of `cfrlib.certify`; here a kernel may be changed before it is run.
 """
 
 import inspect
-import math
-from types import FunctionType, SimpleNamespace
 
 import numpy as np
 from inside import inside
@@ -15,13 +11,10 @@ from toy_games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.core import rng
-from cfrlib.core.sequence import backup, sequence_form
+from cfrlib.core import jit, rng
+from cfrlib.core.sequence import sequence_form
 from cfrlib.montecarlo import schemes, traversal, updates
-from cfrlib.montecarlo.partial_tree import TreeArrays
-from cfrlib.montecarlo.schemes import P
-from cfrlib.montecarlo.traversal import ENTRY
-from cfrlib.montecarlo.updates import AVERAGING, Lane
+from cfrlib.montecarlo.certify import KernelWalk, every_path, regrets_of
 
 # ---- kernels as plain Python ---------------------------------------------------------------
 
@@ -31,14 +24,12 @@ def interpreted(changes=None, **others):
 
     `changes`, {name: (old, new)}, replaces one piece of source code of a kernel.
     """
-    space = {**vars(rng), **vars(schemes), **vars(traversal), **vars(updates)}
-    kernels = {name: f.py_func for name, f in space.items() if hasattr(f, "py_func")}
-    required = {"descend", "ascend", "choose", "evaluate", "apply_batch", "iterate"}
-    assert required <= kernels.keys()
-    for name, f in kernels.items():
-        space[name] = FunctionType(f.__code__, space, name)
+    modules = rng, schemes, traversal, updates
+    space = jit.interpreted(*modules)
     for name, (old, new) in (changes or {}).items():
-        source = inspect.getsource(kernels[name])
+        source = inspect.getsource(
+            next(vars(m)[name].py_func for m in modules if name in vars(m))
+        )
         assert source.count(old) == 1, f"the source of {name} has changed"
         decorator, source = source.replace(old, new).split("\n", 1)
         assert decorator in ("@inlined", "@inner")
@@ -47,69 +38,7 @@ def interpreted(changes=None, **others):
     return space
 
 
-# ---- the oracle ----------------------------------------------------------------------------
-
-
-class Oracle:
-    """A sampler whose successive runs, started by `all_paths`, enumerate all random paths.
-
-    Attributes
-    ----------
-    probability : float
-        Probability of the current path.
-    rounding_error : float
-        Largest error of the remaining probability that kernels pass to `sample_remaining`.
-    """
-
-    def __init__(self):
-        self.choices, self.rounding_error = [], 0.0
-
-    def all_paths(self):
-        """Yield the number of each path, before the path is run."""
-        number = 0
-        while number == 0 or self.choices:
-            self.at, self.probability = 0, 1.0
-            yield number
-            number += 1
-            while self.choices and self.choices[-1][0] + 1 == self.choices[-1][1]:
-                self.choices.pop()
-            if self.choices:
-                self.choices[-1][0] += 1
-
-    def pick(self, first, weights):
-        """Return `first` plus the index of the next positive weight on this path."""
-        likely = [(a, p) for a, p in enumerate(weights) if p > 0]
-        if self.at == len(self.choices):
-            self.choices.append([0, len(likely)])
-        a, p = likely[self.choices[self.at][0]]
-        self.at += 1
-        self.probability *= p / math.fsum(weights)
-        return first + a
-
-    def sample_chance(self, state, nodes, start, stop):
-        return self.pick(start, [nodes[c].probability for c in range(start, stop)])
-
-    def sample_action(self, state, table, start, stop):
-        return self.pick(start, [table[q].sigma for q in range(start, stop)])
-
-    def sample_remaining(self, state, scratch, actions, left):
-        weights = [float(p) for p in scratch[P, :actions]]
-        self.rounding_error = max(self.rounding_error, abs(left - math.fsum(weights)))
-        return self.pick(0, weights)
-
-    def kernels(self, changes=None):
-        """Return the kernels with their three sampling functions replaced by the oracle's."""
-        samplers = ("sample_chance", "sample_action", "sample_remaining")
-        return interpreted(changes, **{name: getattr(self, name) for name in samplers})
-
-
 # ---- means ---------------------------------------------------------------------------------
-
-
-def as_objects(records):
-    """Return an object with attributes for each record."""
-    names = records.dtype.names
-    return [SimpleNamespace(**dict(zip(names, r.item(), strict=True))) for r in records]
 
 
 class Means:
@@ -121,9 +50,8 @@ class Means:
         Expected sampled regrets, each over the traversals of its player.
     square : array, shape (sequences,)
         Expected squares of the sampled regrets.
-    mass : array, shape (infosets,)
-        Expected weight of an infoset's strategy in the strategy sum, over the traversals of
-        its player or, under the rule "opponent", over those of the other player.
+    total : array, shape (sequences,)
+        Expected increments of the strategy sums.
     paths : int
         Number of random paths, summed over the players.
     probability : list of float
@@ -134,49 +62,33 @@ class Means:
         self, game, scheme, sigma, rule="opponent", baseline=None, proposal=None,
         correct=None, changes=None,
     ):  # fmt: skip
-        # The rule "opponent" needs two players, and traversals do not depend on the rule.
-        run = cfr.MCCFR(game, sampling=scheme, proposal=proposal, averaging="stochastic")
-        self.form, game_tree, players = inside(run).form, inside(run).tree, game.num_players
-        self.oracle = Oracle()
-        kernels = self.oracle.kernels(changes)
-        baseline = np.zeros((players, 0)) if baseline is None else baseline
+        self.form = sequence_form(game)
+        run = cfr.MCCFR(
+            game, sampling=scheme, proposal=proposal, averaging=rule,
+            baseline=None if baseline is None else 0,
+        )  # fmt: skip
+        if baseline is not None:
+            inside(run).tables.baseline[:] = baseline
         if correct is not None:  # importance weights of chance outcomes, as a function of p
-            game_tree.nodes.correction[:] = correct(game_tree.nodes.probability)
-        inside(run).tables.table.sigma[:] = sigma
-        nodes, infosets = as_objects(game_tree.nodes), as_objects(game_tree.infosets)
-        table = as_objects(inside(run).tables.table)
-        walk = as_objects(np.zeros(inside(run).lanes.walk.shape[1], ENTRY))
-        tree = TreeArrays(nodes, game_tree.utility, infosets, game_tree.owner)
-        tables = inside(run).tables._replace(table=table, baseline=baseline)
-        empty, scratch = np.zeros((1, 0, 2)), inside(run).lanes.scratch[0]
-        self.regret, self.square = (
-            np.zeros(len(game_tree.owner)),
-            np.zeros(len(game_tree.owner)),
-        )
-        self.mass = np.zeros(len(infosets))
-        self.paths, self.probability = 0, [0.0] * players
-        owner = game_tree.infosets.player
-        for i in range(players):
-            counted = owner != i if rule == "opponent" else owner == i
-            for _ in self.oracle.all_paths():
-                sampled_regret, count = np.zeros(len(table)), np.zeros(2, np.int64)
-                blank = {"mass": 0.0, "touched": 0, "is_touched": False}
-                sums = [SimpleNamespace(**blank) for _ in infosets]
-                lane = Lane(walk, scratch, None, sampled_regret, sums, empty, count)
-                kernels["enter"](walk[0], 0, 1.0, 1.0, 1.0)
-                done, n = kernels["descend"](
-                    tree, table, inside(run).settings.scheme, i, lane, 0, 1
-                )
-                assert done == n
-                kernels["ascend"](tree, tables, AVERAGING.index(rule), i, lane, n)
-                p = self.oracle.probability
-                mass = np.array([s.mass for s in sums])
-                assert not mass[~counted].any()
-                self.regret += p * sampled_regret
-                self.square += p * sampled_regret**2
-                self.mass += p * mass
+            nodes = inside(run).tree.nodes
+            nodes.correction[:] = correct(nodes.probability)
+        self.walk = KernelWalk(run, sigma, interpreted(changes))
+        self.regret, self.square, self.total = np.zeros((3, self.form.num_sequences))
+        self.paths, self.probability = 0, [0.0] * game.num_players
+        for i in range(game.num_players):
+            for p, sample in every_path(lambda choose, i=i: self.walk(i, choose)):
+                self.regret += p * sample.regret
+                self.square += p * sample.regret**2
+                self.total += p * sample.total
                 self.probability[i] += p
                 self.paths += 1
+
+    @property
+    def mass(self):
+        """Expected weight of an infoset's strategy in the strategy sum, shape (infosets,)."""
+        t = self.form.treeplexes
+        rows = zip(t.infoset_start, t.infoset_stop, strict=True)
+        return np.array([self.total[start:stop].sum() for start, stop in rows])
 
 
 # ---- exact values on the whole tree --------------------------------------------------------
@@ -184,14 +96,7 @@ class Means:
 
 def exact_regrets(game, sigma):
     """Return r(I, a) = v(I, a) − v(I) of all players, from the whole tree."""
-    form = sequence_form(game)
-    t, v, r = form.treeplexes, form.gradients(form.plans(sigma)), np.zeros(form.num_sequences)
-    for i in range(game.num_players):
-        backup(t, i, sigma, v)
-    for I in range(len(t.infoset_start)):
-        q = slice(t.infoset_start[I], t.infoset_stop[I])
-        r[q] = v[q] - sigma[q] @ v[q]
-    return r
+    return regrets_of(sequence_form(game), sigma)
 
 
 def own_reach(game, sigma):
