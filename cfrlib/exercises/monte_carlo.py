@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.exercises.grading import Exercise, Mistake, require_function
 from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
 
 Weights = Mapping[Any, float]  # of outcomes; they need not add up to 1
@@ -28,43 +29,6 @@ AFTER = (1, 3, 100, 1_000)  # iterations of CFR, exercise 7.5
 def new_table() -> Table:
     """Return a table of zeros."""
     return defaultdict(float)
-
-
-class ScriptedSampler:
-    """A sampler that follows a script, then takes first outcomes.
-
-    Attributes
-    ----------
-    probability : float
-        Probability of all its samples together.
-    others : list
-        Scripts of the outcomes not taken.
-    """
-
-    def __init__(self, script: list[Hashable]):
-        self.script, self.at, self.probability = script, 0, 1.0
-        self.others: list[list[Hashable]] = []
-
-    def __call__(self, weights: Weights) -> Any:
-        """Return the next outcome of the script."""
-        options = [a for a, weight in weights.items() if weight > 0]
-        if self.at == len(self.script):
-            self.others += [[*self.script, a] for a in options[1:]]
-            self.script = [*self.script, options[0]]
-        outcome: Any = self.script[self.at]
-        self.at += 1
-        self.probability *= weights[outcome] / sum(weights.values())
-        return outcome
-
-
-def every_path(walk: Callable[[Draw], object]) -> Iterator[float]:
-    """Run a traversal for every outcome of its samples, and yield their probabilities."""
-    stack: list[list[Hashable]] = [[]]
-    while stack:
-        sampler = ScriptedSampler(stack.pop())
-        walk(sampler)
-        stack += sampler.others
-        yield sampler.probability
 
 
 def external_walk(source: str = "strategy", at: str = "opponent") -> Walk:
@@ -210,7 +174,7 @@ def expected_increments(walk: Any) -> dict[str, Table]:
             now[:] = [new_table(), defaultdict(float, before)]
             walk(game, (), i, draw, sigma, *now)
 
-        for p in every_path(one):
+        for p, _ in every_path(one):
             for key, x in now[0].items():
                 added["r"][key] += p * x
             for key, x in now[1].items():
@@ -252,7 +216,7 @@ def total_variance(
             r.clear()
             walk(game, (), i, draw, sigma, r, new_table())
 
-        for p in every_path(one):
+        for p, _ in every_path(one):
             for key, x in r.items():
                 first[key] += p * x
                 second[key] += p * x**2

@@ -17,8 +17,9 @@ from cfrlib.exercises.grading import (
     as_number,
     require_function,
 )
-from cfrlib.exercises.monte_carlo import Draw, Table, every_path
+from cfrlib.exercises.monte_carlo import Draw, Table
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
 
 Aim = frozenset[History]
@@ -250,7 +251,7 @@ def expected_increments(game: Game, target: str, walk: Any) -> tuple[Table, Tabl
             m.R, m.S = defaultdict(float), defaultdict(float)
             walk(m, (), i, 1.0, 1.0, 1.0, m.draw([1 - DELTA, DELTA]) == 1)
 
-        for p in every_path(one):
+        for p, _ in every_path(one):
             for mean, table in zip(means, (m.R, m.S), strict=True):
                 for key, x in table.items():
                     mean[key] += p * x

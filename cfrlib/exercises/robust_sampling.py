@@ -14,10 +14,9 @@ import numpy as np
 
 from cfrlib import games
 from cfrlib.exercises.grading import Exercise, Mistake, require_function
-from cfrlib.exercises.monte_carlo import Draw, Table, Weights, every_path
+from cfrlib.exercises.monte_carlo import Draw, Table, Weights
 from cfrlib.game import Chance, Game, Terminal
-from cfrlib.montecarlo.mccfr import MCCFR
-from cfrlib.montecarlo.schemes import RobustSampling, inclusion_probabilities
+from cfrlib.montecarlo import MCCFR, RobustSampling, every_path, inclusion_probabilities
 from cfrlib.strategy import Strategy
 
 Walk = Callable[[Any, Any, int, float, float], Any]
@@ -111,7 +110,7 @@ def expected_increments(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
             m.draw, m.g, m.S = draw, defaultdict(float), defaultdict(float)
             walk(m, (), i, 1.0, 1.0)
 
-        for p in every_path(one):
+        for p, _ in every_path(one):
             for mean, table in zip(means, (m.g, m.S), strict=True):
                 for key, x in table.items():
                     mean[key] += p * x
@@ -170,7 +169,7 @@ def total_variance(once: bool) -> float:
             m.draw, m.g, m.S = shared_draw, defaultdict(float), defaultdict(float)
             robust_walk()(m, (), i, 1.0, 1.0)
 
-        for p in every_path(one):
+        for p, _ in every_path(one):
             for key, x in m.g.items():
                 first[key] += p * x
                 second[key] += p * x**2

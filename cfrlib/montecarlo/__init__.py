@@ -1,4 +1,4 @@
-"""Monte Carlo CFR: sampling schemes, traversals, MCCFR, online outcome sampling, certificates."""
+"""Monte Carlo CFR: sampling schemes, traversals, MCCFR, online search, certificates."""
 
 from cfrlib.montecarlo.certify import Certificate, certify, every_path
 from cfrlib.montecarlo.mccfr import MCCFR

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,7 +27,7 @@ from cfrlib.montecarlo import schemes, traversal, updates
 from cfrlib.montecarlo.mccfr import MCCFR, CompiledMCCFR
 from cfrlib.montecarlo.partial_tree import TreeArrays
 from cfrlib.montecarlo.schemes import P, Sampling
-from cfrlib.strategy import InfosetTable, Strategy, StrategyLike, strategy_vector
+from cfrlib.strategy import InfosetTable, StrategyLike, strategy_vector
 
 Probabilities: TypeAlias = Mapping[Any, float] | Sequence[float] | Floats
 Choose: TypeAlias = Callable[[Probabilities], Any]
@@ -58,9 +59,14 @@ class Oracle:
 
     def choose(self, probabilities: Probabilities) -> Any:
         """Return the next possible answer: a key of a mapping, or an index."""
-        keyed = isinstance(probabilities, Mapping)
-        pairs = probabilities.items() if keyed else enumerate(probabilities)
-        options = [(a, p) for a, p in pairs if p > 0]
+        weights: Mapping[Any, float] = (
+            probabilities
+            if isinstance(probabilities, Mapping)
+            else dict(enumerate(probabilities))
+        )
+        options = [(a, p) for a, p in weights.items() if p > 0]
+        if not options:
+            raise ValueError(f"nothing to choose: no probability above 0 in {probabilities!r}")
         if self.at == len(self.plan):
             self.plan.append([0, len(options)])
         a, p = options[self.plan[self.at][0]]
@@ -203,11 +209,11 @@ class KernelWalk:
             progress=_objects(np.zeros(1, updates.PROGRESS)),
             baseline=blank.baseline,
         )
-        lanes = updates.Lanes(*([rows[0]] for rows in self.lanes))._replace(
+        lanes: Any = self.lanes._replace(
             walk=[_objects(self.lanes.walk[0])],
             sums=[_objects(np.zeros(len(tree.infosets), updates.SUMS))],
             sampled_regret=np.zeros((1, len(tree.owner))),
-            counts=np.zeros((1, updates.LINE), np.int64),
+            counts=np.zeros((1, rng.LINE), np.int64),
         )
         lane = f["lane_of"](lanes, 0)
         f["begin_iteration"](tables.progress, self.settings, 1)
@@ -345,7 +351,7 @@ class Certificate:
 
 def _places(form: SequenceForm) -> dict[tuple[str, Action], int]:
     """Return the sequence of every (infoset, action)."""
-    numbers = InfosetTable(form, np.arange(form.num_sequences))
+    numbers = InfosetTable(form, np.arange(float(form.num_sequences)))
     return {(I, a): int(q) for I in numbers for a, q in numbers[I].items()}
 
 
@@ -475,7 +481,7 @@ def _certificate(
     n, players, paths, nodes = form.num_sequences, form.tree.game.num_players, 0, 0.0
     mean, square, total = np.zeros((3, n))
     for i in range(players):
-        for p, sample in every_path(lambda choose, i=i: walk(i, choose), limit=limit):
+        for p, sample in every_path(partial(walk, i), limit=limit):
             mean += p * sample.regret
             square += p * sample.regret**2
             total += p * sample.total

@@ -1,7 +1,6 @@
 """Online outcome sampling: unbiased, targeted, the same compiled or on demand."""
 
 import math
-from types import FunctionType
 
 import numpy as np
 import pytest
@@ -10,10 +9,11 @@ from toy_games import TableGame, random_game
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.core import rng
+from cfrlib.core import jit, rng
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice
 from cfrlib.montecarlo import schemes, targeting, traversal, updates
+from cfrlib.montecarlo.certify import every_path, regrets_of
 from cfrlib.montecarlo.targeting import IN, OUT, TOWARD, UNKNOWN, P
 from cfrlib.regret import discount
 
@@ -24,62 +24,25 @@ KUHN = KuhnPoker()
 # ---- kernels in plain Python, with an oracle in place of random numbers ----------------------
 
 
-class Oracle:
-    """A sampler that enumerates all walks, one after the other."""
-
-    def __init__(self):
-        self.plan = []  # for each sample: [choice, number of choices]
-
-    def begin_walk(self):
-        self.at, self.probability = 0, 1.0
-
-    def draw(self, probabilities):
-        """Return the next choice with positive probability on this walk."""
-        options = [n for n, p in enumerate(probabilities) if p > 0]
-        if self.at == len(self.plan):
-            self.plan.append([0, len(options)])
-        choice = options[self.plan[self.at][0]]
-        self.at += 1
-        self.probability *= probabilities[choice]
-        return choice
-
-    def next_walk(self):
-        """Advance to the next list of choices; return whether there is one."""
-        while self.plan and self.plan[-1][0] + 1 == self.plan[-1][1]:
-            self.plan.pop()
-        if self.plan:
-            self.plan[-1][0] += 1
-        return bool(self.plan)
-
-
-def plain_kernels(oracle):
-    """Return the kernels as Python functions that sample from the oracle."""
-    names = {
-        **vars(rng),
-        **vars(schemes),
-        **vars(traversal),
-        **vars(updates),
-        **vars(targeting),
-    }
-    for name, thing in list(names.items()):
-        if hasattr(thing, "py_func"):
-            names[name] = FunctionType(thing.py_func.__code__, names, name)
+def plain_kernels(choose):
+    """Return the kernels as Python functions that sample by `choose`."""
+    names = jit.interpreted(rng, schemes, traversal, updates, targeting)
 
     def sample_chance(state, nodes, start, stop):
-        return start + oracle.draw(nodes[start:stop].probability)
+        return start + choose(nodes[start:stop].probability)
 
     def sample_targeted(state, marks, start, stop):
         mass = np.diff(marks[start:stop].cumulative, prepend=0.0)
         assert all((marks[start:stop].mark == OUT) == (mass == 0))
-        return start + oracle.draw(mass / mass.sum())
+        return start + choose(mass / mass.sum())
 
     def sample_remaining(state, scratch, actions, left):
         p = scratch[P, :actions] / left
         assert abs(p.sum() - 1) < 1e-12
-        return oracle.draw(p)
+        return choose(p)
 
     def sample_scenario(state, delta):
-        return delta > 0 and bool(oracle.draw([1 - delta, delta]))
+        return delta > 0 and bool(choose([1 - delta, delta]))
 
     samplers = sample_chance, sample_targeted, sample_remaining, sample_scenario
     names |= {f.__name__: f for f in samplers} | {"begin": lambda *_: None}
@@ -109,15 +72,11 @@ def walk(player, kernels, i):
 
 def expectation(player, i):
     """Return the expected updates of regrets and strategy sums, and the number of walks."""
-    oracle = Oracle()
-    kernels = plain_kernels(oracle)
     n = inside(player).tree.num_sequences
     regret, total, mass, walks, targeted_mass = np.zeros(n), np.zeros(n), 0.0, 0, 0.0
     marks, delta = inside(player).target.marks, inside(player).target.delta
-    while True:
-        oracle.begin_walk()
-        targeted, path, r, s = walk(player, kernels, i)
-        p = oracle.probability
+    for p, found in every_path(lambda choose: walk(player, plain_kernels(choose), i)):
+        targeted, path, r, s = found
         regret, total, mass, walks = regret + p * r, total + p * s, mass + p, walks + 1
         ends_in = marks[path[-1].node].mark == IN
         if targeted:
@@ -125,8 +84,6 @@ def expectation(player, i):
             assert ends_in
         if not delta or not ends_in:  # only an ordinary walk ends here
             assert abs((1 - delta) * path[-1].s2 - p) < 1e-12
-        if not oracle.next_walk():
-            break
     assert abs(mass - 1) < 1e-12
     assert abs(targeted_mass - delta) < 1e-12
     return regret, total, walks
@@ -135,17 +92,10 @@ def expectation(player, i):
 def exact(game, sigma, i):
     """Return the exact regrets of player i, and the realization plans."""
     form = sequence_form(game)
-    x = form.plans(sigma)
-    g = form.gradients(x)
-    from cfrlib.core.sequence import backup
-
-    backup(form.treeplexes, i, sigma, g)
-    regret, owner = np.zeros(form.num_sequences), form.tree.infoset_player
+    owner = np.repeat(-1, form.num_sequences)
     for I, start in enumerate(form.treeplexes.infoset_start):
-        row = slice(start, form.treeplexes.infoset_stop[I])
-        if owner[I] == i:
-            regret[row] = g[row] - sigma[row] @ g[row]
-    return regret, x
+        owner[start : form.treeplexes.infoset_stop[I]] = form.tree.infoset_player[I]
+    return np.where(owner == i, regrets_of(form, sigma), 0), form.plans(sigma)
 
 
 def with_strategy(game, sigma, **options):
@@ -235,20 +185,14 @@ def test_wrong_weight_of_targeted_walks_is_biased():
     for wrong in (0.0, 0.99):
         player = with_strategy(KUHN, sigma, delta=0.5)
         inside(player).set_target("Q check-bet")
-        oracle = Oracle()
-        kernels = plain_kernels(oracle)
-        ascend = kernels["ascend"]
 
-        def with_wrong_delta(*args, ascend=ascend, wrong=wrong):
-            return ascend(*args[:3], wrong, *args[4:])
+        def with_wrong_delta(choose, player=player, wrong=wrong):
+            kernels = plain_kernels(choose)
+            ascend = kernels["ascend"]
+            kernels["ascend"] = lambda *args: ascend(*args[:3], wrong, *args[4:])
+            return walk(player, kernels, 0)[2]
 
-        kernels["ascend"] = with_wrong_delta
-        found = np.zeros(len(right))
-        while True:
-            oracle.begin_walk()
-            found += walk(player, kernels, 0)[2] * oracle.probability
-            if not oracle.next_walk():
-                break
+        found = sum(p * r for p, r in every_path(with_wrong_delta))
         assert np.abs(found - right).max() > 0.05
 
 
