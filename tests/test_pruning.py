@@ -9,7 +9,7 @@ import cfrlib as cfr
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
-import pruning  # noqa: E402
+import pruning
 
 GAME = cfr.games.LeducPoker(merge_suits=True)
 
