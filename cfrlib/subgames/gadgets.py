@@ -186,7 +186,7 @@ class Gadget(_Guarded):
     public, state, leaves
         As in :class:`Subgame`.
     weights : float array, shape (histories of the state,)
-        π_-j(h): how likely chance and the solving player make each history.
+        ``π_-j(h)``: how likely chance and the solving player make each history.
     opponent : int
         The player j who may decline.
     alternatives : float array, shape (hands of the opponent,)

@@ -60,7 +60,7 @@ class Trunk(NamedTuple):
     Attributes
     ----------
     weights : float array, shape (histories,)
-        π_-j(h): chance's reach times that of the solving player.
+        ``π_-j(h)``: chance's reach times that of the solving player.
     opponent_reach : float array, shape (histories,)
         π_j(h), which only unsafe solving uses.
     values : float array, shape (histories,)
