@@ -59,7 +59,15 @@ class PublicState(NamedTuple):
         return " ".join(action_label(a) for a in self.actions) or "∅"
 
     def by_hand(self, player: int, numbers: Floats) -> Floats:
-        """Sum one number per history over the histories of each hand, shape (hands,)."""
+        """Sum one number per history over the histories of each hand, shape (hands,).
+
+        Examples
+        --------
+        >>> import cfrlib as cfr
+        >>> flop = public_tree(cfr.games.LeducPoker(merge_suits=True)).find("check", "check", "Q")
+        >>> flop.by_hand(0, np.ones(8))  # with a queen in sight nobody can hold two of them
+        array([3., 2., 3.])
+        """
         total = np.zeros(len(self.hand_label[player]))
         np.add.at(total, self.hand[player], numbers)
         return total
@@ -143,7 +151,16 @@ class PublicTree:
         raise ValueError(f"{self.tree.game!r} has no public state {actions!r}")
 
     def below(self, number: int) -> list[int]:
-        """Return a public state and all that follow, parents before children."""
+        """Return a public state and all that follow, parents before children.
+
+        Examples
+        --------
+        >>> import cfrlib as cfr
+        >>> public = public_tree(cfr.games.KuhnPoker())
+        >>> bet = public.find("check", "bet")
+        >>> [public.states[n].actions for n in public.below(bet.parent)]
+        [('check',), ('check', 'bet')]
+        """
         found = [number]
         for n in found:
             found.extend(self.children[n])
