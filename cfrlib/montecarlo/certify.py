@@ -323,7 +323,7 @@ class Certificate:
         return float(found.min()), float(found.max())
 
     def drift(self, other: Certificate) -> float:
-        """Return by how much the factors at two profiles differ: the largest absolute f / f′ − 1.
+        """Return by how much the factors at two profiles differ: max abs(f / f′ − 1).
 
         0 for a right averaging rule, whatever the profiles; actions that one of the profiles
         gives no weight are left out.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -260,8 +261,9 @@ def lines(
     >>> lines({"1/√T": (T, T**-0.5)}, xlabel="T", ylabel="bound", xscale="log", yscale="log")
     <Figure size 500x300 with 1 Axes>
     """
+    columns, raised = _legend_columns(list(curves), len(ylabel), size[0])
     with mpl.rc_context(STYLE):
-        figure, axes = _empty_figure(*size, margins=(0.72, 0.2, 0.5, 0.3))
+        figure, axes = _empty_figure(*size, margins=(0.72, 0.2, 0.5, 0.3 + raised))
         for name, (x, y) in curves.items():
             (line,) = axes.plot(np.asarray(x), np.asarray(y), label=name)
             if mark is not None:
@@ -282,8 +284,26 @@ def lines(
         _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
         _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
         if len(curves) > 1:
-            _add_legend(axes, "right")
+            above = 0.26 / (size[1] - 0.8 - raised) if raised else 0.0
+            _add_legend(axes, "right", columns, above)
     return figure
+
+
+def _legend_columns(names: list[str], label: int, width: float) -> tuple[int, float]:
+    """Return the columns of a legend, and the height in inches by which it is above the label.
+
+    It shares the row of a y label with `label` letters if there is room for both.
+    """
+    letter, handle = 0.07, 0.46  # inches, about
+
+    def extent(columns: int) -> float:
+        parts = np.array_split([len(name) for name in names], columns)
+        return sum(handle + letter * float(part.max()) for part in parts if len(part))
+
+    if len(names) <= 4 and extent(4) <= width - 0.6 - letter * label:
+        return 4, 0.0
+    columns = next((n for n in (4, 3, 2) if extent(n) <= width - 0.3), 1)
+    return columns, 0.22 * math.ceil(len(names) / columns)
 
 
 def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, str]:
@@ -317,10 +337,12 @@ def ten_to(exponent: int) -> str:
     return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _add_legend(axes: Axes, side: Literal["left", "right"]) -> None:
-    """Add a legend in a row above the axes, where it hides nothing."""
+def _add_legend(
+    axes: Axes, side: Literal["left", "right"], columns: int = 4, above: float = 0.0
+) -> None:
+    """Add a legend above the axes, by a share of their height, where it hides nothing."""
     end = float(side == "right")
-    axes.add_artist(Legend(axes, (end, 0), (end, 1), columns=4, gap=4, margin=0))
+    axes.add_artist(Legend(axes, (end, 0), (end, 1 + above), columns, gap=4, margin=0))
 
 
 def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:

@@ -64,7 +64,8 @@ class PublicState(NamedTuple):
         Examples
         --------
         >>> import cfrlib as cfr
-        >>> flop = public_tree(cfr.games.LeducPoker(merge_suits=True)).find("check", "check", "Q")
+        >>> public = public_tree(cfr.games.LeducPoker(merge_suits=True))
+        >>> flop = public.find("check", "check", "Q")
         >>> flop.by_hand(0, np.ones(8))  # with a queen in sight nobody can hold two of them
         array([3., 2., 3.])
         """

@@ -7,9 +7,11 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import cfrlib as cfr
 from cfrlib import plot
+from cfrlib.plot.artists import Labels, Legend
 
 GAME = cfr.games.KuhnPoker()
 
@@ -114,3 +116,16 @@ import cfrlib.plot
     assert done.stdout == "cfrlib\n" and done.returncode == 1
     assert "ModuleNotFoundError: cfrlib.plot needs matplotlib, which is not" in done.stderr
     assert 'pip install "cfrlib[plot]"' in done.stderr
+
+
+@pytest.mark.parametrize("names", [["yours", "CFR", "CFR+"], ["a rule with a long name"] * 4])
+def test_legend_and_y_label_do_not_overlap(names):
+    """Long legends move above the label of the y axis."""
+    curves = {f"{name}{' ' * n}": ([1, 2], [n, 1]) for n, name in enumerate(names)}
+    figure = plot.lines(curves, xlabel="iterations", ylabel="exploitability", size=(4.1, 3.2))
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    artists = figure.axes[0].get_children()
+    legend = next(a for a in artists if isinstance(a, Legend)).get_window_extent(renderer)
+    label = next(a for a in artists if isinstance(a, Labels) and a.texts == ["exploitability"])
+    assert not legend.overlaps(label.get_window_extent(renderer))
+    assert legend.y1 <= figure.bbox.y1 and legend.x0 >= 0
