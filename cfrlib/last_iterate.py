@@ -266,7 +266,7 @@ class Iterates:
     game : Game
     method : RegretMatching or MirrorDescent
     weight : float
-        Iteration t has weight t^`weight` in the average strategy.
+        Iteration t counts t to this power in the average strategy.
 
     Raises
     ------
@@ -425,7 +425,7 @@ def follow(
     checkpoints : iterable of int
         Iterations, ascending.
     weight : float
-        Iteration t has weight t^`weight` in the average strategy.
+        Iteration t counts t to this power in the average strategy.
 
     Returns
     -------
