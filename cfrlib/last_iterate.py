@@ -293,6 +293,8 @@ class Iterates:
         if isinstance(method, RegretMatching):
             self._reference, self._gamma = self._plan.copy(), method.gamma
             self._regret, self._unused = method.least * self._uniform, np.zeros(size)
+            numbers = float(method.prediction), float(method.least)
+            self._rule = Rule(bool(method.floor), *numbers, bool(method.keep_norm))
         else:
             self._magnet, self._weights = self._uniform.copy(), entropy_weights(form)
             self._before = form.gradients(self._plan)
@@ -367,13 +369,7 @@ class Iterates:
                 if method.mu:
                     v[own] -= method.mu * (x[own] - self._reference[own])
                 regrets = self._regret, self._unused if trial else self._regret
-                rule = Rule(
-                    bool(method.floor),
-                    float(method.prediction),
-                    float(method.least),
-                    bool(method.keep_norm),
-                )
-                regret_step(form, i, v, at, regrets, to, rule)
+                regret_step(form, i, v, at, regrets, to, self._rule)
             else:
                 if method.look_ahead == "optimistic":
                     now = v[own].copy()
@@ -438,10 +434,7 @@ def follow(
     >>> curve.last  # the uniform start is the equilibrium
     array([0., 0.])
     """
-    run, rows = Iterates(game, method, weight=weight), []
-    players = sequence_form(game).num_players
-    for t in checkpoints:
-        rows.append(run.run(t - run.iterations).nash_conv())
-    last, average = np.array(rows).T / players
-    marks = np.array(list(checkpoints), np.int64)
+    run, marks = Iterates(game, method, weight=weight), np.array(list(checkpoints), np.int64)
+    rows = [run.run(t - run.iterations).nash_conv() for t in marks.tolist()]
+    last, average = np.array(rows).T / sequence_form(game).num_players
     return Curve(marks, last, average, np.minimum.accumulate(last))

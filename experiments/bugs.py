@@ -69,10 +69,13 @@ def run(name, bug, make, game):
         runs = [measure(rules, make(rules), TREE)]
     curves, values = zip(*runs, strict=True)
     return {
-        "solver": bug.solver, "variant": bug.variant, "bug": name, "game": game,
+        "solver": bug.solver,
+        "variant": bug.variant,
+        "bug": name,
+        "game": game,
         "exploitability": [mean(column) for column in zip(*curves, strict=True)],
         "value": mean(values),
-    }  # fmt: skip
+    }
 
 
 def key(record):
@@ -99,9 +102,10 @@ def summary(bug, found):
     shown = [game for game, x in ratios.items() if x is None or x > FACTOR]
     checks = bugs.caught(bug)
     return {
-        "ratios": ratios, "smallest": shown[0] if shown else "",
+        "ratios": ratios,
+        "smallest": shown[0] if shown else "",
         "caught": [name for name, found in checks.items() if found],
-    }  # fmt: skip
+    }
 
 
 def main(seconds=math.inf):
@@ -113,8 +117,11 @@ def main(seconds=math.inf):
         "script": "experiments/bugs.py",
         "games": {name: repr(game) for name, game in bugs.LADDER.items()},
         "versions": {"cfrlib": cfr.__version__},
-        "tree": TREE, "sampler": SAMPLER, "seeds": SEEDS, "factor": FACTOR,
-    }  # fmt: skip
+        "tree": TREE,
+        "sampler": SAMPLER,
+        "seeds": SEEDS,
+        "factor": FACTOR,
+    }
     for name, bug, make in solvers():
         for game in bugs.LADDER:
             if time.monotonic() > stop:

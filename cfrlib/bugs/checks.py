@@ -6,7 +6,7 @@ made likewise. It returns whether the solver passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -17,6 +17,7 @@ from cfrlib.bugs.solvers import Family, Plain, Row
 from cfrlib.core.tree import compile
 from cfrlib.equilibrium import expected_utility, exploitability, nash_conv
 from cfrlib.game import Action, Game
+from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
 
 Make = Callable[[Game], Plain]
@@ -171,62 +172,20 @@ def _expected(make: Make, game: Game, i: int) -> tuple[Table, Table]:
     """Return expected regrets and strategy sums of one traversal, by listing all its paths."""
     start = _uneven(game)
     solver: Any = make(game)  # a Sampler, or a copy of that class with a bug
-    script, R, S = Script(), dict.fromkeys(start, 0.0), dict.fromkeys(start, 0.0)
-    solver.draw = script.draw
-    for _ in script.paths():
+    R, S = dict.fromkeys(start, 0.0), dict.fromkeys(start, 0.0)
+
+    def walk(choose: Callable[[Row], Action]) -> None:
+        solver.draw = choose
         solver.S.clear()
         solver.R.clear()
         solver.R.update(start)
         solver.walk((), i)
+
+    for p, _ in every_path(walk):
         for key in start:
-            R[key] += script.probability * (solver.R[key] - start[key])
-            S[key] += script.probability * solver.S[key]
+            R[key] += p * (solver.R[key] - start[key])
+            S[key] += p * solver.S[key]
     return R, S
-
-
-class Script:
-    """A source of samples whose successive runs list all random paths.
-
-    Attributes
-    ----------
-    probability : float
-        Probability of the current path.
-
-    Examples
-    --------
-    >>> coin, script = {"heads": 0.5, "tails": 0.5}, Script()
-    >>> [(script.draw(coin), script.probability) for _ in script.paths()]
-    [('heads', 0.5), ('tails', 0.5)]
-    """
-
-    def __init__(self) -> None:
-        self.probability = 1.0
-        self._choices: list[int] = []
-        self._counts: list[int] = []
-        self._at = 0
-
-    def paths(self) -> Iterator[None]:
-        """Yield before each path, until all have been run."""
-        while True:
-            self._at, self.probability = 0, 1.0
-            yield
-            while self._choices and self._choices[-1] + 1 == self._counts[-1]:
-                self._choices.pop()
-                self._counts.pop()
-            if not self._choices:
-                return
-            self._choices[-1] += 1
-
-    def draw(self, row: Mapping[Action, float]) -> Action:
-        """Return the action that the current path takes next."""
-        likely: Row = {a: p for a, p in row.items() if p > 0}
-        if self._at == len(self._choices):
-            self._choices.append(0)
-            self._counts.append(len(likely))
-        a = list(likely)[self._choices[self._at]]
-        self._at += 1
-        self.probability *= likely[a] / sum(likely.values())
-        return a
 
 
 # ---- all of them -----------------------------------------------------------------------------

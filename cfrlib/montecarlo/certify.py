@@ -129,8 +129,8 @@ def every_path(
         yield p, result
         if not more:
             return
-    raise ValueError(f"more than {limit:,} random paths; choose a smaller game or a scheme "
-                     "that samples less, or raise `limit`")  # fmt: skip
+    cure = "choose a smaller game or a scheme that samples less, or raise `limit`"
+    raise ValueError(f"more than {limit:,} random paths; {cure}")
 
 
 # ---- the walks of the package ----------------------------------------------------------------

@@ -92,6 +92,7 @@ class _Search:
         self.horizon: list[PublicState] = []
         self.value_function: ValueFunction | None = None
         self.sigma = self.form.uniform()
+        self._parts: dict[int, Part] = {}
 
     def visit(self, state: PublicState, out: Floats, ends: dict[int, Pair]) -> None:
         """Solve at a public state if it is our turn, and go on.
@@ -130,7 +131,9 @@ class _Search:
 
     def _part(self, state: PublicState) -> Part:
         """Return the part of the game that is looked at from a public state."""
-        return Part(self.public, state, self.horizon)
+        if state.number not in self._parts:
+            self._parts[state.number] = Part(self.public, state, self.horizon)
+        return self._parts[state.number]
 
     def _best_values(self, state: PublicState, ends: dict[int, Pair]) -> Floats:
         """Return what the opponent's hands can earn from here against the last solve.

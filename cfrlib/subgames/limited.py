@@ -11,13 +11,12 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from cfrlib.cfr import CFR
 from cfrlib.core.sequence import sequence_form
 from cfrlib.game import Action, Game
 from cfrlib.strategy import Strategy
 from cfrlib.subgames.gadgets import Leaves, Subgame
 from cfrlib.subgames.public import PublicState, public_tree
-from cfrlib.subgames.resolving import check_zero_sum, history_values
+from cfrlib.subgames.resolving import check_zero_sum, history_values, own_rows
 
 
 def biased(strategy: Strategy, actions: Collection[Action], factor: float = 10.0) -> Strategy:
@@ -109,6 +108,4 @@ def depth_limited(
     part = Subgame(
         public, start, np.ones(len(start.histories)), Leaves(payoffs, opponent, hand)
     )
-    new = CFR(part, "cfr+").run(iterations, progress=False).average
-    rows = {I: row for I, row in new.items() if I in blueprint and new.player(I) == player}
-    return blueprint.replace(rows)
+    return blueprint.replace(own_rows(part, blueprint, player, iterations))

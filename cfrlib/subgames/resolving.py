@@ -198,7 +198,7 @@ def resolve(
         alternatives = _alternatives(state, way, 1 - player, reach)
         part = _subgame(public, state, way, method, alternatives, player)
         if part is not None:
-            found |= _own_rows(part, blueprint, player, iterations)
+            found |= own_rows(part, blueprint, player, iterations)
     return blueprint.replace(found)
 
 
@@ -223,12 +223,12 @@ def _subgame(
     state: PublicState,
     way: Trunk,
     method: str,
-    alternatives: Floats | None,
+    alternatives: Floats,
     player: int,
 ) -> Subgame | None:
     """Return the game to solve at a public state, or None if nobody can come there."""
     weights = way.weights[state.histories]
-    if method == "unsafe" or alternatives is None:
+    if method == "unsafe":
         weights = weights * way.opponent_reach[state.histories]
         return Subgame(public, state, weights) if weights.sum() > 0 else None
     if not weights.sum() > 0:
@@ -237,9 +237,9 @@ def _subgame(
     return kind(public, state, weights, 1 - player, alternatives)
 
 
-def _own_rows(
+def own_rows(
     part: Subgame, strategy: Strategy, player: int, iterations: int
 ) -> dict[str, Mapping[Any, float]]:
-    """Solve a subgame and return the player's rows of the whole game."""
+    """Solve a subgame by CFR+ and return the player's rows of the whole game."""
     new = CFR(part, "cfr+").run(iterations, progress=False).average
     return {I: row for I, row in new.items() if I in strategy and new.player(I) == player}
