@@ -45,7 +45,7 @@ ROBUST = RobustSampling(1)
 REGRET, STRATEGY = range(2)  # indices of the networks
 _NETWORKS = ("network regret", "network strategy")
 RUN_FILE = Format(
-    "cfrlib.deep.DoubleNeural 1",
+    "cfrlib.deep.DoubleNeural 2",
     "run",
     "DoubleNeural.save",
     {

@@ -97,7 +97,7 @@ _ARRAYS = {
 }
 RUN_FILE = Format("cfrlib.MCCFR 3", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
 PARTIAL_FILE = Format(
-    "cfrlib.MCCFR explored 2",
+    "cfrlib.MCCFR explored 3",
     "run",
     "MCCFR.save",
     {

@@ -59,14 +59,24 @@ class Means:
     """
 
     def __init__(
-        self, game, scheme, sigma, rule="opponent", baseline=None, proposal=None,
-        correct=None, changes=None,
-    ):  # fmt: skip
+        self,
+        game,
+        scheme,
+        sigma,
+        rule="opponent",
+        baseline=None,
+        proposal=None,
+        correct=None,
+        changes=None,
+    ):
         self.form = sequence_form(game)
         run = cfr.MCCFR(
-            game, sampling=scheme, proposal=proposal, averaging=rule,
+            game,
+            sampling=scheme,
+            proposal=proposal,
+            averaging=rule,
             baseline=None if baseline is None else 0,
-        )  # fmt: skip
+        )
         if baseline is not None:
             inside(run).tables.baseline[:] = baseline
         if correct is not None:  # importance weights of chance outcomes, as a function of p
