@@ -35,6 +35,19 @@ class Leaves(NamedTuple):
         The player who picks the continuation.
     hand : mapping from history number to str
         What the chooser knows there.
+
+    Examples
+    --------
+    A bet in Kuhn poker that wins the pot of 1 from player 1, whatever the cards:
+
+    >>> import cfrlib as cfr
+    >>> from cfrlib.subgames import public_tree
+    >>> public = public_tree(cfr.games.KuhnPoker())
+    >>> bet = public.find("bet").histories.tolist()
+    >>> fold = Leaves({k: np.array([[1.0, -1.0]]) for k in bet}, 1, dict.fromkeys(bet, "any"))
+    >>> part = Subgame(public, public.states[0], np.ones(1), fold)
+    >>> round(cfr.solve(part, "cfr+", 1_000, progress=False).value, 2)
+    1.0
     """
 
     payoffs: Mapping[int, Floats]

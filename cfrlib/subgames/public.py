@@ -43,6 +43,15 @@ class PublicState(NamedTuple):
         For each player, which hand of theirs each history holds: 0, 1, …
     hand_label : tuple of list
         For each player, a readable name of each hand, unique in the game.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> state = public_tree(cfr.games.KuhnPoker()).find("bet")
+    >>> state.label, state.player, len(state.histories)
+    ('bet', 1, 6)
+    >>> state.hand_label[1]
+    ['Q bet', 'K bet', 'J bet']
     """
 
     number: int
@@ -87,6 +96,13 @@ class PublicTree:
         The public states one action later.
     state_of : int array, shape (histories,)
         The public state of each history of the tree; -1 if nobody decides there or later.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> public = public_tree(cfr.games.KuhnPoker())
+    >>> [public.states[n].label for n in public.children[public.find("check").number]]
+    ['check bet']
     """
 
     def __init__(self, tree: Tree):

@@ -27,7 +27,22 @@ Pair: TypeAlias = tuple[Floats, Floats]  # one number for each hand, of player 0
 
 
 class ValueFunction(Protocol):
-    """What replaces the game below some public states."""
+    """What replaces the game below some public states.
+
+    Examples
+    --------
+    Any function of this form will do; this one says that every hand is worth nothing:
+
+    >>> def nothing(states, ranges):
+    ...     return [(np.zeros(len(x)), np.zeros(len(y))) for x, y in ranges]
+    >>> import cfrlib as cfr
+    >>> from cfrlib.subgames import continual, public_tree
+    >>> game = cfr.games.KuhnPoker()
+    >>> horizon = public_tree(game).find("check")
+    >>> sigma = continual(game, 0, horizon=[horizon], values=nothing)
+    >>> round(sigma["J"]["check"], 1)  # a bet would lose to a king
+    1.0
+    """
 
     def __call__(self, states: Sequence[PublicState], ranges: Sequence[Pair]) -> list[Pair]:
         """Return counterfactual values of all hands, for each public state with its ranges."""
@@ -43,6 +58,16 @@ class Solved(NamedTuple):
     ends : dict from int to pair of float arrays
         Counterfactual values of the hands at each public state where the part ends early: the
         averages of all that the value function returned, like those of the strategy.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> from cfrlib.subgames import public_tree
+    >>> public = public_tree(cfr.games.KuhnPoker())
+    >>> one, state = np.ones(3), public.find("check", "bet")
+    >>> solved = Part(public, state).solve((one, one), iterations=100)
+    >>> int((~np.isnan(solved.sigma)).sum())  # fold and call, with each of three cards
+    6
     """
 
     sigma: Floats

@@ -67,6 +67,15 @@ class Trunk(NamedTuple):
         What the opponent j expects at each history by a best response to the strategy.
     gifts : float array, shape (histories,)
         What j has given up on the way, compared with that best response.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> game = cfr.games.KuhnPoker()
+    >>> way = trunk(game, cfr.Strategy.uniform(game), player=0)
+    >>> k = cfr.compile(game).find((("K", "J"), "bet"))
+    >>> float(way.weights[k] * way.opponent_reach[k])  # a deal in six, a bet in two
+    0.08333333333333333
     """
 
     weights: Floats

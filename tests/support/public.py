@@ -20,6 +20,8 @@ MODULES = (
     "cfrlib.explore",
     "cfrlib.exercises",
     "cfrlib.bugs",
+    "cfrlib.subgames",
+    "cfrlib.last_iterate",
 )
 ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
 
