@@ -12,7 +12,9 @@ from cfrlib.core.jit import inner, kernel
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import (
     CALL,
+    CALLED,
     CALLING,
+    CARD_BITS,
     MATCH,
     PLAY,
     STOPPING,
@@ -32,6 +34,7 @@ from cfrlib.koikoi.simulator import (
 )
 
 Rows: TypeAlias = npt.NDArray[np.float32]
+Tokens: TypeAlias = npt.NDArray[np.uint8]
 
 PLACES = ("hand", "field", "pile", "theirs", "pending")  # where a card may be
 COUNTS = ("points", "other", "calls", "called", "seat", "risen", "ends", "draws", "stops")
@@ -39,6 +42,10 @@ CODE = len(PLACES) + len(COUNTS)
 FACTS = len(COUNTS) + 3  # number of features beside cards and yaku
 POINT_SCALE = 10.0  # points per unit of a feature
 UNDECIDED = -1  # value of `stops` in the table before a decision
+SEAT = len(PLACES) + COUNTS.index("seat")
+ENTRY = 2 * CARD_BITS + 1  # bits of an entry in the record of play
+ENTRIES = 3  # of the record in each number, so that a float64 can hold it
+KINDS = 9  # of tokens: padding, and mine or theirs, played or drawn, koi-koi called or not
 
 
 class Afterstates(NamedTuple):
@@ -46,16 +53,17 @@ class Afterstates(NamedTuple):
 
     Attributes
     ----------
-    code : int array, shape (actions, CODE)
+    code : int array, shape (actions, width)
         The table after each action as the player to move sees it: the set of cards in each of
-        ``PLACES``, then ``COUNTS``.
+        ``PLACES``, then ``COUNTS``. A describer with `ordered` appends the record of play, the
+        same for all actions of a decision.
     start : int array, shape (decisions + 1,)
         Decision d has the rows ``start[d] … start[d + 1] - 1``.
     action : int array, shape (actions,)
         The action, as `Simulator.act` takes it.
     paid : float array, shape (actions,)
         Payoff of stopping to the player to move, in points; NaN for all other actions.
-    before : int array, shape (decisions, CODE)
+    before : int array, shape (decisions, width)
         The table before each decision.
     """
 
@@ -202,6 +210,40 @@ def encode_all(
 
 
 @kernel
+def append_record(
+    rounds: Rounds, rows: Numbers, start: Numbers, code: Numbers, before: Numbers
+) -> None:
+    """Append the record of play to the encoded tables, ``ENTRIES`` to a number."""
+    slots = min(ENTRIES * (before.shape[1] - CODE), rounds.record.shape[1])
+    for n in range(len(rows)):
+        before[n, CODE:] = 0
+        for slot in range(slots):
+            entry = np.int64(rounds.record[rows[n], slot])
+            before[n, CODE + slot // ENTRIES] |= entry << ENTRY * (slot % ENTRIES)
+        for row in range(start[n], start[n + 1]):
+            code[row, CODE:] = before[n, CODE:]
+
+
+@kernel
+def write_all_tokens(code: Numbers, draws: int, shown: Cards, out: Tokens) -> None:
+    """Write the tokens of the record of play in all encoded tables."""
+    for row in range(len(code)):
+        for slot in range(out.shape[1]):
+            word = code[row, CODE + slot // ENTRIES]
+            entry = word >> ENTRY * (slot % ENTRIES) & ((1 << ENTRY) - 1)
+            if not entry:
+                break
+            turn, drawn = slot - draws, 0
+            if slot < 2 * draws:  # while the stock lasts, each turn has two
+                turn, drawn = slot // 2, slot % 2
+            mine = turn % 2 == code[row, SEAT]
+            card, captured = entry & 127, entry >> CARD_BITS & 127
+            out[row, slot, 0] = 1 + mine + 2 * drawn + 4 * ((entry & CALLED) > 0)
+            out[row, slot, 1] = 1 + shown.face[card - 1]
+            out[row, slot, 2] = 1 + shown.face[captured - 1] if captured else 0
+
+
+@kernel
 def write_all_features(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
     """Write the features of all encoded tables."""
     for row in range(len(code)):
@@ -221,16 +263,24 @@ class Describer:
     of stopping.
 
     This is less than the player knows: it omits which cards the opponent played, and when they
-    did not capture.
+    did not capture. With `ordered`, tables also contain the record of play, for a network that
+    reads it as *tokens*: one for each card played or drawn, in order. The record and the
+    features together are all that the player knows.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
+    ordered : bool
+        Whether encoded tables contain the record of play.
 
     Attributes
     ----------
     columns : int
         Number of features.
+    width : int
+        Number of integers in an encoded table.
+    faces, slots : int
+        Number of cards that differ, and of cards played and drawn in a full round.
 
     Examples
     --------
@@ -241,8 +291,8 @@ class Describer:
     ((16, 278), [0, 8, 16])
     """
 
-    def __init__(self, game: KoiKoi):
-        self.simulator = Simulator(game)
+    def __init__(self, game: KoiKoi, ordered: bool = False):
+        self.simulator, self.ordered = Simulator(game), ordered
         faces = game.faces(game.deck)
         known = list(dict.fromkeys(faces))
         self._cards = Cards(
@@ -250,6 +300,9 @@ class Describer:
             np.array([faces.count(face) for face in known]),
         )
         self.columns = len(PLACES) * len(known) + 2 * len(game.yaku) + FACTS
+        self.faces = len(known)
+        self.slots = 2 * game.hand + self.simulator.table.draws
+        self.width = CODE + (-(-self.slots // ENTRIES) if ordered else 0)
 
     def after(self, rounds: Rounds, rows: Numbers) -> Afterstates:
         """Encode the table after every action in these rounds, none of which may be over.
@@ -265,10 +318,12 @@ class Describer:
         """
         table, start = self.simulator.table, np.zeros(len(rows) + 1, np.int64)
         count_actions(rounds, rows, table, start)
-        code = np.empty((start[-1], CODE), np.int64)
-        before = np.empty((len(rows), CODE), np.int64)
+        code = np.empty((start[-1], self.width), np.int64)
+        before = np.empty((len(rows), self.width), np.int64)
         action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
         encode_all(rounds, rows, table, start, code, action, paid, before)
+        if self.ordered:
+            append_record(rounds, rows, start, code, before)
         return Afterstates(code, start, action, paid, before)
 
     def see(self, code: Numbers, rows: int | None = None) -> Rows:
@@ -279,3 +334,32 @@ class Describer:
         seen = np.zeros((len(code) if rows is None else rows, self.columns), np.float32)
         write_all_features(code, self.simulator.table, self._cards, seen)
         return seen
+
+    def tokens(self, code: Numbers, rows: int | None = None) -> Tokens:
+        """Return the record of play in encoded tables as tokens, shape (rows, slots, 3).
+
+        A token is its kind, the card + 1, and the first card it captured + 1, or 0; cards that
+        look alike have the same number. All three are 0 after the last token, and in rows
+        beyond the number of tables.
+
+        Raises
+        ------
+        ValueError
+            If the tables do not contain the record.
+
+        Examples
+        --------
+        >>> from cfrlib.koikoi import MiniKoiKoi
+        >>> game = MiniKoiKoi.K8()
+        >>> at = game.step(game.root(), "Curtain Curtain / Moon Moon / Sake Sake")
+        >>> at = game.step(game.step(at, "Curtain"), "Pine")
+        >>> describer = Describer(game, ordered=True)
+        >>> code = describer.after(describer.simulator.place([at]), np.array([0])).before
+        >>> describer.tokens(code)[0, :3].tolist()  # by the other player
+        [[1, 1, 0], [3, 4, 0], [0, 0, 0]]
+        """
+        if not self.ordered:
+            raise ValueError("these tables do not contain the record: use ordered=True")
+        read = np.zeros((len(code) if rows is None else rows, self.slots, 3), np.uint8)
+        write_all_tokens(code, self.simulator.table.draws, self._cards, read)
+        return read
