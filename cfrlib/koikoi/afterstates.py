@@ -45,7 +45,8 @@ UNDECIDED = -1  # value of `stops` in the table before a decision
 SEAT = len(PLACES) + COUNTS.index("seat")
 ENTRY = 2 * CARD_BITS + 1  # bits of an entry in the record of play
 ENTRIES = 3  # of the record in each number, so that a float64 can hold it
-KINDS = 9  # of tokens: padding, and mine or theirs, played or drawn, koi-koi called or not
+KINDS = 5  # of tokens: padding, or a turn of mine or theirs, with koi-koi called or not
+PARTS = 4  # of a token: the card played, the first it captured, the card drawn, its capture
 
 
 class Afterstates(NamedTuple):
@@ -228,7 +229,7 @@ def append_record(
 def write_all_tokens(code: Numbers, draws: int, shown: Cards, out: Tokens) -> None:
     """Write the tokens of the record of play in all encoded tables."""
     for row in range(len(code)):
-        for slot in range(out.shape[1]):
+        for slot in range(ENTRIES * (code.shape[1] - CODE)):
             word = code[row, CODE + slot // ENTRIES]
             entry = word >> ENTRY * (slot % ENTRIES) & ((1 << ENTRY) - 1)
             if not entry:
@@ -238,9 +239,9 @@ def write_all_tokens(code: Numbers, draws: int, shown: Cards, out: Tokens) -> No
                 turn, drawn = slot // 2, slot % 2
             mine = turn % 2 == code[row, SEAT]
             card, captured = entry & 127, entry >> CARD_BITS & 127
-            out[row, slot, 0] = 1 + mine + 2 * drawn + 4 * ((entry & CALLED) > 0)
-            out[row, slot, 1] = 1 + shown.face[card - 1]
-            out[row, slot, 2] = 1 + shown.face[captured - 1] if captured else 0
+            out[row, turn, 0] = 1 + mine + 2 * ((entry & CALLED) > 0)
+            out[row, turn, 1 + 2 * drawn] = 1 + shown.face[card - 1]
+            out[row, turn, 2 + 2 * drawn] = 1 + shown.face[captured - 1] if captured else 0
 
 
 @kernel
@@ -264,8 +265,8 @@ class Describer:
 
     This is less than the player knows: it omits which cards the opponent played, and when they
     did not capture. With `ordered`, tables also contain the record of play, for a network that
-    reads it as *tokens*: one for each card played or drawn, in order. The record and the
-    features together are all that the player knows.
+    reads it as *tokens*: one for each turn, in order. The record and the features together are
+    all that the player knows.
 
     Parameters
     ----------
@@ -279,8 +280,8 @@ class Describer:
         Number of features.
     width : int
         Number of integers in an encoded table.
-    faces, slots : int
-        Number of cards that differ, and of cards played and drawn in a full round.
+    faces, turns : int
+        Number of cards that differ, and of turns in a full round.
 
     Examples
     --------
@@ -300,9 +301,9 @@ class Describer:
             np.array([faces.count(face) for face in known]),
         )
         self.columns = len(PLACES) * len(known) + 2 * len(game.yaku) + FACTS
-        self.faces = len(known)
-        self.slots = 2 * game.hand + self.simulator.table.draws
-        self.width = CODE + (-(-self.slots // ENTRIES) if ordered else 0)
+        self.faces, self.turns = len(known), 2 * game.hand
+        entries = self.turns + self.simulator.table.draws
+        self.width = CODE + (-(-entries // ENTRIES) if ordered else 0)
 
     def after(self, rounds: Rounds, rows: Numbers) -> Afterstates:
         """Encode the table after every action in these rounds, none of which may be over.
@@ -336,11 +337,12 @@ class Describer:
         return seen
 
     def tokens(self, code: Numbers, rows: int | None = None) -> Tokens:
-        """Return the record of play in encoded tables as tokens, shape (rows, slots, 3).
+        """Return the record of play in encoded tables as tokens, shape (rows, turns, 5).
 
-        A token is its kind, the card + 1, and the first card it captured + 1, or 0; cards that
-        look alike have the same number. All three are 0 after the last token, and in rows
-        beyond the number of tables.
+        A token is a turn: its kind; the card played and the first that it captured; the card
+        drawn and the first that it captured. Kinds are 1 for the opponent and 2 for the player
+        to move, or 3 and 4 with koi-koi called. Cards are numbered from 1, those that look
+        alike with the same number; 0 is no card. A turn not begun is all 0.
 
         Raises
         ------
@@ -356,10 +358,11 @@ class Describer:
         >>> describer = Describer(game, ordered=True)
         >>> code = describer.after(describer.simulator.place([at]), np.array([0])).before
         >>> describer.tokens(code)[0, :3].tolist()  # by the other player
-        [[1, 1, 0], [3, 4, 0], [0, 0, 0]]
+        [[1, 1, 0, 4, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
         """
         if not self.ordered:
             raise ValueError("these tables do not contain the record: use ordered=True")
-        read = np.zeros((len(code) if rows is None else rows, self.slots, 3), np.uint8)
+        shape = (len(code) if rows is None else rows, self.turns, 1 + PARTS)
+        read = np.zeros(shape, np.uint8)
         write_all_tokens(code, self.simulator.table.draws, self._cards, read)
         return read

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from cfrlib.deep.networks import MLP
-from cfrlib.koikoi.afterstates import KINDS
+from cfrlib.koikoi.afterstates import KINDS, PARTS
 
 WIDTH, HEADS, LAYERS = 32, 2, 2  # of the Transformer; the widths of the MLP are an option
 
@@ -25,15 +25,16 @@ class Block(nnx.Module):
 
     Notes
     -----
+    Linear layers are applied to matrices: XLA's gradients of larger arrays are slow on a CPU.
     The inputs are normalized, not the sums, as in Xiong et al. (2020).
     """
 
     def __init__(self, width: int, heads: int, rngs: nnx.Rngs):
         self.heads = heads
         self.before, self.between = (nnx.LayerNorm(width, rngs=rngs) for _ in range(2))
-        self.query = nnx.Linear(width, width, rngs=rngs)
-        self.key_value = nnx.Linear(width, 2 * width, rngs=rngs)
-        self.out = nnx.Linear(width, width, rngs=rngs)
+        self.query, self.key, self.value, self.out = (
+            nnx.Linear(width, width, rngs=rngs) for _ in range(4)
+        )
         self.up = nnx.Linear(width, 2 * width, rngs=rngs)
         self.down = nnx.Linear(2 * width, width, rngs=rngs)
 
@@ -47,35 +48,40 @@ class Block(nnx.Module):
             Which positions may be attended to.
         only_first : bool
         """
+        rows, _, width = x.shape
         seen = self.before(x)
         if only_first:
             x = x[:, :1]
-        query = self._split(self.query(seen[:, : x.shape[1]]))
-        key, value = jnp.split(self.key_value(seen), 2, axis=-1)
-        score = jnp.einsum("rqhd,rkhd->rhqk", query, self._split(key))
-        score = jnp.where(real[:, None, None], score * query.shape[-1] ** -0.5, -1e9)
-        mixed = jnp.einsum("rhqk,rkhd->rqhd", jax.nn.softmax(score), self._split(value))
-        x = x + self.out(mixed.reshape(x.shape))
-        return x + self.down(nnx.relu(self.up(self.between(x))))
+        query = self._split(self.query, seen[:, : x.shape[1]])
+        key, value = self._split(self.key, seen), self._split(self.value, seen)
+        score = jnp.einsum("rhqd,rhkd->rhqk", query, key) * query.shape[-1] ** -0.5
+        share = jax.nn.softmax(jnp.where(real[:, None, None], score, -1e9))
+        mixed = jnp.einsum("rhqk,rhkd->rqhd", share, value)
+        flat = x.reshape(-1, width) + self.out(mixed.reshape(-1, width))
+        flat = flat + self.down(nnx.relu(self.up(self.between(flat))))
+        return flat.reshape(rows, -1, width)
 
-    def _split(self, x: jax.Array) -> jax.Array:
-        """Split vectors by head, shape (rows, positions, heads, width / heads)."""
-        return x.reshape(*x.shape[:2], self.heads, -1)
+    def _split(self, layer: nnx.Linear, x: jax.Array) -> jax.Array:
+        """Return the outputs of a layer by head, shape (rows, heads, positions, …)."""
+        rows, positions, width = x.shape
+        split = layer(x.reshape(-1, width)).reshape(rows, positions, self.heads, -1)
+        return split.transpose(0, 2, 1, 3)
 
 
 class Transformer(nnx.Module):
-    """A Transformer over the cards played and drawn, whose summary joins the table's features.
+    """A Transformer over the turns played, whose summary joins the features of a table.
 
-    Each token is the sum of four learned vectors: for its kind (whose card, played or drawn,
-    and whether koi-koi was called), the card, the card it captured, and its place in the order.
-    One more token, at the first place, collects the summary. An MLP receives the summary
-    beside the features of a table; its last layer is initialized to 0.
+    Each token is a turn, the sum of six learned vectors: for its kind (whose turn, and whether
+    koi-koi was called), the card played, the first card that it captured, the card drawn, the
+    first that it captured, and the place of the turn. One more token, at the first place,
+    collects the summary. An MLP receives the summary beside the features of a table; its last
+    layer is initialized to 0.
 
     Parameters
     ----------
     columns : int
         Number of features of a table.
-    faces, slots : int
+    faces, turns : int
         Number of cards that differ, and of tokens.
     hidden : sequence of int
         Widths of the MLP's ReLU layers.
@@ -92,7 +98,7 @@ class Transformer(nnx.Module):
         self,
         columns: int,
         faces: int,
-        slots: int,
+        turns: int,
         hidden: Sequence[int],
         width: int,
         heads: int,
@@ -100,10 +106,12 @@ class Transformer(nnx.Module):
         rngs: nnx.Rngs,
     ):
         init = nnx.initializers.normal(0.5)
-        self.kind, self.card, self.captured, self.place = (
-            nnx.Embed(number, width, embedding_init=init, rngs=rngs)
-            for number in (KINDS, faces + 1, faces + 1, slots + 1)
-        )
+
+        def embed(number: int) -> nnx.Embed:
+            return nnx.Embed(number, width, embedding_init=init, rngs=rngs)
+
+        self.kind, self.place = embed(KINDS), embed(turns + 1)
+        self.cards = nnx.List([embed(faces + 1) for _ in range(PARTS)])
         self.blocks = nnx.List([Block(width, heads, rngs) for _ in range(layers)])
         self.norm = nnx.LayerNorm(width, rngs=rngs)
         self.table = MLP(columns + width, hidden, 1, rngs)
@@ -113,12 +121,14 @@ class Transformer(nnx.Module):
 
         Parameters
         ----------
-        tokens : uint8 array, shape (rows, positions, 3)
-            Kind, card and captured card of each token; kind 0 is padding.
+        tokens : uint8 array, shape (rows, positions, 5)
+            As `Describer.tokens` returns them; kind 0 is padding.
         """
-        kind, card, captured = (tokens[..., n].astype(jnp.int32) for n in range(3))
+        kind, *cards = (part.astype(jnp.int32) for part in jnp.moveaxis(tokens, -1, 0))
         places = self.place.embedding[: tokens.shape[1] + 1]
-        x = self.kind(kind) + self.card(card) + self.captured(captured) + places[1:]
+        x = self.kind(kind) + places[1:]
+        for embedding, card in zip(self.cards, cards, strict=True):
+            x = x + embedding(card)
         first = jnp.broadcast_to(places[:1], (len(x), 1, x.shape[-1]))
         x = jnp.concatenate([first, x], axis=1)
         real = jnp.concatenate([jnp.ones((len(x), 1), bool), kind > 0], axis=1)
@@ -145,10 +155,10 @@ class TransformerArchitecture(NamedTuple):
 
     hidden: tuple[int, ...]
     faces: int
-    slots: int
+    turns: int
 
     def build(self, inputs: int, outputs: int, rngs: nnx.Rngs) -> Transformer:
         """Return a new network, which has one output."""
         return Transformer(
-            inputs, self.faces, self.slots, self.hidden, WIDTH, HEADS, LAYERS, rngs
+            inputs, self.faces, self.turns, self.hidden, WIDTH, HEADS, LAYERS, rngs
         )

@@ -20,7 +20,7 @@ from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
 LEAST_ROWS, MOST_ROWS = 256, 16_384  # rows of one network call
-LENGTHS = 8  # tokens of a network call are a multiple of this, to limit recompilation
+LENGTHS = 4  # tokens of a network call are a multiple of this, to limit recompilation
 AVERAGING = 10  # averaged weights cover roughly the last 1 / AVERAGING of the steps
 
 
@@ -175,7 +175,7 @@ class TransformerNetwork(ValueNetwork):
     kind = "transformer"
 
     def _architecture(self, hidden: tuple[int, ...]) -> TransformerArchitecture:
-        return TransformerArchitecture(hidden, self.describer.faces, self.describer.slots)
+        return TransformerArchitecture(hidden, self.describer.faces, self.describer.turns)
 
     def _answers(self, weights: Singles, code: Numbers, rows: int) -> jax.Array:
         record = code[:, [SEAT, *range(CODE, self.describer.width)]]
