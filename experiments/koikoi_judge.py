@@ -1,18 +1,27 @@
 """Evaluate the trained Koi-Koi players: duels, matches, and bounds on their exploitability.
 
-    python experiments/koikoi_judge.py [--only duels]
+    python experiments/koikoi_judge.py                everything that is missing
+    python experiments/koikoi_judge.py --only duels   one section
+    python experiments/koikoi_judge.py --minutes 20   start no result later than this
 
 Reads the players that experiments/koikoi_train.py wrote, and writes experiments/
 koikoi_judge.json after each result. A second run computes only results that are missing or
-belong to other networks. A full run takes about an hour on one core.
+belong to other networks. The slowest are search with 4,000 imagined deals (a quarter of an hour
+a player) and local best responses (ten minutes a player), on one core.
+
+A player is named by its learner, "monte carlo", and if its seed is not 0 also by its seed,
+"monte carlo, seed 1". Players of other seeds meet only some of the simple players.
 
 - `duels`: points per round that each player wins from the simple ones and from each other, with
-  every deal played in both seats, ± 95 %; the number of deals depends on the spread.
+  every deal played in both seats, ± 95 %; the number of deals depends on the spread. `won` and
+  `drawn` are shares of rounds.
+- `ruler`: the same for search with more and more imagined deals, against a greedy player.
 - `spread`: standard deviation of the payoff of a round, and of the mean over both seats.
 - `matches`: matches of twelve rounds against greedy players.
 - `exploited`: points per round that a local best response and a trained one win from each
   player: lower bounds on its exploitability, and no more. The trained one starts from the
   network of `monte carlo`, which predicts values.
+- `calibrated`: the same bounds on K12, beside the exact exploitability.
 - `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
   the table after the action; or on values, for the tables after and before it.
 - `traversals`: number of decisions in a traversal of robust sampling, by k; external sampling
@@ -31,7 +40,8 @@ import flat_json
 import jax
 import numpy as np
 
-from cfrlib.koikoi import KoiKoi
+import cfrlib as cfr
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.koikoi.learners import ApproximateBestResponse, LocalBestResponse, NetworkPlayer
 from cfrlib.koikoi.learners.network_player import known_values, payoff_scale, values_of
 from cfrlib.koikoi.learners.segments import (
@@ -53,20 +63,24 @@ from cfrlib.koikoi.simulator import OVER, Simulator, members
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
-NAMES = ("monte carlo", "policy gradient", "regret", "traversal")
+MINIATURE = "K12-"  # begins the names of the files of players of K12
 SIMPLE = {
     "random": (RandomPlayer(), 5_000),
     "greedy, stops": (GreedyPlayer("stop"), 20_000),
     "greedy, calls": (GreedyPlayer("koi"), 10_000),
     "greedy, by rule": (GreedyPlayer("rule"), 20_000),
-    "search, 10": (SearchPlayer(10), 6_000),
-    "search, 50": (SearchPlayer(50), 3_000),
+    "search, 40": (SearchPlayer(40), 6_000),
     "search, 400": (SearchPlayer(400), 3_000),
     "search, 400, stops": (SearchPlayer(400, "stop"), 3_000),
+    "search, 4,000": (SearchPlayer(4_000), 1_000),
 }  # with the number of deals; in playouts of `SearchPlayer`, koi-koi is by the rule, or never
+BRIEF = ("greedy, stops", "greedy, by rule", "search, 400")  # whom other seeds than 0 meet
+RULER = (4, 10, 40, 100, 400, 1_000, 4_000)  # imagined deals of a search
+RULER_DEALS = 2_000  # against a greedy player that stops
 AMONG = 10_000  # deals between two trained players
 LOCAL = {"samples": 16, "hands": 128}
-LOCAL_DEALS, TRAINED_DEALS = 200, 20_000
+LOCAL_DEALS, TRAINED_DEALS = 2_600, 20_000
+CALIBRATION_DEALS = 20_000  # on K12, where a round is quick
 WALKS = 20_000  # random rounds that estimate the size of traversals
 RESPONSE = 100  # iterations of the trained best response
 TRAIN, TEST, STEPS = 20_000, 2_000, 8_000  # rounds to train on and to test on; Adam steps
@@ -74,22 +88,27 @@ SEED = 0
 game = KoiKoi()
 
 
-def files():
-    """Return the existing files of players, by name."""
-    every = {name: PLAYERS / f"{name.replace(' ', '_')}.npz" for name in NAMES}
-    return {name: path for name, path in every.items() if path.exists()}
+def files(begin=""):
+    """Return the files of players whose names begin like this, by player."""
+    found = {}
+    for path in sorted(PLAYERS.glob(f"{begin}*.npz")):
+        stem = path.stem.removeprefix(begin)
+        if begin or not stem.startswith(MINIATURE):
+            learner, _, seed = stem.replace("_", " ").partition("-")
+            found[f"{learner}, seed {seed}" if seed else learner] = path
+    return found
 
 
 class Results:
     """The results so far, with the checksums of the networks they belong to."""
 
-    def __init__(self, only):
-        self.only = only
+    def __init__(self, only, minutes):
+        self.only, self.stop = only, time.monotonic() + 60 * minutes
         self.known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
     def once(self, section, key, networks, evaluate, *arguments):
         """Compute and write a result, unless it is known for these networks."""
-        if not section.startswith(self.only):
+        if not section.startswith(self.only) or time.monotonic() > self.stop:
             return
         place = self.known.setdefault(section, {})
         if place.get(key, {}).get("networks") == networks:
@@ -107,7 +126,7 @@ def digits(number):
     return float(f"{number:.4g}")
 
 
-def compared(one, other, deals):
+def compared(one, other, deals, game=game):
     """Return the result of a duel."""
     found = duel(game, one, other, deals=deals, seed=SEED)
     return {
@@ -140,9 +159,22 @@ def matches(one, other):
 
 def trained(player, start):
     """Train a best response to a player, and evaluate it on other deals."""
+    game = player.game
     run = ApproximateBestResponse(game, player, start=start, rate=3e-4, seed=SEED)
     run.run(RESPONSE, progress=False)
-    return compared(run.player(), player, TRAINED_DEALS) | {"rounds": RESPONSE * run.rounds}
+    found = compared(run.player(), player, TRAINED_DEALS, game)
+    return found | {"rounds": RESPONSE * run.rounds}
+
+
+def calibrated(player, start):
+    """Return the exact exploitability of a player of a miniature, and both lower bounds."""
+    local = compared(LocalBestResponse(player, **LOCAL), player, CALIBRATION_DEALS, player.game)
+    return {
+        "exact": digits(cfr.exploitability(player.game, player.strategy())),
+        "local": local["points"],
+        "trained": trained(player, start)["points"],
+        "deals": [CALIBRATION_DEALS, TRAINED_DEALS],
+    }
 
 
 def traversals(k):
@@ -222,35 +254,64 @@ def told(critic):
     return result | {"decisions": int(decisions)}
 
 
+def load(begin, game):
+    """Return the players whose files begin like this, and their checksums, by name."""
+    paths = files(begin)
+    sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
+    return {name: NetworkPlayer.load(path, game) for name, path in paths.items()}, sums
+
+
+def meet(results, players, sums):
+    """Compute what players win from the simple ones and from the others of their seed."""
+    rule = GreedyPlayer("rule")
+    for name, player in players.items():
+        mine, seed = sums[name], name.partition(", ")[2]
+        results.once("matches", f"{name} - greedy, by rule", mine, matches, player, rule)
+        for other in BRIEF if seed else SIMPLE:
+            simple, deals = SIMPLE[other]
+            results.once("duels", f"{name} - {other}", mine, compared, player, simple, deals)
+        for other in list(players)[list(players).index(name) + 1 :]:
+            if other.partition(", ")[2] == seed:
+                both, rival = mine + sums[other], players[other]
+                results.once("duels", f"{name} - {other}", both, compared, player, rival, AMONG)
+
+
+def exploit(results, players, sums):
+    """Compute lower bounds on the exploitability of the players of seed 0."""
+    start = players["monte carlo"]
+    for name in [name for name in players if ", seed" not in name]:
+        player, mine = players[name], sums[name]
+        both = mine + sums["monte carlo"]
+        results.once("exploited", f"{name}, trained", both, trained, player, start)
+        local = LocalBestResponse(player, **LOCAL)
+        results.once("exploited", f"{name}, local", mine, compared, local, player, LOCAL_DEALS)
+
+
 def main():
     """Compute all results that are missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="sections whose names start like this")
-    results = Results(parser.parse_args().only)
-    paths = files()
-    sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
-    players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
+    parser.add_argument("--minutes", type=float, default=np.inf, help="start nothing later")
+    options = parser.parse_args()
+    results = Results(options.only, options.minutes)
+    players, sums = load("", game)
     for k in (1, 2, 3, np.inf):
         results.once("traversals", str(k), "", traversals, k)
-    critic, stops, rule = players["monte carlo"], GreedyPlayer("stop"), GreedyPlayer("rule")
+    critic, stops = players["monte carlo"], GreedyPlayer("stop")
     results.once("told", "monte carlo", sums["monte carlo"], told, critic)
     results.once("spread", "greedy, stops - random", "", spread, stops, RandomPlayer())
-    for name, player in players.items():
-        mine = sums[name]
-        results.once("spread", f"{name} - greedy, stops", mine, spread, player, stops)
-        results.once("matches", f"{name} - greedy, by rule", mine, matches, player, rule)
-        for other, (simple, deals) in SIMPLE.items():
-            results.once("duels", f"{name} - {other}", mine, compared, player, simple, deals)
-        for other in list(players)[list(players).index(name) + 1 :]:
-            both, rival = mine + sums[other], players[other]
-            results.once("duels", f"{name} - {other}", both, compared, player, rival, AMONG)
-    for name, player in players.items():
-        local = LocalBestResponse(player, **LOCAL)
+    for name in [name for name in players if ", seed" not in name]:
         results.once(
-            "exploited", f"{name}, local", sums[name], compared, local, player, LOCAL_DEALS
+            "spread", f"{name} - greedy, stops", sums[name], spread, players[name], stops
         )
-        start, both = players["monte carlo"], sums[name] + sums["monte carlo"]
-        results.once("exploited", f"{name}, trained", both, trained, player, start)
+    meet(results, players, sums)
+    for n in RULER:
+        results.once("ruler", f"{n:,}", "", compared, SearchPlayer(n), stops, RULER_DEALS)
+    small, marks = load(MINIATURE, MiniKoiKoi.K12())
+    for name, player in small.items():
+        both, start = marks[name] + marks["monte carlo"], small["monte carlo"]
+        results.once("calibrated", name, both, calibrated, player, start)
+    exploit(results, players, sums)
 
 
 if __name__ == "__main__":
