@@ -120,7 +120,7 @@ def test_padding_does_not_matter():
 
 
 def test_actions_share_the_summary_of_their_decision():
-    """A record is read once per decision; in any other order of rows the outputs are the same."""
+    """A record is read once per decision; the order of the rows does not matter."""
     describer, rounds = decisions(FULL)
     network, weights = random_network(FULL)
     code = describer.after(rounds, np.arange(len(rounds))).code
@@ -182,7 +182,7 @@ def test_decisions_are_trained_with_one_record_for_all_actions():
 
 
 def random_player(game, rule="value"):
-    network, weights = random_network(game)
+    weights = random_network(game)[1]
     return NetworkPlayer(game, [weights], (16,), rule, network="transformer")
 
 
