@@ -6,9 +6,11 @@
     python experiments/koikoi_train.py --jobs 4         four workers play the rounds
 
 A run is one learner, game and seed. It is saved every minute under experiments/koikoi/runs; the
-script resumes it exactly. Budgets are minutes of processor time on one core, without the
-measurements; with `--jobs` they are minutes of wall-clock time. Workers are joblib's: inside
-`joblib.parallel_config("dask")` or `("ray")` they are those of a cluster.
+script resumes it exactly. Networks run on the device that JAX finds, an accelerator if there is
+one; the script prints it, and `devices` lists those a run has used. Budgets are minutes of
+processor time on one core, without the measurements; with `--jobs` or an accelerator they are
+minutes of wall-clock time. Workers are joblib's: inside `joblib.parallel_config("dask")` or
+`("ray")` they are those of a cluster.
 
 Writes experiments/koikoi_train.json: the rounds played and the performance of every run at
 some times. Also writes the players of the longest runs to experiments/koikoi/*.npz, in float16,
@@ -26,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import flat_json
+import jax
 import numpy as np
 from tqdm import tqdm
 
@@ -54,6 +57,7 @@ FULL = {"hidden": (256, 128)}
 MINI = {"hidden": (128, 128), "batch": 512}
 LEARNERS = {
     "monte carlo": (DeepMonteCarlo, {}, {}),
+    "transformer": (DeepMonteCarlo, {"network": "transformer"}, {"network": "transformer"}),
     "policy gradient": (
         MMDPolicyGradient,
         {"eta": 10.0, "magnet": 0.03},
@@ -108,9 +112,18 @@ PLAN = (
     *(Run("full", name, 0, 20) for name in AFFORDABLE),
     Run("full", "traversal", 0, 2),
     *(Run("full", name, seed, 2) for seed in (1, 2) for name in AFFORDABLE),
-    *(Run("K10", name, seed, 1) for seed in (0, 1, 2) for name in LEARNERS),
+    *(Run("K10", name, seed, 1) for seed in (0, 1, 2) for name in (*AFFORDABLE, "traversal")),
     *(Run("K12", name, 0, 1) for name in AFFORDABLE),
 )  # fmt: skip
+
+
+def device():
+    """Return the platform and the kind of the device that JAX uses.
+
+    A processor is "cpu", whatever its name.
+    """
+    found = jax.devices()[0]
+    return " ".join(dict.fromkeys((found.platform, found.device_kind)))
 
 
 # ---- one run ---------------------------------------------------------------------------------
@@ -128,7 +141,8 @@ def measure(game, learner):
 def train(run, limit, jobs):
     """Continue a run up to its budget or the limit, and save it every minute."""
     learner, spent, curve = run.resume(jobs)
-    clock = time.process_time if jobs is None else time.perf_counter
+    alone = jobs is None and device() == "cpu"
+    clock = time.process_time if alone else time.perf_counter
     minutes = min(run.minutes, limit)
     saved = spent
     with tqdm(total=60 * minutes, initial=round(spent), unit="s", desc=run.name) as bar:
@@ -158,8 +172,15 @@ def record(learner, minutes, curve):
 def save(run, learner, spent, curve):
     """Write the files from which the run resumes."""
     learner.save(RUNS / f"{run.name}.npz")
-    about = {"iterations": learner.iterations, "seconds": round(spent, 1), "curve": curve}
-    (RUNS / f"{run.name}.json").write_text(json.dumps(about))
+    log = RUNS / f"{run.name}.json"
+    earlier = json.loads(log.read_text()).get("devices", []) if log.exists() else []
+    about = {
+        "iterations": learner.iterations,
+        "seconds": round(spent, 1),
+        "devices": sorted({*earlier, device()}),
+        "curve": curve,
+    }
+    log.write_text(json.dumps(about))
 
 
 # ---- results ---------------------------------------------------------------------------------
@@ -174,7 +195,8 @@ def thinned(player, few):
     places = (np.arange(few) + 0.5) / few
     which = np.searchsorted(np.cumsum(player.weights), places)
     networks = [player.networks[n].astype(np.float16) for n in which]
-    return NetworkPlayer(player.game, networks, player.hidden, player.rule)
+    kind = player.network.kind
+    return NetworkPlayer(player.game, networks, player.hidden, player.rule, network=kind)
 
 
 def grown(learner, then):
@@ -217,6 +239,7 @@ def main():
     parser.add_argument("--jobs", type=int, help="workers that play the rounds")
     options = parser.parse_args()
     RUNS.mkdir(parents=True, exist_ok=True)
+    print("JAX uses", device())
     for run in PLAN:
         if run.name.startswith(options.only):
             train(run, options.minutes, options.jobs)

@@ -79,6 +79,32 @@ def test_named_files_exist(name):
     ]
 
 
+def test_every_result_of_an_experiment_has_a_row():
+    """The table in experiments/README.md: the file, script, seeds, budget, machine and page."""
+    folder = ROOT / "experiments"
+    lines = [line for line in read("experiments/README.md").splitlines() if "| `" in line]
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
+    results = {
+        path.relative_to(folder).as_posix()
+        for kind in ("json", "csv", "npz")
+        for path in folder.rglob(f"*.{kind}")
+        if "runs" not in path.parts
+    }
+    assert sorted(row[0] for row in rows) == sorted(results)
+    uses = {}
+    for result, script, *described, page in rows:
+        assert len(described) == 3 and all(described), result
+        assert (folder / script).exists(), script
+        if page != "no page":
+            assert (ROOT / "book" / page).exists(), page
+            uses.setdefault(page, set()).add(result)
+    for path in (ROOT / "book").glob("*.ipynb"):  # names of players are put together there
+        text = path.read_text("utf-8")
+        named = {result for result in results if re.search(rf"\b{Path(result).name}\b", text)}
+        players = {result for result in uses.get(path.name, ()) if result.endswith(".npz")}
+        assert named | players == uses.get(path.name, set()), path.name
+
+
 def test_documents_list_the_chapters_that_need_jax():
     """The other chapters run without JAX, which is most of the download."""
     deep = set()

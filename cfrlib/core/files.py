@@ -55,6 +55,8 @@ class Format(NamedTuple):
         The schema of each array.
     dtypes : tuple of str
         The permitted dtypes of all arrays.
+    added : mapping from str to value
+        Fields that older files lack, with the values they had.
     """
 
     format: str
@@ -63,6 +65,7 @@ class Format(NamedTuple):
     header: Schema
     arrays: Mapping[str, Array]
     dtypes: tuple[str, ...] = ("float64",)
+    added: Mapping[str, Any] = {}
 
 
 class Described(Protocol):
@@ -168,7 +171,7 @@ class Saved:
     def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: Format, form: Described):
         self.path, self._archive, self.kind = path, archive, kind
         self._sizes = {"sequences": form.num_sequences, "players": form.tree.game.num_players}
-        self.header = header = _header(archive)
+        self.header = header = {**kind.added, **_header(archive)}
         if header.get("format") != kind.format:
             raise ValueError(f"format {_short(header.get('format'))}")
         if not text(header.get("fingerprint")):

@@ -12,7 +12,9 @@ from cfrlib.core.jit import inner, kernel
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import (
     CALL,
+    CALLED,
     CALLING,
+    CARD_BITS,
     MATCH,
     PLAY,
     STOPPING,
@@ -32,6 +34,7 @@ from cfrlib.koikoi.simulator import (
 )
 
 Rows: TypeAlias = npt.NDArray[np.float32]
+Tokens: TypeAlias = npt.NDArray[np.uint8]
 
 PLACES = ("hand", "field", "pile", "theirs", "pending")  # where a card may be
 COUNTS = ("points", "other", "calls", "called", "seat", "risen", "ends", "draws", "stops")
@@ -39,6 +42,11 @@ CODE = len(PLACES) + len(COUNTS)
 FACTS = len(COUNTS) + 3  # number of features beside cards and yaku
 POINT_SCALE = 10.0  # points per unit of a feature
 UNDECIDED = -1  # value of `stops` in the table before a decision
+SEAT = len(PLACES) + COUNTS.index("seat")
+ENTRY = 2 * CARD_BITS + 1  # bits of an entry in the record of play
+ENTRIES = 3  # of the record in each number, so that a float64 can hold it
+KINDS = 5  # of tokens: padding, or a turn of mine or theirs, with koi-koi called or not
+PARTS = 4  # of a token: the card played, the first it captured, the card drawn, its capture
 
 
 class Afterstates(NamedTuple):
@@ -46,16 +54,17 @@ class Afterstates(NamedTuple):
 
     Attributes
     ----------
-    code : int array, shape (actions, CODE)
+    code : int array, shape (actions, width)
         The table after each action as the player to move sees it: the set of cards in each of
-        ``PLACES``, then ``COUNTS``.
+        ``PLACES``, then ``COUNTS``. A describer with `ordered` appends the record of play, the
+        same for all actions of a decision.
     start : int array, shape (decisions + 1,)
         Decision d has the rows ``start[d] … start[d + 1] - 1``.
     action : int array, shape (actions,)
         The action, as `Simulator.act` takes it.
     paid : float array, shape (actions,)
         Payoff of stopping to the player to move, in points; NaN for all other actions.
-    before : int array, shape (decisions, CODE)
+    before : int array, shape (decisions, width)
         The table before each decision.
     """
 
@@ -202,6 +211,40 @@ def encode_all(
 
 
 @kernel
+def append_record(
+    rounds: Rounds, rows: Numbers, start: Numbers, code: Numbers, before: Numbers
+) -> None:
+    """Append the record of play to the encoded tables, ``ENTRIES`` to a number."""
+    slots = min(ENTRIES * (before.shape[1] - CODE), rounds.record.shape[1])
+    for n in range(len(rows)):
+        before[n, CODE:] = 0
+        for slot in range(slots):
+            entry = np.int64(rounds.record[rows[n], slot])
+            before[n, CODE + slot // ENTRIES] |= entry << ENTRY * (slot % ENTRIES)
+        for row in range(start[n], start[n + 1]):
+            code[row, CODE:] = before[n, CODE:]
+
+
+@kernel
+def write_all_tokens(code: Numbers, draws: int, shown: Cards, out: Tokens) -> None:
+    """Write the tokens of the record of play in all encoded tables."""
+    for row in range(len(code)):
+        for slot in range(ENTRIES * (code.shape[1] - CODE)):
+            word = code[row, CODE + slot // ENTRIES]
+            entry = word >> ENTRY * (slot % ENTRIES) & ((1 << ENTRY) - 1)
+            if not entry:
+                break
+            turn, drawn = slot - draws, 0
+            if slot < 2 * draws:  # while the stock lasts, each turn has two
+                turn, drawn = slot // 2, slot % 2
+            mine = turn % 2 == code[row, SEAT]
+            card, captured = entry & 127, entry >> CARD_BITS & 127
+            out[row, turn, 0] = 1 + mine + 2 * ((entry & CALLED) > 0)
+            out[row, turn, 1 + 2 * drawn] = 1 + shown.face[card - 1]
+            out[row, turn, 2 + 2 * drawn] = 1 + shown.face[captured - 1] if captured else 0
+
+
+@kernel
 def write_all_features(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
     """Write the features of all encoded tables."""
     for row in range(len(code)):
@@ -221,16 +264,24 @@ class Describer:
     of stopping.
 
     This is less than the player knows: it omits which cards the opponent played, and when they
-    did not capture.
+    did not capture. With `ordered`, tables also contain the record of play, for a network that
+    reads it as *tokens*: one for each turn, in order. The record and the features together are
+    all that the player knows.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
+    ordered : bool
+        Whether encoded tables contain the record of play.
 
     Attributes
     ----------
     columns : int
         Number of features.
+    width : int
+        Number of integers in an encoded table.
+    faces, turns : int
+        Number of cards that differ, and of turns in a full round.
 
     Examples
     --------
@@ -241,8 +292,8 @@ class Describer:
     ((16, 278), [0, 8, 16])
     """
 
-    def __init__(self, game: KoiKoi):
-        self.simulator = Simulator(game)
+    def __init__(self, game: KoiKoi, ordered: bool = False):
+        self.simulator, self.ordered = Simulator(game), ordered
         faces = game.faces(game.deck)
         known = list(dict.fromkeys(faces))
         self._cards = Cards(
@@ -250,6 +301,9 @@ class Describer:
             np.array([faces.count(face) for face in known]),
         )
         self.columns = len(PLACES) * len(known) + 2 * len(game.yaku) + FACTS
+        self.faces, self.turns = len(known), 2 * game.hand
+        entries = self.turns + self.simulator.table.draws
+        self.width = CODE + (-(-entries // ENTRIES) if ordered else 0)
 
     def after(self, rounds: Rounds, rows: Numbers) -> Afterstates:
         """Encode the table after every action in these rounds, none of which may be over.
@@ -265,10 +319,12 @@ class Describer:
         """
         table, start = self.simulator.table, np.zeros(len(rows) + 1, np.int64)
         count_actions(rounds, rows, table, start)
-        code = np.empty((start[-1], CODE), np.int64)
-        before = np.empty((len(rows), CODE), np.int64)
+        code = np.empty((start[-1], self.width), np.int64)
+        before = np.empty((len(rows), self.width), np.int64)
         action, paid = np.empty(start[-1], np.int64), np.empty(start[-1])
         encode_all(rounds, rows, table, start, code, action, paid, before)
+        if self.ordered:
+            append_record(rounds, rows, start, code, before)
         return Afterstates(code, start, action, paid, before)
 
     def see(self, code: Numbers, rows: int | None = None) -> Rows:
@@ -279,3 +335,34 @@ class Describer:
         seen = np.zeros((len(code) if rows is None else rows, self.columns), np.float32)
         write_all_features(code, self.simulator.table, self._cards, seen)
         return seen
+
+    def tokens(self, code: Numbers, rows: int | None = None) -> Tokens:
+        """Return the record of play in encoded tables as tokens, shape (rows, turns, 5).
+
+        A token is a turn: its kind; the card played and the first that it captured; the card
+        drawn and the first that it captured. Kinds are 1 for the opponent and 2 for the player
+        to move, or 3 and 4 with koi-koi called. Cards are numbered from 1, those that look
+        alike with the same number; 0 is no card. A turn not begun is all 0.
+
+        Raises
+        ------
+        ValueError
+            If the tables do not contain the record.
+
+        Examples
+        --------
+        >>> from cfrlib.koikoi import MiniKoiKoi
+        >>> game = MiniKoiKoi.K8()
+        >>> at = game.step(game.root(), "Curtain Curtain / Moon Moon / Sake Sake")
+        >>> at = game.step(game.step(at, "Curtain"), "Pine")
+        >>> describer = Describer(game, ordered=True)
+        >>> code = describer.after(describer.simulator.place([at]), np.array([0])).before
+        >>> describer.tokens(code)[0, :3].tolist()  # by the other player
+        [[1, 1, 0, 4, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]
+        """
+        if not self.ordered:
+            raise ValueError("these tables do not contain the record: use ordered=True")
+        shape = (len(code) if rows is None else rows, self.turns, 1 + PARTS)
+        read = np.zeros(shape, np.uint8)
+        write_all_tokens(code, self.simulator.table.draws, self._cards, read)
+        return read

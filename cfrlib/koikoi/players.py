@@ -134,6 +134,7 @@ def copy(source: Rounds, r: int, target: Rounds, s: int) -> None:
     target.paid[s] = source.paid[r]
     for c in range(source.order.shape[1]):
         target.order[s, c] = source.order[r, c]
+        target.record[s, c] = source.record[r, c]
 
 
 @inner

@@ -17,6 +17,7 @@ from cfrlib.koikoi.rules import KOI, STOP, KoiKoi, Position
 
 Bits: TypeAlias = npt.NDArray[np.uint64]  # sets of cards: card c is the bit 2^c
 Numbers: TypeAlias = npt.NDArray[np.int64]
+Record: TypeAlias = npt.NDArray[np.int16]  # cards played and drawn, in order
 
 PLAY, MATCH, CALL, OVER = 0, 1, 2, 3  # the three kinds of decisions, and the end
 STAGES = ("play", "match", "call", "over")
@@ -24,6 +25,8 @@ NO_CARD = -1
 STOPPING, CALLING = 0, 1  # the two actions of a call
 NEVER = 1 << 30  # more points or calls than any round has; also "no special deal"
 REDEAL = -NEVER
+CARD_BITS = 7  # of an entry in the record of play: a card + 1, then the first it captured + 1
+CALLED = 1 << 2 * CARD_BITS  # added to a turn's last entry if the player calls koi-koi
 
 
 class Table(NamedTuple):
@@ -91,6 +94,11 @@ class Rounds(NamedTuple):
         Points of the piles when last counted; numbers of calls of koi-koi.
     paid : int array, shape (rounds,)
         Payoff to player 0, in points.
+    record : int16 array, shape (rounds, cards)
+        What both players have seen: one entry per card played or drawn, in order, then zeros.
+        An entry is the card + 1, plus 2^7 (captured + 1) for the first card that it captured,
+        plus ``CALLED`` if its player then called koi-koi. While the stock lasts, cards played
+        and drawn alternate.
     """
 
     hands: Bits
@@ -105,6 +113,7 @@ class Rounds(NamedTuple):
     points: Numbers
     calls: Numbers
     paid: Numbers
+    record: Record
 
     @classmethod
     def empty(cls, rounds: int, cards: int) -> Rounds:
@@ -126,6 +135,7 @@ class Rounds(NamedTuple):
             points=numbers(rounds, 2),
             calls=numbers(rounds, 2),
             paid=numbers(rounds),
+            record=np.zeros((rounds, cards), np.int16),
         )
 
     def take(self, rows: Numbers | Sequence[int]) -> Rounds:
@@ -272,6 +282,8 @@ def deal_cards(rounds: Rounds, r: int, table: Table) -> None:
     rounds.stage[r], rounds.player[r], rounds.card[r] = PLAY, 0, NO_CARD
     rounds.drawn[r] = False
     rounds.paid[r] = 0
+    for n in range(rounds.record.shape[1]):
+        rounds.record[r, n] = 0
 
 
 @inner
@@ -316,6 +328,14 @@ def is_special_hand(hand: np.uint64, table: Table) -> bool:
     return pairs == 4 and size(hand) == 8
 
 
+@inlined
+def last_entry(rounds: Rounds, r: int, table: Table) -> int:
+    """Return the place of the last card played or drawn in the record."""
+    held = size(rounds.hands[r, 0]) + size(rounds.hands[r, 1])
+    place: int = rounds.turned[r] - table.open - held - 1
+    return place
+
+
 @inner
 def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
     """Apply an action of the player to move: a card, or at a call STOPPING or CALLING."""
@@ -325,13 +345,14 @@ def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
             pay(rounds, r, table)
         else:
             rounds.calls[r, i] += 1
+            rounds.record[r, last_entry(rounds, r, table)] |= CALLED
             pass_turn(rounds, r)
         return
     if rounds.stage[r] == PLAY:
         rounds.hands[r, i] ^= bit(action)
         done = lay(rounds, r, action, table)
     else:
-        take(rounds, r, rounds.card[r], bit(action))
+        take(rounds, r, rounds.card[r], bit(action), table)
         done = True
     if done and not rounds.drawn[r] and rounds.turned[r] < rounds.order.shape[1]:
         card = rounds.order[r, rounds.turned[r]]
@@ -345,20 +366,22 @@ def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
 @inner
 def lay(rounds: Rounds, r: int, card: int, table: Table) -> bool:
     """Lay an open card on the field; return False if the player has to choose a match."""
+    rounds.record[r, last_entry(rounds, r, table)] = card + 1
     matching = rounds.field[r] & table.month[card]
     if size(matching) == 2:
         matching = distinct(matching, table)
         if size(matching) == 2:
             rounds.stage[r], rounds.card[r] = MATCH, card
             return False
-    take(rounds, r, card, matching)
+    take(rounds, r, card, matching, table)
     return True
 
 
 @inner
-def take(rounds: Rounds, r: int, card: int, taken: np.uint64) -> None:
+def take(rounds: Rounds, r: int, card: int, taken: np.uint64, table: Table) -> None:
     """Capture these cards with the open card, or leave it on the field if there are none."""
     if taken:
+        rounds.record[r, last_entry(rounds, r, table)] |= (lowest(taken) + 1) << CARD_BITS
         rounds.field[r] &= ~taken
         rounds.piles[r, rounds.player[r]] |= taken | bit(card)
     else:
@@ -599,6 +622,38 @@ class Simulator:
         rounds.turned[r] = len(gone)
         rounds.stage[r], rounds.player[r] = STAGES.index(at.stage), at.player
         rounds.drawn[r], rounds.paid[r] = at.drawn, at.paid
+        record = self._record(at)
+        rounds.record[r, : len(record)] = record
+
+    def _record(self, at: Position) -> list[int]:
+        """Return the record of play, replayed from what both players have heard."""
+        months, number = self.game.months, self.names.index
+        field = at.first[0].partition(" | ")[2].split()
+        record: list[int] = []
+        card = ""
+
+        def take(taken: list[str]) -> None:
+            if not taken:
+                field.append(card)
+                return
+            record[-1] |= (min(map(number, taken)) + 1) << CARD_BITS
+            for other in taken:
+                field.remove(other)
+
+        for word in at.heard.replace(",", "").split():
+            if word == "koi":
+                record[-1] |= CALLED
+            elif word.startswith("("):
+                take([word[1:-1]])
+            else:
+                card = word.removeprefix("+")
+                record.append(number(card) + 1)
+                matching = [other for other in field if months[other] == months[card]]
+                if len(matching) != 2:
+                    take(matching)
+                elif matching[0] == matching[1]:
+                    take(matching[:1])
+        return record
 
     def _cards(self, cards: int) -> tuple[str, ...]:
         return tuple(self.names[c] for c in members(cards))

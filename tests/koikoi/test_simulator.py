@@ -14,7 +14,15 @@ from cfrlib.koikoi.players import (
     play,
     play_matches,
 )
-from cfrlib.koikoi.simulator import OVER, STAGES, Simulator, members, worth
+from cfrlib.koikoi.simulator import (
+    CALLED,
+    CARD_BITS,
+    OVER,
+    STAGES,
+    Simulator,
+    members,
+    worth,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -144,6 +152,56 @@ def test_place_inverts_position(game):
         simulator.act(rounds, rows, moves)
     with pytest.raises(ValueError, match="chance node"):
         simulator.place([game.root()])
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_the_record_of_play_agrees_with_what_the_players_hear(game):
+    """`place` replays the label of the rules; the simulator writes its record move by move."""
+    simulator, rng = Simulator(game), np.random.default_rng(8)
+    rounds = simulator.deal(80, seed=9)
+    positions = [dealt(game, rounds, r) for r in range(80)]
+    while True:
+        rows = np.flatnonzero(rounds.stage != OVER)
+        placed = simulator.place([positions[r] for r in rows])
+        for r, record in zip(rows, placed.record, strict=True):
+            assert decoded(simulator, record) == decoded(simulator, rounds.record[r])
+        if not len(rows):
+            break
+        drawn = rounds.turned.copy()
+        choices = [list(simulator.actions(rounds, r).items()) for r in rows]
+        moves = [options[rng.integers(len(options))] for options in choices]
+        simulator.act(rounds, rows, [number for number, _ in moves])
+        for r, (_, action) in zip(rows, moves, strict=True):
+            at = game.step(positions[r], action)
+            while at.stage == "draw":
+                at = game.step(at, game.deck[rounds.order[r, drawn[r]]])
+            positions[r] = at
+    cards = 2 * game.hand + min(2 * game.hand, len(game.deck) - 2 * game.hand - game.open)
+    assert (rounds.record != 0).sum(axis=1).max() <= cards
+    assert ((rounds.record & CALLED) > 0).any() == (game.koi_limit != 0)
+
+
+def decoded(simulator, record):
+    """Return the names of a record's cards and captures, and whether koi-koi was called."""
+    names = (None, *simulator.names)
+    return [
+        (names[entry & 127], names[entry >> CARD_BITS & 127], bool(entry & CALLED))
+        for entry in record.tolist()
+        if entry
+    ]
+
+
+def test_a_record_reads_as_the_round_was_played():
+    game = MiniKoiKoi.K9()
+    at = game.step(game.root(), "Cherry Moon / Cherry Sake / Curtain Pampas")
+    for action in ("Cherry", "Mum", "Sake", "Pampas", "koi-koi"):
+        at = game.step(at, action)
+    simulator = Simulator(game)
+    assert at.heard == "Cherry +Mum, Sake +Pampas koi"
+    assert decoded(simulator, simulator.place([at]).record[0]) == [
+        ("Cherry", "Curtain", False), ("Mum", None, False),
+        ("Sake", "Mum", False), ("Pampas", "Pampas", True),
+    ]  # fmt: skip
 
 
 def test_illegal_actions_raise():

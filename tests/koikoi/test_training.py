@@ -31,15 +31,20 @@ def script(tmp_path, monkeypatch):
         PLAYERS=tmp_path, RUNS=tmp_path / "runs", RESULTS=tmp_path / "results.json",
         TIMES=(0.001, 0.01, 0.02), DEALS=20, FULL=TINY, MINI=TINY, EVERY=1,
         LEARNERS={
-            name: (kind, {"keep_every": 1} if name in ("regret", "traversal") else {}, {})
-            for name, (kind, _, _) in names["LEARNERS"].items()
+            name: (
+                kind, {"keep_every": 1} if name in ("regret", "traversal") else {},
+                {"network": name} if "network" in mini else {},
+            )
+            for name, (kind, _, mini) in names["LEARNERS"].items()
         },
     )  # fmt: skip
     world["RUNS"].mkdir()
     return world
 
 
-@pytest.mark.parametrize("learner", ["monte carlo", "policy gradient", "regret", "traversal"])
+@pytest.mark.parametrize(
+    "learner", ["monte carlo", "transformer", "policy gradient", "regret", "traversal"]
+)
 def test_a_saved_run_resumes_exactly(script, learner):
     run = script["Run"]("K10", learner, 0, 0.02)
     run.begin(None).run(1, progress=False)  # compiled before the clock starts
@@ -48,6 +53,9 @@ def test_a_saved_run_resumes_exactly(script, learner):
     script["train"](run, np.inf, None)
     learner, spent, curve = run.resume(None)
     assert spent >= 60 * 0.02
+    log = json.loads((script["RUNS"] / f"{run.name}.json").read_text())
+    assert log["devices"] == [script["device"]()]
+    assert script["device"]().startswith(("cpu", "gpu", "tpu", "METAL"))
     assert curve[: len(first["curve"])] == first["curve"]
     assert [row[0] for row in curve] == [0.001, 0.01, 0.02]
     assert all(0 < row[3] < 2 for row in curve)

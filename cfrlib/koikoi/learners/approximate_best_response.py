@@ -42,10 +42,10 @@ class ApproximateBestResponse(DeepMonteCarlo):
         watch. With `jobs` it is sent to the workers.
     start : NetworkPlayer, optional
         Start from the network of this player, which must predict values; usually the target
-        itself. The default of `hidden` is then this player's.
+        itself. The defaults of `hidden` and `network` are then this player's.
     **options
         As for :class:`DeepMonteCarlo`: `hidden`, `rounds`, `steps`, `batch`, `rate`,
-        `seed`, `explore`, `jobs`.
+        `seed`, `explore`, `jobs`, `network`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class ApproximateBestResponse(DeepMonteCarlo):
         **options: Any,
     ):
         if start is not None:
-            options = {"hidden": start.hidden} | options
+            options = {"hidden": start.hidden, "network": start.network.kind} | options
         super().__init__(game, **options)
         self.target = target
         if start is not None:

@@ -55,6 +55,9 @@ class DeepMonteCarlo(SelfPlay):
         ε: the probability of sampling an action uniformly.
     jobs : int, optional
         Number of joblib workers that play the rounds. The results do not depend on it.
+    network : "mlp" or "transformer"
+        An MLP sees the table. A small Transformer reads the order of play besides, and its
+        summary joins the table as the input of an MLP.
 
     Notes
     -----
@@ -94,8 +97,9 @@ class DeepMonteCarlo(SelfPlay):
         seed: int = 0,
         explore: float = 0.05,
         jobs: int | None = None,
+        network: str = "mlp",
     ):
-        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
+        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs, network)
         self.explore = check_fraction("explore", explore)
 
     def _play(self) -> Callable[[Task], tuple[int, Samples]]:
@@ -109,7 +113,8 @@ class DeepMonteCarlo(SelfPlay):
 
     def player(self) -> NetworkPlayer:
         """Return the player that is greedy in the values of the averaged network."""
-        return NetworkPlayer(self.game, [self._states[0].averaged], self.hidden, "value")
+        weights, kind = [self._states[0].averaged], self._network.kind
+        return NetworkPlayer(self.game, weights, self.hidden, "value", network=kind)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {"explore": self.explore}

@@ -26,7 +26,7 @@ from cfrlib.koikoi.learners.segments import (
     segment_ids,
     softmax,
 )
-from cfrlib.koikoi.learners.value_network import ValueNetwork
+from cfrlib.koikoi.learners.value_network import NETWORKS, ValueNetwork, value_network
 from cfrlib.koikoi.players import POINTS, PROBABILITY, Advice
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers, Rounds, Simulator
@@ -53,7 +53,8 @@ def action_probabilities(
     if rule == "value":
         return greedy(values_of(network, weights, after, scale), after.start)
     if rule == "regret":
-        return match_segments(regrets_of(network, weights, after, scale), after.start)
+        values = predicted_values(network, weights, after, scale)
+        return match_segments(values.regrets(after.start), after.start)
     return softmax(network(weights, after.code), after.start)
 
 
@@ -64,17 +65,36 @@ def values_of(
     return known_values(network(weights, after.code), after.paid, scale)
 
 
-def regrets_of(
-    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
-) -> Floats:
-    """Return the regrets of all actions: the action's value minus the decision's.
+class PredictedValues(NamedTuple):
+    """A network's values at some decisions, which define regrets.
 
-    A network that sees only the table after the action could not predict the regret directly:
-    the same table may be the best result of one hand and the worst result of another.
+    Attributes
+    ----------
+    actions : float array, shape (rows,)
+        The value q(a) of each action, known for stopping.
+    decisions : float array, shape (decisions,)
+        The value v of each decision.
     """
+
+    actions: Floats
+    decisions: Floats
+
+    def regrets(self, start: Numbers) -> Floats:
+        """Return q(a) − v for each action, shape (rows,).
+
+        A network that sees only the table after the action could not predict the regret
+        directly: the same table may be the best result of one hand and the worst of another.
+        """
+        return self.actions - self.decisions[segment_ids(start)]
+
+
+def predicted_values(
+    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
+) -> PredictedValues:
+    """Return the values of all actions, by the table after each, and of all decisions."""
     predicted = network(weights, np.concatenate([after.code, after.before]))
     actions, decisions = np.split(predicted, [len(after.code)])
-    return known_values(actions, after.paid, scale) - decisions[segment_ids(after.start)]
+    return PredictedValues(known_values(actions, after.paid, scale), decisions)
 
 
 def known_values(predicted: Floats, paid: Floats, scale: float) -> Floats:
@@ -108,6 +128,8 @@ class NetworkPlayer:
         to positive regret, the action's value minus the decision's; or a softmax of logits.
     weights : sequence of float, optional
         The weight of each network in the mixture; equal if left out. Normalized to sum to 1.
+    network : "mlp" or "transformer"
+        Their kind.
 
     Raises
     ------
@@ -143,14 +165,15 @@ class NetworkPlayer:
         hidden: Sequence[int],
         rule: str,
         weights: Sequence[float] | None = None,
+        network: str = "mlp",
     ):
         if rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
         self.game, self.hidden, self.rule = game, tuple(hidden), rule
-        self.network = ValueNetwork(Describer(game), hidden)
-        self.networks = [np.asarray(network, np.float32) for network in networks]
+        self.network = value_network(game, hidden, network)
+        self.networks = [np.asarray(row, np.float32) for row in networks]
         share = np.ones(len(self.networks)) if weights is None else np.asarray(weights, float)
-        sizes = {network.shape for network in self.networks}
+        sizes = {row.shape for row in self.networks}
         if sizes != {(self.network.size,)} or share.shape != (len(self.networks),):
             raise ValueError(
                 f"networks of widths {self.hidden} for {game!r} have {self.network.size:,} "
@@ -265,7 +288,12 @@ class NetworkPlayer:
         networks: npt.NDArray[Any] = np.stack(self.networks)
         if (networks == (half := networks.astype(np.float16))).all():
             networks = half
-        header = {"hidden": self.hidden, "rule": self.rule, "sha256": _digest(networks)}
+        header = {
+            "hidden": self.hidden,
+            "rule": self.rule,
+            "network": self.network.kind,
+            "sha256": _digest(networks),
+        }
         arrays: Any = {"networks": networks, "weights": self.weights}
         files.write(path, PLAYER, RulesOnly(self.game), header, arrays)
 
@@ -280,14 +308,14 @@ class NetworkPlayer:
             networks do not match their checksum.
         """
         with files.reading(path, PLAYER, RulesOnly(game)) as file:
-            hidden = file.header["hidden"]
+            hidden, kind = file.header["hidden"], file.header["network"]
             check_widths(file, "networks", hidden)
-            size = ValueNetwork(Describer(game), hidden).size
-            arrays = file.arrays(weights=size)
+            arrays = file.arrays(weights=value_network(game, hidden, kind).size)
             if file.header["sha256"] != _digest(arrays["networks"]):
                 raise ValueError("the networks do not match their checksum")
             networks, weights = arrays["networks"].astype(np.float32), arrays["weights"]
-            return cls(game, list(networks), hidden, file.header["rule"], weights.tolist())
+            rule = file.header["rule"]
+            return cls(game, list(networks), hidden, rule, weights.tolist(), kind)
 
     def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
         """Return a number for each action in round r.
@@ -331,7 +359,8 @@ class NetworkPlayer:
         GameError
             If the game is too large.
         """
-        form, decisions = sequence_form(self.game), decisions_of(self.game)
+        form = sequence_form(self.game)
+        decisions = decisions_of(self.game, self.network.describer.ordered)
         total = np.zeros(form.num_sequences)
         sigma = form.uniform()
         for n, weight in enumerate(self.weights):
@@ -345,7 +374,8 @@ class NetworkPlayer:
         many = (
             f"one of {len(self.networks)} networks" if len(self.networks) > 1 else "a network"
         )
-        return f"NetworkPlayer of {self.game!r}: {many}, {self.hidden}, by {self.rule}"
+        kind = "" if self.network.kind == "mlp" else f" ({self.network.kind})"
+        return f"NetworkPlayer of {self.game!r}: {many}{kind}, {self.hidden}, by {self.rule}"
 
 
 class Decisions(NamedTuple):
@@ -362,8 +392,10 @@ class Decisions(NamedTuple):
     sequence: Numbers
 
 
-def decisions_of(game: KoiKoi) -> Decisions:
+def decisions_of(game: KoiKoi, ordered: bool = False) -> Decisions:
     """Return all decisions of a game that compiles; cached on the game object.
+
+    With `ordered`, the tables contain the record of play; each infoset has one.
 
     Raises
     ------
@@ -371,7 +403,8 @@ def decisions_of(game: KoiKoi) -> Decisions:
         If the game is too large.
     """
     kept = memo(game)
-    if "decisions" not in kept:
+    key = f"decisions, ordered={ordered}"
+    if key not in kept:
         tree = sequence_form(game).tree
         history_of: dict[str, History] = {}
         level: list[History] = [game.root()]
@@ -385,14 +418,14 @@ def decisions_of(game: KoiKoi) -> Decisions:
                     below.extend(game.step(h, a) for a in node.actions)
             level = below
         which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
-        describer = Describer(game)
+        describer = Describer(game, ordered)
         rounds = describer.simulator.place([history_of[tree.infoset_label[I]] for I in which])
         sequences = sequences_of(tree)
-        kept["decisions"] = Decisions(
+        kept[key] = Decisions(
             describer.after(rounds, np.arange(len(which))),
             np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which]),
         )
-    decisions: Decisions = kept["decisions"]
+    decisions: Decisions = kept[key]
     return decisions
 
 
@@ -404,7 +437,12 @@ PLAYER = files.Format(
     "cfrlib network player 1",
     "player",
     "NetworkPlayer.save",
-    {"hidden": HIDDEN, "rule": schema.one_of(*RULES), "sha256": schema.text},
+    {
+        "hidden": HIDDEN,
+        "rule": schema.one_of(*RULES),
+        "network": schema.one_of(*NETWORKS),
+        "sha256": schema.text,
+    },
     {
         "networks": schema.Array((None, "weights"), schema.fits_float32),
         "weights": schema.Array(
@@ -412,6 +450,7 @@ PLAYER = files.Format(
         ),
     },
     ("float16", "float32", "float64"),
+    {"network": "mlp"},
 )
 
 

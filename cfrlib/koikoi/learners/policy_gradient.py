@@ -53,7 +53,7 @@ class MMDPolicyGradient(SelfPlay):
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
-    hidden, rounds, steps, batch, rate, seed, jobs
+    hidden, rounds, steps, batch, rate, seed, jobs, network
         As for `DeepMonteCarlo`; both networks are trained alike.
     eta : float
         Step size η, in logits per unit of value.
@@ -94,13 +94,15 @@ class MMDPolicyGradient(SelfPlay):
         magnet: float = 0.03,
         window: int = 5,
         jobs: int | None = None,
+        network: str = "mlp",
     ):
-        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs)
+        super().__init__(game, hidden, rounds, steps, batch, rate, seed, jobs, network)
         for name, number in (("eta", eta), ("magnet", magnet)):
             if not number > 0:
                 raise ValueError(f"{name} must be above 0, got {number!r}")
         self.eta, self.magnet = float(eta), float(magnet)
-        self._recent = Window(whole_number("window", window, 1))
+        width = self._network.describer.width
+        self._recent = Window(whole_number("window", window, 1), width)
         self._buffers.append(self._recent)
 
     def _iterate(self, t: int) -> None:
@@ -127,7 +129,8 @@ class MMDPolicyGradient(SelfPlay):
 
     def player(self) -> NetworkPlayer:
         """Return the player by the averaged policy network."""
-        return NetworkPlayer(self.game, [self._states[POLICY].averaged], self.hidden, "logit")
+        weights, kind = [self._states[POLICY].averaged], self._network.kind
+        return NetworkPlayer(self.game, weights, self.hidden, "logit", network=kind)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {

@@ -33,7 +33,12 @@ from cfrlib.koikoi.learners.network_player import (
     known_values,
 )
 from cfrlib.koikoi.learners.segments import sample_rows, segment_ids, segment_sum
-from cfrlib.koikoi.learners.value_network import TrainState, ValueNetwork
+from cfrlib.koikoi.learners.value_network import (
+    NETWORKS,
+    TrainState,
+    ValueNetwork,
+    value_network,
+)
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import OVER, Numbers, Rounds
 from cfrlib.run import Bar, Limits, deferred_interrupt
@@ -94,7 +99,7 @@ class Samples(NamedTuple):
 
     Attributes
     ----------
-    code : int array, shape (rows, CODE)
+    code : int array, shape (rows, width)
         Encoded tables, the inputs.
     target, weight : float arrays, shape (rows,)
     """
@@ -104,25 +109,26 @@ class Samples(NamedTuple):
     weight: Floats
 
     def table(self) -> Floats:
-        """Return one array of shape (rows, CODE + 2), for files."""
+        """Return one array of shape (rows, width + 2), for files."""
         return np.column_stack(self)
 
     @classmethod
     def of_table(cls, table: Floats) -> Samples:
         """Return the samples of an array made by `table`."""
-        return cls(table[:, :CODE].astype(np.int64), table[:, CODE], table[:, CODE + 1])
+        return cls(table[:, :-2].astype(np.int64), table[:, -2], table[:, -1])
 
 
 SAMPLES = schema.Array(
-    (None, CODE + 2),
-    lambda table: schema.finite(table) and schema.integers(-schema.EXACT)(table[:, :CODE]),
+    (None, "sample"),
+    lambda table: schema.finite(table) and schema.integers(-schema.EXACT)(table[:, :-2]),
 )
 COUNTS = schema.Array((None,), schema.integers(1))
 
 
 def _setting(value: Any) -> bool:
     """Return whether a value may be a learner's option; its constructor checks the rest."""
-    return schema.any_of(HIDDEN, schema.number(0, schema.EXACT))(value)
+    number = schema.number(0, schema.EXACT)
+    return schema.any_of(HIDDEN, number, schema.one_of(*NETWORKS))(value)
 
 
 _HEADER = {
@@ -135,10 +141,10 @@ _HEADER = {
 
 
 class Window:
-    """A buffer of the samples of the last `length` iterations."""
+    """A buffer of the samples of the last `length` iterations, of tables of some width."""
 
-    def __init__(self, length: int):
-        self.length = length
+    def __init__(self, length: int, width: int = CODE):
+        self.length, self.width = length, width
         self.batches: list[Samples] = []
 
     def add(self, batch: Samples) -> Samples:
@@ -148,7 +154,7 @@ class Window:
 
     def tables(self) -> Arrays:
         """Return the arrays that a file stores."""
-        rows = [batch.table() for batch in self.batches] or [np.zeros((0, CODE + 2))]
+        rows = [batch.table() for batch in self.batches] or [np.zeros((0, self.width + 2))]
         lengths = np.array([len(batch.code) for batch in self.batches], float)
         return {"recent": np.concatenate(rows), "lengths": lengths}
 
@@ -237,6 +243,8 @@ class Task(NamedTuple):
         For deals and moves.
     rounds : int
         Number of rounds.
+    network : str
+        The kind of the networks.
     """
 
     game: KoiKoi
@@ -244,13 +252,14 @@ class Task(NamedTuple):
     networks: tuple[Singles, ...]
     seed: tuple[int, ...]
     rounds: int
+    network: str = "mlp"
 
     def begin(self) -> tuple[ValueNetwork, Rounds, np.random.Generator]:
         """Return a network architecture, newly dealt rounds, and a generator for the moves."""
-        describer = Describer(self.game)
+        network = value_network(self.game, self.hidden, self.network)
         deals, moves = np.random.SeedSequence(self.seed).spawn(2)
-        rounds = describer.simulator.deal(self.rounds, seed=deals)
-        return ValueNetwork(describer, self.hidden), rounds, np.random.default_rng(moves)
+        rounds = network.describer.simulator.deal(self.rounds, seed=deals)
+        return network, rounds, np.random.default_rng(moves)
 
 
 class SelfPlay(ABC):
@@ -278,6 +287,7 @@ class SelfPlay(ABC):
         rate: float,
         seed: int,
         jobs: int | None,
+        network: str = "mlp",
     ):
         self.game, self.hidden = game, tuple(hidden)
         self.rounds = whole_number("rounds", rounds, TASKS)
@@ -289,7 +299,7 @@ class SelfPlay(ABC):
         self.seed = whole_number("seed", seed, 0)
         self.iterations = self.decisions = 0
         self.losses = [0.0] * self.NETWORKS
-        self._network = ValueNetwork(Describer(game), hidden)
+        self._network = value_network(game, hidden, network)
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
         self._states = [self._network.fresh(key) for key in keys]
         self._buffers: list[Window | Reservoir] = []  # saved along with the networks
@@ -337,10 +347,10 @@ class SelfPlay(ABC):
 
     def _run_tasks(self, t: int, play: Callable[[Task], Any]) -> list[Any]:
         """Play the rounds of iteration t and return the results of all tasks, in order."""
-        networks = self._playing()
+        networks, kind = self._playing(), self._network.kind
         sizes = np.diff(np.linspace(0, self.rounds, TASKS + 1).astype(int)).tolist()
         tasks = [
-            Task(self.game, self.hidden, networks, (self.seed, t, n), size)
+            Task(self.game, self.hidden, networks, (self.seed, t, n), size, kind)
             for n, size in enumerate(sizes)
         ]
         if self.jobs is None:
@@ -416,8 +426,12 @@ class SelfPlay(ABC):
         require(len(header["losses"]) == len(header["steps"]) == self.NETWORKS, "losses")
         self.iterations, self.decisions = header["iterations"], header["decisions"]
         self.losses = list(header["losses"])
-        self._restore(header["steps"], file.arrays(weights=self._network.size))
+        self._restore(header["steps"], self._arrays_of(file))
         return self
+
+    def _arrays_of(self, file: Saved) -> Arrays:
+        width = self._network.describer.width
+        return file.arrays(weights=self._network.size, sample=width + 2)
 
     @classmethod
     def _kind(cls) -> files.Format:
@@ -451,6 +465,7 @@ class SelfPlay(ABC):
             buffer.restore(arrays)
 
     def _settings(self) -> dict[str, Any]:
+        kind = self._network.kind
         return {
             "hidden": list(self.hidden),
             "rounds": self.rounds,
@@ -458,7 +473,7 @@ class SelfPlay(ABC):
             "batch": self.batch,
             "rate": self.rate,
             "seed": self.seed,
-        }
+        } | ({} if kind == "mlp" else {"network": kind})  # files of MLPs do not name it
 
     def __repr__(self) -> str:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +14,17 @@ import optax
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, initial_weights, predict, shape
-from cfrlib.koikoi.afterstates import Describer
+from cfrlib.koikoi.afterstates import CODE, SEAT, Describer
+from cfrlib.koikoi.learners.transformer import WIDTH, TransformerArchitecture
+from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
 LEAST_ROWS, MOST_ROWS = 256, 16_384  # rows of one network call
+LENGTHS = 4  # tokens of a network call are a multiple of this, to limit recompilation
 AVERAGING = 10  # averaged weights cover roughly the last 1 / AVERAGING of the steps
+
+
+_Sizes: TypeAlias = tuple[Any, int, int]  # an architecture, its inputs and outputs
 
 
 class TrainState(NamedTuple):
@@ -83,10 +89,16 @@ class ValueNetwork:
         Number of weights.
     """
 
+    kind: ClassVar[str] = "mlp"
+    _sizes: _Sizes
+
     def __init__(self, describer: Describer, hidden: Sequence[int]):
         self.describer = describer
-        self._sizes = (Architecture(tuple(hidden), None, False), describer.columns, 1)
+        self._sizes = (self._architecture(tuple(hidden)), describer.columns, 1)
         self.size = shape(*self._sizes).size
+
+    def _architecture(self, hidden: tuple[int, ...]) -> Any:
+        return Architecture(hidden, None, False)
 
     def fresh(self, key: jax.Array) -> TrainState:
         """Initialize a network whose output is 0 everywhere."""
@@ -97,11 +109,21 @@ class ValueNetwork:
         output = np.empty(len(code))
         for begin in range(0, len(output), MOST_ROWS):
             part = code[begin : begin + MOST_ROWS]
-            rows = padded(len(part))
-            seen = self.describer.see(part, rows)
-            answers = predict(weights, seen, np.ones((rows, 1), bool), self._sizes, False)
+            answers = self._answers(weights, part, padded(len(part)))
             output[begin : begin + len(part)] = np.asarray(answers)[: len(part), 0]
         return output
+
+    def _answers(self, weights: Singles, code: Numbers, rows: int) -> jax.Array:
+        """Return the outputs for encoded tables padded to some rows, shape (rows, 1)."""
+        seen = self.describer.see(code, rows)
+        legal = np.ones((rows, 1), bool)
+        outputs: jax.Array = predict(weights, seen, legal, self._sizes, False)
+        return outputs
+
+    def _inputs(self, code: Numbers) -> Any:
+        """Return the input of the network for batches of encoded tables."""
+        seen = self.describer.see(code.reshape(-1, code.shape[-1]))
+        return seen.reshape(*code.shape[:-1], seen.shape[-1])
 
     def improve(
         self,
@@ -117,7 +139,7 @@ class ValueNetwork:
         Parameters
         ----------
         state : TrainState
-        code : int array, shape (steps, batch, …, CODE)
+        code : int array, shape (steps, batch, …, width)
             The batch of each step.
         target, weight : float arrays, shape (steps, batch, …)
             Arguments of the loss.
@@ -132,9 +154,7 @@ class ValueNetwork:
         loss : float
             Mean over the steps.
         """
-        steps, columns = len(code), code.shape[-1]
-        seen = self.describer.see(code.reshape(-1, columns))
-        seen = seen.reshape(*code.shape[:-1], seen.shape[-1])
+        steps, seen = len(code), self._inputs(code)
         batches = seen, target.astype(np.float32), weight.astype(np.float32)
         start = state.weights, state.first, state.second, state.steps
         *arrays, mean = _improve(start, batches, rate, self._sizes, loss)
@@ -142,6 +162,70 @@ class ValueNetwork:
         share = np.float32(min(1.0, AVERAGING * steps / (state.steps + steps)))
         averaged = state.averaged + share * (weights - state.averaged)
         return TrainState(weights, averaged, first, second, state.steps + steps), float(mean)
+
+
+class TransformerNetwork(ValueNetwork):
+    """A Transformer that reads the order of play, and an MLP that reads its summary.
+
+    The tables must contain the record of play (`Describer` with `ordered`). The record is read
+    once per decision, since it is the same after each action: neighboring rows with the same
+    record share its summary. In `improve`, rows along the axes after the batch share it.
+    """
+
+    kind = "transformer"
+
+    def _architecture(self, hidden: tuple[int, ...]) -> TransformerArchitecture:
+        return TransformerArchitecture(hidden, self.describer.faces, self.describer.turns)
+
+    def _answers(self, weights: Singles, code: Numbers, rows: int) -> jax.Array:
+        record = code[:, [SEAT, *range(CODE, self.describer.width)]]
+        new = np.ones(len(code), bool)
+        new[1:] = (record[1:] != record[:-1]).any(axis=1)
+        tokens = self.describer.tokens(code[new], padded(int(new.sum())))
+        longest = int((tokens[..., 0] > 0).any(axis=0).sum())
+        tokens = tokens[:, : max(LENGTHS, -(-longest // LENGTHS) * LENGTHS)]
+        summary = np.zeros((rows, WIDTH), np.float32)
+        summary[: len(code)] = np.asarray(_read(weights, tokens, self._sizes))[
+            np.cumsum(new) - 1
+        ]
+        outputs: jax.Array = _judge(
+            weights, self.describer.see(code, rows), summary, self._sizes
+        )
+        return outputs
+
+    def _inputs(self, code: Numbers) -> Any:
+        first = code.reshape(*code.shape[:2], -1, code.shape[-1])[:, :, 0]
+        tokens = self.describer.tokens(first.reshape(-1, code.shape[-1]))
+        return super()._inputs(code), tokens.reshape(*code.shape[:2], *tokens.shape[1:])
+
+
+NETWORKS = {network.kind: network for network in (ValueNetwork, TransformerNetwork)}
+
+
+def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwork:
+    """Return a network for a game.
+
+    Parameters
+    ----------
+    game : KoiKoi or MiniKoiKoi
+    hidden : sequence of int
+        Widths of the ReLU layers.
+    kind : "mlp" or "transformer"
+        The second reads the order of play besides the table.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown.
+
+    Examples
+    --------
+    >>> value_network(KoiKoi(), (256, 128), "mlp").size
+    104449
+    """
+    if kind not in NETWORKS:
+        raise ValueError(f"network must be one of {tuple(NETWORKS)}, got {kind!r}")
+    return NETWORKS[kind](Describer(game, ordered=kind == "transformer"), hidden)
 
 
 def padded(rows: int) -> int:
@@ -160,7 +244,18 @@ def padded(rows: int) -> int:
     return -(-rows // step) * step
 
 
-_Sizes: TypeAlias = tuple[Architecture, int, int]
+@partial(jax.jit, static_argnames="sizes")
+def _read(weights: Any, tokens: Any, sizes: Any) -> jax.Array:
+    """Return the summaries of orders of play, shape (rows, WIDTH)."""
+    summary: jax.Array = shape(*sizes).network(weights).read(tokens)
+    return summary
+
+
+@partial(jax.jit, static_argnames="sizes")
+def _judge(weights: Any, table: Any, summary: Any, sizes: Any) -> jax.Array:
+    """Return the outputs for tables and summaries, shape (rows, 1)."""
+    output: jax.Array = shape(*sizes).network(weights).judge(table, summary)
+    return output
 
 
 @partial(jax.jit, static_argnames=("sizes", "loss"))
