@@ -213,7 +213,10 @@ class NetworkPlayer:
                 f"the networks of a player of {self.game!r} have an input for each card and "
                 f"yaku, and {game!r} has others: train a player of that game"
             )
-        return NetworkPlayer(game, self.networks, self.hidden, self.rule, self.weights.tolist())
+        weights = self.weights.tolist()
+        return NetworkPlayer(
+            game, self.networks, self.hidden, self.rule, weights, self.network.kind
+        )
 
     def _check_rules(self, simulator: Simulator) -> None:
         """Raise a ValueError if the rules of a simulator are not those of the player's game."""
