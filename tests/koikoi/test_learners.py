@@ -600,6 +600,8 @@ def test_players_refuse_other_rules_unless_told():
     fresh = Simulator(K8).deal(40, seed=0)
     assert np.array_equal(actions, player(Simulator(mini("K8")), fresh, rows, key))
     assert rebased.game is once and rebased.rule == player.rule
+    deep = DeepMonteCarlo(K8, hidden=(16,), network="transformer").player()
+    assert deep.under(once).network.kind == "transformer"
     for game, one in ((once, player), (K8, rebased)):
         with pytest.raises(ValueError, match="other rules"):
             duel(game, one, GreedyPlayer(), deals=10, seed=0)
