@@ -18,7 +18,7 @@ void sim_metrics_reset(void);
 void vgs_set_log_enabled(int enabled);
 
 enum { EVENT_DEALT, EVENT_PLAY, EVENT_MATCH, EVENT_CALL, EVENT_OVER };
-enum { NOTHING = -1, FAILED = -2, NOT_A_MATCH = -3, OUTSIDE = -1 };
+enum { NOTHING = -1, FAILED = -2, NO_CHOICE = -3, OUTSIDE = -1 };
 
 /* Sets of cards are bit masks: card c of the engine is bit c. */
 typedef struct {
@@ -92,7 +92,7 @@ int watched_ai_drop(int player)
     if (!outside[player]) {
         int n = ai_drop(player);
         int legal = 0 <= n && n < g.own[player].num && g.own[player].cards[n];
-        choice = legal ? g.own[player].cards[n]->id : NOT_A_MATCH;
+        choice = legal ? g.own[player].cards[n]->id : NO_CHOICE;
     }
     int card = tell(EVENT_PLAY, player, NOTHING, choice);
     for (int n = 0; n < g.own[player].num; n++) {
@@ -109,7 +109,7 @@ int watched_ai_select(int player, Card* open)
     if (!outside[player]) {
         int n = ai_select(player, open);
         int legal = 0 <= n && n < 48 && g.deck.cards[n];
-        choice = legal ? g.deck.cards[n]->id : NOT_A_MATCH;
+        choice = legal ? g.deck.cards[n]->id : NO_CHOICE;
     }
     int card = tell(EVENT_MATCH, player, open->id, choice);
     for (int n = 0; n < 48; n++) {

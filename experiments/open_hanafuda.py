@@ -26,8 +26,8 @@ payoff differs. The rules are those of `KoiKoi`, with these differences:
 
 And the players differ in what they know: Normal and Hard read the score of the match and the
 number of rounds left, and in the last round call koi-koi whenever stopping does not win. Ours
-maximize the points of a round. Normal also depends on its seat: it compares the score with that
-of the first player, who it may be itself.
+maximize the points of a round. Normal also depends on its seat: it compares its score with that
+of seat 0, even if it sits there itself.
 
 Every match is played twice with the same deals and first dealer's seat, and with seats
 exchanged. The deals are the same for all pairs of players.
@@ -75,7 +75,7 @@ RENAMED = {
     "game.c": ("reset_cards", "show_result"),
 }  # calls that the compiler renames, by file
 LEVELS = {"Normal": 0, "Hard": 1}
-OUTSIDE, FAILED, NOTHING, NOT_A_MATCH = -1, -2, -1, -3  # as in open_hanafuda.c
+OUTSIDE, FAILED, NOTHING, NO_CHOICE = -1, -2, -1, -3  # as in open_hanafuda.c
 DEALT, ASK_PLAY, ASK_MATCH, ASK_CALL, ENDED = range(5)
 STAGE = {ASK_PLAY: PLAY, ASK_MATCH: MATCH, ASK_CALL: CALL, ENDED: OVER}
 ROUNDS = 12
@@ -265,7 +265,7 @@ class Referee:
     def _act(self, event, player, choice):
         """Apply an action in the mirror, asking our player for it if it is theirs."""
         ours = self.players[player]
-        if choice == NOT_A_MATCH:
+        if choice == NO_CHOICE:
             raise MirrorError(f"{ours} chose no card, at {STAGES[self.rounds.stage[0]]}")
         if isinstance(ours, str):
             action = choice if event == ASK_CALL else self.ours[choice]
