@@ -259,7 +259,8 @@ def test_regrets_are_action_values_minus_decision_values():
         inside(learner).network,
         known.after,
     )
-    regret = network_player.regrets_of(network, weights, after, scale)
+    values = network_player.predicted_values(network, weights, after, scale)
+    regret = values.regrets(after.start)
     stops = ~np.isnan(after.paid)
     assert 0 < stops.sum() < len(stops)
     for d, (begin, end) in enumerate(pairwise(after.start)):
@@ -329,8 +330,8 @@ def first_values(game, strategy):
     return {n: total[n] / mass[n] for n in total}
 
 
-@pytest.mark.parametrize("k", [1, 2, 8])
-def test_traversals_estimate_counterfactual_values_without_bias(k):
+@pytest.mark.parametrize(("k", "baseline"), [(1, True), (2, False), (2, True), (8, True)])
+def test_traversals_estimate_counterfactual_values_without_bias(k, baseline):
     """The mean of their weighted samples is the exact counterfactual value."""
     learner = RobustDeepCFR(K8, **TINY, k=8)
     learner.run(4, progress=False)  # so that no actions tie
@@ -342,7 +343,7 @@ def test_traversals_estimate_counterfactual_values_without_bias(k):
     exact, batches = exact_values(K8, cfr.Strategy.from_vector(form, sigma), k), []
     for n in range(48):
         task = selfplay.Task(K8, (16,), networks, (7, n), 500)
-        _, samples = robust_deep_cfr.traverse(task, k)
+        _, samples = robust_deep_cfr.traverse(task, k, baseline=baseline)
         sums = dict.fromkeys(exact, 0.0)
         seen = inside(learner).network.describer.see(samples.code)
         for row, value, weight in zip(seen, *samples[1:], strict=True):

@@ -53,7 +53,8 @@ def action_probabilities(
     if rule == "value":
         return greedy(values_of(network, weights, after, scale), after.start)
     if rule == "regret":
-        return match_segments(regrets_of(network, weights, after, scale), after.start)
+        values = predicted_values(network, weights, after, scale)
+        return match_segments(values.regrets(after.start), after.start)
     return softmax(network(weights, after.code), after.start)
 
 
@@ -64,17 +65,36 @@ def values_of(
     return known_values(network(weights, after.code), after.paid, scale)
 
 
-def regrets_of(
-    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
-) -> Floats:
-    """Return the regrets of all actions: the action's value minus the decision's.
+class PredictedValues(NamedTuple):
+    """A network's values at some decisions, which define regrets.
 
-    A network that sees only the table after the action could not predict the regret directly:
-    the same table may be the best result of one hand and the worst result of another.
+    Attributes
+    ----------
+    actions : float array, shape (rows,)
+        The value q(a) of each action, known for stopping.
+    decisions : float array, shape (decisions,)
+        The value v of each decision.
     """
+
+    actions: Floats
+    decisions: Floats
+
+    def regrets(self, start: Numbers) -> Floats:
+        """Return q(a) − v for each action, shape (rows,).
+
+        A network that sees only the table after the action could not predict the regret
+        directly: the same table may be the best result of one hand and the worst of another.
+        """
+        return self.actions - self.decisions[segment_ids(start)]
+
+
+def predicted_values(
+    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
+) -> PredictedValues:
+    """Return the values of all actions, by the table after each, and of all decisions."""
     predicted = network(weights, np.concatenate([after.code, after.before]))
     actions, decisions = np.split(predicted, [len(after.code)])
-    return known_values(actions, after.paid, scale) - decisions[segment_ids(after.start)]
+    return PredictedValues(known_values(actions, after.paid, scale), decisions)
 
 
 def known_values(predicted: Floats, paid: Floats, scale: float) -> Floats:

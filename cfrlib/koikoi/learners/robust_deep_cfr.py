@@ -12,10 +12,22 @@ import numpy.typing as npt
 from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import CODE, Afterstates
-from cfrlib.koikoi.learners.network_player import action_probabilities, payoff_scale
+from cfrlib.koikoi.learners.network_player import payoff_scale, predicted_values
 from cfrlib.koikoi.learners.regret_networks import REGRET, RegretNetworks
-from cfrlib.koikoi.learners.segments import sample_rows, segment_ids, segment_sum
-from cfrlib.koikoi.learners.selfplay import Samples, Task, concatenate, payoffs_of
+from cfrlib.koikoi.learners.segments import (
+    match_segments,
+    mix_uniform,
+    sample_rows,
+    segment_ids,
+    segment_sum,
+)
+from cfrlib.koikoi.learners.selfplay import (
+    Samples,
+    Task,
+    check_fraction,
+    concatenate,
+    payoffs_of,
+)
 from cfrlib.koikoi.learners.value_network import ValueNetwork
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import OVER, Numbers, Rounds
@@ -28,26 +40,41 @@ class RobustDeepCFR(RegretNetworks):
     each decision of the traverser; one action at each decision of the opponent; and one card
     at each draw. With n actions at a decision, the estimates on the way up are
 
-        û(a) = (value below a) · n / k  if a was sampled, else 0
-        v = Σ_b σ(b) û(b)               r(a) = û(a) − v
+        û(a) = b(a) + [a sampled] (û below a − b(a)) · n / k
+        v = Σ_c σ(c) û(c)               r(a) = û(a) − v
 
-    The targets of the network are v for the table before the action, and the value below a
-    for the table after it, if a was sampled; this has the same mean as û(a) and less
-    variance. The weight of a sample is one over the probability that the traverser's own
-    choices reach its decision, the product of all n / k above it.
+    and at a decision of the opponent, who samples a from σ,
+
+        v = Σ_c σ(c) b(c) + (û below a − b(a))
+
+    The *baseline* b(a) is the network's own prediction of the action's value, so it costs
+    nothing. Any b gives the same mean; the better b is, the less an action that happens not to
+    be sampled disturbs v. For the opponent's actions it is minus their predicted value to the
+    opponent.
+
+    The targets of the network are v for the table before the action, and û below a for the
+    table after it, if a was sampled; this has the same mean as û(a) and less variance. No
+    sample has an importance weight. All histories of an infoset are sampled with the same
+    probability by the traverser's own choices, so at each infoset the network learns the same
+    mean value as with weights, and regret matching does not depend on the scale of regrets.
+    Weights would only say how well each infoset is to be fitted, and in Koi-Koi they reach a
+    hundred.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
     k : int
         1 is outcome sampling; 8 is external sampling, about 800,000 nodes per traversal.
+    baseline : bool
+        Whether b is the prediction of the network; otherwise it is 0.
     hidden, rounds, steps, batch, rate, seed, memory, power, keep_every, jobs
         As for `ESCHER`; `rounds` are traversals.
 
     Notes
     -----
     Robust sampling is due to Li et al. (2020); :class:`cfrlib.RobustSampling` is the tabular
-    version.
+    version. Baselines: Schmid et al. (2019), and Steinberger et al., *DREAM* (2020), in Deep
+    CFR.
 
     Examples
     --------
@@ -56,7 +83,7 @@ class RobustDeepCFR(RegretNetworks):
     RobustDeepCFR of MiniKoiKoi.K8(): 0 iterations, 0 rounds, 0 decisions
     """
 
-    FORMAT = "cfrlib.koikoi.RobustDeepCFR 1"
+    FORMAT = "cfrlib.koikoi.RobustDeepCFR 2"
     NETWORKS = 1
 
     def __init__(
@@ -64,6 +91,8 @@ class RobustDeepCFR(RegretNetworks):
         game: KoiKoi,
         *,
         k: int = 2,
+        explore: float = 1.0,
+        baseline: bool = True,
         hidden: Sequence[int] = (256, 128),
         rounds: int = 20,
         steps: int = 60,
@@ -88,16 +117,24 @@ class RobustDeepCFR(RegretNetworks):
             power=power,
             keep_every=keep_every,
         )
-        self.k = whole_number("k", k, 1)
+        self.k, self.baseline = whole_number("k", k, 1), bool(baseline)
+        self.explore = check_fraction("explore", explore)
 
     def _iterate(self, t: int) -> None:
-        results = self._run_tasks(t, partial(traverse, k=self.k))
+        results = self._run_tasks(
+            t, partial(traverse, k=self.k, explore=self.explore, baseline=self.baseline)
+        )
         self.decisions += sum(decisions for decisions, _ in results)
         values = concatenate([values for _, values in results])
-        self._learn_regrets(t, values, self._rng(t))
+        same = np.ones_like(values.weight)
+        self._learn_regrets(t, values._replace(weight=same), self._rng(t))
 
     def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"k": self.k}
+        return super()._settings() | {
+            "k": self.k,
+            "explore": self.explore,
+            "baseline": self.baseline,
+        }
 
 
 class Level(NamedTuple):
@@ -110,9 +147,10 @@ class Level(NamedTuple):
     open : int array, shape (decisions,)
         The nodes where the round is not over.
     after : Afterstates
-    sigma, rho : float arrays, shape (rows of `after`,)
-        The strategy, and the probability that the traverser samples each action. It is 1 for
-        the opponent's actions, which are sampled by the strategy.
+    sigma, rho, baseline : float arrays, shape (rows of `after`,)
+        The strategy; the probability that the traverser samples each action, which counts as 1
+        for the opponent's actions, since these are sampled by the strategy; and the predicted
+        value of each action to the traverser.
     sampled : int array, shape (nodes of the next level,)
         The row that leads to each node below.
     own : bool array, shape (decisions,)
@@ -126,38 +164,65 @@ class Level(NamedTuple):
     after: Afterstates
     sigma: Floats
     rho: Floats
+    baseline: Floats
     sampled: Numbers
     own: npt.NDArray[np.bool_]
     weight: Floats
 
 
-def traverse(task: Task, k: int) -> tuple[int, Samples]:
-    """Run the traversals of a task; return the number of decisions, and samples of values."""
+def traverse(
+    task: Task, k: int, explore: float = 1.0, baseline: bool = True
+) -> tuple[int, Samples]:
+    """Run the traversals of a task; return the number of decisions, and samples of values.
+
+    With their weights, the samples estimate counterfactual values.
+    """
     network, rounds, rng = task.begin()
-    levels = descend(network, task, k, rounds, rng)
+    levels = descend(network, task, k, explore, rounds, rng)
     codes, targets, weights = [], [], []
     below = np.zeros(0)
     for level in reversed(levels):
-        after = level.after
-        estimate = np.zeros(len(after.code))
-        estimate[level.sampled] = below / level.rho[level.sampled]
+        after, rows = level.after, level.sampled
         decision = segment_ids(after.start)
-        by_strategy = segment_sum(level.sigma * estimate, after.start)
-        mean = np.where(level.own, by_strategy, segment_sum(estimate, after.start))
         selected = level.own & (np.diff(after.start) > 1)
-        trained = selected[decision[level.sampled]] & np.isnan(after.paid[level.sampled])
-        rows = level.sampled[trained]
-        codes += [after.code[rows], after.before[selected]]
-        targets += [below[trained], mean[selected]]
-        weights += [level.weight[decision[rows]], level.weight[selected]]
+        trained = rows[selected[decision[rows]] & np.isnan(after.paid[rows])]
+        mean = decision_values(level, below, baseline)
+        value = np.zeros(len(after.code))
+        value[rows] = below
+        codes += [after.code[trained], after.before[selected]]
+        targets += [value[trained], mean[selected]]
+        weights += [level.weight[decision[trained]], level.weight[selected]]
         below = level.value.copy()
         below[level.open] = mean
     samples = Samples(np.concatenate(codes), np.concatenate(targets), np.concatenate(weights))
     return sum(len(level.open) for level in levels), samples
 
 
+def decision_values(level: Level, below: Floats, baseline: bool) -> Floats:
+    """Return the estimated value v of each decision to the traverser, shape (decisions,).
+
+    Parameters
+    ----------
+    level : Level
+    below : float array, shape (nodes of the next level,)
+        The estimates û below the sampled actions.
+    baseline : bool
+    """
+    start, rows = level.after.start, level.sampled
+    b = level.baseline if baseline else np.zeros(len(level.sigma))
+    surprise = np.zeros(len(b))
+    surprise[rows] = (below - b[rows]) / level.rho[rows]
+    own = level.own[segment_ids(start)]
+    return segment_sum(level.sigma * b + np.where(own, level.sigma, 1.0) * surprise, start)
+
+
 def descend(
-    network: ValueNetwork, task: Task, k: int, rounds: Rounds, rng: np.random.Generator
+    network: ValueNetwork,
+    task: Task,
+    k: int,
+    explore: float,
+    rounds: Rounds,
+    rng: np.random.Generator,
 ) -> list[Level]:
     """Expand the traversals from the deal to the leaves, level by level."""
     describer, scale = network.describer, payoff_scale(task.game)
@@ -170,28 +235,62 @@ def descend(
             levels.append(_leaves(value))
             return levels
         after = describer.after(rounds, active)
-        decision, counts = segment_ids(after.start), np.diff(after.start)
-        sigma = action_probabilities("regret", network, task.networks[REGRET], after, scale)
+        decision = segment_ids(after.start)
+        values = predicted_values(network, task.networks[REGRET], after, scale)
+        sigma = match_segments(values.regrets(after.start), after.start)
         own = rounds.player[active] == traverser[active]
-        size = np.minimum(k, counts)
-        # the traverser samples the first `size` actions in a random order
-        order = np.lexsort((rng.random(len(decision)), decision))
-        place = np.empty(len(decision), np.int64)
-        place[order] = np.arange(len(decision)) - after.start[decision]
-        sampled = np.zeros(len(decision), bool)
-        sampled[sample_rows(sigma, after.start, rng.random(len(active)))] = True
-        sampled = np.where(own[decision], place < size[decision], sampled)
-        rho = np.where(own, size / counts, 1.0)[decision]
+        baseline = np.where(own[decision], values.actions, -values.actions)
+        u = rng.random((2, len(active)))
+        sampled, rho = sample_subsets(sigma, after.start, k, explore, u[0], rng)
+        theirs = np.zeros(len(decision), bool)
+        theirs[sample_rows(sigma, after.start, u[1])] = True
+        mine = own[decision]
+        sampled, rho = np.where(mine, sampled, theirs), np.where(mine, rho, 1.0)
         rows = np.flatnonzero(sampled)
-        levels.append(Level(value, active, after, sigma, rho, rows, own, weight[active]))
+        levels.append(
+            Level(value, active, after, sigma, rho, baseline, rows, own, weight[active])
+        )
         parent = active[decision[rows]]
         weight = weight[parent] / rho[rows]
         traverser, rounds = traverser[parent], rounds.take(parent)
         describer.simulator.act(rounds, np.arange(len(rows)), after.action[rows])
 
 
+def sample_subsets(
+    sigma: Floats,
+    start: Numbers,
+    k: int,
+    explore: float,
+    u: Floats,
+    rng: np.random.Generator,
+) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """Sample k actions of each decision without replacement, or all if there are no more.
+
+    The first action is sampled from p = (1 − ε) σ + ε · uniform, where ε is `explore`; the
+    others are uniform among the rest.
+
+    Returns
+    -------
+    sampled : bool array, shape (rows,)
+    rho : float array, shape (rows,)
+        The probability that each action is sampled, p + (1 − p) (k − 1) / (n − 1).
+    """
+    counts = np.diff(start)
+    decision, n = segment_ids(start), counts[segment_ids(start)]
+    p = mix_uniform(sigma, start, explore)
+    order = rng.random(len(p))
+    order[sample_rows(p, start, u)] = -1.0  # comes first
+    ranked = np.lexsort((order, decision))
+    place = np.empty(len(p), np.int64)
+    place[ranked] = np.arange(len(p)) - start[decision]
+    others = np.minimum(k, n) - 1
+    rho = p + (1.0 - p) * others / np.maximum(n - 1, 1)
+    return place <= others, np.where(n > 1, rho, 1.0)
+
+
 def _leaves(value: Floats) -> Level:
     """Return a level without decisions."""
     none, nothing, unseen = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, CODE), np.int64)
     after = Afterstates(unseen, np.zeros(1, np.int64), none, nothing, unseen)
-    return Level(value, none, after, nothing, nothing, none, np.zeros(0, np.bool_), nothing)
+    own = np.zeros(0, np.bool_)
+    return Level(value, none, after, nothing, nothing, nothing, none, own, nothing)
