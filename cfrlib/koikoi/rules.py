@@ -123,9 +123,9 @@ class KoiKoi(Game):
     10^52 histories, and redeals make the tree infinite besides.
 
     Source: the rules that Nintendo prints in its decks (花札 こいこい), where special hands
-    pay six points and a match has twelve such rounds. Nintendo's leaflet in English allows one
-    call a round, and lets a house leave out the two yaku with the sake cup. In other houses
-    *sanko* and *inoshikacho* pay 6 points, and so does a void round to the dealer.
+    pay six points and a match has twelve such rounds; the two yaku with the sake cup may be
+    left out. Nintendo's leaflet in English allows one call a round, and lists 6 points for
+    *sanko* and for the dealer of a void round. Other houses pay 6 for *inoshikacho* as well.
 
     Examples
     --------
