@@ -8,7 +8,8 @@ takes 5 GB. Nothing is random: every run gives the same numbers, up to rounding.
 almost exact equilibrium of the two-player game and its calling frequencies. `runs` tracks two
 numbers over the iterations: the external regret of the joint average play, which CFR drives to
 zero for any number of players, and NashConv of the average strategies. With two players these
-are equal; with three, NashConv stalls.
+are equal; with three, NashConv stalls. `three` has the calling frequencies of three players
+with a 10 in sight, after 1, 4, 16, … iterations.
 """
 
 import json
@@ -35,6 +36,8 @@ RUNS = [  # players, variant, update, iterations
     (4, "cfr+", "simultaneous", 128),
 ]
 MAX_HISTORIES = 25_000_000  # to compile
+THREE = {"alternating": [4**k for k in range(7)], "simultaneous": [4**6]}  # checkpoints
+SEEN, LAST = "10", 36  # a card in sight and the last declaration that are written for three
 
 
 def digits(number: float) -> float:
@@ -136,6 +139,46 @@ def two_players(iterations: int) -> dict:
     }
 
 
+def calls_of_three(game: Coyote, strategy: cfr.Strategy) -> tuple[dict, dict]:
+    """Return when a player who sees a 10 calls, and how often the decision is reached.
+
+    Both map a view, the cards of the next and of the previous player, to a list by declaration.
+    The declaration says whose turn it is, so seat and view need no index of their own.
+    """
+    form = sequence_form(game)
+    tree, x = form.tree, form.plans(strategy.values_by_sequence)
+    reach = tree.chance_reach * x[tree.sequence].prod(axis=1)
+    arrives = np.zeros(tree.num_infosets)
+    decisions = np.flatnonzero(tree.infoset >= 0)
+    np.add.at(arrives, tree.infoset[decisions], reach[decisions])
+    call: dict = {}
+    arrive: dict = {}
+    for I, label in enumerate(tree.infoset_label):
+        cards, declaration = label.split(": ")
+        seat, d = int(declaration) % 3, int(declaration)
+        hands = cards.split()
+        view = f"{hands[(seat + 1) % 3]} {hands[(seat + 2) % 3]}"
+        if SEEN in view.split():
+            call.setdefault(view, np.zeros(game.cap + 1))[d] = strategy[label]["coyote"]
+            arrive.setdefault(view, np.zeros(game.cap + 1))[d] = arrives[I]
+    return call, arrive
+
+
+def three_players(update: str, checkpoints: list[int]) -> dict:
+    """Run CFR+ for three; return NashConv and calls at each number of iterations."""
+    game = Coyote(3)
+    run, rows = cfr.CFR(game, "cfr+", update=update), []
+    for t in checkpoints:
+        run.run(t - run.iterations, progress=False)
+        call, arrives = calls_of_three(game, run.average)
+        found = digits(cfr.nash_conv(game, run.average))
+        shown = {view: p[: LAST + 1].round(3).tolist() for view, p in call.items()}
+        rows.append({"iterations": t, "nash_conv": found, "call": shown})
+        print(update, t, found, flush=True)
+    often = {view: [float(f"{p:.2g}") for p in a[: LAST + 1]] for view, a in arrives.items()}
+    return {"players": 3, "update": update, "rows": rows, "arrives": often}
+
+
 def followed(players: int, variant: str, update: str, iterations: int) -> dict:
     """Return the results of one run."""
     game = Coyote(players)
@@ -154,10 +197,13 @@ def main(*players: int) -> None:
     before = json.loads(RESULTS.read_text()) if players else {}
     two = two_players(TWO) if not players or 2 in players else before["two"]
     print({name: found for name, found in two.items() if not isinstance(found, list)})
+    three = before.get("three")
+    if not players or 3 in players:
+        three = [three_players(*each) for each in THREE.items()]
     kept = [run for run in before.get("runs", ()) if run["players"] not in players]
     made = [followed(*run) for run in RUNS if not players or run[0] in players]
     runs = sorted(kept + made, key=lambda run: run["players"])
-    results = {"two": two, "runs": runs}
+    results = {"two": two, "three": three, "runs": runs}
     flat_json.write(RESULTS, results)
     print(f"{RESULTS} written after {time.perf_counter() - began:.0f} s")
 
