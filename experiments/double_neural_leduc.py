@@ -23,7 +23,7 @@ ITERATIONS = [1, 2, 3, 4, 6, 10, 14, 20]
 K, BATCH = 2, 1_500
 TRAVERSALS = 1_250  # of external sampling; they visit as many histories as BATCH with k = 2
 NETWORK = {"width": 32, "steps": 300, "rows": 128, "rate": 0.01}
-ATTENTION_SEEDS = 2  # the slowest networks
+ATTENTION_SEEDS = 10  # the slowest networks
 
 
 def table(game, seed):
