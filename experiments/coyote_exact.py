@@ -9,7 +9,7 @@ almost exact equilibrium of the two-player game and its calling frequencies. `ru
 numbers over the iterations: the external regret of the joint average play, which CFR drives to
 zero for any number of players, and NashConv of the average strategies. With two players these
 are equal; with three, NashConv stalls. `three` has the calling frequencies of three players
-with a 10 in sight, after 1, 4, 16, … iterations.
+with a 10 in sight, after 1, 4, 16, … iterations, and how often a call wins.
 """
 
 import json
@@ -139,29 +139,51 @@ def two_players(iterations: int) -> dict:
     }
 
 
-def calls_of_three(game: Coyote, strategy: cfr.Strategy) -> tuple[dict, dict]:
-    """Return when a player who sees a 10 calls, and how often the decision is reached.
+def wins_of_calls(form: SequenceForm, x: np.ndarray) -> np.ndarray:
+    """Return how likely a call is to win at each infoset; NaN if play never gets there.
 
-    Both map a view, the cards of the next and of the previous player, to a list by declaration.
-    The declaration says whose turn it is, so seat and view need no index of their own.
+    Parameters
+    ----------
+    form : SequenceForm
+        The game.
+    x : float array, shape (sequences,)
+        The players' realization plans.
+    """
+    tree = form.tree
+    won, met = np.zeros((2, tree.num_infosets))
+    for k in np.flatnonzero(tree.player == TERMINAL):
+        caller = tree.parent[k]
+        if tree.infoset[caller] < 0:  # a card replaces the "?" after the call
+            caller = tree.parent[caller]
+        weight = tree.chance_reach[k] * x[tree.sequence[caller]].prod()
+        I = tree.infoset[caller]
+        met[I] += weight
+        won[I] += weight * (tree.utility[k, tree.player[caller]] > 0)
+    return np.divide(won, met, out=np.full_like(won, np.nan), where=met > 0)
+
+
+def calls_of_three(game: Coyote, strategy: cfr.Strategy) -> dict[str, dict[str, np.ndarray]]:
+    """Return what is known about a call if a 10 is in sight.
+
+    ``call`` is its probability, ``arrives`` that of the decision, ``wins`` how likely the call
+    is to win. Each maps a view, the cards of the next and of the previous player, to an array
+    by declaration, which says whose turn it is.
     """
     form = sequence_form(game)
     tree, x = form.tree, form.plans(strategy.values_by_sequence)
     reach = tree.chance_reach * x[tree.sequence].prod(axis=1)
-    arrives = np.zeros(tree.num_infosets)
+    arrives, wins = np.zeros(tree.num_infosets), wins_of_calls(form, x)
     decisions = np.flatnonzero(tree.infoset >= 0)
     np.add.at(arrives, tree.infoset[decisions], reach[decisions])
-    call: dict = {}
-    arrive: dict = {}
+    found: dict = {"call": {}, "arrives": {}, "wins": {}}
     for I, label in enumerate(tree.infoset_label):
-        cards, declaration = label.split(": ")
-        seat, d = int(declaration) % 3, int(declaration)
-        hands = cards.split()
-        view = f"{hands[(seat + 1) % 3]} {hands[(seat + 2) % 3]}"
+        cards, d = label.split(": ")[0].split(), int(label.split(": ")[1])
+        view = f"{cards[(d + 1) % 3]} {cards[(d + 2) % 3]}"
         if SEEN in view.split():
-            call.setdefault(view, np.zeros(game.cap + 1))[d] = strategy[label]["coyote"]
-            arrive.setdefault(view, np.zeros(game.cap + 1))[d] = arrives[I]
-    return call, arrive
+            row = strategy[label]["coyote"], arrives[I], wins[I]
+            for rows, number in zip(found.values(), row, strict=True):
+                rows.setdefault(view, np.zeros(game.cap + 1))[d] = number
+    return found
 
 
 def three_players(update: str, checkpoints: list[int]) -> dict:
@@ -170,13 +192,19 @@ def three_players(update: str, checkpoints: list[int]) -> dict:
     run, rows = cfr.CFR(game, "cfr+", update=update), []
     for t in checkpoints:
         run.run(t - run.iterations, progress=False)
-        call, arrives = calls_of_three(game, run.average)
-        found = digits(cfr.nash_conv(game, run.average))
-        shown = {view: p[: LAST + 1].round(3).tolist() for view, p in call.items()}
-        rows.append({"iterations": t, "nash_conv": found, "call": shown})
-        print(update, t, found, flush=True)
-    often = {view: [float(f"{p:.2g}") for p in a[: LAST + 1]] for view, a in arrives.items()}
-    return {"players": 3, "update": update, "rows": rows, "arrives": often}
+        found = calls_of_three(game, run.average)
+        conv = digits(cfr.nash_conv(game, run.average))
+        call = {view: p[: LAST + 1].round(3).tolist() for view, p in found["call"].items()}
+        rows.append({"iterations": t, "nash_conv": conv, "call": call})
+        print(update, t, conv, flush=True)
+    last = {
+        name: {
+            view: [float(f"{p:.2g}") if p == p else None for p in row[: LAST + 1]]
+            for view, row in found[name].items()
+        }
+        for name in ("arrives", "wins")
+    }
+    return {"players": 3, "update": update, "rows": rows, **last}
 
 
 def followed(players: int, variant: str, update: str, iterations: int) -> dict:
