@@ -83,9 +83,9 @@ def files():
 class Results:
     """The results so far, with the checksums of the networks they belong to."""
 
-    def __init__(self, only):
-        self.only = only
-        self.known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    def __init__(self, only, path):
+        self.only, self.path = only, path
+        self.known = json.loads(path.read_text()) if path.exists() else {}
 
     def once(self, section, key, networks, evaluate, *arguments):
         """Compute and write a result, unless it is known for these networks."""
@@ -99,7 +99,7 @@ class Results:
         seconds = round(time.process_time() - began, 1)
         place[key] = {"networks": networks, **found, "seconds": seconds}
         print(section, key, place[key], flush=True)
-        flat_json.write(RESULTS, self.known, objects=True)
+        flat_json.write(self.path, self.known, objects=True)
 
 
 def digits(number):
@@ -226,7 +226,7 @@ def main():
     """Compute all results that are missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="sections whose names start like this")
-    results = Results(parser.parse_args().only)
+    results = Results(parser.parse_args().only, RESULTS)
     paths = files()
     sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
     players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
