@@ -258,7 +258,8 @@ def cards(name):
 class Caller:
     """Plays the cards as a network does, and calls koi-koi by a rule.
 
-    The rule is a function of own points, own cards left, and whether the other has called.
+    The rule is a function of own points, own cards left, and whether the other has called, and
+    whether the player itself has called before.
     """
 
     def __init__(self, player, rule):
@@ -271,17 +272,28 @@ class Caller:
         which = rows[at]
         i = rounds.player[which]
         left = np.bitwise_count(rounds.hands[which, i])
-        theirs = rounds.calls[which, 1 - i] > 0
-        actions[at] = self.rule(rounds.points[which, i], left, theirs)
+        mine, theirs = rounds.calls[which, i] > 0, rounds.calls[which, 1 - i] > 0
+        actions[at] = self.rule(rounds.points[which, i], left, theirs, mine)
         return actions
 
 
+LEAST = np.array([0, 4, 2, 2, 2, 3, 2])  # cards left with which `calls` is above stopping
+
+
 POLICIES = {
-    "never": lambda points, left, theirs: points < 0,
-    "always": lambda points, left, theirs: points > 0,
-    "below 7": lambda points, left, theirs: points < 7,
-    "below 7, 3 cards": lambda points, left, theirs: (points < 7) & (left >= 3),
-    "and not after theirs": lambda points, left, theirs: (points < 7) & (left >= 3) & ~theirs,
+    "never": lambda points, left, theirs, mine: points < 0,
+    "always": lambda points, left, theirs, mine: points > 0,
+    "below 7": lambda points, left, theirs, mine: points < 7,
+    "below 7, 3 cards": lambda points, left, theirs, mine: (points < 7) & (left >= 3),
+    "and not after theirs": lambda points, left, theirs, mine: (
+        (points < 7) & (left >= 3) & ~theirs
+    ),
+    "rule of thumb": lambda points, left, theirs, mine: (
+        (points < 7) & ((left >= 3) | mine) & ~theirs
+    ),
+    "by the table": lambda points, left, theirs, mine: (
+        (points < 7) & ((left >= LEAST[np.minimum(points, 6)]) | mine) & ~theirs
+    ),
 }
 
 
