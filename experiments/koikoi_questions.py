@@ -19,6 +19,8 @@ belong to other networks. A full run takes about half an hour on one core.
 - `matches`: the same against the network's own calls, in matches of twelve rounds.
 - `withholding`: loss by declining a capture at one decision, paired on the same deal.
 - `positions`: positions of chapter 14, with the unseen cards dealt uniformly.
+- `single`: prediction and playouts of single positions from self-play: chances to call, each
+  with the unseen cards dealt uniformly.
 
 Means have the half-width of their 95 % interval, clustered by round. All numbers are seeded;
 the networks compute in float32, so another machine may differ in single rounds.
@@ -33,10 +35,11 @@ from typing import NamedTuple
 import numpy as np
 from koikoi_judge import Results, digits, files
 
+from cfrlib.core.rng import LINE, begin, new_key
 from cfrlib.koikoi import KoiKoi, Position
 from cfrlib.koikoi.learners import NetworkPlayer
 from cfrlib.koikoi.learners.network_player import payoff_scale, values_of
-from cfrlib.koikoi.players import GreedyPlayer, play, play_matches
+from cfrlib.koikoi.players import GreedyPlayer, play, play_matches, redeal_unseen
 from cfrlib.koikoi.simulator import CALL, CALLING, OVER, PLAY, Rounds, Simulator
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -44,7 +47,8 @@ ROUNDS = {"monte carlo": 240_000, "policy gradient": 80_000, "regret": 80_000}
 BATCH = 20_000  # rounds in lockstep
 DEALS, MATCHES = 10_000, 2_000  # per pair of call policies
 HELD_BACK = 60_000  # rounds for `withholding`
-UNSEEN = 10_000  # deals of the unseen cards per position
+UNSEEN = 10_000  # deals of the unseen cards per position of chapter 14
+SINGLE, EACH = 400, 1_000  # positions of `single`, and deals of the unseen cards for each
 FEWEST = 30  # samples in a cell, or it is left out
 MOST_POINTS = 10  # larger numbers of points share a cell
 LEFT = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-7": (6, 7)}
@@ -420,15 +424,13 @@ def first_position(held, lies):
     return Position("play", 0, (hand, rest[:8]), field, ((), ()), rest[8:])
 
 
-def redealt(at, deals, rng):
-    """Return the position many times, the cards that player 0 does not see dealt anew."""
-    rounds = simulator.place([at]).take(np.zeros(deals, int))
-    held, turned = len(at.hands[1]), int(rounds.turned[0])
-    hidden = [simulator.names.index(card) for card in at.hands[1] + at.stock]
-    dealt = rng.permuted(np.tile(hidden, (deals, 1)), axis=1)
-    rounds.hands[:, 1] = np.bitwise_or.reduce(np.uint64(1) << dealt[:, :held].astype("u8"), 1)
-    rounds.order[:, turned:] = dealt[:, held:]
-    return rounds
+def redealt(rounds, rows, source):
+    """Return copies of these rounds, the cards unseen by the player to move dealt anew."""
+    copies, key, state = rounds.take(rows), new_key(source), np.zeros(LINE, np.uint64)
+    for r in range(len(rows)):
+        begin(state, key, 0, 0, r)
+        redeal_unseen(copies, r, simulator.table, state)
+    return copies
 
 
 def position(player, at, action, block):
@@ -436,8 +438,8 @@ def position(player, at, action, block):
 
     With `block`, the other player's first card is a Mum whenever they hold one.
     """
-    rng = np.random.default_rng(SEED)
-    rounds = redealt(at, UNSEEN, rng)
+    source = np.random.SeedSequence([SEED, 3])
+    rounds = redealt(simulator.place([at]), np.zeros(UNSEEN, int), source)
     number = CALLING if at.stage == "call" else simulator.names.index(action)
     simulator.act(rounds, np.arange(UNSEEN), np.full(UNSEEN, number))
     if block:
@@ -450,6 +452,40 @@ def position(player, at, action, block):
     while len(going := np.flatnonzero(rounds.stage != OVER)):
         simulator.act(rounds, going, player(simulator, rounds, going, key))
     return {"points": interval(rounds.paid), "deals": UNSEEN}
+
+
+def first_chances(player, source):
+    """Return single positions from self-play: first chances of rounds to call."""
+    dealing, moving = source.spawn(2)
+    played, rng = simulator.deal(4 * SINGLE, seed=dealing), np.random.default_rng(moving)
+    nets, waiting, found = np.zeros((len(played), 2), int), np.full(len(played), True), []
+    while len(going := np.flatnonzero((played.stage != OVER) & waiting)):
+        at = going[played.stage[going] == CALL]
+        found.append(played.take(at))
+        waiting[at] = False
+        going = going[played.stage[going] != CALL]
+        simulator.act(played, going, moves(player, played, going, nets, rng))
+    every = joined(found)
+    return every.take(rng.permutation(len(every))[:SINGLE])
+
+
+def single(player):
+    """Compare predictions for a call with playouts, position by position."""
+    choosing, dealing, moving = np.random.SeedSequence([SEED, 4]).spawn(3)
+    chance = first_chances(player, choosing)
+    predicted = observed(player, chance, np.zeros(SINGLE, bool))["predicted"]
+    copies = redealt(chance, np.repeat(np.arange(SINGLE), EACH), dealing)
+    sign = np.where(copies.player == 0, 1, -1)
+    simulator.act(copies, np.arange(len(copies)), np.full(len(copies), CALLING))
+    nets = np.zeros((len(copies), 2), int)
+    play_on(player, copies, nets, np.random.default_rng(moving))
+    paid = (sign * copies.paid).reshape(SINGLE, EACH)
+    value, noise = paid.mean(axis=1), paid.var(axis=1, ddof=1) / EACH
+    off = value - predicted
+    rms = np.sqrt((off**2 - noise).mean())  # without the noise of the playouts
+    pairs = np.column_stack([predicted, value]).round(2).tolist()
+    noise = digits(1.96 * np.sqrt(noise.mean()))
+    return {"deals": EACH, "rms": digits(rms), "error": noise, "pairs": pairs}
 
 
 def positions(results, players, sums):
@@ -485,6 +521,7 @@ def main():
         if players[name].rule == "value":
             results.once("calibration", name, sums[name], calibration, name)
         logged.cache_clear()
+    results.once("single", "monte carlo", critic[1], single, critic[0])
     results.once("withholding", "monte carlo", critic[1], withholding, critic[0])
     callers = policies(critic[0])
     for n, (title, caller) in enumerate(callers.items()):
