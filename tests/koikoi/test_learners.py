@@ -580,6 +580,30 @@ def test_save_and_load_round_trip(tmp_path):
         NetworkPlayer.load(path, K9)
 
 
+def test_players_refuse_other_rules_unless_told():
+    player = DeepMonteCarlo(K8, **TINY).run(1, progress=False).player()
+    once = MiniKoiKoi.K8(koi_limit=1)
+    simulator, rows, key = Simulator(once), np.arange(40), np.uint64(1)
+    rounds = simulator.deal(40, seed=0)
+    with pytest.raises(ValueError, match=r"other rules, .* player\.under\(game\)"):
+        player(simulator, rounds, rows, key)
+    with pytest.raises(ValueError, match="other rules"):
+        player.advise(simulator, rounds, 0)
+    with pytest.raises(ValueError, match="train a player of that game"):
+        player.under(K9)
+    rebased = player.under(once)
+    actions = rebased(simulator, rounds, rows, key)
+    simulator.act(rounds, rows, actions)  # raises if an action is illegal
+    fresh = Simulator(K8).deal(40, seed=0)
+    assert np.array_equal(actions, player(Simulator(mini("K8")), fresh, rows, key))
+    assert rebased.game is once and rebased.rule == player.rule
+    deep = DeepMonteCarlo(K8, hidden=(16,), network="transformer").player()
+    assert deep.under(once).network.kind == "transformer"
+    for game, one in ((once, player), (K8, rebased)):
+        with pytest.raises(ValueError, match="other rules"):
+            duel(game, one, GreedyPlayer(), deals=10, seed=0)
+
+
 @pytest.mark.parametrize("tampered", ["a weight", "a share", "a byte", "the header", "cut"])
 def test_tampered_players_raise(tampered, tmp_path):
     path = tmp_path / "player.npz"

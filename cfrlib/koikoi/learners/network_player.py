@@ -192,6 +192,54 @@ class NetworkPlayer:
         self.weights = share / share.sum()
         self._scale = payoff_scale(game)
 
+    def under(self, game: KoiKoi) -> NetworkPlayer:
+        """Return a player with the same networks for a game with other rules.
+
+        The legal actions, the payoffs and the input of the networks follow the new rules. The
+        networks themselves were trained under the old ones: if the new rules allow one call of
+        koi-koi per round, for example, the predicted value of a call still includes later
+        calls. So this is the way to measure a player under rules that it was not trained on.
+
+        Parameters
+        ----------
+        game : KoiKoi or MiniKoiKoi
+            A game with the same cards and yaku.
+
+        Raises
+        ------
+        ValueError
+            If its cards or yaku are not the same.
+
+        Examples
+        --------
+        >>> from cfrlib.koikoi import MiniKoiKoi
+        >>> from cfrlib.koikoi.learners import DeepMonteCarlo
+        >>> player = DeepMonteCarlo(MiniKoiKoi.K8(), hidden=(16,)).player()
+        >>> player.under(MiniKoiKoi.K8(koi_limit=1))
+        NetworkPlayer of MiniKoiKoi.K8(koi_limit=1): a network, (16,), by value
+        """
+        if (game.deck, game.yaku) != (self.game.deck, self.game.yaku):
+            raise ValueError(
+                f"the networks of a player of {self.game!r} have an input for each card and "
+                f"yaku, and {game!r} has others: train a player of that game"
+            )
+        weights = self.weights.tolist()
+        return NetworkPlayer(
+            game, self.networks, self.hidden, self.rule, weights, self.network.kind
+        )
+
+    def _check_rules(self, simulator: Simulator) -> None:
+        """Raise a ValueError if the rules of a simulator are not those of the player's game."""
+        if simulator.game is self.game:
+            return
+        theirs, mine = (RulesOnly(game).fingerprint() for game in (simulator.game, self.game))
+        if theirs != mine:
+            raise ValueError(
+                f"this is a player of {self.game!r}, and the simulator has other rules, those "
+                f"of {simulator.game!r}: play by the player's own rules, or let "
+                "player.under(game) play by rules that its networks were not trained on"
+            )
+
     def sigma(self, n: int, after: Afterstates) -> Floats:
         """Return the strategy of network n, shape (rows,)."""
         return action_probabilities(
@@ -201,7 +249,14 @@ class NetworkPlayer:
     def __call__(
         self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
     ) -> Numbers:
-        """Return an action for each of these rounds."""
+        """Return an action for each of these rounds.
+
+        Raises
+        ------
+        ValueError
+            If the simulator has other rules than the player's game.
+        """
+        self._check_rules(simulator)
         index = self.network_of(uniforms(key, np.zeros_like(rows), rows))
         return self.moves(rounds, rows, index, uniforms(key, decision_time(rounds, rows), rows))
 
@@ -286,7 +341,13 @@ class NetworkPlayer:
         -------
         Advice
             Its keys are actions as `Simulator.act` takes them.
+
+        Raises
+        ------
+        ValueError
+            If the simulator has other rules than the player's game.
         """
+        self._check_rules(simulator)
         after = self.network.describer.after(rounds, np.array([r]))
         numbers = np.zeros(len(after.action))
         for n, weight in enumerate(self.weights):
