@@ -8,7 +8,8 @@ takes 5 GB. Nothing is random: every run gives the same numbers, up to rounding.
 almost exact equilibrium of the two-player game and its calling frequencies. `runs` tracks two
 numbers over the iterations: the external regret of the joint average play, which CFR drives to
 zero for any number of players, and NashConv of the average strategies. With two players these
-are equal; with three, NashConv stalls.
+are equal; with three, NashConv stalls. `three` has the calling frequencies of three players
+with a 10 in sight, after 1, 4, 16, … iterations, and how often a call wins.
 """
 
 import json
@@ -35,6 +36,8 @@ RUNS = [  # players, variant, update, iterations
     (4, "cfr+", "simultaneous", 128),
 ]
 MAX_HISTORIES = 25_000_000  # to compile
+THREE = {"alternating": [4**k for k in range(7)], "simultaneous": [4**6]}  # checkpoints
+SEEN, LAST = "10", 36  # a card in sight and the last declaration that are written for three
 
 
 def digits(number: float) -> float:
@@ -136,6 +139,74 @@ def two_players(iterations: int) -> dict:
     }
 
 
+def wins_of_calls(form: SequenceForm, x: np.ndarray) -> np.ndarray:
+    """Return how likely a call is to win at each infoset; NaN if play never gets there.
+
+    Parameters
+    ----------
+    form : SequenceForm
+        The game.
+    x : float array, shape (sequences,)
+        The players' realization plans.
+    """
+    tree = form.tree
+    won, met = np.zeros((2, tree.num_infosets))
+    for k in np.flatnonzero(tree.player == TERMINAL):
+        caller = tree.parent[k]
+        if tree.infoset[caller] < 0:  # a card replaces the "?" after the call
+            caller = tree.parent[caller]
+        weight = tree.chance_reach[k] * x[tree.sequence[caller]].prod()
+        I = tree.infoset[caller]
+        met[I] += weight
+        won[I] += weight * (tree.utility[k, tree.player[caller]] > 0)
+    return np.divide(won, met, out=np.full_like(won, np.nan), where=met > 0)
+
+
+def calls_of_three(game: Coyote, strategy: cfr.Strategy) -> dict[str, dict[str, np.ndarray]]:
+    """Return what is known about a call if a 10 is in sight.
+
+    ``call`` is its probability, ``arrives`` that of the decision, ``wins`` how likely the call
+    is to win. Each maps a view, the cards of the next and of the previous player, to an array
+    by declaration, which says whose turn it is.
+    """
+    form = sequence_form(game)
+    tree, x = form.tree, form.plans(strategy.values_by_sequence)
+    reach = tree.chance_reach * x[tree.sequence].prod(axis=1)
+    arrives, wins = np.zeros(tree.num_infosets), wins_of_calls(form, x)
+    decisions = np.flatnonzero(tree.infoset >= 0)
+    np.add.at(arrives, tree.infoset[decisions], reach[decisions])
+    found: dict = {"call": {}, "arrives": {}, "wins": {}}
+    for I, label in enumerate(tree.infoset_label):
+        cards, d = label.split(": ")[0].split(), int(label.split(": ")[1])
+        view = f"{cards[(d + 1) % 3]} {cards[(d + 2) % 3]}"
+        if SEEN in view.split():
+            row = strategy[label]["coyote"], arrives[I], wins[I]
+            for rows, number in zip(found.values(), row, strict=True):
+                rows.setdefault(view, np.zeros(game.cap + 1))[d] = number
+    return found
+
+
+def three_players(update: str, checkpoints: list[int]) -> dict:
+    """Run CFR+ for three; return NashConv and calls at each number of iterations."""
+    game = Coyote(3)
+    run, rows = cfr.CFR(game, "cfr+", update=update), []
+    for t in checkpoints:
+        run.run(t - run.iterations, progress=False)
+        found = calls_of_three(game, run.average)
+        conv = digits(cfr.nash_conv(game, run.average))
+        call = {view: p[: LAST + 1].round(3).tolist() for view, p in found["call"].items()}
+        rows.append({"iterations": t, "nash_conv": conv, "call": call})
+        print(update, t, conv, flush=True)
+    last = {
+        name: {
+            view: [float(f"{p:.2g}") if p == p else None for p in row[: LAST + 1]]
+            for view, row in found[name].items()
+        }
+        for name in ("arrives", "wins")
+    }
+    return {"players": 3, "update": update, "rows": rows, **last}
+
+
 def followed(players: int, variant: str, update: str, iterations: int) -> dict:
     """Return the results of one run."""
     game = Coyote(players)
@@ -154,10 +225,13 @@ def main(*players: int) -> None:
     before = json.loads(RESULTS.read_text()) if players else {}
     two = two_players(TWO) if not players or 2 in players else before["two"]
     print({name: found for name, found in two.items() if not isinstance(found, list)})
+    three = before.get("three")
+    if not players or 3 in players:
+        three = [three_players(*each) for each in THREE.items()]
     kept = [run for run in before.get("runs", ()) if run["players"] not in players]
     made = [followed(*run) for run in RUNS if not players or run[0] in players]
     runs = sorted(kept + made, key=lambda run: run["players"])
-    results = {"two": two, "runs": runs}
+    results = {"two": two, "three": three, "runs": runs}
     flat_json.write(RESULTS, results)
     print(f"{RESULTS} written after {time.perf_counter() - began:.0f} s")
 

@@ -102,9 +102,9 @@ def files(begin=""):
 class Results:
     """The results so far, with the checksums of the networks they belong to."""
 
-    def __init__(self, only, minutes):
-        self.only, self.stop = only, time.monotonic() + 60 * minutes
-        self.known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    def __init__(self, only, path, minutes=np.inf):
+        self.only, self.path, self.stop = only, path, time.monotonic() + 60 * minutes
+        self.known = json.loads(path.read_text()) if path.exists() else {}
 
     def once(self, section, key, networks, evaluate, *arguments):
         """Compute and write a result, unless it is known for these networks."""
@@ -118,7 +118,7 @@ class Results:
         seconds = round(time.process_time() - began, 1)
         place[key] = {"networks": networks, **found, "seconds": seconds}
         print(section, key, place[key], flush=True)
-        flat_json.write(RESULTS, self.known, objects=True)
+        flat_json.write(self.path, self.known, objects=True)
 
 
 def digits(number):
@@ -293,7 +293,7 @@ def main():
     parser.add_argument("--only", default="", help="sections whose names start like this")
     parser.add_argument("--minutes", type=float, default=np.inf, help="start nothing later")
     options = parser.parse_args()
-    results = Results(options.only, options.minutes)
+    results = Results(options.only, RESULTS, options.minutes)
     players, sums = load("", game)
     for k in (1, 2, 3, np.inf):
         results.once("traversals", str(k), "", traversals, k)

@@ -10,6 +10,8 @@ only what is missing. Learners are saved under experiments/koikoi/runs and resum
 
 - `fitted`: the network learns an equilibrium of K10 (CFR+) by cross entropy, at all decisions
   alike; the exploitability of what it then plays shows what its input and its size can express.
+- `averaged`: the same for the mean of the equilibrium over all decisions with the same table
+  before them, which is the best fit for a player that sees only the table.
 - `learned`: exploitability of two learners by self-play, after equal numbers of iterations, and
   processor seconds, for seeds 100, 101 and 102.
 - `speed`: rounds of the full game per second of self-play and training by deep Monte Carlo.
@@ -28,9 +30,11 @@ import jax
 import numpy as np
 
 import cfrlib as cfr
+from cfrlib.core.sequence import sequence_form
 from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.koikoi.learners import DeepMonteCarlo, MMDPolicyGradient, NetworkPlayer
 from cfrlib.koikoi.learners.network_player import decisions_of
+from cfrlib.koikoi.learners.segments import segment_ids
 from cfrlib.koikoi.learners.value_network import choice_loss, value_network
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -59,9 +63,31 @@ def device():
     return " ".join(dict.fromkeys((found.platform, found.device_kind)))
 
 
+def equilibrium():
+    """Return an almost exact equilibrium of the game."""
+    return cfr.solve(game, "cfr+", iterations=1_000, progress=False)
+
+
+def averaged():
+    """Return the exploitability of an equilibrium averaged over decisions that look alike."""
+    solution, form = equilibrium(), sequence_form(game)
+    after, sequence = decisions_of(game)
+    look = np.unique(after.before, axis=0, return_inverse=True)[1].ravel()
+    key = np.stack([look[segment_ids(after.start)], after.action], axis=1)
+    alike = np.unique(key, axis=0, return_inverse=True)[1].ravel()
+    total = np.bincount(alike, solution.strategy.values_by_sequence[sequence])
+    sigma = solution.strategy.values_by_sequence.copy()
+    sigma[sequence] = (total / np.bincount(alike))[alike]
+    strategy = cfr.Strategy.from_vector(form, sigma)
+    return {
+        "looks": len(set(look)),
+        "exploitability": digits(cfr.exploitability(game, strategy)),
+    }
+
+
 def fit(kind, seed):
     """Return the exploitability of a network fitted to an equilibrium, after some steps."""
-    solution = cfr.solve(game, "cfr+", iterations=1_000, progress=False)
+    solution = equilibrium()
     network = value_network(game, HIDDEN, kind)
     after, sequence = decisions_of(game, network.describer.ordered)
     sigma = solution.strategy.values_by_sequence[sequence]
@@ -141,6 +167,7 @@ def main():
     print("JAX uses", device())
     for kind in NETWORKS:
         results.once("speed", (), kind, speed, kind)
+    results.once("averaged", (), "looks", averaged)
     for seed in SEEDS:
         for kind in NETWORKS:
             results.once("fitted", (kind,), str(seed), fit, kind, seed)

@@ -13,12 +13,13 @@ minutes of wall-clock time. Workers are joblib's: inside `joblib.parallel_config
 `("ray")` they are those of a cluster.
 
 Writes experiments/koikoi_train.json: the rounds played and the performance of every run at
-some times. Also writes the players of the longest runs to experiments/koikoi/*.npz, in float16,
-with mixtures of many networks reduced to four. Performance is exact exploitability where the
-game compiles; in the full game it is the points per round won from a greedy player that always
-stops. `grown` are the points per round that the longest run of ESCHER ("regret") wins from
-itself as it was after two minutes, reconstructed from its kept networks. The times are from
-one machine: the number of iterations in a minute is not seeded, but their result is.
+some times. Results of runs that were made elsewhere are kept. Also writes the players of the
+runs to experiments/koikoi/*.npz, in float16, with mixtures of many networks reduced to four.
+Performance is exact exploitability where the game compiles; in the full game it is the points
+per round won from a greedy player that always stops. `grown` are the points per round that the
+longest run of ESCHER ("regret") wins from itself as it was after two minutes, reconstructed
+from its kept networks. The times are from one machine: the number of iterations in a minute is
+not seeded, but their result is.
 """
 
 import argparse
@@ -70,8 +71,8 @@ LEARNERS = {
     ),
     "traversal": (
         RobustDeepCFR,
-        {"batch": 1_024, "memory": 600_000, "keep_every": EVERY},
-        {"rounds": 200},
+        {"rounds": 40, "steps": 40, "batch": 1_024, "memory": 600_000, "keep_every": EVERY},
+        {"rounds": 500, "steps": 30},
     ),
 }  # with options for the full game and for miniatures
 
@@ -88,6 +89,13 @@ class Run(NamedTuple):
     def name(self):
         """The name of its files."""
         return f"{self.game}-{self.learner.replace(' ', '-')}-{self.seed}"
+
+    @property
+    def file(self):
+        """The name of its player's file: the learner's, with the game and seed if needed."""
+        begin = "" if self.game == "full" else f"{self.game}-"
+        end = f"-{self.seed}" if self.seed else ""
+        return f"{begin}{self.learner.replace(' ', '_')}{end}.npz"
 
     def begin(self, jobs):
         """Return a new learner."""
@@ -209,26 +217,33 @@ def grown(learner, then):
 
 
 def collect():
-    """Write the results of all existing runs, and the players of the first seed."""
+    """Add the results and the players of all runs on this machine to those known."""
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     curves, growth = {}, known.get("grown", {})
     for run in PLAN:
-        if not (RUNS / f"{run.name}.json").exists():
-            continue
-        entry = json.loads((RUNS / f"{run.name}.json").read_text())
-        curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = entry
-        if run.game == "full" and run.seed == 0:
-            learner, *_ = run.resume(None)
-            thinned(learner.player(), SHIPPED).save(
-                PLAYERS / f"{run.learner.replace(' ', '_')}.npz"
-            )
-            young = [rounds for at, rounds, *_ in entry["curve"] if at == YOUNG]
-            fresh = growth.get("iterations") != learner.iterations
-            if run.learner == "regret" and young and fresh:
-                found = grown(learner, young[0])
-                growth = {"iterations": learner.iterations, "points": found}
+        entry = (
+            known.get("curves", {}).get(run.game, {}).get(run.learner, {}).get(str(run.seed))
+        )
+        if (RUNS / f"{run.name}.json").exists():
+            entry = json.loads((RUNS / f"{run.name}.json").read_text())
+            growth = keep(run, entry["curve"], growth)
+        if entry:
+            curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = entry
     columns = ["minutes", "rounds", "decisions", "exploitability or points", "± 95 %"]
     flat_json.write(RESULTS, {"columns": columns, "curves": curves, "grown": growth})
+
+
+def keep(run, curve, growth):
+    """Write the player of a run, unless its game is K10; return the present `grown`."""
+    if run.game == "K10":
+        return growth
+    learner, *_ = run.resume(None)
+    thinned(learner.player(), SHIPPED).save(PLAYERS / run.file)
+    young = [rounds for at, rounds, *_ in curve if at == YOUNG]
+    shown = (run.game, run.learner, run.seed) == ("full", "regret", 0)
+    if shown and young and growth.get("iterations") != learner.iterations:
+        return {"iterations": learner.iterations, "points": grown(learner, young[0])}
+    return growth
 
 
 def main():

@@ -3,13 +3,14 @@
 In iteration t, each traversal of player i samples an advantage at every infoset of i that it
 visits: the value of each action minus that of the strategy played. A reservoir keeps a uniform
 sample of the advantages of all iterations. A new network is trained on it, each sample
-weighted by its iteration, so that it predicts the weighted mean,
+weighted by its iteration, so that it predicts the weighted mean over the visits,
 
-    D(I, a) ≈ Σ_t t · r̃_t(I, a) / Σ_t t ,
+    D(I, a) ≈ Σ_t t · Σ_k r̃_tk(I, a) / Σ_t t · n_t(I) ,
 
-which is the regret of linear CFR up to a factor that depends on I alone, so that it cancels in
-regret matching (Brown, Lerer, Gross & Sandholm, 2019). The next strategy is regret matching
-applied to D; where no advantage is positive, the action with the largest one is played.
+where n_t(I) counts the visits to I in iteration t, and k numbers them. That is the regret of
+linear CFR up to a factor that depends on I alone, so it cancels in regret matching (Brown,
+Lerer, Gross & Sandholm, 2019). The next strategy is regret matching applied to D; where no
+advantage is positive, the action with the largest one is played.
 
 The average strategy is predicted by another network, trained on a reservoir of strategies. Or
 no second network is trained: a mixture plays the strategy of one iteration, sampled before each

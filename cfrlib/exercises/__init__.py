@@ -35,6 +35,7 @@ PAGES = {
     "museum": "museum",
     "classic": "classics",
     "papers": "reading_papers",
+    "players": "koikoi_for_players",
 }
 
 

@@ -74,6 +74,12 @@ class Afterstates(NamedTuple):
     paid: npt.NDArray[np.float64]
     before: Numbers
 
+    @property
+    def pairs(self) -> Numbers:
+        """The tables after each action and before it, shape (actions, 2 · width)."""
+        before = np.repeat(self.before, np.diff(self.start), axis=0)
+        return np.concatenate([self.code, before], axis=1)
+
 
 class Cards(NamedTuple):
     """Identical cards, for the kernels: the face of each card, and the copies of each face."""

@@ -6,11 +6,89 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from cfrlib.core.checks import whole_number
+
 KINDS = ("light", "animal", "ribbon", "plain")
 MONTHS = (
     "Pine", "Plum", "Cherry", "Wisteria", "Iris", "Peony",
     "Clover", "Pampas", "Mum", "Maple", "Willow", "Paulownia",
 )  # fmt: skip
+
+
+# the Japanese name of each word of the game, and how it is read
+JAPANESE: dict[str, tuple[str, str]] = {
+    # the twelve months
+    "Pine": ("松", "まつ"),
+    "Plum": ("梅", "うめ"),
+    "Cherry": ("桜", "さくら"),
+    "Wisteria": ("藤", "ふじ"),
+    "Iris": ("菖蒲", "あやめ"),
+    "Peony": ("牡丹", "ぼたん"),
+    "Clover": ("萩", "はぎ"),
+    "Pampas": ("芒", "すすき"),
+    "Mum": ("菊", "きく"),
+    "Maple": ("紅葉", "もみじ"),
+    "Willow": ("柳", "やなぎ"),
+    "Paulownia": ("桐", "きり"),
+    # the cards; a plain one is 松のカス, まつのかす
+    "Crane": ("松に鶴", "まつにつる"),
+    "Pine-poem": ("松に赤短", "まつにあかたん"),
+    "Warbler": ("梅に鶯", "うめにうぐいす"),
+    "Plum-poem": ("梅に赤短", "うめにあかたん"),
+    "Curtain": ("桜に幕", "さくらにまく"),
+    "Cherry-poem": ("桜に赤短", "さくらにあかたん"),
+    "Cuckoo": ("藤に不如帰", "ふじにほととぎす"),
+    "Wisteria-ribbon": ("藤に短冊", "ふじにたんざく"),
+    "Bridge": ("菖蒲に八橋", "あやめにやつはし"),
+    "Iris-ribbon": ("菖蒲に短冊", "あやめにたんざく"),
+    "Butterflies": ("牡丹に蝶", "ぼたんにちょう"),
+    "Peony-blue": ("牡丹に青短", "ぼたんにあおたん"),
+    "Boar": ("萩に猪", "はぎにいのしし"),
+    "Clover-ribbon": ("萩に短冊", "はぎにたんざく"),
+    "Moon": ("芒に月", "すすきにつき"),
+    "Geese": ("芒に雁", "すすきにかり"),
+    "Sake": ("菊に盃", "きくにさかずき"),
+    "Mum-blue": ("菊に青短", "きくにあおたん"),
+    "Deer": ("紅葉に鹿", "もみじにしか"),
+    "Maple-blue": ("紅葉に青短", "もみじにあおたん"),
+    "Rain-man": ("柳に小野道風", "やなぎにおののとうふう"),
+    "Swallow": ("柳に燕", "やなぎにつばめ"),
+    "Willow-ribbon": ("柳に短冊", "やなぎにたんざく"),
+    "Phoenix": ("桐に鳳凰", "きりにほうおう"),
+    # the four kinds
+    "light": ("光", "ひかり"),
+    "animal": ("タネ", "たね"),
+    "ribbon": ("短冊", "たんざく"),
+    "plain": ("カス", "かす"),
+    # yaku
+    "goko": ("五光", "ごこう"),
+    "shiko": ("四光", "しこう"),
+    "ame-shiko": ("雨四光", "あめしこう"),
+    "sanko": ("三光", "さんこう"),
+    "hanami": ("花見で一杯", "はなみでいっぱい"),
+    "tsukimi": ("月見で一杯", "つきみでいっぱい"),
+    "inoshikacho": ("猪鹿蝶", "いのしかちょう"),
+    "akatan-aotan": ("赤短・青短の重複", "あかたん・あおたんのちょうふく"),
+    "akatan": ("赤短", "あかたん"),
+    "aotan": ("青短", "あおたん"),
+    "tane": ("タネ", "たね"),
+    "tan": ("タン", "たん"),
+    "kasu": ("カス", "かす"),
+    # the table
+    "hanafuda": ("花札", "はなふだ"),
+    "koi-koi": ("こいこい", "こいこい"),
+    "stop": ("勝負", "しょうぶ"),
+    "yaku": ("役", "やく"),
+    "dealer": ("親", "おや"),
+    "other": ("子", "こ"),
+    "hand": ("手札", "てふだ"),
+    "field": ("場札", "ばふだ"),
+    "stock": ("山札", "やまふだ"),
+    "captured cards": ("取り札", "とりふだ"),
+    "teshi": ("手四", "てし"),
+    "kuttsuki": ("くっつき", "くっつき"),
+    "oya-ken": ("親権", "おやけん"),
+}
 
 
 class Card(NamedTuple):
@@ -187,14 +265,48 @@ def made(pile: Iterable[str], yaku: Sequence[Yaku] = YAKU) -> dict[str, int]:
     return {name: points for name, points in worth.items() if points and name not in replaced}
 
 
+def rescored(points: Mapping[str, int]) -> tuple[Yaku, ...]:
+    """Return the yaku of the book with other points.
+
+    Parameters
+    ----------
+    points : mapping from names to points
+        At least 0; a yaku with 0 points is left out. The others keep theirs.
+
+    Raises
+    ------
+    ValueError
+        If there is no such yaku, or the points are not a whole number.
+
+    Examples
+    --------
+    >>> made(["Crane", "Curtain", "Moon", "Sake"], rescored({"sanko": 6, "hanami": 0}))
+    {'sanko': 6, 'tsukimi': 5}
+    """
+    known = [y.name for y in YAKU]
+    for name, worth in points.items():
+        if name not in known:
+            raise ValueError(f"no yaku is called {name!r}; there are {', '.join(known)}")
+        whole_number(f"the points of {name}", worth, 0)
+    gone = {name for name, worth in points.items() if not worth}
+    return tuple(
+        y._replace(
+            points=points.get(y.name, y.points),
+            replaces=tuple(name for name in y.replaces if name not in gone),
+        )
+        for y in YAKU
+        if y.name not in gone
+    )
+
+
 def check_yaku(yaku: Iterable[Yaku]) -> tuple[Yaku, ...]:
     """Validate the yaku of a game and return them as a tuple.
 
     Raises
     ------
     ValueError
-        If one needs no cards or more than it lists, if two have the same name, or if one
-        replaces a yaku that is not listed after it.
+        If one needs no cards or more than it lists, or has no points, if two have the same
+        name, or if one replaces a yaku that is not listed after it.
     """
     known = tuple(yaku)
     names = [y.name for y in known]
@@ -205,6 +317,7 @@ def check_yaku(yaku: Iterable[Yaku]) -> tuple[Yaku, ...]:
             raise ValueError(
                 f"yaku {y.name!r} needs {y.need} cards of the {len(y.cards)} that it names"
             )
+        whole_number(f"the points of {y.name}", y.points, 1)
         for name in y.replaces:
             if name not in names[n + 1 :]:
                 raise ValueError(

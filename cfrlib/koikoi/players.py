@@ -35,6 +35,7 @@ from cfrlib.koikoi.simulator import (
 
 RANDOM, GREEDY, SEARCHING = 0, 1, 2
 CALLS = ("stop", "koi", "rule")
+DEALERS = ("other", "same")  # who deals after a round that pays nothing
 ALWAYS_KOI, BY_RULE = 1, 2  # indices in CALLS
 CARD_POINTS = {"light": 20, "animal": 10, "ribbon": 5, "plain": 1}
 POINT = 100  # value of a point of yaku to a greedy player, in the unit of CARD_POINTS
@@ -554,12 +555,13 @@ def play_matches(
     *,
     matches: int = 1_000,
     rounds: int = 12,
+    after_void: str = "other",
     seed: int | None = None,
 ) -> Match:
     """Play matches of some rounds each, in which the winner of a round deals the next one.
 
-    After a round that pays nothing, the other player deals. The player with more points at the
-    end wins the match. These players maximize points per round: they do not know the score.
+    The player with more points at the end wins the match. These players maximize points per
+    round: they do not know the score.
 
     Parameters
     ----------
@@ -568,7 +570,15 @@ def play_matches(
         `one` deals first in every second match.
     matches, rounds : int
         Number of matches, at least 2, and of rounds in each, at least 1.
+    after_void : "other" or "same"
+        Who deals after a round that pays nothing: the other player, as Nintendo's rules have
+        it, or the same one again, a house rule.
     seed : int, optional
+
+    Raises
+    ------
+    ValueError
+        If an argument is not accepted.
 
     Examples
     --------
@@ -579,12 +589,15 @@ def play_matches(
     """
     whole_number("matches", matches, 2)
     whole_number("rounds", rounds, 1)
+    if after_void not in DEALERS:
+        raise ValueError(f"after_void must be one of {DEALERS}, got {after_void!r}")
     simulator, points = Simulator(game), np.zeros(matches, np.int64)
     dealer = np.arange(matches) % 2
     for source in np.random.SeedSequence(seed).spawn(rounds):
         paid = _play(simulator, (one, other), dealer, source)
         points += np.where(dealer == 0, paid, -paid)
-        dealer = np.where(paid > 0, dealer, 1 - dealer)
+        stays = (paid > 0) | ((paid == 0) & (after_void == "same"))
+        dealer = np.where(stays, dealer, 1 - dealer)
     score = (np.sign(points) + 1) / 2
     error = 1.96 * float(score.std(ddof=1)) / matches**0.5
     won, drawn = float((points > 0).mean()), float((points == 0).mean())

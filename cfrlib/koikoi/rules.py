@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from cfrlib.core.checks import whole_number
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
-from cfrlib.koikoi.cards import DECK, MONTHS, YAKU, Yaku, check_yaku, made
+from cfrlib.koikoi.cards import DECK, MONTHS, YAKU, Yaku, check_yaku, made, rescored
 
 Cards: TypeAlias = tuple[str, ...]  # names, in the order of the deck
 Type: TypeAlias = tuple[int, str, int]  # of a miniature deck: month, kind, copies
@@ -85,7 +85,7 @@ class KoiKoi(Game):
     If your points have risen in your turn, you either *stop* and are paid for them, or call
     *koi-koi* and play on for more. Seven or more points count double, and points count double
     again if the opponent has called koi-koi. After your last card you must stop. A round that
-    nobody stops pays nothing.
+    nobody stops is *void*: it pays nothing.
 
     Cards are dealt one at a time: to the dealer, to the other player, to the field. An infoset
     label lists the seat, the hand and the field as dealt, and all public actions. In
@@ -94,12 +94,13 @@ class KoiKoi(Game):
 
     Parameters
     ----------
-    yaku : sequence of Yaku
-        The combinations that score.
+    yaku : sequence of Yaku, or mapping from names to points
+        The combinations that score. A mapping changes the points of those in `YAKU`; one with 0
+        points does not score.
     special : "redeal" or int
-        What happens to a hand with all four cards of a month, or of four pairs: redeal, or pay
-        its owner this many points at once (nothing if both players hold one). A field with four
-        cards of a month is always dealt again.
+        What happens to a hand with all four cards of a month (手四, *teshi*), or of four pairs
+        (くっつき, *kuttsuki*): redeal, or pay its owner this many points at once (nothing if
+        both players hold one). A field with four cards of a month is always dealt again.
     koi_limit : int, optional
         After this many calls of koi-koi, of both players together, a player who scores must
         stop.
@@ -107,6 +108,9 @@ class KoiKoi(Game):
         Smallest number of points that counts double; None for never.
     koi_factor : int
         Factor of the points if the opponent has called koi-koi.
+    void_points : int
+        What a void round pays the dealer (親権, *oya-ken*, the dealer's privilege), whether or
+        not somebody has called.
 
     Raises
     ------
@@ -119,7 +123,9 @@ class KoiKoi(Game):
     10^52 histories, and redeals make the tree infinite besides.
 
     Source: the rules that Nintendo prints in its decks (花札 こいこい), where special hands
-    pay six points and a match has twelve such rounds.
+    pay six points and a match has twelve such rounds; the two yaku with the sake cup may be
+    left out. Nintendo's leaflet in English allows one call a round, and lists 6 points for
+    *sanko* and for the dealer of a void round. Other houses pay 6 for *inoshikacho* as well.
 
     Examples
     --------
@@ -128,6 +134,8 @@ class KoiKoi(Game):
     >>> paid = cfr.simulate(game, [{}, {}], 100, seed=1)  # both play at random
     >>> bool((paid.sum(axis=1) == 0).all())
     True
+    >>> KoiKoi(yaku={"sanko": 6, "inoshikacho": 6}, special=6, void_points=6)  # a house's rules
+    KoiKoi(yaku={'sanko': 6, 'inoshikacho': 6}, special=6, void_points=6)
     """
 
     hand: int = 8
@@ -135,22 +143,27 @@ class KoiKoi(Game):
 
     def __init__(
         self,
-        yaku: Sequence[Yaku] = YAKU,
+        yaku: Sequence[Yaku] | Mapping[str, int] = YAKU,
         special: str | int = "redeal",
         koi_limit: int | None = None,
         double_at: int | None = 7,
         koi_factor: int = 2,
+        void_points: int = 0,
     ):
         if special != "redeal" and not (isinstance(special, int) and special > 0):
             raise ValueError(f'special must be "redeal" or points to pay, got {special!r}')
         self.special: str | int = special
-        self._set_scoring(yaku, koi_limit, double_at, koi_factor)
+        changes = dict(yaku) if isinstance(yaku, Mapping) else {}
+        scoring = rescored(changes) if isinstance(yaku, Mapping) else yaku
+        self._set_scoring(scoring, koi_limit, double_at, koi_factor, void_points)
         self._set_name(
             "KoiKoi",
+            yaku=changes or YAKU,  # a sequence would be too long for a name
             special=special,
             koi_limit=koi_limit,
             double_at=double_at,
             koi_factor=koi_factor,
+            void_points=void_points,
         )
         self._set_deck({card.name: card.month for card in DECK}, {})
 
@@ -160,11 +173,13 @@ class KoiKoi(Game):
         koi_limit: int | None,
         double_at: int | None,
         koi_factor: int,
+        void_points: int,
     ) -> None:
         """Set the rules of scoring."""
         whole_number("koi_limit", 0 if koi_limit is None else koi_limit, 0)
         whole_number("double_at", 0 if double_at is None else double_at)
         whole_number("koi_factor", koi_factor, 1)
+        self.void_points = whole_number("void_points", void_points, 0)
         self.yaku: tuple[Yaku, ...] = check_yaku(yaku)
         self.koi_limit, self.double_at, self.koi_factor = koi_limit, double_at, koi_factor
         self._worth: dict[Cards, int] = {}
@@ -301,9 +316,10 @@ class KoiKoi(Game):
 
     def _pass(self, at: Position) -> Position:
         """Pass the turn to the other player; end the round if that hand is empty."""
-        other = 1 - at.player
-        stage = "play" if at.hands[other] else "over"
-        return at._replace(stage=stage, player=other, drawn=False)
+        at = at._replace(player=1 - at.player, drawn=False)
+        if at.hands[at.player]:
+            return at._replace(stage="play")
+        return at._replace(stage="over", paid=self.void_points)
 
     def _pay(self, at: Position) -> Position:
         i = at.player
@@ -369,7 +385,7 @@ class MiniKoiKoi(KoiKoi):
         in each turn while it lasts.
     points : sequence of Yaku
         The combinations that score.
-    koi_limit, double_at, koi_factor
+    koi_limit, double_at, koi_factor, void_points
         As in `KoiKoi`.
     distinct : bool
         Distinguish the copies, ``"Moon-a"`` and ``"Moon-b"``: the same game with a much larger
@@ -399,12 +415,13 @@ class MiniKoiKoi(KoiKoi):
         koi_limit: int | None = None,
         double_at: int | None = None,
         koi_factor: int = 2,
+        void_points: int = 0,
         distinct: bool = False,
     ):
         hand, field = whole_number("hand", hand), whole_number("field", field)
         self.types, self.hand, self.open, self.distinct = tuple(types), hand, field, distinct
         self.special = "none"
-        self._set_scoring(points, koi_limit, double_at, koi_factor)
+        self._set_scoring(points, koi_limit, double_at, koi_factor, void_points)
         self._set_name(
             "MiniKoiKoi",
             types=self.types,
@@ -413,6 +430,7 @@ class MiniKoiKoi(KoiKoi):
             koi_limit=koi_limit,
             double_at=double_at,
             koi_factor=koi_factor,
+            void_points=void_points,
             distinct=distinct,
         )
         months: dict[str, int] = {}

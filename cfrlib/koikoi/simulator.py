@@ -50,7 +50,7 @@ class Table(NamedTuple):
         The yaku that do not count beside it, as a set of numbers; all are listed after it.
     hand, open, draws : int
         Cards in each hand and on the field at the start, and cards drawn in a full round.
-    special, koi_limit, double_at, koi_factor : int
+    special, koi_limit, double_at, koi_factor, void_points : int
         As in `KoiKoi`, with ``REDEAL`` and ``NEVER`` for its strings and None.
     """
 
@@ -70,6 +70,7 @@ class Table(NamedTuple):
     koi_limit: int
     double_at: int
     koi_factor: int
+    void_points: int
 
 
 class Rounds(NamedTuple):
@@ -346,7 +347,7 @@ def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
         else:
             rounds.calls[r, i] += 1
             rounds.record[r, last_entry(rounds, r, table)] |= CALLED
-            pass_turn(rounds, r)
+            pass_turn(rounds, r, table)
         return
     if rounds.stage[r] == PLAY:
         rounds.hands[r, i] ^= bit(action)
@@ -395,7 +396,7 @@ def count(rounds: Rounds, r: int, table: Table) -> None:
     i = rounds.player[r]
     points = worth(rounds.piles[r, i], table)
     if points <= rounds.points[r, i]:
-        pass_turn(rounds, r)
+        pass_turn(rounds, r, table)
         return
     rounds.points[r, i] = points
     if not rounds.hands[r, i] or rounds.calls[r, 0] + rounds.calls[r, 1] >= table.koi_limit:
@@ -405,12 +406,15 @@ def count(rounds: Rounds, r: int, table: Table) -> None:
 
 
 @inner
-def pass_turn(rounds: Rounds, r: int) -> None:
+def pass_turn(rounds: Rounds, r: int, table: Table) -> None:
     """Pass the turn to the other player; end the round if that hand is empty."""
     other = 1 - rounds.player[r]
     rounds.player[r] = other
     rounds.drawn[r] = False
-    rounds.stage[r] = PLAY if rounds.hands[r, other] else OVER
+    if rounds.hands[r, other]:
+        rounds.stage[r] = PLAY
+    else:
+        rounds.stage[r], rounds.paid[r] = OVER, table.void_points
 
 
 @inner
@@ -733,6 +737,7 @@ def _table(game: KoiKoi) -> Table:
         koi_limit=NEVER if game.koi_limit is None else game.koi_limit,
         double_at=NEVER if game.double_at is None else game.double_at,
         koi_factor=game.koi_factor,
+        void_points=game.void_points,
     )
 
 

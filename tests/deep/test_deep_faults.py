@@ -12,8 +12,8 @@ pytestmark = pytest.mark.slow
 
 EXPERIMENT = Path(__file__).parents[2] / "experiments" / "deep_faults.py"
 FAULTS = (
-    "one step", "no mask", "wrong value up", "unweighted", "uniform, not argmax", "forget",
-    "old network",
+    "one step", "no mask", "wrong value up", "unweighted advantages", "unweighted strategies",
+    "uniform, not argmax", "forget", "old network",
 )  # fmt: skip
 
 

@@ -471,3 +471,27 @@ def test_settings_of_the_other_faults(script):
     assert script.faulty("nothing", 0).rehearse == 1
     assert script.faulty("visited only", 0).rehearse == 0
     assert {t.steps for t in script.faulty("one step", 0).trainings} == {1}
+
+
+@pytest.fixture
+def leduc(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXPERIMENT.parent))
+    path = EXPERIMENT.with_name("double_neural_leduc.py")
+    spec = importlib.util.spec_from_file_location("double_neural_leduc", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_leduc_results_file_matches_the_script(leduc):
+    data = json.loads(leduc.RESULTS.read_text("utf-8"))
+    assert data["iterations"] == leduc.ITERATIONS and list(data["runs"]) == list(leduc.METHODS)
+    assert (data["k"], data["batch"]) == (leduc.K, leduc.BATCH)
+    assert {name: data[name] for name in leduc.NETWORK} == leduc.NETWORK
+    seeds = {len(runs) for runs in data["runs"].values()}
+    nodes = [curve[-1][1] for runs in data["runs"].values() for curve in runs]
+    assert len(seeds) == 1 and max(nodes) < 1.1 * min(nodes), "equal numbers of histories"
+    run = leduc.METHODS["table"](cfr.games.LeducPoker(), 3).run(4, progress=False)
+    conv, visited, _ = data["runs"]["table"][3][3]
+    assert run.nodes == visited
+    assert cfr.nash_conv(run.game, run.average) == pytest.approx(conv, abs=1e-5)

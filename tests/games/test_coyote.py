@@ -404,6 +404,40 @@ def test_experiment_reproduces_its_stored_results(script, results):
             assert row[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-6)
 
 
+@pytest.mark.parametrize("deck", [Coyote.TINY, {**Coyote.TINY, "?": 1}])
+def test_a_call_wins_above_the_total(script, deck):
+    """All three cards, or two and a "?" that becomes the third, add up to 6."""
+    form = sequence_form(Coyote(3, deck=deck))
+    wins = script.wins_of_calls(form, form.plans(form.uniform()))
+    said = [int(label.split(": ")[1]) for label in form.tree.infoset_label]
+    assert wins.tolist() == [float(number > 6) for number in said]
+
+
+def test_stored_results_of_three_players(results):
+    alternating, simultaneous = results["three"]
+    assert [row["iterations"] for row in alternating["rows"]] == [4**k for k in range(7)]
+    for run, variant in ((alternating, "alternating"), (simultaneous, "simultaneous")):
+        last = run["rows"][-1]
+        (same,) = [
+            other["rows"][-1]["nash_conv"]
+            for other in results["runs"]
+            if (other["players"], other["variant"], other["update"]) == (3, "cfr+", variant)
+        ]
+        assert last["nash_conv"] == pytest.approx(same, rel=1e-3)
+        for view in ("3 10", "10 3"):
+            assert last["call"][view][16] < 0.01 and run["wins"][view][16] < 0.25
+
+
+@pytest.mark.slow
+def test_experiment_reproduces_its_calls_of_three(script, results):
+    again = script.three_players("alternating", [1, 4])["rows"]
+    for row, expected in zip(again, results["three"][0]["rows"], strict=False):
+        assert row["nash_conv"] == pytest.approx(expected["nash_conv"], rel=1e-3)
+        assert row["call"].keys() == expected["call"].keys()
+        for view, calls in row["call"].items():
+            assert calls == pytest.approx(expected["call"][view], abs=2e-3)
+
+
 # ---- the object ----------------------------------------------------------------------------
 
 

@@ -15,7 +15,19 @@ from toy_games import mini
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.koikoi import DECK, YAKU, KoiKoi, MiniKoiKoi, Size, Yaku, count, estimate, made
+from cfrlib.koikoi import (
+    DECK,
+    JAPANESE,
+    YAKU,
+    KoiKoi,
+    MiniKoiKoi,
+    Size,
+    Yaku,
+    count,
+    estimate,
+    made,
+)
+from cfrlib.koikoi.cards import KINDS, MONTHS
 from cfrlib.koikoi.rules import special_hand
 
 MONTH = {card.name: card.month for card in DECK}
@@ -48,6 +60,20 @@ def test_deck_has_48_cards_in_12_months():
     assert len(CHAFF) == 24
     assert Counter(MONTH[name] for name in CHAFF)[12] == 3  # three of Paulownia, one of Willow
     assert Counter(MONTH[name] for name in CHAFF)[11] == 1
+
+
+def test_every_word_of_the_game_has_a_japanese_name():
+    words = {*MONTHS, *KINDS, *(y.name for y in YAKU)}
+    words |= {card.name for card in DECK if card.kind != "plain"}
+    assert words < JAPANESE.keys()
+    for name, reading in JAPANESE.values():
+        assert re.fullmatch(r"[\u3041-\u30ff\u4e00-\u9fff・]+", name)
+        assert re.fullmatch(r"[\u3041-\u309f・]+", reading)
+    for card in DECK:  # 松に鶴 begins with its flower, 松
+        if card.kind != "plain":
+            flower = JAPANESE[MONTHS[card.month - 1]]
+            for text, start in zip(JAPANESE[card.name], flower, strict=True):
+                assert text.startswith(start + "に")
 
 
 # ---- yaku ------------------------------------------------------------------------------------
@@ -310,6 +336,50 @@ def test_custom_yaku():
     game = KoiKoi(yaku=[Yaku("boar", ("Boar",), 1, 3)])
     at = position(["Boar", "Crane"], ["Clover-1"])
     assert game.node(play(at, "Boar", "Willow-1", "stop", game=game)).utilities == (3, -3)
+
+
+def test_a_mapping_changes_the_points_of_yaku():
+    house = KoiKoi(yaku={"sanko": 6, "inoshikacho": 6, "hanami": 0, "tan": 0})
+    assert made(["Crane", "Curtain", "Phoenix", "Sake"], house.yaku) == {"sanko": 6}
+    assert made(["Boar", "Deer", "Butterflies", "Geese"], house.yaku) == {"inoshikacho": 7}
+    assert made([*POEMS.values(), "Iris-ribbon"], house.yaku) == {"akatan": 6}
+    assert made(["Pine-poem", *OTHERS.values()], house.yaku) == {}
+    assert [y.name for y in YAKU if y not in house.yaku] == [
+        "sanko", "hanami", "inoshikacho", "akatan-aotan", "akatan", "aotan", "tan",
+    ]  # fmt: skip
+    assert KoiKoi(yaku={}).yaku == YAKU
+    assert made(["Crane", "Curtain", "Phoenix"]) == {"sanko": 5}
+
+
+def test_a_void_round_pays_the_dealer():
+    """Whoever plays the last card, and whether or not somebody has called."""
+    house = KoiKoi(void_points=6)
+    start = position(["Crane"], [], other=["Moon"])
+    assert play(start, "Crane", "Willow-1", "Moon", game=house).paid == 6
+    last = start._replace(player=1, hands=((), ("Moon",)))  # the dealer has played the last one
+    assert play(last, "Moon", "Willow-1", game=house).paid == 6
+    called = play(scoring(5), "koi-koi", "Swallow", "Crane", game=house)
+    assert house.node(called).utilities == (6, -6)
+    assert house.node(play(scoring(5), "stop", game=house)).utilities == (5, -5)
+
+
+@pytest.mark.parametrize("make", [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o)])
+def test_only_void_rounds_differ_by_the_points_for_them(make):
+    """In all rounds of a small game: those that nobody stopped pay the dealer 3."""
+    plain, house = make(), make(void_points=3)
+    todo, ends = [(plain.root(), house.root())], Counter()
+    while todo:
+        at, other = todo.pop()
+        node = plain.node(at)
+        if isinstance(node, Terminal):
+            void = at.paid == 0
+            assert other.paid == (3 if void else at.paid)
+            assert not void or not any(at.hands)
+            ends[void] += 1
+            continue
+        assert house.node(other).actions == node.actions
+        todo += [(plain.step(at, a), house.step(other, a)) for a in node.actions]
+    assert min(ends.values()) > 10
 
 
 # ---- the deal --------------------------------------------------------------------------------
@@ -687,6 +757,10 @@ def test_errors_of_count_and_estimate():
         ({"koi_limit": 0.5}, "koi_limit"),
         ({"koi_factor": 0}, "koi_factor"),
         ({"double_at": "7"}, "double_at"),
+        ({"void_points": -1}, "void_points must be a whole number, at least 0, got -1"),
+        ({"yaku": {"sanku": 6}}, "no yaku is called 'sanku'; there are goko, .*sanko"),
+        ({"yaku": {"sanko": -1}}, "the points of sanko must be a whole number, at least 0"),
+        ({"yaku": [Yaku("boar", ("Boar",), 1, 0)]}, "the points of boar .* at least 1, got 0"),
     ],
     ids=str,
 )
@@ -718,6 +792,8 @@ def test_invalid_small_decks_raise(changes, message):
     [
         "KoiKoi()",
         "KoiKoi(special=6, koi_limit=1, double_at=None, koi_factor=3)",
+        "KoiKoi(yaku={'sanko': 6, 'hanami': 0}, void_points=6)",
+        "MiniKoiKoi.K9(void_points=2)",
         "MiniKoiKoi.K8()",
         "MiniKoiKoi.K10(koi_factor=3, distinct=True)",
     ],

@@ -1,10 +1,12 @@
 """The compiled simulator agrees with the rules; baseline players, duels and matches."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, made
+from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, Yaku, made
 from cfrlib.koikoi.players import (
     Duel,
     GreedyPlayer,
@@ -18,6 +20,7 @@ from cfrlib.koikoi.simulator import (
     CALLED,
     CARD_BITS,
     OVER,
+    PLAY,
     STAGES,
     Simulator,
     members,
@@ -29,6 +32,8 @@ pytestmark = pytest.mark.slow
 FULL = KoiKoi()
 GAMES = [
     FULL, KoiKoi(special=6), KoiKoi(koi_limit=1), KoiKoi(double_at=None, koi_factor=3),
+    KoiKoi(yaku={"sanko": 6, "hanami": 0, "tan": 0}, void_points=6),
+    MiniKoiKoi.K9(void_points=2), MiniKoiKoi.K10(void_points=1, koi_limit=0),
     MiniKoiKoi.K8(), MiniKoiKoi.K9(), MiniKoiKoi.K10(), MiniKoiKoi.K12(koi_limit=1),
     MiniKoiKoi.K9(distinct=True),
 ]  # fmt: skip
@@ -84,14 +89,19 @@ def test_simulator_agrees_with_the_rules_move_by_move(game):
     assert ("match" in stages) == ("K8" not in repr(game) and "K10" not in repr(game))
 
 
-def test_simulator_agrees_with_the_rules_on_points():
-    simulator, rng = Simulator(FULL), np.random.default_rng(0)
+@pytest.mark.parametrize(
+    "changes", [{}, {"sanko": 6, "inoshikacho": 6}, {"tane": 0, "kasu": 2}]
+)
+def test_simulator_agrees_with_the_rules_on_points(changes):
+    house = KoiKoi(yaku=changes)
+    simulator, rng = Simulator(house), np.random.default_rng(0)
     for _ in range(3_000):
         cards = rng.permutation(48)[: rng.integers(49)]
         if rng.random() < 0.5:  # special cards, of which random piles have few
             cards = np.array([c for c in cards if DECK[c].kind != "plain"])
         bits = np.uint64(sum(1 << int(c) for c in cards))
-        assert worth(bits, simulator.table) == sum(made(DECK[c].name for c in cards).values())
+        pile = [DECK[c].name for c in cards]
+        assert worth(bits, simulator.table) == sum(made(pile, house.yaku).values())
 
 
 def test_invariants_in_random_rounds():
@@ -319,6 +329,30 @@ def test_the_winner_of_a_round_deals_the_next():
     expected = {r for r in range(30) if (r % 2 == 0) == (paid[r] > 0)}
     assert second.get(0, set()) == expected
     assert found.matches == 30
+
+
+@pytest.mark.parametrize(("after_void", "dealers"), [("other", {0: 3, 1: 3}), ("same", {0: 6})])
+def test_who_deals_after_a_void_round(after_void, dealers):
+    never = KoiKoi(yaku=[Yaku("all", tuple(card.name for card in DECK), 48, 1)])  # all are void
+    dealt = Counter()
+
+    class Recording:
+        """Takes the first action, and counts the rounds of the first match that it deals."""
+
+        def __init__(self, number):
+            self.number = number
+
+        def __call__(self, simulator, rounds, rows, key):
+            begins = (rows == 0) & (np.bitwise_count(rounds.hands[rows, 0]) == 8)
+            dealt[self.number] += int((begins & (rounds.stage[rows] == PLAY)).sum())
+            return np.array([members(int(c))[0] for c in simulator.legal(rounds)[rows]])
+
+    one, other = Recording(0), Recording(1)
+    found = play_matches(never, one, other, matches=2, rounds=6, after_void=after_void, seed=0)
+    assert +dealt == dealers
+    assert (found.drawn, found.points) == (1, 0)
+    with pytest.raises(ValueError, match=r"after_void must be one of \('other', 'same'\)"):
+        play_matches(FULL, one, other, after_void="dealer")
 
 
 def test_matches_are_reproducible():

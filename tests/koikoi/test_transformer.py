@@ -1,5 +1,9 @@
 """The Transformer over the order of play: its input, what it can learn, and its files."""
 
+import json
+import runpy
+from pathlib import Path
+
 import jax
 import numpy as np
 import pytest
@@ -109,7 +113,7 @@ def test_padding_does_not_matter():
     tokens = describer.tokens(code)
     longest = int((tokens[..., 0] > 0).sum(axis=1).max())
     assert 0 < longest < 8
-    read = module(network, weights).read
+    read = jax.jit(module(network, weights).read)
     whole = np.asarray(read(tokens))
     noise = tokens.copy()
     noise[tokens[..., 0] == 0] = [0, 7, 7, 7, 7]  # kind 0, whatever the cards
@@ -127,7 +131,7 @@ def test_actions_share_the_summary_of_their_decision():
     shuffled = np.random.default_rng(0).permutation(len(code))
     outputs = network(weights, code)
     assert network(weights, code[shuffled]) == pytest.approx(outputs[shuffled], abs=1e-4)
-    whole = module(network, weights)((describer.see(code), describer.tokens(code)))
+    whole = jax.jit(module(network, weights))((describer.see(code), describer.tokens(code)))
     assert np.asarray(whole)[:, 0] == pytest.approx(outputs, abs=1e-4)
 
 
@@ -241,3 +245,22 @@ def test_responders_play_against_transformers():
     assert duel(K8, local, target, deals=200, seed=0).mean > 0
     run = ApproximateBestResponse(K8, target, start=target, rounds=60, steps=4, batch=32)
     assert run.run(1, progress=False).player().network.kind == "transformer"
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+SCRIPT = Path(__file__).parents[2] / "experiments" / "koikoi_order.py"
+
+
+def test_the_recorded_experiment_is_reproduced():
+    """The mean over equal tables is exact; fits are compared by their size."""
+    recorded = json.loads(SCRIPT.with_suffix(".json").read_text())
+    names = runpy.run_path(str(SCRIPT))
+    found, known = names["averaged"](), recorded["averaged"]["looks"]
+    assert found["looks"] == known["looks"] == 870
+    assert found["exploitability"] == pytest.approx(known["exploitability"], rel=0.02)
+    last = str(names["CHECKED"][-1])
+    fitted = {kind: [seed[last] for seed in recorded["fitted"][kind].values()]
+              for kind in names["NETWORKS"]}  # fmt: skip
+    assert len(fitted["mlp"]) == len(fitted["transformer"]) == len(names["SEEDS"])
+    assert min(fitted["mlp"]) > 0.9 * found["exploitability"] > 5 * max(fitted["transformer"])

@@ -12,7 +12,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
 from cfrlib.koikoi.learners.network_player import action_probabilities, payoff_scale
-from cfrlib.koikoi.learners.regret_networks import REGRET, RegretNetworks
+from cfrlib.koikoi.learners.regret_networks import REGRET, MeanRegrets
 from cfrlib.koikoi.learners.segments import mix_uniform, segment_ids
 from cfrlib.koikoi.learners.selfplay import (
     COUNTS,
@@ -33,7 +33,7 @@ from cfrlib.koikoi.simulator import Numbers
 CRITIC = 1  # number of the network
 
 
-class ESCHER(RegretNetworks):
+class ESCHER(MeanRegrets):
     """ESCHER on afterstates: regret matching with networks, without importance weights.
 
     There are two networks. The *critic* predicts the value q of each action under the current
@@ -89,7 +89,7 @@ class ESCHER(RegretNetworks):
 
     FORMAT = "cfrlib.koikoi.ESCHER 1"
     NETWORKS = 2
-    _EXTRA: ClassVar = {**RegretNetworks._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
+    _EXTRA: ClassVar = {**MeanRegrets._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
 
     def __init__(
         self,

@@ -53,8 +53,7 @@ def action_probabilities(
     if rule == "value":
         return greedy(values_of(network, weights, after, scale), after.start)
     if rule == "regret":
-        values = predicted_values(network, weights, after, scale)
-        return match_segments(values.regrets(after.start), after.start)
+        return match_segments(regrets_of(network, weights, after, scale), after.start)
     return softmax(network(weights, after.code), after.start)
 
 
@@ -63,6 +62,21 @@ def values_of(
 ) -> Floats:
     """Return the values of all actions: predicted, except that stopping pays a known amount."""
     return known_values(network(weights, after.code), after.paid, scale)
+
+
+def regrets_of(
+    network: ValueNetwork, weights: Singles, after: Afterstates, scale: float
+) -> Floats:
+    """Return the regrets of all actions, shape (rows,).
+
+    A network that sees only the table after an action could not predict its regret: the same
+    table may be the best result of one hand and the worst result of another. So the regret is
+    either the output for the tables after and before the action, or the difference of the
+    values of both.
+    """
+    if network.kind == "pair":
+        return network(weights, after.pairs)
+    return predicted_values(network, weights, after, scale).regrets(after.start)
 
 
 class PredictedValues(NamedTuple):
@@ -80,11 +94,7 @@ class PredictedValues(NamedTuple):
     decisions: Floats
 
     def regrets(self, start: Numbers) -> Floats:
-        """Return q(a) − v for each action, shape (rows,).
-
-        A network that sees only the table after the action could not predict the regret
-        directly: the same table may be the best result of one hand and the worst of another.
-        """
+        """Return q(a) − v for each action, shape (rows,)."""
         return self.actions - self.decisions[segment_ids(start)]
 
 
@@ -128,7 +138,7 @@ class NetworkPlayer:
         to positive regret, the action's value minus the decision's; or a softmax of logits.
     weights : sequence of float, optional
         The weight of each network in the mixture; equal if left out. Normalized to sum to 1.
-    network : "mlp" or "transformer"
+    network : "mlp", "pair" or "transformer"
         Their kind.
 
     Raises

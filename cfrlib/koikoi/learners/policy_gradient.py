@@ -101,7 +101,7 @@ class MMDPolicyGradient(SelfPlay):
             if not number > 0:
                 raise ValueError(f"{name} must be above 0, got {number!r}")
         self.eta, self.magnet = float(eta), float(magnet)
-        width = self._network.describer.width
+        width = self._network.width
         self._recent = Window(whole_number("window", window, 1), width)
         self._buffers.append(self._recent)
 

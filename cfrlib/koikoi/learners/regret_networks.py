@@ -1,4 +1,4 @@
-"""Base class of the learners that play by regret matching on the output of a network."""
+"""Base classes of the learners that play by regret matching on the output of a network."""
 
 from __future__ import annotations
 
@@ -25,12 +25,7 @@ REGRET = 0  # number of the network
 
 
 class RegretNetworks(SelfPlay):
-    """Regret matching on a network of mean values, which keeps its earlier networks.
-
-    The targets of the network are the value q(a) of each action, for the table after it, and
-    the value v = Σ_b σ(b) q(b) of each decision, for the table before it. The samples of all
-    iterations share a reservoir, so the network predicts the means over the iterations, and
-    the mean regret is the difference r(a) = q(a) − v.
+    """Regret matching on a network, which keeps its earlier networks for the average strategy.
 
     Attributes
     ----------
@@ -38,8 +33,6 @@ class RegretNetworks(SelfPlay):
     """
 
     _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
-        "memory": SAMPLES,
-        "seen": schema.Array((1,), schema.integers(0)),
         "kept": schema.Array((None, "weights"), schema.fits_float32),
         "kept_at": COUNTS,
     }
@@ -48,7 +41,6 @@ class RegretNetworks(SelfPlay):
         self,
         game: KoiKoi,
         *,
-        memory: int,
         power: float,
         keep_every: int,
         **options: Any,
@@ -58,17 +50,11 @@ class RegretNetworks(SelfPlay):
             raise ValueError(f"power must be a number, at least 0, got {power!r}")
         self.power = float(power)
         self.keep_every = whole_number("keep_every", keep_every, 1)
-        self._memory = Reservoir(whole_number("memory", memory, 1))
-        self._buffers.append(self._memory)
         self._kept: list[Singles] = []
         self._kept_at: list[int] = []
 
-    def _learn_regrets(self, t: int, values: Samples, rng: np.random.Generator) -> None:
-        """Add the values of iteration t to the reservoir, and train on it."""
-        iteration_weight = t**self.power
-        self._memory.add(values._replace(weight=values.weight * iteration_weight), rng)
-        samples = self._memory.samples
-        self._fit(REGRET, samples._replace(weight=samples.weight / iteration_weight), rng)
+    def _keep(self, t: int) -> None:
+        """Keep the regret network of iteration t if it is due."""
         if t % self.keep_every == 0:
             self._kept.append(self._states[REGRET].averaged)
             self._kept_at.append(t)
@@ -88,19 +74,19 @@ class RegretNetworks(SelfPlay):
                 f"no network is kept yet: run {self.keep_every} iterations or more"
             )
         weights = [t**self.power for t in self._kept_at]
-        return NetworkPlayer(self.game, self._kept, self.hidden, "regret", weights)
+        return self._by_regret(self._kept, weights)
 
     @property
     def current(self) -> NetworkPlayer:
         """The current strategy, by the last regret network."""
-        return NetworkPlayer(self.game, [self._states[REGRET].averaged], self.hidden, "regret")
+        return self._by_regret([self._states[REGRET].averaged], [1.0])
+
+    def _by_regret(self, networks: list[Singles], weights: list[float]) -> NetworkPlayer:
+        kind = self._network.kind
+        return NetworkPlayer(self.game, networks, self.hidden, "regret", weights, kind)
 
     def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
-            "memory": self._memory.size,
-            "power": self.power,
-            "keep_every": self.keep_every,
-        }
+        return super()._settings() | {"power": self.power, "keep_every": self.keep_every}
 
     def _arrays(self) -> Arrays:
         kept = np.array(self._kept, np.float64).reshape(len(self._kept), self._network.size)
@@ -114,3 +100,33 @@ class RegretNetworks(SelfPlay):
         every = self.keep_every
         due = list(range(every, self.iterations + 1, every))
         require(self._kept_at == due and len(self._kept) == len(due), "kept")
+
+
+class MeanRegrets(RegretNetworks):
+    """Regret matching on a network of means over all iterations.
+
+    The samples of all iterations share a reservoir; those of iteration t have weight t^power.
+    """
+
+    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
+        "memory": SAMPLES,
+        "seen": schema.Array((1,), schema.integers(0)),
+        **RegretNetworks._EXTRA,
+    }
+
+    def __init__(self, game: KoiKoi, *, memory: int, **options: Any):
+        super().__init__(game, **options)
+        self._memory = Reservoir(whole_number("memory", memory, 1), self._network.width)
+        self._buffers.append(self._memory)
+
+    def _learn_regrets(self, t: int, samples: Samples, rng: np.random.Generator) -> None:
+        """Add the samples of iteration t to the reservoir, train on it, keep the network."""
+        iteration_weight = t**self.power
+        self._memory.add(samples._replace(weight=samples.weight * iteration_weight), rng)
+        all_samples = self._memory.samples
+        weight = all_samples.weight / iteration_weight
+        self._fit(REGRET, all_samples._replace(weight=weight), rng)
+        self._keep(t)
+
+    def _settings(self) -> dict[str, Any]:
+        return super()._settings() | {"memory": self._memory.size}

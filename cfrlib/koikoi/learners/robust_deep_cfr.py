@@ -1,80 +1,90 @@
-"""Deep CFR with robust sampling for Koi-Koi: regrets from traversals, without a critic."""
+"""Deep CFR with robust sampling for Koi-Koi: regrets from traversals, with a baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
-from cfrlib.koikoi.afterstates import CODE, Afterstates
-from cfrlib.koikoi.learners.network_player import payoff_scale, predicted_values
-from cfrlib.koikoi.learners.regret_networks import REGRET, RegretNetworks
+from cfrlib.koikoi.afterstates import Afterstates
+from cfrlib.koikoi.learners.network_player import (
+    action_probabilities,
+    known_values,
+    payoff_scale,
+)
+from cfrlib.koikoi.learners.regret_networks import REGRET, MeanRegrets
 from cfrlib.koikoi.learners.segments import (
-    match_segments,
     mix_uniform,
     sample_rows,
     segment_ids,
     segment_sum,
 )
 from cfrlib.koikoi.learners.selfplay import (
+    COUNTS,
+    SAMPLES,
     Samples,
     Task,
+    Window,
     check_fraction,
     concatenate,
     payoffs_of,
+    samples_of,
 )
 from cfrlib.koikoi.learners.value_network import ValueNetwork
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import OVER, Numbers, Rounds
 
+BASELINE = 1  # number of the network
 
-class RobustDeepCFR(RegretNetworks):
-    """Deep CFR with robust sampling: values come from traversals instead of a critic.
+
+class RobustDeepCFR(MeanRegrets):
+    """Deep CFR with robust sampling and a learned baseline.
 
     A traversal expands each round to a small tree: k actions, sampled without replacement, at
     each decision of the traverser; one action at each decision of the opponent; and one card
-    at each draw. With n actions at a decision, the estimates on the way up are
+    at each draw. Action a is sampled with probability ρ(a). The estimates on the way up are
 
-        û(a) = b(a) + [a sampled] (û below a − b(a)) · n / k
+        û(a) = b(a) + [a sampled] (û below a − b(a)) / ρ(a)
         v = Σ_c σ(c) û(c)               r(a) = û(a) − v
 
     and at a decision of the opponent, who samples a from σ,
 
         v = Σ_c σ(c) b(c) + (û below a − b(a))
 
-    The *baseline* b(a) is the network's own prediction of the action's value, so it costs
-    nothing. Any b gives the same mean; the better b is, the less an action that happens not to
-    be sampled disturbs v. For the opponent's actions it is minus their predicted value to the
-    opponent.
+    The *baseline* b(a) is the prediction of a second network, trained on the estimates û below
+    the sampled actions of the last iterations; for the opponent's actions it is minus what it
+    predicts for the opponent. Any b gives the same mean of r(a). Without one, an action that
+    is not sampled would count as worth nothing.
 
-    The targets of the network are v for the table before the action, and û below a for the
-    table after it, if a was sampled; this has the same mean as û(a) and less variance. No
-    sample has an importance weight. All histories of an infoset are sampled with the same
-    probability by the traverser's own choices, so at each infoset the network learns the same
-    mean value as with weights, and regret matching does not depend on the scale of regrets.
-    Weights would only say how well each infoset is to be fitted, and in Koi-Koi they reach a
-    hundred.
+    The regret network learns r(a) from the tables before and after the action. No sample has
+    an importance weight: the traverser's own choices reach all histories of an infoset with
+    the same probability, so the network learns the same mean at each infoset as with weights,
+    and regret matching does not depend on the scale of the regrets. Weights would only say
+    how well to fit each infoset, and in Koi-Koi they reach a hundred.
 
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
     k : int
         1 is outcome sampling; 8 is external sampling, about 800,000 nodes per traversal.
-    baseline : bool
-        Whether b is the prediction of the network; otherwise it is 0.
-    hidden, rounds, steps, batch, rate, seed, memory, power, keep_every, jobs
+    explore : float
+        ε: the first of the k actions is sampled from (1 − ε) σ + ε · uniform, the others
+        uniformly among the rest. 1 is robust sampling as published.
+    hidden, rounds, steps, batch, rate, seed, memory, power, window, keep_every, jobs
         As for `ESCHER`; `rounds` are traversals.
 
     Notes
     -----
-    Robust sampling is due to Li et al. (2020); :class:`cfrlib.RobustSampling` is the tabular
-    version. Baselines: Schmid et al. (2019), and Steinberger et al., *DREAM* (2020), in Deep
-    CFR.
+    Deep CFR: Brown et al. (2019). Robust sampling: Li et al. (2020); its tabular version is
+    :class:`cfrlib.RobustSampling`. Baselines: Schmid et al. (2019), and in Deep CFR Steinberger
+    et al., *DREAM* (2020). In contrast to these, networks are trained further instead of from
+    scratch. If ε < 1, an infoset is visited more often by the strategies that play toward it,
+    so the mean over iterations has other weights than in CFR.
 
     Examples
     --------
@@ -84,7 +94,8 @@ class RobustDeepCFR(RegretNetworks):
     """
 
     FORMAT = "cfrlib.koikoi.RobustDeepCFR 2"
-    NETWORKS = 1
+    NETWORKS = 2
+    _EXTRA: ClassVar = {**MeanRegrets._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
 
     def __init__(
         self,
@@ -92,7 +103,6 @@ class RobustDeepCFR(RegretNetworks):
         *,
         k: int = 2,
         explore: float = 1.0,
-        baseline: bool = True,
         hidden: Sequence[int] = (256, 128),
         rounds: int = 20,
         steps: int = 60,
@@ -101,6 +111,7 @@ class RobustDeepCFR(RegretNetworks):
         seed: int = 0,
         memory: int = 300_000,
         power: float = 3.0,
+        window: int = 10,
         keep_every: int = 1,
         jobs: int | None = None,
     ):
@@ -116,25 +127,46 @@ class RobustDeepCFR(RegretNetworks):
             memory=memory,
             power=power,
             keep_every=keep_every,
+            network="pair",
         )
-        self.k, self.baseline = whole_number("k", k, 1), bool(baseline)
+        self.k = whole_number("k", k, 1)
         self.explore = check_fraction("explore", explore)
+        self._recent = Window(whole_number("window", window, 1), self._network.width)
+        self._buffers.append(self._recent)
 
     def _iterate(self, t: int) -> None:
-        results = self._run_tasks(
-            t, partial(traverse, k=self.k, explore=self.explore, baseline=self.baseline)
-        )
-        self.decisions += sum(decisions for decisions, _ in results)
-        values = concatenate([values for _, values in results])
-        same = np.ones_like(values.weight)
-        self._learn_regrets(t, values._replace(weight=same), self._rng(t))
+        rng = self._rng(t)
+        results = self._run_tasks(t, partial(traverse, k=self.k, explore=self.explore))
+        self.decisions += sum(found.decisions for found in results)
+        values = concatenate([found.values for found in results])
+        self._fit(BASELINE, self._recent.add(values), rng)
+        self._learn_regrets(t, concatenate([found.regrets for found in results]), rng)
 
     def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
+        settings = super()._settings() | {
             "k": self.k,
             "explore": self.explore,
-            "baseline": self.baseline,
+            "window": self._recent.length,
         }
+        del settings["network"]  # always "pair"
+        return settings
+
+
+class Found(NamedTuple):
+    """What some traversals return.
+
+    Attributes
+    ----------
+    decisions : int
+        Number of decisions of both players.
+    regrets, values : Samples
+        For the regret network, and for the baseline. The weight of a regret is one over the
+        probability that the traverser's own choices reach its decision.
+    """
+
+    decisions: int
+    regrets: Samples
+    values: Samples
 
 
 class Level(NamedTuple):
@@ -150,7 +182,7 @@ class Level(NamedTuple):
     sigma, rho, baseline : float arrays, shape (rows of `after`,)
         The strategy; the probability that the traverser samples each action, which counts as 1
         for the opponent's actions, since these are sampled by the strategy; and the predicted
-        value of each action to the traverser.
+        value of each action to the player to move.
     sampled : int array, shape (nodes of the next level,)
         The row that leads to each node below.
     own : bool array, shape (decisions,)
@@ -169,51 +201,46 @@ class Level(NamedTuple):
     own: npt.NDArray[np.bool_]
     weight: Floats
 
+    def estimates(self, below: Floats) -> tuple[Floats, Floats]:
+        """Return û of each action and v of each decision, both to the player to move.
 
-def traverse(
-    task: Task, k: int, explore: float = 1.0, baseline: bool = True
-) -> tuple[int, Samples]:
-    """Run the traversals of a task; return the number of decisions, and samples of values.
+        `below` has the estimates to the traverser, shape (nodes of the next level,).
+        """
+        start, rows = self.after.start, self.sampled
+        own = self.own[segment_ids(start)]
+        surprise = np.zeros(len(self.sigma))
+        surprise[rows] = self.mover(below) - self.baseline[rows]
+        u = self.baseline + surprise / self.rho
+        sampled_by = np.where(own, self.sigma / self.rho, 1.0)
+        return u, segment_sum(self.sigma * self.baseline + sampled_by * surprise, start)
 
-    With their weights, the samples estimate counterfactual values.
-    """
+    def mover(self, below: Floats) -> Floats:
+        """Return the estimates below the sampled actions to the player who samples them."""
+        decision = segment_ids(self.after.start)[self.sampled]
+        return np.where(self.own[decision], below, -below)
+
+
+def traverse(task: Task, k: int, explore: float = 1.0) -> Found:
+    """Run the traversals of a task."""
     network, rounds, rng = task.begin()
     levels = descend(network, task, k, explore, rounds, rng)
-    codes, targets, weights = [], [], []
+    regrets: list[Samples] = []
+    tables: list[Numbers] = []
+    targets: list[Floats] = []
     below = np.zeros(0)
     for level in reversed(levels):
-        after, rows = level.after, level.sampled
-        decision = segment_ids(after.start)
-        selected = level.own & (np.diff(after.start) > 1)
-        trained = rows[selected[decision[rows]] & np.isnan(after.paid[rows])]
-        mean = decision_values(level, below, baseline)
-        value = np.zeros(len(after.code))
-        value[rows] = below
-        codes += [after.code[trained], after.before[selected]]
-        targets += [value[trained], mean[selected]]
-        weights += [level.weight[decision[trained]], level.weight[selected]]
+        pairs, decision = level.after.pairs, segment_ids(level.after.start)
+        u, v = level.estimates(below)
+        learns = (level.own & (np.diff(level.after.start) > 1))[decision]
+        weight = level.weight[decision[learns]]
+        regrets.append(Samples(pairs[learns], (u - v[decision])[learns], weight))
+        unknown = np.isnan(level.after.paid[level.sampled])
+        tables.append(pairs[level.sampled[unknown]])
+        targets.append(level.mover(below)[unknown])
         below = level.value.copy()
-        below[level.open] = mean
-    samples = Samples(np.concatenate(codes), np.concatenate(targets), np.concatenate(weights))
-    return sum(len(level.open) for level in levels), samples
-
-
-def decision_values(level: Level, below: Floats, baseline: bool) -> Floats:
-    """Return the estimated value v of each decision to the traverser, shape (decisions,).
-
-    Parameters
-    ----------
-    level : Level
-    below : float array, shape (nodes of the next level,)
-        The estimates û below the sampled actions.
-    baseline : bool
-    """
-    start, rows = level.after.start, level.sampled
-    b = level.baseline if baseline else np.zeros(len(level.sigma))
-    surprise = np.zeros(len(b))
-    surprise[rows] = (below - b[rows]) / level.rho[rows]
-    own = level.own[segment_ids(start)]
-    return segment_sum(level.sigma * b + np.where(own, level.sigma, 1.0) * surprise, start)
+        below[level.open] = np.where(level.own, v, -v)
+    decisions = sum(len(level.open) for level in levels)
+    return Found(decisions, concatenate(regrets), samples_of(tables, targets))
 
 
 def descend(
@@ -231,18 +258,20 @@ def descend(
     while True:
         value = payoffs_of(traverser, rounds.paid, scale)
         active = np.flatnonzero(rounds.stage != OVER)
-        if not len(active):
-            levels.append(_leaves(value))
-            return levels
         after = describer.after(rounds, active)
         decision = segment_ids(after.start)
-        values = predicted_values(network, task.networks[REGRET], after, scale)
-        sigma = match_segments(values.regrets(after.start), after.start)
         own = rounds.player[active] == traverser[active]
-        baseline = np.where(own[decision], values.actions, -values.actions)
+        if not len(active):
+            none = np.zeros(0)
+            nobody = np.zeros(0, np.int64)
+            levels.append(Level(value, active, after, none, none, none, nobody, own, none))
+            return levels
+        sigma = action_probabilities("regret", network, task.networks[REGRET], after, scale)
+        predicted = network(task.networks[BASELINE], after.pairs)
+        baseline = known_values(predicted, after.paid, scale)
         u = rng.random((2, len(active)))
         sampled, rho = sample_subsets(sigma, after.start, k, explore, u[0], rng)
-        theirs = np.zeros(len(decision), bool)
+        theirs = np.zeros(len(decision), np.bool_)
         theirs[sample_rows(sigma, after.start, u[1])] = True
         mine = own[decision]
         sampled, rho = np.where(mine, sampled, theirs), np.where(mine, rho, 1.0)
@@ -266,8 +295,8 @@ def sample_subsets(
 ) -> tuple[npt.NDArray[np.bool_], Floats]:
     """Sample k actions of each decision without replacement, or all if there are no more.
 
-    The first action is sampled from p = (1 − ε) σ + ε · uniform, where ε is `explore`; the
-    others are uniform among the rest.
+    The first action is sampled from p = (1 − ε) σ + ε · uniform, where ε is `explore`, by
+    inverse transform of `u`; the others are uniform among the rest.
 
     Returns
     -------
@@ -275,8 +304,8 @@ def sample_subsets(
     rho : float array, shape (rows,)
         The probability that each action is sampled, p + (1 − p) (k − 1) / (n − 1).
     """
-    counts = np.diff(start)
-    decision, n = segment_ids(start), counts[segment_ids(start)]
+    decision = segment_ids(start)
+    n = np.diff(start)[decision]
     p = mix_uniform(sigma, start, explore)
     order = rng.random(len(p))
     order[sample_rows(p, start, u)] = -1.0  # comes first
@@ -286,11 +315,3 @@ def sample_subsets(
     others = np.minimum(k, n) - 1
     rho = p + (1.0 - p) * others / np.maximum(n - 1, 1)
     return place <= others, np.where(n > 1, rho, 1.0)
-
-
-def _leaves(value: Floats) -> Level:
-    """Return a level without decisions."""
-    none, nothing, unseen = np.zeros(0, np.int64), np.zeros(0), np.zeros((0, CODE), np.int64)
-    after = Afterstates(unseen, np.zeros(1, np.int64), none, nothing, unseen)
-    own = np.zeros(0, np.bool_)
-    return Level(value, none, after, nothing, nothing, nothing, none, own, nothing)

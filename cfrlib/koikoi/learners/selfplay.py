@@ -128,7 +128,7 @@ COUNTS = schema.Array((None,), schema.integers(1))
 def _setting(value: Any) -> bool:
     """Return whether a value may be a learner's option; its constructor checks the rest."""
     number = schema.number(0, schema.EXACT)
-    return schema.any_of(HIDDEN, number, schema.one_of(*NETWORKS))(value)
+    return schema.any_of(HIDDEN, number, schema.boolean, schema.one_of(*NETWORKS))(value)
 
 
 _HEADER = {
@@ -172,9 +172,10 @@ class Window:
 class Reservoir:
     """A buffer that holds a uniform sample of all rows ever added (reservoir sampling)."""
 
-    def __init__(self, size: int):
+    def __init__(self, size: int, width: int = CODE):
         self.size, self.seen = size, 0
-        self._rows = Samples(np.zeros((size, CODE), np.int64), np.zeros(size), np.zeros(size))
+        code = np.zeros((size, width), np.int64)
+        self._rows = Samples(code, np.zeros(size), np.zeros(size))
 
     def add(self, batch: Samples, rng: np.random.Generator) -> None:
         """Add rows, one after the other."""
@@ -430,7 +431,7 @@ class SelfPlay(ABC):
         return self
 
     def _arrays_of(self, file: Saved) -> Arrays:
-        width = self._network.describer.width
+        width = self._network.width
         return file.arrays(weights=self._network.size, sample=width + 2)
 
     @classmethod

@@ -14,7 +14,7 @@ import optax
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, initial_weights, predict, shape
-from cfrlib.koikoi.afterstates import CODE, SEAT, Describer
+from cfrlib.koikoi.afterstates import CODE, SEAT, Describer, Rows
 from cfrlib.koikoi.learners.transformer import WIDTH, TransformerArchitecture
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
@@ -87,14 +87,18 @@ class ValueNetwork:
     ----------
     size : int
         Number of weights.
+    width : int
+        Number of integers in a row of its input.
     """
 
     kind: ClassVar[str] = "mlp"
+    _TABLES: ClassVar[int] = 1  # encoded tables in a row
     _sizes: _Sizes
 
     def __init__(self, describer: Describer, hidden: Sequence[int]):
-        self.describer = describer
-        self._sizes = (self._architecture(tuple(hidden)), describer.columns, 1)
+        self.describer, self.width = describer, self._TABLES * describer.width
+        columns = self._TABLES * describer.columns
+        self._sizes = (self._architecture(tuple(hidden)), columns, 1)
         self.size = shape(*self._sizes).size
 
     def _architecture(self, hidden: tuple[int, ...]) -> Any:
@@ -115,15 +119,19 @@ class ValueNetwork:
 
     def _answers(self, weights: Singles, code: Numbers, rows: int) -> jax.Array:
         """Return the outputs for encoded tables padded to some rows, shape (rows, 1)."""
-        seen = self.describer.see(code, rows)
+        seen = self._see(code, rows)
         legal = np.ones((rows, 1), bool)
         outputs: jax.Array = predict(weights, seen, legal, self._sizes, False)
         return outputs
 
     def _inputs(self, code: Numbers) -> Any:
         """Return the input of the network for batches of encoded tables."""
-        seen = self.describer.see(code.reshape(-1, code.shape[-1]))
+        seen = self._see(code.reshape(-1, code.shape[-1]))
         return seen.reshape(*code.shape[:-1], seen.shape[-1])
+
+    def _see(self, code: Numbers, rows: int | None = None) -> Rows:
+        """Return the features of encoded tables, shape (rows, columns)."""
+        return self.describer.see(code, rows)
 
     def improve(
         self,
@@ -164,6 +172,20 @@ class ValueNetwork:
         return TrainState(weights, averaged, first, second, state.steps + steps), float(mean)
 
 
+class PairNetwork(ValueNetwork):
+    """An MLP that reads the tables after and before an action, rows of `Afterstates.pairs`.
+
+    It can predict regrets, which depend on what else the player could have done.
+    """
+
+    kind = "pair"
+    _TABLES = 2
+
+    def _see(self, code: Numbers, rows: int | None = None) -> Rows:
+        parts = np.split(code, 2, axis=1)
+        return np.concatenate([self.describer.see(part, rows) for part in parts], axis=1)
+
+
 class TransformerNetwork(ValueNetwork):
     """A Transformer that reads the order of play, and an MLP that reads its summary.
 
@@ -199,7 +221,9 @@ class TransformerNetwork(ValueNetwork):
         return super()._inputs(code), tokens.reshape(*code.shape[:2], *tokens.shape[1:])
 
 
-NETWORKS = {network.kind: network for network in (ValueNetwork, TransformerNetwork)}
+NETWORKS = {
+    network.kind: network for network in (ValueNetwork, PairNetwork, TransformerNetwork)
+}
 
 
 def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwork:
@@ -210,8 +234,9 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
     game : KoiKoi or MiniKoiKoi
     hidden : sequence of int
         Widths of the ReLU layers.
-    kind : "mlp" or "transformer"
-        The second reads the order of play besides the table.
+    kind : "mlp", "pair" or "transformer"
+        The second reads the tables after and before an action; the third reads the order of
+        play besides the table.
 
     Raises
     ------
