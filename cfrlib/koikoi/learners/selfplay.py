@@ -128,7 +128,7 @@ COUNTS = schema.Array((None,), schema.integers(1))
 def _setting(value: Any) -> bool:
     """Return whether a value may be a learner's option; its constructor checks the rest."""
     number = schema.number(0, schema.EXACT)
-    return schema.any_of(HIDDEN, number, schema.boolean, schema.one_of(*NETWORKS))(value)
+    return schema.any_of(HIDDEN, number, schema.one_of(*NETWORKS))(value)
 
 
 _HEADER = {
