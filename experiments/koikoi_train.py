@@ -66,8 +66,8 @@ LEARNERS = {
     ),
     "regret": (
         ESCHER,
-        {"memory": 600_000, "keep_every": EVERY},
-        {"steps": 60, "explore": 0.5, "power": 1.0},
+        {"memory": 600_000, "keep_every": EVERY, "critic": "mlp"},
+        {"steps": 60, "explore": 0.5, "power": 1.0, "critic": "mlp"},
     ),
     "traversal": (
         RobustDeepCFR,

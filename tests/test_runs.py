@@ -28,7 +28,14 @@ from cfrlib.core import files
 from cfrlib.deep import DeepCFR, DoubleNeural, Training
 from cfrlib.games import KuhnPoker, LeducPoker, RockPaperScissors
 from cfrlib.koikoi import MiniKoiKoi
-from cfrlib.koikoi.learners import ESCHER, DeepMonteCarlo, MMDPolicyGradient, RobustDeepCFR
+from cfrlib.koikoi.learners import (
+    ESCHER,
+    PPO,
+    DeepDiscountedCFR,
+    DeepMonteCarlo,
+    MMDPolicyGradient,
+    RobustDeepCFR,
+)
 from cfrlib.montecarlo import mccfr
 from cfrlib.run import Run, deferred_interrupt
 
@@ -102,6 +109,8 @@ LEARNERS = {
     "policies": Solver(MMDPolicyGradient, KOI, KOIKOI),
     "regrets": Solver(ESCHER, KOI, {**KOIKOI, "memory": 400}),
     "traversals": Solver(RobustDeepCFR, KOI, {**KOIKOI, "memory": 400}),
+    "advantages": Solver(PPO, KOI, KOIKOI),
+    "cumulative": Solver(DeepDiscountedCFR, KOI, KOIKOI),
 }
 ALL_SOLVERS = SOLVERS | LEARNERS
 BASELINE = {"sampling": "outcome", "baseline": 0.5, "batch": 4, "seed": 5}

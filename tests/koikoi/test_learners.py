@@ -3,6 +3,7 @@
 from functools import partial
 from itertools import pairwise
 
+import jax
 import numpy as np
 import pytest
 from inside import inside
@@ -14,14 +15,18 @@ from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.koikoi.afterstates import CODE, COUNTS, PLACES, UNDECIDED, Afterstates, Describer
 from cfrlib.koikoi.learners import (
     ESCHER,
+    PPO,
+    DeepDiscountedCFR,
     DeepMonteCarlo,
     MMDPolicyGradient,
     NetworkPlayer,
     RobustDeepCFR,
+    deep_discounted_cfr,
     deep_monte_carlo,
     escher,
     network_player,
     policy_gradient,
+    ppo,
     regret_networks,
     robust_deep_cfr,
     segments,
@@ -194,7 +199,7 @@ def test_sample_rows_has_the_right_frequencies():
 def run_task(learner, play_task, t=1):
     task = selfplay.Task(
         learner.game, learner.hidden, tuple(state.weights for state in inside(learner).states),
-        (learner.seed, t, 0), 200,
+        (learner.seed, t, 0), 200, tuple(each.kind for each in inside(learner).networks),
     )  # fmt: skip
     return play_task(task), task
 
@@ -219,8 +224,8 @@ def test_targets_of_values_are_payoffs():
 
 def test_targets_of_regret_networks_are_critic_values():
     """They agree with the same rounds, replayed here decision by decision."""
-    learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
-    play_task = partial(escher.play_by_regret, explore=0.5)
+    learner = ESCHER(K9, **TINY, seed=3, critic="mlp").run(3, progress=False)
+    play_task = partial(escher.play_by_regret, explore=0.5, learn=escher.regret_targets)
     (_, critic, values), task = run_task(learner, play_task, 4)
     network, rounds, rng = task.begin()
     scale, traverser = network_player.payoff_scale(K9), np.arange(len(rounds)) % 2
@@ -256,7 +261,7 @@ def test_regrets_are_action_values_minus_decision_values():
     known, scale = network_player.decisions_of(K9), network_player.payoff_scale(K9)
     weights, network, after = (
         inside(learner).states[regret_networks.REGRET].weights,
-        inside(learner).network,
+        inside(learner).networks[0],
         known.after,
     )
     values = network_player.predicted_values(network, weights, after, scale)
@@ -274,40 +279,46 @@ def test_regrets_are_action_values_minus_decision_values():
 def test_critic_targets_without_exploration_end_in_payoffs():
     """Without exploration, the targets of last actions are payoffs."""
     learner = ESCHER(K8, **TINY)
-    (_, critic, _), _ = run_task(learner, partial(escher.play_by_regret, explore=0.0))
+    (_, critic, _), _ = run_task(
+        learner, partial(escher.play_by_regret, explore=0.0, learn=escher.regret_targets)
+    )
     last = critic.code[:, ROW["hand"]] == 0
     points = critic.target[last] * 3
     assert points == pytest.approx(points.round())
 
 
-def test_the_critic_converges_to_the_values_of_a_fixed_strategy():
+@pytest.mark.parametrize("kind", escher.CRITICS)
+def test_the_critic_converges_to_the_values_of_a_fixed_strategy(kind):
     """While both players follow a fixed strategy, the critic converges to the exact values."""
-    learner = ESCHER(K8, hidden=(64, 64), rounds=1_000, steps=40, batch=256, explore=0.3)
+    options = {"hidden": (64, 64), "rounds": 1_000, "steps": 40, "batch": 256}
+    learner = ESCHER(K8, **options, explore=0.3, critic=kind)
     fixed = inside(learner).states[regret_networks.REGRET]
     for t in range(1, 81):
         inside(learner).iterate(t)
         inside(learner).states[regret_networks.REGRET] = fixed
     strategy = NetworkPlayer(K8, [fixed.weights], (64, 64), "regret").strategy()
-    known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
-    critic = inside(learner).states[escher.CRITIC].weights
-    value = network_player.values_of(inside(learner).network, critic, known.after, scale)
-    sigma = learner_sigma(fixed.weights, known, learner)
-    means = segments.segment_sum(sigma * value, known.after.start) * scale
-    exact = first_values(K8, strategy)
-    mine = [means[n] for n in exact]
-    assert np.corrcoef(mine, list(exact.values()))[0, 1] > 0.97
-    assert np.abs(np.array(mine) - list(exact.values())).mean() < 0.15
+    critic, weights = inside(learner).networks[escher.CRITIC], inside(learner).states[1].weights
+    deals, group, weight, exact = first_values(K8, strategy)
+    describer = Describer(K8)
+    after = describer.after(describer.simulator.place(deals), np.arange(len(deals)))
+    start, scale = after.start, network_player.payoff_scale(K8)
+    sigma = learner_sigma(fixed.weights, after, learner)
+    value = segments.segment_sum(sigma * critic(weights, critic.input(after)), start) * scale
+    if kind == "mlp":  # does not see the other hand: the mean over each infoset
+        exact = (np.bincount(group, weight * exact) / np.bincount(group, weight))[group]
+    assert np.corrcoef(value, exact)[0, 1] > 0.97
+    assert np.abs(value - exact).mean() < 0.15 * exact.std()
 
 
-def learner_sigma(weights, known, learner):
+def learner_sigma(weights, after, learner):
     scale = network_player.payoff_scale(learner.game)
     return network_player.action_probabilities(
-        "regret", inside(learner).network, weights, known.after, scale
+        "regret", inside(learner).networks[0], weights, after, scale
     )
 
 
 def first_values(game, strategy):
-    """Return the exact values to the dealer of the first decisions, by number of decision."""
+    """Return the deals with a choice, infosets, probabilities, and exact values."""
     tree = cfr.compile(game)
     sigma = {label: strategy[label] for label in tree.infoset_label}
     value = np.zeros(tree.num_histories)
@@ -319,15 +330,11 @@ def first_values(game, strategy):
         else:
             p = sigma[tree.infoset_label[tree.infoset[parent]]][tree.action[k]]
         value[parent] += p * value[k]
-    which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
-    number = {I: n for n, I in enumerate(which)}
-    total, mass = {}, {}
-    for k in range(1, tree.num_histories):
-        if tree.parent[k] == 0 and int(tree.infoset[k]) in number:
-            n = number[int(tree.infoset[k])]
-            total[n] = total.get(n, 0.0) + tree.probability[k] * value[k]
-            mass[n] = mass.get(n, 0.0) + tree.probability[k]
-    return {n: total[n] / mass[n] for n in total}
+    first = np.flatnonzero(tree.parent == 0)
+    first = [k for k in first if len(tree.infoset_actions[tree.infoset[k]]) > 1]
+    deals = [game.step(game.root(), tree.action[k]) for k in first]
+    infosets = np.unique(tree.infoset[first], return_inverse=True)[1]
+    return deals, infosets, tree.probability[first], value[first]
 
 
 @pytest.mark.parametrize(("k", "explore"), [(1, 0.5), (2, 1.0), (2, 0.5), (8, 1.0)])
@@ -339,10 +346,10 @@ def test_traversals_estimate_counterfactual_regrets_without_bias(k, explore):
     known, scale = network_player.decisions_of(K8), network_player.payoff_scale(K8)
     form = sequence_form(K8)
     sigma = form.uniform()  # also at infosets the traverser never reaches
-    sigma[known.sequence] = learner_sigma(networks[0], known, learner)
+    sigma[known.sequence] = learner_sigma(networks[0], known.after, learner)
     exact, batches = exact_regrets(K8, cfr.Strategy.from_vector(form, sigma)), []
     for n in range(48):
-        task = selfplay.Task(K8, (16,), networks, (7, n), 500, "pair")
+        task = selfplay.Task(K8, (16,), networks, (7, n), 500, ("pair", "mlp"))
         samples = robust_deep_cfr.traverse(task, k, explore).regrets
         sums = dict.fromkeys(exact, 0.0)
         for row, regret, weight in zip(seen_pairs(samples.code), *samples[1:], strict=True):
@@ -432,7 +439,7 @@ def test_mirror_descent_maximizes_its_objective():
     start = np.array([0, 3])
     sigma, gain = rng.dirichlet(np.ones(3)), rng.normal(size=3)
     unseen, one = np.zeros((3, CODE), int), np.zeros(1, int)
-    after = Afterstates(unseen, start, np.arange(3), np.zeros(3), unseen[:1])
+    after = Afterstates(unseen, start, np.arange(3), np.zeros(3), unseen[:1], start[:1])
     step = selfplay.Step(one, one, after, sigma, one)
     output = selfplay.CriticValues(step, gain + 0.7, np.array([0.7]), np.array([True]))
     new = policy_gradient.mirror_descent(eta, alpha, output)
@@ -445,6 +452,102 @@ def test_mirror_descent_maximizes_its_objective():
     assert worth(new) >= max(worth(p) for p in others if (p > 0).all())
 
 
+@pytest.mark.parametrize("trace", [0.0, 0.6, 1.0])
+def test_advantages_are_weighted_sums_of_surprises(trace):
+    """A(s) is the sum of λⁿ δ over the player's own decisions from s on."""
+    learner, rng = PPO(K9, **TINY, seed=1), np.random.default_rng(0)
+    task = selfplay.Task(
+        K9, (16,), tuple(s.weights for s in inside(learner).states), (1, 2), 40
+    )
+    network, rounds, moves = task.begin()
+
+    def decide(rows, player, after):
+        sigma = segments.softmax(np.zeros(len(after.code)), after.start)
+        return sigma, sigma
+
+    steps = selfplay.play_out(network.describer, rounds, decide, moves)
+    value = [rng.normal(size=len(step.rows)) for step in steps]
+    payoff = np.stack([rounds.paid, -rounds.paid]) / 7.0
+    found = ppo.advantages(steps, value, payoff.copy(), trace)
+    own = {(i, r): [] for i in (0, 1) for r in range(40)}
+    for step, v, a in zip(steps, value, found, strict=True):
+        for i, r, x, y in zip(step.player, step.rows, v, a, strict=True):
+            own[i, r].append((x, y))
+    for (i, r), pairs in own.items():
+        values = [x for x, _ in pairs] + [payoff[i, r]]
+        for n, (_, advantage) in enumerate(pairs):
+            surprises = np.diff(values[n:])
+            wanted = (trace ** np.arange(len(surprises)) * surprises).sum()
+            assert advantage == pytest.approx(wanted)
+
+
+def test_the_gradient_of_ppo_is_a_policy_gradient_until_it_is_clipped():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(1, 3))
+    sigma, target = np.exp(logits) / np.exp(logits).sum(), np.array([[0.0, 1.5, 0.0]])
+
+    def slope(*args, **options):
+        return np.asarray(jax.grad(ppo.clipped_loss)(*args, **options))
+
+    found = slope(logits, target, sigma, clip=0.2, entropy=0.0)
+    assert found == pytest.approx(-1.5 * (np.array([[0, 1, 0]]) - sigma), abs=1e-6)
+    for probability, moves in ((0.7, False), (0.9, True), (1.1, True), (1.3, False)):
+        played = sigma.copy()
+        played[0, 1] /= probability  # the ratio is now this
+        gain = 1.0 if probability > 1 else -1.0
+        found = slope(logits, gain * np.sign(target), played, clip=0.2, entropy=0.0)
+        assert bool(np.abs(found).max() > 1e-6) == moves
+    padded = slope(
+        np.append(logits, [[5.0]], axis=1),
+        np.append(target, [[0.0]], axis=1),
+        np.append(sigma, [[0.0]], axis=1),
+        clip=0.2,
+        entropy=0.1,
+    )
+    entropy = slope(logits, target, sigma, clip=0.2, entropy=0.1)
+    assert padded[:, :3] == pytest.approx(entropy, abs=1e-6) and padded[0, 3] == 0.0
+    surprise = -np.log(sigma)
+    wanted = -0.1 * sigma * (surprise - (sigma * surprise).sum())
+    difference = entropy - slope(logits, target, sigma, clip=0.2, entropy=0.0)
+    assert difference == pytest.approx(wanted, abs=1e-6)
+
+
+def test_bootstrapped_targets_follow_the_recursion_of_dcfr():
+    """Regrets of rows with exact outputs add up as in the table, discounted and clipped."""
+    rng = np.random.default_rng(0)
+    for alpha, clip in ((2.0, 1), (0.0, 1), (2.0, 0), (50.0, 0)):
+        total, output = np.zeros(6), np.zeros(6)
+        for t in range(1, 9):
+            regret = rng.normal(size=6)
+            before = np.maximum(total, 0) if clip else total
+            power = float(t - 1) ** alpha if t > 1 else 0.0
+            total = power / (power + 1) * before + regret
+            output = deep_discounted_cfr.bootstrapped(t, output, regret, alpha, clip)
+            assert t * output == pytest.approx(total)
+
+
+def test_instant_regrets_have_mean_zero():
+    learner = DeepDiscountedCFR(K9, **TINY, seed=3).run(3, progress=False)
+    known = []
+
+    def learn(critic_values):
+        found = deep_discounted_cfr.instant_regrets(critic_values)
+        start = critic_values.step.after.start
+        counts = np.diff(start)[critic_values.selected]
+        sigma = critic_values.step.sigma[critic_values.rows]
+        ends = np.concatenate([[0], np.cumsum(counts)])
+        known.extend(segments.segment_sum(sigma * found.target, ends))
+        return found
+
+    (_, _, regrets), _ = run_task(
+        learner, partial(escher.play_by_regret, explore=0.5, learn=learn), 4
+    )
+    assert len(known) > 100
+    assert np.abs(known).max() < 1e-6
+    assert np.abs(regrets.target).max() > 0.1
+    assert regrets.code.shape[1] == 2 * CODE
+
+
 # ---- convergence -----------------------------------------------------------------------------
 
 
@@ -455,6 +558,20 @@ def test_escher_reduces_exploitability():
     assert cfr.exploitability(K8, average.strategy()) < 0.12 < 0.3 < start
     assert run.iterations == 40
     assert run.decisions > 20_000
+
+
+def test_bootstrapping_reduces_exploitability():
+    start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
+    run = DeepDiscountedCFR(K8, hidden=(64, 64), rounds=1_000, steps=60, batch=256, seed=1)
+    found = cfr.exploitability(K8, run.run(25, progress=False).player().strategy())
+    assert found < start / 4
+
+
+def test_ppo_reduces_exploitability():
+    start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
+    run = PPO(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
+    found = cfr.exploitability(K8, run.run(25, progress=False).player().strategy())
+    assert found < start / 4
 
 
 def test_deep_monte_carlo_beats_random_play():
@@ -512,7 +629,9 @@ def positions_of(game, tree, which):
 # ---- runs ------------------------------------------------------------------------------------
 
 
-LEARNERS = [DeepMonteCarlo, MMDPolicyGradient, ESCHER, RobustDeepCFR]
+LEARNERS = [
+    DeepMonteCarlo, MMDPolicyGradient, PPO, ESCHER, RobustDeepCFR, DeepDiscountedCFR,
+]  # fmt: skip
 
 
 def same(a, b):
@@ -529,7 +648,7 @@ def test_runs_are_reproducible(learner):
     assert not same(one, learner(K8, **TINY, seed=6).run(3, progress=False))
 
 
-@pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient])
+@pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient, PPO])
 def test_players_use_averaged_weights(learner):
     run, weights = learner(K8, **TINY), []
     for _ in range(40):
@@ -637,7 +756,17 @@ def test_invalid_options_raise():
         ESCHER(K8, **TINY).run()
     with pytest.raises(ValueError, match="run 5 iterations or more"):
         ESCHER(K8, **TINY, keep_every=5).run(4, progress=False).player()
+    with pytest.raises(ValueError, match="critic must be one of"):
+        ESCHER(K8, **TINY, critic="pair")
+    for options in ({"clip": 2}, {"alpha": -1}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            DeepDiscountedCFR(K8, **TINY, **options)
+    for options in ({"clip": 1}, {"entropy": -1}, {"trace": 2}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            PPO(K8, **TINY, **options)
     network = inside(ESCHER(K8, **TINY)).states[0].weights
+    with pytest.raises(ValueError, match="a player's network must be one of"):
+        NetworkPlayer(K8, [network], (16,), "regret", network="history")
     with pytest.raises(ValueError, match="rule must be"):
         NetworkPlayer(K8, [network], (16,), "luck")
     with pytest.raises(ValueError, match="weights; got"):

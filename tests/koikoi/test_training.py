@@ -94,7 +94,7 @@ def test_grown_compares_a_run_with_its_earlier_networks(script):
 
 
 def test_a_mixture_is_thinned_by_weight(script):
-    size = inside(script["Run"]("K10", "regret", 0, 1).begin(None)).network.size
+    size = inside(script["Run"]("K10", "regret", 0, 1).begin(None)).networks[0].size
     networks = [np.full(size, float(n)) for n in range(5)]
     game = script["GAMES"]["K10"]()
     player = NetworkPlayer(game, networks, (8,), "regret", [1, 1, 2, 2, 10])

@@ -90,7 +90,7 @@ class ApproximateBestResponse(DeepMonteCarlo):
     def _start_from(self, start: NetworkPlayer) -> None:
         if start.rule != "value" or len(start.networks) > 1:
             raise ValueError(f"start must play by the values of one network, got {start!r}")
-        if start.networks[0].shape != (self._network.size,) or start.hidden != self.hidden:
+        if start.networks[0].shape != (self._networks[0].size,) or start.hidden != self.hidden:
             raise ValueError(
                 f"start has a network of widths {start.hidden} for {start.game!r}; this one "
                 f"has {self.hidden} for {self.game!r}"

@@ -113,7 +113,7 @@ class DeepMonteCarlo(SelfPlay):
 
     def player(self) -> NetworkPlayer:
         """Return the player that is greedy in the values of the averaged network."""
-        weights, kind = [self._states[0].averaged], self._network.kind
+        weights, kind = [self._states[0].averaged], self._networks[0].kind
         return NetworkPlayer(self.game, weights, self.hidden, "value", network=kind)
 
     def _settings(self) -> dict[str, Any]:

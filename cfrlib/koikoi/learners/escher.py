@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
 from cfrlib.koikoi.learners.network_player import action_probabilities, payoff_scale
-from cfrlib.koikoi.learners.regret_networks import REGRET, MeanRegrets
+from cfrlib.koikoi.learners.regret_networks import CRITIC, REGRET, MeanRegrets
 from cfrlib.koikoi.learners.segments import mix_uniform, segment_ids
 from cfrlib.koikoi.learners.selfplay import (
-    COUNTS,
-    SAMPLES,
     CriticValues,
     Samples,
     Task,
-    Window,
-    check_fraction,
     concatenate,
     critic_targets,
     play_out,
@@ -30,7 +25,7 @@ from cfrlib.koikoi.learners.selfplay import (
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
-CRITIC = 1  # number of the network
+CRITICS = ("history", "mlp")  # what a critic may see
 
 
 class ESCHER(MeanRegrets):
@@ -72,12 +67,16 @@ class ESCHER(MeanRegrets):
         fits their luck; if there are many, strategies of the past.
     keep_every : int
         Keep the regret network of every `keep_every`-th iteration for the average strategy.
+    critic : "history" or "mlp"
+        Whether the critic sees the opponent's hand, as published, or only what the player
+        sees. With the hand it learns more from each round, since it need not average over
+        hands; the regret network does that.
 
     Notes
     -----
     After McAleer et al., *ESCHER* (2023), and Steinberger, *Single Deep CFR* (2019). In
     contrast to these, networks see the table after an action and are trained further instead
-    of from scratch, and the critic does not see the opponent's cards.
+    of from scratch.
 
     Examples
     --------
@@ -87,9 +86,7 @@ class ESCHER(MeanRegrets):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
     """
 
-    FORMAT = "cfrlib.koikoi.ESCHER 1"
-    NETWORKS = 2
-    _EXTRA: ClassVar = {**MeanRegrets._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
+    FORMAT = "cfrlib.koikoi.ESCHER 2"
 
     def __init__(
         self,
@@ -106,8 +103,11 @@ class ESCHER(MeanRegrets):
         power: float = 3.0,
         window: int = 10,
         keep_every: int = 1,
+        critic: str = "history",
         jobs: int | None = None,
     ):
+        if critic not in CRITICS:
+            raise ValueError(f"critic must be one of {CRITICS}, got {critic!r}")
         super().__init__(
             game,
             hidden=hidden,
@@ -117,34 +117,45 @@ class ESCHER(MeanRegrets):
             rate=rate,
             seed=seed,
             jobs=jobs,
+            explore=explore,
             memory=memory,
             power=power,
+            window=window,
             keep_every=keep_every,
+            network=("mlp", critic),
         )
-        self.explore = check_fraction("explore", explore)
-        self._recent = Window(whole_number("window", window, 1))
-        self._buffers.append(self._recent)
 
     def _iterate(self, t: int) -> None:
         rng = self._rng(t)
-        results = self._run_tasks(t, partial(play_by_regret, explore=self.explore))
+        play = partial(play_by_regret, explore=self.explore, learn=regret_targets)
+        results = self._run_tasks(t, play)
         self.decisions += sum(decisions for decisions, _, _ in results)
         critic = concatenate([critic for _, critic, _ in results])
         self._fit(CRITIC, self._recent.add(critic), rng)
         self._learn_regrets(t, concatenate([values for _, _, values in results]), rng)
 
     def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"explore": self.explore, "window": self._recent.length}
+        return super()._settings() | {"critic": self._networks[CRITIC].kind}
 
 
-def play_by_regret(task: Task, explore: float) -> tuple[int, Samples, Samples]:
+def play_by_regret(
+    task: Task, explore: float, learn: Callable[[CriticValues], Samples]
+) -> tuple[int, Samples, Samples]:
     """Play a task by regret matching.
+
+    Parameters
+    ----------
+    task : Task
+    explore : float
+        Probability with which the traverser samples an action uniformly.
+    learn : function
+        Returns the samples for the regret network at decisions of the traversers.
 
     Returns
     -------
     decisions : int
         Number of decisions of both players.
-    critic, values : Samples
+    critic, regrets : Samples
         For the critic, and for the regret network.
     """
     network, rounds, rng = task.begin()
@@ -159,10 +170,10 @@ def play_by_regret(task: Task, explore: float) -> tuple[int, Samples, Samples]:
 
     steps = play_out(network.describer, rounds, decide, rng)
     learns = np.stack([traverser == 0, traverser == 1])
-    critic = partial(network, task.networks[CRITIC])
-    samples, critic_values = critic_targets(critic, steps, rounds.paid, scale, learns)
+    critic, weights = task.architecture(CRITIC, network), task.networks[CRITIC]
+    samples, critic_values = critic_targets(critic, weights, steps, rounds.paid, scale, learns)
     decisions = sum(len(step.rows) for step in steps)
-    return decisions, samples, concatenate([regret_targets(v) for v in critic_values])
+    return decisions, samples, concatenate([learn(v) for v in critic_values])
 
 
 def regret_targets(critic_values: CriticValues) -> Samples:

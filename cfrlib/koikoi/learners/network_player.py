@@ -26,7 +26,7 @@ from cfrlib.koikoi.learners.segments import (
     segment_ids,
     softmax,
 )
-from cfrlib.koikoi.learners.value_network import NETWORKS, ValueNetwork, value_network
+from cfrlib.koikoi.learners.value_network import PLAYABLE, ValueNetwork, value_network
 from cfrlib.koikoi.players import POINTS, PROBABILITY, Advice
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers, Rounds, Simulator
@@ -179,6 +179,8 @@ class NetworkPlayer:
     ):
         if rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
+        if network not in PLAYABLE:
+            raise ValueError(f"a player's network must be one of {PLAYABLE}, got {network!r}")
         self.game, self.hidden, self.rule = game, tuple(hidden), rule
         self.network = value_network(game, hidden, network)
         self.networks = [np.asarray(row, np.float32) for row in networks]
@@ -453,7 +455,7 @@ PLAYER = files.Format(
     {
         "hidden": HIDDEN,
         "rule": schema.one_of(*RULES),
-        "network": schema.one_of(*NETWORKS),
+        "network": schema.one_of(*PLAYABLE),
         "sha256": schema.text,
     },
     {

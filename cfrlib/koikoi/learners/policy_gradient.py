@@ -11,29 +11,32 @@ import numpy as np
 from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.koikoi.afterstates import Afterstates
-from cfrlib.koikoi.learners.network_player import NetworkPlayer, payoff_scale
+from cfrlib.koikoi.learners.network_player import payoff_scale
+from cfrlib.koikoi.learners.policy_networks import (
+    CRITIC,
+    POLICY,
+    PolicyNetworks,
+    pad_decisions,
+)
 from cfrlib.koikoi.learners.segments import segment_ids, softmax
 from cfrlib.koikoi.learners.selfplay import (
     COUNTS,
-    SAMPLES,
     CriticValues,
     Samples,
-    SelfPlay,
     Task,
     Window,
     concatenate,
     critic_targets,
     play_out,
+    samples_in_file,
     samples_of,
 )
 from cfrlib.koikoi.learners.value_network import choice_loss
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
-POLICY, CRITIC = 0, 1  # numbers of the networks
 
-
-class MMDPolicyGradient(SelfPlay):
+class MMDPolicyGradient(PolicyNetworks):
     """Policy gradient with entropy: magnetic mirror descent with networks.
 
     There are two networks. The *critic* predicts the value q of each action under the current
@@ -64,7 +67,7 @@ class MMDPolicyGradient(SelfPlay):
 
     Notes
     -----
-    After Sokota et al., *Magnetic mirror descent* (2023). Rudolph et al. (2025) found policy
+    After Sokota et al., *Magnetic mirror descent* (2023). Rudolph et al. (2026) found policy
     gradients with as much entropy no worse than deep methods of the CFR family. The gradient
     here is over all actions at once, by a critic, instead of over the sampled action.
 
@@ -77,8 +80,7 @@ class MMDPolicyGradient(SelfPlay):
     """
 
     FORMAT = "cfrlib.koikoi.MMDPolicyGradient 1"
-    NETWORKS = 2
-    _EXTRA: ClassVar = {"recent": SAMPLES, "lengths": COUNTS}
+    _EXTRA: ClassVar = {"recent": samples_in_file(CRITIC), "lengths": COUNTS}
 
     def __init__(
         self,
@@ -101,7 +103,7 @@ class MMDPolicyGradient(SelfPlay):
             if not number > 0:
                 raise ValueError(f"{name} must be above 0, got {number!r}")
         self.eta, self.magnet = float(eta), float(magnet)
-        width = self._network.width
+        width = self._networks[CRITIC].width
         self._recent = Window(whole_number("window", window, 1), width)
         self._buffers.append(self._recent)
 
@@ -112,25 +114,8 @@ class MMDPolicyGradient(SelfPlay):
         self.decisions += sum(decisions for decisions, _, _ in results)
         critic = concatenate([critic for _, critic, _ in results])
         self._fit(CRITIC, self._recent.add(critic), rng)
-        self._fit_policy(concatenate([policy for _, _, policy in results]), rng)
-
-    def _fit_policy(self, decisions: Samples, rng: np.random.Generator) -> None:
-        """Train the policy network; a batch has about as many rows as for the critic."""
-        most = decisions.code.shape[1]
-        which = rng.integers(0, len(decisions.code), (self.steps, max(self.batch // most, 1)))
-        self._states[POLICY], self.losses[POLICY] = self._network.improve(
-            self._states[POLICY],
-            decisions.code[which],
-            decisions.target[which],
-            decisions.weight[which],
-            self.rate,
-            choice_loss,
-        )
-
-    def player(self) -> NetworkPlayer:
-        """Return the player by the averaged policy network."""
-        weights, kind = [self._states[POLICY].averaged], self._network.kind
-        return NetworkPlayer(self.game, weights, self.hidden, "logit", network=kind)
+        policy = concatenate([policy for _, _, policy in results])
+        self._fit_policy(policy, rng, choice_loss)
 
     def _settings(self) -> dict[str, Any]:
         return super()._settings() | {
@@ -159,8 +144,9 @@ def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Samples, 
 
     steps = play_out(network.describer, rounds, decide, rng)
     both = np.ones((2, task.rounds), np.bool_)
-    critic = partial(network, task.networks[CRITIC])
-    samples, critic_values = critic_targets(critic, steps, rounds.paid, scale, both)
+    samples, critic_values = critic_targets(
+        network, task.networks[CRITIC], steps, rounds.paid, scale, both
+    )
     rows = samples_of(
         [v.step.after.code[v.rows] for v in critic_values],
         [mirror_descent(eta, alpha, v)[v.rows] for v in critic_values],
@@ -176,17 +162,3 @@ def mirror_descent(eta: float, alpha: float, critic_values: CriticValues) -> Flo
     advantage = critic_values.value - critic_values.mean[segment_ids(start)]
     logits = np.log(np.maximum(critic_values.step.sigma, 1e-30)) + eta * advantage
     return softmax(logits / (1 + eta * alpha), start)
-
-
-def pad_decisions(rows: Samples, counts: Numbers, most: int) -> Samples:
-    """Pad the actions of each decision with weight 0 to shape (decisions, most)."""
-    most = max(most, 2)
-    end = np.cumsum(counts)
-    place = (
-        np.repeat(np.arange(len(counts)), counts),
-        np.arange(end[-1]) - np.repeat(end - counts, counts),
-    )
-    wide = [np.zeros((len(counts), most, *column.shape[1:]), column.dtype) for column in rows]
-    for padded, column in zip(wide, rows, strict=True):
-        padded[place] = column
-    return Samples(*wide)

@@ -14,26 +14,34 @@ from cfrlib.deep.memory import Singles
 from cfrlib.koikoi.learners.network_player import NetworkPlayer
 from cfrlib.koikoi.learners.selfplay import (
     COUNTS,
-    SAMPLES,
     Reservoir,
     Samples,
     SelfPlay,
+    Window,
+    check_fraction,
+    samples_in_file,
 )
 from cfrlib.koikoi.rules import KoiKoi
 
-REGRET = 0  # number of the network
+REGRET, CRITIC = 0, 1  # numbers of the networks
 
 
 class RegretNetworks(SelfPlay):
     """Regret matching on a network, which keeps its earlier networks for the average strategy.
 
+    A second network, the critic, trains on samples of the last `window` iterations.
+
     Attributes
     ----------
+    explore, power : float
     keep_every : int
     """
 
+    NETWORKS = 2
     _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
-        "kept": schema.Array((None, "weights"), schema.fits_float32),
+        "recent": samples_in_file(CRITIC),
+        "lengths": COUNTS,
+        "kept": schema.Array((None, f"network {REGRET}"), schema.fits_float32),
         "kept_at": COUNTS,
     }
 
@@ -41,17 +49,22 @@ class RegretNetworks(SelfPlay):
         self,
         game: KoiKoi,
         *,
+        explore: float,
         power: float,
+        window: int,
         keep_every: int,
         **options: Any,
     ):
         super().__init__(game, **options)
+        self.explore = check_fraction("explore", explore)
         if not 0 <= power < np.inf:
             raise ValueError(f"power must be a number, at least 0, got {power!r}")
         self.power = float(power)
         self.keep_every = whole_number("keep_every", keep_every, 1)
         self._kept: list[Singles] = []
         self._kept_at: list[int] = []
+        self._recent = Window(whole_number("window", window, 1), self._networks[CRITIC].width)
+        self._buffers.append(self._recent)
 
     def _keep(self, t: int) -> None:
         """Keep the regret network of iteration t if it is due."""
@@ -82,14 +95,21 @@ class RegretNetworks(SelfPlay):
         return self._by_regret([self._states[REGRET].averaged], [1.0])
 
     def _by_regret(self, networks: list[Singles], weights: list[float]) -> NetworkPlayer:
-        kind = self._network.kind
+        kind = self._networks[REGRET].kind
         return NetworkPlayer(self.game, networks, self.hidden, "regret", weights, kind)
 
     def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"power": self.power, "keep_every": self.keep_every}
+        return super()._settings() | {
+            "explore": self.explore,
+            "power": self.power,
+            "window": self._recent.length,
+            "keep_every": self.keep_every,
+        }
 
     def _arrays(self) -> Arrays:
-        kept = np.array(self._kept, np.float64).reshape(len(self._kept), self._network.size)
+        kept = np.array(self._kept, np.float64).reshape(
+            len(self._kept), self._networks[REGRET].size
+        )
         at = np.array(self._kept_at, np.float64)
         return super()._arrays() | {"kept": kept, "kept_at": at}
 
@@ -109,14 +129,16 @@ class MeanRegrets(RegretNetworks):
     """
 
     _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
-        "memory": SAMPLES,
+        "memory": samples_in_file(REGRET),
         "seen": schema.Array((1,), schema.integers(0)),
         **RegretNetworks._EXTRA,
     }
 
     def __init__(self, game: KoiKoi, *, memory: int, **options: Any):
         super().__init__(game, **options)
-        self._memory = Reservoir(whole_number("memory", memory, 1), self._network.width)
+        self._memory = Reservoir(
+            whole_number("memory", memory, 1), self._networks[REGRET].width
+        )
         self._buffers.append(self._memory)
 
     def _learn_regrets(self, t: int, samples: Samples, rng: np.random.Generator) -> None:

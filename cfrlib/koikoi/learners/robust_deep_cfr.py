@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from cfrlib.koikoi.learners.network_player import (
     known_values,
     payoff_scale,
 )
-from cfrlib.koikoi.learners.regret_networks import REGRET, MeanRegrets
+from cfrlib.koikoi.learners.regret_networks import CRITIC, REGRET, MeanRegrets
 from cfrlib.koikoi.learners.segments import (
     mix_uniform,
     sample_rows,
@@ -25,12 +25,8 @@ from cfrlib.koikoi.learners.segments import (
     segment_sum,
 )
 from cfrlib.koikoi.learners.selfplay import (
-    COUNTS,
-    SAMPLES,
     Samples,
     Task,
-    Window,
-    check_fraction,
     concatenate,
     payoffs_of,
     samples_of,
@@ -38,8 +34,6 @@ from cfrlib.koikoi.learners.selfplay import (
 from cfrlib.koikoi.learners.value_network import ValueNetwork
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import OVER, Numbers, Rounds
-
-BASELINE = 1  # number of the network
 
 
 class RobustDeepCFR(MeanRegrets):
@@ -94,8 +88,6 @@ class RobustDeepCFR(MeanRegrets):
     """
 
     FORMAT = "cfrlib.koikoi.RobustDeepCFR 2"
-    NETWORKS = 2
-    _EXTRA: ClassVar = {**MeanRegrets._EXTRA, "recent": SAMPLES, "lengths": COUNTS}
 
     def __init__(
         self,
@@ -124,32 +116,25 @@ class RobustDeepCFR(MeanRegrets):
             rate=rate,
             seed=seed,
             jobs=jobs,
+            explore=explore,
             memory=memory,
             power=power,
+            window=window,
             keep_every=keep_every,
-            network="pair",
+            network=("pair", "mlp"),
         )
         self.k = whole_number("k", k, 1)
-        self.explore = check_fraction("explore", explore)
-        self._recent = Window(whole_number("window", window, 1), self._network.width)
-        self._buffers.append(self._recent)
 
     def _iterate(self, t: int) -> None:
         rng = self._rng(t)
         results = self._run_tasks(t, partial(traverse, k=self.k, explore=self.explore))
         self.decisions += sum(found.decisions for found in results)
         values = concatenate([found.values for found in results])
-        self._fit(BASELINE, self._recent.add(values), rng)
+        self._fit(CRITIC, self._recent.add(values), rng)
         self._learn_regrets(t, concatenate([found.regrets for found in results]), rng)
 
     def _settings(self) -> dict[str, Any]:
-        settings = super()._settings() | {
-            "k": self.k,
-            "explore": self.explore,
-            "window": self._recent.length,
-        }
-        del settings["network"]  # always "pair"
-        return settings
+        return super()._settings() | {"k": self.k}
 
 
 class Found(NamedTuple):
@@ -229,13 +214,13 @@ def traverse(task: Task, k: int, explore: float = 1.0) -> Found:
     targets: list[Floats] = []
     below = np.zeros(0)
     for level in reversed(levels):
-        pairs, decision = level.after.pairs, segment_ids(level.after.start)
+        decision = segment_ids(level.after.start)
         u, v = level.estimates(below)
         learns = (level.own & (np.diff(level.after.start) > 1))[decision]
         weight = level.weight[decision[learns]]
-        regrets.append(Samples(pairs[learns], (u - v[decision])[learns], weight))
+        regrets.append(Samples(level.after.pairs[learns], (u - v[decision])[learns], weight))
         unknown = np.isnan(level.after.paid[level.sampled])
-        tables.append(pairs[level.sampled[unknown]])
+        tables.append(level.after.code[level.sampled[unknown]])
         targets.append(level.mover(below)[unknown])
         below = level.value.copy()
         below[level.open] = np.where(level.own, v, -v)
@@ -253,6 +238,7 @@ def descend(
 ) -> list[Level]:
     """Expand the traversals from the deal to the leaves, level by level."""
     describer, scale = network.describer, payoff_scale(task.game)
+    critic = task.architecture(CRITIC, network)
     traverser, weight = np.arange(task.rounds) % 2, np.ones(task.rounds)
     levels: list[Level] = []
     while True:
@@ -267,7 +253,7 @@ def descend(
             levels.append(Level(value, active, after, none, none, none, nobody, own, none))
             return levels
         sigma = action_probabilities("regret", network, task.networks[REGRET], after, scale)
-        predicted = network(task.networks[BASELINE], after.pairs)
+        predicted = critic(task.networks[CRITIC], after.code)
         baseline = known_values(predicted, after.paid, scale)
         u = rng.random((2, len(active)))
         sampled, rho = sample_subsets(sigma, after.start, k, explore, u[0], rng)

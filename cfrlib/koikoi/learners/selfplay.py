@@ -118,10 +118,14 @@ class Samples(NamedTuple):
         return cls(table[:, :-2].astype(np.int64), table[:, -2], table[:, -1])
 
 
-SAMPLES = schema.Array(
-    (None, "sample"),
-    lambda table: schema.finite(table) and schema.integers(-schema.EXACT)(table[:, :-2]),
-)
+def samples_in_file(n: int) -> schema.Array:
+    """Return the form of an array of samples for network n."""
+    return schema.Array(
+        (None, f"sample {n}"),
+        lambda table: schema.finite(table) and schema.integers(-schema.EXACT)(table[:, :-2]),
+    )
+
+
 COUNTS = schema.Array((None,), schema.integers(1))
 
 
@@ -244,8 +248,8 @@ class Task(NamedTuple):
         For deals and moves.
     rounds : int
         Number of rounds.
-    network : str
-        The kind of the networks.
+    kinds : tuple of str
+        The kind of each network.
     """
 
     game: KoiKoi
@@ -253,18 +257,26 @@ class Task(NamedTuple):
     networks: tuple[Singles, ...]
     seed: tuple[int, ...]
     rounds: int
-    network: str = "mlp"
+    kinds: tuple[str, ...] = ("mlp",)
 
     def begin(self) -> tuple[ValueNetwork, Rounds, np.random.Generator]:
-        """Return a network architecture, newly dealt rounds, and a generator for the moves."""
-        network = value_network(self.game, self.hidden, self.network)
+        """Return network 0's architecture, newly dealt rounds, a generator for the moves."""
+        network = value_network(self.game, self.hidden, self.kinds[0])
         deals, moves = np.random.SeedSequence(self.seed).spawn(2)
         rounds = network.describer.simulator.deal(self.rounds, seed=deals)
         return network, rounds, np.random.default_rng(moves)
 
+    def architecture(self, n: int, first: ValueNetwork) -> ValueNetwork:
+        """Return the architecture of network n, given that of network 0."""
+        if self.kinds[n] == first.kind:
+            return first
+        return NETWORKS[self.kinds[n]](first.describer, self.hidden)
+
 
 class SelfPlay(ABC):
     """Base class of the learners; a subclass defines the iteration.
+
+    Network 0 plays. The networks are of one kind, or the subclass passes the kind of each.
 
     Attributes
     ----------
@@ -288,7 +300,7 @@ class SelfPlay(ABC):
         rate: float,
         seed: int,
         jobs: int | None,
-        network: str = "mlp",
+        network: str | tuple[str, ...] = "mlp",
     ):
         self.game, self.hidden = game, tuple(hidden)
         self.rounds = whole_number("rounds", rounds, TASKS)
@@ -300,9 +312,11 @@ class SelfPlay(ABC):
         self.seed = whole_number("seed", seed, 0)
         self.iterations = self.decisions = 0
         self.losses = [0.0] * self.NETWORKS
-        self._network = value_network(game, hidden, network)
+        self._one_kind = isinstance(network, str)
+        kinds = (network,) * self.NETWORKS if isinstance(network, str) else network
+        self._networks = [value_network(game, hidden, kind) for kind in kinds]
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
-        self._states = [self._network.fresh(key) for key in keys]
+        self._states = [each.fresh(key) for each, key in zip(self._networks, keys, strict=True)]
         self._buffers: list[Window | Reservoir] = []  # saved along with the networks
 
     def run(
@@ -348,10 +362,10 @@ class SelfPlay(ABC):
 
     def _run_tasks(self, t: int, play: Callable[[Task], Any]) -> list[Any]:
         """Play the rounds of iteration t and return the results of all tasks, in order."""
-        networks, kind = self._playing(), self._network.kind
+        networks, kinds = self._playing(), tuple(each.kind for each in self._networks)
         sizes = np.diff(np.linspace(0, self.rounds, TASKS + 1).astype(int)).tolist()
         tasks = [
-            Task(self.game, self.hidden, networks, (self.seed, t, n), size, kind)
+            Task(self.game, self.hidden, networks, (self.seed, t, n), size, kinds)
             for n, size in enumerate(sizes)
         ]
         if self.jobs is None:
@@ -372,7 +386,7 @@ class SelfPlay(ABC):
     def _fit(self, n: int, samples: Samples, rng: np.random.Generator) -> None:
         """Train network n on batches of samples, with replacement."""
         rows = rng.integers(0, len(samples.code), (self.steps, self.batch))
-        self._states[n], self.losses[n] = self._network.improve(
+        self._states[n], self.losses[n] = self._networks[n].improve(
             self._states[n],
             samples.code[rows],
             samples.target[rows],
@@ -431,12 +445,17 @@ class SelfPlay(ABC):
         return self
 
     def _arrays_of(self, file: Saved) -> Arrays:
-        width = self._network.width
-        return file.arrays(weights=self._network.size, sample=width + 2)
+        sizes = {f"network {n}": each.size for n, each in enumerate(self._networks)}
+        widths = {f"sample {n}": each.width + 2 for n, each in enumerate(self._networks)}
+        return file.arrays(**sizes, **widths)
 
     @classmethod
     def _kind(cls) -> files.Format:
-        networks = dict.fromkeys(cls._names(), schema.Array(("weights",), schema.fits_float32))
+        networks = {
+            f"{name}{n}": schema.Array((f"network {n}",), schema.fits_float32)
+            for n in range(cls.NETWORKS)
+            for name in NETWORK
+        }
         arrays = {**networks, **cls._EXTRA}
         return files.Format(cls.FORMAT, "run", f"{cls.__name__}.save", _HEADER, arrays)
 
@@ -466,7 +485,8 @@ class SelfPlay(ABC):
             buffer.restore(arrays)
 
     def _settings(self) -> dict[str, Any]:
-        kind = self._network.kind
+        kind = self._networks[0].kind
+        named = self._one_kind and kind != "mlp"  # files of MLPs do not name it
         return {
             "hidden": list(self.hidden),
             "rounds": self.rounds,
@@ -474,7 +494,7 @@ class SelfPlay(ABC):
             "batch": self.batch,
             "rate": self.rate,
             "seed": self.seed,
-        } | ({} if kind == "mlp" else {"network": kind})  # files of MLPs do not name it
+        } | ({"network": kind} if named else {})
 
     def __repr__(self) -> str:
         return (
@@ -503,7 +523,8 @@ def concatenate(batches: list[Samples]) -> Samples:
 
 
 def critic_targets(
-    critic: Callable[[Numbers], Floats],
+    critic: ValueNetwork,
+    weights: Singles,
     steps: list[Step],
     paid: Numbers,
     scale: float,
@@ -516,8 +537,10 @@ def critic_targets(
 
     Parameters
     ----------
-    critic : function
-        Predicts the values of encoded afterstates.
+    critic : ValueNetwork
+        Predicts the values of actions.
+    weights : float32 array, shape (size,)
+        Its weights.
     steps : list of Step
         All decisions of some rounds, in order.
     paid : int array, shape (rounds,)
@@ -529,9 +552,9 @@ def critic_targets(
     """
     mine = [learns[step.player, step.rows] for step in steps]
     masks = [m[segment_ids(step.after.start)] for m, step in zip(mine, steps, strict=True)]
-    codes = [step.after.code[rows] for rows, step in zip(masks, steps, strict=True)]
+    codes = [critic.input(step.after)[rows] for rows, step in zip(masks, steps, strict=True)]
     ends = np.cumsum([len(c) for c in codes])
-    predicted = np.split(critic(np.concatenate(codes)), ends[:-1])
+    predicted = np.split(critic(weights, np.concatenate(codes)), ends[:-1])
     target = np.stack([paid, -paid]) / scale  # of the last action so far, by player and round
     samples: tuple[list[Any], list[Any]] = ([], [])
     critic_values: list[CriticValues] = []
@@ -546,7 +569,7 @@ def critic_targets(
         where = (steps[n].player[mine[n]], steps[n].rows[mine[n]])
         chosen = steps[n].chosen[mine[n]]
         unknown = np.isnan(after.paid[chosen])
-        samples[0].append(after.code[chosen[unknown]])
+        samples[0].append(critic.input(after)[chosen[unknown]])
         samples[1].append(target[where][unknown])
         target[where] = mean[mine[n]]
     return samples_of(*samples), critic_values

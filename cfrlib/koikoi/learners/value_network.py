@@ -14,7 +14,7 @@ import optax
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, initial_weights, predict, shape
-from cfrlib.koikoi.afterstates import CODE, SEAT, Describer, Rows
+from cfrlib.koikoi.afterstates import CODE, SEAT, Afterstates, Describer, Rows
 from cfrlib.koikoi.learners.transformer import WIDTH, TransformerArchitecture
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
@@ -92,14 +92,21 @@ class ValueNetwork:
     """
 
     kind: ClassVar[str] = "mlp"
-    _TABLES: ClassVar[int] = 1  # encoded tables in a row
     _sizes: _Sizes
 
     def __init__(self, describer: Describer, hidden: Sequence[int]):
-        self.describer, self.width = describer, self._TABLES * describer.width
-        columns = self._TABLES * describer.columns
+        self.describer = describer
+        self.width, columns = self._shape(describer)
         self._sizes = (self._architecture(tuple(hidden)), columns, 1)
         self.size = shape(*self._sizes).size
+
+    def _shape(self, describer: Describer) -> tuple[int, int]:
+        """Return the number of integers in a row of the input, and of its features."""
+        return describer.width, describer.columns
+
+    def input(self, after: Afterstates) -> Numbers:
+        """Return the rows that the network reads for each action, shape (actions, width)."""
+        return after.code
 
     def _architecture(self, hidden: tuple[int, ...]) -> Any:
         return Architecture(hidden, None, False)
@@ -179,11 +186,37 @@ class PairNetwork(ValueNetwork):
     """
 
     kind = "pair"
-    _TABLES = 2
+
+    def _shape(self, describer: Describer) -> tuple[int, int]:
+        return 2 * describer.width, 2 * describer.columns
+
+    def input(self, after: Afterstates) -> Numbers:
+        """Return `Afterstates.pairs`."""
+        return after.pairs
 
     def _see(self, code: Numbers, rows: int | None = None) -> Rows:
         parts = np.split(code, 2, axis=1)
         return np.concatenate([self.describer.see(part, rows) for part in parts], axis=1)
+
+
+class HistoryNetwork(ValueNetwork):
+    """An MLP that also reads the opponent's hand, rows of `Afterstates.histories`.
+
+    It can be a critic in training; a player does not see that hand.
+    """
+
+    kind = "history"
+
+    def _shape(self, describer: Describer) -> tuple[int, int]:
+        return describer.width + 1, describer.columns + describer.faces
+
+    def input(self, after: Afterstates) -> Numbers:
+        """Return `Afterstates.histories`."""
+        return after.histories
+
+    def _see(self, code: Numbers, rows: int | None = None) -> Rows:
+        table = self.describer.see(code[:, :-1], rows)
+        return np.concatenate([table, self.describer.see_hands(code[:, -1], rows)], axis=1)
 
 
 class TransformerNetwork(ValueNetwork):
@@ -222,8 +255,10 @@ class TransformerNetwork(ValueNetwork):
 
 
 NETWORKS = {
-    network.kind: network for network in (ValueNetwork, PairNetwork, TransformerNetwork)
+    network.kind: network
+    for network in (ValueNetwork, PairNetwork, HistoryNetwork, TransformerNetwork)
 }
+PLAYABLE = tuple(kind for kind in NETWORKS if kind != "history")  # see what a player sees
 
 
 def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwork:
@@ -234,9 +269,9 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
     game : KoiKoi or MiniKoiKoi
     hidden : sequence of int
         Widths of the ReLU layers.
-    kind : "mlp", "pair" or "transformer"
-        The second reads the tables after and before an action; the third reads the order of
-        play besides the table.
+    kind : "mlp", "pair", "history" or "transformer"
+        The second reads the tables after and before an action; the third reads the opponent's
+        hand and the fourth the order of play besides the table.
 
     Raises
     ------
