@@ -6,9 +6,12 @@ widget is a thin layer of pictures and buttons, one button per action.
 
 from __future__ import annotations
 
+import json
 import os
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +22,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import new_key
 from cfrlib.koikoi import art
 from cfrlib.koikoi.cards import kind_of, made
-from cfrlib.koikoi.players import POINTS, PROBABILITY, Advice, Adviser, Player
+from cfrlib.koikoi.players import DEALERS, POINTS, PROBABILITY, Advice, Adviser, Player
 from cfrlib.koikoi.rules import KoiKoi, Position
 from cfrlib.koikoi.simulator import (
     CALL,
@@ -39,6 +42,13 @@ NEXT, AGAIN = "next round", "new match"
 PAGE = "CFRLIB_PAGE"  # environment variable that is set while the book is built
 KINDS = ("light", "animal", "ribbon", "plain")
 NEAR = 2  # yaku with at most this many missing cards are shown
+RECORD = "cfrlib Koi-Koi record 1"
+HOUSE_RULES: dict[str, dict[str, Any]] = {  # for networks that know the same cards and yaku
+    "koi_limit": {"any number of calls": None, "one call a round": 1},
+    "special": {"special hands are dealt again": "redeal", "special hands pay 6": 6},
+    "void_points": {"a void round pays nothing": 0, "a void round pays the dealer 6": 6},
+    "after_void": {"after it, the other player deals": "other", "the dealer stays": "same"},
+}
 NO_KERNEL = (
     "To play, run this page with a kernel: on your own machine, or by the launch button at the "
     "top of a book that is online."
@@ -51,12 +61,14 @@ def sit_down(
     *,
     hints: bool | Adviser = False,
     rounds: int = 12,
+    after_void: str = "other",
     seed: int | None = None,
 ) -> Sitting:
     """Start a match against a player, which a notebook displays with buttons.
 
-    You deal the first round. The winner of a round deals the next one; after a round that pays
-    nothing, the other player deals. The player with more points after the last round wins.
+    You deal the first round. The winner of a round deals the next one. The player with more
+    points after the last round wins. House rules can be chosen at the table, and with a player
+    that gives hints you can look, after a round, at what it would have done.
 
     Parameters
     ----------
@@ -67,6 +79,8 @@ def sit_down(
         probabilities, depending on the player; the heading of the table tells which.
     rounds : int
         Number of rounds in a match.
+    after_void : "other" or "same"
+        Who deals after a round that pays nothing: the player who did not deal it, or the same.
     seed : int, optional
         For the deals and the opponent. The same seed and the same choices give the same
         rounds.
@@ -78,7 +92,7 @@ def sit_down(
     Raises
     ------
     ValueError
-        If the player that should give hints has no method `advise`.
+        If the player that should give hints has no method `advise`, or `after_void` is neither.
 
     Examples
     --------
@@ -96,7 +110,7 @@ def sit_down(
             f"{adviser!r} gives no advice, as it has no method `advise`; leave out hints, or "
             "pass a NetworkPlayer as hints"
         )
-    return Sitting(game, opponent, adviser, rounds, seed)
+    return Sitting(game, opponent, adviser, rounds, after_void, seed)
 
 
 class Sitting:
@@ -113,6 +127,8 @@ class Sitting:
         Your payoff in each finished round of this match, in points.
     dealing : bool
         Whether you deal this round.
+    judged : list of Judged
+        Your choices in this round, with the adviser's numbers.
     """
 
     def __init__(
@@ -121,10 +137,11 @@ class Sitting:
         opponent: Player,
         adviser: Adviser | None,
         rounds: int,
+        after_void: str,
         seed: int | None,
     ):
-        self.game, self.opponent, self.adviser, self.rounds = game, opponent, adviser, rounds
-        self._simulator = Simulator(game)
+        self.opponent, self.adviser, self.rounds = opponent, adviser, rounds
+        self._set_rules(game, after_void)
         self._source = np.random.SeedSequence(seed)
         self._matches = 0
         self._begin_match()
@@ -154,8 +171,38 @@ class Sitting:
             self._begin_round()
         else:
             self._shown_lines = len(self.log)
+            advice = self.advice()
+            if advice is not None:
+                self.judged.append(Judged(self.question(), action, advice))
             self._act(self._numbers[action])
             self._let_opponent_move()
+
+    def play_by(self, game: KoiKoi, after_void: str = "other") -> None:
+        """Begin a new match by other rules.
+
+        A `NetworkPlayer` plays by rules that it was not trained on: see its method `under`.
+
+        Parameters
+        ----------
+        game : KoiKoi or MiniKoiKoi
+        after_void : "other" or "same"
+
+        Raises
+        ------
+        ValueError
+            If the cards or yaku are others than those of a network, or `after_void` is neither.
+        """
+        changed = {id(p): under(p, game) for p in (self.opponent, self.adviser) if p}
+        self._set_rules(game, after_void)
+        self.opponent = changed[id(self.opponent)]
+        self.adviser = changed[id(self.adviser)] if self.adviser else None
+        self._begin_match()
+
+    def _set_rules(self, game: KoiKoi, after_void: str) -> None:
+        if after_void not in DEALERS:
+            raise ValueError(f"after_void must be one of {DEALERS}, got {after_void!r}")
+        self.game, self.after_void = game, after_void
+        self._simulator = Simulator(game)
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -190,19 +237,23 @@ class Sitting:
 
     def _begin_match(self) -> None:
         self.results: list[int] = []
+        self._records: list[dict[str, Any]] = []
         self._matches += 1
         self.dealing = self._matches % 2 == 0  # `_begin_round` changes it
         self._begin_round()
 
     def _begin_round(self) -> None:
-        """Deal a round; the winner of the last one deals, or the other player after a tie."""
+        """Deal a round; the winner of the last one deals."""
         last = self.results[-1] if self.results else 0
-        self.dealing = last > 0 if last else not self.dealing
+        stays = bool(self.results) and self.after_void == "same"
+        self.dealing = last > 0 if last else self.dealing == stays
         dealing, moving = self._source.spawn(2)
         self._round = self._simulator.deal(1, seed=dealing)
         self._key = new_key(moving)
         self.log: list[str] = []
+        self.judged: list[Judged] = []
         self._shown_lines = 0  # lines of the log before your last action
+        self._record_deal()
         if self.over:  # a special deal was paid at once
             self._settle()
         self._let_opponent_move()
@@ -226,6 +277,9 @@ class Sitting:
 
     def _act(self, action: int) -> None:
         before = self._round.take([0])
+        names = {number: name for name, number in self._numbers.items()}
+        mover = "you" if self._round.player[0] == self._seat else "they"
+        self._records[-1]["moves"].append([mover, names[action]])
         self._simulator.act(self._round, [0], [action])
         self.log.extend(self._sentences(before, action))
         if self.over:
@@ -235,7 +289,61 @@ class Sitting:
         """Record the payoff of the round."""
         paid = int(self._round.paid[0])
         self.results.append(paid if self.dealing else -paid)
+        self._records[-1]["paid"] = self.results[-1]
         self.log.append(outcome(self.results[-1]))
+
+    # ---- the record --------------------------------------------------------------------------
+
+    def _record_deal(self) -> None:
+        """Begin the record of a round."""
+        at, names = self._simulator.position(self._round, 0), self._simulator.names
+        stock = self._round.order[0, self._round.turned[0] :]
+        self._records.append(
+            {
+                "dealer": "you" if self.dealing else "they",
+                "hands": {"you": at.hands[self._seat], "they": at.hands[1 - self._seat]},
+                "field": at.field,
+                "stock": [names[card] for card in stock],
+                "moves": [],
+            }
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the record of this match, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The rules, and for each round begun the dealer, the cards as dealt, the stock in
+            the order of its draws, the moves of both players and, once it is over, your
+            points. The record of a round that is not over shows the other hand.
+
+        Examples
+        --------
+        >>> from cfrlib.koikoi import KoiKoi
+        >>> from cfrlib.koikoi.players import GreedyPlayer
+        >>> table = sit_down(KoiKoi(), GreedyPlayer(), seed=1)
+        >>> table.press(table.actions[0])
+        >>> [who for who, card in table.record()["rounds"][0]["moves"]]
+        ['you', 'they']
+        """
+        rules = {"game": repr(self.game), "after_void": self.after_void}
+        about = {"format": RECORD, **rules, "against": repr(self.opponent)}
+        rounds = [{**known, "moves": [*known["moves"]]} for known in self._records]
+        return {**about, "rounds": rounds}
+
+    def link(self) -> str:
+        """Return a link that saves the record of the rounds that are over, as HTML."""
+        record = self.record()
+        record["rounds"] = [known for known in record["rounds"] if "paid" in known]
+        if not record["rounds"]:
+            return ""
+        content = b64encode(json.dumps(record, indent=1).encode()).decode()
+        return (
+            f'<a download="koikoi.json" href="data:application/json;base64,{content}">'
+            f"Save the record of {len(record['rounds'])} "
+            f"round{'s' * (len(record['rounds']) > 1)}</a>"
+        )
 
     # ---- text --------------------------------------------------------------------------------
 
@@ -379,11 +487,36 @@ class Sitting:
         largest = max(advice.numbers.values())
         rows = "".join(
             f"<tr{' class=cfr-seat-best' * (x == largest)}><th scope='row'>{escape(name)}</th>"
-            f"<td>{signed(x, 2) if advice.what == POINTS else f'{x:.0%}'}</td></tr>"
+            f"<td>{_number(advice.what)(x)}</td></tr>"
             for name, x in advice.numbers.items()
         )
-        head = {POINTS: "points to expect", PROBABILITY: "would be played"}[advice.what]
+        head = _HEADS[advice.what]
         return f"<table><tr><th></th><th scope='col'>{head}</th></tr>{rows}</table>"
+
+    def review(self) -> str:
+        """Return what the adviser would have done in this round, as HTML, once it is over."""
+        if not (self.over and self.judged):
+            return ""
+        rows = []
+        for n, choice in enumerate(self.judged, 1):
+            mine, best = choice.advice.numbers[choice.action], choice.best
+            number = _number(choice.advice.what)
+            all_of_them = ", ".join(
+                f"{escape(name)} {number(x)}" for name, x in choice.advice.numbers.items()
+            )
+            rows.append(
+                f"<tr><th scope='row'>{n}. {escape(choice.action)}</th><td>{number(mine)}</td>"
+                f"<td>{'the same' if choice.action == best else escape(best)}</td>"
+                f"<td>{number(choice.advice.numbers[best])}</td></tr>"
+                f"<tr><td colspan='4'><small>{escape(choice.question)} {all_of_them}</small>"
+                "</td></tr>"
+            )
+        head = "".join(
+            f"<th scope='col'>{word}</th>"
+            for word in ("you", _HEADS[self.judged[0].advice.what], "the adviser", "")
+        )
+        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+        return f"<details><summary>What would it have done?</summary>{table}</details>"
 
     def story(self) -> str:
         """Return the log as HTML."""
@@ -418,7 +551,7 @@ class Sitting:
         """
         import ipywidgets as w
 
-        board, status, hints, story = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        board, status, hints, story, after = (w.HTML() for _ in range(5))
         slots = [(w.HTML(), w.Button()) for _ in range(max(self.game.hand, 2))]
         toggle = w.ToggleButton(description="Hints", tooltip="Show the numbers of the adviser")
         toggle.layout.display = None if self.adviser else "none"
@@ -429,6 +562,7 @@ class Sitting:
             words = " ".join([*self.log[self._shown_lines :], self.question()])
             status.value = f"<p role='status'>{escape(words)}</p>"
             hints.value = self.hint() if toggle.value else ""
+            after.value = self.review() + self.link()
             found = self.choices()
             for n, (picture, button) in enumerate(slots):
                 there = n < len(found)
@@ -447,13 +581,33 @@ class Sitting:
         for n, (_, button) in enumerate(slots):
             button.on_click(lambda _, n=n: pressed(n))
         toggle.observe(lambda _: show(), "value")
+        menus = [
+            w.Dropdown(options=list(words.items()), layout=w.Layout(width="auto"))
+            for words in HOUSE_RULES.values()
+        ]
+
+        def chosen(_: object) -> None:
+            *rules, dealer = (menu.value for menu in menus)
+            self.play_by(KoiKoi(**dict(zip(HOUSE_RULES, rules, strict=False))), dealer)
+            show()
+
+        for menu, (name, words) in zip(menus, HOUSE_RULES.items(), strict=True):
+            now = getattr(self, name, getattr(self.game, name, None))
+            menu.value = now if now in words.values() else next(iter(words.values()))
+            menu.observe(chosen, "value")
+        house = w.Accordion(
+            [w.VBox(menus)], titles=["House rules: a change begins a new match"]
+        )
+        house.layout.display = None if _offers_house_rules(self.game) else "none"
         hand = w.Box([w.VBox(slot) for slot in slots])
         hand.add_class("cfr-seat-hand")
         box = w.VBox(
-            [w.HTML(f"<style>{style()}</style>"), board, status, hand, toggle, hints, story]
-        )
+            [w.HTML(f"<style>{style()}</style>"), board, status, hand, toggle, hints, story,
+             after, house]
+        )  # fmt: skip
         box.add_class("cfr-seat")
         box.buttons, box.toggle = [button for _, button in slots], toggle
+        box.house_rules = dict(zip(HOUSE_RULES, menus, strict=True))
         show()
         return box
 
@@ -464,6 +618,41 @@ class Choice(NamedTuple):
     action: str
     picture: str
     note: str
+
+
+class Judged(NamedTuple):
+    """One of your choices, with the adviser's numbers for all actions, by name."""
+
+    question: str
+    action: str
+    advice: Advice
+
+    @property
+    def best(self) -> str:
+        """The action of the largest number; yours, if there are several."""
+        numbers = self.advice.numbers
+        largest: str = max(numbers, key=lambda name: (numbers[name], name == self.action))
+        return largest
+
+
+_HEADS = {POINTS: "points to expect", PROBABILITY: "would be played"}
+
+
+def _number(what: str) -> Callable[[float], str]:
+    """Return how to write an adviser's numbers."""
+    return partial(signed, digits=2) if what == POINTS else "{:.0%}".format
+
+
+def _offers_house_rules(game: KoiKoi) -> bool:
+    """Return whether the rules of a game are a choice of `HOUSE_RULES`."""
+    rules = {name: getattr(game, name) for name in HOUSE_RULES if hasattr(game, name)}
+    listed = all(value in HOUSE_RULES[name].values() for name, value in rules.items())
+    return listed and repr(game) == repr(KoiKoi(**rules))
+
+
+def under(player: Any, game: KoiKoi) -> Any:
+    """Return a player for a game: networks need to know, others play by any rules."""
+    return player.under(game) if hasattr(player, "under") else player
 
 
 def outcome(points: int) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from base64 import b64decode
 from html import unescape
 from typing import Any
 
@@ -131,6 +133,122 @@ def test_invalid_options_raise() -> None:
         sit_down(KoiKoi(), GreedyPlayer(), hints=True)
     with pytest.raises(ValueError, match="rounds must be a whole number, at least 1"):
         sit_down(KoiKoi(), GreedyPlayer(), rounds=0)
+    with pytest.raises(ValueError, match=r"after_void must be one of \('other', 'same'\)"):
+        sit_down(KoiKoi(), GreedyPlayer(), after_void="dealer")
+
+
+# ---- house rules, review, record -------------------------------------------------------------
+
+
+def test_the_dealer_stays_after_a_void_round_if_told() -> None:
+    sitting, rng = (
+        sit_down(KoiKoi(), GreedyPlayer(), after_void="same", seed=4),
+        random.Random(4),
+    )
+    void = 0
+    for _ in range(60):
+        play_round(sitting, rng)
+        paid, dealing = sitting.results[-1], sitting.dealing
+        if len(sitting.results) == sitting.rounds:
+            sitting.press(AGAIN)
+            continue
+        sitting.press(NEXT)
+        assert sitting.dealing == (paid > 0 if paid else dealing)
+        void += not paid
+    assert void > 0
+
+
+def test_house_rules_begin_a_new_match_by_a_player_under_them() -> None:
+    player = network(KoiKoi(), "value")
+    sitting = sit_down(KoiKoi(), player, hints=True, seed=2)
+    box, rng = sitting.widget(), random.Random(2)
+    play_round(sitting, rng)
+    box.house_rules["koi_limit"].value = 1
+    assert repr(sitting.game) == "KoiKoi(koi_limit=1)" and sitting.results == []
+    box.house_rules["special"].value = 6
+    box.house_rules["after_void"].value = "same"
+    assert repr(sitting.game) == "KoiKoi(special=6, koi_limit=1)"
+    assert sitting.after_void == "same"
+    assert isinstance(sitting.opponent, NetworkPlayer)
+    assert repr(sitting.opponent.game) == repr(sitting.game) and sitting.adviser is not None
+    assert sitting.opponent is sitting.adviser, "still one player"
+    assert "KoiKoi(special=6, koi_limit=1)" in str(sitting.record())
+    for _ in range(3):
+        play_round(sitting, rng)
+        assert inside(sitting).round.calls.sum() <= 1
+        sitting.press(NEXT)
+    other = sit_down(KoiKoi(void_points=6), GreedyPlayer(), after_void="same", seed=1).widget()
+    shown = {name: menu.value for name, menu in other.house_rules.items()}
+    assert shown == {
+        "koi_limit": None, "special": "redeal", "void_points": 6, "after_void": "same",
+    }  # fmt: skip
+    box = sit_down(MiniKoiKoi.K10(), RandomPlayer(), seed=0).widget()
+    assert box.children[-1].layout.display == "none", "a miniature has no house rules"
+
+
+def test_the_review_compares_choices_with_the_advice() -> None:
+    sitting, rng = sit_down(KoiKoi(), network(KoiKoi(), "value"), hints=True, seed=3), None
+    rng, advised = random.Random(3), []
+    while not sitting.over:
+        assert sitting.review() == "", "not before the round is over"
+        advice, action = sitting.advice(), rng.choice(sitting.actions)
+        if advice is not None:
+            advised.append((action, advice))
+        sitting.press(action)
+    assert [(choice.action, choice.advice) for choice in sitting.judged] == advised
+    html = unescape(sitting.review())
+    for choice in sitting.judged:
+        assert choice.advice.numbers[choice.best] == max(choice.advice.numbers.values())
+        for name, x in choice.advice.numbers.items():
+            assert f"{name} {table.signed(x, 2)}" in html
+    assert html.count("the same") == sum(c.action == c.best for c in sitting.judged)
+    sitting.press(NEXT)
+    assert sitting.judged == [] or not sitting.over
+    assert sit_down(KoiKoi(), GreedyPlayer(), seed=3).review() == ""
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_a_record_can_be_replayed_in_the_rules(game: KoiKoi) -> None:
+    """The cards and moves of the record, played by the rules, pay what the record says."""
+    sitting, rng = sit_down(game, RandomPlayer(), rounds=6, seed=11), random.Random(11)
+    for _ in range(6):
+        play_round(sitting, rng)
+        if len(sitting.results) < 6:
+            sitting.press(NEXT)
+    record = json.loads(json.dumps(sitting.record()))
+    assert [known["paid"] for known in record["rounds"]] == sitting.results
+    for known in record["rounds"]:
+        dealer = known["dealer"]
+        other = "they" if dealer == "you" else "you"
+        at: Any = game.root()._replace(
+            stage="play", hands=(tuple(known["hands"][dealer]), tuple(known["hands"][other])),
+            field=tuple(known["field"]), stock=tuple(known["stock"]),
+        )  # fmt: skip
+        stock = iter(known["stock"])
+        for who, action in known["moves"]:
+            assert who == (dealer, other)[at.player]
+            node: Any = game.node(at)
+            assert action in node.actions
+            at = game.step(at, action)
+            while at.stage == "draw":
+                at = game.step(at, next(stock))
+        paid = at.paid if known["moves"] else known["paid"] * (1 if dealer == "you" else -1)
+        assert known["paid"] == (paid if dealer == "you" else -paid)
+        assert at.stage == "over" or not known["moves"]
+
+
+def test_the_link_holds_the_rounds_that_are_over() -> None:
+    sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=12), random.Random(12)
+    box = sitting.widget()
+    assert "koikoi.json" not in box.children[7].value, "nothing to save yet"
+    play_round(sitting, rng)
+    sitting.press(NEXT)
+    link = sitting.link()
+    content = re.search(r"base64,([A-Za-z0-9+/=]+)", link)
+    assert content is not None
+    saved = json.loads(b64decode(content[1]))
+    assert [known["paid"] for known in saved["rounds"]] == sitting.results
+    assert saved["against"] == "GreedyPlayer(call='stop')" and "1 round<" in link
 
 
 # ---- text and HTML ---------------------------------------------------------------------------
