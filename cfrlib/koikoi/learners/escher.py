@@ -25,7 +25,7 @@ from cfrlib.koikoi.learners.selfplay import (
 from cfrlib.koikoi.rules import KoiKoi
 from cfrlib.koikoi.simulator import Numbers
 
-CRITICS = ("history", "mlp")  # what a critic may see
+CRITICS = ("mlp", "history")  # what a critic may see
 
 
 class ESCHER(MeanRegrets):
@@ -67,10 +67,9 @@ class ESCHER(MeanRegrets):
         fits their luck; if there are many, strategies of the past.
     keep_every : int
         Keep the regret network of every `keep_every`-th iteration for the average strategy.
-    critic : "history" or "mlp"
-        Whether the critic sees the opponent's hand, as published, or only what the player
-        sees. With the hand it learns more from each round, since it need not average over
-        hands; the regret network does that.
+    critic : "mlp" or "history"
+        Whether the critic sees what the player sees, or also the opponent's hand, as
+        published. With the hand, the regret network has to average over hands.
 
     Notes
     -----
@@ -103,7 +102,7 @@ class ESCHER(MeanRegrets):
         power: float = 3.0,
         window: int = 10,
         keep_every: int = 1,
-        critic: str = "history",
+        critic: str = "mlp",
         jobs: int | None = None,
     ):
         if critic not in CRITICS:
