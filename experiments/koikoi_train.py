@@ -37,6 +37,8 @@ import cfrlib as cfr
 from cfrlib.koikoi import KoiKoi, MiniKoiKoi
 from cfrlib.koikoi.learners import (
     ESCHER,
+    PPO,
+    DeepDiscountedCFR,
     DeepMonteCarlo,
     MMDPolicyGradient,
     NetworkPlayer,
@@ -68,6 +70,17 @@ LEARNERS = {
         ESCHER,
         {"memory": 600_000, "keep_every": EVERY, "critic": "mlp"},
         {"steps": 60, "explore": 0.5, "power": 1.0, "critic": "mlp"},
+    ),
+    "ppo": (PPO, {"entropy": 0.01, "steps": 30}, {"entropy": 0.01, "steps": 30}),
+    "history": (
+        ESCHER,
+        {"memory": 600_000, "keep_every": EVERY, "critic": "history"},
+        {"steps": 60, "explore": 0.5, "power": 1.0, "critic": "history"},
+    ),
+    "discounted": (
+        DeepDiscountedCFR,
+        {"rounds": 4_000, "steps": 120},
+        {"rounds": 4_000, "steps": 120},
     ),
     "traversal": (
         RobustDeepCFR,

@@ -349,7 +349,7 @@ def test_traversals_estimate_counterfactual_regrets_without_bias(k, explore):
     sigma[known.sequence] = learner_sigma(networks[0], known.after, learner)
     exact, batches = exact_regrets(K8, cfr.Strategy.from_vector(form, sigma)), []
     for n in range(48):
-        task = selfplay.Task(K8, (16,), networks, (7, n), 500, ("pair", "mlp"))
+        task = selfplay.Task(K8, (16,), networks, (7, n), 500, ("pair", "pair"))
         samples = robust_deep_cfr.traverse(task, k, explore).regrets
         sums = dict.fromkeys(exact, 0.0)
         for row, regret, weight in zip(seen_pairs(samples.code), *samples[1:], strict=True):

@@ -33,10 +33,10 @@ def script(tmp_path, monkeypatch):
         TIMES=(0.001, 0.01, 0.02), DEALS=20, FULL=TINY, MINI=TINY, EVERY=1,
         LEARNERS={
             name: (
-                kind, {"keep_every": 1} if name in ("regret", "traversal") else {},
-                {"network": name} if "network" in mini else {},
+                kind, {"keep_every": 1} if "keep_every" in full else {},
+                {key: mini[key] for key in ("network", "critic") if key in mini},
             )
-            for name, (kind, _, mini) in names["LEARNERS"].items()
+            for name, (kind, full, mini) in names["LEARNERS"].items()
         },
     )  # fmt: skip
     world["RUNS"].mkdir()
@@ -44,7 +44,17 @@ def script(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "learner", ["monte carlo", "transformer", "policy gradient", "regret", "traversal"]
+    "learner",
+    [
+        "monte carlo",
+        "transformer",
+        "policy gradient",
+        "ppo",
+        "regret",
+        "history",
+        "traversal",
+        "discounted",
+    ],
 )
 def test_a_saved_run_resumes_exactly(script, learner):
     run = script["Run"]("K10", learner, 0, 0.02)

@@ -121,7 +121,7 @@ class RobustDeepCFR(MeanRegrets):
             power=power,
             window=window,
             keep_every=keep_every,
-            network=("pair", "mlp"),
+            network="pair",
         )
         self.k = whole_number("k", k, 1)
 
@@ -134,7 +134,9 @@ class RobustDeepCFR(MeanRegrets):
         self._learn_regrets(t, concatenate([found.regrets for found in results]), rng)
 
     def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"k": self.k}
+        settings = super()._settings() | {"k": self.k}
+        del settings["network"]  # always "pair"
+        return settings
 
 
 class Found(NamedTuple):
@@ -214,13 +216,13 @@ def traverse(task: Task, k: int, explore: float = 1.0) -> Found:
     targets: list[Floats] = []
     below = np.zeros(0)
     for level in reversed(levels):
-        decision = segment_ids(level.after.start)
+        pairs, decision = level.after.pairs, segment_ids(level.after.start)
         u, v = level.estimates(below)
         learns = (level.own & (np.diff(level.after.start) > 1))[decision]
         weight = level.weight[decision[learns]]
-        regrets.append(Samples(level.after.pairs[learns], (u - v[decision])[learns], weight))
+        regrets.append(Samples(pairs[learns], (u - v[decision])[learns], weight))
         unknown = np.isnan(level.after.paid[level.sampled])
-        tables.append(level.after.code[level.sampled[unknown]])
+        tables.append(pairs[level.sampled[unknown]])
         targets.append(level.mover(below)[unknown])
         below = level.value.copy()
         below[level.open] = np.where(level.own, v, -v)
@@ -238,7 +240,6 @@ def descend(
 ) -> list[Level]:
     """Expand the traversals from the deal to the leaves, level by level."""
     describer, scale = network.describer, payoff_scale(task.game)
-    critic = task.architecture(CRITIC, network)
     traverser, weight = np.arange(task.rounds) % 2, np.ones(task.rounds)
     levels: list[Level] = []
     while True:
@@ -253,7 +254,7 @@ def descend(
             levels.append(Level(value, active, after, none, none, none, nobody, own, none))
             return levels
         sigma = action_probabilities("regret", network, task.networks[REGRET], after, scale)
-        predicted = critic(task.networks[CRITIC], after.code)
+        predicted = network(task.networks[CRITIC], after.pairs)
         baseline = known_values(predicted, after.paid, scale)
         u = rng.random((2, len(active)))
         sampled, rho = sample_subsets(sigma, after.start, k, explore, u[0], rng)
