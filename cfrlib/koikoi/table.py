@@ -501,9 +501,8 @@ class Sitting:
         for n, choice in enumerate(self.judged, 1):
             mine, best = choice.advice.numbers[choice.action], choice.best
             number = _number(choice.advice.what)
-            all_of_them = ", ".join(
-                f"{escape(name)} {number(x)}" for name, x in choice.advice.numbers.items()
-            )
+            falling = sorted(choice.advice.numbers.items(), key=lambda pair: -pair[1])
+            all_of_them = ", ".join(f"{escape(name)} {number(x)}" for name, x in falling)
             rows.append(
                 f"<tr><th scope='row'>{n}. {escape(choice.action)}</th><td>{number(mine)}</td>"
                 f"<td>{'the same' if choice.action == best else escape(best)}</td>"
