@@ -91,17 +91,28 @@ LEARNERS = {
 
 
 class Run(NamedTuple):
-    """One learner, game and seed, with a budget in minutes."""
+    """One learner, game and seed, with a budget in minutes; saved in a folder under RUNS."""
 
     game: str
     learner: str
     seed: int
     minutes: float
+    folder: str = ""
 
     @property
     def name(self):
         """The name of its files."""
         return f"{self.game}-{self.learner.replace(' ', '-')}-{self.seed}"
+
+    @property
+    def saved(self):
+        """The path of its saved learner; beside it is its curve, ".json"."""
+        return RUNS / self.folder / f"{self.name}.npz"
+
+    def log(self):
+        """Return the iterations, seconds, devices and curve saved so far, or None."""
+        path = self.saved.with_suffix(".json")
+        return json.loads(path.read_text()) if path.exists() else None
 
     @property
     def file(self):
@@ -118,13 +129,9 @@ class Run(NamedTuple):
 
     def resume(self, jobs):
         """Return the saved learner, the seconds spent so far, and its curve."""
-        log = RUNS / f"{self.name}.json"
-        if not log.exists():
+        if not (known := self.log()):
             return self.begin(jobs), 0.0, []
-        learner = LEARNERS[self.learner][0].load(
-            RUNS / f"{self.name}.npz", GAMES[self.game](), jobs=jobs
-        )
-        known = json.loads(log.read_text())
+        learner = LEARNERS[self.learner][0].load(self.saved, GAMES[self.game](), jobs=jobs)
         return learner, known["seconds"], known["curve"]
 
 
@@ -159,8 +166,11 @@ def measure(game, learner):
     return [round(found.mean, 3), round(found.error, 3)]
 
 
-def train(run, limit, jobs):
-    """Continue a run up to its budget or the limit, and save it every minute."""
+def train(run, limit, jobs, times=None):
+    """Continue a run up to its budget or the limit, in minutes; save it every minute.
+
+    Its performance is measured at `times`, in minutes; by default at TIMES.
+    """
     learner, spent, curve = run.resume(jobs)
     alone = jobs is None and device() == "cpu"
     clock = time.process_time if alone else time.perf_counter
@@ -172,16 +182,16 @@ def train(run, limit, jobs):
             learner.run(1, progress=False)
             spent += clock() - began
             bar.update(round(spent) - bar.n)
-            if record(learner, min(spent / 60, minutes), curve):
+            if record(learner, min(spent / 60, minutes), curve, times or TIMES):
                 bar.set_postfix_str(f"{curve[-1][3]:+.3f}", refresh=False)
             if spent - saved >= 60 or spent >= 60 * minutes:
                 save(run, learner, spent, curve)
                 saved = spent
 
 
-def record(learner, minutes, curve):
+def record(learner, minutes, curve, times):
     """Append a measurement for each time that has passed; return whether there is one."""
-    due = [at for at in TIMES if at <= minutes][len(curve) :]
+    due = [at for at in times if at <= minutes][len(curve) :]
     if not due or learner.iterations < EVERY:
         return False
     row = [learner.iterations * learner.rounds, learner.decisions]
@@ -192,16 +202,15 @@ def record(learner, minutes, curve):
 
 def save(run, learner, spent, curve):
     """Write the files from which the run resumes."""
-    learner.save(RUNS / f"{run.name}.npz")
-    log = RUNS / f"{run.name}.json"
-    earlier = json.loads(log.read_text()).get("devices", []) if log.exists() else []
+    earlier = (run.log() or {}).get("devices", [])
+    learner.save(run.saved)
     about = {
         "iterations": learner.iterations,
         "seconds": round(spent, 1),
         "devices": sorted({*earlier, device()}),
         "curve": curve,
     }
-    log.write_text(json.dumps(about))
+    run.saved.with_suffix(".json").write_text(json.dumps(about))
 
 
 # ---- results ---------------------------------------------------------------------------------
@@ -237,9 +246,8 @@ def collect():
         entry = (
             known.get("curves", {}).get(run.game, {}).get(run.learner, {}).get(str(run.seed))
         )
-        if (RUNS / f"{run.name}.json").exists():
-            entry = json.loads((RUNS / f"{run.name}.json").read_text())
-            growth = keep(run, entry["curve"], growth)
+        if log := run.log():
+            entry, growth = log, keep(run, log["curve"], growth)
         if entry:
             curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = entry
     columns = ["minutes", "rounds", "decisions", "exploitability or points", "± 95 %"]
