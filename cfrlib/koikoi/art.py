@@ -639,7 +639,7 @@ def draw(card: str) -> str:
     index = (
         _fill(PAPER, "M1 1H14V23q0 3-3 3H1Z")
         + f'<text x="7.5" y="11.5" fill="{INK}" text-anchor="middle" '
-        f'style="font:700 10px sans-serif">{month}</text>' + _MARKS[kind]
+        f'style="font:700 11px sans-serif">{month}</text>' + _MARKS[kind]
     )
     title = f"{name}: {CALENDAR[month - 1]}, {MONTHS[month - 1]}, {kind}"
     return _card_svg(title, TINTS[month - 1], scene + index)

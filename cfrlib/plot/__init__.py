@@ -64,6 +64,8 @@ COLORS = {
 INK = "#010203"  # placeholder for the text color of the page
 PAPER = "#FDFEFD"  # placeholder for the background color of the page
 SERIES = ("strategy", "regret", "value", "reach")
+FONT, SMALL, TINY = 11, 10, 8  # points, a page shows as 1.4 pixels each at full width
+LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
 
@@ -71,11 +73,11 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cfrlib",
     "font.family": "sans-serif",
-    "font.size": 10,
+    "font.size": FONT,
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
-    "axes.titlesize": 10,
+    "axes.titlesize": FONT,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "xtick.color": INK,
@@ -193,11 +195,10 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     svg = re.sub(r'(<svg[^>]*?) width="[^"]+"', r"\1", svg, count=1)
     width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg).group(1))  # type: ignore[union-attr]
     svg = re.sub(r'(<svg[^>]*?) height="[^"]+"', r"\1", svg, count=1)
-    svg = svg.replace(
-        "<svg ",
-        f'<svg {attributes} style="--w:{width * 1.4:.0f}px;width:var(--w);{strokes_here}" ',
-        1,
-    )
+    letters = [float(size) for size in re.findall(r"<text[^>]*?([\d.]+)px", svg)]
+    least = LEAST * width / min(letters, default=LEAST * width)  # a narrow page scrolls
+    sizes = f"--w:{width * 1.4:.0f}px;--least:{least:.0f}px;width:var(--w)"
+    svg = svg.replace("<svg ", f'<svg {attributes} style="{sizes};{strokes_here}" ', 1)
     return re.sub(
         "|".join([INK, PAPER, *COLORS.values()]), _theme_color, svg, flags=re.IGNORECASE
     )
@@ -263,7 +264,7 @@ def lines(
     """
     columns, raised = _legend_columns(list(curves), len(ylabel), size[0])
     with mpl.rc_context(STYLE):
-        figure, axes = _empty_figure(*size, margins=(0.72, 0.2, 0.5, 0.3 + raised))
+        figure, axes = _empty_figure(*size, margins=(0.77, 0.2, 0.54, 0.33 + raised))
         for name, (x, y) in curves.items():
             (line,) = axes.plot(np.asarray(x), np.asarray(y), label=name)
             if mark is not None:
@@ -277,14 +278,18 @@ def lines(
             axes.axvline(mark, color=INK, linewidth=0.8, linestyle="-")
         for name, level in (levels or {}).items():
             axes.axhline(level, color=COLORS["muted"], linewidth=1, linestyle=(0, (4, 3)))
-            style: dict[str, Any] = {"va": "bottom", "color": COLORS["muted"], "fontsize": 9}
+            style: dict[str, Any] = {
+                "va": "bottom",
+                "color": COLORS["muted"],
+                "fontsize": SMALL,
+            }
             transform = axes.get_yaxis_transform()
             axes.add_artist(Labels([name], [(0.01, level)], transform, **style))
         axes.set(xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
         _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
         _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
         if len(curves) > 1:
-            above = 0.26 / (size[1] - 0.8 - raised) if raised else 0.0
+            above = 0.29 / (size[1] - 0.87 - raised) if raised else 0.0
             _add_legend(axes, "right", columns, above)
     return figure
 
@@ -294,16 +299,16 @@ def _legend_columns(names: list[str], label: int, width: float) -> tuple[int, fl
 
     It shares the row of a y label with `label` letters if there is room for both.
     """
-    letter, handle = 0.07, 0.46  # inches, about
+    letter, handle = 0.077, 0.5  # inches, about
 
     def extent(columns: int) -> float:
         parts = np.array_split([len(name) for name in names], columns)
         return sum(handle + letter * float(part.max()) for part in parts if len(part))
 
-    if len(names) <= 4 and extent(4) <= width - 0.6 - letter * label:
+    if len(names) <= 4 and extent(4) <= width - 0.8 - letter * label:
         return 4, 0.0
     columns = next((n for n in (4, 3, 2) if extent(n) <= width - 0.3), 1)
-    return columns, 0.22 * math.ceil(len(names) / columns)
+    return columns, 0.24 * math.ceil(len(names) / columns)
 
 
 def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, str]:
@@ -342,7 +347,7 @@ def _add_legend(
 ) -> None:
     """Add a legend above the axes, by a share of their height, where it hides nothing."""
     end = float(side == "right")
-    axes.add_artist(Legend(axes, (end, 0), (end, 1 + above), columns, gap=4, margin=0))
+    axes.add_artist(Legend(axes, (end, 0), (end, 1 + above), columns, gap=4.4, margin=0))
 
 
 def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:
@@ -368,7 +373,7 @@ def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -
     offset = (0, -7) if across else (-7, 0)
     axes.add_artist(Labels(ticks.values(), positions, transform, offset, **style))
     if across:
-        axes.add_artist(Labels([label], [(0.5, 0)], axes.transAxes, (0, -23), **style))
+        axes.add_artist(Labels([label], [(0.5, 0)], axes.transAxes, (0, -25), **style))
     elif label:
         axes.add_artist(Labels([label], [(0, 1)], axes.transAxes, (-25, 8)))
 
@@ -448,14 +453,14 @@ def strategy_bars(
     >>> game = cfr.games.KuhnPoker()
     >>> pair = {"CFR": cfr.solve(game).strategy, "uniform": cfr.Strategy.uniform(game)}
     >>> strategy_bars(pair, {"J": "bet", "Q check-bet": "call"}, xlabel="probability")
-    <Figure size 500x176 with 1 Axes>
+    <Figure size 500x183 with 1 Axes>
     """
     names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
-    height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.8
-    west = 0.25 + 0.075 * max(map(len, names))
+    height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.87
+    west = 0.27 + 0.0825 * max(map(len, names))
     thick = 0.8 / len(strategies)
     with mpl.rc_context(STYLE):
-        figure, axes = _empty_figure(width, height, margins=(west, 0.2, 0.5, 0.3))
+        figure, axes = _empty_figure(width, height, margins=(west, 0.2, 0.54, 0.33))
         for n, (name, strategy) in enumerate(strategies.items()):
             y = np.arange(len(action_of)) + (n - (len(strategies) - 1) / 2) * thick
             p = [strategy[infoset][action] for infoset, action in action_of.items()]
@@ -594,7 +599,7 @@ def tree(
     --------
     >>> import cfrlib as cfr
     >>> tree(cfr.games.KuhnPoker(), root=(("J", "Q"),), highlight=["J check-bet"])
-    <Figure size 465x210 with 1 Axes>
+    <Figure size 504x230 with 1 Axes>
     """
     compiled = compile(game)
     start = compiled.find(tuple(root))
@@ -606,7 +611,7 @@ def tree(
         )
     ends = sum(compiled.player[k] == TERMINAL for k in positions)
     depth = max(x for x, _ in positions.values())
-    width, height = size or (1.25 * depth + 0.9, max(1.6, 0.42 * ends))
+    width, height = size or (1.38 * depth + 0.9, max(1.7, 0.46 * ends))
     with mpl.rc_context(STYLE):
         figure, axes = _empty_figure(width, height, margins=(0.2, 0.4, 0.15, 0.15))
         for n, group in enumerate(highlight):
@@ -691,7 +696,7 @@ def _draw_labels(
     axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], start: int
 ) -> None:
     """Label branches by action, decisions by infoset, terminal histories by payoff."""
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9}
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL}
     for k, (x, y) in positions.items():
         if k != start:
             x0, y0 = positions[int(tree.parent[k])]
@@ -700,12 +705,12 @@ def _draw_labels(
         player = int(tree.player[k])
         if player == TERMINAL:
             payoff, color = f"{tree.utility[k, 0]:+g}", COLORS["value"]
-            axes.annotate(payoff, (x, y), (9, 0), va="center", color=color, **style)
+            axes.annotate(payoff, (x, y), (10, 0), va="center", color=color, **style)
         elif player != CHANCE:
             label, color = _infoset_label(tree, k) or "", COLORS["reach"]
             axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)
         if player > 1:
-            axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=7)
+            axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=TINY)
 
 
 def _histories_of(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:

@@ -197,7 +197,7 @@ class Legend(Artist):
     """
 
     zorder = 5
-    LENGTH, HEIGHT, PAD, BETWEEN, LEADING = 20.0, 7.0, 4.0, 9.0, 5.0  # points
+    LENGTH, HEIGHT, PAD, BETWEEN, LEADING = 22.0, 7.7, 4.4, 9.9, 5.5  # points; letters: 11
 
     def __init__(
         self,
