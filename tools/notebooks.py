@@ -8,6 +8,9 @@ The normal form keeps sources and the outputs that a diff can show: text, stream
 HTML. It drops pictures, widgets and times, so that running an unchanged notebook again changes
 no byte. Pictures are not lost: the book's build executes the notebooks anyway.
 
+The tags that fold a cell on a page mean nothing to Jupyter. The normal form repeats them in the
+metadata that JupyterLab, Notebook 7 and Colab read, so solutions are folded there as well.
+
 The normal form of a chapter also begins with a generated cell that installs the package on
 Colab.
 """
@@ -32,7 +35,16 @@ CURE = "run `make notebooks`"
 LONGEST_HTML = 20_000
 TEXT = ("text/plain", "text/html", "text/latex", "text/markdown")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-KEPT = ("mystnb", "tags")  # cell metadata
+KEPT = ("mystnb", "tags")  # cell metadata; that of `FOLDED` follows from the tags
+# The tags that fold or remove a part of a cell on a page -> the part that Jupyter hides
+FOLDED = {
+    "hide-input": ("source_hidden",),
+    "hide-output": ("outputs_hidden",),
+    "hide-cell": ("outputs_hidden", "source_hidden"),
+    "remove-input": ("source_hidden",),
+    "remove-output": ("outputs_hidden",),
+    "remove-cell": ("outputs_hidden", "source_hidden"),
+}
 PAGES = Path(__file__).resolve().parents[1] / "book"
 # A notebook that Colab opened from GitHub can look up its address, so a fork installs itself.
 HOSTED = """\
@@ -111,12 +123,25 @@ def hosted_first(nb: Any) -> Any:
     return nbformat.from_dict({**nb, "cells": [cells[0], first, *cells[1:]]})
 
 
+def folded(cell: Any) -> dict[str, Any]:
+    """Return the metadata by which notebook programs fold what the page folds."""
+    tags = cell.metadata.get("tags", [])
+    hidden = {part: True for tag in tags for part in FOLDED.get(tag, ())}
+    if not hidden or cell.cell_type != "code":
+        return {}
+    found: dict[str, Any] = {"jupyter": hidden}
+    if "source_hidden" in hidden:
+        found["cellView"] = "form"  # Colab's own name for it
+    return found
+
+
 def normal_form(nb: Any) -> Any:
     """Return a normalized copy of a notebook."""
     cells, count = [], 0
     for cell in nb.cells:
         new: dict[str, Any] = {key: cell[key] for key in ("cell_type", "id", "source")}
         new["metadata"] = {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
+        new["metadata"] |= folded(cell)
         if cell.cell_type == "code":
             number = None
             if cell.execution_count is not None:

@@ -170,6 +170,44 @@ def test_cell_ids_are_kept_or_derived_from_content(tmp_path: Path) -> None:
     assert len(set(first)) == 3
 
 
+BOTH = {"outputs_hidden": True, "source_hidden": True}
+SOURCE = {"source_hidden": True}
+
+
+@pytest.mark.parametrize(
+    ("tags", "folds"),
+    [
+        (["hide-cell", "solution"], {"jupyter": BOTH, "cellView": "form"}),
+        (["remove-cell"], {"jupyter": BOTH, "cellView": "form"}),
+        (["hide-input"], {"jupyter": SOURCE, "cellView": "form"}),
+        (["hide-output"], {"jupyter": {"outputs_hidden": True}}),
+        (["answer"], {}),
+    ],
+)
+def test_what_the_page_folds_is_folded_in_jupyter(
+    tmp_path: Path, tags: list[str], folds: dict[str, Any]
+) -> None:
+    path = write(tmp_path / "page.ipynb", ran("7", tags=tuple(tags)), v4.new_code_cell("8"))
+    change(path, lambda nb: nb.cells[1].metadata.update(jupyter=BOTH, cellView="form"))
+    tool(path)
+    first, second = read(path).cells
+    assert first.metadata == {"tags": tags, **folds}
+    assert second.metadata == {}, "a cell without a tag is open"
+
+
+@pytest.mark.parametrize("path", sorted(notebooks.PAGES.glob("*.ipynb")), ids=lambda p: p.stem)
+def test_solutions_are_folded_and_answers_open(path: Path) -> None:
+    cells = [cell for cell in read(path).cells if cell.cell_type == "code"]
+    hidden = {cell.id: cell.metadata.get("jupyter", {}) for cell in cells}
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if "answer" in tags:
+            assert hidden[cell.id] == {}
+        elif "solution" in tags or "remove-cell" in tags:
+            assert hidden[cell.id] == BOTH
+    assert cells[0].id != "colab" or hidden["colab"] == BOTH
+
+
 # ---- the check -------------------------------------------------------------------------------
 
 

@@ -133,6 +133,16 @@ def test_all_cells_run_without_errors(notebook: Page) -> None:
         assert output.get("name") != "stderr", output
 
 
+def test_solutions_are_folded_and_answers_open(notebook: Page) -> None:
+    cells = notebook.evaluate(CELLS)
+    shown = notebook.evaluate(f"{NOTEBOOK}.content.widgets.map(c => !c.inputHidden)")
+    tags = [cell["metadata"].get("tags", []) for cell in cells]
+    assert {"answer", "solution", "remove-cell"} <= {tag for some in tags for tag in some}
+    for tag, is_shown in (("answer", True), ("solution", False), ("remove-cell", False)):
+        found = [open_ for some, open_ in zip(tags, shown, strict=True) if tag in some]
+        assert found == [is_shown] * len(found), tag
+
+
 def test_slider_redraws_the_figure(notebook: Page) -> None:
     name = notebook.url.rpartition("/")[2]
     explorable = explorables(ROOT / "book" / name)[0]
