@@ -409,10 +409,12 @@
     };
   }
 
-  if (typeof module === "undefined") play.open("kuhn", PARTS, sit);
-  else {
+  if (typeof module === "undefined") {
+    window.cfrKuhn = { ENOUGH, RANKS, count, infoset, payoff, turn };
+    play.open("kuhn", PARTS, sit);
+  } else {
     module.exports = {
-      act, alphaText, chart: play.chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
+      ENOUGH, RANKS, act, alphaText, chart: play.chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
       outcome, over, payoff, range, result, sample, score, signed, start, turn,
     };
   }
