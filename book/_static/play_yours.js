@@ -7,6 +7,7 @@
   const kuhn = node ? require("./play_kuhn.js") : window.cfrKuhn;
   const { Z, put, sum } = play, { ENOUGH, RANKS, count, infoset, payoff, turn } = kuhn;
   const FILL = 1 / 5; // the member of the family that stands in where nothing was counted
+  const VISITS = 10; // to an infoset, before anything is said of it
   const DEALS = RANKS.flatMap((a) => RANKS.filter((b) => b !== a).map((b) => [a, b]));
   // what a player has heard when it is their turn, first decisions before second ones
   const HEARD = [[], ["check", "bet"], ["check"], ["bet"]];
@@ -98,7 +99,8 @@
       const family = ends.map((end) => end[name][action]);
       strategy[name] = row(action, share);
       near[name] = row(action, Math.min(Math.max(own, interval[0]), interval[1]));
-      const outside = interval[1] < family[0] || interval[0] > family[1];
+      const apart = interval[1] < family[0] || interval[0] > family[1];
+      const outside = apart && times >= VISITS;
       return { name, action, times, share, interval, family, outside };
     });
     const whole = exploitability(strategy);
@@ -152,16 +154,16 @@
       `equilibrium’s as its interval allows, ${size(near)} remains.</p>${leaks(rows)}`;
   }
 
-  // Only what the interval tells apart from the family is called a leak.
+  // Only what the interval of enough visits tells apart from the family is called a leak.
   function leaks(rows) {
     const sure = rows.filter((found) => found.outside).sort((a, b) => b.saved - a.saved);
-    if (!sure.length) return "<p>No line is certainly outside the family yet.</p>";
+    if (!sure.length) return `<p>No line of ${VISITS} or more visits is outside the family, interval and all.</p>`;
     const said = sure.map(({ name, action, share, family, saved }) => {
       const less = share < family[0] ? "seldom" : "often";
       const gain = saved >= 5e-4 ? `changing this line alone saves ${size(saved)}` : "changing this line alone saves nothing";
       return `<li>At <strong>${name}</strong> you ${action} too ${less}: ${gain}.</li>`;
     });
-    return `<p>Outside the family, interval and all:</p><ul>${said.join("")}</ul>`;
+    return `<p>Outside the family, interval and all, after ${VISITS} or more visits:</p><ul>${said.join("")}</ul>`;
   }
 
   function drawing(found) {

@@ -30,8 +30,9 @@ DRAWN = """() => {
 # Where the buttons are on the page, and what a screen must hold to show both players' cards
 PLACES = """() => {
   const box = (name) => document.querySelector(`.play-${name}`).getBoundingClientRect();
-  const actions = box("actions"), theirs = document.querySelector(".play-their-hand, .play-their-card");
-  return [actions.top + scrollY, actions.bottom - theirs.getBoundingClientRect().top];
+  const theirs = document.querySelector(".play-their-hand, .play-their-card");
+  const actions = box("actions"), top = theirs.getBoundingClientRect().top;
+  return [actions.top + scrollY, actions.bottom - top];
 }"""
 TWICE = """button => {
   button.click();
@@ -59,21 +60,21 @@ class Played(Table):
 
 
 @pytest.fixture(params=PAGES)
-def name(request: pytest.FixtureRequest) -> str:
+def which(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture
-def table(chromium: Browser, name: str) -> Iterator[Played]:
-    found = Played.open(chromium, BOOK / f"{PAGES[name]}.html")
+def table(chromium: Browser, which: str) -> Iterator[Played]:
+    found = Played.open(chromium, BOOK / f"{PAGES[which]}.html")
     yield found
     assert found.faults == []
     found.page.context.close()
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_buttons_keep_their_place(chromium: Browser, name: str, size: dict[str, int]) -> None:
-    table = Played.open(chromium, BOOK / f"{PAGES[name]}.html", viewport=size)
+def test_buttons_keep_their_place(chromium: Browser, which: str, size: dict[str, int]) -> None:
+    table = Played.open(chromium, BOOK / f"{PAGES[which]}.html", viewport=size)
     choose, tops = at_random(1), set()
     for _ in range(150):
         top, height = table.page.evaluate(PLACES)
@@ -106,7 +107,7 @@ def test_second_click_skips_no_result(table: Played) -> None:
     assert ended >= 5
 
 
-def test_last_hand_can_be_seen_again(table: Played, name: str) -> None:
+def test_last_hand_can_be_seen_again(table: Played, which: str) -> None:
     table.finish()
     review = table.find("leak").inner_html()
     assert table.find("again").count() == 0
@@ -118,7 +119,7 @@ def test_last_hand_can_be_seen_again(table: Played, name: str) -> None:
     assert again.get_attribute("open") is None
     again.locator("summary").click()
     assert "again" in again.inner_text() and again.locator("li").count() >= 2
-    if name != "kuhn":  # whose review is of all hands, and stays
+    if which != "kuhn":  # whose review is of all hands, and stays
         assert review in again.inner_html()
     table.finish(2)
     assert table.find("again").count() == 0
@@ -136,9 +137,9 @@ def test_reload_and_back_keep_the_score(table: Played) -> None:
     assert table.hands() >= 5
 
 
-def test_another_edition_begins_a_new_score(table: Played, name: str) -> None:
+def test_another_edition_begins_a_new_score(table: Played, which: str) -> None:
     table.play(2, at_random(3))
-    key = f"cfr-play-{name}"
+    key = f"cfr-play-{which}"
     table.page.evaluate(
         """key => {
           const kept = JSON.parse(sessionStorage.getItem(key));
@@ -150,10 +151,10 @@ def test_another_edition_begins_a_new_score(table: Played, name: str) -> None:
     assert table.hands() <= 1  # the other player may end the first at once
 
 
-def test_game_goes_on_where_storage_is_refused(chromium: Browser, name: str) -> None:
+def test_game_goes_on_where_storage_is_refused(chromium: Browser, which: str) -> None:
     table = Played.open(chromium, BOOK / "notation.html")
     table.page.add_init_script(REFUSED)
-    table.page.goto((BOOK / f"{PAGES[name]}.html").as_uri())
+    table.page.goto((BOOK / f"{PAGES[which]}.html").as_uri())
     table.faults.clear()  # the theme asks for storage, and complains
     table.play(3, at_random(4))
     assert table.hands() >= 3
