@@ -4,6 +4,7 @@
   "use strict";
   const Z = 1.96; // 95% of a normal distribution
   const NOTHING = 5e-4; // what is less is written 0.000
+  const PAUSE = 300; // milliseconds in which a second click is taken for part of the first
 
   // ---- chance ----
 
@@ -116,7 +117,44 @@
     return `<div class="play-scroll">${table([...heads, "cost"], lines)}</div>`;
   }
 
+  // ---- what the tab remembers ----
+
+  // A number that tells two texts apart.
+  function digest(text) {
+    let found = 0;
+    for (let k = 0; k < text.length; k++) found = (31 * found + text.charCodeAt(k)) | 0;
+    return found;
+  }
+
+  // What was kept under this name until the tab is closed; null if nothing was, or if the browser
+  // refuses to keep anything.
+  function recall(name) {
+    try {
+      return JSON.parse(sessionStorage.getItem(`cfr-play-${name}`));
+    } catch {
+      return null;
+    }
+  }
+
+  function remember(name, value) {
+    try {
+      sessionStorage.setItem(`cfr-play-${name}`, JSON.stringify(value));
+    } catch {
+      // refused, or full: the game goes on, and a reload begins a new score
+    }
+  }
+
   // ---- the page ----
+
+  // A hand that is over, folded away until the reader wants to see it again.
+  function again(unit, hands, won, html) {
+    return `<details class="play-again"><summary>Look at ${unit} ${hands.length} again: ` +
+      `${signed(won)}</summary>${html}</details>`;
+  }
+
+  function list(lines) {
+    return `<ol class="play-told">${lines.map((line) => `<li>${line}</li>`).join("")}</ol>`;
+  }
 
   // Write only what has changed: what stays keeps its focus, and is not read out again.
   function put(element, html) {
@@ -139,7 +177,10 @@
         <dl class="play-numbers"></dl>
         <div class="play-plot"></div>
         ${side}
-        <button type="button" class="play-restart">Start over</button>
+        <div class="play-foot">
+          <button type="button" class="play-restart">Start over</button>
+          <button type="button" class="play-undo" hidden>Undo</button>
+        </div>
       </section>
     </div>
     <section class="play-leak" aria-label="${leak}"></section>`;
@@ -166,7 +207,8 @@
 
   // Play wherever the page has a place for this game. `parts` are those of the frame, and what the
   // score is called. A sitting is {hands that are over, hand last dealt, heard: how much of it was
-  // told before the reader's last action}; it is replaced, never changed. sit(page) returns
+  // told before the reader's last action, before: the sitting that "Start over" has cleared}; it is
+  // replaced, never changed, and plain data, as the tab keeps it as JSON. sit(page) returns
   //   start(n)               the hand that follows n others
   //   act(hand, action)      the hand when the reader has to act again, or when it is over
   //   over(hand)
@@ -176,6 +218,7 @@
   //   show(sitting, score)   writes what is the game's own
   //   number(hands)          one more line of the score: [name, value]
   //   review(sitting, score) what stands below, as HTML
+  //   keep(), recall(kept)   what else the tab keeps, if anything, and how it is taken up again
   // and gets the page: {root, game: elements, data, find(part), sitting, resume(sitting), show()}.
   function open(name, parts, sit) {
     const places = document.querySelectorAll(`[data-game=${name}]:not(.play-ready)`);
@@ -183,7 +226,8 @@
   }
 
   function openAt(root, name, parts, sit) {
-    const data = JSON.parse(root.querySelector("script").textContent);
+    const text = root.querySelector("script").textContent;
+    const data = JSON.parse(text), edition = digest(text);
     const game = document.createElement("div");
     game.className = `play-game play-${name}`;
     game.innerHTML = frame(parts);
@@ -191,9 +235,11 @@
     const find = (part) => game.querySelector(`.play-${part}`);
     const page = { root, game, data, find, sitting: null, resume, show };
     const own = sit(page), { unit } = parts;
+    let changed = -PAUSE; // when a hand last began or ended
 
     function begin(hands) {
-      return { hands, hand: own.start(hands.length), heard: 0 };
+      const hand = own.start(hands.length); // the other player may end it at once
+      return { hands: own.over(hand) ? [...hands, hand] : hands, hand, heard: 0 };
     }
 
     // Go on with a sitting, or with a new one.
@@ -202,14 +248,19 @@
       show();
     }
 
+    function after(action) {
+      const { hands, hand, before } = page.sitting;
+      if (action === "next") return begin(hands);
+      const next = own.act(hand, action), heard = own.told(hand);
+      return own.over(next)
+        ? { hands: [...hands, next], hand: next, heard }
+        : { hands, hand: next, heard, before };
+    }
+
     function move(action) {
-      const { hands, hand } = page.sitting;
-      if (action === "next") {
-        page.sitting = begin(hands);
-      } else {
-        const next = own.act(hand, action);
-        page.sitting = { hands: own.over(next) ? [...hands, next] : hands, hand: next, heard: own.told(hand) };
-      }
+      if (performance.now() - changed < PAUSE) return;
+      page.sitting = after(action);
+      if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
       show();
       find("actions").querySelector("button").focus({ preventScroll: true });
     }
@@ -219,6 +270,11 @@
       const numbers = [[`${unit}s`, now.hands], [parts.score, signed(now.total)],
         [`mean per ${unit}`, signed(now.mean, 2) + band], own.number(page.sitting.hands)];
       put(find("numbers"), numbers.map(([what, value]) => `<div><dt>${what}</dt><dd>${value}</dd></div>`).join(""));
+      showChart(results);
+    }
+
+    // As wide as its place, so that its letters have the size that they say.
+    function showChart(results) {
       put(find("plot"), chart(results, Math.max(240, find("plot").clientWidth), unit));
     }
 
@@ -230,7 +286,28 @@
       put(find("actions"), choices.map(button).join(""));
       find("felt").dataset.result = over ? own.result(hand) : "";
       showScore(results, now);
+      find("undo").hidden = !page.sitting.before;
       put(find("leak"), own.review(page.sitting, now));
+      remember(name, { edition, sitting: page.sitting, own: own.keep ? own.keep() : null });
+    }
+
+    // Nothing is asked before a score is cleared, as it can be had back.
+    function restart() {
+      const { hands, before } = page.sitting, cleared = begin([]);
+      resume({ ...cleared, before: hands.length ? page.sitting : before });
+    }
+
+    function undo() {
+      resume(page.sitting.before);
+      find("restart").focus({ preventScroll: true });
+    }
+
+    // Take up what the tab has kept, unless it is of another edition of the page.
+    function begun() {
+      const kept = recall(name);
+      if (!kept || kept.edition !== edition) return resume();
+      if (own.recall) own.recall(kept.own);
+      resume(kept.sitting);
     }
 
     find("actions").addEventListener("click", (event) => {
@@ -238,13 +315,16 @@
       if (pressed) move(pressed.dataset.action);
     });
     listen(game);
-    find("restart").addEventListener("click", () => resume());
-    window.addEventListener("resize", show);
+    find("restart").addEventListener("click", restart);
+    find("undo").addEventListener("click", undo);
     root.classList.add("play-ready");
-    resume();
+    begun();
+    new ResizeObserver(() => showChart(page.sitting.hands.map(own.result))).observe(find("plot"));
   }
 
-  const play = { NOTHING, Z, card, chart, costTable, mean, open, put, sample, score, signed, sum, table };
+  const play = {
+    NOTHING, Z, again, card, chart, costTable, list, mean, open, put, recall, sample, score, signed, sum, table,
+  };
   if (typeof module === "undefined") window.cfrPlay = play;
   else module.exports = play;
 })();

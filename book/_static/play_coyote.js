@@ -190,6 +190,11 @@
       put(find("status"), words.join(" "));
     }
 
+    function reviewOf(hand) {
+      const rows = review(hand, table);
+      return reviewWords(hand, rows) + reviewTable(told(rows));
+    }
+
     return {
       start: (n) => start(n % 2, table, Math.random),
       act: (hand, action) => act(hand, action, table, Math.random),
@@ -199,10 +204,11 @@
       told: (hand) => hand.declaration,
       show,
       number: (hands) => ["cost per hand", mean(hands.map((hand) => cost(hand, table))).toFixed(3)],
-      review({ hand }) {
-        if (!over(hand)) return "<p>After the hand you read here what the equilibrium would have done in your place.</p>";
-        const rows = review(hand, table);
-        return reviewWords(hand, rows) + reviewTable(told(rows));
+      review({ hands, hand }) {
+        if (over(hand)) return reviewOf(hand);
+        if (!hands.length) return "<p>After the hand you read here what the equilibrium would have done in your place.</p>";
+        const last = hands[hands.length - 1], said = [...narrate(last, 0), outcome(last)];
+        return play.again("hand", hands, result(last), play.list(said) + reviewOf(last));
       },
     };
   }

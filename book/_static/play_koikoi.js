@@ -240,7 +240,7 @@
     const yaku = Object.entries(made(at.piles[i], table.rules)).map(([name, n]) => `${name} ${n}`);
     const called = at.calls[i] ? ' <strong class="play-called">koi-koi!</strong>' : "";
     return `<div class="play-cards play-pile" role="group" aria-label="Captured">${row(at.piles[i], table, "nothing captured")}</div>` +
-      `<p>${points(at.points[i])}${yaku.length ? `: ${yaku.join(", ")}` : ""}${called}</p>`;
+      `<p class="play-points">${points(at.points[i])}${yaku.length ? `: ${yaku.join(", ")}` : ""}${called}</p>`;
   }
 
   // What scores: {name: points}, and of which cards if they are few.
@@ -303,7 +303,8 @@
         <div class="play-side" role="group" aria-label="You">
           <p class="play-who play-you"></p><div class="play-cards play-own-hand"></div>
           <div class="play-own-pile"></div>
-        </div>`,
+        </div>
+        <p class="play-question" aria-hidden="true"></p>`,
     moves: '<div class="play-hints" aria-live="polite"></div>',
     side: `
         <p class="play-who">This round</p>
@@ -323,10 +324,10 @@
 
   function sit(page) {
     const { data: table, game, find } = page, hint = find("hint");
+    const seatMenu = game.querySelector("select");
 
     function seatFor(n) {
-      const chosen = game.querySelector("select").value;
-      return chosen === "alternate" ? n % 2 : Number(chosen);
+      return seatMenu.value === "alternate" ? n % 2 : Number(seatMenu.value);
     }
 
     function choices({ at }) {
@@ -351,8 +352,15 @@
       const number = rounds.length + (over(round) ? 0 : 1);
       const words = [...events.slice(heard), question(round, table)];
       if (!round.past.length) words.unshift(`Round ${number}. ${seat ? "The equilibrium is dealer and begins." : "You are dealer and begin."}`);
-      put(find("status"), words.filter(Boolean).join(" "));
+      const said = words.filter(Boolean), last = said.pop();
+      put(find("question"), last);
+      put(find("status"), `${said.join(" ")} <span class="play-heard">${last}</span>`);
       put(find("log"), events.map((line) => `<li>${line}</li>`).join("") || "<li>The cards are dealt.</li>");
+    }
+
+    function reviewOf(round) {
+      const rows = review(round);
+      return reviewWords(rows) + reviewTable(rows);
     }
 
     function showHints(round) {
@@ -363,8 +371,9 @@
     put(find("yaku"), scoring(table.rules));
     hint.addEventListener("click", () => {
       hint.setAttribute("aria-pressed", String(hint.getAttribute("aria-pressed") !== "true"));
-      showHints(page.sitting.hand);
+      page.show();
     });
+    seatMenu.addEventListener("change", () => page.show());
     return {
       start: (n) => start(seatFor(n), table, Math.random),
       act: (round, action) => choose(round, action, table, Math.random),
@@ -378,10 +387,16 @@
         showHints(sitting.hand);
       },
       number: (rounds) => ["given away per round", mean(rounds.map(cost)).toFixed(3)],
-      review({ hand: round }) {
-        if (!over(round)) return "<p>After the round you read here what your choices gave away.</p>";
-        const rows = review(round);
-        return reviewWords(rows) + reviewTable(rows);
+      review({ hands: rounds, hand: round }) {
+        if (over(round)) return reviewOf(round);
+        if (!rounds.length) return "<p>After the round you read here what your choices gave away.</p>";
+        const last = rounds[rounds.length - 1], said = last.at.events.map((event) => sentence(event, last.seat));
+        return play.again("round", rounds, result(last), play.list(said) + reviewOf(last));
+      },
+      keep: () => ({ seat: seatMenu.value, hints: hint.getAttribute("aria-pressed") }),
+      recall(kept) {
+        seatMenu.value = kept.seat;
+        hint.setAttribute("aria-pressed", kept.hints);
       },
     };
   }

@@ -272,6 +272,7 @@
     <div class="play-controls">
       <label class="play-alpha"><span>opponent’s α</span>
         <input type="range" min="0" step="1"><output></output></label>
+      <p class="play-elsewhere" role="status"></p>
       <details class="play-sheet"><summary>Read their strategy</summary><div></div></details>
     </div>`,
     felt: `
@@ -286,6 +287,16 @@
     side: '<p class="play-verdict"></p>',
     leak: "Your strategy and its leak",
   };
+  // What the tables of other opponents hold: the sittings by number, without the one that is shown.
+  function elsewhere(sittings, members) {
+    const found = sittings.flatMap((sitting, n) => {
+      const hands = sitting ? sitting.hands.length : 0;
+      const at = `α = ${fraction(members[n].sixtieths)}`;
+      return hands ? [`${hands} ${hands === 1 ? "hand" : "hands"} at ${at}`] : [];
+    });
+    return found.length ? `Each α keeps its own score; yours: ${found.join(", ")}.` : "";
+  }
+
   const CHOICES = { check: ["c", "Check"], bet: ["b", "Bet 1 chip"], fold: ["f", "Fold"], call: ["c", "Call 1 chip"] };
 
   function stake(hand, player) {
@@ -307,6 +318,10 @@
     let k = Number(page.root.dataset.start);
     slider.max = members.length - 1;
     slider.value = k;
+
+    function others() {
+      return sittings.map((sitting, n) => (n === k ? null : sitting));
+    }
 
     function showHand({ hands, hand, heard }) {
       const other = 1 - hand.seat;
@@ -339,12 +354,24 @@
       const { sixtieths, strategy } = members[k];
       game.querySelector("output").textContent = alphaText(sixtieths);
       slider.setAttribute("aria-valuetext", alphaText(sixtieths));
+      put(find("elsewhere"), elsewhere(others(), members));
       put(find("sheet").querySelector("div"), sheetTable(strategy));
       showHand(sitting);
       showVerdict(now);
     }
 
-    function review({ hands }, now) {
+    function review(sitting, now) {
+      return retold(sitting) + habits(sitting, now);
+    }
+
+    function retold({ hands, hand }) {
+      if (over(hand) || !hands.length) return "";
+      const last = hands[hands.length - 1], visible = !folded(last) || reveal.checked;
+      const said = [holding(last).replace("hold", "held").replace("act", "acted"), ...narrate(last, 0), outcome(last, visible)];
+      return play.again("hand", hands, result(last), play.list(said));
+    }
+
+    function habits({ hands }, now) {
       const { loss } = members[k], left = ENOUGH - now.hands;
       if (left > 0) {
         return `<p>After ${ENOUGH} hands your own strategy appears here, with what it ` +
@@ -362,7 +389,7 @@
       k = Number(slider.value);
       page.resume(sittings[k]);
     });
-    reveal.addEventListener("change", page.show);
+    reveal.addEventListener("change", () => page.show());
     return {
       start: (n) => start(n % 2, members[k].strategy, Math.random),
       act: (hand, action) => act(hand, action, members[k].strategy, Math.random),
@@ -373,13 +400,21 @@
       show,
       number: () => ["best you can expect", signed(sum(members[k].value) / 2)],
       review,
+      keep: () => ({ k, sittings: others(), reveal: reveal.checked }),
+      recall(kept) {
+        slider.value = k = kept.k;
+        sittings.splice(0, sittings.length, ...kept.sittings);
+        reveal.checked = kept.reveal;
+      },
     };
   }
 
-  if (typeof module === "undefined") play.open("kuhn", PARTS, sit);
-  else {
+  if (typeof module === "undefined") {
+    window.cfrKuhn = { ENOUGH, RANKS, count, infoset, payoff, turn };
+    play.open("kuhn", PARTS, sit);
+  } else {
     module.exports = {
-      act, alphaText, chart: play.chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
+      ENOUGH, RANKS, act, alphaText, chart: play.chart, count, deal, estimate, fraction, handsToSee, infoset, leak, narrate,
       outcome, over, payoff, range, result, sample, score, signed, start, turn,
     };
   }

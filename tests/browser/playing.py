@@ -22,6 +22,8 @@ SEEDED = """(() => {
   };
 })();"""
 
+PAUSE = 300  # milliseconds, as in play.js
+
 Choose = Callable[[list[str]], str]
 
 
@@ -51,8 +53,13 @@ class Table(ABC):
         table.page.on("pageerror", lambda error: table.faults.append(str(error)))
         table.page.on("console", lambda m: m.type == "error" and table.faults.append(m.text))
         table.page.add_init_script(SEEDED % seed)
+        table.page.clock.install()
         table.page.goto(built.as_uri())
         return table
+
+    def pause(self) -> None:
+        """Let the time pass in which a second click counts as part of the first."""
+        self.page.clock.fast_forward(PAUSE)
 
     def again(self) -> Self:
         """Open the page once more, as somebody who was never there before."""
@@ -74,12 +81,14 @@ class Table(ABC):
         return [str(b.get_attribute("data-action")) for b in self.find("actions button").all()]
 
     def click(self, action: str) -> None:
+        self.pause()
         self.find(f"actions [data-action={action}]").click()
 
     def press(self, action: str) -> None:
         """Do the same by keyboard: from the focused button, or by its letter."""
         focused = self.page.evaluate("document.activeElement.dataset.action || ''")
         assert focused, "after a move the focus is on what can be done next"
+        self.pause()
         self.page.keyboard.press("Enter" if focused == action else action[0])
 
     def play(self, hands: int, choose: Choose, keys: bool = False) -> None:

@@ -250,8 +250,12 @@ def test_each_alpha_keeps_its_hand_and_score(fresh: KuhnTable) -> None:
     set_alpha(fresh, 20)
     assert "1/3" in fresh.text("alpha output")
     assert fresh.number("hands") == 0
+    assert "5 hands at α = 1/5" in fresh.text("elsewhere")
     fresh.play(2, at_random(5))
+    fresh.page.reload()
+    assert "1/3" in fresh.text("alpha output")
     set_alpha(fresh, 12)
+    assert "2 hands at α = 1/3" in fresh.text("elsewhere")
     assert (fresh.text("status"), fresh.number("score")) == here
     assert fresh.number("hands") == 5
 
