@@ -134,10 +134,55 @@
     return lines;
   }
 
-  // What leaves the screen, or scrolls within itself, though it is no code, table or formula
+  // Charts: on a narrow screen they scroll and keep the size of their letters. Playing cards
+  // are none, their letters are decoration.
+  const CHARTS = "figure.cfr-figure > svg, .cfr-panels > svg, .play-plot > svg";
+
+  // Charts in which something looks wrong to `find`, which returns words for each text
+  function inCharts(find) {
+    const lines = [];
+    for (const chart of document.querySelectorAll(CHARTS)) {
+      if (!shown(chart)) continue;
+      const { left, right, top, bottom } = chart.getBoundingClientRect();
+      for (const text of chart.querySelectorAll("text")) {
+        const box = text.getBoundingClientRect();
+        if (!box.width || !text.textContent.trim()) continue;
+        const outside = box.left < left - 2 || box.right > right + 2 ||
+          box.top < top - 3 || box.bottom > bottom + 3;
+        const wrong = find(text, outside);
+        const place = chart.closest("[id]").id;
+        if (wrong) lines.push(`“${text.textContent.trim()}” in #${place} ${wrong}`);
+      }
+    }
+    return lines;
+  }
+
+  // Letters of charts that are smaller than so many pixels; the twentieth of one is rounding.
+  const smallLetters = (least) => inCharts((text) => {
+    const { b, d } = text.getScreenCTM();
+    const size = parseFloat(getComputedStyle(text).fontSize) * Math.hypot(b, d);
+    return size < least - 0.05 && `has ${size.toFixed(1)} px`;
+  });
+
+  // Words that reach out of their chart, where they are cut, and charts that do not fit
+  function cut() {
+    const lines = inCharts((text, outside) => outside && "is cut");
+    for (const element of document.querySelectorAll("figure.cfr-figure, .cfr-panels")) {
+      const { scrollWidth, clientWidth } = element;
+      if (shown(element) && scrollWidth > clientWidth + 1) {
+        lines.push(`#${element.closest("[id]").id}: ${scrollWidth} of ${clientWidth} px`);
+      }
+    }
+    return lines;
+  }
+
+  // What leaves the screen, or scrolls within itself, though it is no code, table, formula or
+  // chart
   function sideways() {
     const lines = [];
-    const allowed = "pre, mjx-container, .math, :has(> table), :has(> pre)";
+    const scrollers = "figure.cfr-figure:has(> svg), .cfr-panels";
+    const allowed = `pre, mjx-container, .math, :has(> table), :has(> pre), ${scrollers}`;
+    const inside = `:is(${allowed}), .text_html:has(table)`;
     const width = document.documentElement.clientWidth;
     const page = document.scrollingElement.scrollWidth;
     if (page > width) lines.push(`the page is ${page} px wide`);
@@ -150,7 +195,8 @@
         lines.push(`${tag} scrolls: ${element.scrollWidth} of ${element.clientWidth} px`);
       }
       const box = element.getBoundingClientRect();
-      if (box.right > width + 1 && !element.closest(`:is(${allowed}), .text_html:has(table)`)) {
+      const part = element.matches(CHARTS) || !element.closest(scrollers);  // a caption wraps
+      if (box.right > width + 1 && !(part && element.closest(inside))) {
         lines.push(`${tag} ends at ${Math.round(box.right)} px`);
       }
     }
@@ -215,5 +261,5 @@
 
   const met = () => [stops, Boolean(around)];
 
-  window.checks = { lowContrast, bareLinks, sideways, unfold, follow, met };
+  window.checks = { lowContrast, bareLinks, smallLetters, cut, sideways, unfold, follow, met };
 })();

@@ -57,6 +57,14 @@ def test_page_fits_a_phone(dark: Visit) -> None:
     assert not check(dark, "sideways()")
 
 
+def test_letters_of_charts_can_be_read_on_a_phone(dark: Visit) -> None:
+    assert not check(dark, "smallLetters(11)")
+
+
+def test_charts_are_whole_on_a_desktop(light: Visit) -> None:
+    assert not check(light, "cut()")
+
+
 def test_light_text_has_contrast(light: Visit) -> None:
     assert not check(light, "lowContrast(4.5)")
 
@@ -157,6 +165,12 @@ def test_root_index_redirects_to_the_first_page(chromium: Browser) -> None:
 # ---- the rules can fail ----------------------------------------------------------------------
 
 
+# A chart that keeps its width and has letters of 11 px
+WIDE = """<figure class="cfr-figure" style="overflow: auto; margin: 0">
+<svg viewBox="0 0 400 100" width="800"><text x="0" y="50" font-size="5.5">hi</text></svg>
+</figure>"""
+
+
 @pytest.mark.parametrize(
     ("html", "question", "count"),
     [
@@ -185,6 +199,16 @@ def test_root_index_redirects_to_the_first_page(chromium: Browser) -> None:
         ),
         ("<p style='overflow: auto'><i style='padding: 0 500px'>x</i></p>", "sideways()", 2),
         ("<p style='width: 50rem'>x</p>", "sideways()", 2),
+        (WIDE, "sideways()", 0),
+        (WIDE.replace("class", "id"), "sideways()", 2),
+        (WIDE.replace("</figure>", "<p style='width: 50rem'>x</p></figure>"), "sideways()", 1),
+        (WIDE.replace("svg", "canvas"), "sideways()", 2),
+        (WIDE, "smallLetters(11)", 0),
+        (WIDE, "smallLetters(12)", 1),
+        (WIDE.replace('width="800"', 'width="600"'), "smallLetters(11)", 1),
+        (WIDE.replace('width="800"', 'width="300"'), "cut()", 0),
+        (WIDE.replace('width="800"', 'width="300"').replace('x="0"', 'x="390"'), "cut()", 1),
+        (WIDE, "cut()", 1),
     ],
 )
 def test_checks_count_violations(
