@@ -16,6 +16,10 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import (
+    ReferencesResolver,
+    SphinxPostTransform,
+)
 from sphinx.util import docname_join
 from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
 
@@ -82,26 +86,37 @@ def instead(
     return None
 
 
-def write_text(
-    app: Sphinx,
-    env: BuildEnvironment,
-    node: addnodes.pending_xref,
-    inside: nodes.TextElement,
-) -> nodes.inline | None:
-    """Replace a link to what is left out by its text."""
-    if node["reftype"] == "term" and any(
-        page.endswith("glossary") for page in env.found_docs
-    ):
-        return None
-    here = node.get("refdoc", env.docname)
-    text = instead(Path(app.srcdir), here, node)
-    return nodes.inline(text, text) if text else None
+class WriteText(SphinxPostTransform):
+    """Replace links to what is left out by their text.
+
+    This runs before links are resolved: sphinx-proof lets nobody answer for
+    a label that it does not know.
+    """
+
+    default_priority = ReferencesResolver.default_priority - 1
+
+    def known(self, node: addnodes.pending_xref) -> bool:
+        """Return whether the target of a link is in the book."""
+        if node["reftype"] == "doc":
+            page = docname_join(node["refdoc"], node["reftarget"])
+            return page in self.env.found_docs
+        if node["reftype"] == "term":
+            return any(p.endswith("glossary") for p in self.env.found_docs)
+        return node["reftarget"] in getattr(self.env, "proof_list", ())
+
+    def run(self, **kwargs: Any) -> None:
+        """Apply the transform to a page."""
+        for node in list(self.document.findall(addnodes.pending_xref)):
+            if "refdoc" in node and not self.known(node):
+                folder = Path(self.app.srcdir)
+                if text := instead(folder, node["refdoc"], node):
+                    node.replace_self(nodes.inline(text, text))
 
 
 def keep_numbers(
     env: BuildEnvironment, numbers: dict[str, dict[str, Any]]
 ) -> None:
-    """Set the number of each chapter to that of its file, with its sections."""
+    """Renumber each chapter as its file is numbered, and its sections."""
     for page, sections in numbers.items():
         number = NUMBER.search(page)
         if not number:
@@ -126,5 +141,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
         return changed
 
     TocTreeCollectorWithStyles.assign_section_numbers = numbered
-    app.connect("missing-reference", write_text)
+    app.add_post_transform(WriteText)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
