@@ -89,7 +89,7 @@ def citation(chapter: Chapter, about: str, url: str, config: Config) -> str:
     """Return a chapter's tags for Google Scholar, and its data as JSON-LD."""
     found = {
         "citation_title": chapter.title,
-        "citation_inbook_title": config.project,
+        "citation_inbook_title": config.html_title,
         "citation_author": config.author,
         "citation_publication_date": config.copyright,
         "citation_language": "en",
@@ -109,7 +109,7 @@ def citation(chapter: Chapter, about: str, url: str, config: Config) -> str:
         "author": author,
         "isPartOf": {
             "@type": "Book",
-            "name": config.project,
+            "name": config.html_title,
             "url": f"{config.html_baseurl}/{config.root_doc}.html",
             "author": author,
             "datePublished": config.copyright,
@@ -197,7 +197,7 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     # The first page may not be among those that this build has written.
     page = (out / start).read_text("utf-8")
     words = "".join(f"{tag}\n" for tag in DESCRIBING.findall(page))
-    files = {"index.html": root(start, app.config.project, words, home)}
+    files = {"index.html": root(start, app.config.html_title, words, home)}
     if home:
         files |= {
             "404.html": not_found(start, home),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -119,9 +120,8 @@ def shorter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tool = Path(sys.executable).with_name("jupyter-book")
     command = [tool, "build", home, "--quiet", "-W", "--keep-going"]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": paths}
-    )
+    environment = {"PYTHONPATH": paths, "CFR_BOOK_URL": "https://example.org/cfr/"}
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return home / "_build" / "html" / "book"
 
@@ -143,3 +143,33 @@ def test_shorter_book_links_no_absent_page(shorter: Path) -> None:
         page = BeautifulSoup(path.read_bytes(), "html.parser")
         targets = {str(a["href"]).partition("#")[0] for a in page.select("a[href]")}
         assert not targets & {f"{name}.html" for name in OUT}, path.name
+
+
+def test_sitemap_lists_the_pages_of_a_book_with_an_address(shorter: Path) -> None:
+    site = shorter.parent
+    pages = re.findall(r"<loc>(.*?)</loc>", (site / "sitemap.xml").read_text("utf-8"))
+    names = {path.stem for path in shorter.glob("*.html")}
+    assert set(pages) == {f"https://example.org/cfr/book/{name}.html" for name in names}
+    assert "https://example.org/cfr/sitemap.xml" in (site / "robots.txt").read_text("utf-8")
+    lost = BeautifulSoup((site / "404.html").read_bytes(), "html.parser")
+    (link,) = lost.select("a")
+    assert link["href"] == "https://example.org/cfr/book/index.html"  # from any folder
+    for path in [*shorter.glob("*.html"), site / "genindex.html"]:
+        page = BeautifulSoup(path.read_bytes(), "html.parser")
+        (canonical,) = page.select('link[rel="canonical"]')
+        own = path.relative_to(site).as_posix()
+        assert canonical["href"] == f"https://example.org/cfr/{own}"
+
+
+def test_chapter_with_an_address_can_be_cited(shorter: Path) -> None:
+    page = BeautifulSoup((shorter / "07_monte_carlo_cfr.html").read_bytes(), "html.parser")
+    tags = {str(tag.get("name")): tag["content"] for tag in page.select("meta[content]")}
+    title = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["title"]
+    url = "https://example.org/cfr/book/07_monte_carlo_cfr.html"
+    assert tags["citation_title"] == CHAPTERS["07_monte_carlo_cfr"].title
+    assert tags["citation_inbook_title"] == title
+    assert tags["citation_fulltext_html_url"] == url
+    (script,) = page.select('script[type="application/ld+json"]')
+    data = json.loads(script.get_text())
+    assert data["position"] == 7 and data["url"] == url
+    assert data["isPartOf"]["name"] == title
