@@ -24,7 +24,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: help book test check portable lab bench notebooks format lock clean lint types kernels \
 	test-library test-fast test-notebooks test-changed test-book test-browser test-pages pdf \
-	classroom
+	classroom package
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,13 @@ $(VENV)/.classroom: requirements-classroom.txt $(VENV)/.book
 	@$(call install,-r requirements-classroom.txt)
 	@touch $@
 
+# These two need no other package of the environment, and no other needs them.
+$(VENV)/.package: | $(VENV)/.made
+	@$(PYTHON) -m venv $(VENV)/package
+	@$(VENV)/package/bin/python -m pip install --quiet --disable-pip-version-check \
+		"build==1.6.1" "twine==7.0.0"
+	@touch $@
+
 # ---- book ----------------------------------------------------------------------------------
 
 book: $(VENV)/.book ## run the notebooks, build the HTML book (4 minutes or more, 1.3 GB, 335 MB to download)
@@ -67,6 +74,10 @@ book: $(VENV)/.book ## run the notebooks, build the HTML book (4 minutes or more
 
 pdf: book $(VENV)/.test ## print the built pages into one PDF
 	$(BIN)/python tools/pdf.py
+
+# What a release has: the package, and the site as one zip for readers without a network.
+package: book $(VENV)/.package ## make and check the package for PyPI, and a zip of the site
+	$(VENV)/package/bin/python tools/package.py
 
 lab: $(VENV)/.book ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=book

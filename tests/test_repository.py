@@ -16,6 +16,7 @@ import cfrlib
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import package  # noqa: E402
 import portable  # noqa: E402
 
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "book/troubleshooting.md")
@@ -126,7 +127,7 @@ def test_workflow_runs_the_two_commands_of_the_readme():
     commands = [line.split("#")[0].strip() for line in two.splitlines()]
     assert commands == ["make book", "make test"]
     runs = [step["run"] for step in JOBS["book"]["steps"] if "run" in step]
-    assert [run for run in runs if run.startswith("make")] == commands
+    assert [run for run in runs if run.startswith("make")] == [*commands, "make package"]
 
 
 def test_workflow_covers_every_machine_and_python():
@@ -154,6 +155,48 @@ def test_workflow_permissions_are_minimal():
         "publish": {"pages": "write", "id-token": "write"},
         "binder": {},
     }
+
+
+def test_releases_are_started_by_hand_and_need_no_password():
+    text = read(".github/workflows/release.yml")
+    flow = yaml.safe_load(text)
+    assert list(flow[True]) == ["workflow_dispatch"]  # YAML reads `on` as true
+    assert flow["permissions"] == {}
+    may = {name: job["permissions"] for name, job in flow["jobs"].items()}
+    assert may == {
+        "find": {"actions": "read", "contents": "read"},
+        "pypi": {"id-token": "write"},
+        "github": {"contents": "write"},
+    }
+    assert "secrets." not in text and "github.com/" not in text
+    made = {s["with"]["name"] for s in STEPS if "upload-artifact" in s.get("uses", "")}
+    assert {"package", "site"} <= made  # what it downloads
+
+
+# ---- the package for PyPI --------------------------------------------------------------------
+
+
+def test_package_has_the_addresses_that_are_known():
+    assert package.urls(None, "main", "") == ""
+    site = "https://example.org/cfr"
+    only = tomllib.loads(package.urls(None, "main", site))["project"]["urls"]
+    assert only == {"Book": site}
+    urls = tomllib.loads(package.urls("https://github.com/o/r", "main", site))["project"][
+        "urls"
+    ]
+    assert urls["Source"] == "https://github.com/o/r" and urls["Book"] == site
+    assert "urls" not in tomllib.loads(read("pyproject.toml"))["project"]
+
+
+def test_readme_on_pypi_has_no_relative_link():
+    text = read("README.md")
+    assert package.LINK.search(text)
+    for source in (None, "https://github.com/o/r"):
+        assert not package.LINK.search(package.readme(text, source, "main"))
+    page = (
+        "![a picture](.github/book.png) [a chapter](book/a.ipynb) [site](https://example.org)"
+    )
+    assert package.readme(page, None, "main") == " a chapter [site](https://example.org)"
 
 
 # ---- tests -----------------------------------------------------------------------------------

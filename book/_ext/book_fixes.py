@@ -34,6 +34,12 @@ NO_QUOTES_FROM_A_FOLDER = (
 REWRITTEN = {
     # 1.5 MB of icons that the theme's style sheet provides as well
     r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
+    # The theme describes the viewport two times more.
+    r'(?<=/>)<meta name="viewport"[^>]*>': "",
+    r'\n *<meta name="viewport" content="[^"]*initial-scale=1"/>': "",
+    # A title and contents for print, which the style sheet hides there: a
+    # page has one heading of the first level.
+    r'(?s:<div id="jb-print-docs-body".*?</div>\s*</div>\s*</div>)': "",
     # A control's accessible name is its visible text, for voice control.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^>]*) aria-label="\w*"': r"\1",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from html import escape
 from itertools import combinations, permutations
@@ -157,17 +157,17 @@ class ChapterMapDirective(SphinxDirective):
     """The directive `chapter-map`, for the notebooks beside the page."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the map of all notebooks in the folder that have a table."""
+        """Return the map of the book's notebooks that have a table."""
         home = Path(self.env.doc2path(self.env.docname)).parent
-        pages = map(Path, map(self.env.doc2path, self.env.found_docs))
-        paths = sorted(p for p in pages if p.match(f"{home}/*.ipynb"))
+        paths = sorted(home.glob("*.ipynb"))
         for path in paths:
             self.env.note_dependency(str(path))
         try:
             chapters = collect(paths)
         except ValueError as wrong:
             raise self.error(str(wrong)) from wrong
-        return [ChapterMap("", chapters=chapters)]
+        pages = {Path(page).name for page in self.env.found_docs}
+        return [ChapterMap("", chapters=kept(chapters, pages))]
 
 
 def collect(paths: Iterable[Path]) -> dict[str, Chapter]:
@@ -188,6 +188,23 @@ def collect(paths: Iterable[Path]) -> dict[str, Chapter]:
     except CycleError as error:
         cycle = " → ".join(error.args[1])
         raise ValueError(f"chapters need each other: {cycle}") from error
+    return found
+
+
+def kept(
+    chapters: Mapping[str, Chapter], pages: Iterable[str]
+) -> dict[str, Chapter]:
+    """Return the chapters in the table of contents.
+
+    A chapter that needs one that is left out needs that one's prerequisites.
+    """
+    found, listed = dict(chapters), set(pages)
+    for name in chapters.keys() - listed:
+        gone = found.pop(name)
+        for later in found.values():
+            if name in later.needs:
+                needs = later.needs - {name} | gone.needs
+                found[later.name] = replace(later, needs=needs)
     return found
 
 

@@ -11,10 +11,12 @@ import os
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
-from sphinx.config import Config
+# The tools that read the address do without Sphinx.
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 ADDRESS = re.compile(
     r"(?:(?:https?|ssh|git)://)?(?:[^/@]*@)?(?:www\.)?github\.com(?::\d+)?[/:]"

@@ -16,6 +16,7 @@ from bs4 import BeautifulSoup, Tag
 from built import HTML
 from IPython.core.inputtransformer2 import TransformerManager
 from notebooks import HOSTED
+from sphinx.config import Config
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted((ROOT / "book").glob("[0-9][0-9]_*.ipynb"))
@@ -23,6 +24,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import repository  # noqa: E402
 import social  # noqa: E402
+from chapter_map import Chapter  # noqa: E402
 
 # ---- launch buttons --------------------------------------------------------------------------
 
@@ -168,10 +170,45 @@ def test_pages_have_meta_descriptions() -> None:
 
 
 def test_social_picture_has_absolute_address() -> None:
-    words = social.tags('A "title"', "About", "book/index", "https://example.org/cfr/")
+    words = social.tags('A "title"', "About", "book/index", "https://example.org/cfr")
     assert 'property="og:image" content="https://example.org/cfr/_static/cover.png"' in words
     assert 'content="A &quot;title&quot;"' in words and "summary_large_image" in words
     assert (HTML / "_static" / "cover.png").stat().st_size < 150_000
+
+
+def test_root_describes_the_book_and_leads_to_it() -> None:
+    root = built.page(HTML / "index.html")
+    assert root.title and root.title.get_text().startswith("Counterfactual Regret Minimization")
+    assert root.select('meta[http-equiv="refresh"][content="0; url=book/index.html"]')
+    assert [link["href"] for link in root.select("a")] == ["book/index.html"]
+    for name in ("og:title", "og:description"):
+        (tag,) = root.select(f'meta[property="{name}"]')
+        assert tag["content"] == page("index").select(f'meta[property="{name}"]')[0]["content"]
+
+
+def test_what_needs_an_address_is_absent_without_one() -> None:
+    addressed = bool(os.environ.get("CFR_BOOK_URL"))
+    for name in ("404.html", "sitemap.xml", "robots.txt"):
+        assert (HTML / name).exists() == addressed
+    for path in CHAPTERS:
+        found = page(path.stem).select('link[rel="canonical"], meta[name^="citation_"]')
+        assert bool(found) == addressed
+
+
+def test_pages_have_one_main_heading_and_one_viewport() -> None:
+    for path in built.paths():
+        found = built.page(path)
+        assert len(found.select('meta[name="viewport"]')) == 1, path
+        assert len(found.select("h1")) == 1, path
+
+
+def test_script_of_data_ends_nowhere_else() -> None:
+    chapter = Chapter("01_one", "A </script> title", "read", frozenset())
+    config = Config({"project": "Book", "author": "A", "copyright": "2026"})
+    config.add("html_title", "Book", "html", str)
+    config.add("html_baseurl", "https://example.org", "html", str)
+    words = social.citation(chapter, "About", "https://example.org/one", config)
+    assert words.count("</script>") == 1
 
 
 def test_index_shows_reading_time_of_each_chapter() -> None:

@@ -34,10 +34,11 @@ def built() -> Path:
 
 
 def pages() -> list[str]:
-    """Name every page of the built book; index.html only forwards to the book's first."""
+    """Name every page of the built book that has its layout."""
     site = built()
+    outside = ("_static", "index.html", "404.html")
     paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
-    return [str(path) for path in paths if path.parts[0] not in ("_static", "index.html")]
+    return [str(path) for path in paths if path.parts[0] not in outside]
 
 
 def with_explorables() -> list[str]:
