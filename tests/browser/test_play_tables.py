@@ -18,7 +18,8 @@ REFUSED = """Object.defineProperty(window, "sessionStorage", {
 });"""
 
 # Effective sizes of a chart's letters, and how much wider it was drawn than it is shown
-LETTERS = """chart => {
+LETTERS = """() => {
+  const chart = document.querySelector(".play-chart");
   const scale = Math.abs(chart.getScreenCTM().a);
   const texts = [...chart.querySelectorAll("text")];
   return texts.map((text) => scale * parseFloat(getComputedStyle(text).fontSize));
@@ -92,7 +93,7 @@ def test_chart_survives_a_resize(table: Played, before: int, after: int) -> None
     for width in (before, after):
         table.page.set_viewport_size({"width": width, "height": 800})
         table.page.wait_for_function(DRAWN)
-        assert min(table.find("chart").evaluate(LETTERS)) >= 11
+        table.page.wait_for_function(f"Math.min(...({LETTERS})()) >= 11")
 
 
 def test_second_click_skips_no_result(table: Played) -> None:

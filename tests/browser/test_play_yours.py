@@ -137,7 +137,7 @@ def test_three_hands_claim_nothing(chromium: Browser) -> None:
 
 def test_folding_kings_is_told_apart_from_chance(chromium: Browser) -> None:
     table = sit_down(chromium)
-    table.play(80, folds_kings)
+    table.play(240, folds_kings)  # two dozen of them with a king that faces a bet
     turn_to(table, CHAPTERS[1])
     assert re.search(
         r"At K (check-)?bet you call too seldom: .* saves 0\.\d+", table.text("yours")
@@ -158,6 +158,7 @@ def test_hands_against_every_opponent_count(chromium: Browser) -> None:
 def test_chapter_that_was_left_knows_the_new_hands(chromium: Browser) -> None:
     table = KuhnTable.open(chromium, BOOK / f"{CHAPTERS[0]}.html")
     table.find("yours a").click()
+    expect(table.find("actions button").first).to_be_visible()
     table.play(2, at_random(4))
     table.page.go_back()
     expect(table.find("yours")).to_contain_text("from 2 hands")
