@@ -171,6 +171,7 @@ class KoiKoiTable(Table):
         focused = self.page.evaluate("document.activeElement.dataset.action || ''")
         assert focused, "after a move the focus is on what can be done next"
         button = self.find(f"actions [data-action='{action}']")
+        self.pause()
         key = str(button.get_attribute("aria-keyshortcuts"))
         self.page.keyboard.press("Enter" if focused == action else key.lower())
 
