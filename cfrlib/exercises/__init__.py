@@ -36,7 +36,6 @@ PAGES = {
     "classic": "classics",
     "papers": "reading_papers",
     "players": "koikoi_for_players",
-    "bet": "koikoi_bet",
 }
 
 

@@ -207,7 +207,7 @@ WIDE = """<figure class="cfr-figure" style="overflow: auto; margin: 0">
         (WIDE, "smallLetters(12)", 1),
         (WIDE.replace('width="800"', 'width="600"'), "smallLetters(11)", 1),
         (WIDE.replace('width="800"', 'width="300"'), "cut()", 0),
-        (WIDE.replace('width="800"', 'width="300"').replace('x="0"', 'x="390"'), "cut()", 1),
+        (WIDE.replace('width="800"', 'width="300"').replace('x="0"', 'x="420"'), "cut()", 1),
         (WIDE, "cut()", 1),
     ],
 )
