@@ -65,8 +65,9 @@ if "google.colab" in sys.modules:  # install the book this page is from
     %pip install -q git+{home}@{branch}
 elif importlib.util.find_spec("cfrlib") is None:
     raise ModuleNotFoundError(
-        "the package cfrlib is missing: open this page with `make lab` in the book's source, "
-        "or run: %pip install git+https://github.com/OWNER/NAME, the book's repository"
+        "the package cfrlib is missing: open this page with `make lab` "
+        "in the book's source, or install it from the book's repository: "
+        "%pip install git+https://github.com/OWNER/NAME"
     )"""
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
 
