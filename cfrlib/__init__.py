@@ -103,14 +103,5 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import ``cfrlib.deep`` when it is first used: JAX takes seconds to load."""
     if name == "deep":
-        try:
-            return importlib.import_module("cfrlib.deep")
-        except ModuleNotFoundError as error:
-            if error.name not in ("jax", "flax", "optax"):
-                raise
-            raise ModuleNotFoundError(
-                f"cfrlib.deep needs {error.name}, which is not installed; run: "
-                'pip install "cfrlib[deep]"',
-                name=error.name,
-            ) from None
+        return importlib.import_module("cfrlib.deep")
     raise AttributeError(f"module 'cfrlib' has no attribute {name!r}")

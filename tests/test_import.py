@@ -90,6 +90,24 @@ print([name for name in {HEAVY} if name in sys.modules], "numba" in sys.modules)
     assert done.stdout.strip() == "[] True"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "extra", "package"),
+    [
+        ("cfrlib.deep", "deep", "jax"),
+        ("cfrlib.koikoi.learners", "deep", "optax"),
+        ("cfrlib.subgames.network", "deep", "flax"),
+        ("cfrlib.plot", "plot", "matplotlib"),
+        ("cfrlib.explore", "plot", "matplotlib"),
+    ],
+)
+def test_missing_extra_is_named(part, extra, package):
+    program = f"import sys; sys.modules[{package!r}] = None; import {part}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    said = f'{part} needs {package}, which is not installed; run: pip install "cfrlib[{extra}]"'
+    assert done.stderr.strip().splitlines()[-1] == f"ModuleNotFoundError: {said}"
+
+
 def test_public_names_exist_and_have_docstrings():
     assert sorted(cfrlib.__all__) == sorted(set(cfrlib.__all__))
     for name in cfrlib.__all__:

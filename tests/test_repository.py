@@ -106,17 +106,42 @@ def test_every_result_of_an_experiment_has_a_row():
         assert named | players == uses.get(path.name, set()), path.name
 
 
+# The parts of the package that import JAX
+NETWORKS = r"\b(?:cfr|cfrlib)\.deep\b|\bkoikoi\.learners\b|\bsubgames\.network\b"
+
+
 def test_documents_list_the_chapters_that_need_jax():
     """The other chapters run without JAX, which is most of the download."""
     deep = set()
     for path in (ROOT / "book").glob("*.ipynb"):
         cells = json.loads(path.read_text("utf-8"))["cells"]
         code = "".join("".join(c["source"]) + "\n" for c in cells if c["cell_type"] == "code")
-        if re.search(r"\b(cfr|cfrlib)\.deep\b|\bimport (jax|flax|optax)\b", code):
+        if re.search(rf"{NETWORKS}|\bimport (jax|flax|optax)\b", code):
             deep.add(path.name.partition("_")[0])
-    assert deep == {"10", "11", "12", "14"}
+    assert deep == {"10", "11", "12", "14", "16"}
     for name in ("README.md", "pyproject.toml", "book/troubleshooting.md"):
-        assert "10, 11, 12 and 14" in read(name), name
+        assert "10, 11, 12, 14 and 16" in read(name), name
+
+
+def test_readme_lists_the_pages_of_the_book():
+    toc = yaml.safe_load(read("_toc.yml"))
+    pages = [page["file"] for part in toc["parts"] for page in part["chapters"]]
+    listed = re.findall(r"\[([^]]+)\]\((book/\w+)(\.ipynb|\.md)\)", read("README.md"))
+    assert [page for _, page, _ in listed] == pages
+    for title, page, ending in listed:
+        assert f"# {title}\\n" in read(page + ending).replace("\n", "\\n"), page
+
+
+def test_badges_of_the_readme_are_true():
+    badges = re.findall(r"img\.shields\.io/badge/(\w+)-([\w.]+)-", read("README.md"))
+    low, high = re.search(r">=(3\.\d+),<3\.(\d+)", read("pyproject.toml")).groups()
+    assert dict(badges) == {
+        "python": f"{low}_to_3.{int(high) - 1}",
+        "code": tomllib.loads(read("pyproject.toml"))["project"]["license"],
+        "text": "CC_BY_4.0",
+    }
+    assert "CC BY 4.0" in read("_config.yml")
+    assert "actions/workflows/book.yml/badge.svg" in read("README.md")
 
 
 # ---- the workflow ----------------------------------------------------------------------------

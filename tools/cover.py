@@ -1,5 +1,7 @@
 """Draw the cover: book/_static/cover.svg, and cover.png for the previews of shared links.
 
+If the book is built, also take the picture in README.md, .github/book.png, of its chapter 4.
+
     python tools/cover.py
 
 The path is the average strategy of regret matching on biased rock–paper–scissors over 3,000
@@ -12,12 +14,15 @@ from pathlib import Path
 
 import chromium
 import numpy as np
+from playwright.sync_api import Browser
 
 import cfrlib as cfr
 from cfrlib.plot import COLORS, to_simplex
 
 WIDTH, HEIGHT = 1200, 630
-STATIC = Path(__file__).parents[1] / "book" / "_static"
+ROOT = Path(__file__).resolve().parents[1]
+STATIC = ROOT / "book" / "_static"
+CHAPTER = ROOT / "_build" / "html" / "book" / "04_vanilla_cfr.html"
 PAPER, INK, FAINT = "#fbfaf7", "#1f2933", "#c9ccd1"
 TITLE = ("Counterfactual", "Regret", "Minimization")
 SUBTITLE = "from Rock–Paper–Scissors to Koi-Koi"
@@ -72,6 +77,16 @@ def svg() -> str:
 """
 
 
+def take(browser: Browser) -> None:
+    """Take a picture of the first figure with sliders of chapter 4."""
+    page = chromium.context(browser, viewport={"width": 1280, "height": 760}).new_page()
+    page.goto(CHAPTER.as_uri())
+    page.locator(".cfr-explore").first.evaluate(
+        "figure => scrollTo(0, scrollY + figure.getBoundingClientRect().top - 100)"
+    )
+    page.screenshot(path=ROOT / ".github" / "book.png")
+
+
 def main() -> None:
     """Write both files."""
     (STATIC / "cover.svg").write_text(svg(), encoding="utf-8")
@@ -80,6 +95,8 @@ def main() -> None:
         page = chromium.context(browser, viewport=size).new_page()
         page.set_content(f"<style>body{{margin:0}}</style>{svg()}")
         page.screenshot(path=STATIC / "cover.png")
+        if CHAPTER.exists():
+            take(browser)
 
 
 if __name__ == "__main__":

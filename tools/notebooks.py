@@ -12,7 +12,7 @@ The tags that fold a cell on a page mean nothing to Jupyter. The normal form rep
 metadata that JupyterLab, Notebook 7 and Colab read, so solutions are folded there as well.
 
 The normal form of a chapter also begins with a generated cell that installs the package on
-Colab.
+Colab, and elsewhere says how to get it if it is missing.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ FOLDED = {
 }
 PAGES = Path(__file__).resolve().parents[1] / "book"
 # A notebook that Colab opened from GitHub can look up its address, so a fork installs itself.
+# Elsewhere a downloaded notebook cannot know where it is from, so it says what to do.
 HOSTED = """\
+import importlib.util
 import sys
 
 if "google.colab" in sys.modules:  # install the book this page is from
@@ -60,7 +62,13 @@ if "google.colab" in sys.modules:  # install the book this page is from
     assert "/blob/" in page, "open this page from its repository on GitHub"
     home, _, place = page.partition("/blob/")
     branch = place.partition("/book/")[0]
-    %pip install -q git+{home}@{branch}"""
+    %pip install -q git+{home}@{branch}
+elif importlib.util.find_spec("cfrlib") is None:
+    raise ModuleNotFoundError(
+        "the package cfrlib is missing: open this page with `make lab` "
+        "in the book's source, or install it from the book's repository: "
+        "%pip install git+https://github.com/OWNER/NAME"
+    )"""
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
@@ -127,6 +135,8 @@ def folded(cell: Any) -> dict[str, Any]:
     """Return the metadata by which notebook programs fold what the page folds."""
     tags = cell.metadata.get("tags", [])
     hidden = {part: True for tag in tags for part in FOLDED.get(tag, ())}
+    if cell.id == "colab":
+        hidden.pop("outputs_hidden", None)  # an error of it must be seen
     if not hidden or cell.cell_type != "code":
         return {}
     found: dict[str, Any] = {"jupyter": hidden}

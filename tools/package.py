@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urljoin
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -47,7 +48,9 @@ def readme(text: str, source: str | None, branch: str) -> str:
         if not source:
             return "" if picture else words
         kind = "raw" if picture else "blob"
-        return f"{picture}[{words}]({source}/{kind}/{branch}/{path})"
+        # `../../actions` is how a README on GitHub names the repository's actions
+        url = urljoin(f"{source}/{kind}/{branch}/", path)
+        return f"{picture}[{words}]({url})"
 
     return LINK.sub(link, text)
 

@@ -3,6 +3,10 @@
 Needs JAX, Flax and Optax: ``pip install "cfrlib[deep]"``.
 """
 
+from cfrlib.core.extras import require
+
+require("cfrlib.deep", "deep", "jax", "flax", "optax")
+
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.double_neural import DoubleNeural
 from cfrlib.deep.features import encode, hashed, spell

@@ -13,6 +13,10 @@ the book, the same controls are plain HTML inputs, and the frames at their `posi
 drawn when the book was built. Both display what `Explorable.frame_html` returns.
 """
 
+from cfrlib.core.extras import require
+
+require("cfrlib.explore", "plot", "matplotlib")
+
 from cfrlib.explore.controls import Choice, Linear, Log, Mix, Seed, Walk
 from cfrlib.explore.explorable import Explorable, Frame
 from cfrlib.explore.rewind import Rewind

@@ -17,14 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-try:
-    import matplotlib as mpl
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError(
-        f"cfrlib.plot needs {error.name}, which is not installed; run: "
-        'pip install "cfrlib[plot]"',
-        name=error.name,
-    ) from None
+from cfrlib.core.extras import require
+
+require("cfrlib.plot", "plot", "matplotlib")
+
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from cycler import cycler

@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from cfrlib.core.extras import require
+
+require("cfrlib.subgames.network", "deep", "jax", "flax", "optax")
+
 import jax
 import jax.numpy as jnp
 import numpy as np

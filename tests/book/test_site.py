@@ -125,6 +125,14 @@ def test_first_cell_does_nothing_outside_colab(monkeypatch: pytest.MonkeyPatch) 
     assert run_hosted(monkeypatch, None) == []
 
 
+def test_first_cell_says_how_to_get_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cfrlib", None)
+    with pytest.raises(
+        ModuleNotFoundError, match=r"cfrlib is missing: .*make lab.*%pip install"
+    ):
+        run_hosted(monkeypatch, None)
+
+
 @pytest.mark.parametrize("branch", ["main", "fix/typo"])
 def test_first_cell_installs_on_colab(monkeypatch: pytest.MonkeyPatch, branch: str) -> None:
     place = f"github.com/fork/book/blob/{branch}/book/01_regret_matching.ipynb".replace(

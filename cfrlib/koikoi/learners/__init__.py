@@ -3,6 +3,10 @@
 Needs JAX, Flax and Optax: ``pip install "cfrlib[deep]"``.
 """
 
+from cfrlib.core.extras import require
+
+require("cfrlib.koikoi.learners", "deep", "jax", "flax", "optax")
+
 from cfrlib.koikoi.learners.approximate_best_response import ApproximateBestResponse
 from cfrlib.koikoi.learners.deep_discounted_cfr import DeepDiscountedCFR
 from cfrlib.koikoi.learners.deep_monte_carlo import DeepMonteCarlo
