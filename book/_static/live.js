@@ -9,7 +9,6 @@
   const BEAT = { first: 250, later: 50, calm: 1000 }; // milliseconds from picture to picture
   const DECADES = 4; // of either axis of the chart, from 1 to LAST and from 1 down
   const RANKS = ["J", "Q", "K"];
-  const NAMES = { J: "jack", Q: "queen", K: "king" };
 
   // ---- three bugs of the museum, each in one line ----
 
@@ -17,8 +16,8 @@
     "no reach": {
       line: "return others * (u - mean);",
       broken: "return u - mean;",
-      words: (x) => `Exploitability stops at ${x}, however long it runs. A regret has to be weighted by ` +
-        "how likely chance and the other player lead to it.",
+      words: (x) => `Exploitability stops at ${x}, however long it runs. Regrets have to be weighted by ` +
+        "how likely the cards and the other player lead there.",
       program: class extends kuhn.CFR {
         regret(u, mean) { return u - mean; }
       },
@@ -76,10 +75,10 @@
   // current strategy; and the largest regret per iteration.
   function rows({ program }) {
     const average = program.average(), t = Math.max(1, program.iterations);
-    return Object.entries(kuhn.DECISIONS).flatMap(([moves, { player, actions }]) => RANKS.map((card) => {
+    return Object.entries(kuhn.DECISIONS).flatMap(([moves, { actions }]) => RANKS.map((card) => {
       const I = `${card} ${moves}`.trim(), a = actions[1];
       const regret = Math.max(0, ...Object.values(program.regrets[I])) / t;
-      return { I, card, moves, player, action: a, average: average[I][a], current: program.sigma[I][a], regret };
+      return { I, card, moves, action: a, average: average[I][a], current: program.sigma[I][a], regret };
     }));
   }
 
@@ -158,15 +157,67 @@
     <div class="live-words"><p class="live-status" role="status"></p><p class="live-line"></p></div>`;
   }
 
-  // ---- the page ----
+  // ---- drawing into the frame ----
 
-  const READY = "Two players start with random play. From then on, they play every action in proportion " +
-    "to how much they regret not having played it.";
+  function part(piece, name) {
+    return piece.querySelector(`.live-${name}`);
+  }
 
   // Write only what has changed, so that nothing is read out again.
   function put(element, text) {
     if (element.textContent !== text) element.textContent = text;
   }
+
+  function drawTree(piece, run) {
+    const found = rows(run);
+    for (const { I, average, current, regret } of found) {
+      const row = piece.querySelector(`[data-infoset="${I}"]`);
+      part(row, "average").style.width = `${100 * average}%`;
+      part(row, "now").style.left = `${100 * current}%`;
+      part(row, "pull").firstChild.style.width = `${100 * Math.min(1, Math.sqrt(regret))}%`; // small ones show
+      put(part(row, "share"), `${Math.round(100 * average)}%`);
+    }
+    for (const [moves, p] of Object.entries(flows(found))) {
+      piece.querySelector(`[data-moves="${moves}"]`).style.strokeWidth = `${1 + 9 * p}px`;
+    }
+  }
+
+  // Where iteration n with exploitability x is, in percent of the chart.
+  function place([n, x]) {
+    return [(100 * Math.log10(n)) / DECADES, (-100 * Math.log10(x)) / DECADES].map((c) => Math.min(100, c));
+  }
+
+  function drawCurve(line, run) {
+    const n = run ? run.program.iterations : 0;
+    const points = n ? [...run.points.filter((point) => point[0] < n), [n, run.now]] : [];
+    line.setAttribute("points", points.map((point) => place(point).map((c) => c.toFixed(2)).join(",")).join(" "));
+  }
+
+  function drawChart(piece, right, wrong) {
+    drawCurve(part(piece, "plot .live-right"), right);
+    drawCurve(part(piece, "plot .live-wrong"), wrong);
+    const { program: { iterations }, now } = wrong || right, dot = part(piece, "dot");
+    const [x, y] = place([Math.max(1, iterations), now]);
+    dot.style.left = `${x}%`;
+    dot.style.top = `${y}%`;
+    dot.hidden = !iterations;
+    put(part(piece, "count"), `iteration ${count(iterations)}`);
+    put(part(piece, "size"), `Exploitability ${small(now)}`);
+  }
+
+  // Say to screen readers what the pictures show.
+  function describe(piece, run) {
+    const n = count(run.program.iterations);
+    const shares = rows(run).map(({ I, action, average }) => `${I}: ${action} ${Math.round(100 * average)}%`);
+    part(piece, "tree").setAttribute("aria-label", `Average strategy after ${n} iterations. ${shares.join(", ")}.`);
+    part(piece, "chart").setAttribute("aria-label", "Curve of the exploitability, on logarithmic axes: " +
+      `${small(run.now)} chips per hand after ${n} iterations.`);
+  }
+
+  // ---- the page ----
+
+  const READY = "Two players start with random play. From then on, they play every action in proportion " +
+    "to how much they regret not having played it.";
 
   function openAt(root) {
     const piece = document.createElement("div");
@@ -174,7 +225,7 @@
     piece.innerHTML = frame();
     root.prepend(piece);
     root.classList.add("live-ready");
-    const find = (part) => piece.querySelector(`.live-${part}`);
+    const find = (name) => part(piece, name);
     const button = find("run"), choice = find("bug"), status = find("status");
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     let right = start(kuhn.CFR), wrong = null; // the run without a bug stays as a comparison
@@ -184,52 +235,10 @@
     const done = () => shown().program.iterations;
     const bug = () => BUGS[choice.value];
 
-    // ---- pictures ----
-
-    function drawTree() {
-      const found = rows(shown()), flowing = flows(found);
-      for (const { I, average, current, regret } of found) {
-        const row = piece.querySelector(`[data-infoset="${I}"]`), [bar, , pull] = row.querySelectorAll("i");
-        bar.style.width = `${100 * average}%`;
-        row.querySelector(".live-now").style.left = `${100 * current}%`;
-        row.querySelector(".live-share").textContent = `${Math.round(100 * average)}%`;
-        pull.style.width = `${100 * Math.min(1, Math.sqrt(regret))}%`; // so that small ones are seen
-      }
-      for (const [moves, p] of Object.entries(flowing)) {
-        piece.querySelector(`[data-moves="${moves}"]`).style.strokeWidth = `${1 + 9 * p}px`;
-      }
-      return found;
-    }
-
-    function place([n, x]) {
-      return [(100 * Math.log10(n)) / DECADES, Math.min(100, (-100 * Math.log10(x)) / DECADES)];
-    }
-
-    function drawCurve(line, run) {
-      const n = run ? run.program.iterations : 0;
-      const points = n ? [...run.points.filter((point) => point[0] < n), [n, run.now]] : [];
-      line.setAttribute("points", points.map((point) => place(point).map((x) => x.toFixed(2)).join(",")).join(" "));
-    }
-
-    function drawChart() {
-      drawCurve(find("plot .live-right"), right);
-      drawCurve(find("plot .live-wrong"), wrong);
-      const dot = find("dot"), [x, y] = place([Math.max(1, done()), shown().now]);
-      dot.style.left = `${Math.min(100, x)}%`;
-      dot.style.top = `${y}%`;
-      dot.hidden = !done();
-      put(find("count"), `iteration ${count(done())}`);
-      put(find("size"), `Exploitability ${small(shown().now)}`);
-    }
-
     function show() {
-      const found = drawTree();
-      drawChart();
-      if (timer) return;
-      const shares = found.map(({ I, action, average }) => `${I}: ${action} ${Math.round(100 * average)}%`);
-      find("tree").setAttribute("aria-label", `Average strategy after ${count(done())} iterations. ${shares.join(", ")}.`);
-      find("chart").setAttribute("aria-label", "Curve of the exploitability, on logarithmic axes: " +
-        `${small(shown().now)} chips per hand after ${count(done())} iterations.`);
+      drawTree(piece, shown());
+      drawChart(piece, right, wrong);
+      if (!timer) describe(piece, shown());
     }
 
     // ---- words: at each press of a button, and at the end ----
@@ -237,7 +246,7 @@
     function say(text) {
       put(status, text);
       find("line").innerHTML = bug() ? `<del>- ${bug().line}</del> <ins>+ ${bug().broken}</ins>` : "";
-      find("chart").querySelector(".live-key").innerHTML = bug()
+      find("plot .live-key").innerHTML = bug()
         ? '<li><i class="live-wrong"></i>with the bug</li><li><i class="live-right"></i>without</li>'
         : "";
     }
