@@ -54,18 +54,13 @@ _path = _pathlib.Path({path!r})
 _path.parent.mkdir(parents=True, exist_ok=True)
 _path.write_bytes(_cloudpickle.dumps(_record.created))
 """
-PAGES = [*sorted((ROOT / "book").glob("*.ipynb")), ROOT / "book" / "index.md"]
+PAGES = sorted((ROOT / "book").glob("*.ipynb"))
 
 
 def cells(page: Path) -> list[str]:
-    """Return the code cells of a notebook or of a page written in MyST."""
-    if page.suffix == ".ipynb":
-        nb = nbformat.read(page, as_version=4)
-        return [cell.source for cell in nb.cells if cell.cell_type == "code"]
-    found = re.findall(
-        r"^```\{code-cell\}[^\n]*\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S
-    )
-    return [re.sub(r"\A(:.*\n)+", "", cell) for cell in found]
+    """Return the code cells of a notebook."""
+    nb = nbformat.read(page, as_version=4)
+    return [cell.source for cell in nb.cells if cell.cell_type == "code"]
 
 
 def global_names(code: types.CodeType) -> tuple[set[str], set[str]]:
