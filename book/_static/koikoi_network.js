@@ -11,7 +11,7 @@
   // The features of the table after an action, before chance's turn, as the player in turn sees
   // it. Without a stock, the rules go no further than that.
   function features(at, action, rules) {
-    const i = at.player, calling = at.stage === "call", drawn = at.drawn && at.stage !== "play";
+    const i = at.player, { drawn } = at, calling = at.stage === "call";
     const next = act({ ...at, stock: [] }, action, rules);
     const hand = next.hands[i], pile = next.piles[i], theirs = next.piles[1 - i];
     const pending = next.stage === "match" ? [next.card] : [];
@@ -20,7 +20,7 @@
     const facts = [
       points / POINTS, other / POINTS, calls, called, i,
       points > at.points[i] && !calling, // the points have just risen
-      calling || (drawn && !pending.length), // the turn ends
+      calling || drawn, // the turn ends
       at.stock.length && !drawn, // a card is drawn next
       calling && action === STOP,
       payment(points, called > 0, rules) / POINTS, payment(other, calls > 0, rules) / POINTS,

@@ -205,7 +205,7 @@
       const has = [seat, 1 - seat].map((i) => `<td>${held(y.cards, at.piles[i])} of ${y.need}</td>`).join("");
       return `<tr><th scope="row">${y.name}${named}</th><td>${y.points}${y.more.length ? "+" : ""}</td>${has}</tr>`;
     });
-    const more = yaku.some((y) => y.more.length) ? "<li>+: and a point for each further card</li>" : "";
+    const more = yaku.some((y) => y.more.length) ? "<li>+: one more point for each further card</li>" : "";
     const doubled = double_at ? `<li>times 2 from ${double_at} points</li>` : "";
     return play.table(["", "points", "you", "it"], lines.reverse()) +
       `<ul>${more}${doubled}<li>times ${koi_factor} if the other player has called koi-koi</li></ul>`;
