@@ -19,7 +19,7 @@
     const calls = next.calls[i], called = next.calls[1 - i];
     const facts = [
       points / POINTS, other / POINTS, calls, called, i,
-      points > at.points[i] && !calling, // the points have just risen
+      points > at.points[i], // they have just risen
       calling || drawn, // the turn ends
       at.stock.length && !drawn, // a card is drawn next
       calling && action === STOP,
