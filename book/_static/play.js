@@ -196,7 +196,7 @@
     game.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select")) return;
       if (event.repeat) { // a key held down
-        if (event.target.closest("button")) event.preventDefault();
+        if ([" ", "Enter"].includes(event.key)) event.preventDefault();
         return;
       }
       const buttons = [...game.querySelectorAll("[aria-keyshortcuts]")];

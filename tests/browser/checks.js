@@ -210,10 +210,22 @@
     }
   }
 
-  // Lay open what a click would show.
+  const FOLDED = "[data-folded]";
+
+  // Lay open what a click would show, and remember what was folded.
   function unfold() {
-    document.querySelectorAll("details").forEach((details) => (details.open = true));
-    document.querySelectorAll(".toggle-hidden .toggle-button").forEach((button) => button.click());
+    for (const details of document.querySelectorAll("details:not([open])")) {
+      details.open = true;
+      for (const part of details.children) {
+        if (part.localName !== "summary") part.dataset.folded = "";
+      }
+    }
+    for (const button of document.querySelectorAll(".toggle-hidden .toggle-button")) {
+      for (const part of button.parentElement.children) {
+        if (part !== button) part.dataset.folded = "";
+      }
+      button.click();
+    }
     settle();
   }
 
@@ -223,43 +235,81 @@
   };
   let rings;
 
+  function surroundings(element) {
+    const around = [];
+    for (let at = element; at && around.length < 4; at = at.parentElement) around.push(at);
+    return around;
+  }
+
   // Whether one can see that an element has the focus: on it, or around it
   function focus(element) {
     settle();
-    const around = [];
-    for (let at = element; at && around.length < 4; at = at.parentElement) around.push(at);
     const box = element.getBoundingClientRect();
     const inside = box.width > 1 && box.bottom > 0 && box.top < innerHeight;
     const name = element.getAttribute("aria-label") || element.textContent.trim().slice(0, 40);
     return {
       name,
       element: `${element.localName}.${element.className} “${name}”`,
-      seen: inside && around.some((at) => ring(at) !== rings.get(at)),
+      seen: inside && surroundings(element).some((at) => rings.has(at) && ring(at) !== rings.get(at)),
+      folded: Boolean(element.closest(FOLDED)),
     };
   }
 
+  const CONTROLS = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+  const usable = (element) =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.disabled;
+  const controls = () => [...document.querySelectorAll(CONTROLS)].filter(usable);
+
   // Remember how everything looks that has no focus, and go back to the top. From now on note
-  // each place of the focus when a key is about to move it on, until it comes around.
-  const stops = [];
+  // each place of the focus when Tab is about to move it on, until it comes around.
+  const stops = [], reached = new Map();
   let first, around = false;
   async function follow() {
     document.activeElement.blur();
-    scrollTo({ top: 0, behavior: "instant" });
+    document.documentElement.style.scrollBehavior = "auto";
+    scrollTo(0, 0);
     for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
     settle();  // the list of sections has marked where one is now
-    rings = new Map([...document.querySelectorAll("body *")].map((at) => [at, ring(at)]));
-    addEventListener("keydown", () => {
+    const all = [...document.querySelectorAll(`${CONTROLS}, mjx-container`)].flatMap(surroundings);
+    rings = new Map(all.map((at) => [at, ring(at)]));
+    addEventListener("keydown", ({ key }) => {
       const at = document.activeElement;
+      if (key !== "Tab") return;
       around ||= first && (at === first || at === document.body);
       if (around || at === document.body) return;
       // The list of sections follows the page, a moment late: it may have folded where one is.
-      if (!at.checkVisibility()) return;
+      if (!usable(at)) return;
       first ??= at;
       stops.push(focus(at));
+      reached.set(at, stops.at(-1));
+      arrows(at);
     }, true);
   }
 
-  const met = () => [stops, Boolean(around)];
+  // Where the arrow keys lead from a stop that shares its place with other controls
+  function arrows(stop) {
+    if (!stop.hasAttribute("data-arrows")) return;
+    const press = (key) => {
+      const before = document.activeElement;
+      before.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+      return document.activeElement !== before;
+    };
+    press("Home");
+    do reached.set(document.activeElement, focus(document.activeElement));
+    while (press("ArrowDown"));
+    stop.focus();
+  }
+
+  // The stops, whether the focus has come around, what of all that was reached shows no focus, and
+  // the controls that were not reached. The list of sections unfolds what one reads, so its lower
+  // levels are others at the end.
+  const left = (at) => !reached.has(at) && !at.closest(".page-toc ul ul");
+  const met = () => ({
+    stops,
+    around: Boolean(around),
+    unseen: [...reached.values()].filter((at) => !at.seen).map((at) => at.element),
+    missed: around ? controls().filter(left).map((at) => focus(at).element) : [],
+  });
 
   window.checks = { lowContrast, bareLinks, smallLetters, cut, sideways, unfold, follow, met };
 })();

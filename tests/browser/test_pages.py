@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
@@ -16,6 +17,8 @@ CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
 # words in drawings count, large letters may not have less, and links need an underline.
 COLOR = {name: {"enabled": False} for name in ("color-contrast", "link-in-text-block")}
 AXE = "options => axe.run(document, {preload: false, resultTypes: ['violations'], ...options})"
+
+MOST_STOPS = 80  # of the Tab key, on a page as it opens
 
 
 def check(visit: Visit, what: str) -> list[str]:
@@ -87,19 +90,51 @@ def test_axe_finds_no_serious_violations(light: Visit, axe: str) -> None:
     assert not violations(light, axe, {"rules": COLOR})
 
 
-def test_keyboard_reaches_every_control(light: Visit) -> None:
-    check(light, "follow()")
-    for _ in range(20):
-        for _ in range(50):
-            light.page.keyboard.down("Tab")  # held down, it moves on each time
-        stops, around = light.page.evaluate("checks.met()")
-        if around:
+def walk(visit: Visit) -> dict[str, Any]:
+    """Press Tab until the focus comes around; return what was met on the way."""
+    check(visit, "follow()")
+    for _ in range(40):
+        for _ in range(25):
+            visit.page.keyboard.down("Tab")  # held down, it moves on each time
+        met = visit.page.evaluate("checks.met()")
+        if met["around"]:
             break
-    light.page.keyboard.up("Tab")
-    assert stops[0]["name"] == "Skip to main content"
-    assert not [stop["element"] for stop in stops if not stop["seen"]]
-    controls = light.page.locator("main a[href]:visible, main button:visible").count()
-    assert len(stops) > controls > 0
+    visit.page.keyboard.up("Tab")
+    return met
+
+
+def test_keyboard_reaches_every_control(light: Visit, name: str) -> None:
+    met = walk(light)
+    assert met["stops"][0]["name"] == "Skip to main content"
+    assert not met["unseen"]
+    assert not met["missed"]
+    stops = [stop for stop in met["stops"] if not stop["folded"]]
+    print(f"{name}: {len(stops)} stops, {len(met['stops'])} with all folds open")
+    assert len(stops) < MOST_STOPS, [stop["element"] for stop in stops]
+
+
+def test_arrow_keys_lead_to_every_copy_button(chromium: Browser) -> None:
+    with reading(chromium, "book/04_vanilla_cfr.html") as visit:
+        keyboard = visit.page.keyboard
+        buttons = visit.page.locator(".copybtn:visible")
+        buttons.first.focus()
+        for key, k in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1), ("End", -1)):
+            keyboard.press(key)
+            expect(buttons.nth(k)).to_be_focused()
+        keyboard.press("Tab")
+        expect(buttons.last).not_to_be_focused()
+        keyboard.press("Shift+Tab")  # back to where one was
+        expect(buttons.last).to_be_focused()
+        keyboard.press("Enter")
+        expect(buttons.last).to_have_attribute("data-tooltip", "Copied!")
+
+
+def test_formulas_are_read_but_are_no_stops(chromium: Browser) -> None:
+    with reading(chromium, "book/07_monte_carlo_cfr.html") as visit:
+        formulas = visit.page.locator("mjx-container")
+        spoken = visit.page.locator("mjx-container > mjx-assistive-mml > math")
+        assert formulas.count() == spoken.count() > 100
+        assert not visit.page.locator("mjx-container[tabindex]").count()
 
 
 # ---- finding the way -------------------------------------------------------------------------

@@ -1,0 +1,67 @@
+// Fewer stops for the Tab key. The buttons that copy code are one stop; so are the folds of code,
+// and the links of a navigation or a long list. Arrow keys, Home and End move within such a group,
+// as in a toolbar.
+(() => {
+  "use strict";
+  const MANY = 5; // links
+  const LISTS = "nav, main :is(table, dl, ul, ol), main section:has(> dl.py)";
+  const CODE = [".copybtn", "details.hide > summary"];
+  const HINTS = {
+    A: "Arrow keys reach the other links of this list.",
+    BUTTON: "Arrow keys reach the buttons of other code blocks.",
+    SUMMARY: "Arrow keys reach the other folded cells.",
+  };
+  const MOVES = {
+    ArrowDown: (at) => at + 1,
+    ArrowUp: (at) => at - 1,
+    Home: () => 0,
+    End: (_, count) => count - 1,
+  };
+
+  const shown = (element) => element.checkVisibility({ visibilityProperty: true });
+
+  // The outermost list around a link
+  function list(link) {
+    let found = null;
+    for (let at = link.closest(LISTS); at; at = at.parentElement.closest(LISTS)) found = at;
+    return found;
+  }
+
+  function groups() {
+    const lists = Map.groupBy(document.querySelectorAll("a[href]:not(.headerlink)"), list);
+    lists.delete(null);
+    const long = [...lists.values()].filter((links) => links.length >= MANY);
+    return [...CODE.map((each) => [...document.querySelectorAll(each)]), ...long];
+  }
+
+  // Of each group, Tab stops at the member that has the focus or had it last. At first that is the
+  // link to the page itself, or else the first of the group.
+  function arrange() {
+    for (const group of groups()) {
+      const visible = group.filter(shown);
+      const stop = visible.find((member) => member === document.activeElement) ??
+        visible.find((member) => member.getAttribute("tabindex") === "0") ??
+        visible.find((member) => member.matches(".current, .active")) ?? visible[0];
+      for (const member of group) {
+        member.tabIndex = member === stop ? 0 : -1;
+        member.ariaDescription = member === stop ? HINTS[member.tagName] : null;
+        member.dataset.arrows = "";
+      }
+    }
+  }
+
+  function move(event) {
+    const group = groups().find((members) => members.includes(document.activeElement));
+    if (!group) return;
+    const visible = group.filter(shown);
+    const to = MOVES[event.key](visible.indexOf(document.activeElement), visible.length);
+    visible[to]?.focus();
+    event.preventDefault();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Tab") arrange();
+    else if (event.key in MOVES && !event.shiftKey) move(event);
+  });
+})();
