@@ -236,7 +236,7 @@
     const find = (part) => game.querySelector(`.play-${part}`);
     const page = { root, game, data, find, sitting: null, resume, show };
     const own = sit(page), { unit } = parts;
-    let changed = -PAUSE; // when a hand last began or ended
+    let changed = -PAUSE; // when the page last showed a hand that had begun or ended
 
     function begin(hands) {
       const hand = own.start(hands); // the other player may end it at once
@@ -261,8 +261,8 @@
     function move(action) {
       if (performance.now() - changed < PAUSE) return;
       page.sitting = after(action);
-      if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
       show();
+      if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
       find("actions").querySelector("button").focus({ preventScroll: true });
     }
 
