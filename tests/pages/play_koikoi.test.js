@@ -7,8 +7,11 @@ const path = require("node:path");
 const test = require("node:test");
 
 const { frequent, seeded } = require("./chance.js");
-const koikoi = require(path.join(__dirname, "../../book/_static/play_koikoi.js"));
-const { table, games, leaks } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const pages = path.join(__dirname, "../../book/_static");
+const { act, actions: legal, infoset } = require(path.join(pages, "koikoi_rules.js"));
+const koikoi = require(path.join(pages, "play_koikoi.js"));
+const { table, leaks } = JSON.parse(fs.readFileSync(process.env.KOIKOI_FIXTURE, "utf8"));
+const player = koikoi.equilibrium(table);
 
 function mean(numbers) {
   return numbers.reduce((a, b) => a + b, 0) / numbers.length;
@@ -16,11 +19,11 @@ function mean(numbers) {
 
 // Play a round with the actions that `choose` returns.
 function roundOf(seat, random, choose) {
-  let round = koikoi.start(seat, table, random);
+  let round = koikoi.start(seat, player, random);
   while (!koikoi.over(round)) {
     assert.equal(round.at.player, seat, "the script stops only where the reader decides");
-    const actions = koikoi.actions(round.at, table.rules);
-    round = koikoi.choose(round, choose(actions, round), table, random);
+    const actions = legal(round.at, table.rules);
+    round = koikoi.choose(round, choose(actions, round), player, random);
   }
   return round;
 }
@@ -28,30 +31,8 @@ function roundOf(seat, random, choose) {
 const anyAction = (random) => (actions) => actions[Math.floor(random() * actions.length)];
 
 function bestAction(actions, round) {
-  const { worth } = koikoi.advice(round.at, table);
+  const { worth } = player.advice(round.at);
   return actions.reduce((a, b) => (!worth || worth[a] >= worth[b] ? a : b));
-}
-
-for (const { name, rules, rounds } of games) {
-  test(`${name} has the labels, actions, cards, points and payoffs of cfrlib`, () => {
-    assert.ok(rounds.length >= 400);
-    for (const { hands, field, stock, steps, end } of rounds) {
-      let at = koikoi.begin(hands, field, stock);
-      for (const { label, actions, action, position } of steps) {
-        assert.equal(koikoi.infoset(at), label);
-        assert.deepEqual(koikoi.actions(at, rules), actions);
-        for (const [what, value] of Object.entries(position)) {
-          assert.deepEqual(what === "stock" ? at.stock.length : at[what], value, `${what} at ${label}`);
-        }
-        at = koikoi.act(at, action, rules);
-      }
-      assert.equal(at.stage, "over");
-      assert.deepEqual(koikoi.actions(at, rules), []);
-      assert.equal(at.paid, end.paid);
-      assert.deepEqual(at.piles, end.piles);
-      assert.deepEqual(at.hands, end.hands);
-    }
-  });
 }
 
 test("states keep all cards and are never changed in place", () => {
@@ -61,33 +42,22 @@ test("states keep all cards and are never changed in place", () => {
       const all = [...at.hands.flat(), ...at.piles.flat(), ...at.field, ...at.stock];
       assert.deepEqual([...all, ...(at.card ? [at.card] : [])].sort(), deck);
       const frozen = JSON.stringify(at);
-      koikoi.act(at, actions[0], table.rules);
+      act(at, actions[0], table.rules);
       assert.equal(JSON.stringify(at), frozen);
       return anyAction(random)(actions);
     });
   }
 });
 
-test("every card is equally likely in every place", () => {
-  const random = seeded(2), times = 20000, held = {}, last = {};
-  for (let k = 0; k < times; k++) {
-    const { at } = koikoi.start(0, table, random);
-    held[at.hands[0][0] === at.hands[0][1]] = (held[at.hands[0][0] === at.hands[0][1]] || 0) + 1;
-    last[at.stock[3]] = (last[at.stock[3]] || 0) + 1;
-  }
-  frequent(held.true, times, 1 / 9, "a pair in the dealer's hand");
-  for (const [card, n] of Object.entries(last)) frequent(n, times, 1 / 5, `${card} last in the stock`);
-});
-
 test("the equilibrium plays its table in all positions", () => {
   const random = seeded(3), decisions = {}, taken = {};
   for (let k = 0; k < 20000; k++) {
-    let round = koikoi.start(k % 2, table, random);
+    let round = koikoi.start(k % 2, player, random);
     while (!koikoi.over(round)) {
-      const actions = koikoi.actions(round.at, table.rules);
-      const known = koikoi.advice(round.at, table);
-      if (actions.length > 1) assert.ok(known.worth, `no worth at ${koikoi.infoset(round.at)}`);
-      round = koikoi.choose(round, anyAction(random)(actions), table, random);
+      const actions = legal(round.at, table.rules);
+      const known = player.advice(round.at);
+      if (actions.length > 1) assert.ok(known.worth, `no worth at ${infoset(round.at)}`);
+      round = koikoi.choose(round, anyAction(random)(actions), player, random);
     }
     // the equilibrium's first choice as dealer, by its information
     if (round.seat === 1) {
@@ -151,9 +121,34 @@ test("the log names every card that moved in public", () => {
     assert.deepEqual(moved.map((event) => event.card), heard);
     assert.equal(at.events.filter((event) => event.what === "koi-koi").length, at.calls[0] + at.calls[1]);
     for (const event of at.events) {
-      const words = koikoi.sentence(event, seat);
+      const words = koikoi.sentence(event, seat, player.name);
       assert.ok(words.startsWith(event.who === seat ? "You" : "The equilibrium"), words);
       if (event.card) assert.ok(words.includes(event.card), words);
     }
   }
+});
+
+test("the winner of a round deals the next one, and matches begin in turns", () => {
+  const round = (seat, paid) => ({ seat, at: { stage: "over", paid } });
+  const deals = (after_void, ...rounds) => koikoi.seatAfter(rounds, { rounds: 3, after_void });
+  assert.equal(deals("other"), 0);
+  assert.equal(deals("other", round(0, 5)), 0); // you dealt, and won
+  assert.equal(deals("other", round(0, -5)), 1);
+  assert.equal(deals("other", round(1, -5)), 0);
+  assert.equal(deals("other", round(1, 5)), 1);
+  assert.equal(deals("other", round(0, 0)), 1);
+  assert.equal(deals("same", round(0, 0)), 0);
+  assert.equal(deals("other", round(0, 5), round(0, 1), round(0, 1)), 1);
+});
+
+test("the standing counts the rounds of one match", () => {
+  const done = (paid) => ({ seat: 0, at: { stage: "over", paid } }), going = { seat: 0, at: { stage: "play" } };
+  const rounds = [5, -1, 2, 7].map(done);
+  const at = (n, hand) => koikoi.standing({ hands: rounds.slice(0, n), hand }, 3);
+  assert.deepEqual(at(0, going), { played: 0, number: 1, score: 0 });
+  assert.deepEqual(at(1, rounds[0]), { played: 1, number: 1, score: 5 });
+  assert.deepEqual(at(2, going), { played: 2, number: 3, score: 4 });
+  assert.deepEqual(at(3, rounds[2]), { played: 3, number: 3, score: 6 });
+  assert.deepEqual(at(3, going), { played: 0, number: 1, score: 0 });
+  assert.deepEqual(at(4, rounds[3]), { played: 1, number: 1, score: 7 });
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -362,6 +363,26 @@ class NetworkPlayer:
         what = POINTS if self.rule == "value" else PROBABILITY
         pairs = zip(after.action.tolist(), numbers.tolist(), strict=True)
         return Advice(what, dict(pairs))
+
+    def page_data(self) -> dict[str, Any] | None:
+        """Return the network for the script of a page, ready for JSON.
+
+        The script evaluates one MLP of values whose weights are lossless in float16; for other
+        players the result is None.
+
+        Returns
+        -------
+        dict or None
+            ``sizes``, from the number of features to the single output; ``scale``, the points
+            per unit of output; ``weights``, in the order of the file, as base64 of float16.
+        """
+        weights = self.networks[0].astype("<f2")
+        values = self.rule == "value" and self.network.kind == "mlp"
+        if not values or len(self.networks) > 1 or (weights != self.networks[0]).any():
+            return None
+        sizes = (self.network.describer.columns, *self.hidden, 1)
+        text = b64encode(weights.tobytes()).decode()
+        return {"sizes": sizes, "scale": self._scale, "weights": text}
 
     def strategy(self) -> Strategy:
         """Return the player's behavior strategy, if the game compiles.

@@ -1,0 +1,281 @@
+"""Matches of Koi-Koi against the network: its numbers under Node, and the page in Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from koikoi_page import BOOK, ROOT, data, rules_of, under_node
+from playing import KoiKoiTable, at_random
+from playwright.sync_api import Browser
+
+from cfrlib.koikoi import KoiKoi, Position
+from cfrlib.koikoi.learners import NetworkPlayer
+from cfrlib.koikoi.learners.network_player import payoff_scale, values_of
+from cfrlib.koikoi.simulator import OVER, Simulator
+
+PAGE = "14_learning_koi_koi.html"
+WEIGHTS = ROOT / "experiments" / "koikoi" / "monte_carlo.npz"
+EVERY = 12  # features are compared at each twelfth decision
+ROUNDS = 12  # of a match
+
+game = KoiKoi()
+simulator = Simulator(game)
+
+
+@cache
+def player() -> NetworkPlayer:
+    return NetworkPlayer.load(WEIGHTS, game)
+
+
+def recorded_rounds(n: int, seed: int) -> list[dict[str, Any]]:
+    """Return rounds that the network plays against itself, one action in four at random.
+
+    Each decision comes with the values of all actions, some with the features as well.
+    """
+    rounds, rng = simulator.deal(n, seed=seed), np.random.default_rng(seed)
+    found = []
+    for r in range(n):
+        at = simulator.position(rounds, r)
+        stock = [simulator.names[c] for c in rounds.order[r, rounds.turned[r] :]]
+        dealt = {"hands": at.hands, "field": at.field, "stock": stock}
+        found.append({**dealt, "steps": [], "paid": 0})
+    network, count = player().network, 0
+    while len(rows := np.flatnonzero(rounds.stage != OVER)):
+        after = network.describer.after(rounds, rows)
+        scale = payoff_scale(game)
+        values = scale * values_of(network, player().networks[0], after, scale)
+        seen, chosen = network.describer.see(after.code), []
+        for r, a, b in zip(rows, after.start, after.start[1:], strict=False):
+            name = simulator.actions(rounds, r)
+            names = [name[c] for c in after.action[a:b]]
+            pick = values[a:b].argmax() if rng.random() < 0.75 else rng.integers(b - a)
+            step = {"player": int(rounds.player[r]), "action": names[pick]}
+            step["worth"] = dict(zip(names, values[a:b].tolist(), strict=True))
+            if count % EVERY == 0:
+                step["seen"] = dict(zip(names, seen[a:b].tolist(), strict=True))
+            found[r]["steps"].append(step)
+            chosen.append(after.action[a + pick])
+            count += 1
+        simulator.act(rounds, rows, chosen)
+    for r, record in enumerate(found):
+        record["paid"] = int(rounds.paid[r])
+    return found
+
+
+# ---- the data, and the script under node -----------------------------------------------------
+
+
+def test_page_carries_the_rules_and_the_network() -> None:
+    table = json.loads(data(PAGE, "match"))
+    assert table["rules"] == rules_of(game)
+    assert table["network"] == json.loads(json.dumps(player().page_data()))
+    assert table["match"] == {"rounds": ROUNDS, "after_void": "other"}
+    assert set(table["pictures"]) == set(game.deck)
+
+
+def test_network_under_node(tmp_path: Path) -> None:
+    table = {"rules": rules_of(game), "network": player().page_data()}
+    rounds = recorded_rounds(400, seed=1)
+    under_node(
+        "koikoi_network.test.js", {"table": table, "rounds": rounds}, tmp_path / "n.json"
+    )
+
+
+# ---- the built page --------------------------------------------------------------------------
+
+
+def sit_down(browser: Browser, **options: Any) -> KoiKoiTable:
+    return KoiKoiTable.open(browser, BOOK / PAGE, **options)
+
+
+@pytest.fixture(scope="module")
+def played(chromium: Browser) -> Iterator[KoiKoiTable]:
+    """Return a table after a match and a round, half of them clicked, half typed."""
+    table = sit_down(chromium)
+    table.play(6, at_random(1))
+    table.play(7, at_random(2), keys=True)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture(scope="module")
+def tab(chromium: Browser) -> Iterator[KoiKoiTable]:
+    table = sit_down(chromium)
+    yield table
+    table.page.context.close()
+
+
+@pytest.fixture
+def fresh(tab: KoiKoiTable) -> KoiKoiTable:
+    return tab.again()
+
+
+def sitting(table: KoiKoiTable) -> dict[str, Any]:
+    """Return what the tab remembers."""
+    kept = table.page.evaluate("JSON.parse(sessionStorage.getItem('cfr-play-match'))")
+    found: dict[str, Any] = kept["sitting"]
+    return found
+
+
+def position(at: dict[str, Any]) -> Position:
+    """Return the script's position as cfrlib's."""
+
+    def frozen(value: Any) -> Any:
+        return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+    return Position(**{name: frozen(at[name]) for name in Position._fields})
+
+
+def expected(at: dict[str, Any]) -> dict[str, float]:
+    """Return what cfrlib's network expects from each action in a position of the script."""
+    rounds = simulator.place([position(at)])
+    names = simulator.actions(rounds, 0)
+    numbers = player().advise(simulator, rounds, 0).numbers
+    return {str(names[a]): x for a, x in numbers.items()}
+
+
+def hinted(table: KoiKoiTable) -> dict[str, float]:
+    """Return the numbers of the hints on show."""
+    rows = table.find("hints tbody tr").all()
+    texts = [row.locator("td").inner_text().replace("−", "-") for row in rows]
+    names = [str(row.get_attribute("data-action")) for row in rows]
+    return dict(zip(names, map(float, texts), strict=True))
+
+
+def test_score_is_the_sum_of_results(played: KoiKoiTable) -> None:
+    assert played.number("rounds") == len(played.results) == ROUNDS + 1
+    assert played.number("score") == sum(played.results)
+    assert played.number("match") == played.results[-1]
+    assert len(set(played.results)) > 3
+
+
+def test_page_makes_no_requests_and_no_errors(played: KoiKoiTable) -> None:
+    assert played.faults == []
+
+
+def test_winner_deals_the_next_round(played: KoiKoiTable) -> None:
+    rounds = sitting(played)["hands"]
+    assert rounds[0]["seat"] == 0 and rounds[ROUNDS]["seat"] == 1  # matches begin in turns
+    for last, following in pairwise(rounds[:ROUNDS]):
+        paid = last["at"]["paid"]
+        dealt_by_winner = last["seat"] if paid > 0 else 1 - last["seat"]
+        assert following["seat"] == dealt_by_winner
+
+
+def test_network_takes_what_it_expects_most_from(played: KoiKoiTable) -> None:
+    """Replay its half of the rounds in cfrlib: every card it played was its best."""
+    checked = 0
+    for dealt in sitting(played)["hands"][:6]:
+        at, (order, heard) = game.root(), (dealt["at"]["first"], dealt["at"]["heard"])
+        hands, field = (
+            [text.split(" | ")[0].split() for text in order],
+            order[0].split(" | ")[1],
+        )
+        for card in (*hands[0], *hands[1], *field.split()):
+            at = game.step(at, card)
+        words = [word.strip("+()").rstrip(",") for word in heard.replace(",", " ").split()]
+        words.append("stop")  # what ends a round is not heard
+        for word in words:
+            if at.stage == "over":
+                break
+            action = "koi-koi" if word == "koi" else word
+            while at.stage == "call" and action not in ("stop", "koi-koi"):
+                pytest.fail("a call is not recorded")
+            if at.stage != "draw" and at.player != dealt["seat"]:
+                numbers = expected(at._asdict() | {"hands": [*map(list, at.hands)]})
+                assert numbers[action] >= max(numbers.values()) - 1e-4
+                checked += 1
+            at = game.step(at, action)
+        assert at.paid == dealt["at"]["paid"]
+    assert checked > 30
+
+
+def test_hints_are_the_numbers_of_cfrlib(fresh: KoiKoiTable) -> None:
+    fresh.find("actions button").first.focus()
+    fresh.page.keyboard.press("h")
+    choose, stages = at_random(4), set()
+    for _ in range(60):
+        if (actions := fresh.actions()) == ["next"]:
+            fresh.click("next")
+            continue
+        if len(actions) > 1:
+            at = sitting(fresh)["hand"]["at"]
+            numbers, shown = expected(at), hinted(fresh)
+            assert list(shown) == actions == list(numbers)
+            assert shown == pytest.approx(numbers, abs=0.0051)
+            best = fresh.find("hints strong").inner_text().replace("−", "-")
+            assert float(best) == max(shown.values())
+            stages.add(at["stage"])
+        fresh.click(choose(actions))
+    assert stages == {"play", "match", "call"}
+
+
+def test_best_hints_give_nothing_away(fresh: KoiKoiTable) -> None:
+    fresh.find("hint").click()
+    for _ in range(3):
+        while (actions := fresh.actions()) != ["next"]:
+            shown = fresh.find("hints tr:has(strong)")
+            best = shown.get_attribute("data-action") if shown.count() else actions[0]
+            fresh.click(str(best))
+        assert "gave nothing away" in fresh.text("leak")
+        fresh.click("next")
+
+
+def test_review_lists_the_cost_of_every_choice(fresh: KoiKoiTable) -> None:
+    choose, choices = at_random(5), 0
+    while (actions := fresh.actions()) != ["next"]:
+        choices += len(actions) > 1
+        fresh.click(choose(actions))
+    rows = fresh.find("leak tbody tr")
+    lost = [float(str(row.get_attribute("data-cost"))) for row in rows.all()]
+    assert len(lost) == choices and min(lost) >= 0
+    assert sum(lost) == pytest.approx(fresh.given_away(), abs=5e-4)
+    assert fresh.given_away() > 1  # to choose at random costs something
+
+
+def test_match_ends_after_its_rounds(fresh: KoiKoiTable) -> None:
+    choose = at_random(6)
+    fresh.play(ROUNDS - 1, choose)
+    assert "Round 12 of 12" in fresh.text("status")
+    while (actions := fresh.actions()) != ["next"]:
+        fresh.click(choose(actions))
+    assert "The match is over" in fresh.text("question")
+    assert "New match" in fresh.text("actions")
+    fresh.click("next")
+    assert "Round 1 of 12" in fresh.text("status")
+    assert "The network is dealer" in fresh.text("status")
+
+
+def test_opponents_hand_is_hidden_until_the_end(fresh: KoiKoiTable) -> None:
+    hand = fresh.find("their-hand svg[role=img]")
+    names = [str(card.get_attribute("aria-label")) for card in hand.all()]
+    assert names == ["A card face down"] * 8
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_game_fits_a_phone(chromium: Browser, theme: str) -> None:
+    table = sit_down(chromium, viewport={"width": 360, "height": 740}, color_scheme=theme)
+    table.find("hint").click()
+    choose = at_random(7)
+    for _ in range(40):
+        assert table.page.evaluate("document.documentElement.scrollWidth") <= 360
+        for box in table.find("scroll").all():
+            sizes = box.evaluate("box => [box.scrollWidth, box.clientWidth]")
+            assert sizes[0] <= sizes[1]
+        table.click(choose(table.actions()))
+    table.page.context.close()
+
+
+def test_table_is_drawn_without_scripts(chromium: Browser) -> None:
+    table = sit_down(chromium, java_script_enabled=False)
+    assert "scripts" in table.text("plain")
+    assert table.find("plain svg").count() > 20
+    assert table.find("game").count() == 0
+    table.page.context.close()
