@@ -36,6 +36,7 @@ PAGES = {
     "classic": "classics",
     "papers": "reading_papers",
     "players": "koikoi_for_players",
+    "bet": "koikoi_bet",
 }
 
 

@@ -268,8 +268,8 @@ def differences(
         return [d for n, (a, b) in numbered for d in differences(a, b, tolerance, (*place, n))]
     if isinstance(given, bool):
         raise Unreadable(f"{given} is not a number")
-    error = abs(as_number(given) - as_number(wanted))
-    return [] if error <= tolerance * max(1.0, abs(as_number(wanted))) else [place]
+    a, b = as_number(given), as_number(wanted)
+    return [] if math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) else [place]
 
 
 def normalized(value: object) -> object:

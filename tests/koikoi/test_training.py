@@ -207,3 +207,57 @@ def test_results_contain_every_planned_run():
         entry = curves[run.game][run.learner][str(run.seed)]
         assert entry["seconds"] >= 60 * run.minutes
         assert entry["curve"][-1][0] == run.minutes
+
+
+# ---- the notes' bet --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def bet():
+    """Return experiments/koikoi_bet.py as a module, and its results."""
+    sys.path.insert(0, str(SCRIPT.parent))
+    try:
+        module = importlib.import_module("koikoi_bet")
+    finally:
+        sys.path.remove(str(SCRIPT.parent))
+    return module, json.loads(module.RESULTS.read_text())
+
+
+def test_the_results_of_the_bet_hold_its_whole_plan(bet):
+    module, results = bet
+    assert set(results) == {"curves", "matches", "duels", "work"}
+    for run in module.PLAN:
+        log = results["curves"][run.game][run.learner][str(run.seed)]
+        assert [row[0] for row in log["curve"]] == list(module.TIMES[run.game])
+        last = module.STAGES[run.game][-1]
+        assert 60 * last <= log["seconds"] < 60 * last + 6  # an iteration more
+    everybody = {(run.learner, run.seed) for run in module.PLAN if run.game == "full"}
+    n, rivals = len(everybody), len(module.RIVALS)
+    assert len(results["matches"]) == n == 24
+    assert len(results["duels"]) == 3 * 8 * 7 // 2 + n * rivals
+
+
+def test_each_player_of_the_bet_was_judged_with_the_same_networks(bet):
+    _, results = bet
+    marks = {}
+    for section in ("matches", "duels"):
+        for pair, found in results[section].items():
+            names = [name for name in pair.split(" - ") if ", seed " in name]
+            assert len(found["networks"]) == 16 * len(names)
+            for n, name in enumerate(names):
+                mark = found["networks"][16 * n : 16 * (n + 1)]
+                assert marks.setdefault(name, mark) == mark, pair
+    assert len(set(marks.values())) == len(marks) == 24
+
+
+@pytest.mark.parametrize("name", ["monte carlo", "ppo", "regret", "discounted", "traversal"])
+def test_counted_work_is_that_of_the_options(name, bet):
+    module, results = bet
+    run = module.Run("full", name, 0, 0).begin(None)
+    found = results["work"][name]
+    assert found["rounds"] == run.rounds
+    weights = [network.size for network in inside(run).networks]
+    assert found["trained"] == module.digits(len(weights) * run.steps * run.batch)
+    for part in ("read", "trained"):  # the mean number of weights, in four digits each
+        each = found[f"products {part}"] / found[part]
+        assert 0.999 * min(weights) < each < 1.001 * max(weights)
