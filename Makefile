@@ -82,8 +82,9 @@ package: book $(VENV)/.package ## make and check the package for PyPI, and a zip
 lab: $(VENV)/.book ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=book
 
-classroom: $(VENV)/.classroom ## make nbgrader assignments, and grade five invented students
-	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE))
+classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRADE=..., grade one
+	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE)) \
+		$(if $(GRADE),--grade $(GRADE))
 
 notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)

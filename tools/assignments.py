@@ -52,7 +52,7 @@ class NotYet(AssertionError):
         return [str(self)]
 
 
-def check_answer(number, name):
+def check_answer(number, name, exercises=exercises):
     """Check the answer named `name`; raise NotYet if it is wrong."""
     import contextlib
     import io

@@ -1,7 +1,13 @@
-"""Make an nbgrader course from the book's exercises, and grade invented students.
+"""Make an nbgrader course from the book's exercises, and grade what students hand in.
 
     python tools/classroom.py                        all pages, and the demonstration
     python tools/classroom.py --course ~/cfr 04_vanilla_cfr 05_cfr_plus
+    python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr
+
+Grading reads `submitted/STUDENT/ASSIGNMENT/`, whatever the name of the notebook in it, rebuilds
+each submission from the release (see submissions.py) and grades each by itself: one that cannot
+be graded spoils no other. It prints a table and writes `grades/ASSIGNMENT.csv`, in which who
+could not be graded has a reason and no points. All that nbgrader writes is where it expects it.
 
 The course, by default `_build/classroom/course`, has one assignment per page: with solutions in
 `source/`, without them in `release/`, and executed with them in `solutions/`. Students' work in
@@ -19,6 +25,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
@@ -30,6 +37,7 @@ from assignments import ROOT, assignment, files_of, pages, read
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.utils import capture_log, determine_grade, is_grade, is_solution, temp_attrs
+from submissions import NotGraded, find, load, rebuild
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -38,6 +46,7 @@ from cfrlib import exercises
 TOOLS = Path(__file__).parent
 COPIED = ("nbgrader_config.py", "contained.py")  # into every course
 BUILD = ROOT / "_build" / "classroom"
+REBUILT = "rebuilt"  # in the place of nbgrader's `submitted`
 SHOWN = "04_vanilla_cfr"  # the assignment of the demonstration
 FRESH = get_context("spawn")  # a forked process may hang if its parent has several threads
 
@@ -82,7 +91,8 @@ class Student:
 def api_of(course: Path, options: dict[str, Any] | None = None) -> NbGraderAPI:
     """Return nbgrader's API for a course; `options` override the course's own file."""
     config = PyFileConfigLoader(COPIED[0], path=str(course)).load_config()
-    config.merge(Config({"CourseDirectory": {"root": str(course)}, **(options or {})}))
+    config.merge(Config({"CourseDirectory": {"root": str(course)}}))
+    config.merge(Config(options or {}))
     return NbGraderAPI(config=config, log_level="ERROR")
 
 
@@ -195,34 +205,127 @@ def submit(course: Path, name: str, student: Student) -> None:
     nbformat.write(nb, folder / f"{name}.ipynb")
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a submission.
+
+    Attributes
+    ----------
+    student : str
+        The student's id.
+    scores : dict of str to float, or None
+        Points by exercise; None if the submission could not be graded.
+    remarks : sequence of str
+        What was repaired, or why there are no points.
+    """
+
+    student: str
+    scores: dict[str, float] | None
+    remarks: Sequence[str] = ()
+
+    @property
+    def status(self) -> str:
+        """Whether it was graded, in words."""
+        if self.scores is None:
+            return "not graded"
+        return "with remarks" if self.remarks else "graded"
+
+
 def grade(
     course: Path, name: str, student: str, options: dict[str, Any] | None = None
-) -> dict[str, float] | None:
-    """Grade a submission and write feedback; return points by exercise, None on failure."""
-    api = api_of(course, options)
-    if not api.autograde(name, student)["success"]:
-        return None
-    succeed(api.generate_feedback(name, student), f"{name}: no feedback for {student}")
-    with api.gradebook as book:
-        submission = book.find_submission(name, student)
-        grades = [grade for nb in submission.notebooks for grade in nb.grades]
-        return {number_of(grade.name): grade.score for grade in grades}
+) -> Outcome:
+    """Rebuild and grade a submission, and write feedback."""
+    rebuilt = {"CourseDirectory": {"submitted_directory": REBUILT}}
+    api = api_of(course, {**rebuilt, **(options or {})})
+    try:
+        remarks = repair(course, name, student)
+        result = api.autograde(name, student)
+        if not result["success"]:
+            return Outcome(student, None, (last_line(result),))
+        succeed(api.generate_feedback(name, student), f"{name}: no feedback for {student}")
+        with api.gradebook as book:
+            submission = book.find_submission(name, student)
+            grades = [grade for nb in submission.notebooks for grade in nb.grades]
+            scores = {number_of(grade.name): grade.score for grade in grades}
+            return Outcome(student, scores, remarks)
+    except NotGraded as reason:
+        return Outcome(student, None, (str(reason),))
+    except Exception as error:  # nobody else's work may wait for it
+        return Outcome(student, None, (f"{type(error).__name__}: {error}".partition("\n")[0],))
+
+
+def last_line(result: dict[str, Any]) -> str:
+    """Return the last line of nbgrader's log, or of its error."""
+    text = str(result.get("error") or result.get("log") or "nbgrader says nothing")
+    return text.strip().rpartition("\n")[2][:200]
+
+
+def repair(course: Path, name: str, student: str) -> list[str]:
+    """Write a submission, rebuilt from the release, where nbgrader reads it; return remarks."""
+    handed_in = course / "submitted" / student / name
+    folder = course / REBUILT / student / name
+    shutil.rmtree(folder, ignore_errors=True)
+    release = read(course / "release" / name / f"{name}.ipynb")
+    nb, remarks = rebuild(release, load(find(handed_in, name)))
+    folder.mkdir(parents=True)
+    nbformat.write(nb, folder / f"{name}.ipynb")
+    if (handed_in / "timestamp.txt").is_file():
+        shutil.copy(handed_in / "timestamp.txt", folder)
+    return remarks
 
 
 def grade_all(
-    course: Path,
-    name: str,
-    students: Sequence[Student],
-    options: dict[str, Any] | None = None,
-) -> Iterator[tuple[str, dict[str, float] | None]]:
-    """Submit and grade the students' work, two students at a time."""
-    for student in students:
-        submit(course, name, student)
-    names = [student.name for student in students]
+    course: Path, name: str, students: Sequence[str], options: dict[str, Any] | None = None
+) -> Iterator[Outcome]:
+    """Grade submissions, two at a time, in the order of `students`."""
+    work = partial(grade, course, name, options=options)
     with ProcessPoolExecutor(max_workers=2, mp_context=FRESH) as pool:
-        yield from zip(
-            names, pool.map(partial(grade, course, name, options=options), names), strict=True
-        )
+        futures = [pool.submit(work, student) for student in students]
+        for student, future in zip(students, futures, strict=True):
+            try:
+                yield future.result()
+            except BrokenProcessPool:  # then so is the pool, for all the others
+                yield grade_alone(work, student)
+
+
+def grade_alone(work: Callable[[str], Outcome], student: str) -> Outcome:
+    """Grade one submission in a process of its own."""
+    with ProcessPoolExecutor(max_workers=1, mp_context=FRESH) as pool:
+        try:
+            return pool.submit(work, student).result()
+        except BrokenProcessPool:
+            return Outcome(student, None, ("the process that graded it was ended",))
+
+
+def grade_class(course: Path, name: str) -> int:
+    """Grade everybody's submission of an assignment; return the number that has no grade."""
+    students = sorted(path.parent.name for path in course.glob(f"submitted/*/{name}"))
+    most = worth(name, course)
+    outcomes = []
+    for n, outcome in enumerate(grade_all(course, name, students), 1):
+        print(f"{n:>4} of {len(students)}  {outcome.student}: {outcome.status}", flush=True)
+        outcomes.append(outcome)
+    report(course / "grades" / f"{name}.csv", most, outcomes)
+    return sum(outcome.scores is None for outcome in outcomes)
+
+
+def report(path: Path, most: dict[str, float], outcomes: Iterable[Outcome]) -> None:
+    """Print a table of points and write it as a CSV file."""
+    head = ["student", "status", *most, "all", "remarks"]
+    rows: list[list[object]] = []
+    for one in outcomes:
+        earned = [one.scores[n] for n in most] if one.scores else [""] * len(most)
+        total = sum(one.scores.values()) if one.scores else ""
+        rows.append([one.student, one.status, *earned, total, "; ".join(one.remarks)])
+    rows.append(["possible", "", *most.values(), sum(most.values()), ""])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+    print()
+    for student, status, *numbers, remarks in [head, *rows]:
+        columns = "".join(f"{number!s:>6}" for number in numbers)
+        print(f"{student!s:<14} {status!s:<13}{columns}  {remarks}".rstrip())
+    print(f"\nPoints: {path}")
 
 
 def number_of(grade_id: str) -> str:
@@ -238,22 +341,13 @@ def worth(name: str, course: Path) -> dict[str, float]:
 
 
 def demonstrate(course: Path, path: Path) -> None:
-    """Grade the invented students on one assignment; write the grades and print a table."""
+    """Grade the invented students on one assignment; write the points and print a table."""
     shutil.rmtree(course, ignore_errors=True)
     prepare(course, [path])
-    most = worth(path.stem, course)
-    rows: list[list[object]] = []
-    for student, scores in grade_all(course, path.stem, class_of(list(most)[1])):
-        print(f"graded    {student}", flush=True)
-        earned = [scores[n] for n in most] if scores else ["by hand"] * len(most)
-        rows.append([student, *earned, sum(scores.values()) if scores else "by hand"])
-    head = ["student", *most, "all"]
-    rows.append(["possible", *map(float, most.values()), float(sum(most.values()))])
-    with (course / "grades.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([head, *rows])
-    print("\n" + "".join(f"{cell!s:>10}" for cell in head))
-    print(*("".join(f"{cell!s:>10}" for cell in row) for row in rows), sep="\n")
-    print(f"\nFeedback: {course}/feedback, grades: {course}/grades.csv")
+    for student in class_of(list(worth(path.stem, course))[1]):
+        submit(course, path.stem, student)
+    grade_class(course, path.stem)
+    print(f"Feedback: {course}/feedback")
 
 
 # ---- the command -----------------------------------------------------------------------------
@@ -268,6 +362,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--course", type=Path, default=BUILD / "course", help="folder of the course"
     )
     parser.add_argument("--no-demo", action="store_true", help="grade no invented students")
+    parser.add_argument("--grade", metavar="NAME", help="grade this assignment's submissions")
     parser.add_argument("names", nargs="*", help="pages, such as 04_vanilla_cfr (default: all)")
     options = parser.parse_args(arguments)
     there = {path.stem: path for path in pages()}
@@ -278,6 +373,10 @@ def main(arguments: list[str] | None = None) -> int:
             f"{', '.join(there)}"
         )
     course = options.course.expanduser().resolve()
+    if options.grade:
+        if not (course / "release" / options.grade).is_dir():
+            parser.error(f"{course} has no release of {options.grade}; make the course first")
+        return grade_class(course, options.grade)
     prepare(course, [there[name] for name in names])
     failed = solutions(course, names)
     if not options.no_demo:

@@ -6,12 +6,16 @@ grade book. nbgrader interrupts a cell at its time limit, but if the kernel dies
 interrupt, the notebook gets no grade at all. This preprocessor changes that:
 
 - The kernel works in a temporary folder of its own, eight folders deep, which is also its home
-  folder.
+  folder. Of the environment variables it sees those in `PASSED` only.
 - A kernel that died or ignored an interrupt is replaced by a new one, which runs the given
   cells again and continues with the next exercise.
-- The kernel may allocate `memory` GiB; a cell that needs more raises an error.
+- An exercise whose cells raised an error is run once more by itself, in a new kernel: what an
+  earlier cell broke costs no points here. What is printed on stderr costs none either.
+- The kernel may allocate `memory` GiB; a cell that needs more raises an error. Of what a cell
+  prints, the first `PRINTED` characters are kept.
 - Where bubblewrap is installed and works (Linux), the kernel runs in its sandbox: it has no
-  network, can write only to its own folder, and cannot even read the course and its solutions.
+  network and sees only system libraries, the Python environment and its own folder, which is
+  all it can write to.
 
 Without bubblewrap, the kernel is an ordinary process of the same user, with access to absolute
 paths and to the network.
@@ -19,6 +23,7 @@ paths and to the network.
 
 from __future__ import annotations
 
+import copy
 import os
 import shutil
 import subprocess
@@ -38,16 +43,30 @@ from traitlets import Bool, Integer
 import cfrlib
 
 DEPTH = 8  # parent folders of the one that a submission works in
+PRINTED = 100_000  # characters
+# Variables that a kernel may see, by their beginnings: language, threads, instructions
+PASSED = ("PATH", "LANG", "LC_", "TZ", "OMP_", "OPENBLAS_", "MKL_", "NUMBA_", "NPY_", "XLA_")
+PASSED += ("JAX_", "NPROC", "MPLCONFIGDIR", "NBGRADER_", "PYTHONPATH", "SYSTEMROOT")
+SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
+SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives")
 
 
 def bubblewrap(folder: Path) -> list[str]:
-    """Return the bubblewrap command for a kernel that may write to one folder."""
-    course = str(Path(__file__).resolve().parent)
-    read_only = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    writable = ["--tmpfs", course, "--bind", str(folder), str(folder)]
+    """Return the bubblewrap command for a process that sees little and may write to one folder.
+
+    It sees system libraries, this Python with its packages, and the folder; no home folder, no
+    course, no socket of another program.
+    """
+    python = {sys.prefix, sys.base_prefix, str(Path(cfrlib.__file__).parent)}
+    python |= {path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
+    python |= {os.environ[name] for name in ("MPLCONFIGDIR",) if name in os.environ}
+    visible = [*SYSTEM, *(f"/etc/{name}" for name in SETTINGS), *sorted(python)]
+    read_only = [part for path in visible for part in ("--ro-bind-try", path, path)]
+    own = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    writable = ["--bind", str(folder), str(folder)]
     # inside, the kernel's parent is process 1, which the kernel takes as a signal to exit
-    isolated = ["--unshare-all", "--die-with-parent", "--unsetenv", "JPY_PARENT_PID"]
-    return ["bwrap", *read_only, *writable, *isolated]
+    isolated = ["--unshare-all", "--new-session", "--die-with-parent"]
+    return ["bwrap", *own, *read_only, *writable, *isolated, "--unsetenv", "JPY_PARENT_PID"]
 
 
 def can_sandbox() -> bool:
@@ -103,8 +122,10 @@ class Contained(Execute):  # type: ignore[misc]
             self.km.kernel_spec.argv = self.command(self.km.kernel_spec.argv, top)
         if self.sandbox:
             self.km.kernel_spec.interrupt_mode = "message"  # a signal would end bubblewrap
+        self.km.connection_file = str(top / f"kernel-{uuid4().hex[:6]}.json")
         home = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR"), str(self.folder))
-        options["env"] = {**os.environ, **home}
+        passed = {k: v for k, v in os.environ.items() if k.startswith(PASSED)}
+        options["env"] = passed | home
         if self.sandbox and "NUMBA_CACHE_DIR" not in os.environ:
             compiled = Path(tempfile.mkdtemp(prefix="compiled-", dir=top))
             copy_compiled(compiled)
@@ -119,17 +140,66 @@ class Contained(Execute):  # type: ignore[misc]
         return ["sh", "-c", f'{limit}; exec "$@"', "sh", *sandbox, sys.executable, *kernel[1:]]
 
     def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
-        """Run a cell; restart the kernel if it died or ignored an interrupt."""
+        """Run a cell; at the end of an exercise, run it again by itself if something failed."""
+        self.run_cell(cell, index)
+        if is_grade(cell):
+            own = self.exercise_at(index)
+            if any(output.get("ename") == "CellTimeoutError" for output in cell.outputs):
+                self.restart(index + 1)  # a check takes no time: the kernel does not answer
+            elif any(unexpected(output) for n in own for output in self.nb.cells[n].outputs):
+                self.run_alone(own)
+            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        return cell, resources
+
+    def run_cell(self, cell: Any, index: int) -> bool:
+        """Run a cell; return False if the kernel was lost and has been replaced."""
         try:
-            cell, resources = super().preprocess_cell(cell, resources, index)
+            self.execute_cell(cell, index, store_history=True)
         except (DeadKernelError, CellTimeoutError) as error:
             died = isinstance(error, DeadKernelError)
             what = "The kernel died" if died else "This ran too long and could not be stopped"
             text = f"{what}; the cells below ran in a new kernel."
-            lost = new_output("error", ename="Lost", evalue=text, traceback=[text])
+            name = "Died" if died else "CellTimeoutError"
+            lost = new_output("error", ename=name, evalue=text, traceback=[text])
             cell.outputs.append(lost)
             self.restart(index)
-        return cell, resources
+            return False
+        return True
+
+    def exercise_at(self, index: int) -> list[int]:
+        """Return the places of the code cells of the exercise whose check is at `index`."""
+        cells = self.nb.cells
+        before = [n for n, cell in enumerate(cells[:index]) if is_grade(cell)]
+        own = range(before[-1] + 1 if before else 0, index + 1)
+        return [n for n in own if cells[n].cell_type == "code" and not self.is_given(cells[n])]
+
+    def run_alone(self, own: list[int]) -> None:
+        """Run the cells of one exercise in a new kernel; keep the result of its check."""
+        self.restart(own[-1])
+        first = [self.nb.cells[n] for n in own]
+        alive = True
+        for n, cell in zip(own, first, strict=True):
+            tried = copy.deepcopy(cell)
+            tried.outputs = []
+            alive = alive and self.run_cell(tried, n)
+        for n, cell in zip(own, first, strict=True):
+            self.nb.cells[n] = cell
+        if alive:
+            first[-1].outputs = tried.outputs
+            if any(map(unexpected, tried.outputs)):  # it may have broken more than itself
+                self.restart(own[-1] + 1)
+
+    def output(self, outs: Any, msg: Any, *rest: Any) -> Any:
+        """Keep what a cell prints or shows, up to `PRINTED` characters; errors are kept."""
+        content = msg["content"]
+        said = str(content.get("text", content.get("data", "")))
+        room = PRINTED - sum(len(str(out.get("text", out.get("data", "")))) for out in outs)
+        if len(said) > room and msg["msg_type"] != "error":
+            if room <= 0:
+                return None
+            text = f"{content.get('text', '')[:room]}\n(the rest is left out)\n"
+            msg = {**msg, "msg_type": "stream", "content": {"name": "stdout", "text": text}}
+        return super().output(outs, msg, *rest)
 
     def restart(self, index: int) -> None:
         """Start a new kernel and run the given cells that precede position `index`."""
@@ -150,3 +220,12 @@ class Contained(Execute):  # type: ignore[misc]
     def _get_timeout(self, cell: Any) -> int | None:
         given = cell is not None and self.is_given(cell)
         return self.patience if given else super()._get_timeout(cell)
+
+
+def unexpected(output: Any) -> bool:
+    """Return whether an output is an error that an earlier cell may have caused.
+
+    A wrong answer is none, and what takes too long would take as long again.
+    """
+    own = ("NotYet", "CellTimeoutError")
+    return bool(output.output_type == "error" and output.ename not in own)

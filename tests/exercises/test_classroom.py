@@ -1,6 +1,7 @@
 """Assignments made from the exercises, and their grading by nbgrader for invented students."""
 
 import ast
+import csv
 import json
 import os
 import re
@@ -24,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import assignments  # noqa: E402
 import classroom  # noqa: E402
 import contained  # noqa: E402
+import submissions  # noqa: E402
 from assignments import BEGIN, END, check_of, plain, read, tags  # noqa: E402
 
 from cfrlib import exercises  # noqa: E402
@@ -188,6 +190,135 @@ def test_memory_values_follow_the_measurements():
     assert f"need 200 GB and {cores:.0f} cores guaranteed" in text
 
 
+# ---- reading a submission --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def release(course):
+    return read(course / "release" / NAME / f"{NAME}.ipynb")
+
+
+def handed_in(release):
+    """Return the cells of a submission whose answers say which exercise they are of."""
+    nb = nbformat.from_dict(release)
+    for cell in nb.cells:
+        if is_solution(cell):
+            cell.source = f"answer = {cell.metadata.nbgrader.grade_id!r}"
+    return nb.cells
+
+
+def answers_of(nb):
+    return [cell.source for cell in nb.cells if is_solution(cell)]
+
+
+def test_rebuilt_submission_is_the_release_with_the_answers(release):
+    cells = handed_in(release)
+    for cell in cells:
+        if not is_solution(cell):
+            cell.source += "\nraise SystemExit"  # mended by the student
+    nb, remarks = submissions.rebuild(release, cells)
+    assert remarks == []
+    for mine, theirs in zip(nb.cells, release.cells, strict=True):
+        assert is_solution(mine) or mine == theirs
+        assert mine.metadata == theirs.metadata
+
+
+def places_of(release, kind):
+    return [n for n, cell in enumerate(release.cells) if kind(cell)]
+
+
+def spoiled(release, how):
+    """Return the cells of a submission with right answers that was handled badly."""
+    cells = handed_in(release)
+    answer, check = places_of(release, is_solution)[1], places_of(release, is_grade)[1]
+    if how == "copied":
+        cells.insert(answer, nbformat.from_dict(cells[answer] | {"source": "draft = 1"}))
+    elif how == "check deleted":
+        del cells[check]
+    elif how == "given deleted":
+        del cells[:3]
+    elif how == "unlabeled":
+        for cell in cells:
+            cell.metadata.clear()
+    elif how == "renamed":
+        cells[answer].metadata.nbgrader.grade_id = "something-else"
+    elif how == "nonsense":
+        cells[0].metadata.nbgrader = "nonsense"
+        cells[answer].metadata["tags"] = ["skip-execution"]
+    elif how == "moved":
+        cells.append(cells.pop(answer))
+    elif how == "markdown":
+        cells[answer].cell_type = "markdown"
+    return cells
+
+
+@pytest.mark.parametrize(
+    ("how", "remark"),
+    [
+        ("copied", "two answers to 4.2: the last counts"),
+        ("check deleted", None),
+        ("given deleted", None),
+        ("unlabeled", "the answer to 4.2 had lost its label"),
+        ("renamed", "the answer to 4.2 had lost its label"),
+        ("nonsense", None),
+        ("moved", None),
+        ("markdown", "the answer to 4.2 was no code cell"),
+    ],
+)
+def test_answers_survive_bad_handling(release, how, remark):
+    nb, remarks = submissions.rebuild(release, spoiled(release, how))
+    assert answers_of(nb) == answers_of(submissions.rebuild(release, handed_in(release))[0])
+    assert remark in remarks if remark else remarks == []
+    assert not any("tags" in cell.metadata for cell in nb.cells)
+    MetadataValidator().validate_nb(nb)
+
+
+def test_added_cells_keep_their_place(release):
+    cells = handed_in(release)
+    answer = places_of(release, is_solution)[1]
+    helper = nbformat.v4.new_code_cell("def helper():\n    return 1")
+    again = nbformat.v4.new_code_cell("def check_answer(number, name):\n    pass")
+    nb, remarks = submissions.rebuild(
+        release, [*cells[:answer], helper, again, *cells[answer:]]
+    )
+    sources = [cell.source for cell in nb.cells]
+    assert sources.index(helper.source) + 1 == sources.index(cells[answer + 2].source)
+    assert again.source not in sources and remarks == [
+        "a changed copy of check_answer is left out"
+    ]
+
+
+def test_missing_answer_is_remarked(release):
+    cells = [cell for cell in handed_in(release) if "ex-4-2" not in str(cell.metadata)]
+    nb, remarks = submissions.rebuild(release, cells)
+    assert remarks == ["no cell with an answer to 4.2"]
+    assert len(nb.cells) == len(release.cells)
+
+
+def test_other_notebook_is_not_graded(release):
+    with pytest.raises(submissions.NotGraded, match="no cell of this assignment"):
+        submissions.rebuild(release, [nbformat.v4.new_code_cell("1 + 1")])
+
+
+def test_submitted_notebook_is_found_under_any_name(tmp_path):
+    with pytest.raises(submissions.NotGraded, match="no notebook"):
+        submissions.find(tmp_path, NAME)
+    (tmp_path / "a (1).ipynb").touch()
+    assert submissions.find(tmp_path, NAME).name == "a (1).ipynb"
+    (tmp_path / "b.ipynb").touch()
+    with pytest.raises(submissions.NotGraded, match=r"keep one: a \(1\).ipynb, b.ipynb"):
+        submissions.find(tmp_path, NAME)
+    (tmp_path / f"{NAME}.ipynb").touch()
+    assert submissions.find(tmp_path, NAME).name == f"{NAME}.ipynb"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"nbformat": 4, "cells": 1}', "\0", "null"])
+def test_other_files_are_not_graded(tmp_path, text):
+    (tmp_path / "a.ipynb").write_text(text, "utf-8")
+    with pytest.raises(submissions.NotGraded, match="is no notebook"):
+        submissions.load(tmp_path / "a.ipynb")
+
+
 # ---- grading ---------------------------------------------------------------------------------
 
 
@@ -275,24 +406,68 @@ def dreadful(number, name, worked):
     return DREADFUL.get(number, worked)
 
 
+# Each spoils what later exercises need, or its own right answer's looks.
+HOSTILE = {
+    "4.1": 'exercises, print, check_answer = [], None, len\n__import__("sys").stdout = None',
+    "4.2": "exit()",
+    "4.3": 'print("x" * 10_000_000)\n{worked}',
+    "4.4": '{worked}\nimport os\nos.write(2, b"careful")\n__import__("logging").warning("!")',
+    "4.5": "%reset -f",
+}
+
+
+def hostile(number, name, worked):
+    return HOSTILE[number].format(worked=worked)
+
+
+def clumsy(course):
+    """Hand in right answers under another name, without metadata, one copied, one skipped."""
+    classroom.submit(course, NAME, classroom.Student("clumsy", classroom.right))
+    folder = course / "submitted" / "clumsy" / NAME
+    nb = read(folder / f"{NAME}.ipynb")
+    for cell in nb.cells:
+        del cell.metadata["nbgrader"]
+        cell.metadata["tags"] = ["skip-execution"]
+    nb.cells.append(nb.cells[-1].copy())
+    (folder / f"{NAME}.ipynb").unlink()
+    nbformat.write(nb, folder / f"{NAME} (1).ipynb")
+
+
 @pytest.fixture(scope="module")
-def graded(course):
-    """Return points by student; misbehaving ones run first, when they could harm the others."""
+def outcomes(course):
+    """Return outcomes by student; those who misbehave come first and could harm others."""
+    only = classroom.only
     misbehaving = [
         classroom.Student("dreadful", dreadful),
-        classroom.Student("loops", partial(classroom.only, "4.2", LOOP)),
-        classroom.Student("deletes", partial(classroom.only, "4.2", classroom.DELETE)),
+        classroom.Student("hostile", hostile),
+        classroom.Student("loops", partial(only, "4.2", LOOP)),
+        classroom.Student("deletes", partial(only, "4.2", classroom.DELETE)),
     ]
     students = [
         classroom.Student("perfect", classroom.right),
         classroom.Student("empty", classroom.nothing),
         *(classroom.Student(f"mistakes-{n}", partial(rotated, n)) for n in range(rounds())),
     ]
+    for student in misbehaving + students:
+        classroom.submit(course, NAME, student)
+    clumsy(course)
+    broken = course / "submitted" / "broken" / NAME
+    broken.mkdir(parents=True)
+    (broken / f"{NAME}.ipynb").write_text('{"cells": [', "utf-8")
+    first = ["broken", *(student.name for student in misbehaving)]
+    second = ["clumsy", *(student.name for student in students)]
     found = {}
-    for group, seconds in ((misbehaving, SHORT), (students, PATIENCE)):
+    for names, seconds in ((first, SHORT), (second, PATIENCE)):
         options = {"Execute": {"timeout": seconds}}
-        found |= classroom.grade_all(course, NAME, group, options)
+        for outcome in classroom.grade_all(course, NAME, names, options):
+            found[outcome.student] = outcome
     return found
+
+
+@pytest.fixture(scope="module")
+def graded(outcomes):
+    """Return points by student."""
+    return {name: one.scores for name, one in outcomes.items() if one.scores is not None}
 
 
 @pytest.fixture(scope="module")
@@ -328,10 +503,39 @@ def test_dreadful_submission_keeps_the_points_of_its_right_answer(graded, most):
     assert graded["dreadful"] == dict.fromkeys(most, 0) | {"4.5": most["4.5"]}
 
 
+def test_hostile_cells_cost_no_points_elsewhere(graded, most):
+    """They rebind names, end the kernel, print ten megabytes, log, and clear the namespace."""
+    assert graded["hostile"] == most | {"4.1": 0, "4.2": 0, "4.5": 0}
+
+
+def test_clumsy_submission_earns_all_points(outcomes, graded, most):
+    assert graded["clumsy"] == most
+    assert outcomes["clumsy"].status == "with remarks"
+    assert "two answers" not in outcomes["clumsy"].remarks  # the copied cell was a check
+    assert any("had lost its label" in remark for remark in outcomes["clumsy"].remarks)
+
+
+def test_unreadable_submission_is_not_graded_rather_than_zero(course, outcomes, most, capsys):
+    broken = outcomes["broken"]
+    assert broken.scores is None and broken.status == "not graded"
+    assert "is no notebook" in broken.remarks[0]
+    path = course / "grades" / "some.csv"
+    classroom.report(path, most, outcomes.values())
+    rows = {row[0]: row for row in csv.reader(path.open(encoding="utf-8"))}
+    assert rows["broken"][1:-1] == ["not graded", *[""] * (len(most) + 1)]
+    assert rows["empty"][1:-2] == ["graded", *["0.0"] * len(most)]
+    assert "not graded" in capsys.readouterr().out
+
+
+def test_output_is_cut_by_characters(course, graded):
+    nb = read(course / "autograded" / "hostile" / NAME / f"{NAME}.ipynb")
+    assert len(json.dumps(nb)) < 10 * contained.PRINTED
+
+
 def test_files_of_all_students_are_kept(course, graded):
     for name in graded:
-        for step in ("submitted", "autograded"):
-            assert (course / step / name / NAME / f"{NAME}.ipynb").is_file()
+        assert list((course / "submitted" / name / NAME).glob("*.ipynb"))
+        assert (course / "autograded" / name / NAME / f"{NAME}.ipynb").is_file()
         assert (course / "feedback" / name / NAME / f"{NAME}.html").is_file()
     assert (course / "gradebook.db").is_file() and (course / "release" / NAME).is_dir()
 
@@ -376,7 +580,7 @@ def test_sandbox_blocks_absolute_paths_and_the_network(course, tmp_path):
         code = ABSOLUTE.format(files=victims, port=server.getsockname()[1])
         student = classroom.Student("absolute", partial(classroom.only, "4.1", code))
         classroom.submit(course, NAME, student)
-        scores = classroom.grade(course, NAME, "absolute")
+        scores = classroom.grade(course, NAME, "absolute").scores
     assert scores["4.1"] == 0 and scores["4.3"] > 0
     nb = read(course / "autograded" / "absolute" / NAME / f"{NAME}.ipynb")
     cell = next(c for c in nb.cells if c.source == code)
