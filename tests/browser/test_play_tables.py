@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playing import Table, at_random
 from playwright.sync_api import Browser, expect
+from reader import reading
 
 BOOK = Path(__file__).parents[2] / "_build" / "html" / "book"
 PAGES = {"kuhn": "play_kuhn", "coyote": "12_coyote", "koikoi": "13_koi_koi"}
@@ -183,3 +184,16 @@ def test_start_over_can_be_undone(table: Played) -> None:
     if table.hands() == 1:  # else the other player ended the first hand at once
         table.click("next")
     expect(undo).to_be_hidden()
+
+
+@pytest.mark.parametrize(("page", "shown"), [("play_kuhn", False), ("history", True)])
+def test_nothing_of_the_theme_covers_the_score(
+    chromium: Browser, page: str, shown: bool
+) -> None:
+    with reading(chromium, f"book/{page}.html", size=tuple(PHONE.values())) as visit:
+        for there in (1_600, 1_200):  # the theme offers the way back once one is on it
+            visit.page.evaluate(f"scrollTo({{top: {there}, behavior: 'instant'}})")
+            visit.page.evaluate("new Promise(requestAnimationFrame)")
+        button = visit.page.locator("#pst-back-to-top")
+        visit.page.wait_for_function("document.querySelector('#pst-back-to-top').style.display")
+        assert button.is_visible() == shown
