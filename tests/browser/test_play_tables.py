@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,5 +196,5 @@ def test_nothing_of_the_theme_covers_the_score(
             visit.page.evaluate(f"scrollTo({{top: {there}, behavior: 'instant'}})")
             visit.page.evaluate("new Promise(requestAnimationFrame)")
         button = visit.page.locator("#pst-back-to-top")
-        visit.page.wait_for_function("document.querySelector('#pst-back-to-top').style.display")
+        expect(button).to_have_attribute("style", re.compile("display: block"))
         assert button.is_visible() == shown
