@@ -30,6 +30,13 @@ NO_QUOTES_FROM_A_FOLDER = (
     "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
 )
 
+# At the head of pages that have formulas
+NO_FORMULAS = """
+    <noscript><p class="cfr-noscript">Without JavaScript, formulas appear as
+    LaTeX source, and figures with sliders show only their first
+    position.</p></noscript>
+"""
+
 # Output of the theme and the extensions -> its replacement
 REWRITTEN = {
     # 1.5 MB of icons that the theme's style sheet provides as well
@@ -81,6 +88,18 @@ def greet_first_visitors(
     context["metatags"] = context.get("metatags", "") + FIRST_VISIT
 
 
+def explain_formulas(
+    app: Sphinx,
+    page: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: object,
+) -> None:
+    """Tell readers without scripts why they see LaTeX."""
+    if 'class="math' in context.get("body", ""):
+        context["body"] = NO_FORMULAS + context["body"]
+
+
 def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
     """Apply REWRITTEN to the written pages, which no Sphinx hook reaches."""
     if exception or app.builder.format != "html":
@@ -101,5 +120,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_js_file(None, body=NO_QUOTES_FROM_A_FOLDER)
     app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("html-page-context", greet_first_visitors)
+    app.connect("html-page-context", explain_formulas)
     app.connect("build-finished", rewrite_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 At build time each link to the glossary gets the definition as its accessible
 description, and a box that the style sheet shows while the link is hovered
-over or has the keyboard's focus. Touch just follows the link.
+over or has the keyboard's focus. By touch, a first tap shows the box.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@
     controls: `
     <div class="play-controls">
       <label class="play-alpha"><span>opponent’s α</span>
-        <input type="range" min="0" step="1"><output></output></label>
+        <input type="range" min="0" step="1"><output aria-hidden="true"></output></label>
       <p class="play-elsewhere" role="status"></p>
       <details class="play-sheet"><summary>Read their strategy</summary><div></div></details>
     </div>`,

@@ -93,7 +93,8 @@ def _slider(label: str, last: int, value: int, text: str, texts: Sequence[str]) 
         f'<label class="cfr-slider"><span>{escape(label)}</span>'
         f'<input type="range" min="0" max="{last}" step="1" value="{value}" '
         f'aria-label="{escape(label)}" aria-valuetext="{escape(text)}" autocomplete="off">'
-        f'<output style="min-width:{width}ch">{escape(text)}</output></label>'
+        f'<span class="cfr-value" style="min-width:{width}ch" aria-hidden="true">{escape(text)}'
+        "</span></label>"
     )
 
 
@@ -504,7 +505,8 @@ class Walk(Control):
         text = self.text(self.positions[self.start])
         return (
             f'<div class="cfr-walk" role="group" aria-label="{escape(self.label)}">'
-            f"<p>{escape(self.label)}: <output>{escape(text)}</output></p><div></div></div>"
+            f'<p>{escape(self.label)}: <span class="cfr-value">{escape(text)}</span></p>'
+            "<div></div></div>"
         )
 
     def page_data(self) -> dict[str, Any]:

@@ -246,12 +246,13 @@ class Explorable:
         """Return the HTML of the controls, hidden until the page's script runs."""
         button = '<button type="button" class="cfr-play" aria-pressed="false">▶ play</button>'
         inputs = "".join(
-            f'<div class="cfr-control">{control.inputs()}'
+            f'<div class="cfr-control" data-name="{name}">{control.inputs()}'
             f"{button if name == self.play else ''}</div>"
             for name, control in self.controls.items()
         )
+        link = '<button type="button" class="cfr-link">copy link</button>'
         group = 'class="cfr-controls" role="group" aria-label="Controls" hidden'
-        return f"<div {group}>{inputs}</div>"
+        return f"<div {group}>{inputs}{link}</div>"
 
     # ---- with a kernel ----------------------------------------------------------------------
 

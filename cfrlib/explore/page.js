@@ -23,13 +23,114 @@
     return mixed;
   }
 
-  function size(control) {
-    return (control.counts || control.texts).length;
+  const portion = (control, count) => String(+(count / control.parts).toFixed(6));
+
+  // What a control says at each of its positions
+  function texts(control) {
+    return control.texts || control.counts.map((counts) => counts.map((n) => portion(control, n)).join(", "));
   }
+
+  // ---- the address: #iterations=1468&update=alternating ----
+
+  // A text without commas in numbers, arrows and spaces: 1468 for 1,468; J-Q,check for J Q → check
+  function plain(text) {
+    return text.replace(/(\d),(?=\d{3})/g, "$1").replace(/ → |, /g, ",").replace(/ /g, "-");
+  }
+
+  // Names of the controls of figure n in an address: a figure's number comes first if an earlier
+  // figure has a control of the same name. `names` are those of each figure.
+  function addressNames(names, n) {
+    const taken = names.slice(0, n).flat();
+    return names[n].map((name) => (names[n].some((each) => taken.includes(each)) ? `${n + 1}.${name}` : name));
+  }
+
+  function format(names, values) {
+    const encode = (text) => encodeURIComponent(plain(text)).replace(/%(2C|2B|2F|3A)/g, decodeURIComponent);
+    return names.map((name, k) => `${name}=${encode(values[k])}`).join("&");
+  }
+
+  // The names and values in an address; the name of a section alone is none.
+  function parse(address) {
+    const found = new Map();
+    for (const pair of address.split("&")) {
+      const [name, text] = pair.split(/=(.*)/s);
+      try {
+        if (text !== undefined) found.set(name, decodeURIComponent(text));
+      } catch { /* a percent sign that encodes nothing */ }
+    }
+    return found;
+  }
+
+  // Positions that an address gives to controls with these texts; those of `start` where it gives none
+  function positions(address, names, said, start) {
+    const given = parse(address);
+    return said.map((each, k) => {
+      const at = each.findIndex((text) => plain(text) === given.get(names[k]));
+      return at < 0 ? start[k] : at;
+    });
+  }
+
+  // ---- the history ----
+
+  const figures = () => [...document.querySelectorAll("figure.cfr-explore")];
+  const here = () => location.href.split("#")[0];
+
+  // What an entry of the history holds: in its address, or beside the name of a section there
+  function held() {
+    return location.hash.includes("=") ? location.hash.slice(1) : history.state && history.state.explore;
+  }
+
+  // Let the entry hold what each figure has noted; the entry of a section keeps its address.
+  function hold(section) {
+    const noted = figures().map((figure) => figure.dataset.address).filter(Boolean).join("&");
+    const bare = section || (!noted && !location.hash.includes("="));
+    const url = bare ? location.href : here() + (noted && `#${noted}`);
+    history.replaceState({ ...history.state, explore: noted }, "", url);
+  }
+
+  // Connect the positions of a figure's controls, `at`, with the address; `go(to, quietly)` moves them.
+  function connect(figure, said, at, go) {
+    const first = [...at], every = figures();
+    const controls = (each) => [...each.querySelectorAll(".cfr-control")].map((box) => box.dataset.name);
+    const names = addressNames(every.map(controls), every.indexOf(figure));
+    const own = () => format(names, at.map((k, n) => said[n][k]));
+
+    function note() {
+      figure.dataset.address = at.some((k, n) => k !== first[n]) ? own() : "";
+    }
+    function read(quietly) {
+      const to = positions(held() || "", names, said, first);
+      if (to.some((k, n) => k !== at[n])) go(to, quietly);
+      note();
+    }
+    window.addEventListener("hashchange", () => {
+      if (typeof held() === "string") read(false);
+      else hold(true); // on the way to a section nothing moves
+    });
+    read(true);
+    const [visit] = performance.getEntriesByType("navigation"), [named] = parse(location.hash.slice(1)).keys();
+    if (names.includes(named) && visit && visit.type === "navigate") {
+      window.addEventListener("load", () => figure.scrollIntoView());
+    }
+    return { write: () => { note(); hold(false); }, url: () => `${here()}#${own()}` };
+  }
+
+  // Copy a link, or show it where copying is not allowed; tell whether it was copied.
+  async function copied(url) {
+    try {
+      await navigator.clipboard.writeText(url);
+      return true;
+    } catch {
+      window.prompt("Link to this figure", url);
+      return false;
+    }
+  }
+
+  // ---- controls ----
 
   function describe(input, text) {
     input.setAttribute("aria-valuetext", text);
-    input.parentElement.querySelector("output").textContent = text;
+    input.parentElement.querySelector(".cfr-value").textContent = text;
   }
 
   // Each kind of control: find its inputs in `box`, call `moved(position)`; return how to set it.
@@ -54,7 +155,7 @@
         counts = control.counts[position];
         inputs.forEach((input, k) => {
           input.value = counts[k];
-          describe(input, String(+(counts[k] / control.parts).toFixed(6)));
+          describe(input, portion(control, counts[k]));
         });
       };
       inputs.forEach((input, n) => input.addEventListener("input", () => {
@@ -65,8 +166,8 @@
       return { start, show };
     },
     walk(box, control, moved) {
-      const row = box.querySelector(".cfr-walk > div"), output = box.querySelector("output");
-      const start = control.texts.indexOf(output.textContent);
+      const row = box.querySelector(".cfr-walk > div"), value = box.querySelector(".cfr-value");
+      const start = control.texts.indexOf(value.textContent);
       const button = (text, target, disabled) => {
         const made = document.createElement("button");
         made.type = "button";
@@ -81,43 +182,58 @@
         return made;
       };
       const show = (k) => {
-        output.textContent = control.texts[k];
+        value.textContent = control.texts[k];
         row.replaceChildren(
           button("start over", 0, k === 0),
           button("back", control.parent[k], k === 0),
           ...control.next[k].map(([text, target]) => button(text, target, false)),
         );
       };
-      return { start, show };
+      return { start, show, heard: () => value.textContent };
     },
   };
+
+  // Sentences for a screen reader: where a walk is, the picture and the numbers. The value of a
+  // slider or a list is heard as it is moved.
+  function words(stage, faces) {
+    const numbers = [...stage.querySelectorAll(".cfr-numbers > div")];
+    return [
+      ...faces.filter((face) => face.heard).map((face) => face.heard()),
+      stage.querySelector(".cfr-panels").getAttribute("aria-label"),
+      ...numbers.map((pair) => [...pair.children].map((e) => e.textContent).join(" ")),
+    ].map((text) => text.replace(/\.$/, "") + ".").join(" ");
+  }
 
   function start(figure) {
     const data = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
     const stage = figure.querySelector(".cfr-stage"), announce = figure.querySelector(".cfr-announce");
     const boxes = figure.querySelectorAll(".cfr-control");
-    const sizes = data.controls.map(size);
-    let rest = 0;
+    const said = data.controls.map(texts), sizes = said.map((each) => each.length);
+    const button = figure.querySelector(".cfr-play"), link = figure.querySelector(".cfr-link");
+    let rest = 0, timer = 0;
 
     function draw(quietly) {
       stage.style.minHeight = `${stage.offsetHeight}px`; // what follows moves down once, if ever
       stage.innerHTML = data.frames[frameNumber(sizes, at)].map((n) => data.pieces[n]).join("");
+      link.classList.remove("cfr-copied");
       clearTimeout(rest);
       if (quietly) return;
-      rest = setTimeout(() => { // words, once the reader has stopped moving
-        const numbers = [...stage.querySelectorAll(".cfr-numbers > div")];
-        announce.textContent = [stage.querySelector(".cfr-panels").getAttribute("aria-label"),
-          ...numbers.map((pair) => [...pair.children].map((e) => e.textContent).join(" "))].join(". ");
+      rest = setTimeout(() => { // once the reader has stopped moving
+        announce.textContent = words(stage, faces);
+        address.write();
       }, REST_MS);
     }
 
     const faces = data.controls.map((control, k) =>
       kinds[control.kind](boxes[k], control, (position) => { stop(); at[k] = position; draw(); }));
     const at = faces.map((face) => face.start);
-    faces.forEach((face, k) => face.show(at[k]));
 
-    const button = figure.querySelector(".cfr-play");
-    let timer = 0;
+    function go(to, quietly) {
+      stop();
+      to.forEach((position, k) => { at[k] = position; });
+      faces.forEach((face, k) => face.show(at[k]));
+      draw(quietly);
+    }
     function stop() {
       if (!timer) return;
       clearInterval(timer);
@@ -127,25 +243,32 @@
       draw();
     }
     function play() {
-      const k = data.play, last = sizes[k] - 1;
+      const k = data.play;
       const calm = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-      if (at[k] === last) at[k] = -1; // from the beginning
       button.textContent = "❚❚ pause";
       button.setAttribute("aria-pressed", "true");
       timer = setInterval(() => {
-        at[k] += 1;
+        at[k] = (at[k] + 1) % sizes[k];
         faces[k].show(at[k]);
         draw(true);
-        if (at[k] >= last) stop();
+        if (at[k] === sizes[k] - 1) stop();
       }, calm ? CALM_MS : PLAY_MS);
     }
+
+    faces.forEach((face, k) => face.show(at[k]));
+    const address = connect(figure, said, at, go);
     window.addEventListener("resize", () => { stage.style.minHeight = ""; });
     if (button) button.addEventListener("click", () => (timer ? stop() : play()));
+    link.addEventListener("click", async () => {
+      if (!(await copied(address.url()))) return;
+      link.classList.add("cfr-copied");
+      announce.textContent = "Link copied.";
+    });
     figure.querySelector(".cfr-controls").hidden = false;
   }
 
   if (typeof document === "undefined") {
-    module.exports = { frameNumber, share };
+    module.exports = { addressNames, format, frameNumber, plain, positions, share, texts };
     return;
   }
   for (const figure of document.querySelectorAll("figure.cfr-explore:not([data-ready])")) {

@@ -142,7 +142,8 @@ def reading(
     if clock:
         page.clock.install()
     visit = Visit(page, home.resolve())
-    page.goto((home / name).as_uri())
+    path, mark, fragment = name.partition("#")
+    page.goto((home / path).as_uri() + mark + fragment)
     if scripts:
         visit.settle()
     if clock:

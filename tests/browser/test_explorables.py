@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 from explorables import decode, explorables
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 
 from cfrlib.explore import Choice, Explorable, Mix, Walk
 
 FIGURE = "figure.cfr-explore"
 FIRST = "book/01_regret_matching.html"  # one of its explorables plays
+WALK = "book/02_games_with_hidden_cards.html"  # a page with a game to walk through
 
 
 @functools.cache
@@ -49,7 +50,7 @@ def values(figure: Locator, explorable: Explorable) -> dict[str, Any]:
     boxes = figure.locator(".cfr-control").all()
     for (name, control), box in zip(explorable.controls.items(), boxes, strict=True):
         if isinstance(control, Mix):
-            said = [float(text) for text in box.locator("output").all_text_contents()]
+            said = [float(text) for text in box.locator(".cfr-value").all_text_contents()]
             assert abs(sum(said) - 1) < 1e-9
             found[name] = min(
                 control.positions,
@@ -57,7 +58,7 @@ def values(figure: Locator, explorable: Explorable) -> dict[str, Any]:
             )
         else:
             said = box.locator("select").input_value() if isinstance(control, Choice) else ""
-            said = said or box.locator("output").text_content()
+            said = said or box.locator(".cfr-value").text_content()
             found[name] = next(p for p in control.positions if control.text(p) == said)
     return found
 
@@ -94,8 +95,8 @@ def index(slider: Locator) -> int:
 
 def said(slider: Locator) -> tuple[str | None, str | None]:
     """Return the value as a screen reader says it and as it is printed."""
-    output = slider.locator("xpath=following-sibling::output")
-    return slider.get_attribute("aria-valuetext"), output.text_content()
+    value = slider.locator("xpath=following-sibling::*[@class='cfr-value']")
+    return slider.get_attribute("aria-valuetext"), value.text_content()
 
 
 # ---- without a browser -----------------------------------------------------------------------
@@ -277,6 +278,30 @@ def play(page: Page, figure: Locator, explorable: Explorable, step: int) -> None
     assert button.get_attribute("aria-pressed") == "false", "it stops at the end"
 
 
+LIVE = "output, [role=status], [role=alert], [aria-live]"
+
+
+def test_each_change_is_heard_once(pairs: list[tuple[Locator, Explorable]]) -> None:
+    """A slider says its value, one region the rest; what a slider shows beside is no third."""
+    for figure, _ in pairs:
+        assert figure.locator(LIVE).count() == figure.locator(".cfr-announce").count() == 1
+        for slider in ranges(figure):
+            assert slider.get_attribute("aria-valuetext")
+            value = slider.locator("xpath=following-sibling::*[@class='cfr-value']")
+            assert value.get_attribute("aria-hidden") == "true"
+
+
+def test_walk_is_announced_with_its_picture(chromium: Browser) -> None:
+    with reading(chromium, WALK, clock=True) as visit:
+        figure = visit.page.locator(FIGURE, has=visit.page.locator(".cfr-walk")).first
+        figure.locator(".cfr-walk button:not(:disabled)").last.press("Enter")
+        visit.page.clock.run_for(REST + 10)
+        heard = figure.locator(".cfr-announce").text_content() or ""
+        alt = figure.locator(".cfr-panels").get_attribute("aria-label") or "?"
+        assert heard.startswith(f"{figure.locator('.cfr-walk .cfr-value').text_content()}. ")
+        assert heard.count(alt.rstrip(".")) == 1
+
+
 def test_description_is_announced_after_a_pause(chromium: Browser) -> None:
     with reading(chromium, FIRST, clock=True) as visit:
         figure = visit.page.locator(FIGURE).first
@@ -292,6 +317,7 @@ def test_description_is_announced_after_a_pause(chromium: Browser) -> None:
             figure.locator(".cfr-panels").get_attribute("aria-label") or "?"
         )
         assert figure.locator("dd").last.inner_text() in heard
+        assert ".." not in heard
 
 
 # ---- what stands around ----------------------------------------------------------------------
@@ -334,6 +360,127 @@ def test_first_frame_is_visible_without_scripts(
             assert figure.locator(".cfr-panels svg").first.is_visible()
             assert figure.locator(".cfr-numbers dd").first.is_visible()
             assert not figure.locator("input, select, button").filter(visible=True).count()
+
+
+# ---- the address -----------------------------------------------------------------------------
+
+CHAPTER = "book/07_monte_carlo_cfr.html"  # two figures, with controls of the same name
+SCRIPT = (ROOT / "cfrlib" / "explore" / "page.js").read_text("utf-8")
+# Texts of a control that an address cannot tell apart
+SAME_IN_ADDRESS = """(figure, script) => {
+  const module = {}, data = JSON.parse(figure.querySelector("script").textContent);
+  new Function("module", "document", script)(module, undefined);
+  return data.controls.map(module.exports.texts).flatMap((texts) => {
+    const plain = texts.map(module.exports.plain);
+    return texts.filter((_, k) => plain.indexOf(plain[k]) !== k);
+  });
+}"""
+NOTED = "figures => figures.every(figure => figure.dataset.address)"
+
+
+# Move every control from where it opened, all at once.
+MOVE_ALL = """figure => {
+  figure.dataset.address = "";
+  for (const input of figure.querySelectorAll("input[type=range]")) {
+    input.value = input.getAttribute("value") === "0" ? input.max : 0;
+    input.dispatchEvent(new Event("input"));
+  }
+  for (const select of figure.querySelectorAll("select")) {
+    select.selectedIndex = 1;
+    select.dispatchEvent(new Event("change"));
+  }
+  [...figure.querySelectorAll(".cfr-walk button:not(:disabled)")].at(-1)?.click();
+}"""
+
+
+def moved(page: Page) -> str:
+    """Wait until all figures have noted where they are; return the address."""
+    figures = "[...document.querySelectorAll('figure.cfr-explore')]"
+    page.wait_for_function(f"({NOTED})({figures})")
+    return page.url
+
+
+def test_reload_keeps_every_figure(visit: Visit, name: str) -> None:
+    pairs = match(visit.page, name)
+    for figure, _ in pairs:
+        assert not figure.evaluate(SAME_IN_ADDRESS, SCRIPT)
+        figure.evaluate(MOVE_ALL)
+    url = moved(visit.page)
+    before = [values(figure, explorable) for figure, explorable in pairs]
+    names = [pair.partition("=")[0] for pair in url.partition("#")[2].split("&")]
+    assert len(names) == len(set(names)) == sum(map(len, before))
+    visit.page.reload()
+    assert [values(figure, explorable) for figure, explorable in pairs] == before
+    assert not [wrong for pair in pairs if (wrong := agrees(*pair))]
+    assert visit.page.url == url
+    assert not visit.problems
+
+
+def state(visit: Visit) -> list[dict[str, Any]]:
+    return [values(*pair) for pair in match(visit.page, CHAPTER)]
+
+
+def test_sections_and_back_keep_the_state(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        page, opened = visit.page, state(visit)
+        for figure, _ in match(page, CHAPTER):
+            figure.evaluate(MOVE_ALL)
+        url, kept = moved(page), state(visit)
+        assert kept != opened
+        page.locator("nav.page-toc a").nth(2).click()
+        page.wait_for_url("**#three-walks")
+        assert (
+            page.evaluate("document.querySelector(':target').getBoundingClientRect().top") < 100
+        )
+        for _ in range(2):
+            assert state(visit) == kept
+            page.reload()
+        page.go_back()
+        page.wait_for_url(url)
+        assert state(visit) == kept
+        page.locator("a.right-next").click()
+        page.wait_for_url("**/08_*")
+        page.go_back()
+        page.wait_for_url(url)
+        visit.settle()
+        assert state(visit) == kept
+        page.evaluate("location.hash = 'x=1'")  # an address in which nothing has moved
+        page.wait_for_function(
+            "scheme => document.querySelector('select').value === scheme",
+            arg=page.locator("select option").first.text_content(),
+        )
+        assert state(visit) == opened
+        assert not visit.problems
+
+
+def test_copied_link_leads_to_the_figure(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        figure, explorable = match(visit.page, CHAPTER)[1]
+        figure.evaluate(MOVE_ALL)
+        visit.page.wait_for_function(
+            "figure => figure.dataset.address", arg=figure.element_handle()
+        )
+        there = values(figure, explorable)
+        figure.get_by_role("button", name="copy link").press("Enter")
+        expect(figure.locator(".cfr-announce")).to_have_text("Link copied.")
+        visit.page.keyboard.press("Control+k")
+        visit.page.keyboard.press("Control+v")
+        link = visit.page.locator("#pst-search-dialog input").input_value()
+    assert re.fullmatch(r".*/07_monte_carlo_cfr\.html#2\.\w+=.*&2\.\w+=.*", link)
+    with reading(chromium, f"{CHAPTER}#{link.partition('#')[2]}") as visit:
+        (first, one), (second, other) = match(visit.page, CHAPTER)
+        assert values(first, one) == one.start
+        assert values(second, other) == there
+        assert not agrees(second, other)
+        expect(second.locator(".cfr-controls")).to_be_in_viewport()
+        assert not visit.problems
+
+
+@pytest.mark.parametrize("address", ["scheme=nothing&seed=%", "scheme=&x=1&2.seed=99", "==&&#"])
+def test_unknown_address_opens_the_page_as_ever(chromium: Browser, address: str) -> None:
+    with reading(chromium, f"{CHAPTER}#{address}") as visit:
+        assert state(visit) == [explorable.start for explorable in made(CHAPTER)]
+        assert not visit.problems
 
 
 def test_interaction_causes_no_errors(visit: Visit) -> None:

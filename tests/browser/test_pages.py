@@ -137,6 +137,18 @@ def test_formulas_are_read_but_are_no_stops(chromium: Browser) -> None:
         assert not visit.page.locator("mjx-container[tabindex]").count()
 
 
+@pytest.mark.parametrize(
+    ("page", "count"), [("02_games_with_hidden_cards", 1), ("for_teachers", 0)]
+)
+def test_page_explains_its_formulas_without_scripts(
+    chromium: Browser, page: str, count: int
+) -> None:
+    for scripts in (True, False):
+        with reading(chromium, f"book/{page}.html", scripts=scripts) as visit:
+            why = visit.page.get_by_text("Without JavaScript, formulas appear as LaTeX")
+            expect(why.filter(visible=True)).to_have_count(0 if scripts else count)
+
+
 # ---- finding the way -------------------------------------------------------------------------
 
 

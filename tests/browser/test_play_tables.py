@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playing import Table, at_random
 from playwright.sync_api import Browser, expect
+from reader import reading
 
 BOOK = Path(__file__).parents[2] / "_build" / "html" / "book"
 PAGES = {
@@ -188,3 +190,16 @@ def test_start_over_can_be_undone(table: Played) -> None:
     if table.hands() == 1:  # else the other player ended the first hand at once
         table.click("next")
     expect(undo).to_be_hidden()
+
+
+@pytest.mark.parametrize(("page", "shown"), [("play_kuhn", False), ("history", True)])
+def test_nothing_of_the_theme_covers_the_score(
+    chromium: Browser, page: str, shown: bool
+) -> None:
+    with reading(chromium, f"book/{page}.html", size=tuple(PHONE.values())) as visit:
+        for there in (1_600, 1_200):  # the theme offers the way back once one is on it
+            visit.page.evaluate(f"scrollTo({{top: {there}, behavior: 'instant'}})")
+            visit.page.evaluate("new Promise(requestAnimationFrame)")
+        button = visit.page.locator("#pst-back-to-top")
+        expect(button).to_have_attribute("style", re.compile("display: block"))
+        assert button.is_visible() == shown

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 from reader import HTML, PHONE, Visit, reading, tool
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
@@ -83,11 +85,35 @@ def test_boxes_fit_a_phone(chromium: Browser) -> None:
             assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
 
 
-def test_touch_follows_the_link(chromium: Browser) -> None:
+@contextmanager
+def touching(chromium: Browser, name: str) -> Iterator[Page]:
+    """Open a page on a phone."""
     size = {"width": PHONE[0], "height": PHONE[1]}
     context = tool.context(chromium, viewport=size, has_touch=True, is_mobile=True)
     page = context.new_page()
-    page.goto((HTML / CHAPTER).as_uri())
-    page.locator(".cfr-term > a").first.tap()
-    page.wait_for_url("**/glossary.html#term-*")
+    page.goto((HTML / name).as_uri())
+    yield page
     context.close()
+
+
+def test_first_tap_shows_the_box_and_second_follows_the_link(chromium: Browser) -> None:
+    with touching(chromium, CHAPTER) as page:
+        terms = page.locator("p > .cfr-term")
+        for k in (0, 1):  # a tap on another word closes the box of the first
+            terms.nth(k).locator("a").tap()
+            expect(terms.nth(k).locator(".cfr-tip")).to_be_visible()
+            expect(page.locator(".cfr-tip:visible")).to_have_count(1)
+            box = terms.nth(k).locator(".cfr-tip").bounding_box()
+            assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
+        page.locator("h1").tap()
+        expect(page.locator(".cfr-tip:visible")).to_have_count(0)
+        assert page.url == (HTML / CHAPTER).as_uri()
+        terms.first.locator("a").tap()
+        terms.first.locator("a").tap()
+        page.wait_for_url("**/glossary.html#term-*")
+
+
+def test_tap_on_the_map_of_chapters_leads_there(chromium: Browser) -> None:
+    with touching(chromium, "book/index.html") as page:
+        page.locator(".cfr-map a").first.tap()
+        page.wait_for_url("**/book/0*.html")

@@ -1,7 +1,7 @@
 // Tests of the functions in cfrlib/explore/page.js that need no page.
 const test = require("node:test");
 const assert = require("node:assert/strict");
-const { frameNumber, share } = require("../../cfrlib/explore/page.js");
+const { addressNames, format, frameNumber, positions, share, texts } = require("../../cfrlib/explore/page.js");
 
 test("frame numbers count positions like digits, the last control fastest", () => {
   const seen = [];
@@ -29,4 +29,37 @@ test("the other parts keep their proportion up to rounding", () => {
   assert.deepEqual(share([2, 4, 4], 0, 6, 10), [6, 2, 2]);
   assert.deepEqual(share([4, 4, 2], 0, 4, 10), [4, 4, 2]);
   assert.deepEqual(share([10, 0, 0], 0, 4, 10), [4, 3, 3]);
+});
+
+test("the names of controls differ on a page, and are bare where they can be", () => {
+  const names = [["iterations", "update"], ["seed"], ["walks", "update"], ["seed"]];
+  const found = names.map((_, n) => addressNames(names, n));
+  assert.deepEqual(found, [["iterations", "update"], ["seed"], ["3.walks", "3.update"], ["4.seed"]]);
+});
+
+test("an address is easy to read", () => {
+  assert.equal(format(["iterations", "update"], ["1,468", "alternating"]), "iterations=1468&update=alternating");
+  assert.equal(format(["a", "b", "c"], ["CFR+", "1,234,567", "J Q → check → bet"]), "a=CFR+&b=1234567&c=J-Q,check,bet");
+  assert.equal(format(["mix"], [texts({ counts: [[2, 3, 5]], parts: 10 })[0]]), "mix=0.2,0.3,0.5");
+});
+
+const said = [["1", "10", "1,468"], ["simultaneous", "CFR+, 100 % & more = α"]];
+
+test("an address that was written gives the positions back", () => {
+  const names = ["iterations", "2.update"];
+  for (let a = 0; a < 3; a++) {
+    for (let b = 0; b < 2; b++) {
+      const address = format(names, [said[0][a], said[1][b]]);
+      assert.deepEqual(positions(address, names, said, [0, 0]), [a, b], address);
+      assert.deepEqual(positions(`x=1&${address}`, names, said, [0, 0]), [a, b], address);
+    }
+  }
+});
+
+test("unknown names, unknown values and broken addresses change nothing", () => {
+  const names = ["iterations", "update"];
+  for (const address of ["", "section-2", "iterations", "iterations=", "iterations=7", "=", "&&=&", "iterations=%", "iterations=%E0%A4%A", "toString=1", "2.iterations=10", "iterations==10"]) {
+    assert.deepEqual(positions(address, names, said, [1, 0]), [1, 0], address);
+  }
+  assert.deepEqual(positions("iterations=%&update=CFR+,100-%25-%26-more-=-α", names, said, [1, 0]), [1, 1]);
 });
