@@ -1,15 +1,15 @@
-// A network that has learned Koi-Koi: what it reads of the table after each action, and the
-// points that it expects. Its weights come with the page. Tests hold both to cfrlib's numbers.
+// A network that has learned Koi-Koi: its input, the table after an action, and its output, the
+// expected points. The page contains its weights. Tests compare both with cfrlib's numbers.
 (function () {
   "use strict";
   const koikoi = typeof module === "undefined" ? window.cfrKoikoi : require("./koikoi_rules.js");
   const { STOP, act, actions, held, payment, stopping, worth } = koikoi;
   const POINTS = 10; // points per unit of a feature
 
-  // ---- what it reads ----
+  // ---- its input ----
 
-  // The features of the table after an action, before chance's turn, as the player in turn sees
-  // it. Without a stock, the rules go no further than that.
+  // The features of the table after an action and before the next draw, as seen by the player in
+  // turn. With the stock removed, the rules stop there.
   function features(at, action, rules) {
     const i = at.player, { drawn } = at, calling = at.stage === "call";
     const next = act({ ...at, stock: [] }, action, rules);
@@ -32,7 +32,7 @@
     return Float32Array.from([...places.flatMap(among), ...progress(pile), ...progress(theirs), ...facts]);
   }
 
-  // ---- what it answers ----
+  // ---- its output ----
 
   // A number in half precision: sign, five bits of exponent, ten of mantissa.
   function half(bits) {
@@ -41,13 +41,13 @@
     return bits & 0x8000 ? -size : size;
   }
 
-  // Weights in half precision, written in base64, the lower byte of each first.
+  // Decode the weights: half-precision numbers, little-endian, in base64.
   function decode(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
     return Float32Array.from({ length: bytes.length / 2 }, (_, n) => half(bytes[2 * n] | (bytes[2 * n + 1] << 8)));
   }
 
-  // The layers, {bias, kernel} of each. As JAX sorts them by name, the last comes first.
+  // The layers, each {bias, kernel}. JAX orders them by name, so the last layer comes first.
   function layersOf({ sizes, weights }) {
     const numbers = decode(weights), last = sizes.length - 2;
     let place = 0;
@@ -57,7 +57,7 @@
     return [...sizes.slice(0, last).map((_, n) => layer(n)), output];
   }
 
-  // bias + x · kernel. Most features are 0, and so are many values of ReLU layers.
+  // bias + x · kernel. Most features are 0, and so are many outputs of ReLU layers.
   function dense(x, { bias, kernel }) {
     const y = Float64Array.from(bias), width = y.length;
     x.forEach((value, row) => {
@@ -71,8 +71,8 @@
     return layers.reduce((y, layer, n) => dense(n ? y.map((v) => Math.max(0, v)) : y, layer), x)[0];
   }
 
-  // A function from positions to {action: points that the player in turn can expect}. What
-  // stopping pays is known.
+  // Return a function from positions to {action: expected points of the player in turn}. The
+  // payment for stopping is known.
   function network(data, rules) {
     const layers = layersOf(data);
     const expected = (at, action) => data.scale * forward(features(at, action, rules), layers);

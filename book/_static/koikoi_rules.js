@@ -148,19 +148,20 @@
     return deck;
   }
 
-  // How many cards of each month there are, the most first.
+  // The numbers of cards of each month, in falling order.
   function byMonth(cards, rules) {
     const months = cards.map((card) => rules.months[card]);
     return different(months).map((month) => count(months, month)).sort((a, b) => b - a);
   }
 
-  // Four cards of a month, or four pairs.
+  // Whether a hand has four cards of a month, or is made of four pairs.
   function special(hand, rules) {
     const counts = byMonth(hand, rules);
     return counts[0] === 4 || counts.join() === "2,2,2,2";
   }
 
-  // The first position, null if the rules deal again: a miniature deck knows no special deals.
+  // The first position, or null if the rules require another deal. Miniature decks have no special
+  // deals.
   function dealt(hands, field, stock, rules) {
     const at = begin(hands, field, stock);
     if (rules.special === "none") return at;

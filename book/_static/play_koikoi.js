@@ -1,6 +1,6 @@
-// Koi-Koi against a player that the page carries: miniature Koi-Koi against an equilibrium, round
-// by round, or matches of the full game against a trained network. The numbers of the rules and
-// the pictures come with the page as well.
+// Koi-Koi on a page: single rounds of a miniature against an equilibrium, or matches of the full
+// game against a trained network. The page contains the player, the numbers of the rules and the
+// pictures.
 (function () {
   "use strict";
   const node = typeof module !== "undefined";
@@ -10,9 +10,9 @@
   const { KOI, STOP, act, actions, count, different, held, infoset, made, matching, stopping } = koikoi;
   const THOUSAND = 1000; // the equilibrium's probabilities and points come in thousandths
 
-  // ---- the players: {name, rules, advice(at), and their words in hints and reviews} ----
-  // advice(at) is {chance: {action: probability}, or null where the player itself never gets to;
-  // worth: {action: points that the player in turn can expect}, or null without a choice}.
+  // ---- the players: {name, rules, advice(at), and the words of hints and reviews} ----
+  // advice(at) is {chance, worth}: the player's own {action: probability}, or null where it never
+  // gets to; and {action: expected points of the player in turn}, or null without a choice.
 
   // The infoset's place in the equilibrium's table: cards by their number in the deck.
   function key(label, rules) {
@@ -29,7 +29,7 @@
     return yes ? `<strong>${text}</strong>` : text;
   }
 
-  // Of a choice of two: both actions, what each is worth, and how often the player takes it.
+  // The equilibrium of a miniature, where no decision has more than two actions.
   function equilibrium({ rules, rows }) {
     function advice(at) {
       const possible = actions(at, rules);
@@ -63,7 +63,7 @@
     };
   }
 
-  // Always takes the action from which the network expects most.
+  // The network takes the action from which it expects the most points.
   function network({ rules, network: data }) {
     const values = (node ? require("./koikoi_network.js") : koikoi).network(data, rules);
 
@@ -88,7 +88,7 @@
           `<td>${worth[its] > worth[action] ? its : "the same"}</td><td>${signed(worth[its], 2)}</td>`;
       },
       verdict: (lost) => `<p>By the network’s estimates, your choices in this round ${lost}. ` +
-        "Of each choice: the points that it expected for you, its own choice, and what it expected from that.</p>",
+        "For each choice: the points that it expected from yours, its own choice, and the points that it expected from that.</p>",
     };
   }
 
@@ -132,7 +132,7 @@
     return sum(review(round).map((row) => row.cost));
   }
 
-  // ---- a match: rounds of which the winner deals the next ----
+  // ---- a match: the winner of a round deals the next one ----
 
   // The reader's seat after these rounds; matches begin in turns.
   function seatAfter(rounds, { rounds: length, after_void }) {
@@ -142,7 +142,7 @@
     return after_void === "same" ? last.seat : 1 - last.seat;
   }
 
-  // The match that a sitting is in: its rounds that are over, and their sum.
+  // The current match: how many of its rounds are over, the number of this round, the score.
   function standing({ hands: rounds, hand }, length) {
     const before = rounds.length - Number(over(hand));
     const played = rounds.slice(before - (before % length));
@@ -197,8 +197,8 @@
       `<p class="play-points">${points(at.points[i])}${yaku.length ? `: ${yaku.join(", ")}` : ""}${called}</p>`;
   }
 
-  // What scores: the points of each yaku, its cards if they are few, and how many of them both
-  // players have.
+  // What scores: the points of each yaku, its cards if they are few, and how many of them each
+  // player has.
   function scoring({ at, seat }, { yaku, koi_factor, double_at }) {
     const lines = yaku.map((y) => {
       const cards = different(y.cards), named = cards.length <= 6 ? ` <small>${cards.join(", ")}</small>` : "";
