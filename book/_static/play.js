@@ -262,8 +262,8 @@
       if (performance.now() - changed < PAUSE) return;
       page.sitting = after(action);
       show();
+      find("actions").querySelector("button").focus({ preventScroll: true }); // lays the page out
       if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
-      find("actions").querySelector("button").focus({ preventScroll: true });
     }
 
     function showScore(results, now) {
