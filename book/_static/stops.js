@@ -1,6 +1,6 @@
 // Fewer stops for the Tab key. The buttons that copy code are one stop; so are the folds of code,
 // and the links of a navigation or a long list. Arrow keys, Home and End move within such a group,
-// as in a toolbar.
+// as in a toolbar. Formulas are no stops, unless they must be scrolled.
 (() => {
   "use strict";
   const MANY = 5; // links
@@ -59,6 +59,16 @@
     event.preventDefault();
   }
 
+  // A formula that is wider than its place is a stop, where arrow keys scroll it.
+  function wide() {
+    for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
+      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+      else formula.removeAttribute("tabindex");
+    }
+  }
+
+  addEventListener("load", () => window.MathJax?.startup?.promise.then(wide));
+  addEventListener("resize", wide);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Tab") arrange();
