@@ -27,25 +27,36 @@
     return found;
   }
 
+  // Found once, and again when the page has other links or cells
+  let found = [], counted = -1;
   function groups() {
-    const lists = Map.groupBy(document.querySelectorAll("a[href]:not(.headerlink)"), list);
-    lists.delete(null);
-    const long = [...lists.values()].filter((links) => links.length >= MANY);
-    return [...CODE.map((each) => [...document.querySelectorAll(each)]), ...long];
+    const links = document.querySelectorAll("a[href]:not(.headerlink)");
+    const cells = CODE.map((each) => [...document.querySelectorAll(each)]);
+    const count = links.length + cells[0].length + cells[1].length;
+    if (count !== counted) {
+      const lists = Map.groupBy(links, list);
+      lists.delete(null);
+      found = [...cells, ...[...lists.values()].filter((members) => members.length >= MANY)];
+      counted = count;
+    }
+    return found;
   }
 
   // Of each group, Tab stops at the member that has the focus or had it last. At first that is the
   // link to the page itself, or else the first of the group.
   function arrange() {
-    for (const group of groups()) {
-      const visible = group.filter(shown);
+    // First read all, then write what changes: each write has the page styled again.
+    const all = groups().map((group) => [group, group.filter(shown)]);
+    for (const [group, visible] of all) {
       const stop = visible.find((member) => member === document.activeElement) ??
         visible.find((member) => member.getAttribute("tabindex") === "0") ??
         visible.find((member) => member.matches(".current, .active")) ?? visible[0];
       for (const member of group) {
+        const here = String(member === stop);
+        if (member.dataset.arrows === here) continue;
+        member.dataset.arrows = here;
         member.tabIndex = member === stop ? 0 : -1;
         member.ariaDescription = member === stop ? HINTS[member.tagName] : null;
-        member.dataset.arrows = "";
       }
     }
   }
