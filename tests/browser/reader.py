@@ -90,6 +90,8 @@ class Visit:
             self.problems.append(f"foreign: {request.url}")
 
     def _failed(self, request: Request) -> None:
+        if request.failure == "net::ERR_ABORTED":  # the reader left before it came
+            return
         self.problems.append(f"failed: {request.url} ({request.failure})")
 
     def _response(self, response: Response) -> None:
