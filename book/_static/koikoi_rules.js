@@ -125,7 +125,7 @@
     return points * (many ? 2 : 1) * (called ? rules.koi_factor : 1);
   }
 
-  // What stopping would pay whoever is in turn.
+  // What the player to move would earn by stopping.
   function stopping(at, rules) {
     const i = at.player;
     return payment(at.points[i], at.calls[1 - i] > 0, rules);

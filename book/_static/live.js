@@ -5,7 +5,7 @@
   const node = typeof module !== "undefined";
   const kuhn = node ? require("./cfr_kuhn.js") : { CFR, DECISIONS, exploitability };
   const LAST = 10000; // iterations, where a run stops by itself
-  const SLOW = 20; // so many iterations are shown one by one
+  const SLOW = 20; // iterations shown one at a time
   const BEAT = { first: 250, later: 50, calm: 1000 }; // milliseconds from picture to picture
   const DECADES = 4; // of either axis of the chart, from 1 to LAST and from 1 down
   const RANKS = ["J", "Q", "K"];
@@ -55,7 +55,7 @@
     return { program, points: [], now: kuhn.exploitability(program.average()) };
   }
 
-  // Go on until so many iterations are done.
+  // Run up to a given number of iterations.
   function advance(run, iterations) {
     while (run.program.iterations < iterations) {
       run.program.iterate();

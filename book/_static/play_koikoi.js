@@ -290,7 +290,7 @@
     };
   }
 
-  // ... or matches of so many rounds.
+  // ... or matches of a fixed number of rounds.
   function inMatches(page, match) {
     const { rounds: length } = match;
     const last = (sitting) => over(sitting.hand) && standing(sitting, length).number === length;

@@ -105,7 +105,7 @@
     }
     window.addEventListener("hashchange", () => {
       if (typeof held() === "string") read(false);
-      else hold(true); // on the way to a section nothing moves
+      else hold(true); // do not animate while jumping to a section
     });
     read(true);
     const [visit] = performance.getEntriesByType("navigation"), [named] = parse(location.hash.slice(1)).keys();

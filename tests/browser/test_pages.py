@@ -91,7 +91,7 @@ def test_axe_finds_no_serious_violations(light: Visit, axe: str) -> None:
 
 
 def walk(visit: Visit) -> dict[str, Any]:
-    """Press Tab until the focus comes around; return what was met on the way."""
+    """Press Tab until the focus wraps around; return the elements that had it."""
     check(visit, "follow()")
     for _ in range(40):
         for _ in range(25):
