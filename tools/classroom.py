@@ -236,7 +236,7 @@ def grade(
 ) -> Outcome:
     """Rebuild and grade a submission, and write feedback."""
     rebuilt = {"CourseDirectory": {"submitted_directory": REBUILT}}
-    api = api_of(course, {**rebuilt, **(options or {})})
+    api = api_of(course, rebuilt | (options or {}))
     try:
         remarks = repair(course, name, student)
         result = api.autograde(name, student)

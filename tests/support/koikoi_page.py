@@ -64,16 +64,25 @@ def rounds_of(game: KoiKoi, n: int, seed: int) -> list[dict[str, Any]]:
                 kept = ("stage", "player", "hands", "field", "piles", "card", "points", "calls")
                 position = {name: getattr(at, name) for name in kept}
                 position["stock"] = len(at.stock)
-                steps.append({
-                    "label": node.infoset, "actions": node.actions, "action": action,
-                    "position": position,
-                })  # fmt: skip
+                steps.append(
+                    {
+                        "label": node.infoset,
+                        "actions": node.actions,
+                        "action": action,
+                        "position": position,
+                    }
+                )
             at = game.step(at, action)
         end = {"paid": int(node.utilities[0]), "piles": at.piles, "hands": at.hands}
-        found.append({
-            "hands": begun.hands, "field": begun.field, "stock": [*drawn, *at.stock],
-            "steps": steps, "end": end,
-        })  # fmt: skip
+        found.append(
+            {
+                "hands": begun.hands,
+                "field": begun.field,
+                "stock": [*drawn, *at.stock],
+                "steps": steps,
+                "end": end,
+            }
+        )
     return found
 
 
