@@ -84,7 +84,7 @@ lab: $(VENV)/.book ## open the notebooks in JupyterLab
 
 classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRADE=..., grade one
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE)) \
-		$(if $(GRADE),--grade $(GRADE))
+		$(if $(GRADE),--grade $(GRADE)) $(if $(COLLECT),--collect "$(COLLECT)")
 
 notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)

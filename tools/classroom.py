@@ -3,11 +3,14 @@
     python tools/classroom.py                        all pages, and the demonstration
     python tools/classroom.py --course ~/cfr 04_vanilla_cfr 05_cfr_plus
     python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr
+    python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr --collect moodle.zip
 
-Grading reads `submitted/STUDENT/ASSIGNMENT/`, whatever the name of the notebook in it, rebuilds
-each submission from the release (see submissions.py) and grades each by itself: one that cannot
-be graded spoils no other. It prints a table and writes `grades/ASSIGNMENT.csv`, in which who
-could not be graded has a reason and no points. All that nbgrader writes is where it expects it.
+With `--collect`, a zip file from Moodle or Canvas, or one with a folder for each student, is
+unpacked into `submitted/` first. Grading reads `submitted/STUDENT/ASSIGNMENT/`, whatever the
+name of the notebook in it, rebuilds each submission from the release (see submissions.py) and
+grades each by itself: one that cannot be graded spoils no other. It prints a table and writes
+`grades/ASSIGNMENT.csv`, in which who could not be graded has a reason and no points. All that
+nbgrader writes is where it expects it.
 
 The course, by default `_build/classroom/course`, has one assignment per page: with solutions in
 `source/`, without them in `release/`, and executed with them in `solutions/`. Students' work in
@@ -34,10 +37,11 @@ from typing import Any
 
 import nbformat
 from assignments import ROOT, assignment, files_of, pages, read
+from contained import can_sandbox
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.utils import capture_log, determine_grade, is_grade, is_solution, temp_attrs
-from submissions import NotGraded, find, load, rebuild
+from submissions import NotGraded, collect, find, load, rebuild
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -352,6 +356,23 @@ def demonstrate(course: Path, path: Path) -> None:
 
 # ---- the command -----------------------------------------------------------------------------
 
+EXPOSED = """\
+There is no sandbox here: bubblewrap is missing, or may not run (Linux: apt install bubblewrap).
+Students' code then runs as you. It can read and delete all that you can, your files and the
+course among them, and it can use the network.
+"""
+
+
+def consents(unprotected: bool) -> bool:
+    """Return whether submissions may run; without a sandbox, say what is exposed and ask."""
+    if unprotected or can_sandbox():
+        return True
+    print(EXPOSED)
+    if not sys.stdin.isatty():
+        print("Nothing was graded. To grade all the same, add --unprotected.")
+        return False
+    return input("Grade all the same? [y/N] ").strip().lower() in ("y", "yes")
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
@@ -363,6 +384,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--no-demo", action="store_true", help="grade no invented students")
     parser.add_argument("--grade", metavar="NAME", help="grade this assignment's submissions")
+    parser.add_argument("--collect", type=Path, metavar="ZIP", help="unpack submissions first")
+    parser.add_argument(
+        "--unprotected", action="store_true", help="grade without a sandbox, and do not ask"
+    )
     parser.add_argument("names", nargs="*", help="pages, such as 04_vanilla_cfr (default: all)")
     options = parser.parse_args(arguments)
     there = {path.stem: path for path in pages()}
@@ -376,7 +401,15 @@ def main(arguments: list[str] | None = None) -> int:
     if options.grade:
         if not (course / "release" / options.grade).is_dir():
             parser.error(f"{course} has no release of {options.grade}; make the course first")
-        return grade_class(course, options.grade)
+        if options.collect:
+            try:
+                found = collect(options.collect, course / "submitted", options.grade)
+            except (NotGraded, OSError) as reason:
+                parser.error(str(reason))
+            print(f"{len(found)} students in {options.collect}: {', '.join(found)}")
+        return grade_class(course, options.grade) if consents(options.unprotected) else 1
+    if options.collect:
+        parser.error("--collect needs --grade, the assignment that was handed in")
     prepare(course, [there[name] for name in names])
     failed = solutions(course, names)
     if not options.no_demo:

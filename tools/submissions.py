@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import nbformat
@@ -20,6 +21,9 @@ from nbformat.v4 import new_code_cell
 from nbgrader.utils import is_grade, is_solution
 
 LARGEST = 50  # MB of a submitted file
+# Moodle: "Ada Lovelace_123_assignsubmission_file_/any.ipynb", some versions without the last _;
+# Canvas: "lovelaceada_123_456_any.ipynb", with "LATE_" before the numbers of late work
+PLATFORM = re.compile(r"(?P<student>.+?)(?:_LATE)?_\d+_(?:assignsubmission_file_?|\d+_.*)$")
 
 
 class NotGraded(Exception):
@@ -43,6 +47,69 @@ def find(folder: Path, name: str) -> Path:
         names = ", ".join(path.name for path in there)
         raise NotGraded(f"several notebooks, keep one: {names}" if there else "no notebook")
     return there[0]
+
+
+def collect(archive: Path, submitted: Path, name: str) -> list[str]:
+    """Unpack what a learning platform collected into `submitted/STUDENT/NAME`.
+
+    A member's student is named by its folder, as Moodle's archives have it, or else by its file
+    name, as Canvas's do. Files that are already there are replaced.
+
+    Parameters
+    ----------
+    archive : Path
+        The zip file.
+    submitted : Path
+        The course's folder of submissions.
+    name : str
+        The assignment.
+
+    Returns
+    -------
+    list of str
+        The students, sorted.
+
+    Raises
+    ------
+    NotGraded
+        If the file is no zip file.
+    """
+    students = set()
+    try:
+        with zipfile.ZipFile(archive) as file:
+            for member in file.infolist():
+                path = PurePosixPath(member.filename.replace("\\", "/"))
+                if member.is_dir() or path.suffix != ".ipynb" or path.parts[0] == "__MACOSX":
+                    continue
+                student = student_of(path)
+                folder = submitted / student / name
+                folder.mkdir(parents=True, exist_ok=True)
+                with file.open(member) as handed_in:  # one byte more, for `load` to refuse it
+                    most = LARGEST * 1_000_000 + 1
+                    (folder / path.name).write_bytes(handed_in.read(most))
+                students.add(student)
+    except zipfile.BadZipFile as error:
+        raise NotGraded(f"{archive} is no zip file") from error
+    return sorted(students)
+
+
+def student_of(path: PurePosixPath) -> str:
+    """Return a student's name as a folder name, from the path of a file in an archive.
+
+    Examples
+    --------
+    >>> student_of(PurePosixPath("Ada Lovelace_123_assignsubmission_file_/a.ipynb"))
+    'Ada Lovelace'
+    >>> student_of(PurePosixPath("lovelaceada_LATE_123_456_a.ipynb"))
+    'lovelaceada'
+    >>> student_of(PurePosixPath("ada/a.ipynb"))
+    'ada'
+    """
+    folders = [part for part in path.parts[:-1] if part not in ("/", "..", ".")]
+    label = folders[0] if folders else path.stem
+    known = PLATFORM.fullmatch(label)
+    student = known["student"] if known else label
+    return re.sub(r"[^\w .,'@-]", "_", student).strip(" .") or "unnamed"
 
 
 def load(path: Path) -> list[Any]:

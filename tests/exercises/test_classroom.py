@@ -3,6 +3,7 @@
 import ast
 import builtins
 import csv
+import io
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -355,6 +357,45 @@ def test_other_files_are_not_graded(tmp_path, text):
         submissions.load(tmp_path / "a.ipynb")
 
 
+ARCHIVED = {
+    "Ada Lovelace_123_assignsubmission_file_/04 (1).ipynb": "Ada Lovelace",
+    "Émile Borel_124_assignsubmission_file/a.ipynb": "Émile Borel",
+    "nashjohn_1001_2002_04_vanilla_cfr.ipynb": "nashjohn",
+    "kuhnharold_LATE_1002_2003_04_vanilla_cfr-1.ipynb": "kuhnharold",
+    "tucker/work/deep.ipynb": "tucker",
+    "../../evil/a.ipynb": "evil",
+    "/root/a.ipynb": "root",
+}
+
+
+def test_archive_of_a_platform_is_unpacked_by_student(tmp_path):
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for member in ARCHIVED:
+            archive.writestr(member, "{}")
+        archive.writestr("__MACOSX/x/._a.ipynb", "")
+        archive.writestr("tucker/notes.txt", "not a notebook")
+    course = tmp_path / "inside" / "course"
+    found = submissions.collect(tmp_path / "all.zip", course / "submitted", NAME)
+    assert found == sorted(ARCHIVED.values())
+    wanted = {
+        course / "submitted" / student / NAME / Path(member).name
+        for member, student in ARCHIVED.items()
+    }
+    files = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == wanted | {tmp_path / "all.zip"}
+
+
+def test_other_file_is_no_archive(course, tmp_path, capsys):
+    (tmp_path / "a.zip").write_text("no")
+    command = ["--course", str(course), "--collect", str(tmp_path / "a.zip")]
+    with pytest.raises(SystemExit):
+        classroom.main([*command, "--grade", NAME])
+    assert "is no zip file" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        classroom.main(command)
+    assert "needs --grade" in capsys.readouterr().err
+
+
 # ---- grading ---------------------------------------------------------------------------------
 
 
@@ -397,20 +438,30 @@ while True:
     except BaseException:
         pass
 """
-ABSOLUTE = """\
-import os, socket
-left = []
-for name in {files}:
+# What the page for teachers promises that a submission cannot do in the sandbox. Each line is
+# tried by itself and must fail.
+ESCAPES = {
+    "read a file of the home folder": "open({private!r}, 'rb').read()",
+    "read another submission": "open({mine!r}).read()",
+    "delete another submission": "os.remove({mine!r})",
+    "write into the course": "open({course!r} + '/new', 'w')",
+    "write into the library": "open(os.path.dirname(cfrlib.__file__) + '/new', 'w')",
+    "read passwords": "open('/etc/passwd').read()",
+    "use the network": "socket.create_connection(('127.0.0.1', {port}), timeout=3)",
+    "find a host": "socket.getaddrinfo('pypi.org', 443)[0]",
+    "reach a socket of another program": "socket.socket(socket.AF_UNIX).connect({door!r})",
+    "read an environment variable": "os.environ['CFR_TEST_TOKEN']",
+}
+TRY = """\
+import os, socket, cfrlib
+done = []
+for what, code in {escapes!r}.items():
     try:
-        os.remove(name)
-    except OSError:
-        left.append(name)
-try:
-    socket.create_connection(("127.0.0.1", {port}), timeout=3)
-    left.append("connected")
-except OSError:
-    pass
-print(len(left), "connected" in left)
+        eval(code)
+        done.append(what)
+    except Exception:
+        pass
+print(done)
 """
 DREADFUL = {
     "4.1": classroom.DELETE,
@@ -608,20 +659,70 @@ print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.value
     assert found[1:] == [["0", "1"], ["1", "0"]]
 
 
+@pytest.fixture
+def outside(tmp_path, monkeypatch):
+    """Return what a submission might reach for: files, sockets, and an environment variable."""
+    (tmp_path / "mine").write_text("theirs")
+    monkeypatch.setenv("CFR_TEST_TOKEN", "secret")
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket(socket.AF_UNIX) as door,
+    ):
+        door.bind(str(tmp_path / "door"))
+        door.listen()
+        files = (path for path in Path.home().iterdir() if path.is_file())
+        yield {
+            "private": str(next(files, tmp_path / "mine")),
+            "course": str(tmp_path),
+            "mine": str(tmp_path / "mine"),
+            "port": server.getsockname()[1],
+            "door": str(tmp_path / "door"),
+        }
+
+
+def attempt(names, targets):
+    """Return a program that tries some of ESCAPES and prints what it could do."""
+    return TRY.format(escapes={name: ESCAPES[name].format(**targets) for name in names})
+
+
 @pytest.mark.skipif(not contained.can_sandbox(), reason="needs bubblewrap")
-def test_sandbox_blocks_absolute_paths_and_the_network(course, tmp_path):
-    victims = [str(course / "gradebook.db"), str(tmp_path / "mine")]
-    (tmp_path / "mine").touch()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        code = ABSOLUTE.format(files=victims, port=server.getsockname()[1])
-        student = classroom.Student("absolute", partial(classroom.only, "4.1", code))
-        classroom.submit(course, NAME, student)
-        scores = classroom.grade(course, NAME, "absolute").scores
-    assert scores["4.1"] == 0 and scores["4.3"] > 0
-    nb = read(course / "autograded" / "absolute" / NAME / f"{NAME}.ipynb")
+def test_submission_cannot_escape_the_sandbox(course, outside):
+    code = attempt(ESCAPES, outside | {"course": str(course)})
+    student = classroom.Student("escapes", partial(classroom.only, "4.1", code))
+    classroom.submit(course, NAME, student)
+    scores = classroom.grade(course, NAME, "escapes").scores
+    nb = read(course / "autograded" / "escapes" / NAME / f"{NAME}.ipynb")
     cell = next(c for c in nb.cells if c.source == code)
-    assert cell.outputs[0].text == "2 False\n"
-    assert all(map(os.path.exists, victims))
+    assert cell.outputs[0].text == "[]\n"
+    assert scores["4.1"] == 0 and scores["4.3"] > 0
+    assert Path(outside["mine"]).exists() and not (course / "new").exists()
+
+
+def test_same_code_escapes_where_there_is_no_sandbox(outside):
+    names = [n for n in ESCAPES if n not in ("write into the library", "find a host")]
+    command = [sys.executable, "-c", attempt(names, outside)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ast.literal_eval(done.stdout) == names
+
+
+@pytest.mark.parametrize(("answer", "rc"), [("n", 1), ("", 1), ("y", 0)])
+def test_teacher_is_asked_where_there_is_no_sandbox(course, monkeypatch, capsys, answer, rc):
+    monkeypatch.setattr(classroom, "can_sandbox", lambda: False)
+    monkeypatch.setattr(classroom, "grade_class", lambda *rest: 0)
+    monkeypatch.setattr("sys.stdin", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr("builtins.input", lambda question: answer)
+    assert classroom.main(["--course", str(course), "--grade", NAME]) == rc
+    assert "delete all that you can" in capsys.readouterr().out
+
+
+def test_nothing_is_graded_without_a_sandbox_unless_told(course, monkeypatch, capsys):
+    monkeypatch.setattr(classroom, "can_sandbox", lambda: False)
+    monkeypatch.setattr(classroom, "grade_class", lambda *rest: 0)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    command = ["--course", str(course), "--grade", NAME]
+    assert classroom.main(command) == 1
+    assert "add --unprotected" in capsys.readouterr().out
+    assert classroom.main([*command, "--unprotected"]) == 0
 
 
 def test_solutions_pass_all_checks(course):
