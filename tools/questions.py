@@ -389,9 +389,32 @@ def qti_item(section: ET.Element, question: Question) -> None:
         blank = ET.SubElement(response, "render_fib", decimal)
         ET.SubElement(blank, "response_label", ident="answer1")
     qti_processing(item, question)
-    qti_feedback(item, "general_fb", question.because)
-    for n, answer in enumerate(question.answers):
-        qti_feedback(item, f"answer{n}_fb", answer.reply)
+    for name, text in replies(question).items():
+        qti_feedback(item, name, text)
+
+
+def replies(question: Question) -> dict[str, str]:
+    """Return the replies of a question by the names that Canvas knows.
+
+    Canvas takes each number or word in a condition for a right answer, so the replies to known
+    mistakes are one text for all wrong answers.
+    """
+    right, *wrong = question.answers
+    found = {"general_fb": question.because}
+    if question.kind in ("truth", "choice"):
+        return found | {f"answer{n}_fb": a.reply for n, a in enumerate(question.answers)}
+    found["correct_fb"] = right.reply
+    if wrong:
+        texts = [
+            f"If your answer is {written(answer.value)}: {answer.reply}" for answer in wrong
+        ]
+        found["general_incorrect_fb"] = " ".join(texts)
+    return found
+
+
+def written(value: str | float | bool) -> str:
+    """Return a value as a reader would write it."""
+    return f"{value:.4g}".replace("-", "−") if isinstance(value, float) else str(value)
 
 
 def shown_order(question: Question) -> list[int]:
@@ -413,17 +436,26 @@ def qti_processing(item: ET.Element, question: Question) -> None:
         varname="SCORE",
         vartype="Decimal",
     )
-    anything = ET.SubElement(processing, "respcondition", {"continue": "Yes"})
-    ET.SubElement(ET.SubElement(anything, "conditionvar"), "other")
-    show(anything, "general_fb")
-    for n, answer in enumerate(question.answers):
-        condition = ET.SubElement(processing, "respcondition", {"continue": "Yes"})
-        qti_condition(condition, question, n)
-        show(condition, f"answer{n}_fb")
-        if answer is question.answers[0]:
-            scored = ET.SubElement(processing, "respcondition", {"continue": "No"})
-            qti_condition(scored, question, n)
-            add(scored, "setvar", "100", action="Set", varname="SCORE")
+    qti_otherwise(processing, "general_fb")
+    if question.kind in ("truth", "choice"):
+        for n in range(len(question.answers)):
+            condition = ET.SubElement(processing, "respcondition", {"continue": "Yes"})
+            qti_condition(condition, question, n)
+            show(condition, f"answer{n}_fb")
+    scored = ET.SubElement(processing, "respcondition", {"continue": "No"})
+    qti_condition(scored, question, 0)
+    add(scored, "setvar", "100", action="Set", varname="SCORE")
+    if "correct_fb" in replies(question):
+        show(scored, "correct_fb")
+    if "general_incorrect_fb" in replies(question):
+        qti_otherwise(processing, "general_incorrect_fb")
+
+
+def qti_otherwise(processing: ET.Element, ident: str) -> None:
+    """Show a reply to every answer that comes as far as this condition."""
+    condition = ET.SubElement(processing, "respcondition", {"continue": "Yes"})
+    ET.SubElement(ET.SubElement(condition, "conditionvar"), "other")
+    show(condition, ident)
 
 
 def qti_condition(parent: ET.Element, question: Question, n: int) -> None:
@@ -431,7 +463,7 @@ def qti_condition(parent: ET.Element, question: Question, n: int) -> None:
     condition = ET.SubElement(parent, "conditionvar")
     answer = question.answers[n]
     if question.kind != "number":
-        value = f"answer{n}" if question.kind in ("truth", "choice") else str(answer.value)
+        value = str(answer.value) if question.kind == "word" else f"answer{n}"
         add(condition, "varequal", value, respident="response1")
         return
     either = ET.SubElement(condition, "or")
