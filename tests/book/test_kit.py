@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 import unicodedata
 import zipfile
 from pathlib import Path
 
 import built
+import chromium
 import kit
 import pytest
 import sheets
@@ -93,6 +95,33 @@ def test_slides_need_nothing_else(path: Path) -> None:
     assert not outside
     idents = [tag["id"] for tag in page.find_all(id=True)]
     assert len({*idents}) == len(idents)
+
+
+def test_slides_work_in_a_browser(made: Path) -> None:
+    with chromium.opened() as browser:
+        page = chromium.context(browser, offline=True).new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto((made / "slides" / "4.html").as_uri())
+        shown = page.locator("section.shown")
+        assert shown.count() == 1 and "Session 4" in shown.inner_text()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        assert "Stop it anywhere" in shown.inner_text() and "0.0257" in shown.inner_text()
+        slider = shown.locator("input[type=range]").first
+        slider.press("ArrowRight")  # moves the slider, not the slides
+        assert "Stop it anywhere" in shown.inner_text()
+        assert "0.0257" not in shown.inner_text()
+        slider.evaluate("slider => slider.blur()")
+        assert not shown.locator(".notes").is_visible()
+        page.keyboard.press("n")
+        assert shown.locator(".notes").is_visible()
+        page.keyboard.press("n")
+        page.keyboard.press("Home")
+        assert "Session 4" in shown.inner_text() and not errors
+        printed = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
+        assert len(printed.pages) == page.locator("section.slide").count()
+        assert "Vote first" not in " ".join(leaf.extract_text() for leaf in printed.pages)
 
 
 def test_there_are_eight_sessions() -> None:
