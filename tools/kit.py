@@ -67,7 +67,7 @@ Koi-Koi". The page "For teachers" of the book explains how to use it.
 
 guide.pdf            objectives, board plans, one session of 105 minutes, rubrics, deadlines
 slides/              eight sessions; open in a browser, N shows the notes, print for paper
-handouts/            two pages for each of the chapters 1 to 8
+handouts/            one sheet for each of the chapters 1 to 8
 quiz/                twelve statements before and after, with the key
 quiz/answers.csv     a table to fill in; python tools/questions.py answers.csv scores it
 misconceptions.pdf   questions that uncover them, chapter by chapter, with replies

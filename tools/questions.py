@@ -162,25 +162,46 @@ def parts_of(exercise: exercises.Exercise, part: str = "all") -> Iterator[Questi
         )
 
 
-def answers(exercise: exercises.Exercise, place: Sequence[str], value: Any) -> list[Answer]:
+def answers(exercise: exercises.Exercise, place: tuple[str, ...], value: Any) -> list[Answer]:
     """Return the right value at a place of the solution, and the known mistakes there."""
-    tolerance = exercise.tolerance * max(1.0, abs(value)) if kind_of(value) == "number" else 0.0
+    kind = kind_of(value)
+    tolerance = exercise.tolerance * max(1.0, abs(value)) if kind == "number" else 0.0
     found = [Answer(plain(value), "Right.", right=True, tolerance=tolerance)]
-    if kind_of(value) == "truth":
-        return [*found, Answer(not value, exercise.advice)]
-    for mistake in exercise.mistakes:
-        wrong = dict(leaves(mistake.answer())).get(tuple(place))
-        if wrong is None or kind_of(wrong) != kind_of(value):
-            continue
-        answer = Answer(plain(wrong), " ".join(mistake.says.split()), tolerance=tolerance)
-        if not any(same(answer, earlier) for earlier in found):
-            found.append(answer)
+    for wrong, says in mistakes(exercise):
+        if place in wrong and kind_of(wrong[place]) == kind:
+            answer = Answer(plain(wrong[place]), reply_alone(says), tolerance=tolerance)
+            if not any(same(answer, earlier) for earlier in found):
+                found.append(answer)
+    if kind == "truth" and len(found) == 1:
+        found.append(Answer(not value, exercise.advice))
     return found
+
+
+def mistakes(exercise: exercises.Exercise) -> list[tuple[dict[tuple[str, ...], Any], str]]:
+    """Return the typical mistakes, part by part, those with the fewest wrong parts first."""
+    right = dict(leaves(exercise.solution()))
+    found = [(dict(leaves(mistake.answer())), mistake.says) for mistake in exercise.mistakes]
+    return sorted(found, key=lambda each: sum(each[0].get(p) != v for p, v in right.items()))
+
+
+def reply_alone(says: str) -> str:
+    """Return the reply to a mistake without emphasis and without praise of other parts.
+
+    A learning platform asks for each number alone, and knows nothing of the others.
+
+    Examples
+    --------
+    >>> reply_alone("The values are right. A regret is what an action is worth *more*.")
+    'A regret is what an action is worth more.'
+    """
+    text = re.sub(r"\*([^*]+)\*", r"\1", " ".join(says.split()))
+    rest = re.sub(r"^[^.:]*\b(is|are) (right|fine)\b[^.:]*[.:] (But )?", "", text)
+    return rest[:1].upper() + rest[1:]
 
 
 def same(one: Answer, other: Answer) -> bool:
     """Return whether no answer could be told to be one rather than the other."""
-    if isinstance(one.value, str) or isinstance(other.value, str):
+    if isinstance(one.value, str | bool):
         return str(one.value).casefold() == str(other.value).casefold()
     return abs(one.value - other.value) <= one.tolerance + other.tolerance
 
