@@ -36,8 +36,7 @@ READY = "document.fonts.ready"
 
 STYLE = """
 @page { size: A4; margin: 14mm 16mm; }
-:root { --cfr-regret: #b8440a; --cfr-strategy: #0072b2; --cfr-value: #00795a;
-  --cfr-reach: #9c4f84; --cfr-muted: #686e77; --cfr-rule: #d5d8dd; }
+:root { LIGHT; }
 body { font: 10pt/1.35 "DejaVu Sans", system-ui, sans-serif; margin: 0; color: #000; }
 h1 { font-size: 17pt; margin: 0 0 .5em; } h2 { font-size: 12.5pt; margin: 1em 0 .3em; }
 h3 { font-size: 10.5pt; margin: .8em 0 .2em; } p, ul, ol { margin: .35em 0; }
@@ -53,7 +52,8 @@ math[display="block"] { margin: .3em 0; }
   font-size: 9pt; } .algorithm p { margin: .15em 0; } .algorithm ol { margin: .1em 0; }
 .admonition-title { font-weight: 700; } .solution { border-left: 2pt solid var(--cfr-value);
   padding-left: .8em; margin: .4em 0 .8em; } .blank { border-bottom: .7pt solid #000;
-  display: inline-block; width: 4.5em; } .right { font-weight: 700; }
+  display: inline-block; width: 4.5em; }
+td:has(.blank) { white-space: nowrap; } .right { font-weight: 700; }
 .cfr-explore .cfr-controls { display: none !important; } .cfr-explore .cfr-panels svg {
   max-height: 55mm; } .cfr-explore dl.cfr-numbers { margin: .2em auto; font-size: 8pt; }
 """
@@ -82,7 +82,7 @@ Text: CC BY 4.0. Say where it is from and what you changed.
 
 def page(title: str, body: str) -> str:
     """Return a printable page."""
-    style = STYLE + _asset("page.css")
+    style = sheets.colored(STYLE) + _asset("page.css")
     return PAGE.format(title=escape(title), style=style, body=body)
 
 
@@ -102,7 +102,8 @@ def from_markdown(path: Path, *, solutions: bool = True) -> str:
 def sheet(when: str) -> str:
     """Return the quiz as a sheet to fill in, before or after the course."""
     rows = "".join(
-        f"<tr><td>{n}</td><td>{q.html}</td><td><span class='blank'>&nbsp;</span> %</td></tr>"
+        f"<tr><td>{n}</td><td>{q.html}</td>"
+        "<td><span class='blank'>&nbsp;</span>&nbsp;%</td></tr>"
         for n, q in enumerate(questions.statements(), 1)
     )
     body = (

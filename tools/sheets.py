@@ -33,6 +33,18 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "_build" / "html" / "book"
 
 
+def colored(style: str) -> str:
+    """Fill the book's colors into a style sheet, for `LIGHT;` and `DARK;`.
+
+    They are the first twelve variables of the book's own style sheet.
+    """
+    book = (ROOT / "book" / "_static" / "book.css").read_text("utf-8")
+    colors = re.findall(r"--cfr-\w+: #[0-9a-f]{6};", book)
+    return style.replace("LIGHT;", " ".join(colors[:6])).replace(
+        "DARK;", " ".join(colors[6:12])
+    )
+
+
 class Missing(ValueError):
     """A directive that names a page, figure, algorithm or position that does not exist."""
 

@@ -24,13 +24,9 @@ from cfrlib.explore.explorable import _asset
 MOST, LEAST = 120, 110  # minutes of a session
 
 STYLE = """
-:root { color-scheme: light dark; --cfr-regret: #b8440a; --cfr-strategy: #0072b2;
-  --cfr-value: #00795a; --cfr-reach: #9c4f84; --cfr-muted: #686e77; --cfr-rule: #d5d8dd;
-  --ink: #1f2933; --paper: #fff; --pst-color-background: var(--paper);
-  --pst-color-text-muted: var(--cfr-muted); }
-@media (prefers-color-scheme: dark) { :root { --cfr-regret: #f0955f; --cfr-strategy: #62b5ea;
-  --cfr-value: #4cc7a0; --cfr-reach: #dd9bc7; --cfr-muted: #a3a9b3; --cfr-rule: #474c55;
-  --ink: #e6e8eb; --paper: #14181e; } }
+:root { color-scheme: light dark; LIGHT; --ink: #1f2933; --paper: #fff;
+  --pst-color-background: var(--paper); --pst-color-text-muted: var(--cfr-muted); }
+@media (prefers-color-scheme: dark) { :root { DARK; --ink: #e6e8eb; --paper: #14181e; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: clamp(16px, 3vmin, 40px)/1.4 system-ui, "DejaVu Sans", sans-serif; }
@@ -62,9 +58,7 @@ nav button { font: inherit; color: inherit; background: none; cursor: pointer;
 nav :focus-visible { outline: 3px solid var(--cfr-strategy); outline-offset: 2px; }
 @media print {
   @page { size: 297mm 210mm; margin: 0; }
-  :root { color-scheme: light; --ink: #000; --paper: #fff; --cfr-regret: #b8440a;
-    --cfr-strategy: #0072b2; --cfr-value: #00795a; --cfr-reach: #9c4f84;
-    --cfr-muted: #686e77; --cfr-rule: #d5d8dd; }
+  :root { color-scheme: light; LIGHT; --ink: #000; --paper: #fff; }
   body { font-size: 15pt; }
   .slide { display: block; min-height: 0; height: 209mm; overflow: hidden; padding: 12mm 16mm;
     break-after: page; break-inside: avoid; }
@@ -178,7 +172,7 @@ def render(outline: str) -> str:
         sections.append(f'<section class="{kind}">{body}</section>')
     return PAGE.format(
         title=escape(sheets.title_of(outline)),
-        style=STYLE + _asset("page.css"),
+        style=sheets.colored(STYLE) + _asset("page.css"),
         sections="\n".join(sections),
         explorables=_asset("page.js"),
         script=SCRIPT,

@@ -66,7 +66,7 @@ def words(path: Path) -> str:
 def test_exam_has_no_solutions(made: Path) -> None:
     exam, solved = (words(made / name) for name in ("exam.pdf", "exam_solutions.pdf"))
     hidden = kit.SOLUTION.findall((kit.TEACHING / "exam.md").read_text("utf-8"))
-    assert len(hidden) == 6 and "a bluff for each three value bets" in solved
+    assert len(hidden) == 6 and "one bluff for every three value bets" in solved
     assert "value bets" not in exam and "Exploitability stops" not in exam
 
 
@@ -122,6 +122,13 @@ def test_slides_work_in_a_browser(made: Path) -> None:
         printed = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
         assert len(printed.pages) == page.locator("section.slide").count()
         assert "Vote first" not in " ".join(leaf.extract_text() for leaf in printed.pages)
+
+
+def test_colors_are_those_of_the_book() -> None:
+    css = sheets.colored("a { LIGHT; } b { DARK; }")
+    light, dark = re.findall(r"\{(.*?)\}", css)
+    names = [re.findall(r"--(cfr-\w+): ", theme) for theme in (light, dark)]
+    assert names[0] == names[1] and len(names[0]) == 6 and light != dark
 
 
 def test_there_are_eight_sessions() -> None:
