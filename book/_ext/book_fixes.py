@@ -54,6 +54,11 @@ REWRITTEN = {
     r'role="doc-biblioentry"': 'role="listitem"',
 }
 
+# The theme draws a second ring around the focused button of a hint or a
+# solution. For :has(:focus-visible), Chromium restyles the whole page at each
+# press of Tab: 40 ms on a chapter, 0.3 ms without these rules.
+SLOW_RULES = re.compile(r"(?<=})[^{}]*:has\(:focus-visible\)[^{}]*{[^{}]*}")
+
 
 def drop_repeated_scripts(
     app: Sphinx,
@@ -113,6 +118,16 @@ def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
                 path.write_text(text, "utf-8")
 
 
+def drop_slow_rules(app: Sphinx, exception: Exception | None) -> None:
+    """Take SLOW_RULES out of the copied style sheets."""
+    if exception or app.builder.format != "html":
+        return
+    for path in Path(app.outdir, "_static").rglob("*.css"):
+        text = path.read_text("utf-8")
+        if SLOW_RULES.search(text):
+            path.write_text(SLOW_RULES.sub("", text), "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
     # makes kernels that Sphinx starts draw explorables for a page
@@ -122,4 +137,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", greet_first_visitors)
     app.connect("html-page-context", explain_formulas)
     app.connect("build-finished", rewrite_pages)
+    app.connect("build-finished", drop_slow_rules)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

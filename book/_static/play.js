@@ -285,7 +285,9 @@
       own.show(page.sitting, now);
       const next = over && own.next ? own.next(page.sitting) : `Next ${unit}`;
       const choices = over ? [["next", "n", next]] : own.choices(hand);
-      put(find("actions"), choices.map(button).join(""));
+      const actions = find("actions");
+      put(actions, choices.map(button).join(""));
+      actions.classList.toggle("play-with-cards", Boolean(actions.querySelector("svg")));
       find("felt").dataset.result = over ? own.result(hand) : "";
       showScore(results, now);
       find("undo").hidden = !page.sitting.before;

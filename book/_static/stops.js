@@ -70,6 +70,11 @@
     event.preventDefault();
   }
 
+  function hint({ type, target }) {
+    const inside = type === "focusin" && target.matches("[data-arrows]:focus-visible");
+    document.body.classList.toggle("cfr-in-group", inside);
+  }
+
   // A formula that is wider than its place is a stop, where arrow keys scroll it.
   function wide() {
     for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
@@ -80,6 +85,8 @@
 
   addEventListener("load", () => window.MathJax?.startup?.promise.then(wide));
   addEventListener("resize", wide);
+  document.addEventListener("focusin", hint);
+  document.addEventListener("focusout", hint);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Tab") arrange();

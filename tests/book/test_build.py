@@ -27,6 +27,8 @@ FETCHED = {
 }
 ABROAD = re.compile(r"^\s*(?:[a-z]+:)?//", re.IGNORECASE)
 CSS_ABROAD = re.compile(r"(?:url\(|@import)\s*['\"]?(?:https?:)?//[^)'\"]+", re.IGNORECASE)
+# Chromium restyles the whole page whenever the focus moves.
+SLOW = re.compile(r":has\((?!\))[^{}]*:focus(?:-visible)?(?![-\w])[^{}]*")
 
 Pages = dict[Path, BeautifulSoup]
 
@@ -115,15 +117,37 @@ def test_pages_load_nothing_from_other_hosts(pages: Pages) -> None:
     assert not collect({path: foreign(page) for path, page in pages.items()})
 
 
-def test_stylesheets_load_nothing_from_other_hosts(pages: Pages) -> None:
+@pytest.fixture(scope="session")
+def sheets(pages: Pages) -> dict[Path, str]:
+    """Return the style sheets that the pages use."""
     used = {
         (path.parent / urlparse(str(link["href"])).path).resolve()
         for path, page in pages.items()
         for link in page.find_all("link", rel="stylesheet")
     }
     assert used
-    sheets = {path: CSS_ABROAD.findall(path.read_text("utf-8")) for path in used}
-    assert not collect(sheets)
+    return {path: path.read_text("utf-8") for path in used}
+
+
+def test_stylesheets_load_nothing_from_other_hosts(sheets: dict[Path, str]) -> None:
+    assert not collect({path: CSS_ABROAD.findall(text) for path, text in sheets.items()})
+
+
+def test_stylesheets_leave_the_page_alone_when_the_focus_moves(sheets: dict[Path, str]) -> None:
+    assert not collect({path: SLOW.findall(text) for path, text in sheets.items()})
+
+
+@pytest.mark.parametrize(
+    ("selector", "count"),
+    [
+        ("li:has(> a:is(:hover, :focus-visible)) path", 1),
+        ("body:has(a:focus)::after", 1),
+        ("body:has(.play-game:focus-within)", 0),
+        ("li > a:focus-visible ~ svg", 0),
+    ],
+)
+def test_rule_slow(selector: str, count: int) -> None:
+    assert len(SLOW.findall(selector + "{color: red}")) == count
 
 
 def test_mathjax_is_served_by_the_book(pages: Pages) -> None:

@@ -1,4 +1,4 @@
-"""Chapters under a living JupyterLab: all cells run, and a slider draws anew."""
+"""Chapters in JupyterLab and Notebook 7: cells run, solutions are folded, a slider redraws."""
 
 from __future__ import annotations
 
@@ -76,6 +76,7 @@ def started(home: Path) -> tuple[subprocess.Popen[bytes], str]:
         "--IdentityProvider.token=",
         f"--KernelManager.transport={kernels.TRANSPORT}",
         "--LabApp.expose_app_in_browser=True",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         "--no-browser",
         "--allow-root",
     ]
@@ -134,6 +135,21 @@ def test_all_cells_run_without_errors(notebook: Page) -> None:
 
 
 def test_solutions_are_folded_and_answers_open(notebook: Page) -> None:
+    check_folds(notebook)
+
+
+def test_solutions_are_folded_in_notebook_7(chromium: Browser, lab: str) -> None:
+    context = tool.context(chromium, viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
+    page = context.new_page()
+    page.goto(f"{lab}/notebooks/{CHAPTERS[1]}")  # nbgrader brings Notebook 7
+    page.wait_for_function(READY)
+    assert page.evaluate("jupyterapp.name") == "Jupyter Notebook"
+    check_folds(page)
+    context.close()
+
+
+def check_folds(notebook: Page) -> None:
+    """Check which cells of a notebook show their code as it opens."""
     cells = notebook.evaluate(CELLS)
     shown = notebook.evaluate(f"{NOTEBOOK}.content.widgets.map(c => !c.inputHidden)")
     tags = [cell["metadata"].get("tags", []) for cell in cells]
