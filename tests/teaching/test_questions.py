@@ -18,6 +18,8 @@ from questions import Answer, Question
 import cfrlib as cfr
 from cfrlib import exercises
 
+pytestmark = pytest.mark.slow
+
 TEACHING = Path(__file__).parents[2] / "teaching"
 HOLDS = re.compile(r"<!-- holds: (.*?) -->", re.S)
 NAMES = {"cfr": cfr, "np": np, "kuhn": cfr.games.KuhnPoker()}
