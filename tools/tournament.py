@@ -21,6 +21,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -207,12 +208,14 @@ def read_all(folder: Path, game: cfr.Game) -> tuple[dict[str, cfr.Strategy], dic
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
+        # a name may have bytes that are no text
+        name, stem = (n.encode("utf-8", "replace").decode() for n in (path.name, path.stem))
         try:
-            if path.stem in playing:
+            if stem in playing:
                 raise Invalid("a second file of the same name")
-            playing[path.stem] = load(path, game)
+            playing[stem] = load(path, game)
         except Invalid as reason:
-            left_out[path.name] = str(reason)
+            left_out[name] = str(reason)
     return playing, left_out
 
 
@@ -253,12 +256,13 @@ PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title>
 <style>
+:root {{ color-scheme: light dark; }}
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; color-scheme: light dark; }}
+  padding: 0 1rem; }}
 div {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .25rem .75rem; text-align: right; border-bottom: 1px solid #8888; }}
-th:first-child, td:first-child {{ text-align: left; }}
+th:first-child, td:first-child, .reasons * {{ text-align: left; }}
 </style>
 <h1>{title}</h1>
 <p>{summary} All numbers are chips per hand, the mean of both seats, and exact: nothing is
@@ -291,6 +295,16 @@ def signed(number: float) -> str:
     return f"{round(number, 4) + 0.0:.4f}"
 
 
+def minus(cell: str) -> str:
+    """Return a negative number with the sign that people print; other texts unchanged."""
+    return re.sub(r"^-(?=\d+\.\d+$)", "−", cell)
+
+
+def harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: students choose file names."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
 def summary(results: Sequence[Result]) -> str:
     """Return who wins and who is safe, in two sentences."""
     best = results[0].mean
@@ -304,7 +318,8 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as HTML."""
     top = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{escape(minus(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
     )
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -319,10 +334,9 @@ def write(
     """Write the table as CSV and as a page."""
     out.mkdir(parents=True, exist_ok=True)
     with (out / "table.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([HEAD, *rows_of(results)])
-        csv.writer(file).writerows(
-            [name, "", "", "", reason] for name, reason in left_out.items()
-        )
+        rows = [[harmless(name), *numbers] for name, *numbers in rows_of(results)]
+        rows += [[harmless(name), "", "", "", harmless(left_out[name])] for name in left_out]
+        csv.writer(file).writerows([HEAD, *rows])
     names = [r.name for r in results]
     pairs = [[a, *map(signed, row)] for a, row in zip(names, payoffs, strict=True)]
     invalid = html_table(("file", "reason"), list(left_out.items()))
@@ -331,7 +345,9 @@ def write(
         summary=escape(summary(results)),
         table=html_table(HEAD, rows_of(results)),
         matrix=html_table(("", *names), pairs),
-        left_out=f"<h2>Not playing</h2><div>{invalid}</div>" if left_out else "",
+        left_out=f'<h2>Not playing</h2><div class="reasons">{invalid}</div>'
+        if left_out
+        else "",
     )
     (out / "table.html").write_text(page, "utf-8")
 
