@@ -55,6 +55,25 @@ def test_numbers_hold(expression):
     assert eval(" ".join(expression.split()), dict(NAMES)) in (True, np.True_)
 
 
+@pytest.fixture(scope="module")
+def chapters():
+    """Return the text and the committed outputs of all notebooks."""
+    return "\n".join(
+        path.read_text("utf-8") for path in sorted((TEACHING.parent / "book").glob("*.ipynb"))
+    )
+
+
+@pytest.mark.parametrize("kind", ["slides", "handouts", "."])
+def test_long_numbers_are_proved_or_printed_by_a_chapter(kind, chapters):
+    texts = [path.read_text("utf-8") for path in TEACHING.rglob("*.md")]
+    proved = " ".join(expression for text in texts for expression in HOLDS.findall(text))
+    for path in sorted((TEACHING / kind).glob("*.md")):
+        text = path.read_text("utf-8")
+        for number in re.findall(r"\d*\.\d{2,}", HOLDS.sub("", text)):
+            shown = number in chapters or number.lstrip("0") in proved
+            assert shown, f"{path.name}: {number}"
+
+
 def test_there_are_twelve_statements_as_many_true_as_it_takes():
     truths = [each["truth"] for each in questions.source()["statements"]]
     assert len(truths) == 12 and 4 <= sum(truths) <= 8
