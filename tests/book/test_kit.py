@@ -1,0 +1,179 @@
+"""The teaching kit: everything is made, is complete, and fails where a figure is missing."""
+
+from __future__ import annotations
+
+import io
+import re
+import unicodedata
+import zipfile
+from pathlib import Path
+
+import built
+import chromium
+import kit
+import pytest
+import sheets
+import slides
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+SESSIONS = sorted((kit.TEACHING / "slides").glob("*.md"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def book() -> None:
+    assert built.paths()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the whole kit, with its PDFs."""
+    out = tmp_path_factory.mktemp("kit") / "kit"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kit, "OUT", out)
+        assert kit.main() == 0
+    return out
+
+
+def test_kit_is_complete(made: Path) -> None:
+    names = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
+    numbers = [str(n) for n in range(1, 9)]
+    assert {f"slides/{n}.html" for n in numbers} <= names
+    assert {f"handouts/{n}.pdf" for n in numbers} <= names
+    with zipfile.ZipFile(made.with_name("cfr-kit.zip")) as bundle:
+        assert {name.removeprefix("cfr-kit/") for name in bundle.namelist()} == names
+
+
+def test_readme_names_every_folder_and_document(made: Path) -> None:
+    text = (made / "README.txt").read_text("utf-8")
+    for path in made.iterdir():
+        assert path.name in text or path.name == "README.txt", path.name
+
+
+def test_handouts_fit_on_two_pages(made: Path) -> None:
+    for path in (made / "handouts").iterdir():
+        pdf = PdfReader(path)
+        assert 1 <= len(pdf.pages) <= kit.HANDOUT_PAGES, path.name
+        assert "Check by hand" in "".join(page.extract_text() for page in pdf.pages)
+
+
+def words(path: Path) -> str:
+    """Return the text of a PDF with single spaces and without ligatures."""
+    text = " ".join(page.extract_text() for page in PdfReader(path).pages)
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def test_exam_has_no_solutions(made: Path) -> None:
+    exam, solved = (words(made / name) for name in ("exam.pdf", "exam_solutions.pdf"))
+    hidden = kit.SOLUTION.findall((kit.TEACHING / "exam.md").read_text("utf-8"))
+    assert len(hidden) == 6 and "one bluff for every three value bets" in solved
+    assert "value bets" not in exam and "Exploitability stops" not in exam
+
+
+def test_exam_adds_up() -> None:
+    text = (kit.TEACHING / "exam.md").read_text("utf-8")
+    total = re.search(r"(\d+) points\. ", text)
+    assert total
+    worth = [int(n) for n in re.findall(r"^## .*\((\d+) points\)$", text, re.M)]
+    assert sum(worth) == int(total[1])
+    bare = kit.SOLUTION.sub("", text)
+    for part, points in zip(re.split(r"^## ", bare, flags=re.M)[1:], worth, strict=True):
+        assert sum(int(n) for n in re.findall(r"\((\d+)\)", part)) == points
+
+
+# ---- slides ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_slides_need_nothing_else(path: Path) -> None:
+    page = BeautifulSoup(slides.render(path.read_text("utf-8")), "html.parser")
+    assert len(page.select("section.slide")) == len(page.select("aside.notes")) >= 8
+    assert page.select("figure.cfr-figure svg")
+    assert not page.find_all(src=True) and not page.find_all("link")
+    assert not re.search(r"url\((?!#)|@import", str(page.find_all("style")))
+    outside = [a["href"] for a in page.find_all(href=True) if not a["href"].startswith("#")]
+    assert not outside
+    idents = [tag["id"] for tag in page.find_all(id=True)]
+    assert len({*idents}) == len(idents)
+
+
+def test_slides_work_in_a_browser(made: Path) -> None:
+    with chromium.opened() as browser:
+        page = chromium.context(browser, offline=True).new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto((made / "slides" / "4.html").as_uri())
+        shown = page.locator("section.shown")
+        assert shown.count() == 1 and "Session 4" in shown.inner_text()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        assert "Stop it anywhere" in shown.inner_text() and "0.0257" in shown.inner_text()
+        slider = shown.locator("input[type=range]").first
+        slider.press("ArrowRight")  # moves the slider, not the slides
+        assert "Stop it anywhere" in shown.inner_text()
+        assert "0.0257" not in shown.inner_text()
+        slider.evaluate("slider => slider.blur()")
+        assert not shown.locator(".notes").is_visible()
+        page.keyboard.press("n")
+        assert shown.locator(".notes").is_visible()
+        page.keyboard.press("n")
+        page.keyboard.press("Home")
+        assert "Session 4" in shown.inner_text() and not errors
+        printed = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
+        assert len(printed.pages) == page.locator("section.slide").count()
+        assert "Vote first" not in " ".join(leaf.extract_text() for leaf in printed.pages)
+
+
+def test_colors_are_those_of_the_book() -> None:
+    css = sheets.colored("a { LIGHT; } b { DARK; }")
+    light, dark = re.findall(r"\{(.*?)\}", css)
+    names = [re.findall(r"--(cfr-\w+): ", theme) for theme in (light, dark)]
+    assert names[0] == names[1] and len(names[0]) == 6 and light != dark
+
+
+def test_there_are_eight_sessions() -> None:
+    assert [path.stem for path in SESSIONS] == [str(n) for n in range(1, 9)]
+
+
+OUTLINE = (
+    "# Title\n\n```{{notes}} 60\nAsk.\n```\n\n## One\n\n{body}\n\n```{{notes}} 60\nAsk.\n```\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("```{figure} 04_vanilla_cfr No such caption\n```", "0 figures 'No such caption'"),
+        ("```{figure} 99_nothing Stop\n```", "no built page '99_nothing'"),
+        ("```{figure} 04_vanilla_cfr Stop CFR\niterations: 4\n```", "no position '4'"),
+        ("```{figure} 04_vanilla_cfr Stop CFR\nspeed: 7\n```", "no control 'speed'"),
+        ("```{figure} 04_vanilla_cfr A million iterations\na: 1\n```", "only a figure with"),
+        ("```{algorithm} 04_vanilla_cfr alg-none\n```", "no algorithm 'alg-none'"),
+        ("```{picture} 04_vanilla_cfr\n```", "no directive {picture}"),
+    ],
+)
+def test_a_slide_cannot_name_what_does_not_exist(body: str, message: str) -> None:
+    with pytest.raises(sheets.Missing, match=f"slide 2, One: .*{re.escape(message)}"):
+        slides.render(OUTLINE.format(body=body))
+
+
+def test_sliders_are_set_and_their_frame_is_shown() -> None:
+    source = "```{figure} 04_vanilla_cfr Stop CFR\niterations: 100\n```"
+    figure = BeautifulSoup(sheets.html(source), "html.parser")
+    value = figure.select_one(".cfr-control .cfr-value")
+    assert value is not None and value.get_text() == "100"
+    numbers = figure.select_one(".cfr-stage .cfr-numbers")
+    assert numbers is not None and "0.0257" in numbers.get_text()
+
+
+def test_a_session_must_fill_its_time() -> None:
+    with pytest.raises(ValueError, match="takes 40 minutes"):
+        slides.slides_of(OUTLINE.format(body="").replace("60", "20"))
+    with pytest.raises(ValueError, match="needs one block of notes"):
+        slides.slides_of("# Title\n\nNo notes.\n")
+
+
+def test_a_handout_may_not_grow(tmp_path: Path) -> None:
+    long = kit.page("Long", "<h1>Long</h1>" + "<p>line</p>" * 300)
+    with pytest.raises(ValueError, match="must fit on 2"):
+        kit.print_all([("handouts/9.pdf", long)], tmp_path)

@@ -1,0 +1,65 @@
+"""What the teacher's guide says about exercises and about nbgrader."""
+
+import importlib
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from nbgrader.apps.dbapp import DbAssignmentAddApp
+from nbgrader.plugins import LateSubmissionPlugin
+from nbgrader.preprocessors import AssignLatePenalties
+
+from cfrlib import exercises
+
+TEACHING = Path(__file__).parents[2] / "teaching"
+GUIDE = (TEACHING / "guide.md").read_text("utf-8")
+
+
+def section(title):
+    return re.search(rf"^## {title}$(.*?)^## ", GUIDE, re.M | re.S)[1]
+
+
+@pytest.mark.parametrize("path", sorted(TEACHING.rglob("*.md")), ids=lambda path: path.stem)
+def test_exercises_that_are_named_exist(path):
+    text = path.read_text("utf-8")
+    named = re.findall(r"[Ee]xercises? (\d+\.\d)(?: (?:to|or) (\d+\.\d))?", text)
+    for number in {n for pair in named for n in pair if n}:
+        exercises.find(number)
+
+
+def test_objectives_are_asked_by_exercises_of_the_book():
+    numbers = re.findall(r"\b\d+\.\d\b", section("Objectives"))
+    assert len(numbers) > 12
+    for number in numbers:
+        exercises.find(number)
+
+
+def test_questions_are_about_planted_bugs():
+    numbers = re.findall(r"^\| (\d+\.\d) \|", section("Questions for each planted bug"), re.M)
+    early = {
+        e.number
+        for n in range(1, 9)
+        for e in importlib.import_module(
+            f"cfrlib.exercises.{exercises.PAGES[str(n)]}"
+        ).EXERCISES
+        if "planted bug" in e.title
+    }
+    assert set(numbers) == early
+
+
+def test_late_penalty_of_the_guide_works():
+    code = re.search(r"^    from nbgrader\.plugins.*?(?=^\S)", GUIDE, re.M | re.S)[0]
+    names = {}
+    exec(textwrap.dedent(code), names)
+    plugin = names["TenPercentADay"]()
+    for seconds, penalty in ((1, 1), (86_400, 1), (86_401, 2), (100 * 86_400, 10)):
+        assert plugin.late_submission_penalty("anna", 10, seconds) == pytest.approx(penalty)
+    settings = AssignLatePenalties(plugin_class=names["TenPercentADay"])
+    assert settings.plugin_class is names["TenPercentADay"]
+
+
+def test_settings_of_the_guide_exist():
+    name = re.search(r"c\.LateSubmissionPlugin\.(\w+) = \"(\w+)\"", GUIDE)
+    assert getattr(LateSubmissionPlugin(**{name[1]: name[2]}), name[1]) == name[2]
+    assert "--duedate" in GUIDE and DbAssignmentAddApp.duedate.metadata.get("config")

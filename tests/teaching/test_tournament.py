@@ -1,0 +1,257 @@
+"""The tournament: exact results, and files that cannot play."""
+
+import csv
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import contained
+import numpy as np
+import pytest
+import tournament
+from tournament import Invalid, load, read_all
+
+import cfrlib as cfr
+
+SANDBOX = pytest.mark.skipif(not contained.can_sandbox(), reason="needs bubblewrap")
+KUHN = cfr.games.KuhnPoker()
+GOOD = {I: dict(row) for I, row in cfr.Strategy.uniform(KUHN).items()}
+
+
+@pytest.fixture(scope="module")
+def example():
+    """Return the results and payoffs of the strategies that come with the kit."""
+    players, left_out = read_all(tournament.EXAMPLES, KUHN)
+    assert not left_out
+    results, payoffs = tournament.tournament(KUHN, players)
+    return {r.name: r for r in results}, payoffs, players
+
+
+@pytest.mark.parametrize(
+    ("name", "mean", "exploitability"),
+    [
+        ("equilibrium", 0.0806, 0),
+        ("coin_flips", -0.1875, 0.4583),
+        ("never_bluffs", 0.0910, 0.0722),
+        ("always_bets", 0.0826, 0.3333),
+        ("always_calls", -0.0667, 0.3333),
+    ],
+)
+def test_example(example, name, mean, exploitability):
+    results, _, _ = example
+    assert results[name].mean == pytest.approx(mean, abs=1e-3)
+    assert results[name].exploitability == pytest.approx(exploitability, abs=1e-3)
+
+
+def test_who_wins_is_not_who_is_safe(example):
+    results, _, _ = example
+    assert max(results.values(), key=lambda r: r.mean).name == "never_bluffs"
+    assert [r.name for r in results.values() if r.safe] == ["equilibrium"]
+
+
+def test_matrix_agrees_with_expected_utility(example):
+    """Each pair is played again seat by seat, with the package's own evaluation."""
+    results, payoffs, players = example
+    for (a, one), (b, other) in itertools.product(enumerate(results), repeat=2):
+        first, second = (
+            {
+                I: players[one if players[one].player(I) == seat else other][I]
+                for I in players[one]
+            }
+            for seat in (0, 1)
+        )
+        both = cfr.expected_utility(KUHN, first)[0] + cfr.expected_utility(KUHN, second)[1]
+        assert payoffs[a, b] == pytest.approx(both / 2, abs=1e-12)
+    assert np.allclose(payoffs, -payoffs.T)
+
+
+def test_gain_is_what_a_best_response_adds(example):
+    """Nobody in the class earns more against the others than mean + gain."""
+    results, payoffs, _ = example
+    for n, result in enumerate(results.values()):
+        others = [k for k in range(len(payoffs)) if k != n]
+        assert payoffs[:, others].mean(axis=1).max() <= result.mean + result.gain + 1e-12
+        assert result.gain >= -1e-12
+
+
+def test_exploitability_is_the_packages(example):
+    results, _, players = example
+    for name, result in results.items():
+        assert result.exploitability == pytest.approx(
+            cfr.exploitability(KUHN, players[name]), abs=1e-12
+        )
+
+
+def test_leduc_poker_plays():
+    game = cfr.games.LeducPoker()
+    players = {str(seed): cfr.Strategy.random(game, seed) for seed in range(3)}
+    results, payoffs = tournament.tournament(game, players)
+    assert np.allclose(payoffs, -payoffs.T) and len(results) == 3
+    assert results[0].mean >= results[1].mean >= results[2].mean
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+def save(folder, name, content):
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+def table(rows):
+    lines = [f"{I},{a},{p}" for I, row in rows.items() for a, p in row.items()]
+    return "infoset,action,probability\n" + "\n".join(lines)
+
+
+def test_all_forms_read_the_same(tmp_path):
+    forms = [save(tmp_path, "a.json", GOOD), save(tmp_path, "b.csv", "\ufeff" + table(GOOD))]
+    for path in forms:
+        assert load(path, KUHN) == cfr.Strategy.uniform(KUHN)
+
+
+def test_rounded_probabilities_are_accepted(tmp_path):
+    rounded = GOOD | {"J": {"check": 0.667, "bet": 0.3333}}
+    found = load(save(tmp_path, "a.json", rounded), KUHN)
+    assert sum(found["J"].values()) == pytest.approx(1, abs=1e-12)
+
+
+WITHOUT = {I: row for I, row in GOOD.items() if I != "K bet"}
+BAD = {
+    "a.json": ("[1, 2", "line 1"),
+    "b.json": ("[1, 2]", "not a dictionary"),
+    "c.json": (WITHOUT, "no probabilities for 'K bet'"),
+    "d.json": (GOOD | {"A": {"check": 1}}, "no infoset 'A'"),
+    "e.json": (GOOD | {"J": {"check": 0.5, "raise": 0.5}}, "no action 'raise'"),
+    "f.json": (GOOD | {"J": {"check": 0.5, "bet": 0.6}}, "add up to 1.1"),
+    "g.json": (GOOD | {"J": {"check": 1.5, "bet": -0.5}}, "no probability"),
+    "h.json": (json.dumps(GOOD).replace("0.5", "NaN", 1), "no probability"),
+    "i.json": (GOOD | {"J": {"check": True, "bet": False}}, "no probability"),
+    "j.json": (GOOD | {"J": {"check": "1/2", "bet": "1/2"}}, "no probability"),
+    "k.json": (GOOD | {"J": [0.5, 0.5]}, "no dictionary of actions"),
+    "l.json": ("[" * 100_000, "recursion"),
+    "m.json": (json.dumps(GOOD).replace("0.5", "1" + "0" * 400, 1), "no probability"),
+    "n.csv": ("card,action,p\nJ,bet,1", "first line"),
+    "o.csv": (table(GOOD) + "\nJ;bet;1", "a line with 1 fields"),
+    "p.csv": (table(GOOD) + "\nJ,bet,half", "half"),
+    "q.csv": ("", "first line"),
+    "r.txt": ("hello", "not a .json"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_have_a_reason(tmp_path, name):
+    content, reason = BAD[name]
+    with pytest.raises(Invalid, match=reason):
+        load(save(tmp_path, name, content), KUHN)
+
+
+def test_too_large_and_strange_files(tmp_path):
+    large = save(tmp_path, "a.json", " " * (tournament.LARGEST * 1_000_000 + 1))
+    (tmp_path / "b.json").symlink_to("/etc/passwd")
+    (tmp_path / "c.json").mkdir()
+    for path in (large, tmp_path / "b.json", tmp_path / "c.json"):
+        with pytest.raises(Invalid, match=r"larger|ordinary"):
+            load(path, KUHN)
+
+
+def test_invalid_files_do_not_stop_the_others(tmp_path, capsys):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    save(folder, "anna.json", GOOD)
+    save(folder, "anna.csv", table(GOOD))
+    save(folder, "=ben.json", GOOD | {"J": {"check": 0, "bet": 1}})
+    save(folder, "<b>eve.json", "[")
+    (folder / os.fsdecode(b"odd\xff.json")).write_text("{", "utf-8")
+    save(folder, ".hidden", "")
+    assert tournament.main([str(folder), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "not playing  <b>eve.json" in said and "anna.json: a second file" in said
+    page = (out / "table.html").read_text("utf-8")
+    assert "&lt;b&gt;eve.json" in page and "<b>eve" not in page
+    with (out / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    assert {row[0] for row in rows[1:3]} == {"'=ben", "anna"}  # no formula
+    assert len(rows) == 6 and rows[0] == list(tournament.HEAD)
+
+
+def test_nobody_to_play_with(tmp_path):
+    save(tmp_path, "anna.json", GOOD)
+    assert tournament.main([str(tmp_path), "--out", str(tmp_path / "out")]) == 1
+
+
+# ---- programs --------------------------------------------------------------------------------
+
+UNIFORM = f"strategy = {GOOD!r}\n"
+
+
+@SANDBOX
+@pytest.mark.slow
+def test_a_program_defines_a_strategy(tmp_path):
+    source = "print('x' * 10_000)\nimport cfrlib as cfr\n"
+    source += "strategy = cfr.Strategy.uniform(cfr.games.KuhnPoker())\n"
+    assert load(save(tmp_path, "a.py", source), KUHN) == cfr.Strategy.uniform(KUHN)
+
+
+@SANDBOX
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("strategy = 1 / 0", "ZeroDivisionError"),
+        ("", "the program failed"),
+        ("strategy = {'J': 1}", "the program failed"),
+        (f"{UNIFORM}import os; os._exit(0)", "the program failed"),
+        ("x = bytearray(6 * 2**30)", "MemoryError"),
+        ("open('strategy.json', 'w').write('x' * 20_000_000)", "File too large"),
+        ("import sys\nwhile True: print('x' * 1_000, file=sys.stderr)", "x" * 50),
+    ],
+)
+def test_a_program_that_fails_has_a_reason(tmp_path, source, reason):
+    with pytest.raises(Invalid, match=reason):
+        load(save(tmp_path, "a.py", source), KUHN)
+
+
+@SANDBOX
+@pytest.mark.slow
+def test_a_program_that_never_ends_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(tournament, "PATIENCE", 1)
+    with pytest.raises(Invalid, match="the program failed: it was stopped"):
+        load(save(tmp_path, "a.py", "while True: pass"), KUHN)
+
+
+@SANDBOX
+@pytest.mark.slow
+def test_a_program_sees_no_other_files(tmp_path):
+    """It tries to read a neighbor's file and to leave one of its own beside it."""
+    save(tmp_path, "rival.json", GOOD)
+    source = f"""
+from pathlib import Path
+found = Path({str(tmp_path / "rival.json")!r}).exists()
+try:
+    Path({str(tmp_path / "left.txt")!r}).write_text("here")
+except OSError:
+    pass
+assert not found
+{UNIFORM}"""
+    load(save(tmp_path, "a.py", source), KUHN)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "rival.json"]
+
+
+def test_without_a_sandbox_no_program_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(contained, "can_sandbox", lambda: False)
+    mark = tmp_path / "ran"
+    path = save(tmp_path, "a.py", f"open({str(mark)!r}, 'w')\n{UNIFORM}")
+    with pytest.raises(Invalid, match="no bubblewrap"):
+        load(path, KUHN)
+    assert not mark.exists()
+
+
+@pytest.mark.slow
+def test_the_command_plays_the_example(tmp_path):
+    command = [sys.executable, tournament.__file__, "--out", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "never_bluffs wins. Safe: equilibrium." in done.stdout
+    assert (tmp_path / "table.html").is_file()
