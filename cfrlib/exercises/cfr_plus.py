@@ -19,6 +19,7 @@ from cfrlib.exercises.grading import (
     Mistake,
     Unreadable,
     as_number,
+    entries,
     pair_values,
     shortened,
 )
@@ -247,7 +248,7 @@ ORDER = "DGIMLABFKJC"  # lines 3 to 7 of Algorithm 5.1, then its loops with line
 
 def assembled(answer: Any) -> Solver:
     """Return the program that the lines of an answer make in this order."""
-    letters = answer if isinstance(answer, str) else "".join(map(str, answer))
+    letters = answer if isinstance(answer, str) else "".join(map(str, entries(answer)))
     letters = re.sub(r"[\s,;]", "", letters).upper()
     if wrong := set(letters) - set(LINES):
         raise Unreadable(f"there is no line {shortened(min(wrong))}")

@@ -26,6 +26,7 @@ from cfrlib.exercises.grading import (
     Mistake,
     Unreadable,
     as_number,
+    entries,
     normalized,
     shortened,
 )
@@ -135,7 +136,9 @@ def shape(division: Any) -> str:
 def as_division(name: Any) -> Division:
     """Convert a division from a tuple, a list or a string."""
     try:
-        found = tuple(int(n) for n in (name.split("-") if isinstance(name, str) else name))
+        found = tuple(
+            int(n) for n in (name.split("-") if isinstance(name, str) else entries(name))
+        )
     except (TypeError, ValueError):
         raise Unreadable(f"{shortened(name)} is not a division such as (3, 1, 1)") from None
     return found
@@ -161,7 +164,7 @@ def blotto_answer(payoff: Payoff = battle) -> dict[str, object]:
 
 def blotto_values(answer: object) -> dict[str, object]:
     """Return the number of errors in each part, and the quality of the strategy."""
-    listed = [as_division(d) for d in part(answer, "divisions")]
+    listed = [as_division(d) for d in entries(part(answer, "divisions"))]
     payoff = part(answer, "payoff")
     if not callable(payoff):
         raise Unreadable("'payoff' is not a function of two divisions")
@@ -171,7 +174,7 @@ def blotto_values(answer: object) -> dict[str, object]:
         "divisions": len(set(listed) ^ set(DIVISIONS)) + len(listed) - len(set(listed)),
         "payoff": wrong,
         "strategy": blotto_quality(part(answer, "strategy")),
-        "shapes": {shape(d) for d in part(answer, "shapes")},
+        "shapes": {shape(d) for d in entries(part(answer, "shapes"))},
     }
 
 

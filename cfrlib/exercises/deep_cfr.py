@@ -18,6 +18,7 @@ from cfrlib.exercises.grading import (
     Mistake,
     Unreadable,
     as_list,
+    entries,
     require_complete,
     require_function,
 )
@@ -116,7 +117,7 @@ def kept_by_quarter(make: Any) -> list[float]:
         buffer = make(10, random.Random(seed))
         for n in range(40):
             buffer.offer(n, 1 + n // 10, [0.0])
-        rows = [row for row in buffer.rows if row is not None]
+        rows = [row for row in entries(buffer.rows) if row is not None]
         if len(rows) != 10:
             raise Unreadable(f"after 40 rows your buffer holds {len(rows)} in 10 places")
         for row in rows:
@@ -154,7 +155,7 @@ def fit_error(features: Any) -> float:
     require_function(features)
     listed = [features(card) for card in CARDS]
     require_complete(listed)
-    rows = [[1.0, *map(float, row)] for row in listed]
+    rows = [[1.0, *map(float, entries(row))] for row in listed]
     x = np.array([as_list(row, len(rows[0])) for row in rows])
     if not np.isfinite(x).all():
         raise Unreadable("some of your numbers are not finite")

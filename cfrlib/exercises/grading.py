@@ -18,6 +18,7 @@ SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
 DEEPEST, MOST = 8, 10_000  # levels of an answer, and entries of each
 LONGEST = 60  # characters of a quotation
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+NO_NUMBER = (bool, np.bool_, type(None), Sequence, Mapping, Set, Iterator)
 TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
@@ -298,7 +299,9 @@ def as_number(value: Any) -> float:
     try:
         if isinstance(value, str):
             return number_in(value)
-        if not (isinstance(value, bool | np.bool_ | None) or np.iscomplexobj(value)):
+        if isinstance(value, list | tuple) and len(value) == 1:
+            return as_number(value[0])
+        if not isinstance(value, NO_NUMBER) and not np.iscomplexobj(value):
             return float(np.asarray(value, dtype=float).item())
     except OverflowError:
         raise Unreadable(f"{shortened(value)} is too large") from None

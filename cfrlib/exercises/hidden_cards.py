@@ -10,7 +10,14 @@ from typing import Any
 from cfrlib.core.tree import Tree
 from cfrlib.core.tree import compile as compile_game
 from cfrlib.equilibrium import reach, solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, Unanswered, Unreadable, shortened
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unanswered,
+    Unreadable,
+    entries,
+    shortened,
+)
 from cfrlib.exercises.plain import fresh
 from cfrlib.game import Chance, Decision, Game, GameError, History, Node, Terminal
 from cfrlib.games import KuhnPoker
@@ -194,12 +201,13 @@ def cost(groups: frozenset[str]) -> float:
 def check_groups(answer: Any) -> dict[str, object]:
     """Return a reader's groups and their cost."""
     deck = KuhnPoker(cards=5).deck
-    if isinstance(answer, str) or len(answer) != 3:
+    parts = [] if isinstance(answer, str) else entries(answer)
+    if len(parts) != 3:
         raise Unreadable(f"{shortened(answer)} is not a list of three groups")
-    cards = sorted(str(card) for group in answer for card in group)
-    if cards != sorted(deck) or not all(answer):
+    parts = [[str(card) for card in entries(part)] for part in parts]
+    if sorted(card for part in parts for card in part) != sorted(deck) or not all(parts):
         raise Unreadable(f"your groups do not contain each of {', '.join(deck)} once")
-    groups = frozenset("".join(sorted(map(str, group), key=deck.index)) for group in answer)
+    groups = frozenset("".join(sorted(part, key=deck.index)) for part in parts)
     return {"groups": set(groups), "cost": cost(groups)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import cache
 from itertools import combinations
 from math import inf
@@ -18,6 +18,7 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unreadable,
+    entries,
     pair_values,
     require_function,
     shortened,
@@ -172,7 +173,8 @@ def letters_of(answer: Any) -> dict[object, str]:
     """Return the letters of an answer; those that are alike may come as a list or a set."""
     found = {}
     for key, value, _ in pair_values(answer, diagnosis()):
-        text = value if isinstance(value, str) else "".join(sorted(map(str, value)))
+        several = isinstance(value, list | tuple | Set)
+        text = " ".join(map(str, entries(value))) if several else str(value)
         found[key] = "".join(sorted(re.findall(r"\b[A-Ga-g]{1,2}\b", text))).upper()
         if not found[key]:
             raise Unreadable(f"{shortened(value)} under {key!r} is not a letter from A to G")

@@ -273,6 +273,18 @@ def test_lines_of_exercise_5_6_are_those_of_the_page():
         assert f"\n{letter}  {line}\n" in text
 
 
+@pytest.mark.parametrize("uniform_rounds", [0, 1])
+def test_program_that_learns_nothing_is_refused(uniform_rounds):
+    """Exercise 1.4: a best response to probabilities that no player sees."""
+
+    def program(payoff, opponent, rounds, seed):
+        best = np.eye(3)[(payoff @ opponent).argmax()]
+        return best + (1 / 3 - best) * uniform_rounds / rounds
+
+    feedback = exercises.check("1.4", program)
+    assert not feedback.right and "learn from the actions" in feedback.text
+
+
 @pytest.mark.parametrize(
     ("answer", "says"),
     [

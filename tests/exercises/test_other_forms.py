@@ -66,13 +66,13 @@ def by_program(n):
     return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy["player 0"]
 
 
-def all_rounds_expected(payoff, opponent, rounds, seed):
-    """1.4, without sampling: regret matching against expected payoffs, and clipped regrets."""
+def clipped(payoff, opponent, rounds, seed):
+    """1.4, with clipped sums and all actions of the opponent drawn beforehand."""
+    theirs = np.random.default_rng(seed).choice(3, size=rounds, p=opponent)
     regret, total = np.zeros(3), np.zeros(3)
-    for _ in range(rounds):
+    for other in theirs:
         strategy = cfr.regret_matching(regret)
-        utility = payoff @ opponent
-        regret = np.maximum(regret + utility - strategy @ utility, 0)
+        regret = np.maximum(regret + payoff[:, other] - strategy @ payoff[:, other], 0)
         total += strategy
     return total / rounds
 
@@ -658,7 +658,7 @@ ROWS = [
         "1.3",
         lambda: lambda n: {"scissors": F(1, n + 2), "Paper": F(n, n + 2), "rock": f"1/{n + 2}"},
     ),
-    ("1.4", lambda: all_rounds_expected),
+    ("1.4", lambda: clipped),
     ("1.4", lambda: with_lists),
     ("1.5", lambda: [np.float64(x) for x in values("1.5")[:3]] + ["no"]),
     ("1.6", lambda: [10, 1, 1, 10, 0]),
