@@ -143,8 +143,8 @@ def check_pair(answer: Any) -> dict[str, object]:
     """Return the properties of a pair of infosets, and the number of the answer."""
     given = {key: x for key, x, _ in pair_values(answer, {"pair": None, "how many": None})}
     names = {normalized(label): label for label in bags()}
-    labels = [names.get(normalized(label)) for label in as_list(given["pair"], 2)]
-    if None in labels:
+    labels = [names.get(normalized(label), "") for label in as_list(given["pair"], 2)]
+    if "" in labels:
         raise Unreadable(f"Leduc poker has no two infosets {shortened(given['pair'])}")
     one, other = (bags()[label] for label in labels)
     return {

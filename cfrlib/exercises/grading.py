@@ -321,7 +321,7 @@ def number_in(text: str) -> float:
             f"{shortened(text)} has a comma: write a decimal point, and nothing between "
             "thousands"
         )
-    over, under = float(parts[0]), float([*parts, 1][1])
+    over, under = float(parts[0]), float([*parts, "1"][1])
     if not (under and math.isfinite(over) and math.isfinite(under)):
         raise Unreadable(f"{shortened(text)} is {'too large' if under else 'not a number'}")
     return over / under / (100 if bare.endswith("%") else 1)

@@ -316,7 +316,7 @@ def safe_greed(risk: float) -> float:
     pure[:, 0] = 1
     for row, choice in zip(pure, product((0, 1), repeat=len(starts)), strict=True):
         row[np.add(starts, choice)] = 1
-    timid = {**kuhn_equilibrium(game, 0.0), "Q bet": {"fold": 1.0, "call": 0.0}}
+    timid = kuhn_equilibrium(game, 0.0).replace({"Q bet": {"fold": 1.0, "call": 0.0}})
     plan = np.eye(m - n)[0]
     for I, start in zip(other, starts, strict=True):
         plan[start : start + 2] = list(timid[tree.infoset_label[I]].values())
@@ -327,6 +327,7 @@ def safe_greed(risk: float) -> float:
         A_eq=np.array(flow),
         b_eq=np.eye(len(flow))[0],
     )
+    assert found.fun is not None  # the equilibrium is feasible
     return -float(found.fun)
 
 

@@ -28,7 +28,7 @@ PAYOFF = RockPaperScissors().row_payoffs
 
 Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and seed
 # opponents with a clear best response after ROUNDS rounds
-FRIENDS = {"(0.4, 0.3, 0.3)": (0.4, 0.3, 0.3), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
+FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
 ROUNDS = 3_000
 # exercise 1.5: a round with reproducible digits, rounds played, rounds to settle, and threshold
 SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
