@@ -206,8 +206,9 @@ def exchanged_means() -> dict[str, float]:
 
 HEAD = """\
 def cfr_plus(game, iterations):
-    Q, S, r = defaultdict(float), defaultdict(float), defaultdict(float)
-    sigma = {I: dict(row) for I, row in cfr.Strategy.uniform(game).items()}
+    Q, S, r = (defaultdict(float) for _ in range(3))
+    start = cfr.Strategy.uniform(game)
+    sigma = {I: dict(start[I]) for I in start}
 
     def update():
         for I, row in sigma.items():
