@@ -517,14 +517,35 @@ def common_error(given: Any, wanted: Any) -> str:
     return ""
 
 
+def leaves(value: Any, place: tuple[object, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Yield the place and the value of each part of an answer that has no parts."""
+    if isinstance(value, list):
+        value = dict(enumerate(value, 1))
+    if not isinstance(value, Mapping):
+        yield place, value
+        return
+    for key, part in value.items():
+        yield from leaves(part, (*place, key))
+
+
 def wrong_parts(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
-    """Return a sentence on which parts of an answer are wrong, or "" if all are."""
-    if not isinstance(wanted, Mapping | Sequence) or isinstance(wanted, str):
+    """Return a sentence on which parts of an answer are wrong, or "" if all are.
+
+    As long as a number is wrong, nothing is said about words and truth values: with two of them
+    to choose from, it would tell the answer.
+    """
+    if not isinstance(wanted, Mapping | list):
         return ""
-    if len({place[0] for place in wrong}) == len(wanted):
+    kinds = dict(leaves(wanted))
+    numbers = {place for place, value in kinds.items() if isinstance(value, float)}
+    kind = "values"
+    if len(numbers) < len(kinds) and numbers.intersection(wrong):
+        wrong, kind = [place for place in wrong if place in numbers], "numbers"
+    among = numbers if kind == "numbers" else kinds
+    if {place[0] for place in wrong} == {place[0] for place in among}:
         return ""
     names = list(dict.fromkeys(" of ".join(repr(p) for p in place[::-1]) for place in wrong))
     if len(names) > 4:
         names[3:] = [f"{len(names) - 3} others"]
     is_are = "is" if len(names) == 1 else "are"
-    return f"Of your values, {', '.join(names)} {is_are} not right; all others are."
+    return f"Of your {kind}, {', '.join(names)} {is_are} not right; all others are."

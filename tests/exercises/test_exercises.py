@@ -150,6 +150,24 @@ def test_feedback_names_the_problem(answer, verdict, text):
     assert max(map(len, repr(feedback).split("\n"))) <= 78
 
 
+def test_words_and_truth_values_are_not_guessed_one_by_one():
+    """Feedback mentions them only if all numbers are right."""
+    found = {"a": 0.25, "b": {"x": 3, "card": "T"}, "holds": True}
+    mixed = Exercise("0.2", "Mixed", "a dictionary", lambda: found)
+    wrong = {"a": 0.7, "b": {"x": 3, "card": "J"}, "holds": True}
+    guessed = [mixed.check(wrong | {"holds": holds}).text for holds in (False, True)]
+    assert (
+        guessed[0]
+        == guessed[1]
+        == "Not yet. Of your numbers, 'a' is not right; all others are."
+    )
+    assert mixed.check(wrong | {"b": {"x": 4, "card": "T"}}).text.strip() == "Not yet."
+    assert (
+        "'card' of 'b', 'holds' are not"
+        in mixed.check({**wrong, "a": 0.25, "holds": False}).text
+    )
+
+
 def test_probabilities_with_a_wrong_sum_are_explained():
     mixed = Exercise("0.2", "Mix", "three probabilities", lambda: [0.25, 0.25, 0.5])
     assert "add up to 1, and yours to 1.2" in mixed.check([0.25, 0.25, 0.7]).text
