@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import re
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,7 +19,9 @@ from cfrlib.exercises.grading import (
     Mistake,
     Unreadable,
     as_number,
+    entries,
     pair_values,
+    shortened,
 )
 from cfrlib.exercises.plain import Solver, Sums, average, strategy_sums, traversal
 from cfrlib.game import Decision, Game, History, Node, Terminal
@@ -132,9 +137,10 @@ def relative_exploitability(answer: Any) -> dict[int, float]:
     found = {}
     for T, (_, given, _) in zip(LENGTHS, pair_values(answer, best_delays()), strict=True):
         d = as_number(given)
-        if d != int(d) or not 0 <= d < T:
+        if not (d.is_integer() and 0 <= d < T):
             raise Unreadable(
-                f"{given!r} is not a delay: a delay is a number of iterations, fewer than {T}"
+                f"{shortened(given)} is not a delay: a delay is a number of iterations, fewer "
+                f"than {T}"
             )
         found[T] = exploitability_with_delay(T, int(d)) / min(by_delay(T).values())
     return found
@@ -194,6 +200,79 @@ def exchanged_means() -> dict[str, float]:
     """Return the same values with exchanged keys."""
     right = means_by_order()
     return dict(zip(right, reversed(right.values()), strict=True))
+
+
+# ---- 5.6 -------------------------------------------------------------------------------------
+
+HEAD = """\
+def cfr_plus(game, iterations):
+    Q, S, r = (defaultdict(float) for _ in range(3))
+    start = cfr.Strategy.uniform(game)
+    sigma = {I: dict(start[I]) for I in start}
+
+    def update():
+        for I, row in sigma.items():
+            for a in row:
+                Q[I, a] = max(Q[I, a] + r.pop((I, a), 0), 0)
+            total = sum(Q[I, a] for a in row)
+            for a in row:
+                row[a] = Q[I, a] / total if total > 0 else 1 / len(row)
+
+    def walk(h, i, w, own, others):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i]
+        I = getattr(node, "infoset", "chance")
+        row, u = sigma.get(I) or node.probabilities, {}
+        if I == "chance" or node.player != i:
+            for a, p in row.items():
+                u[a] = p * walk((*h, a), i, w, own, p * others)
+            return sum(u.values())
+"""
+LINES = {
+    "A": "            S[I, a] += w * own * p",
+    "B": "        return mean",
+    "C": "            update()",
+    "D": "        for a, p in row.items():",
+    "E": "            Q[I, a] = max(Q[I, a] + others * (u[a] - mean), 0)",
+    "F": "    for t in range(1, iterations + 1):",
+    "G": "            u[a] = walk((*h, a), i, w, p * own, others)",
+    "H": "            r.clear()",
+    "I": "        mean = sum(p * u[a] for a, p in row.items())",
+    "J": "            walk((), i, t, 1, 1)",
+    "K": "        for i in (0, 1):",
+    "L": "            r[I, a] += others * (u[a] - mean)",
+    "M": "        for a, p in row.items():",
+}
+ORDER = "DGIMLABFKJC"  # lines 3 to 7 of Algorithm 5.1, then its loops with lines 10 and 11
+
+
+def assembled(answer: Any) -> Solver:
+    """Return the program that the lines of an answer make in this order."""
+    letters = answer if isinstance(answer, str) else "".join(map(str, entries(answer)))
+    letters = re.sub(r"[\s,;]", "", letters).upper()
+    if wrong := set(letters) - set(LINES):
+        raise Unreadable(f"there is no line {shortened(min(wrong))}")
+    if len(set(letters)) < len(letters):
+        raise Unreadable("a line is used twice")
+    source = HEAD + "\n".join([*(LINES[x] for x in letters), "    return S"])
+    names: dict[str, Any] = {
+        "cfr": importlib.import_module("cfrlib"),
+        "defaultdict": defaultdict,
+    }
+    try:
+        exec(source, names)
+    except SyntaxError as error:
+        raise Unreadable(f"your lines make no program: {error.msg}") from error
+    program: Any = names["cfr_plus"]
+
+    def solve(game: Game, iterations: int) -> Sums:
+        sums: Sums = {}
+        for (I, _), x in program(game, iterations).items():
+            sums.setdefault(I, []).append(x)
+        return sums
+
+    return solve
 
 
 EXERCISES = (
@@ -334,5 +413,33 @@ EXERCISES = (
         takeaway="That settles Kuhn poker. Why it is so, which order is better on your game, "
         "and what a coin toss would do are open.",
         advice="Kuhn poker, CFR+, a new run or a pause at each of 100, 200, ..., 1,000.",
+    ),
+    Exercise(
+        "5.6",
+        "Put the lines in order",
+        "the letters of the lines, in order, as a string or a list",
+        lambda: ORDER,
+        (
+            Mistake(
+                lambda: ORDER.replace("L", "E"),
+                "This clips in the traversal, at each history. An infoset has several, whose "
+                "regrets have to be added up before anything is clipped.",
+            ),
+            Mistake(
+                lambda: ORDER.replace("L", "LE"),
+                "Here the regrets come into Q twice: at each history, and from the buffer.",
+            ),
+            Mistake(
+                lambda: ORDER.replace("C", "HC"),
+                "Nothing is ever learned: the buffer is emptied before anybody has read it, or "
+                "nobody reads it.",
+            ),
+        ),
+        see=lambda answer: average_strategy(assembled(answer)),
+        points=2,
+        takeaway="Add to a buffer, clip once, and update each player right after their "
+        "traversal.",
+        advice="Your lines make a program that runs, but not CFR+ as in the listing of the "
+        "page.",
     ),
 )

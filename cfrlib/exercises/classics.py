@@ -21,7 +21,16 @@ from cfrlib.exercises.forgetting import (
     best_guarantee,
     forgetful,
 )
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number, normalized
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unreadable,
+    as_number,
+    entries,
+    normalized,
+    shortened,
+)
+from cfrlib.exercises.plain import fresh, knows_own_card
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal, history_label
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
@@ -37,7 +46,7 @@ def part(answer: object, key: str) -> Any:
         raise Unreadable("yours is not a dictionary")
     found = [value for name, value in answer.items() if normalized(name) == key]
     if not found:
-        raise Unreadable(f"{key!r} is missing: the keys here are {list(answer)}")
+        raise Unreadable(f"{key!r} is missing: the keys here are {shortened(list(answer))}")
     return found[0]
 
 
@@ -127,9 +136,11 @@ def shape(division: Any) -> str:
 def as_division(name: Any) -> Division:
     """Convert a division from a tuple, a list or a string."""
     try:
-        found = tuple(int(n) for n in (name.split("-") if isinstance(name, str) else name))
+        found = tuple(
+            int(n) for n in (name.split("-") if isinstance(name, str) else entries(name))
+        )
     except (TypeError, ValueError):
-        raise Unreadable(f"{name!r} is not a division such as (3, 1, 1)") from None
+        raise Unreadable(f"{shortened(name)} is not a division such as (3, 1, 1)") from None
     return found
 
 
@@ -153,7 +164,7 @@ def blotto_answer(payoff: Payoff = battle) -> dict[str, object]:
 
 def blotto_values(answer: object) -> dict[str, object]:
     """Return the number of errors in each part, and the quality of the strategy."""
-    listed = [as_division(d) for d in part(answer, "divisions")]
+    listed = [as_division(d) for d in entries(part(answer, "divisions"))]
     payoff = part(answer, "payoff")
     if not callable(payoff):
         raise Unreadable("'payoff' is not a function of two divisions")
@@ -163,7 +174,7 @@ def blotto_values(answer: object) -> dict[str, object]:
         "divisions": len(set(listed) ^ set(DIVISIONS)) + len(listed) - len(set(listed)),
         "payoff": wrong,
         "strategy": blotto_quality(part(answer, "strategy")),
-        "shapes": {shape(d) for d in part(answer, "shapes")},
+        "shapes": {shape(d) for d in entries(part(answer, "shapes"))},
     }
 
 
@@ -175,7 +186,7 @@ def blotto_quality(strategy: Any) -> str:
     for division, p in strategy.items():
         name = as_division(division)
         if name not in plan:
-            raise Unreadable(f"{division!r} is not a division of five soldiers")
+            raise Unreadable(f"{shortened(division)} is not a division of five soldiers")
         plan[name] += as_number(p)
     x = np.array(list(plan.values()))
     if x.min() < -1e-9 or abs(x.sum() - 1) > 1e-3:
@@ -199,7 +210,7 @@ class Kuhn(Game):
     Parameters
     ----------
     sees : str
-        Cards in an infoset label: ``"own"``, ``"both"`` or ``"none"``.
+        Cards in an infoset label: ``"own"``, ``"other's"``, ``"both"`` or ``"none"``.
     folding, called : int
         Stakes after a fold, and after a bet and a call.
     """
@@ -220,8 +231,8 @@ class Kuhn(Game):
             if moves == ("pass", "pass"):
                 gain = higher
             return Terminal((gain, -gain) if i == 0 else (-gain, gain))
-        seen = {"own": cards[i], "both": "".join(cards), "none": "?"}[self.sees]
-        return Decision(i, f"{i} {seen} {' '.join(moves)}", ("pass", "bet"))
+        seen = {"own": cards[i], "other's": cards[1 - i], "both": "".join(cards)}
+        return Decision(i, f"{i} {seen.get(self.sees, '?')} {' '.join(moves)}", ("pass", "bet"))
 
 
 def openings(game: Game, strategy: Rows) -> list[float]:
@@ -270,7 +281,7 @@ def kuhn_answer(game: Game, current: bool = False, card: int = 0) -> dict[str, o
 
 def kuhn_values(answer: object) -> dict[str, object]:
     """Return the size and value of a game, and the quality of its strategy."""
-    game, strategy = part(answer, "game"), part(answer, "strategy")
+    game, strategy = fresh(part(answer, "game")), part(answer, "strategy")
     tree = zero_sum_tree(game)
     value = solve_lp(game).value
     level = quality(game, strategy, KUHN_BAR)
@@ -281,6 +292,7 @@ def kuhn_values(answer: object) -> dict[str, object]:
         "histories": tree.num_histories,
         "ends": tree.num_terminals,
         "infosets": tree.num_infosets,
+        "labels": knows_own_card(game),
         "uniform play": float(expected_utility(game, Strategy.uniform(game))[0]),
         "value": value,
         "strategy": level,
@@ -290,7 +302,8 @@ def kuhn_values(answer: object) -> dict[str, object]:
 
 
 KUHN = Kuhn()
-PEEKING, BLIND, COSTLY, CHEAP = Kuhn("both"), Kuhn("none"), Kuhn(folding=2), Kuhn(called=1)
+PEEKING, BLIND, CROSSED = Kuhn("both"), Kuhn("none"), Kuhn("other's")
+COSTLY, CHEAP = Kuhn(folding=2), Kuhn(called=1)
 
 # ---- 3: Dudo ---------------------------------------------------------------------------------
 
@@ -489,12 +502,12 @@ class Leduc(Game):
 
 
 @cache
-def leduc_solution(game: Game, variant: str, iterations: int) -> Any:
-    """Solve a game; the solution is cached."""
+def leduc_solution(game: Leduc, variant: str, iterations: int) -> Any:
+    """Solve one of the games below; the solution is cached."""
     return solve(game, variant, iterations, progress=False)
 
 
-def leduc_answer(game: Game, measure: str = "exploitability") -> dict[str, object]:
+def leduc_answer(game: Leduc, measure: str = "exploitability") -> dict[str, object]:
     """Return the answer of a reader with this game."""
     best = leduc_solution(game, "cfr+", 1_000)
     return {
@@ -508,16 +521,17 @@ def leduc_answer(game: Game, measure: str = "exploitability") -> dict[str, objec
 
 def leduc_values(answer: object) -> dict[str, object]:
     """Return values that identify the rules, and the errors of the numbers for this game."""
-    game = part(answer, "game")
+    game = fresh(part(answer, "game"))
     tree = zero_sum_tree(game)
     uniform = Strategy.uniform(game)
-    best = leduc_solution(game, "cfr+", 1_000)
+    best = solve(game, "cfr+", 1_000, progress=False)
     return {
         "infosets": "fit" if tree.num_infosets in leduc_sizes() else "do not fit",
         "uniform": [float(expected_utility(game, uniform)[0]), exploitability(game, uniform)],
         "value": as_number(part(answer, "value")) - best.value,
         **{
-            name: as_number(part(answer, name)) - leduc_solution(game, name, 100).exploitability
+            name: as_number(part(answer, name))
+            - solve(game, name, 100, progress=False).exploitability
             for name in ("cfr", "cfr+")
         },
         "strategy": quality(game, part(answer, "strategy"), LEDUC_BAR),
@@ -650,6 +664,11 @@ EXERCISES = (
                 lambda: kuhn_answer(BLIND),
                 "There are too few infosets: the card is missing from the labels, so nobody "
                 "sees it.",
+            ),
+            Mistake(
+                lambda: kuhn_answer(CROSSED),
+                "By symmetry, all counts and the value are right. But your players see the "
+                "*other's* card, and not their own.",
             ),
             Mistake(
                 lambda: kuhn_answer(COSTLY),

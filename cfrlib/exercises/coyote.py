@@ -301,6 +301,10 @@ EXERCISES = (
                 "The values are right. They are the first player's.",
             ),
         ),
+        words={
+            "first": ("first player", "the first player", "player 0", "0"),
+            "second": ("second player", "the second player", "player 1", "1"),
+        },
         takeaway="That holds for three cards. Larger decks, and the real one, are open.",
         advice="`cfr.solve_lp(Coyote(deck=Coyote.TINY, raises=...))` has both.",
     ),

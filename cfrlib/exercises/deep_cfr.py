@@ -16,10 +16,10 @@ from cfrlib import games
 from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
-    Unanswered,
     Unreadable,
     as_list,
-    as_number,
+    entries,
+    require_complete,
     require_function,
 )
 from cfrlib.solve import solve
@@ -108,27 +108,21 @@ def buffer_class(kind: str) -> type:
     return Buffer
 
 
-@cache
-def kept_by_quarter(make: Callable[[int, random.Random], Any]) -> list[float]:
-    """Return how often a buffer of ten rows keeps each quarter of forty rows."""
+def kept_by_quarter(make: Any) -> list[float]:
+    """Return how often a reader's buffer of ten rows keeps each quarter of forty rows."""
+    if not callable(make):
+        raise Unreadable("yours is not a class")
     counts, seeds = [0] * 4, 3_000
     for seed in range(seeds):
         buffer = make(10, random.Random(seed))
         for n in range(40):
             buffer.offer(n, 1 + n // 10, [0.0])
-        rows = [row for row in buffer.rows if row is not None]
+        rows = [row for row in entries(buffer.rows) if row is not None]
         if len(rows) != 10:
             raise Unreadable(f"after 40 rows your buffer holds {len(rows)} in 10 places")
         for row in rows:
             counts[row[0] // 10] += 1
     return [count / seeds / 10 for count in counts]
-
-
-def check_buffer(make: Any) -> list[float]:
-    """Return `kept_by_quarter` of a reader's class."""
-    if not callable(make):
-        raise Unreadable("yours is not a class")
-    return kept_by_quarter(make)
 
 
 # ---- 10.4: rows or means --------------------------------------------------------------------
@@ -159,11 +153,10 @@ def calling_advantages() -> Any:
 def fit_error(features: Any) -> float:
     """Return the error of a linear fit to every fifth card, at the other cards."""
     require_function(features)
-    rows = [features(card) for card in CARDS]
-    if any(row is ... for row in rows):
-        raise Unanswered()
-    width = len(list(rows[0]))
-    x = np.array([[1.0, *map(as_number, as_list(list(row), width))] for row in rows])
+    listed = [features(card) for card in CARDS]
+    require_complete(listed)
+    rows = [[1.0, *map(float, entries(row))] for row in listed]
+    x = np.array([as_list(row, len(rows[0])) for row in rows])
     if not np.isfinite(x).all():
         raise Unreadable("some of your numbers are not finite")
     shown = np.isin(CARDS, SHOWN)
@@ -251,6 +244,7 @@ EXERCISES = (
                 "You have means and sums the wrong way round.",
             ),
         ),
+        words={"means": ("mean",), "sums": ("sum",)},
         takeaway="A mean can replace a sum only if all actions share the divisor.",
         advice="Regret matching divides an action's number by the total of both.",
     ),
@@ -280,7 +274,7 @@ EXERCISES = (
                 "Now a full buffer takes nothing new: the first rows stay for good.",
             ),
         ),
-        see=check_buffer,
+        see=kept_by_quarter,
         accepts=lambda shares: all(abs(share - 10 / 40) < 0.011 for share in shares),
         tolerance=0.01,
         points=3,

@@ -19,7 +19,10 @@ from cfrlib.exercises.grading import (
     Unreadable,
     as_list,
     as_number,
+    normalized,
+    pair_values,
     require_function,
+    shortened,
 )
 from cfrlib.regret import regret_matching
 
@@ -138,18 +141,17 @@ def pair_with_shared_bag() -> tuple[str, str]:
 
 def check_pair(answer: Any) -> dict[str, object]:
     """Return the properties of a pair of infosets, and the number of the answer."""
-    if not isinstance(answer, dict) or set(answer) != {"pair", "how many"}:
-        raise Unreadable("yours is not a dictionary with these two keys")
-    labels = as_list(answer["pair"], 2)
-    for label in labels:
-        if label not in bags():
-            raise Unreadable(f"Leduc poker has no infoset {label!r}")
+    given = {key: x for key, x, _ in pair_values(answer, {"pair": None, "how many": None})}
+    names = {normalized(label): label for label in bags()}
+    labels = [names.get(normalized(label), "") for label in as_list(given["pair"], 2)]
+    if "" in labels:
+        raise Unreadable(f"Leduc poker has no two infosets {shortened(given['pair'])}")
     one, other = (bags()[label] for label in labels)
     return {
         "two infosets": labels[0] != labels[1],
         "one player": one[0] == other[0],
         "the same words": one[1] == other[1],
-        "how many": as_number(answer["how many"]),
+        "how many": as_number(given["how many"]),
     }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from cfrlib.exercises.grading import (
     require_complete,
     require_function,
 )
-from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.game import Chance, Game, History, Node, Terminal
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 from cfrlib.strategy import Strategy
 
@@ -183,6 +185,95 @@ def decks() -> dict[str, float]:
     return {"best": max(sizes, key=value), "worst": min(sizes, key=value), "with 20": value(20)}
 
 
+class BettingKuhn(KuhnPoker):
+    """Kuhn poker with another bet than one chip, correct or with a mistake.
+
+    Parameters
+    ----------
+    bet : float
+        Size of the bet.
+    ante : bool
+        Whether a bet that is called wins the ante as well, as it should.
+    folding : bool
+        Whether a player who folds pays the bet, which is wrong.
+    """
+
+    def __init__(self, bet: float, ante: bool = True, folding: bool = False):
+        super().__init__()
+        self.called, self.folded = bet + ante, 1 + bet * folding
+
+    def node(self, h: History) -> Node:
+        """Return the node of a history."""
+        node = super().node(h)
+        if not isinstance(node, Terminal) or "bet" not in h:
+            return node
+        stake = self.folded if h[-1] == "fold" else self.called
+        return Terminal(tuple(math.copysign(stake, u) for u in node.utilities))
+
+
+def last_digit(student: str) -> int:
+    """Return the last digit in a student's number, or a digit that a name gets.
+
+    Examples
+    --------
+    >>> last_digit("20260417"), last_digit("k-38b"), last_digit("Ada")
+    (7, 8, 2)
+    """
+    digits = re.findall("[0-9]", student)
+    return int(digits[-1]) if digits else sum(student.encode()) % 10
+
+
+def bet_of(digit: int) -> float:
+    """Return the bet of students whose number ends in this digit."""
+    return round(1.1 + 0.08 * digit, 2)
+
+
+def worth(bet: float, **rules: bool) -> float:
+    """Return the value of Kuhn poker with this bet to player 0."""
+    return solve_lp(BettingKuhn(bet, **rules)).value
+
+
+def own_kuhn(student: str) -> Exercise:
+    """Return exercise 3.7, whose bet depends on the student."""
+    digit = last_digit(student)
+    bet = bet_of(digit)
+    return Exercise(
+        "3.7",
+        "Your own Kuhn poker",
+        f"the value to player 0 of Kuhn poker with bets of {bet} chips",
+        lambda: worth(bet),
+        (
+            Mistake(
+                lambda: worth(1),
+                "This is the value with a bet of one chip, the game of the page.",
+            ),
+            Mistake(
+                lambda: -worth(bet),
+                "This is what player 1 earns. The value is player 0's.",
+            ),
+            Mistake(
+                lambda: worth(bet, ante=False),
+                "Whoever wins a bet that is called also wins the other's ante.",
+            ),
+            Mistake(
+                lambda: worth(bet, folding=True),
+                "A player who folds has not paid the bet, and loses the ante only.",
+            ),
+            *(
+                Mistake(partial(worth, bet_of(d)), "This is the value of somebody else's bet.")
+                for d in range(10)
+                if d != digit
+            ),
+        ),
+        tolerance=1e-5,
+        points=2,
+        takeaway="Another bet makes another game, with a value of its own.",
+        advice="Write a class that inherits from `cfr.games.KuhnPoker`: only nodes at the end "
+        "of the game change, and only those after a bet that was called.",
+        variant=own_kuhn,
+    )
+
+
 EXERCISES = (
     Exercise(
         "3.1",
@@ -217,6 +308,7 @@ EXERCISES = (
             ),
         ),
         tolerance=1e-4,
+        words={"check": ("checking",), "bet": ("betting",)},
         takeaway="With the worst card a bet loses less than a check: that is why one bluffs.",
         advice="Two deals. For each, what the friend gets on average, times the probability "
         "of the deal; then add.",
@@ -369,4 +461,5 @@ EXERCISES = (
         "yours to find out.",
         advice="A loop over `cfr.solve_lp(cfr.games.KuhnPoker(cards=n)).value`.",
     ),
+    own_kuhn("0"),
 )

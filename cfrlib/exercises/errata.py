@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -13,9 +13,9 @@ from cfrlib.equilibrium import reach
 from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
-    Unreadable,
     as_list,
     as_number,
+    pair_values,
     require_complete,
     require_function,
 )
@@ -95,10 +95,10 @@ def bias_answer(
 
 def check_biases(answer: Any) -> dict[str, float]:
     """Return the answered biases, and the largest bias of the answered values."""
-    if not isinstance(answer, Mapping) or set(answer) != {"k = 2", "k = 3", "hides"}:
-        raise Unreadable("its keys must be 'k = 2', 'k = 3' and 'hides'")
-    u = [as_number(x) for x in as_list(answer["hides"], 3)]
-    found = {key: as_number(answer[key]) for key in ("k = 2", "k = 3")}
+    keys = dict.fromkeys(("k = 2", "k = 3", "hides"))
+    given = {str(key): x for key, x, _ in pair_values(answer, keys)}
+    u = [as_number(x) for x in as_list(given.pop("hides"), 3)]
+    found = {key: as_number(x) for key, x in given.items()}
     return found | {"hides": max(bias(u, k) for k in (2, 3))}
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from cfrlib import games
 from cfrlib.core.tree import compile
 from cfrlib.equilibrium import best_response, expected_utility
-from cfrlib.exercises.grading import Unreadable
+from cfrlib.exercises.grading import Unreadable, shortened
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.strategy import Strategy
 
@@ -203,7 +203,7 @@ def merged_groups(merge: Mapping[str, str]) -> dict[str, list[int]]:
         groups.setdefault(str(merge.get(label, label)), []).append(I)
     for name, group in groups.items():
         if len({tree.infoset_actions[I] for I in group}) > 1:
-            raise Unreadable(f"{name!r} joins infosets with different actions")
+            raise Unreadable(f"{shortened(name)} joins infosets with different actions")
     return groups
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass, field
-from fractions import Fraction
+from itertools import islice
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
 WIDTH = 78  # columns of a notebook's output
 SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
+DEEPEST, MOST = 8, 10_000  # levels of an answer, and entries of each
+LONGEST = 60  # characters of a quotation
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+NO_NUMBER = (bool, np.bool_, type(None), Sequence, Mapping, Set, Iterator)
+TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class Unreadable(Exception):
@@ -113,6 +120,11 @@ class Exercise:
         Points in class.
     takeaway, advice : str
         Feedback to a correct answer, and to a wrong one that matches no mistake.
+    words : mapping from str to sequence of str
+        The words among which an answer chooses, each with its synonyms. Any other word is
+        unreadable.
+    variant : callable, optional
+        Returns the exercise with the numbers of one student, given their name or number.
 
     Examples
     --------
@@ -141,58 +153,137 @@ class Exercise:
     points: int = 1
     takeaway: str = ""
     advice: str = ""
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    variant: Callable[[str], Exercise] | None = None
 
     def __repr__(self) -> str:
         return f"Exercise {self.number} · {self.title} · points: {self.points}"
 
+    def of(self, student: str) -> Exercise:
+        """Return the exercise of one student, which differs only if it has a `variant`."""
+        return self.variant(student) if self.variant and student else self
+
     def check(self, answer: object) -> Feedback:
         """Return the feedback to an answer; see `cfrlib.exercises.check`."""
         try:
-            verdict, text = self._compare(self._values(answer))
+            verdict, text = self._compare(self._read(answer))
         except Unanswered as missing:
             verdict, text = "open", f"Not answered yet{missing}: the answer is {self.asks}."
         except Unreadable as trouble:
             verdict, text = "unreadable", f"The answer is {self.asks}, but {trouble}."
         return Feedback(self.number, self.title, verdict, " ".join(text.split()))
 
-    def _values(self, answer: object) -> Any:
-        """Return the values to compare; report any error in a reader's code as unreadable."""
-        require_complete(answer)
+    def _read(self, answer: object) -> Any:
+        """Return the values of a reader's answer; report any error in its code as unreadable.
+
+        All of a reader's code runs here, also that of objects that an answer contains.
+        """
         try:
-            return self.see(answer)
-        except (Unreadable, Unanswered):
+            require_complete(answer)
+            return self._values(answer)
+        except (Unreadable, Unanswered, KeyboardInterrupt):
             raise
-        except Exception as error:
-            raise Unreadable(f"your code raised {type(error).__name__}: {error}") from error
+        except BaseException as error:  # SystemExit, for one, by a call of `exit()`
+            raise Unreadable(f"your code raised {described(error)}") from error
+
+    def _values(self, answer: object) -> Any:
+        """Return the values to compare, as plain data."""
+        return plain(self.see(answer))
 
     def _compare(self, given: Any) -> tuple[str, str]:
         """Return the verdict and the feedback."""
-        wanted = self.see(self.solution())
-        wrong = differences(given, wanted, self.tolerance)
+        wanted = None if self.accepts else self._values(self.solution())
+        wrong = [] if self.accepts else self._differences(given, wanted)
         if self.accepts(given) if self.accepts else not wrong:
             return "right", f"Right. {self.takeaway}"
         for mistake in self.mistakes:
-            if not differences(given, self.see(mistake.answer()), self.tolerance):
+            if not self._differences(given, self._values(mistake.answer())):
                 return "wrong", f"Not yet. {mistake.says}"
         if self.accepts:
             return "wrong", f"Not yet. {self.advice}"
         found = f"{common_error(given, wanted)} {wrong_parts(wrong, wanted)}"
         return "wrong", f"Not yet. {found} {self.advice}"
 
+    def _differences(self, given: Any, wanted: Any) -> list[tuple[object, ...]]:
+        """Return the places where two answers differ."""
+        return differences(given, wanted, self.tolerance, words=self.words)
+
 
 # ---- reading --------------------------------------------------------------------------------
 
 
-def require_complete(answer: object, place: str = "") -> None:
+def require_complete(answer: object, place: str = "", levels: int = DEEPEST) -> None:
     """Raise `Unanswered` if an answer contains ``...``."""
     if answer is ...:
         raise Unanswered(place)
+    if not levels:
+        raise Unreadable("yours is nested too deeply")
     if isinstance(answer, Mapping):
         for key, value in answer.items():
-            require_complete(value, f", {key!r} is missing")
+            require_complete(value, f", {shortened(key)} is missing", levels - 1)
     elif isinstance(answer, list | tuple):
         for n, value in enumerate(answer, 1):
-            require_complete(value, f", number {n} is missing")
+            require_complete(value, f", number {n} is missing", levels - 1)
+
+
+class Thing:
+    """Something in an answer that is no value, such as a function; only its name is kept."""
+
+    def __init__(self, value: object):
+        self.name = shortened(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def plain(value: Any, levels: int = DEEPEST) -> Any:
+    """Copy an answer into dictionaries, lists, frozensets, strings, booleans and floats.
+
+    Examples
+    --------
+    >>> plain({"played": np.array([0.5, 0.5]), "alike": {("J", "Q")}, "holds": np.True_})
+    {'played': [0.5, 0.5], 'alike': frozenset({('j', 'q')}), 'holds': True}
+    """
+    if not levels:
+        raise Unreadable("yours is nested too deeply")
+    if value is None or isinstance(value, Thing):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        try:
+            return number_in(value)
+        except ValueError:
+            return str.__str__(value)
+    if isinstance(value, Mapping):
+        return {as_key(k): plain(x, levels - 1) for k, x in entries(value.items())}
+    if isinstance(value, Set):
+        return frozenset(normalized(plain(x, levels - 1)) for x in entries(value))
+    if isinstance(value, Sequence | Iterator | ValuesView) or np.ndim(value):
+        return [plain(x, levels - 1) for x in entries(value)]
+    try:
+        return as_number(value)
+    except Unreadable:
+        if isinstance(value, Number):
+            raise
+        return Thing(value)
+
+
+def entries(values: Any) -> list[Any]:
+    """List the entries of anything that can be iterated over, unless it has too many."""
+    found = list(islice(values, MOST + 1))
+    if len(found) > MOST:
+        raise Unreadable(f"yours has more than {MOST:,} entries")
+    return found
+
+
+def as_key(key: Any) -> Any:
+    """Return the key of a dictionary as a string, a number or a tuple of them."""
+    if isinstance(key, tuple):
+        return tuple(map(as_key, key))
+    if isinstance(key, str):
+        return str.__str__(key)
+    return key if type(key) in (bool, int, float) else shortened(plain(key))
 
 
 def as_number(value: Any) -> float:
@@ -203,18 +294,37 @@ def as_number(value: Any) -> float:
     >>> as_number("−1/4"), as_number("25 %"), as_number(np.array([0.25]))
     (-0.25, 0.25, 0.25)
     """
-    if isinstance(value, str):
-        text = value.replace("−", "-").replace(" ", "").replace(",", "")
-        try:
-            if text.endswith("%"):
-                return float(Fraction(text[:-1]) / 100)
-            return float(Fraction(text))
-        except (ValueError, ZeroDivisionError):
-            raise Unreadable(f"{value!r} is not a number") from None
+    if value is ...:
+        raise Unanswered
     try:
-        return float(np.asarray(value, dtype=float).item())
+        if isinstance(value, str):
+            return number_in(value)
+        if isinstance(value, list | tuple) and len(value) == 1:
+            return as_number(value[0])
+        if not isinstance(value, NO_NUMBER) and not np.iscomplexobj(value):
+            return float(np.asarray(value, dtype=float).item())
+    except OverflowError:
+        raise Unreadable(f"{shortened(value)} is too large") from None
     except (TypeError, ValueError):
-        raise Unreadable(f"{shortened(value)} is not a number") from None
+        pass
+    raise Unreadable(f"{shortened(value)} is not a number")
+
+
+def number_in(text: str) -> float:
+    """Return the number that a string contains: a decimal, a fraction or a percentage."""
+    bare = re.sub(r"\s*([-+/%])\s*", r"\1", text.replace("−", "-").replace("–", "-").strip())
+    parts = bare.replace(",", "").removesuffix("%").split("/")
+    if len(parts) > 2 or not all(NUMBER.fullmatch(part) for part in parts):
+        raise ValueError(text)
+    if "," in text:
+        raise Unreadable(
+            f"{shortened(text)} has a comma: write a decimal point, and nothing between "
+            "thousands"
+        )
+    over, under = float(parts[0]), float([*parts, "1"][1])
+    if not (under and math.isfinite(over) and math.isfinite(under)):
+        raise Unreadable(f"{shortened(text)} is {'too large' if under else 'not a number'}")
+    return over / under / (100 if bare.endswith("%") else 1)
 
 
 def require_function(answer: object) -> None:
@@ -233,11 +343,29 @@ def require_function(answer: object) -> None:
 
 def shortened(value: object) -> str:
     """Return the repr of a value, shortened to one line."""
-    return textwrap.shorten(repr(value), 60, placeholder=" …")
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"something of the type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
+
+
+def described(error: BaseException) -> str:
+    """Return the kind of an error, and the beginning of its message."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    text = text if len(text) <= 4 * LONGEST else f"{text[: 4 * LONGEST]} …"
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
 def differences(
-    given: Any, wanted: Any, tolerance: float, place: tuple[object, ...] = ()
+    given: Any,
+    wanted: Any,
+    tolerance: float,
+    place: tuple[object, ...] = (),
+    words: Mapping[str, Sequence[str]] | None = None,
 ) -> list[tuple[object, ...]]:
     """Return the places where an answer differs from another, which must have the same form.
 
@@ -248,57 +376,94 @@ def differences(
     >>> differences([0.5, 0.5], {"fold": 0.5, "call": 0.5}, 1e-3)
     []
     """
+    if isinstance(wanted, list | tuple):
+        given = dict(enumerate(as_list(given, len(wanted)), 1))
+        wanted = dict(enumerate(wanted, 1))
     if isinstance(wanted, Mapping):
         pairs = pair_values(given, wanted)
-        return [d for key, a, b in pairs for d in differences(a, b, tolerance, (*place, key))]
+        parts = (differences(a, b, tolerance, (*place, key), words) for key, a, b in pairs)
+        return [d for part in parts for d in part]
     if isinstance(wanted, str):
-        return [] if normalized(given) == normalized(wanted) else [place]
-    if isinstance(wanted, bool | np.bool_):
-        if not isinstance(given, bool | np.bool_):
-            raise Unreadable(f"{shortened(given)} is neither True nor False")
-        return [] if given == wanted else [place]
-    if isinstance(wanted, Set):
+        equal = chosen(given, words or {}) == chosen(wanted, words or {})
+    elif isinstance(wanted, bool):
+        equal = as_truth(given) == wanted
+    elif isinstance(wanted, Set):
         if isinstance(given, str) or not isinstance(given, Set | Sequence | Mapping):
             raise Unreadable(f"{shortened(given)} is not a set")
-        equal = {normalized(g) for g in given} == {normalized(w) for w in wanted}
-        return [] if equal else [place]
-    if isinstance(wanted, Sequence | np.ndarray) and np.ndim(np.asarray(wanted)):
-        items = as_list(given, len(wanted))
-        numbered = enumerate(zip(items, wanted, strict=True), 1)
-        return [d for n, (a, b) in numbered for d in differences(a, b, tolerance, (*place, n))]
-    if isinstance(given, bool):
-        raise Unreadable(f"{given} is not a number")
-    a, b = as_number(given), as_number(wanted)
-    return [] if math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance) else [place]
+        equal = set(map(normalized, given)) == set(map(normalized, wanted))
+    else:
+        a, b = as_number(given), as_number(wanted)
+        equal = math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+    return [] if equal else [place]
 
 
-def normalized(value: object) -> object:
-    """Return a string without surrounding blanks and in lower case; other values unchanged."""
-    return value.strip().casefold() if isinstance(value, str) else value
+def normalized(value: object) -> Any:
+    """Return what is compared of a word, a key or a member of a set.
+
+    Examples
+    --------
+    >>> normalized("Line 7."), normalized(7), normalized("7.0"), normalized((7,))
+    ('7', '7', '7', '7')
+    >>> normalized([" Check", "bet "]) == normalized(("check", "bet"))
+    True
+    """
+    if isinstance(value, list | tuple):
+        items = tuple(map(normalized, value))
+        return items[0] if len(items) == 1 else items
+    if isinstance(value, Set):
+        return frozenset(map(normalized, value))
+    value = value.item() if isinstance(value, np.generic) else value
+    text = value if isinstance(value, str) else shortened(value)
+    text = " ".join(text.casefold().split()).strip("\"'`").rstrip(".,;:!?")
+    text = re.sub(r"^(?:line|step) (\d+)$", r"\1", text)
+    return f"{float(text):.12g}" if NUMBER.fullmatch(text) else text
+
+
+def chosen(value: object, words: Mapping[str, Sequence[str]]) -> Any:
+    """Return the word that a value means; raise `Unreadable` if it is none of them."""
+    name = normalized(value)
+    for word, synonyms in words.items():
+        if name in map(normalized, (word, *synonyms)):
+            return word
+    if words:
+        listed = ", ".join(map(repr, words))
+        raise Unreadable(f"{shortened(value)} is none of the words {listed}")
+    return name
+
+
+def as_truth(value: object) -> bool:
+    """Convert an answer to True or False."""
+    truth = bool(value) if isinstance(value, bool | np.bool_) else TRUTH.get(normalized(value))
+    if truth is None:
+        raise Unreadable(f"{shortened(value)} is neither True nor False")
+    return truth
 
 
 def as_list(given: Any, length: int) -> list[Any]:
     """Return an answer as a list of `length` values."""
-    if isinstance(given, Mapping):
-        given = list(given.values())
-    if isinstance(given, str) or not (isinstance(given, Sequence) or np.ndim(given)):
+    values = given.values() if isinstance(given, Mapping) else given
+    try:
+        items = entries([] if isinstance(values, str | Set) else values)
+    except TypeError:
+        items = []
+    if not items:
         raise Unreadable(f"{shortened(given)} is not a list of {length} values")
-    if len(given) != length:
-        raise Unreadable(f"{shortened(given)} has {len(given)} values and should have {length}")
-    return list(given)
+    if len(items) != length:
+        raise Unreadable(f"{shortened(given)} has {len(items)} values and should have {length}")
+    return items
 
 
 def pair_values(given: Any, wanted: Mapping[Any, Any]) -> Iterator[tuple[object, Any, Any]]:
     """Pair the values of two dictionaries by key, or a list's values in the order of keys."""
     if not isinstance(given, Mapping):
         given = dict(zip(wanted, as_list(given, len(wanted)), strict=True))
-    rest = {normalized(key): value for key, value in given.items()}
+    rest = {normalized(key): (key, value) for key, value in given.items()}
     for key, value in wanted.items():
         if normalized(key) not in rest:
-            raise Unreadable(f"{key!r} is missing: the keys here are {list(given)}")
-        yield key, rest.pop(normalized(key)), value
-    if rest:
-        raise Unreadable(f"the exercise does not ask for {next(iter(rest))!r}")
+            raise Unreadable(f"{key!r} is missing: the keys here are {shortened(list(given))}")
+        yield key, rest.pop(normalized(key))[1], value
+    for key, _ in rest.values():
+        raise Unreadable(f"the exercise does not ask for {shortened(key)}")
 
 
 # ---- explaining -----------------------------------------------------------------------------
@@ -308,12 +473,13 @@ def flat_numbers(value: Any) -> list[float]:
     """Return all numbers of an answer as a flat list, empty if it contains anything else."""
     if isinstance(value, Mapping):
         value = list(value.values())
-    if isinstance(value, str | bool | Set):
-        return []
-    if isinstance(value, Sequence | np.ndarray) and np.ndim(np.asarray(value, object)):
+    if isinstance(value, list):
         rows = [flat_numbers(item) for item in value]
         return [x for row in rows for x in row] if all(rows) else []
-    return [as_number(value)]
+    try:
+        return [as_number(value)]
+    except Unreadable:
+        return []
 
 
 def common_error(given: Any, wanted: Any) -> str:
@@ -351,14 +517,35 @@ def common_error(given: Any, wanted: Any) -> str:
     return ""
 
 
+def leaves(value: Any, place: tuple[object, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Yield the place and the value of each part of an answer that has no parts."""
+    if isinstance(value, list):
+        value = dict(enumerate(value, 1))
+    if not isinstance(value, Mapping):
+        yield place, value
+        return
+    for key, part in value.items():
+        yield from leaves(part, (*place, key))
+
+
 def wrong_parts(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
-    """Return a sentence on which parts of an answer are wrong, or "" if all are."""
-    if not isinstance(wanted, Mapping | Sequence) or isinstance(wanted, str):
+    """Return a sentence on which parts of an answer are wrong, or "" if all are.
+
+    As long as a number is wrong, nothing is said about words and truth values: with two of them
+    to choose from, it would tell the answer.
+    """
+    if not isinstance(wanted, Mapping | list):
         return ""
-    if len({place[0] for place in wrong}) == len(wanted):
+    kinds = dict(leaves(wanted))
+    numbers = {place for place, value in kinds.items() if isinstance(value, float)}
+    kind = "values"
+    if len(numbers) < len(kinds) and numbers.intersection(wrong):
+        wrong, kind = [place for place in wrong if place in numbers], "numbers"
+    among = numbers if kind == "numbers" else kinds
+    if {place[0] for place in wrong} == {place[0] for place in among}:
         return ""
     names = list(dict.fromkeys(" of ".join(repr(p) for p in place[::-1]) for place in wrong))
     if len(names) > 4:
         names[3:] = [f"{len(names) - 3} others"]
     is_are = "is" if len(names) == 1 else "are"
-    return f"Of your values, {', '.join(names)} {is_are} not right; all others are."
+    return f"Of your {kind}, {', '.join(names)} {is_are} not right; all others are."

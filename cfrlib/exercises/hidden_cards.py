@@ -7,9 +7,18 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from cfrlib.core.tree import Tree
 from cfrlib.core.tree import compile as compile_game
 from cfrlib.equilibrium import reach, solve_lp
-from cfrlib.exercises.grading import Exercise, Mistake, Unanswered, Unreadable
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    Unanswered,
+    Unreadable,
+    entries,
+    shortened,
+)
+from cfrlib.exercises.plain import fresh
 from cfrlib.game import Chance, Decision, Game, GameError, History, Node, Terminal
 from cfrlib.games import KuhnPoker
 from cfrlib.strategy import Strategy
@@ -92,18 +101,16 @@ def size_and_payoffs(answer: Any) -> dict[str, object]:
     if not isinstance(game, Game):
         raise Unreadable("yours is not a cfr.Game")
     require_nodes(game)
-    tree = compile_game(game)
-    payoffs = {}
+    tree, payoffs = compile_game(fresh(game)), {}
     for h in product(SIDES, SIDES, REPLIES):
         node = game.node(h)
         if not isinstance(node, Terminal):
             raise Unreadable(f"after {h} your game is not at a terminal history")
         payoffs[", ".join(h)] = node.utilities[0]
-    owners = tree.infoset_player.tolist()
     return {
         "histories": tree.num_histories,
-        "infosets of player 0": owners.count(0),
-        "infosets of player 1": owners.count(1),
+        "what player 0 knows": infosets_of(tree, 0),
+        "what player 1 knows": infosets_of(tree, 1),
         "paid to player 0": payoffs,
     }
 
@@ -131,12 +138,11 @@ class LastMoveKuhn(KuhnPoker):
         return Decision(node.player, f"{who}{h[0][node.player]} {last}", node.actions)
 
 
-def infosets_of(game: Game) -> set[frozenset[History]]:
-    """Return the sets of histories with the same label."""
-    tree = compile_game(game)
+def infosets_of(tree: Tree, player: int) -> set[frozenset[History]]:
+    """Return the sets of a player's histories with the same label."""
     members: dict[int, set[History]] = {}
     for k, I in enumerate(tree.infoset.tolist()):
-        if I >= 0:
+        if I >= 0 and tree.infoset_player[I] == player:
             members.setdefault(I, set()).add(tree.history(k))
     return {frozenset(histories) for histories in members.values()}
 
@@ -148,11 +154,11 @@ def check_labels() -> dict[str, object]:
         compiles = True
     except GameError:
         compiles = False
-    sets = infosets_of(LastMoveKuhn(owned=True))
+    tree, kuhn = compile_game(LastMoveKuhn(owned=True)), compile_game(KuhnPoker())
     return {
         "compiles": compiles,
-        "infosets": len(sets),
-        "same game": sets == infosets_of(KuhnPoker()),
+        "infosets": tree.num_infosets,
+        "same game": all(infosets_of(tree, i) == infosets_of(kuhn, i) for i in (0, 1)),
     }
 
 
@@ -195,12 +201,13 @@ def cost(groups: frozenset[str]) -> float:
 def check_groups(answer: Any) -> dict[str, object]:
     """Return a reader's groups and their cost."""
     deck = KuhnPoker(cards=5).deck
-    if isinstance(answer, str) or len(answer) != 3:
-        raise Unreadable(f"{answer!r} is not a list of three groups")
-    cards = sorted(str(card) for group in answer for card in group)
-    if cards != sorted(deck) or not all(answer):
+    parts = [] if isinstance(answer, str) else entries(answer)
+    if len(parts) != 3:
+        raise Unreadable(f"{shortened(answer)} is not a list of three groups")
+    parts = [[str(card) for card in entries(part)] for part in parts]
+    if sorted(card for part in parts for card in part) != sorted(deck) or not all(parts):
         raise Unreadable(f"your groups do not contain each of {', '.join(deck)} once")
-    groups = frozenset("".join(sorted(map(str, group), key=deck.index)) for group in answer)
+    groups = frozenset("".join(sorted(part, key=deck.index)) for part in parts)
     return {"groups": set(groups), "cost": cost(groups)}
 
 
@@ -317,6 +324,11 @@ EXERCISES = (
                 lambda: Liar(deaf=True),
                 "Player 1 hears the word, so what player 1 knows differs, and so must the "
                 "label.",
+            ),
+            Mistake(
+                lambda: Liar(peeks=True, deaf=True),
+                "Each player has two infosets, as it should be. But player 1's label holds the "
+                "toss, which player 1 does not see, in place of the word.",
             ),
             Mistake(
                 lambda: Liar(sign=-1),

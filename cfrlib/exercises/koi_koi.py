@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
@@ -286,6 +287,7 @@ EXERCISES = (
             ),
         ),
         points=2,
+        words={"never": (), "sometimes": (), "always": ()},
         takeaway="Indifference of the others is half of an equilibrium; you must want to mix.",
         advice="`gap` for the new game, then Cramer's rule as above.",
     ),
@@ -319,7 +321,7 @@ EXERCISES = (
         "13.5",
         "Open: a player of your own",
         "a dictionary from infosets of K8 to actions, or to probabilities",
-        lambda: rule_based_strategy(careful=True),
+        lambda: copy.deepcopy(rule_based_strategy(careful=True)),
         (
             Mistake(
                 lambda: rule_based_strategy(careful=False),

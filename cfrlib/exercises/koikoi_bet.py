@@ -120,11 +120,11 @@ def trials() -> list[tuple[Sequence[float], Sequence[float]]]:
     return pairs
 
 
-def verdicts(given: Any) -> list[str]:
+def verdicts(given: Any) -> list[object]:
     """Return a function's verdicts on the trials."""
     require_function(given)
     judge: Verdict = given
-    return [str(judge(one, other)) for one, other in trials()]
+    return [judge(one, other) for one, other in trials()]
 
 
 EXERCISES = (
@@ -235,6 +235,7 @@ EXERCISES = (
         ),
         see=verdicts,
         points=2,
+        words={"ahead": (), "behind": (), "open": ()},
         takeaway="This is Welch's test, which lets the two learners scatter differently.",
         advice="Divide the gap of the means by √(s₁²/n₁ + s₂²/n₂); use Welch's formula for t.",
     ),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cfrlib import games
 from cfrlib.equilibrium import exploitability
-from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number
+from cfrlib.exercises.grading import Exercise, Mistake, Unreadable, as_number, entries
 from cfrlib.last_iterate import Iterates, MirrorDescent, RegretMatching
 from cfrlib.regret import regret_matching
 
@@ -145,7 +145,7 @@ def prices(kind: str = "") -> dict[float, float]:
 
 def largest_loss(matrix: Any) -> float:
     """Return how much player 0's worst update loses in alternating PRM+, 0 or more."""
-    A = np.array([[as_number(x) for x in row] for row in matrix], float)
+    A = np.array([[as_number(x) for x in entries(row)] for row in entries(matrix)], float)
     if A.ndim != 2 or max(A.shape) > SIZE or np.abs(A).max() > LARGEST:
         raise Unreadable(
             f"the matrix may have up to {SIZE} rows and columns, and entries from "

@@ -151,8 +151,7 @@ def count_paths(cards: int) -> dict[str, int]:
 # ---- a traversal with a bug ------------------------------------------------------------------
 
 
-@cache
-def late_state() -> tuple[Game, Profile, Table]:
+def late_state() -> tuple[Game, dict[str, dict[Any, float]], Table]:
     """Return Kuhn poker, a current strategy, and strategy sums that differ from it."""
     game = games.KuhnPoker()
     rows = Strategy.uniform(game).items()
@@ -172,7 +171,7 @@ def expected_increments(walk: Any) -> dict[str, Table]:
 
         def one(draw: Draw, i: int = i, now: list[Table] = now) -> None:
             now[:] = [new_table(), defaultdict(float, before)]
-            walk(game, (), i, draw, sigma, *now)
+            walk(game, (), i, draw, {I: dict(row) for I, row in sigma.items()}, *now)
 
         for p, _ in every_path(one):
             for key, x in now[0].items():
@@ -357,7 +356,7 @@ EXERCISES = (
         "7.5",
         "Open: which ε?",
         f"a dictionary with an ε, a multiple of 0.05, for each of {', '.join(map(str, AFTER))}",
-        best_epsilons,
+        lambda: dict(best_epsilons()),
         (
             Mistake(
                 lambda: best_epsilons(average=True),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -93,14 +92,14 @@ def averages(solve: Any) -> dict[str, list[float]]:
 
 def invented(answer: Any) -> dict[str, float]:
     """Return which checks find a reader's bug (0 or 1), and its cost on Leduc poker."""
-    if not isinstance(answer, Mapping) or set(answer) != {"solver", "line", "broken"}:
-        raise Unreadable("yours is not a dictionary with 'solver', 'line' and 'broken'")
-    if answer["solver"] not in ("Vanilla", "Family"):
+    keys = dict.fromkeys(("solver", "line", "broken"))
+    solver, line, broken = (str(x).strip() for _, x, _ in pair_values(answer, keys))
+    solver = solver.capitalize()
+    if solver not in ("Vanilla", "Family"):
         raise Unreadable("the solver must be 'Vanilla' or 'Family'")
-    line, broken = (str(answer[key]).strip() for key in ("line", "broken"))
     if any((bug.line, bug.broken) == (line, broken) for bug in BUGS):
         raise Unreadable("the museum has that one already")
-    return measured(answer["solver"], line, broken)
+    return measured(solver, line, broken)
 
 
 @cache

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import pairwise, product
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from cfrlib import games
+from cfrlib.core.tree import compile
 from cfrlib.equilibrium import solve_lp
 from cfrlib.exercises.grading import (
     Exercise,
@@ -18,7 +22,9 @@ from cfrlib.exercises.grading import (
     require_function,
 )
 from cfrlib.exercises.monte_carlo import Draw, Table
+from cfrlib.exercises.robust_sampling import largest_gap
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.games import kuhn_equilibrium
 from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
 
@@ -62,10 +68,7 @@ def heads_probability(price: float) -> float:
 def at_prices(answer: Any) -> dict[str, float]:
     """Return the values of a function of the price at some prices."""
     require_function(answer)
-    found = [answer(price) for price in PRICES]
-    if ... in found:
-        raise Unanswered
-    return {f"price {price}": as_number(x) for price, x in zip(PRICES, found, strict=True)}
+    return {f"price {price}": as_number(answer(price)) for price in PRICES}
 
 
 # ---- two probabilities -----------------------------------------------------------------------
@@ -258,28 +261,80 @@ def expected_increments(game: Game, target: str, walk: Any) -> tuple[Table, Tabl
     return means
 
 
-@cache
-def cases() -> dict[str, tuple[Game, str, tuple[Table, Table]]]:
-    """Return two games, each with a target and the correct expected increments."""
+def increments(name: str, walk: Any) -> tuple[Table, Table]:
+    """Return the expected increments on one of two games, for the target in it."""
+    if name == "Kuhn":
+        return expected_increments(games.KuhnPoker(), "Q check-bet", walk)
     small = games.LeducPoker(ranks=2, merge_suits=True)
-    pairs = {"Kuhn": (games.KuhnPoker(), "Q check-bet"), "Leduc": (small, "K bet-raise")}
-    return {
-        name: (game, target, expected_increments(game, target, targeted_walk()))
-        for name, (game, target) in pairs.items()
-    }
+    return expected_increments(small, "K bet-raise", walk)
+
+
+@cache
+def correct_increments(name: str) -> tuple[Table, Table]:
+    """Return the expected increments by the correct traversal."""
+    return increments(name, targeted_walk())
 
 
 def biases(walk: Any) -> dict[str, float]:
     """Return the largest bias of a reader's traversal in R or S, for each game."""
     require_function(walk)
-    found = {}
-    for name, (game, target, correct) in cases().items():
-        largest = 0.0
-        for mean, wanted in zip(expected_increments(game, target, walk), correct, strict=True):
-            keys = mean.keys() | wanted.keys()
-            largest = max([largest, *(abs(mean[key] - wanted[key]) for key in keys)])
-        found[name] = largest
-    return found
+    return {
+        name: largest_gap(increments(name, walk), correct_increments(name))
+        for name in ("Kuhn", "Leduc")
+    }
+
+
+# ---- safe greed ------------------------------------------------------------------------------
+
+RISKS = (0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0)
+
+
+@cache
+def safe_greed(risk: float) -> float:
+    """Return the most that player 0 can earn from a timid opponent at some risk.
+
+    The opponent folds each queen to a bet and else plays the equilibrium. A linear program
+    finds the realization plan x of player 0 that earns most from this opponent, and loses no
+    more than the value of the game and the risk to any pure strategy.
+    """
+    from scipy.optimize import linprog
+
+    game = games.KuhnPoker()
+    tree = compile(game)
+    n, m = int(tree.player_sequences[1]), int(tree.player_sequences[2])
+    payoff = np.zeros((n, m - n))
+    for k in np.flatnonzero(tree.num_children == 0):
+        mine, theirs = tree.sequence[k]
+        payoff[mine, theirs - n] += tree.chance_reach[k] * tree.utility[k, 0]
+    own, other = (range(a, b) for a, b in pairwise(tree.player_infosets))
+    flow = [np.eye(n)[0]]
+    for I in own:
+        start, parent = int(tree.infoset_start[I]), int(tree.infoset_parent[I])
+        flow.append(np.eye(n)[start] + np.eye(n)[start + 1] - np.eye(n)[parent])
+    starts = [int(tree.infoset_start[I]) - n for I in other]
+    pure = np.zeros((2 ** len(starts), m - n))
+    pure[:, 0] = 1
+    for row, choice in zip(pure, product((0, 1), repeat=len(starts)), strict=True):
+        row[np.add(starts, choice)] = 1
+    timid = kuhn_equilibrium(game, 0.0).replace({"Q bet": {"fold": 1.0, "call": 0.0}})
+    plan = np.eye(m - n)[0]
+    for I, start in zip(other, starts, strict=True):
+        plan[start : start + 2] = list(timid[tree.infoset_label[I]].values())
+    found = linprog(
+        -payoff @ plan,
+        A_ub=-(payoff @ pure.T).T,
+        b_ub=np.full(len(pure), risk - solve_lp(game).value),
+        A_eq=np.array(flow),
+        b_eq=np.eye(len(flow))[0],
+    )
+    assert found.fun is not None  # the equilibrium is feasible
+    return -float(found.fun)
+
+
+def at_risks(answer: Any) -> dict[str, float]:
+    """Return the values of a function of the risk at some risks."""
+    require_function(answer)
+    return {f"ε = {risk:.3g}": as_number(answer(risk)) for risk in RISKS}
 
 
 EXERCISES = (
@@ -412,5 +467,39 @@ EXERCISES = (
         takeaway="The walk needs no other change, and stays unbiased. Whether this aim is the "
         "better one, and how δ should change from move to move, is open.",
         advice="Take the moves of a history without the deal, `h[1:]`, and compare those.",
+    ),
+    Exercise(
+        "9.6",
+        "Safe greed",
+        "a function of ε that returns the most that player 0 can earn from this opponent",
+        lambda: safe_greed,
+        (
+            Mistake(
+                lambda: lambda risk: safe_greed(0.0) + risk,
+                "A chip of risk does not buy a whole chip. Compare what a bluff gains if the "
+                "queen folds with what it loses if she calls.",
+            ),
+            Mistake(
+                lambda: lambda risk: safe_greed(0.0) + risk / 2,
+                "For small ε this is right. But somewhere the best response to this opponent "
+                "is reached, and more risk buys nothing.",
+            ),
+            Mistake(
+                lambda: lambda risk: safe_greed(1.0),
+                "That is what a best response earns. How much does it lose to an opponent who "
+                "knows it? For small ε it is not allowed.",
+            ),
+            Mistake(
+                lambda: lambda risk: safe_greed(0.0),
+                "This is what an equilibrium earns. It risks nothing, and leaves the mistake "
+                "unpunished.",
+            ),
+        ),
+        see=at_risks,
+        tolerance=1e-5,
+        points=3,
+        takeaway="Every chip of risk buys half a chip, until nothing is left to take.",
+        advice="Which card should bet more often against a queen that folds? Let it do so "
+        "with a probability that loses ε to a queen that calls.",
     ),
 )

@@ -14,8 +14,8 @@ from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
     Unanswered,
-    Unreadable,
     as_number,
+    pair_values,
     require_function,
 )
 from cfrlib.games import LeducPoker
@@ -108,9 +108,8 @@ def resolved(method: str, free: bool = False) -> float:
 
 def two_numbers(answer: Any) -> dict[str, float]:
     """Return both exploitabilities as numbers."""
-    if not isinstance(answer, Mapping) or set(answer) != {"gate", "margin"}:
-        raise Unreadable("its keys must be 'gate' and 'margin'")
-    return {key: as_number(x) for key, x in answer.items()}
+    pairs = pair_values(answer, {"gate": None, "margin": None})
+    return {str(key): as_number(x) for key, x, _ in pairs}
 
 
 # ---- alternative values ----------------------------------------------------------------------

@@ -1,7 +1,9 @@
-"""Traversal and strategy sums of the solvers in plain Python in chapters 4 to 6."""
+"""What the exercises of several pages share: solvers in plain Python, and games of readers."""
 
 from __future__ import annotations
 
+import copy
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from cfrlib import games
 from cfrlib.bugs import DealtBackward
 from cfrlib.exercises.grading import Unreadable, as_list, as_number, require_function
-from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.game import Chance, Decision, Game, History, Terminal
 
 Sums = dict[str, list[float]]  # by infoset: regret sums or strategy sums of its actions
 Solver = Callable[[Game, int], Sums]
@@ -71,3 +73,56 @@ def in_both_orders(solve: Any, iterations: int) -> dict[str, Mapping[str, Any]]:
     """Return a reader's strategy sums for both orders of Kuhn poker's deals."""
     orders = {"as dealt": games.KuhnPoker(), "backward": DealtBackward()}
     return {name: strategy_sums(solve, game, iterations) for name, game in orders.items()}
+
+
+# ---- games of readers ------------------------------------------------------------------------
+
+
+def fresh(game: Any) -> Any:
+    """Copy a reader's game without its compiled tree, which may be older than its rules."""
+    return copy.copy(game)
+
+
+def knows_own_card(game: Game) -> bool:
+    """Return whether the labels of Kuhn poker say the player's own card and the moves only.
+
+    The number of infosets does not tell: with the *other's* card in each label there are as
+    many, and by symmetry the game has the same value. Whose card is whose follows from the
+    payoffs. Cards that cannot be read off the deals are given the benefit of the doubt.
+    """
+    earned: dict[Any, float] = {}  # by player 0 over all ends, by deal
+    seen: dict[Any, set[Any]] = {}  # deals and moves, by player and label
+    stack: list[Any] = [(game.root(), (), ())]
+    while stack:
+        h, deal, moves = stack.pop()
+        node, cards = game.node(h), two_cards(deal)
+        if cards is None and not isinstance(node, Chance):
+            return True
+        if isinstance(node, Terminal):
+            earned[cards] = earned.get(cards, 0.0) + node.utilities[0]
+            continue
+        if isinstance(node, Decision):
+            seen.setdefault((node.player, node.infoset), set()).add((cards, moves))
+        for a in node.actions:
+            path = ((*deal, a), moves) if isinstance(node, Chance) else (deal, (*moves, a))
+            stack.append((game.step(h, a), *path))
+    first = 0 if sum(x * (rank(a) > rank(b)) for (a, b), x in earned.items()) > 0 else 1
+    known = [{(cards[first ^ i], moves) for cards, moves in of} for (i, _), of in seen.items()]
+    players = [i for i, _ in seen]
+    distinct = {(i, *item) for i, items in zip(players, known, strict=True) for item in items}
+    return all(len(items) == 1 for items in known) and len(distinct) == len(seen)
+
+
+def two_cards(deal: tuple[Any, ...]) -> tuple[Any, Any] | None:
+    """Return the two cards of a deal: of two chance events, or of one, or None."""
+    if len(deal) == 1 and isinstance(deal[0], str):
+        words = re.findall(r"[^\W_]+", deal[0])
+        deal = tuple(words[0] if len(words) == 1 else words)
+    elif len(deal) == 1 and isinstance(deal[0], tuple):
+        deal = deal[0]
+    return (deal[0], deal[1]) if len(deal) == 2 else None
+
+
+def rank(card: Any) -> tuple[int, Any]:
+    """Return what orders cards: jack, queen and king by initial, others by themselves."""
+    return "JQK".find(str(card)[:1].upper()), card

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cfrlib.exercises.grading import Exercise, Mistake, require_complete, require_function
+from cfrlib.exercises.grading import (
+    Exercise,
+    Mistake,
+    entries,
+    require_complete,
+    require_function,
+)
 
 Histories = frozenset[tuple[str, ...]]
 
@@ -51,7 +57,7 @@ def ends_found(answer: Any) -> dict[str, str]:
     for name, H in TREES.items():
         result = answer(set(H))
         require_complete(result)
-        listed = ["None"] if result is None else ["-".join(h) or "∅" for h in result]
+        listed = ["None"] if result is None else ["-".join(h) or "∅" for h in entries(result)]
         found[name] = " and ".join(sorted(listed))
     return found
 

@@ -28,7 +28,7 @@ PAYOFF = RockPaperScissors().row_payoffs
 
 Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and seed
 # opponents with a clear best response after ROUNDS rounds
-FRIENDS = {"(0.4, 0.3, 0.3)": (0.4, 0.3, 0.3), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
+FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
 ROUNDS = 3_000
 # exercise 1.5: a round with reproducible digits, rounds played, rounds to settle, and threshold
 SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
@@ -60,8 +60,6 @@ def check_best_response(answer: Any) -> dict[object, Any]:
     """Return a reader's best response, and its utility if it is correct."""
     right = best_response_to((0.2, 0.2, 0.6))
     given = {key: value for key, value, _ in pair_values(answer, right)}
-    if normalized(given["best"]) not in NAMES:
-        raise Unreadable(f"{given['best']!r} is not one of {', '.join(NAMES)}")
     return given if normalized(given["best"]) == right["best"] else given | {"earns": 0}
 
 
@@ -113,21 +111,23 @@ def positive_part(regret: Any) -> Any:
     return np.maximum(regret, 0)
 
 
-@cache
-def averages(learn: Learner) -> dict[str, list[float]]:
-    """Return a learner's average strategies against two opponents."""
-    found = {}
-    for name, opponent in FRIENDS.items():
-        answer = learn(PAYOFF.copy(), np.array(opponent), ROUNDS, 0)
-        require_complete(answer)
-        found[name] = [float(p) for p in as_list(answer, 3)]
-    return found
+def averages(learn: Any) -> dict[str, list[float]]:
+    """Return a reader's average strategies against two opponents.
 
-
-def check_learner(learn: Any) -> dict[str, list[float]]:
-    """Return the average strategies of a reader's function."""
+    A program that returns the same after two rounds for every seed has looked at neither of
+    them: it computes a best response from the probabilities, which no player sees.
+    """
     require_function(learn)
-    return averages(learn)
+
+    def average(opponent: Any, rounds: int, seed: int) -> list[float]:
+        answer = learn(PAYOFF.copy(), np.array(opponent), rounds, seed)
+        require_complete(answer)
+        return [float(p) for p in as_list(answer, 3)]
+
+    friend = next(iter(FRIENDS.values()))
+    if np.ptp([average(friend, 2, seed) for seed in range(20)], axis=0).max() < 1e-9:
+        raise Unreadable("yours returns the same whatever is played: learn from the actions")
+    return {name: average(friend, ROUNDS, 0) for name, friend in FRIENDS.items()}
 
 
 def finds_best_responses(strategies: dict[str, list[float]]) -> bool:
@@ -188,6 +188,50 @@ def prediction_answer(
         "current": current[at - 1 + late],
         "settles": max(current[-LAST:]) <= SETTLED,
     }
+
+
+def regret_and_play(u: Any, prize: float = 0.0) -> tuple[Any, ...]:
+    """Return regrets, current and average strategy of player 0, and exploitability.
+
+    Both players play ten rounds of expected regret matching. The prize is paid to player 0 in
+    each round, whatever is played.
+    """
+    regret, total, paid = np.zeros((2, 3)), np.zeros((2, 3)), u + prize
+    for _ in range(10):
+        x, y = map(regret_matching, regret)
+        total += np.array([x, y])
+        regret += np.array([paid @ y - x @ paid @ y, x @ u @ y - x @ u])
+    x, y = total / 10
+    return regret[0], regret_matching(regret[0]), x, ((u @ y).max() - (x @ u).min()) / 2
+
+
+def scale_and_shift() -> dict[str, float]:
+    """Return what tenfold payoffs multiply, and what a prize of 5 adds to the regrets."""
+    u = RockPaperScissors(3).row_payoffs
+    before, after = regret_and_play(u), regret_and_play(10 * u)
+    names = ("regrets", "strategy", "average", "exploitability")
+    found = {
+        name: float(np.abs(new).sum() / np.abs(old).sum())
+        for name, old, new in zip(names, before, after, strict=True)
+    }
+    return found | {"prize": float((regret_and_play(u, 5)[0] - before[0]).sum())}
+
+
+def broken_step() -> str:
+    """Return the first step of the proof in exercise 1.7 whose claim fails when it is run.
+
+    The regrets of self-play become small, as step 1 says. Regret matching is continuous, as
+    step 2 says. If the strategies converged, they would settle.
+    """
+    average, current = exploitability_by_round(0)
+    here, near = (regret_matching(np.array([3.0, 1 + gap, -2])) for gap in (0, 1e-6))
+    holds = {
+        "step 1": average[-1]
+        < average[SHORT] / 2,  # no more than the regrets of both, per round
+        "step 2": abs(here - near).max() < 1e-5,
+        "step 3": max(current[-LAST:]) <= SETTLED,
+    }
+    return next(step for step, claim in holds.items() if not claim)
 
 
 EXERCISES = (
@@ -255,6 +299,7 @@ EXERCISES = (
             ),
         ),
         see=check_best_response,
+        words=dict.fromkeys(NAMES, ()),
         takeaway="Weight each of the friend's actions by its probability, losses included.",
         advice="For each of your actions: payoff times probability, added up over the three "
         "things your friend may do.",
@@ -309,7 +354,7 @@ EXERCISES = (
                 "other sign.",
             ),
         ),
-        see=check_learner,
+        see=averages,
         accepts=finds_best_responses,
         points=3,
         takeaway="A negative regret means: good that you did not play this. It counts as zero.",
@@ -362,5 +407,69 @@ EXERCISES = (
         "can be checked; which rules make it settle, and in which games, is open.",
         advice="Keep two arrays, the sum of regrets and the latest ones; match their sum, then "
         "add the new regrets to the first. Both players move at once, from uniform.",
+    ),
+    Exercise(
+        "1.6",
+        "Scale and shift",
+        "a dictionary with four factors, of the 'regrets', the next 'strategy', the 'average' "
+        "and the 'exploitability', and under 'prize' what is added to each regret",
+        scale_and_shift,
+        (
+            Mistake(
+                lambda: dict.fromkeys(scale_and_shift(), 10) | {"prize": 0},
+                "Strategies are not measured in points. Regret matching divides by the sum of "
+                "the regrets, and a factor that all of them share cancels.",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"exploitability": 1},
+                "Exploitability is what a best response gains, in points, and each point now "
+                "counts for more.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(scale_and_shift(), 1) | {"prize": 0},
+                "What is played does not change. But regrets and exploitability are sums and "
+                "means of payoffs.",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"prize": 5},
+                "The factors are right. A regret is the difference of two payoffs: what "
+                "becomes of a prize that both contain?",
+            ),
+        ),
+        takeaway="Units and prizes do not change what is played, so a program may choose them.",
+        advice="What is measured in points, and what is a probability? Multiply the table of "
+        "payoffs and run the same rounds again.",
+    ),
+    Exercise(
+        "1.7",
+        "Where does the proof break?",
+        "the number of the first step that does not follow",
+        broken_step,
+        (
+            Mistake(
+                lambda: "step 1",
+                "Regrets grow like the square root of the rounds at most, as this page shows, "
+                "so this step is sound.",
+            ),
+            Mistake(
+                lambda: "step 2",
+                "The strategy is a quotient, and the divisor is not zero where a regret is "
+                "positive: a small change of the regrets changes it little.",
+            ),
+            Mistake(
+                lambda: "step 4",
+                "This step is a theorem about any sequence that converges: its averages "
+                "converge to the same limit. Does the sequence here?",
+            ),
+            Mistake(
+                lambda: "step 5",
+                "The conclusion is false. But it does follow from the two steps before it, so "
+                "one of the earlier ones has to be wrong.",
+            ),
+        ),
+        words={f"step {n}": () for n in range(1, 6)},
+        takeaway="Strategies depend on the proportions of the regrets, and these may go on "
+        "turning while every regret per round vanishes.",
+        advice="Test each step on what the chapter's figures show.",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
 from types import SimpleNamespace
@@ -117,28 +117,33 @@ def expected_increments(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
     return means
 
 
+def increments(k: float, walk: Any) -> list[Table]:
+    """Return the expected increments of both tables on the page's games."""
+    both = games.KuhnPoker(), games.RockPaperScissors(3)
+    return [table for game in both for table in expected_increments(game, k, walk)]
+
+
 @cache
-def cases() -> dict[str, list[tuple[Game, float, tuple[Table, Table]]]]:
-    """Return the page's games with the correct expected increments, for each k."""
-    kuhn, rps = games.KuhnPoker(), games.RockPaperScissors(3)
-    return {
-        name: [(game, k, expected_increments(game, k, robust_walk())) for game in (kuhn, rps)]
-        for name, k in (("k = 1", 1), ("k = 2", 2), ("k = 3", 3))
-    }
+def correct_increments(k: float) -> list[Table]:
+    """Return the expected increments by the correct traversal."""
+    return increments(k, robust_walk())
+
+
+def largest_gap(found: Sequence[Table], wanted: Sequence[Table]) -> float:
+    """Return the largest difference between two lists of tables."""
+    return max(
+        abs(mean[key] - exact[key])
+        for mean, exact in zip(found, wanted, strict=True)
+        for key in mean.keys() | exact.keys()
+    )
 
 
 def biases(walk: Any) -> dict[str, float]:
     """Return the largest bias of a reader's traversal in g or S, for each k."""
     require_function(walk)
-    found = {}
-    for name, rows in cases().items():
-        largest = 0.0
-        for game, k, correct in rows:
-            for mean, wanted in zip(expected_increments(game, k, walk), correct, strict=True):
-                keys = mean.keys() | wanted.keys()
-                largest = max([largest, *(abs(mean[key] - wanted[key]) for key in keys)])
-        found[name] = largest
-    return found
+    return {
+        f"k = {k}": largest_gap(increments(k, walk), correct_increments(k)) for k in (1, 2, 3)
+    }
 
 
 # ---- one sample of the opponent --------------------------------------------------------------

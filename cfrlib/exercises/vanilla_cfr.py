@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Set
 from functools import cache
+from itertools import combinations
+from math import inf
 from typing import Any
 
 from cfrlib import games
+from cfrlib.bugs import find
+from cfrlib.bugs.solvers import Vanilla
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import exploitability, solve_lp
 from cfrlib.exercises.grading import (
     Exercise,
     Mistake,
+    Unreadable,
+    entries,
+    pair_values,
+    require_function,
+    shortened,
 )
 from cfrlib.exercises.plain import Solver, Sums, average, in_both_orders
 from cfrlib.game import Chance, Game, History, Terminal
-from cfrlib.regret import regret_matching
+from cfrlib.regret import Variant, regret_matching
 from cfrlib.strategy import Strategy
+
+Program = Callable[[Game, int], Any]  # returns the average strategy
 
 ROUNDS = 100  # for solvers in plain Python: well below a second
 
@@ -114,6 +127,104 @@ def alpha(update: str) -> float:
     return run.average["J"]["bet"]
 
 
+# ---- 4.6 and 4.7 -----------------------------------------------------------------------------
+
+# letter of a row of the table -> what is wrong, and the bug of the museum
+ROWS = {
+    "A": ("right", ""),
+    "B": ("no weight", "no reach"),
+    "C": ("own reach", "own reach for the others'"),
+    "D": ("sign", "sign lost"),
+    "E": ("early", "strategy read too early"),
+    "F": ("average", "average by the others' reach"),
+    "G": ("last", ""),
+}
+
+
+def run_row(letter: str, game: Game, iterations: int) -> Any:
+    """Return the strategy that the program of a row ends with."""
+    bug = ROWS[letter][1]
+    run = Vanilla(game) if not bug else find(bug).wrong(game)
+    average = run.run(iterations)
+    return run.sigma if letter == "G" else average
+
+
+@cache
+def curve(letter: str) -> tuple[float, ...]:
+    """Return the exploitability after 10, 100 and 1,000 iterations of Kuhn poker."""
+    game = games.KuhnPoker()
+    return tuple(exploitability(game, run_row(letter, game, T)) for T in (10, 100, 1_000))
+
+
+def diagnosis(**changes: str) -> dict[str, str]:
+    """Return the letters of exercise 4.6, read off the curves, optionally with changes."""
+    curves = {letter: curve(letter) for letter in ROWS}
+    close = [
+        a + b
+        for a, b in combinations(ROWS, 2)
+        if all(abs(x - y) < 5e-5 for x, y in zip(curves[a], curves[b], strict=True))
+    ]
+    letters = {word: letter for letter, (word, _) in ROWS.items() if letter not in close[0]}
+    best = min(curves, key=lambda letter: curves[letter][-1])
+    return letters | {"alike": close[0], "better": best} | changes
+
+
+def letters_of(answer: Any) -> dict[object, str]:
+    """Return the letters of an answer; those that are alike may come as a list or a set."""
+    found = {}
+    for key, value, _ in pair_values(answer, diagnosis()):
+        several = isinstance(value, list | tuple | Set)
+        text = " ".join(map(str, entries(value))) if several else str(value)
+        found[key] = "".join(sorted(re.findall(r"\b[A-Ga-g]{1,2}\b", text))).upper()
+        if not found[key]:
+            raise Unreadable(f"{shortened(value)} under {key!r} is not a letter from A to G")
+    return found
+
+
+def from_rows(letter: str) -> Program:
+    """Return the program of a row of exercise 4.6."""
+    return lambda game, iterations: run_row(letter, game, iterations)
+
+
+def floored(game: Game, iterations: int) -> Any:
+    """Run vanilla CFR whose negative regrets are forgotten."""
+    return (
+        CFR(game, Variant("floored", inf, -inf, 0), update="simultaneous")
+        .run(iterations, progress=False)
+        .average
+    )
+
+
+def programs() -> dict[str, Program]:
+    """Return the programs that a test of exercise 4.7 is given."""
+    return {word: from_rows(letter) for letter, (word, _) in ROWS.items()} | {"floor": floored}
+
+
+def passed(test: Any) -> dict[str, object]:
+    """Return which programs pass a reader's test."""
+    require_function(test)
+    return {word: test(program) for word, program in programs().items()}
+
+
+def compares(program: Program) -> bool:
+    """Return whether five iterations agree with those of the package: a right test."""
+    game = games.KuhnPoker()
+    wanted = CFR(game, update="simultaneous").run(5).average
+    return Strategy(game, program(game, 5)).max_difference(wanted) < 1e-9
+
+
+def falls(program: Program) -> bool:
+    """Return whether the exploitability gets below 0.02: too weak a test."""
+    game = games.KuhnPoker()
+    return exploitability(game, program(game, 1_000)) < 0.02
+
+
+def is_near(program: Program) -> bool:
+    """Return whether the exploitability is about that of a right program: too weak a test."""
+    gap = exploitability(games.KuhnPoker(), program(games.KuhnPoker(), 100))
+    return abs(gap / curve("A")[1] - 1) < 0.1
+
+
 EXERCISES = (
     Exercise(
         "4.1",
@@ -192,6 +303,7 @@ EXERCISES = (
             ),
         ),
         points=2,
+        words={"line 6": (), "line 7": ()},
         takeaway="A mistake in the regrets shows; one in the average can hide on Kuhn poker.",
         advice="The page's `source.replace(...)`, `exec` and `solve(1_000, ...)` do it.",
     ),
@@ -242,6 +354,7 @@ EXERCISES = (
                 "This is the value of the game with three cards.",
             ),
         ),
+        words={"T": ("10", "ten"), "J": ("jack",), "Q": ("queen",), "K": ("king",)},
         takeaway="The lowest card bluffs: it has nothing to win by being called.",
         advice="`cfr.solve_lp(cfr.games.KuhnPoker(cards=4))` has the value.",
     ),
@@ -258,5 +371,71 @@ EXERCISES = (
         ),
         takeaway="That part can be checked; whether α settles, and where, is open.",
         advice="`cfr.CFR(game, update='alternating').run(100_000).average['J']`.",
+    ),
+    Exercise(
+        "4.6",
+        "Which bug?",
+        "a dictionary with the letter of the row that is 'right', and of those with the bugs "
+        "'sign', 'early', 'average' and 'last'; under 'alike' the two letters that nobody can "
+        "tell apart, and under 'better' the letter of the lowest row",
+        diagnosis,
+        (
+            Mistake(
+                lambda: diagnosis(right="E", early="A"),
+                "The lowest curve is not the right one. The program that reads its strategy "
+                "too early changes with the order of the deals, and here it is lucky.",
+            ),
+            Mistake(
+                lambda: diagnosis(average="G", last="F"),
+                "A wrong average still averages, so its exploitability falls. The last iterate "
+                "goes round in circles and does not settle.",
+            ),
+            Mistake(
+                lambda: diagnosis(sign="G", last="D"),
+                "With the sign lost, player 1 works for player 0, and the curve rises to a "
+                "plateau. A last iterate goes up and down.",
+            ),
+            Mistake(
+                lambda: diagnosis(right="F", average="A"),
+                "Both fall. Your own program from this chapter tells which one is right: print "
+                "its exploitability after 10 iterations.",
+            ),
+        ),
+        see=letters_of,
+        points=3,
+        takeaway="Exploitability finds some bugs, mixes up others, and praises one of them.",
+        advice="Which rows fall, which stop at a plateau, which go up and down? For the rest "
+        "run the chapter's code, with one line changed.",
+    ),
+    Exercise(
+        "4.7",
+        "Write the test",
+        "a function that is given a program and returns True for a right one, False for others",
+        lambda: compares,
+        (
+            Mistake(
+                lambda: lambda program: True,
+                "Every program passes. A test that cannot fail says nothing.",
+            ),
+            Mistake(
+                lambda: lambda program: False,
+                "No program passes, and one of them is right.",
+            ),
+            Mistake(
+                lambda: falls,
+                "Exploitability below a threshold also lets wrong programs pass: those whose "
+                "curve falls as well.",
+            ),
+            Mistake(
+                lambda: is_near,
+                "The wrong average is found. But one number with a tolerance lets a program "
+                "pass that comes close to it by luck.",
+            ),
+        ),
+        see=passed,
+        points=3,
+        takeaway="A few iterations, compared digit by digit with a program that you trust, "
+        "tell more than a thousand and a threshold.",
+        advice="What has `cfr.CFR(game, update='simultaneous').run(5).average` to do with it?",
     ),
 )

@@ -16,6 +16,7 @@ from cfrlib.cfr import CFR
 from cfrlib.core.tree import compile
 from cfrlib.equilibrium import exploitability, solve_lp
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable
+from cfrlib.exercises.plain import fresh, knows_own_card
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
@@ -129,7 +130,7 @@ def exploitability_and_name(update: str) -> dict[str, object]:
 
 
 class LabeledKuhn(Game):
-    """Kuhn poker whose labels show the moves, their number, all cards, or no card."""
+    """Kuhn poker whose labels show the own card and the moves, or are wrong in some way."""
 
     def __init__(self, knows: str = "moves"):
         self.knows = knows
@@ -152,20 +153,22 @@ class LabeledKuhn(Game):
             "number": f"{cards[i]} {len(moves)}",
             "cards": f"{i} {cards} {moves}",
             "nothing": f"{i} {moves}",
+            "other's": f"{cards[1 - i]} {moves}",
         }[self.knows]
         return Decision(i, label, ("pass", "bet"))
 
 
 def size_and_value(answer: Any) -> dict[str, float]:
-    """Return the size and the value of a reader's game, which reveal a wrong label."""
+    """Return the size, the value and the labels of a reader's game."""
     game = answer() if isinstance(answer, type) else answer
     if not isinstance(game, Game):
         raise Unreadable("yours is neither a game nor a class of games")
-    tree = compile(game)
+    tree = compile(fresh(game))
     return {
         "histories": tree.num_histories,
         "infosets": tree.num_infosets,
-        "value": float(solve_lp(game).value),
+        "value": float(solve_lp(tree.game).value),
+        "labels": knows_own_card(game),
     }
 
 
@@ -199,7 +202,7 @@ EXERCISES = (
         "A weather forecast",
         "a dictionary with the number of 'infosets', and the values for a forecast that is "
         "right with probability '0.6' and '0.75'",
-        forecasts,
+        lambda: dict(forecasts()),
         (
             Mistake(
                 lambda: forecasts(informed=("guard", "smuggler")),
@@ -225,7 +228,7 @@ EXERCISES = (
         "Move one line",
         "a dictionary with the exploitability after '10' and '100' iterations, and under 'same "
         "as' the name of the curve that it joins",
-        lambda: exploitability_and_name("simultaneous"),
+        lambda: dict(exploitability_and_name("simultaneous")),
         (
             Mistake(
                 lambda: {"10": too_early(10), "100": too_early(100), "same as": "inside"},
@@ -245,6 +248,11 @@ EXERCISES = (
         ),
         tolerance=1e-4,
         points=2,
+        words={
+            "inside": (),
+            "after each player": ("each player", "alternating"),
+            "after both players": ("both players", "both", "simultaneous"),
+        },
         takeaway="Being inside the recursion was never the problem, being early was.",
         advice="Move the line, then `curve('inside', [10, 100])`.",
     ),
@@ -267,6 +275,11 @@ EXERCISES = (
             Mistake(
                 lambda: LabeledKuhn("nothing"),
                 "Now nobody sees a card at all, not even their own.",
+            ),
+            Mistake(
+                lambda: LabeledKuhn("other's"),
+                "By symmetry, all counts and the value are right. But your players see the "
+                "*other's* card, and not their own.",
             ),
         ),
         see=size_and_value,
