@@ -58,8 +58,9 @@ def check_answer(number, name, exercises=exercises):
     import io
     import os
 
+    given, student = globals().get(name, ...), globals().get("student", "")
     with contextlib.redirect_stderr(io.StringIO()):
-        result = exercises.check(number, globals().get(name, ...))
+        result = exercises.check(number, given, student=student)
     if name == "answer" and "NBGRADER_EXECUTION" in os.environ:
         globals().pop(name, None)
     if not result:

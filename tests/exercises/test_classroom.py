@@ -5,6 +5,7 @@ import builtins
 import csv
 import io
 import json
+import linecache
 import os
 import re
 import shutil
@@ -153,6 +154,31 @@ def test_assignment_defines_the_names_that_it_uses(path):
     elsewhere = {"home", "branch", "swapped"}
     used = set().union(*(names_in(source, ast.Load) for source in sources))
     assert not used - known - elsewhere
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_solutions_earn_all_points_in_the_assignment(course, path, monkeypatch, capsys):
+    """Run the cells of a source notebook in its folder, as graders do, but without a kernel."""
+    folder = course / "source" / path.stem
+    monkeypatch.chdir(folder)
+    cells = [cell for cell in read(folder / path.name).cells if cell.cell_type == "code"]
+    space = {"__name__": "__main__"}
+    for n, cell in enumerate(cells):
+        name, source = f"{path.name}, cell {n}", cell.source + "\n"
+        # as in a notebook, `inspect.getsource` finds the source
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        exec(compile(source, name, "exec"), space)  # a wrong answer raises NotYet
+    assert capsys.readouterr().out.count("✓") == sum(map(is_grade, cells)) > 0
+
+
+def test_a_student_has_an_own_answer(capsys):
+    space = {"exercises": exercises, "student": "1013"}
+    exec(assignments.CHECK, space)
+    space["answer"] = exercises.find("3.7").of("1013").solution()
+    space["check_answer"]("3.7", "answer")
+    space["student"] = "1014"
+    with pytest.raises(AssertionError, match="somebody else's"):
+        space["check_answer"]("3.7", "answer")
 
 
 def test_release_contains_the_files_an_assignment_reads(course):
