@@ -76,14 +76,15 @@
     document.body.classList.toggle("cfr-in-group", inside);
   }
 
-  // A long formula in a sentence may break after an operator or a comma: no phone has room for it.
+  // A long formula in a sentence may break after an operator, or else after a comma: no phone has
+  // room for it.
   function breakable() {
     for (const formula of document.querySelectorAll("span.math mjx-math")) {
       if (formula.querySelectorAll("mjx-c").length <= 12) continue;
       formula.closest("span.math").classList.add("cfr-breakable");
-      for (const next of formula.querySelectorAll("[space] + [space], [space='2']")) {
-        if (next.parentElement.matches(OPEN)) next.before(document.createElement("wbr"));
-      }
+      const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
+        [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
+      for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
     }
   }
 
