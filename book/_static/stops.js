@@ -1,6 +1,6 @@
 // Fewer stops for the Tab key. The buttons that copy code are one stop; so are the folds of code,
 // and the links of a navigation or a long list. Arrow keys, Home and End move within such a group,
-// as in a toolbar. Formulas are no stops, unless they must be scrolled.
+// as in a toolbar. Formulas are no stops, unless they must be scrolled; those in a sentence break.
 (() => {
   "use strict";
   const MANY = 5; // links
@@ -11,6 +11,7 @@
     BUTTON: "Arrow keys reach the buttons of other code blocks.",
     SUMMARY: "Arrow keys reach the other folded cells.",
   };
+  const OPEN = "mjx-math, mjx-math > mjx-mstyle, mjx-math > mjx-mstyle > mjx-mstyle";
   const MOVES = {
     ArrowDown: (at) => at + 1,
     ArrowUp: (at) => at - 1,
@@ -75,6 +76,18 @@
     document.body.classList.toggle("cfr-in-group", inside);
   }
 
+  // A long formula in a sentence may break after an operator, or else after a comma: no phone has
+  // room for it.
+  function breakable() {
+    for (const formula of document.querySelectorAll("span.math mjx-math")) {
+      if (formula.querySelectorAll("mjx-c").length <= 12) continue;
+      formula.closest("span.math").classList.add("cfr-breakable");
+      const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
+        [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
+      for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
+    }
+  }
+
   // A formula that is wider than its place is a stop, where arrow keys scroll it.
   function wide() {
     for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
@@ -83,7 +96,10 @@
     }
   }
 
-  addEventListener("load", () => window.MathJax?.startup?.promise.then(wide));
+  addEventListener("load", () => window.MathJax?.startup?.promise.then(() => {
+    breakable();
+    wide();
+  }));
   addEventListener("resize", wide);
   document.addEventListener("focusin", hint);
   document.addEventListener("focusout", hint);

@@ -296,7 +296,7 @@ def _legend_columns(names: list[str], label: int, width: float) -> tuple[int, fl
 
     It shares the row of a y label with `label` letters if there is room for both.
     """
-    letter, handle = 0.077, 0.5  # inches, about
+    letter, handle = 0.08, 0.5  # inches, about
 
     def extent(columns: int) -> float:
         parts = np.array_split([len(name) for name in names], columns)
@@ -344,7 +344,8 @@ def _add_legend(
 ) -> None:
     """Add a legend above the axes, by a share of their height, where it hides nothing."""
     end = float(side == "right")
-    axes.add_artist(Legend(axes, (end, 0), (end, 1 + above), columns, gap=4.4, margin=0))
+    margin = 0.0 if above else 3.0 * end  # at the height of the y label
+    axes.add_artist(Legend(axes, (end, 0), (end, 1 + above), columns, gap=4.4, margin=margin))
 
 
 def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -> None:
@@ -372,7 +373,7 @@ def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -
     if across:
         axes.add_artist(Labels([label], [(0.5, 0)], axes.transAxes, (0, -25), **style))
     elif label:
-        axes.add_artist(Labels([label], [(0, 1)], axes.transAxes, (-25, 8)))
+        axes.add_artist(Labels([label], [(0, 1)], axes.transAxes, (-25, 11)))
 
 
 def convergence(
@@ -697,12 +698,12 @@ def _draw_labels(
     for k, (x, y) in positions.items():
         if k != start:
             x0, y0 = positions[int(tree.parent[k])]
-            middle = 0.42 * x0 + 0.58 * x, 0.42 * y0 + 0.58 * y
+            middle = 0.52 * x0 + 0.48 * x, 0.52 * y0 + 0.48 * y
             axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **style)
         player = int(tree.player[k])
         if player == TERMINAL:
             payoff, color = f"{tree.utility[k, 0]:+g}", COLORS["value"]
-            axes.annotate(payoff, (x, y), (10, 0), va="center", color=color, **style)
+            axes.annotate(payoff, (x, y), (13, 0), va="center", color=color, **style)
         elif player != CHANCE:
             label, color = _infoset_label(tree, k) or "", COLORS["reach"]
             axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)

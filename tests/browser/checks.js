@@ -199,6 +199,13 @@
       if (box.right > width + 1 && !(part && element.closest(inside))) {
         lines.push(`${tag} ends at ${Math.round(box.right)} px`);
       }
+      const formula = element.matches("span.math") && element.querySelector("mjx-math");
+      if (formula) {  // in a sentence, where nobody would scroll it
+        const clips = getComputedStyle(element).overflowX !== "visible";
+        const room = (clips ? element : element.closest("p, li, td, th, dd, div")).getBoundingClientRect();
+        const end = Math.max(...[...formula.getClientRects()].map((line) => line.right));
+        if (end > room.right + 2) lines.push(`${tag} is cut: ${formula.closest("p, li")?.textContent}`);
+      }
     }
     return lines;
   }

@@ -217,6 +217,10 @@ WIDE = """<figure class="cfr-figure" style="overflow: auto; margin: 0">
 <svg viewBox="0 0 400 100" width="800"><text x="0" y="50" font-size="5.5">hi</text></svg>
 </figure>"""
 
+# A formula in a sentence that ends at its margin
+FORMULA = """<p><span class="math" style="display: inline-block; width: 5rem; overflow: hidden">
+<mjx-math style="display: inline-block; width: 9rem">x</mjx-math></span></p>"""
+
 
 @pytest.mark.parametrize(
     ("html", "question", "count"),
@@ -246,6 +250,8 @@ WIDE = """<figure class="cfr-figure" style="overflow: auto; margin: 0">
         ),
         ("<p style='overflow: auto'><i style='padding: 0 500px'>x</i></p>", "sideways()", 2),
         ("<p style='width: 50rem'>x</p>", "sideways()", 2),
+        (FORMULA, "sideways()", 1),
+        (FORMULA.replace("hidden", "visible"), "sideways()", 0),
         (WIDE, "sideways()", 0),
         (WIDE.replace("class", "id"), "sideways()", 2),
         (WIDE.replace("</figure>", "<p style='width: 50rem'>x</p></figure>"), "sideways()", 1),
