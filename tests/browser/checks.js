@@ -164,10 +164,11 @@
     return size < least - 0.05 && `has ${size.toFixed(1)} px`;
   });
 
-  // Words that reach out of their chart, where they are cut, and charts that do not fit
+  // Words that reach out of their chart, where they are cut; charts and outputs that do not fit
   function cut() {
     const lines = inCharts((text, outside) => outside && "is cut");
-    for (const element of document.querySelectorAll("figure.cfr-figure, .cfr-panels")) {
+    const outputs = "figure.cfr-figure, .cfr-panels, .cell_output pre, .cell_output .text_html";
+    for (const element of document.querySelectorAll(outputs)) {
       const { scrollWidth, clientWidth } = element;
       if (shown(element) && scrollWidth > clientWidth + 1) {
         lines.push(`#${element.closest("[id]").id}: ${scrollWidth} of ${clientWidth} px`);

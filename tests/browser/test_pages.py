@@ -64,7 +64,7 @@ def test_letters_of_charts_can_be_read_on_a_phone(dark: Visit) -> None:
     assert not check(dark, "smallLetters(11)")
 
 
-def test_charts_are_whole_on_a_desktop(light: Visit) -> None:
+def test_outputs_are_whole_on_a_desktop(light: Visit) -> None:
     assert not check(light, "cut()")
 
 
