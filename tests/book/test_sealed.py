@@ -10,14 +10,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import build
 import chromium
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import expect
 from snowballstemmer import stemmer
+from sphinx.config import Config
+from sphinx.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
@@ -65,15 +69,55 @@ def texts(name: str) -> list[str]:
     return [source(cell) for cell in solutions(name) if cell["cell_type"] == "markdown"]
 
 
-def printed(name: str) -> set[str]:
-    """Return the code and printed lines of a page's solutions."""
-    lines = set()
-    for cell in solutions(name):
+def lines(cells: list[dict[str, Any]]) -> set[str]:
+    """Return the lines of code cells and of what they print."""
+    parts = []
+    for cell in cells:
         if cell["cell_type"] == "code":
             out = [o.get("text") or o["data"].get("text/plain", "") for o in cell["outputs"]]
-            text = "\n".join("".join(part) for part in (cell["source"], *out))
-            lines |= {line.strip() for line in text.splitlines()}
-    return lines
+            parts += ["".join(part) for part in (cell["source"], *out)]
+    return {line.strip() for part in parts for line in part.splitlines()}
+
+
+# ---- the key ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name in ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return SimpleNamespace(outdir=tmp_path / "_build" / "html", cfr_key=None)
+
+
+def test_nothing_is_hidden_unasked(app: Any) -> None:
+    sealed.find_key(app, Config())
+    assert app.cfr_key == "" and not app.outdir.parent.exists()
+
+
+def test_random_key_is_kept_beside_the_site(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hidden")
+    sealed.find_key(app, Config())
+    first = app.cfr_key
+    assert len(first) == 20 and not app.outdir.exists()
+    sealed.find_key(app, Config())
+    assert app.cfr_key == first
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", KEY)
+    sealed.find_key(app, Config())
+    assert app.cfr_key == KEY
+
+
+def test_unknown_wish_stops_the_build(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hiden")
+    with pytest.raises(ConfigError, match="'hiden', not 'hidden'"):
+        sealed.find_key(app, Config())
+
+
+def test_another_key_writes_all_pages_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+    for key in ("", "one", "two"):
+        monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", key)
+        seen.add(build.shared([]))
+    assert len(seen) == 3
 
 
 # ---- a book with hidden solutions ------------------------------------------------------------
@@ -83,7 +127,7 @@ def secrets(name: str) -> set[str]:
     """Return the sentences, code lines and printed lines of a page's solutions."""
     prose = [text.partition("\n\n")[2] for text in texts(name)]
     sentences = {part for text in prose for part in re.split(r"(?<=[.:;?!])\s+", text)}
-    return {line for line in sentences | printed(name) if len(line) > 24}
+    return {line for line in sentences | lines(solutions(name)) if len(line) > 24}
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +175,10 @@ def shown() -> str:
     cells = [
         c for name in PAGES[1:] for c in sealed.without_solutions(NOTEBOOKS[name])["cells"]
     ]
-    return "\n".join([(BOOK / "index.md").read_text("utf-8"), *map(source, cells)])
+    written = [source(cell) for cell in cells] + [
+        json.dumps(cells, ensure_ascii=False, indent=1)
+    ]
+    return "\n".join([(BOOK / "index.md").read_text("utf-8"), *written, *lines(cells)])
 
 
 @pytest.mark.slow
@@ -146,7 +193,7 @@ def test_no_file_has_a_line_of_a_solution(files: dict[str, str], shown: str, nam
 @pytest.mark.slow
 def test_search_finds_no_word_of_a_solution(files: dict[str, str], shown: str) -> None:
     def stems(text: str) -> set[str]:
-        return set(stemmer("english").stemWords(re.findall("[a-z]{4,}", text.lower())))
+        return set(stemmer("english").stemWords(re.findall("[a-z]+", text.lower())))
 
     index = json.loads(re.search(r"{.*}", files["searchindex.js"])[0])
     terms = {term for term, pages in index["terms"].items() if pages != []}
@@ -177,9 +224,22 @@ def test_key_opens_the_solutions_and_is_kept(site: Path) -> None:
                 expect(boxes.first.get_by_role("status")).to_have_text(answer)
         expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
         everything = tab.locator("article").text_content() or ""
-        assert all(line in everything for line in printed("01_regret_matching"))
+        assert all(line in everything for line in lines(solutions("01_regret_matching")))
         picture = boxes.first.locator("img")
         assert picture.evaluate("image => image.complete && image.naturalWidth") == 1
         tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
         expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
         assert not problems
+
+
+@pytest.mark.slow
+def test_page_says_why_it_cannot_decrypt(site: Path) -> None:
+    """As on a page with an http address, where browsers offer no cryptography."""
+    with chromium.opened() as browser:
+        tab = browser.new_page()
+        tab.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
+        tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
+        box = tab.locator(".cfr-sealed").first
+        box.locator("summary").click()
+        expect(box.get_by_role("status")).to_contain_text("an https address")
+        expect(box.get_by_label("Key")).to_be_hidden()
