@@ -49,7 +49,8 @@ LONGEST = ("14_", "12_", "07_", "06_", "01_", "10_", "08_", "13_")
 SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILINE)
 SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
 SHARED += ("book/_ext", "book/_static", "book/_vendor")
-ADDRESSES = ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH", "CFR_BOOK_URL")
+SETTINGS = ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH", "CFR_BOOK_URL")
+SETTINGS += ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY")
 
 
 class Failed(Exception):
@@ -198,9 +199,12 @@ def shared(paths: Iterable[Path]) -> str:
             words = ["".join(c["source"]) for c in cells if c["cell_type"] == "markdown"]
             text = "\n".join(words)
         found.update("\n".join([path.name, *SEEN_ELSEWHERE.findall(text)]).encode())
-    address = [os.environ.get(name) for name in ADDRESSES]
-    address += [git(ROOT, "remote", "get-url", "origin"), git(ROOT, "branch", "--show-current")]
-    found.update(repr(address).encode())
+    settings = [os.environ.get(name) for name in SETTINGS]
+    settings += [
+        git(ROOT, "remote", "get-url", "origin"),
+        git(ROOT, "branch", "--show-current"),
+    ]
+    found.update(repr(settings).encode())
     return found.hexdigest()
 
 

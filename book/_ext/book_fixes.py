@@ -109,16 +109,21 @@ def explain_formulas(
         context["body"] = NO_FORMULAS + context["body"]
 
 
+def rewritten(text: str) -> str:
+    """Return the HTML of a page with REWRITTEN applied."""
+    for old, new in REWRITTEN.items():
+        text = re.sub(old, new, text)
+    return text
+
+
 def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
     """Apply REWRITTEN to the written pages, which no Sphinx hook reaches."""
     if exception or app.builder.format != "html":
         return
     for path in Path(app.outdir).rglob("*.html"):
         if "_static" not in path.parts:
-            text = before = path.read_text("utf-8")
-            for old, new in REWRITTEN.items():
-                text = re.sub(old, new, text)
-            if text != before:
+            before = path.read_text("utf-8")
+            if (text := rewritten(before)) != before:
                 path.write_text(text, "utf-8")
 
 

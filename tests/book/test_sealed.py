@@ -1,0 +1,245 @@
+"""Solutions can be hidden behind a key: tests of book/_ext/sealed.py and of a sealed book."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import build
+import chromium
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from playwright.sync_api import expect
+from snowballstemmer import stemmer
+from sphinx.config import Config
+from sphinx.errors import ConfigError
+
+ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+
+import sealed  # noqa: E402
+
+NOTEBOOKS = {
+    path.stem: json.loads(path.read_text("utf-8")) for path in sorted(BOOK.glob("*.ipynb"))
+}
+PAGES = ("index", "01_regret_matching", "04_vanilla_cfr", "projects")
+KEY = "correct horse battery staple"
+# a PNG of one red point
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
+PIXEL += "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+IMAGE = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PIXEL}}
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+def solutions(name: str) -> list[dict[str, Any]]:
+    """Return the cells of a notebook that hidden solutions leave out."""
+    cells = NOTEBOOKS[name]["cells"]
+    kept = sealed.without_solutions(NOTEBOOKS[name])["cells"]
+    return [cell for cell in cells if cell not in kept]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_solutions_leave_a_notebook_whole(name: str) -> None:
+    """A solution fills its Markdown cell, and every cell with the tag follows one."""
+    out = solutions(name)
+    tagged = [
+        c for c in NOTEBOOKS[name]["cells"] if "solution" in c["metadata"].get("tags", ())
+    ]
+    assert all(cell in out for cell in tagged)
+    assert len(texts(name)) == len(tagged)
+    fence = r"(`{3,})\{solution\} ex-[\w-]+\n.*\n\1"
+    assert all(re.fullmatch(fence, text.strip(), re.DOTALL) for text in texts(name))
+
+
+def texts(name: str) -> list[str]:
+    """Return the Markdown of a notebook's solutions."""
+    return [source(cell) for cell in solutions(name) if cell["cell_type"] == "markdown"]
+
+
+def lines(cells: list[dict[str, Any]]) -> set[str]:
+    """Return the lines of code cells and of what they print."""
+    parts = []
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            out = [o.get("text") or o["data"].get("text/plain", "") for o in cell["outputs"]]
+            parts += ["".join(part) for part in (cell["source"], *out)]
+    return {line.strip() for part in parts for line in part.splitlines()}
+
+
+# ---- the key ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    for name in ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return SimpleNamespace(outdir=tmp_path / "_build" / "html", cfr_key=None)
+
+
+def test_nothing_is_hidden_unasked(app: Any) -> None:
+    sealed.find_key(app, Config())
+    assert app.cfr_key == "" and not app.outdir.parent.exists()
+
+
+def test_random_key_is_kept_beside_the_site(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hidden")
+    sealed.find_key(app, Config())
+    first = app.cfr_key
+    assert len(first) == 20 and not app.outdir.exists()
+    sealed.find_key(app, Config())
+    assert app.cfr_key == first
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", KEY)
+    sealed.find_key(app, Config())
+    assert app.cfr_key == KEY
+
+
+def test_unknown_wish_stops_the_build(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hiden")
+    with pytest.raises(ConfigError, match="'hiden', not 'hidden'"):
+        sealed.find_key(app, Config())
+
+
+def test_another_key_writes_all_pages_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = set()
+    for key in ("", "one", "two"):
+        monkeypatch.setenv("CFR_BOOK_SOLUTIONS_KEY", key)
+        seen.add(build.shared([]))
+    assert len(seen) == 3
+
+
+# ---- a book with hidden solutions ------------------------------------------------------------
+
+
+def secrets(name: str) -> set[str]:
+    """Return the sentences, code lines and printed lines of a page's solutions."""
+    prose = [text.partition("\n\n")[2] for text in texts(name)]
+    sentences = {part for text in prose for part in re.split(r"(?<=[.:;?!])\s+", text)}
+    return {line for line in sentences | lines(solutions(name)) if len(line) > 24}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the pages in PAGES with hidden solutions, without running code."""
+    home = tmp_path_factory.mktemp("sealed")
+    shutil.copytree(BOOK, home / "book")
+    for name in ("tools", "cfrlib", "benchmarks", "experiments", "teaching"):
+        (home / name).symlink_to(ROOT / name)
+    nb = json.loads((BOOK / "01_regret_matching.ipynb").read_text("utf-8"))
+    answer = next(c for c in nb["cells"] if "solution" in c["metadata"].get("tags", ()))
+    answer["outputs"].append(IMAGE)
+    (home / "book" / "01_regret_matching.ipynb").write_text(json.dumps(nb), "utf-8")
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    config["execute"] = {"execute_notebooks": "off"}
+    (home / "_config.yml").write_text(yaml.safe_dump(config), "utf-8")
+    chapters = [{"file": f"book/{name}"} for name in PAGES[1:]]
+    toc = {"format": "jb-book", "root": f"book/{PAGES[0]}", "chapters": chapters}
+    (home / "_toc.yml").write_text(yaml.safe_dump(toc), "utf-8")
+    tool = Path(sys.executable).with_name("jupyter-book")
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {"PYTHONPATH": paths, "CFR_BOOK_SOLUTIONS_KEY": KEY}
+    command = [tool, "build", home, "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return home / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def files(site: Path) -> dict[str, str]:
+    """Return each file of the site as text, a page also as a reader sees it."""
+    found = {}
+    for path in site.rglob("*"):
+        if path.is_file():
+            text = path.read_text("utf-8", errors="replace")
+            if path.suffix == ".html":
+                text += BeautifulSoup(text, "html.parser").get_text()
+            found[path.relative_to(site).as_posix()] = text
+    return found
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    """Return what the pages may show: everything but the solutions."""
+    cells = [
+        c for name in PAGES[1:] for c in sealed.without_solutions(NOTEBOOKS[name])["cells"]
+    ]
+    written = [source(cell) for cell in cells] + [
+        json.dumps(cells, ensure_ascii=False, indent=1)
+    ]
+    return "\n".join([(BOOK / "index.md").read_text("utf-8"), *written, *lines(cells)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES[1:])
+def test_no_file_has_a_line_of_a_solution(files: dict[str, str], shown: str, name: str) -> None:
+    hidden = {line for line in secrets(name) if line not in shown}
+    assert len(hidden) > 50
+    assert {f"book/{name}.html", f"_sources/book/{name}.ipynb", "searchindex.js"} <= set(files)
+    assert not {(p, line) for p, text in files.items() for line in hidden if line in text}
+
+
+@pytest.mark.slow
+def test_search_finds_no_word_of_a_solution(files: dict[str, str], shown: str) -> None:
+    def stems(text: str) -> set[str]:
+        return set(stemmer("english").stemWords(re.findall("[a-z]+", text.lower())))
+
+    index = json.loads(re.search(r"{.*}", files["searchindex.js"])[0])
+    terms = {term for term, pages in index["terms"].items() if pages != []}
+    hidden = stems(" ".join(line for name in PAGES[1:] for line in secrets(name)))
+    secret = hidden - stems(shown)
+    assert len(secret) > 20 and not secret & terms
+
+
+@pytest.mark.slow
+def test_images_of_solutions_are_in_no_file(site: Path) -> None:
+    assert base64.b64decode(PIXEL) not in {path.read_bytes() for path in site.rglob("*.png")}
+
+
+@pytest.mark.slow
+def test_key_opens_the_solutions_and_is_kept(site: Path) -> None:
+    """In a folder, in Chromium; another key opens nothing."""
+    with chromium.opened() as browser:
+        tab, problems = browser.new_page(), []
+        tab.on("pageerror", lambda error: problems.append(str(error)))
+        tab.goto((site / "book" / "01_regret_matching.html").as_uri())
+        boxes = tab.locator(".cfr-sealed")
+        expect(boxes).to_have_count(len(texts("01_regret_matching")))
+        boxes.first.locator("summary").click()
+        for key, answer in (("another key", "That is not the key."), (KEY, None)):
+            boxes.first.get_by_label("Key").fill(key)
+            boxes.first.get_by_role("button", name="Open the solutions").click()
+            if answer:
+                expect(boxes.first.get_by_role("status")).to_have_text(answer)
+        expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
+        everything = tab.locator("article").text_content() or ""
+        assert all(line in everything for line in lines(solutions("01_regret_matching")))
+        picture = boxes.first.locator("img")
+        assert picture.evaluate("image => image.complete && image.naturalWidth") == 1
+        tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
+        expect(tab.locator(".cfr-sealed[data-sealed]")).to_have_count(0)
+        assert not problems
+
+
+@pytest.mark.slow
+def test_page_says_why_it_cannot_decrypt(site: Path) -> None:
+    """As on a page with an http address, where browsers offer no cryptography."""
+    with chromium.opened() as browser:
+        tab = browser.new_page()
+        tab.add_init_script("Object.defineProperty(crypto, 'subtle', {value: undefined})")
+        tab.goto((site / "book" / "04_vanilla_cfr.html").as_uri())
+        box = tab.locator(".cfr-sealed").first
+        box.locator("summary").click()
+        expect(box.get_by_role("status")).to_contain_text("an https address")
+        expect(box.get_by_label("Key")).to_be_hidden()
