@@ -56,6 +56,12 @@ class Sealed(nodes.comment):
 # ---- the key ---------------------------------------------------------------
 
 
+def shown_in(site: Path) -> bool:
+    """Return whether an earlier build has written solutions that all see."""
+    pages = (path.read_text("utf-8") for path in site.rglob("*.html"))
+    return any("tag_solution" in page for page in pages)
+
+
 def find_key(app: Sphinx, config: Config) -> None:
     """Store the key where the build finds it, but never in the site.
 
@@ -68,6 +74,11 @@ def find_key(app: Sphinx, config: Config) -> None:
     if (wish or given) and not find_spec("cryptography"):
         raise ConfigError(
             "to hide solutions: pip install -r requirements-classroom.txt"
+        )
+    if (wish or given) and shown_in(Path(app.outdir)):
+        raise ConfigError(
+            f"{app.outdir} has pages with solutions, which Sphinx would keep: "
+            "use `make book`, or delete the folder"
         )
     kept = Path(app.outdir).parent / "solutions-key.txt"
     app.cfr_key = given

@@ -112,6 +112,15 @@ def test_unknown_wish_stops_the_build(app: Any, monkeypatch: pytest.MonkeyPatch)
         sealed.find_key(app, Config())
 
 
+def test_pages_with_solutions_are_not_kept(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    app.outdir.mkdir(parents=True)
+    (app.outdir / "page.html").write_text('<div class="cell tag_solution">', "utf-8")
+    sealed.find_key(app, Config())
+    monkeypatch.setenv("CFR_BOOK_SOLUTIONS", "hidden")
+    with pytest.raises(ConfigError, match="has pages with solutions"):
+        sealed.find_key(app, Config())
+
+
 def test_another_key_writes_all_pages_again(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = set()
     for key in ("", "one", "two"):
