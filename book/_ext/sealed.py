@@ -77,7 +77,7 @@ def find_key(app: Sphinx, config: Config) -> None:
         )
     if (wish or given) and shown_in(Path(app.outdir)):
         raise ConfigError(
-            f"{app.outdir} has pages with solutions, which Sphinx would keep: "
+            f"{app.outdir} has pages with solutions that Sphinx keeps: "
             "use `make book`, or delete the folder"
         )
     kept = Path(app.outdir).parent / "solutions-key.txt"
