@@ -183,6 +183,7 @@ bench: $(VENV)/.test $(VENV)/.liteefg $(VENV)/.donksolver ## time cfrlib against
 	$(BIN)/python benchmarks/deep.py
 	$(BIN)/python benchmarks/latency.py
 	$(BIN)/python benchmarks/teaching.py
+	$(BIN)/python benchmarks/classroom.py
 
 # ---- housekeeping --------------------------------------------------------------------------
 
