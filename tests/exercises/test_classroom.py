@@ -530,7 +530,7 @@ HOSTILE = {
 
 
 def hostile(number, name, worked):
-    return HOSTILE[number].format(worked=worked)
+    return HOSTILE.get(number, "{worked}").format(worked=worked)
 
 
 def clumsy(course):
