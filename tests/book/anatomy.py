@@ -142,12 +142,30 @@ def sections(chapter: Chapter) -> Iterator[str]:
     for name in SECTIONS:
         if not any(level == 2 and title.startswith(name) for level, title in chapter.headings):
             yield f"the section `## {name}` is missing"
-    titles = [title for _, title in chapter.headings]
-    titles += [block.title for block in directives(chapter.text)]
-    if not any("note on the sources" in title.lower() for title in titles):
-        yield "no heading or admonition is called `Note on the sources`"
     if chapter.name in ALGORITHM and "{prf:algorithm}" not in chapter.text:
         yield "the algorithm taught here needs its pseudocode, a `{prf:algorithm}`"
+
+
+def predictions(chapter: Chapter) -> Iterator[str]:
+    """A question has two to five choices, each with a reply; one reply begins with *Right*."""
+    replies: dict[str, list[str]] = {}
+    question = None
+    for block in directives(chapter.text):
+        if block.kind == "dropdown" and question is not None:
+            replies[question].append(" ".join(block.body).strip())
+        elif block.kind == "admonition" and block.options.get("class") == "predict":
+            question = " ".join(block.body).strip()
+            replies[question] = []
+        else:
+            question = None
+    for question, found in replies.items():
+        if not 2 <= len(found) <= 5:
+            yield f"{len(found)} choices, not 2 to 5, for {question!r}"
+        if sum(reply.startswith("Right") for reply in found) != 1:
+            yield f"not exactly one reply begins with `Right` for {question!r}"
+        for reply in found:
+            if len(reply.split()) < 5:
+                yield f"{reply!r} does not say why, for {question!r}"
 
 
 def exercises(chapter: Chapter) -> Iterator[str]:
@@ -226,7 +244,8 @@ def cells(chapter: Chapter) -> Iterator[str]:
 
 
 def length(chapter: Chapter) -> Iterator[str]:
-    words = len(re.findall(r"[^\W\d_][\w'’-]*", visible_text(chapter.text, math=False)))
+    text = visible_text(chapter.text, math=False, without=("dropdown",))
+    words = len(re.findall(r"[^\W\d_][\w'’-]*", text))
     if not FEWEST_WORDS <= words <= MOST_WORDS:
         yield f"{words} words of prose: between {FEWEST_WORDS} and {MOST_WORDS}"
 
@@ -332,6 +351,7 @@ RULES = (
     head,
     imports,
     sections,
+    predictions,
     exercises,
     checks,
     cells,

@@ -66,7 +66,23 @@ CELLS: list[tuple[str, str, list[str]]] = [
     (
         "markdown",
         """
-        The first bar is the tallest. Move it:
+        The first bar is the tallest.
+
+        ::::{admonition} What do you expect?
+        :class: predict
+
+        Which bar grows if rock wins more often?
+
+        :::{dropdown} The first
+        Right: the first bar is the regret for rock.
+        :::
+
+        :::{dropdown} The third
+        It belongs to scissors, which rock beats.
+        :::
+        ::::
+
+        Move it:
         """,
         [],
     ),
@@ -86,9 +102,7 @@ CELLS: list[tuple[str, str, list[str]]] = [
 
         A cumulative regret is not a strategy.
 
-        ```{admonition} Note on the sources
         The post {cite}`xingzhe2021` divides by the number of rounds.
-        ```
 
         ## Summary
 

@@ -29,7 +29,7 @@ def test_chapter_follows_the_anatomy(path: Path) -> None:
 # ---- each rule reports an example ------------------------------------------------------------
 
 # cells of the skeleton
-HOSTED, IMPORTS, FIRST, FILL, CODE, FIGURE, EXPLORABLE, LAST = 1, 2, 3, 4, 5, 6, 8, 9
+HOSTED, IMPORTS, FIRST, FILL, CODE, FIGURE, QUESTION, EXPLORABLE, LAST = range(1, 10)
 TASK, ANSWER, SOLUTION, WORKED = 10, 11, 12, 13  # of the first exercise; four more each
 END = 22
 
@@ -89,11 +89,14 @@ BAD = [
     ("imports", append(IMPORTS, "\nrounds = 3")),
     ("imports", swap(HOSTED, "git+", "")),
     ("sections", swap(LAST, "## What goes wrong", "## Traps")),
-    ("sections", swap(LAST, "Note on the sources", "Note")),
     ("sections", swap(LAST, "## Summary", "### Summary")),
     ("sections", swap(LAST, "## Exercises", "## Problems")),
     ("sections", swap(END, "## Further reading", "## More")),
     ("sections", swap(FIRST, "{prf:algorithm}", "{prf:definition}")),
+    ("predictions", swap(QUESTION, "Right: the", "The")),
+    ("predictions", swap(QUESTION, "It belongs", "Right: it belongs")),
+    ("predictions", swap(QUESTION, "It belongs to scissors, which rock beats.", "No.")),
+    ("predictions", swap(QUESTION, ":::{dropdown} The third", ":::{note}")),
     ("exercises", swap(SOLUTION, "\n:class: dropdown", "")),
     ("checks", swap(TASK, "{hint}", "{tip}")),
     ("checks", swap(ANSWER, '"1.1"', '"1.2"')),
