@@ -64,6 +64,10 @@ def test_letters_of_charts_can_be_read_on_a_phone(dark: Visit) -> None:
     assert not check(dark, "smallLetters(11)")
 
 
+def test_targets_on_a_phone_can_be_hit(dark: Visit, axe: str) -> None:
+    assert not violations(dark, axe, {"runOnly": ["target-size"]})
+
+
 def test_outputs_are_whole_on_a_desktop(light: Visit) -> None:
     assert not check(light, "cut()")
 
