@@ -268,6 +268,18 @@
     element.checkVisibility({ visibilityProperty: true }) && !element.disabled;
   const controls = () => [...document.querySelectorAll(CONTROLS)].filter(usable);
 
+  // Controls narrower or lower than so many pixels, unless they are words of a sentence or heading.
+  // A label counts as part of its control.
+  function smallTargets(least) {
+    const text = "p, li, dt, dd, td, th, figcaption, h1, h2, h3, .extra_footer, .skip-link";
+    const small = controls().filter((element) => {
+      if (getComputedStyle(element).display === "inline" && element.closest(text)) return false;
+      const boxes = [element, ...(element.labels ?? [])].map((at) => at.getBoundingClientRect());
+      return ["width", "height"].some((side) => Math.max(...boxes.map((box) => box[side])) < least);
+    });
+    return small.map((element) => element.outerHTML.slice(0, 120));
+  }
+
   // Remember how everything looks that has no focus, and go back to the top. From now on note
   // each place of the focus when Tab is about to move it on, until it comes around.
   const stops = [], reached = new Map();
@@ -319,5 +331,7 @@
     missed: around ? controls().filter(left).map((at) => focus(at).element) : [],
   });
 
-  window.checks = { lowContrast, bareLinks, smallLetters, cut, sideways, unfold, follow, met };
+  window.checks = {
+    lowContrast, bareLinks, smallLetters, smallTargets, cut, sideways, unfold, follow, met,
+  };
 })();
