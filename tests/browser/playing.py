@@ -79,7 +79,8 @@ class Table(ABC):
         return self.find(name).inner_text()
 
     def actions(self) -> list[str]:
-        return [str(b.get_attribute("data-action")) for b in self.find("actions button").all()]
+        buttons = self.find("actions button")
+        return list(buttons.evaluate_all("buttons => buttons.map(b => b.dataset.action)"))
 
     def click(self, action: str) -> None:
         self.pause()

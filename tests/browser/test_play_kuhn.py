@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from kuhn_page import leak, namespace
-from playing import Table, at_random
+from playing import Choose, Table, at_random
 from playwright.sync_api import Browser
 
 import cfrlib as cfr
@@ -61,9 +61,15 @@ def score(results: list[int]) -> dict[str, Any]:
     }
 
 
-def random_hand(seat: int, rng: np.random.Generator) -> dict[str, Any]:
+def random_hand(
+    seat: int, rng: np.random.Generator, own: Choose | None = None
+) -> dict[str, Any]:
+    """Return a hand in which all actions are random, or all but those of `seat`."""
     history: tuple[Any, ...] = ()
     while not isinstance(node := game.node(history), cfr.Terminal):
+        if own and isinstance(node, cfr.Decision) and node.player == seat:
+            history = (*history, own(list(node.actions)))
+            continue
         chance = isinstance(node, cfr.Chance)
         options = list(node.probabilities) if chance else list(node.actions)
         history = (*history, options[rng.integers(len(options))])

@@ -22,6 +22,12 @@ ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html" / "book"
 CHAPTERS = ["03_equilibrium", "04_vanilla_cfr"]
 SCRIPT_TESTS = ROOT / "tests" / "pages" / "play_yours.test.js"
+# Puts hands in place of those that were played.
+KEEP = """hands => {
+  const kept = JSON.parse(sessionStorage.getItem("cfr-play-kuhn"));
+  kept.sitting.hands = hands;
+  sessionStorage.setItem("cfr-play-kuhn", JSON.stringify(kept));
+}"""
 game = cfr.games.KuhnPoker()
 
 
@@ -137,8 +143,11 @@ def test_three_hands_claim_nothing(chromium: Browser) -> None:
 
 def test_folding_kings_is_told_apart_from_chance(chromium: Browser) -> None:
     table = sit_down(chromium)
-    table.play(240, folds_kings)  # two dozen of them with a king that faces a bet
+    table.play(1, folds_kings)
+    rng = np.random.default_rng(1)  # of 240 hands, two dozen with a king that faces a bet
+    table.page.evaluate(KEEP, [random_hand(k % 2, rng, folds_kings) for k in range(240)])
     turn_to(table, CHAPTERS[1])
+    assert "from 240 hands" in table.text("yours")
     assert re.search(
         r"At K (check-)?bet you call too seldom: .* saves 0\.\d+", table.text("yours")
     )
