@@ -47,7 +47,7 @@ GAMES = {
     "liar's dice, 3 sides": "liars_dice(dice_sides=3)",  # 1,147
     "liar's dice, 4 sides": "liars_dice(dice_sides=4)",  # 8,181
     "liar's dice, 2 dice each": "liars_dice(dice_sides=2,numdice=2)",  # 8,191
-    "liar's dice": "liars_dice",  # 294,883
+    "liar's dice, 5 sides": "liars_dice(dice_sides=5)",  # 51,181; six sides: test_goldens.py
     "goofspiel, 3 cards in turn": (
         "turn_based_simultaneous_game(game=goofspiel(imp_info=True,num_cards=3))"  # 418
     ),
@@ -81,7 +81,7 @@ GAMES = {
         "oh_hell(players=3,num_suits=1,num_cards_per_suit=4,num_tricks_fixed=1)"  # 2,069
     ),
 }
-LARGE = ["liar's dice", "oshi-zumo, noise", "battleship, noise", "bridge, common payoff"]
+LARGE = ["liar's dice, 5 sides", "oshi-zumo, noise", "battleship, noise", "bridge, common payoff"]
 LARGE += ["goofspiel, 4 cards, chance, noise"]
 EVERY_GAME = pytest.mark.parametrize(
     "name",
