@@ -81,8 +81,8 @@ GAMES = {
         "oh_hell(players=3,num_suits=1,num_cards_per_suit=4,num_tricks_fixed=1)"  # 2,069
     ),
 }
-LARGE = ["liar's dice, 5 sides", "oshi-zumo, noise", "battleship, noise", "bridge, common payoff"]
-LARGE += ["goofspiel, 4 cards, chance, noise"]
+LARGE = ["liar's dice, 5 sides", "oshi-zumo, noise", "battleship, noise"]
+LARGE += ["bridge, common payoff", "goofspiel, 4 cards, chance, noise"]
 EVERY_GAME = pytest.mark.parametrize(
     "name",
     [
