@@ -59,7 +59,7 @@ def find(number: str) -> Exercise:
     Exercise 4.1 · By hand · points: 2
     >>> find("2.9")
     Traceback (most recent call last):
-    ValueError: there is no exercise '2.9'; this page has 2.1, 2.2, 2.3, 2.4, 2.5
+    ValueError: there is no exercise '2.9'; this page has 2.1, 2.2, 2.3, 2.4, 2.5, 2.6
     """
     page = str(number).partition(".")[0]
     if page not in PAGES:

@@ -205,6 +205,39 @@ def best_exponents() -> tuple[float, ...]:
     return max(points, key=exploitability_ratio)
 
 
+# ---- 6.6 -------------------------------------------------------------------------------------
+
+LOSS, LEAD = 30_000, 2  # of exercise 6.6: what the third action costs, the second brings
+
+
+def rounds_to_repay(power: int, loss: float = LOSS, lead: float = LEAD) -> int:
+    """Return the rounds until regret matching plays only the second of three actions.
+
+    Parameters
+    ----------
+    power : int
+        Round t counts t to this power.
+    loss, lead : float
+        The first action pays 0, the second `lead`, the third minus `loss`.
+    """
+    mean = (lead - loss) / 3
+    first, second, t = -mean, lead - mean, 1
+    while first > 0:
+        t += 1
+        play, weight = second / (first + second), lead * t**power
+        first, second = first - weight * play, second + weight * (1 - play)
+    return t
+
+
+@cache
+def repaid(lead: float = LEAD) -> dict[str, float]:
+    """Return the rounds of both kinds, and the factors if the loss is four times as large."""
+    plain, linear = (rounds_to_repay(power, lead=lead) for power in (0, 1))
+    later = [rounds_to_repay(power, 4 * LOSS, lead) for power in (0, 1)]
+    factors = {"plain, 4 times": later[0] / plain, "linear, 4 times": later[1] / linear}
+    return {"plain": plain, "linear": linear} | factors
+
+
 EXERCISES = (
     Exercise(
         "6.1",
@@ -358,5 +391,41 @@ EXERCISES = (
         takeaway="That is one game and one length, where rounding alone can move such a lead. "
         "Whether any exponents lead everywhere is open.",
         advice="It is not far enough below dcfr. Look at the leaders of the page's grid.",
+    ),
+    Exercise(
+        "6.6",
+        "How long does it pay?",
+        "a dictionary with the rounds 'plain' and 'linear', each to 5 percent, and the factors "
+        "'plain, 4 times' and 'linear, 4 times'",
+        lambda: dict(repaid()),
+        (
+            Mistake(
+                lambda: repaid(lead=1),
+                "In each round the difference of the two regrets grows by what the second "
+                "action pays more than the first. Here that is not 1.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": LOSS / 3 / LEAD},
+                "You divided the first regret by the lead. But the second action is not played "
+                "all the time: the pair of regrets moves along a circle, and the difference "
+                "has to grow to its radius.",
+            ),
+            Mistake(
+                lambda: repaid() | {"linear": repaid()["plain"], "linear, 4 times": 4.0},
+                "The plain rounds are right. If round t counts t times, the difference grows "
+                "by more and more, and T rounds walk about half of the square of T.",
+            ),
+            Mistake(
+                lambda: repaid() | {"linear, 4 times": 4.0},
+                "The rest is right. With linear weights the way is as long as the *square* of "
+                "the rounds.",
+            ),
+        ),
+        tolerance=0.05,
+        points=2,
+        takeaway="A mistake is repaid in proportion to its size, or with linear weights to the "
+        "square root of its size.",
+        advice="The two regrets after the first round, the radius of their circle, and by how "
+        "much their difference grows in a round.",
     ),
 )

@@ -140,12 +140,23 @@ def best_response_value(game: Game, strategy: Rows, player: int) -> float:
     return best_response(game, strategy, player).value
 
 
-def value_and_plan(plan: Any = None) -> dict[str, object]:
-    """Return the value of exercise 3.4's game, with its maximin strategy or the given plan."""
+def value_and_plan(plan: Any = None, claim: float = 1) -> dict[str, object]:
+    """Return the answer to exercise 3.4.
+
+    Parameters
+    ----------
+    plan : sequence of float, optional
+        By default the maximin strategy.
+    claim : float
+        Factor of the largest gain of a player if both play uniformly.
+    """
+    u, even = np.array(STAKES), np.full(3, 1 / 3)
+    gain = max((u @ even).max(), -(even @ u).min()) - even @ u @ even
     solution = solve_lp(MatrixGame(STAKES, actions=NAMES))
     if plan is None:
         plan = solution.strategy["player 0"].values()
-    return {"value": solution.value, "plan": dict(zip(NAMES, plan, strict=True))}
+    weights = dict(zip(NAMES, plan, strict=True))
+    return {"value": solution.value, "plan": weights, "claim": float(claim * gain)}
 
 
 @cache
@@ -376,8 +387,8 @@ EXERCISES = (
     Exercise(
         "3.4",
         "The linear program elsewhere",
-        "a dictionary with 'value' and 'plan', the latter a dictionary with 'rock', 'paper' "
-        "and 'scissors'",
+        "a dictionary with 'value', 'plan', which is a dictionary with 'rock', 'paper' and "
+        "'scissors', and under 'claim' the ε of the claimed equilibrium",
         value_and_plan,
         (
             Mistake(
@@ -391,8 +402,18 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: value_and_plan([1 / 3, 1 / 3, 1 / 3]),
-                "Even play gives something away now, as rock earns more than the others "
+                "Even play gives something away now: rock and paper earn more than nothing "
                 "against it.",
+            ),
+            Mistake(
+                lambda: value_and_plan(claim=2),
+                "Value and plan are right. Both players could gain, and you added it up: that "
+                "is NashConv. The ε is the larger of the two gains.",
+            ),
+            Mistake(
+                lambda: value_and_plan(claim=0),
+                "Value and plan are right. That both earn nothing if both play evenly is no "
+                "test: ask what each could earn by playing something else.",
             ),
         ),
         points=2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from itertools import product
+from math import prod
 from typing import Any
 
 from cfrlib.core.tree import Tree
@@ -224,6 +225,26 @@ def cheapest_groups() -> list[str]:
     return sorted(best)
 
 
+# ---- 2.6 -------------------------------------------------------------------------------------
+
+
+def how_many_strategies(player: int = 0) -> dict[str, int]:
+    """Return the numbers that make a strategy of Kuhn poker with five cards, and its kinds."""
+    tree = compile_game(KuhnPoker(cards=5))
+    first, last = (int(i) for i in tree.player_infosets[player : player + 2])
+    below: dict[int, list[int]] = {}
+    for I in range(first, last):
+        below.setdefault(int(tree.infoset_parent[I]), []).append(int(tree.infoset_start[I]))
+
+    def plans(sequence: int) -> int:
+        """Return in how many ways a pure strategy can go on after a sequence."""
+        return prod(plans(start) + plans(start + 1) for start in below.get(sequence, []))
+
+    infosets = last - first
+    root = int(tree.player_sequences[player])
+    return {"numbers": infosets, "pure": 2**infosets, "played": plans(root)}
+
+
 EXERCISES = (
     Exercise(
         "2.1",
@@ -399,5 +420,50 @@ EXERCISES = (
         "Which hands to merge where nobody can try all ways is open.",
         advice="There are only 25 ways to make three groups of five cards: let a loop compare "
         "the values of all of them.",
+    ),
+    Exercise(
+        "2.6",
+        "How many strategies?",
+        "a dictionary with the 'numbers' that a strategy of player 0 needs, how many are "
+        "'pure', and how many of those are 'played' differently",
+        how_many_strategies,
+        (
+            Mistake(
+                lambda: how_many_strategies() | {"numbers": 2 * 10},
+                "You counted both probabilities of each infoset. They add up to 1, so one of "
+                "them says it all.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"pure": 2 * 10},
+                "You added where you should multiply: a pure strategy chooses at *each* of its "
+                "infosets, whatever it chose at the others.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"played": how_many_strategies()["pure"]},
+                "The first two are right. Two pure strategies that both open with a bet may "
+                "still differ in what they answer to a bet after a check. Who would ever see "
+                "that?",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"played": 2**5},
+                "The first two are right. You counted the openings only. After a check there "
+                "is one more decision.",
+            ),
+            Mistake(
+                lambda: {
+                    key: a * b if key != "numbers" else a + b
+                    for (key, a), b in zip(
+                        how_many_strategies().items(),
+                        how_many_strategies(1).values(),
+                        strict=True,
+                    )
+                },
+                "That is for both players together. A strategy belongs to one of them.",
+            ),
+        ),
+        tolerance=1e-9,
+        takeaway="A strategy also answers where it never leads, and one number for each "
+        "infoset stands for all the pure ones.",
+        advice="Two infosets for each card. And in which ways can one card be played?",
     ),
 )

@@ -167,6 +167,27 @@ def largest_loss(matrix: Any) -> float:
     return -worst
 
 
+# ---- 15.6 ------------------------------------------------------------------------------------
+
+# probabilities of the attic in four rounds of hide-and-seek: the hider's, the seeker's
+FOUR = ((0.8, 0.4), (0.4, 0.6), (0.2, 0.5), (0.2, 0.1))
+
+
+def hide_gap(hider: float, seeker: float) -> float:
+    """Return the exploitability of a profile of hide-and-seek."""
+    A, x, y = (
+        np.array(m, float) for m in (MATRICES[1], [hider, 1 - hider], [seeker, 1 - seeker])
+    )
+    return float((A @ y).max() - (x @ A).min()) / 2
+
+
+def three_iterates(**changes: float) -> dict[str, float]:
+    """Return the exploitability of the last and the best iterate and of the average."""
+    gaps = [hide_gap(*profile) for profile in FOUR]
+    mean = np.mean(FOUR, axis=0)
+    return {"last": gaps[-1], "best": min(gaps), "average": hide_gap(*mean)} | changes
+
+
 EXERCISES = (
     Exercise(
         "15.1",
@@ -304,5 +325,39 @@ EXERCISES = (
         takeaway="How much an update can lose at most, relative to the largest payoff, we do "
         "not know. Nor whether alternating PRM+ always comes to rest.",
         advice="Not enough is lost. Try a few thousand random matrices, and keep the worst.",
+    ),
+    Exercise(
+        "15.6",
+        "Last, best, average, by hand",
+        "a dictionary with the exploitability of the 'last' iterate, the 'best' iterate and "
+        "the 'average'",
+        three_iterates,
+        (
+            Mistake(
+                lambda: three_iterates(
+                    average=float(np.mean([hide_gap(*profile) for profile in FOUR]))
+                ),
+                "The other two are right. You took the mean of four exploitabilities. The "
+                "average is one profile: first the mean of the strategies, then how "
+                "exploitable it is.",
+            ),
+            Mistake(
+                lambda: {key: 2 * x for key, x in three_iterates().items()},
+                "These are the sums of both players' gains, NashConv. Exploitability is the "
+                "mean of the two.",
+            ),
+            Mistake(
+                lambda: three_iterates(
+                    best=min(hide_gap(x, y) for x, _ in FOUR for _, y in FOUR)
+                ),
+                "The other two are right. You took the two strategies of the best iterate from "
+                "different rounds. It is one of the four profiles.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="Three numbers from the same four rounds. A theorem about one of them says "
+        "nothing about the other two.",
+        advice="For each profile: what would the hider earn at best against this seeker, and "
+        "the seeker against this hider?",
     ),
 )

@@ -203,6 +203,30 @@ def match_values(change: str = "") -> dict[str, float]:
     return {word: float(solve_lp(game).value) for word, game in zip(LEADS, games, strict=True)}
 
 
+# ---- 14.6 ------------------------------------------------------------------------------------
+
+HUNTS = {"first": (0.3, 0.1), "second": (0.02, 0.05)}  # won, and half of the 95 % interval
+# what is claimed -> the least that a hunter must have won for it, and from whom; None: it never
+# follows, since a hunter bounds exploitability from below only
+CLAIMS: dict[str, tuple[float, str] | None] = {
+    "A": (0.3, "first"),
+    "B": (0.2, "first"),
+    "C": None,
+    "D": (0.0, "first"),
+    "E": None,
+    "F": None,
+}
+
+
+def follows(sure: float = 1) -> set[str]:
+    """Return the claims of exercise 14.6 that follow; `sure` scales the intervals."""
+    return {
+        letter
+        for letter, claim in CLAIMS.items()
+        if claim and HUNTS[claim[1]][0] - sure * HUNTS[claim[1]][1] > claim[0] - 1e-9
+    }
+
+
 EXERCISES = (
     Exercise(
         "14.1",
@@ -340,5 +364,42 @@ EXERCISES = (
         takeaway="That part can be checked; how to train for twelve rounds and 48 cards is "
         "open.",
         advice="Wrap K8: only at a terminal node does anything change.",
+    ),
+    Exercise(
+        "14.6",
+        "What do hunters prove?",
+        "the set of the letters of the claims that follow",
+        follows,
+        (
+            Mistake(
+                lambda: follows(sure=0),
+                "One is too much. The mean of a sample may be too high by luck; what is "
+                "certain enough is the lower end of the interval.",
+            ),
+            Mistake(
+                lambda: follows() | {"C"},
+                "One is too much. A better hunter, or a longer training, may win more: what "
+                "bounds exploitability from above?",
+            ),
+            Mistake(
+                lambda: follows() | {"E"},
+                "One is too much. Both hunters give lower bounds, and the second may simply "
+                "have learned less.",
+            ),
+            Mistake(
+                lambda: follows() | {"F"},
+                "One is too much. The interval is about this hunter and luck, not about other "
+                "hunters.",
+            ),
+            Mistake(
+                lambda: follows() - {"D"},
+                "One is missing. An equilibrium loses to nobody, both seats taken together.",
+            ),
+        ),
+        words=dict.fromkeys(CLAIMS, ()),
+        takeaway="A hunter that wins proves weakness. A hunter that does not win proves "
+        "nothing.",
+        advice="A hunter shows what *one* opponent wins. Ask of each claim whether some other "
+        "opponent could refute it.",
     ),
 )

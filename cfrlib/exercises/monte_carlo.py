@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -245,6 +246,27 @@ def best_epsilons(average: bool = False, loudest: bool = False) -> dict[int, flo
     return found
 
 
+# ---- 7.6 -------------------------------------------------------------------------------------
+
+CHECKS, BETS, CALLS = (1 / 2, 1), (1, 1 / 3), (1 / 4, 3 / 4)  # in both iterations
+
+
+def weighted(*weights: Any) -> float:
+    """Return the mean probability of a call, each iteration weighted by a product."""
+    shares = [math.prod(each) for each in zip(*weights, strict=True)]
+    return math.fsum(w * p for w, p in zip(shares, CALLS, strict=True)) / math.fsum(shares)
+
+
+def averages(**changes: float) -> dict[str, float]:
+    """Return the answer to exercise 7.6, optionally with changes.
+
+    At the opponent's nodes, a walk comes by as often as the queen's owner plays there. At the
+    traverser's own, it comes by as often as the opponent bets.
+    """
+    right = {"average": weighted(CHECKS), "opponent": weighted(CHECKS), "own": weighted(BETS)}
+    return right | changes
+
+
 EXERCISES = (
     Exercise(
         "7.1",
@@ -377,5 +399,40 @@ EXERCISES = (
         takeaway="A low variance is not yet a low exploitability: on Leduc poker ε = 1 "
         "gained nothing over 0.6. What a schedule should look at is open.",
         advice="`moments(outcome_walk)[2].values()`, added up, for 20 values of `epsilon`.",
+    ),
+    Exercise(
+        "7.6",
+        "Where to collect the average",
+        "a dictionary with how often the right 'average' calls, and the two tables: collected "
+        "at the 'opponent' nodes, and at the traverser's 'own'",
+        averages,
+        (
+            Mistake(
+                lambda: averages(average=weighted((1, 1)), opponent=weighted((1, 1))),
+                "You took the plain mean of both iterations. The average strategy is weighted "
+                "by how likely the player's own actions lead to the infoset.",
+            ),
+            Mistake(
+                lambda: averages(opponent=weighted(BETS), own=weighted(CHECKS)),
+                "You have them the wrong way round. If player 1 is the traverser, whose action "
+                "is sampled at the queen's first decision, and whose are all expanded?",
+            ),
+            Mistake(
+                lambda: averages(own=weighted(CHECKS, BETS)),
+                "The first two are right. If player 0 is the traverser, both of their first "
+                "actions are expanded: the walk comes to the second decision however rarely "
+                "they check.",
+            ),
+            Mistake(
+                lambda: averages(own=weighted((1, 1))),
+                "The first two are right. A walk of player 0 does not always come by: player "
+                "1 has to bet, and that is sampled.",
+            ),
+        ),
+        tolerance=1e-4,
+        takeaway="Whoever is sampled comes by in proportion to their own reach: so collect the "
+        "average where the *other* player is the traverser.",
+        advice="How often does a walk come to the second decision, in each iteration and for "
+        "each traverser? These are the weights.",
     ),
 )

@@ -207,6 +207,56 @@ def which_k(
     return means | {"decided": decided}
 
 
+# ---- 8.6 and 8.7 -----------------------------------------------------------------------------
+
+WORTH, TRIED, GUESSES = 6, 1 / 4, (0, 5, 10)  # of exercise 8.7
+
+
+def floored_noise(walks: int, batch: int = 1, once: bool = False) -> float:
+    """Return the mean of Q after walks that find +1 or −1, with equal probability.
+
+    Parameters
+    ----------
+    walks, batch : int
+        Number of walks, and how many of them are averaged in an update.
+    once : bool
+        Whether Q is floored at the end only, which is wrong.
+    """
+    total = 0.0
+    for found in product((1, -1), repeat=walks):
+        Q = 0.0
+        for n in range(0, walks, batch):
+            Q += sum(found[n : n + batch]) / batch
+            Q = Q if once else max(Q, 0)
+        total += max(Q, 0) / 2**walks
+    return total
+
+
+def noise(once: bool = False, batch: float | None = None) -> dict[str, float]:
+    """Return the answer to exercise 8.6, optionally floored once or with another batch."""
+    singles = {f"{n} walks": floored_noise(n, once=once) for n in (2, 3)}
+    return singles | {"batch of 3": floored_noise(3, 3) if batch is None else batch}
+
+
+def guesses_worth(divided: bool = True, centered: bool = True) -> dict[str, float]:
+    """Return the variance for each baseline, the mean with the last, and the largest helpful.
+
+    Parameters
+    ----------
+    divided : bool
+        Whether the difference to the baseline is divided by the probability of a trial.
+    centered : bool
+        Whether the square of the mean is subtracted.
+    """
+    found = {}
+    for b in GUESSES:
+        values = np.array([b + (WORTH - b) / (TRIED if divided else 1), b])
+        odds = np.array([TRIED, 1 - TRIED])
+        mean = float(odds @ values)
+        found[str(b)] = float(odds @ values**2) - centered * mean**2
+    return found | {"mean": mean, "no harm": 2.0 * WORTH}
+
+
 EXERCISES = (
     Exercise(
         "8.1",
@@ -332,5 +382,72 @@ EXERCISES = (
         "a k in the middle wins, and whether it should differ among infosets, is "
         "open.",
         advice="`race(k, seed)`, seeds 0 to 9.",
+    ),
+    Exercise(
+        "8.6",
+        "Noise on the floor",
+        "a dictionary with the mean of Q after '2 walks' and '3 walks', and after one update "
+        "by a 'batch of 3'",
+        noise,
+        (
+            Mistake(
+                lambda: noise(once=True),
+                "You floored the sum once, at the end. RM+ floors it after each update, and "
+                "forgets on the way how far below zero it would have been.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(noise(), 0),
+                "That is the mean of the plain sum, in which noise cancels. Floored noise does "
+                "not.",
+            ),
+            Mistake(
+                lambda: noise(batch=3 * floored_noise(3, 3)),
+                "The single walks are right. A batch adds the *mean* of its walks, not their "
+                "sum.",
+            ),
+            Mistake(
+                lambda: noise(batch=floored_noise(1)),
+                "The single walks are right. You floored each walk of the batch. First comes "
+                "the mean, in which noise cancels, then the floor.",
+            ),
+        ),
+        takeaway="There was nothing to learn, and RM+ believes in more with every walk; in a "
+        "batch the noise cancels before the floor sees it.",
+        advice="Write down all ways in which the walks can fall, and Q after each step.",
+    ),
+    Exercise(
+        "8.7",
+        "What is a guess worth?",
+        "a dictionary with the variance for the baselines '0', '5' and '10', the 'mean' of the "
+        "estimate with the last, and the largest baseline that does 'no harm'",
+        guesses_worth,
+        (
+            Mistake(
+                lambda: guesses_worth(divided=False),
+                "You left out a division: where the action is tried, the difference to the "
+                "baseline counts 1/ρ times.",
+            ),
+            Mistake(
+                lambda: guesses_worth(centered=False),
+                "These are means of squares. Subtract the square of the mean, which is the "
+                "same for every baseline.",
+            ),
+            Mistake(
+                lambda: {
+                    key: x**0.5 if key in map(str, GUESSES) else x
+                    for key, x in guesses_worth().items()
+                },
+                "These are standard deviations. The variance is the square.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"no harm": float(WORTH)},
+                "The rest is right. With a baseline equal to the value nothing varies. A "
+                "little above that, it is still a better guess than zero.",
+            ),
+        ),
+        takeaway="Only the distance from the value matters, and any guess nearer than zero "
+        "helps. None of them changes the mean.",
+        advice="The estimate has two possible values: the baseline, or the baseline plus the "
+        "difference divided by ρ.",
     ),
 )

@@ -80,16 +80,31 @@ def solver(regret: str = "others", plan: str = "own", early: bool = False) -> So
     return solve
 
 
-def at_the_queen(weight: float) -> dict[str, dict[str, float]]:
-    """Return values and regrets at the queen's check-bet; each of two deals has this weight."""
-    values = {"fold": 2 * weight * -1.0, "call": weight * (2.0 - 2.0)}
-    mean = sum(values.values()) / 2
+BETS = {"J": 2 / 3, "K": 1}  # how often player 1 bets each card, in exercise 4.1
+CALLS, CHECKS = 1 / 4, 1 / 2  # how often player 0 calls with the queen, and checks it first
+
+
+def at_the_queen(scale: float = 1, bets: Any = BETS, calls: float = CALLS) -> Any:
+    """Return values and regrets at the queen's check-bet.
+
+    Parameters
+    ----------
+    scale : float
+        Factor of both weights, 1 for counterfactual values.
+    bets : mapping from str to float
+        How often player 1 bets each card.
+    calls : float
+        How often player 0 calls.
+    """
+    jack, king = (scale * bets[card] / 6 for card in "JK")
+    values = {"fold": -(jack + king), "call": 2 * jack - 2 * king}
+    mean = (1 - calls) * values["fold"] + calls * values["call"]
     return {"values": values, "regrets": {a: v - mean for a, v in values.items()}}
 
 
-def regrets_to_the_best() -> dict[str, dict[str, float]]:
+def regrets_to_the_best() -> Any:
     """Return the same values, and the difference of each to the best."""
-    values = at_the_queen(1 / 12)["values"]
+    values = at_the_queen()["values"]
     best = max(values.values())
     return {"values": values, "regrets": {a: best - v for a, v in values.items()}}
 
@@ -230,28 +245,33 @@ EXERCISES = (
         "4.1",
         "By hand",
         "a dictionary with 'values' and 'regrets', each a dictionary with 'fold' and 'call'",
-        lambda: at_the_queen(1 / 12),
+        at_the_queen,
         (
             Mistake(
-                lambda: at_the_queen(1 / 2),
+                lambda: at_the_queen(6 / sum(BETS.values())),
                 "You took the mean over the two hidden cards. That is what the queen expects "
                 "once she is here; a counterfactual value also counts how likely the deal and "
                 "the other player's bet make each history.",
             ),
             Mistake(
-                lambda: at_the_queen(1 / 6),
-                "You counted the deal and left out that player 1 bets only half of the time: "
-                "the weight is everyone's reach but your own.",
+                lambda: at_the_queen(bets={"J": 1, "K": 1}),
+                "You counted the deal and left out how often player 1 bets each card: the "
+                "weight is everyone's reach but your own.",
             ),
             Mistake(
-                lambda: at_the_queen(1 / 24),
+                lambda: at_the_queen(CHECKS),
                 "You multiplied by your own reach as well, your check at the start. Left out, "
                 "it makes the value counterfactual: as if you had played to get here.",
             ),
             Mistake(
-                lambda: at_the_queen(1 / 12) | {"regrets": at_the_queen(1 / 12)["values"]},
+                lambda: at_the_queen() | {"regrets": at_the_queen()["values"]},
                 "The values are right. A regret is what an action is worth *more* than your "
                 "present mix of both.",
+            ),
+            Mistake(
+                lambda: at_the_queen(calls=1 / 2),
+                "The values are right. Their mean is weighted by your own strategy, and you "
+                "do not fold as often as you call.",
             ),
             Mistake(
                 regrets_to_the_best,

@@ -38,7 +38,7 @@ LONGEST_CELL, WIDEST_LINE = 25, 78
 LONGEST_FOLDED = 50  # code of a figure or a solution, which is folded on the page
 FOLDED = {"hide-input", "hide-cell"}
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
-FEWEST_WORDS, MOST_WORDS = 1_200, 3_500
+FEWEST_WORDS, MOST_WORDS = 1_200, 3_400  # without folded solutions and replies
 UNCOMPARED = "nbval-ignore-output"
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|opt)/\w|[A-Z]:\\\w")
 
@@ -244,7 +244,7 @@ def cells(chapter: Chapter) -> Iterator[str]:
 
 
 def length(chapter: Chapter) -> Iterator[str]:
-    text = visible_text(chapter.text, math=False, without=("dropdown",))
+    text = visible_text(chapter.text, math=False, without=("dropdown", "solution"))
     words = len(re.findall(r"[^\W\d_][\w'’-]*", text))
     if not FEWEST_WORDS <= words <= MOST_WORDS:
         yield f"{words} words of prose: between {FEWEST_WORDS} and {MOST_WORDS}"

@@ -332,3 +332,15 @@ def test_tolerance_is_relative_above_one():
     assert differences(1000.4, 1000, 1e-3) == []
     assert differences(1002, 1000, 1e-3) == [()]
     assert differences([0.5, 1.0], [0.5, 1.1], 1e-3) == [(2,)]
+
+
+def test_values_of_exercise_4_1_are_not_printed_before():
+    """Chapter 3 weights the same bet by other numbers; its outputs must not be the answer."""
+    values = exercises.find("4.1").solution()["values"].values()
+    digits = [f"{x:.4f}" for x in values]
+    fractions = [str(Fraction(x).limit_denominator(100)) for x in values]
+    for page in sorted(BOOK.glob("0[1-4]_*.ipynb")):
+        text = page.read_text("utf-8").partition(":label: ex-04-1")[0]
+        for line in text.replace("−", "-").split("\n"):
+            assert not all(x in line for x in digits), (page.name, line)
+            assert not all(x in line for x in fractions), (page.name, line)

@@ -638,6 +638,7 @@ def exact_values():
 # ---- the table -------------------------------------------------------------------------------
 
 FORGET = ("1/4", "1/4", "1/2", 1)
+FOUR = (("plain", 4.0), ("linear", "2"))
 ROWS = [
     ("1.1", lambda: {"regrets": [0, 1, 2], "next": [0, "1/3", "2/3"]}),
     (
@@ -689,6 +690,8 @@ ROWS = [
     ("2.5", lambda: [set(group) for group in reversed(of("2.5"))]),
     ("2.5", lambda: {frozenset(group) for group in of("2.5")}),
     ("2.5", lambda: tuple(list(group)[::-1] for group in of("2.5"))),
+    ("2.6", lambda: [10, "1024", 243.0]),
+    ("2.6", lambda: {"Numbers": "10", "pure": 2**10, "played": 3**5}),
     ("3.1", lambda: [f"{of('3.1', 'check'):.6f}", of("3.1", "bet"), "Betting"]),
     ("3.1", lambda: of("3.1") | {"better": "BET"}),
     ("3.2", lambda: {"sum": ("paper", [1 / 3] * 3), "mean": ("scissors", "scissors")}),
@@ -699,16 +702,16 @@ ROWS = [
     ),
     ("3.3", lambda: brute_force),
     ("3.3", lambda: with_the_package),
-    ("3.4", lambda: {"value": 0, "plan": ["1/6", "1/2", "1/3"]}),
-    ("3.4", lambda: [0.0, {"paper": F(1, 2), "rock": F(1, 6), "scissors": F(1, 3)}]),
+    ("3.4", lambda: {"value": 0, "plan": ["1/6", "1/2", "1/3"], "claim": "1/3"}),
+    ("3.4", lambda: [0.0, {"paper": F(1, 2), "rock": F(1, 6), "scissors": F(1, 3)}, F(1, 3)]),
     ("3.5", lambda: [*values("3.5")[:3], "yes"]),
     ("3.5", lambda: {key: x if key == "holds" else f"{x:.8f}" for key, x in of("3.5").items()}),
     ("3.6", lambda: {"best": "4", "worst": 7.0, "with 20": np.float32(of("3.6", "with 20"))}),
     ("3.6", lambda: [4, 7, Decimal(str(of("3.6", "with 20")))]),
     ("3.7", lambda: f"−{abs(of('3.7')):.7f}"),
     ("3.7", lambda: [of("3.7")]),
-    ("4.1", lambda: {"values": ["-1/6", 0], "regrets": ["−1/12", "+1/12"]}),
-    ("4.1", lambda: [[F(-1, 6), 0.0], np.array([-1, 1]) / 12]),
+    ("4.1", lambda: {"values": ["-5/18", "−1/9"], "regrets": ["−1/24", "+1/8"]}),
+    ("4.1", lambda: [[F(-5, 18), -1 / 9], np.array([-1, 3]) / 24]),
     ("4.2", lambda: of("4.2") | {"hides": 7}),
     ("4.2", lambda: of("4.2") | {"hides": "7"}),
     ("4.2", lambda: of("4.2") | {"hides": "Line 7."}),
@@ -765,6 +768,8 @@ ROWS = [
     ("6.4", lambda: [[f"{x:.2f}" for x in row.values()] for row in of("6.4").values()]),
     ("6.5", lambda: cfr.Variant("mine", *of("6.5"))),
     ("6.5", lambda: [str(x) for x in of("6.5")]),
+    ("6.6", lambda: [7_071, 119.0, 4, 2]),
+    ("6.6", lambda: {"plain": 7_200, "linear": "120"} | {f"{k}, 4 times": x for k, x in FOUR}),
     ("7.1", lambda: [[2, "-2"], ["−4", 4.0]]),
     ("7.1", lambda: {"K check-bet": (-4, 4), "K": {"bet": F(-2), "check": "2"}}),
     ("7.2", lambda: values("7.2")),
@@ -775,6 +780,8 @@ ROWS = [
     ("7.4", lambda: {key.title(): x for key, x in of("7.4").items()}),
     ("7.5", lambda: {str(T): x for T, x in of("7.5").items()}),
     ("7.5", lambda: [f"{100 * x:.0f} %" for x in of("7.5").values()]),
+    ("7.6", lambda: ["7/12", F(7, 12), 0.375]),
+    ("7.6", lambda: {"own": "3/8", "average": "0.5833", "opponent": 7 / 12}),
     (
         "8.1",
         lambda: (
@@ -792,6 +799,10 @@ ROWS = [
     ("8.4", lambda: robust_stack),
     ("8.5", lambda: {str(k): x for k, x in of("8.5").items()}),
     ("8.5", lambda: values("8.5")),
+    ("8.6", lambda: ["3/4", 1, F(1, 4)]),
+    ("8.6", lambda: {"2 walks": 0.75, "3 walks": "1.0", "batch of 3": "25 %"}),
+    ("8.7", lambda: {0: 108, 5: 3, 10: 48, "mean": 6, "no harm": 12}),
+    ("8.7", lambda: np.array([108, 3, 48, 6, 12])),
     ("9.1", lambda: lambda price: F(1, 2) - F(price) / 2),
     ("9.1", lambda: lambda price: f"{50 * (1 - price):.6f} %"),
     ("9.2", lambda: ["1/2", "1/24", of("9.2", "aimed"), 2]),
@@ -894,6 +905,8 @@ ROWS = [
     ("14.4", lambda: spoiled_by_gather),
     ("14.5", lambda: values("14.5")),
     ("14.5", lambda: strings("14.5")),
+    ("14.6", lambda: ["b", "d"]),
+    ("14.6", lambda: ("D", "B")),
     ("15.1", lambda: values("15.1")),
     (
         "15.1",
@@ -909,6 +922,8 @@ ROWS = [
     ("15.4", lambda: values("15.4")),
     ("15.5", lambda: np.array(of("15.5"))),
     ("15.5", lambda: [[str(x) for x in row] for row in of("15.5")]),
+    ("15.6", lambda: [0.65, 0.2, 0]),
+    ("15.6", lambda: {"average": "0", "best": F(1, 5), "last": "13/20"}),
     ("16.1", lambda: ["1/2", "−1/2", "25 %"]),
     ("16.1", lambda: {"Guess": F(1, 4), "heads": 0.5, "tails": -0.5}),
     ("16.2", lambda: [65, "396", 13.0]),

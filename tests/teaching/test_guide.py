@@ -1,6 +1,7 @@
 """What the teacher's guide says about exercises and about nbgrader."""
 
 import importlib
+import json
 import re
 import textwrap
 from pathlib import Path
@@ -33,6 +34,46 @@ def test_objectives_are_asked_by_exercises_of_the_book():
     assert len(numbers) > 12
     for number in numbers:
         exercises.find(number)
+
+
+def promises():
+    """Return what each chapter promises at its head: pairs of its number and a promise."""
+    found = []
+    for page in sorted((TEACHING.parent / "book").glob("[0-9][0-9]_*.ipynb")):
+        head = "".join(json.loads(page.read_text("utf-8"))["cells"][0]["source"])
+        (row,) = re.findall(r"^\| \*\*You will be able to\*\* \| (.*) \|$", head, re.M)
+        found += [(int(page.stem[:2]), promise) for promise in row.split("; ")]
+    return found
+
+
+def asked_by():
+    """Return the exercises that the guide lists for each promise."""
+    rows = re.findall(
+        r"^\| (\d+) \| (.+) \| (.*) \|$", section("What each chapter promises"), re.M
+    )
+    return {(int(chapter), promise): asked for chapter, promise, asked in rows}
+
+
+def test_every_promise_of_a_chapter_is_in_the_guide_once():
+    text = section("What each chapter promises")
+    assert list(asked_by()) == promises()
+    assert len(re.findall(r"^\| \d", text, re.M)) == len(promises()) > 16 * 3
+
+
+@pytest.mark.parametrize(("promise", "asked"), asked_by().items(), ids=str)
+def test_every_promise_is_asked_by_exercises_that_exist(promise, asked):
+    for number in asked.split(", "):
+        exercises.find(number)
+
+
+def test_most_promises_are_asked_in_their_own_chapter():
+    """Others are asked on another page: by a project, or one chapter later."""
+    elsewhere = [
+        (promise, asked)
+        for promise, asked in asked_by().items()
+        if not re.search(rf"\b{promise[0]}\.", asked)
+    ]
+    assert len(elsewhere) <= 2, elsewhere
 
 
 def test_questions_are_about_planted_bugs():

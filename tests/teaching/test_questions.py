@@ -134,7 +134,7 @@ def test_mistakes_become_replies(by_hand):
     (question,) = [q for q in by_hand if q.ident == "exercise-4.1-values-fold"]
     half = next(a for a in question.answers if a.value == pytest.approx(-1.0))
     assert half.reply.startswith("You took the mean over the two hidden cards")
-    assert question.answers[0].value == pytest.approx(-1 / 6)
+    assert question.answers[0].value == pytest.approx(-5 / 18)
 
 
 def test_replies_do_not_praise_numbers_that_were_not_seen(by_hand):
