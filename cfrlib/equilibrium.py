@@ -72,7 +72,7 @@ class Reach(NamedTuple):
 
     @property
     def total(self) -> float:
-        """π(h): the probability that the history is played."""
+        """The probability π(h) that the history is played."""
         return float(self.chance * np.prod(self.players))
 
     def others(self, player: int) -> float:

@@ -340,7 +340,7 @@ class Iterates:
 
     @property
     def current(self) -> Strategy:
-        """The current strategy: the last iterate."""
+        """The current strategy, which is the last iterate."""
         return Strategy.from_vector(self._form, self._played.copy())
 
     @property

@@ -40,8 +40,13 @@ class Client(NotebookClient):
     """Nbclient's client on socket files, with long time limits.
 
     By default nbclient waits a minute for a kernel to start, and drops the last outputs of a
-    cell if they take more than four seconds.
+    cell if they take more than four seconds. It also keeps the pieces in which a cell's text
+    happened to arrive, and a page would begin a line with each of them.
     """
+
+    @default("coalesce_streams")
+    def _coalesce_streams(self) -> bool:
+        return True
 
     @default("startup_timeout")
     def _startup_timeout(self) -> int:

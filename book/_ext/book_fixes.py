@@ -50,8 +50,10 @@ REWRITTEN = {
     # A control's accessible name is its visible text, for voice control.
     r'<summary aria-label="Toggle hidden content">': "<summary>",
     r'(<button class="btn search-button-field [^>]*) aria-label="\w*"': r"\1",
-    # No line begins with the punctuation after a formula.
-    r'(<span class="math [^>]*>[^<]*</span>[-.,;:?!)’]+)': (
+    # No line begins with the punctuation after a formula, or ends with the
+    # bracket before it.
+    r'([([“]*<span class="math [^>]*>[^<]*</span>[-.,;:?!)’”]+'
+    r'|[([“]+<span class="math [^>]*>[^<]*</span>)': (
         r'<span class="cfr-joined">\1</span>'
     ),
     # The bibliography is a list, so its entries are items.

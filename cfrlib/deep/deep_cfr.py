@@ -368,7 +368,7 @@ class DeepCFR(CompiledOrOnDemand, Run):
 
     @property
     def mixture(self) -> Strategy | Policy:
-        """The average strategy as a mixture: iteration t's strategy has weight t."""
+        """The average strategy as a mixture, in which iteration t's strategy has weight t."""
         raise NotImplementedError
 
     @property
@@ -674,7 +674,7 @@ class CompiledDeepCFR(Compiled, DeepCFR):
 
     @property
     def mixture(self) -> Strategy:
-        """The average strategy as a mixture: iteration t's strategy has weight t."""
+        """The average strategy as a mixture, in which iteration t's strategy has weight t."""
         return Strategy.from_vector(self._form, self._mixture())
 
     @property
@@ -863,7 +863,7 @@ class OnDemandDeepCFR(OnDemand, DeepCFR):
 
     @property
     def mixture(self) -> Policy:
-        """The average strategy as a mixture: iteration t's strategy has weight t."""
+        """The average strategy as a mixture, in which iteration t's strategy has weight t."""
         return self.policy()
 
     @property

@@ -209,6 +209,13 @@ def test_solutions_are_folded_and_answers_open(path: Path) -> None:
             assert hidden[cell.id] == BOTH
 
 
+def test_pieces_of_a_stream_are_joined() -> None:
+    warning = v4.new_output("stream", name="stderr", text="!")
+    pieces = [printed("k = 2"), printed(" 0.1\n"), result("7"), printed("k"), warning]
+    texts = [output.get("text") for output in notebooks.joined(pieces)]
+    assert texts == ["k = 2 0.1\n", None, "k", "!"]
+
+
 # ---- the check -------------------------------------------------------------------------------
 
 

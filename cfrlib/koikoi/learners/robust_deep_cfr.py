@@ -41,12 +41,12 @@ class RobustDeepCFR(MeanRegrets):
 
     A traversal expands each round to a small tree: k actions, sampled without replacement, at
     each decision of the traverser; one action at each decision of the opponent; and one card
-    at each draw. Action a is sampled with probability ρ(a). The estimates on the way up are
+    at each draw. Action a is sampled with probability ρ(a). The estimates on the way up are ::
 
         û(a) = b(a) + [a sampled] (û below a − b(a)) / ρ(a)
         v = Σ_c σ(c) û(c)               r(a) = û(a) − v
 
-    and at a decision of the opponent, who samples a from σ,
+    and at a decision of the opponent, who samples a from σ, ::
 
         v = Σ_c σ(c) b(c) + (û below a − b(a))
 
