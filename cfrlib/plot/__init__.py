@@ -60,6 +60,9 @@ COLORS = {
 }
 INK = "#010203"  # placeholder for the text color of the page
 PAPER = "#FDFEFD"  # placeholder for the background color of the page
+# id of a group of labels that lie over lines -> its style: the labels keep the lines off
+HALO = {"gid": "halo"}
+HALO_STYLE = f"paint-order:stroke;stroke:{PAPER};stroke-width:3px;stroke-linejoin:round"
 SERIES = ("strategy", "regret", "value", "reach")
 FONT, SMALL, TINY = 11, 10, 8  # points, a page shows as 1.4 pixels each at full width
 LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
@@ -183,6 +186,7 @@ def _themed(svg: str, attributes: str, key: str) -> str:
     assert strokes, "the SVG output of Matplotlib has changed"
     svg = svg.replace(strokes[0], "")
     strokes_here = strokes[1].replace(": ", ":")
+    svg = svg.replace('<g id="halo">', f'<g style="{HALO_STYLE}">')
     svg = re.sub(r'<g id="\w+">', "<g>", svg)  # no references to groups
     pieces = re.split(r"(?<=>)([^<>]*[^<>\s][^<>]*)(?=<)", svg)  # tags, text, tags, ...
     pieces[::2] = [re.sub(r"(?<=\.\d\d)\d+", "", tags) for tags in pieces[::2]]
@@ -240,7 +244,7 @@ def lines(
     Parameters
     ----------
     curves : mapping from name to (x, y)
-        The curves.
+        The curves; a single point becomes a cross.
     xlabel, ylabel, xscale, yscale, xlim, ylim : str or pair
         As in Matplotlib.
     levels : mapping from name to y, optional
@@ -264,6 +268,8 @@ def lines(
         figure, axes = _empty_figure(*size, margins=(0.77, 0.2, 0.54, 0.33 + raised))
         for name, (x, y) in curves.items():
             (line,) = axes.plot(np.asarray(x), np.asarray(y), label=name)
+            if np.size(x) == 1:
+                line.set(marker="X", linestyle="none")
             if mark is not None:
                 axes.plot(
                     mark,
@@ -280,8 +286,9 @@ def lines(
                 "color": COLORS["muted"],
                 "fontsize": SMALL,
             }
-            transform = axes.get_yaxis_transform()
-            axes.add_artist(Labels([name], [(0.01, level)], transform, **style))
+            labels = Labels([name], [(0.01, level)], axes.get_yaxis_transform(), **style)
+            labels.set(**HALO)
+            axes.add_artist(labels)
         axes.set(xscale=xscale, yscale=yscale, xlim=xlim, ylim=ylim)
         _draw_axis(axes, "x", _ticks(axes.get_xlim(), xscale), xlabel)
         _draw_axis(axes, "y", _ticks(axes.get_ylim(), yscale), ylabel)
@@ -312,8 +319,12 @@ def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, st
     """Return the positions and labels of about five ticks within the limits."""
     low, high = sorted(limits)
     if scale == "log":
-        powers = [float(x) for x in LogLocator(numticks=6).tick_values(low, high)]
-        return {x: _power_of_ten(x) for x in powers if low <= x <= high}
+        for factors in (1.0,), (1.0, 2.0, 5.0):
+            values = LogLocator(subs=factors, numticks=6).tick_values(low, high)
+            inside = [float(x) for x in values if low <= x <= high]
+            if len(inside) > 1:  # a single tick gives no scale
+                break
+        return {x: _on_log_axis(x) for x in inside}
     positions = [float(x) for x in MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)]
     formatter = ScalarFormatter()
     formatter.create_dummy_axis()
@@ -321,11 +332,12 @@ def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, st
     return {x: text for x, text in zip(positions, labels, strict=True) if low <= x <= high}
 
 
-def _power_of_ten(x: float) -> str:
-    """Format a power of ten: 1,000 and 0.01 in digits, 10⁵ and 10⁻⁵ as powers."""
+def _on_log_axis(x: float) -> str:
+    """Format a tick: 1,000 and 0.02 in digits, 10⁵ and 2·10⁻⁵ with powers."""
     if 1e-3 <= x < 1e4:
         return f"{x:,.0f}" if x >= 1 else f"{x:g}"
-    return ten_to(round(np.log10(x)))
+    digits, exponent = f"{x:.1e}".split("e")
+    return ("" if digits == "1.0" else f"{float(digits):g}·") + ten_to(int(exponent))
 
 
 def ten_to(exponent: int) -> str:
@@ -694,7 +706,7 @@ def _draw_labels(
     axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], start: int
 ) -> None:
     """Label branches by action, decisions by infoset, terminal histories by payoff."""
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL}
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, **HALO}
     for k, (x, y) in positions.items():
         if k != start:
             x0, y0 = positions[int(tree.parent[k])]
@@ -702,13 +714,18 @@ def _draw_labels(
             axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **style)
         player = int(tree.player[k])
         if player == TERMINAL:
-            payoff, color = f"{tree.utility[k, 0]:+g}", COLORS["value"]
+            payoff, color = _signed(tree.utility[k, 0]), COLORS["value"]
             axes.annotate(payoff, (x, y), (13, 0), va="center", color=color, **style)
         elif player != CHANCE:
             label, color = _infoset_label(tree, k) or "", COLORS["reach"]
             axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)
         if player > 1:
             axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=TINY)
+
+
+def _signed(payoff: float) -> str:
+    """Return a payoff with its sign, and 0 without one."""
+    return f"{payoff:+g}".replace("-", "−") if payoff else "0"
 
 
 def _histories_of(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:

@@ -119,10 +119,14 @@ class Labels(Artist):
 
     @allow_rasterization
     def draw(self, renderer: Any) -> None:
-        """Draw the texts."""
+        """Draw the texts, in a group of their own if the artist has an id."""
         if self.get_visible():
+            if self.get_gid():
+                renderer.open_group("labels", self.get_gid())
             for text, position in self._pixels(renderer):
                 draw_text(renderer, self.template, text, position)
+            if self.get_gid():
+                renderer.close_group("labels")
         self.stale = False
 
     def get_window_extent(self, renderer: Any = None) -> Bbox:

@@ -66,7 +66,7 @@ def test_svg_is_reproducible():
 def test_tree_shows_every_action_payoff_and_infoset(figures):
     svg = picture(figures["tree"]).svg
     shown = re.findall(r">([^<>\s][^<>]*)</text>", svg)
-    assert sorted(t for t in shown if t[0] in "+-") == ["+1", "-1", "-1", "-2", "-2"]
+    assert sorted(t for t in shown if t[0] in "+−") == ["+1", "−1", "−1", "−2", "−2"]
     assert {"J", "Q check", "Q bet", "J check-bet"} <= set(shown)
     assert shown.count("check") == 2 and shown.count("fold") == 2
 
@@ -129,3 +129,19 @@ def test_legend_and_y_label_do_not_overlap(names):
     label = next(a for a in artists if isinstance(a, Labels) and a.texts == ["exploitability"])
     assert not legend.overlaps(label.get_window_extent(renderer))
     assert legend.y1 <= figure.bbox.y1 and legend.x0 >= 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "labels"),
+    [
+        ((0.01, 20), ["0.01", "0.1", "1", "10"]),
+        ((0.15, 0.6), ["0.2", "0.5"]),
+        ((1.5e-5, 6e-5), ["2·10⁻⁵", "5·10⁻⁵"]),
+    ],
+)
+def test_log_axis_has_several_ticks(limits, labels):
+    curve = {"y": ([1, 2], list(limits))}
+    figure = plot.lines(curve, xlabel="x", ylabel="y", yscale="log", ylim=limits)
+    shown = re.findall(r">([^<>\s][^<>]*)</text>", picture(figure).svg)
+    assert [text for text in shown if text in labels] == labels
+    assert "10⁻⁵" not in shown
