@@ -37,6 +37,7 @@ WORDS = ("alt", "caption")  # texts that a figure needs
 LONGEST_CELL, WIDEST_LINE = 25, 78
 LONGEST_FOLDED = 50  # code of a figure or a solution, which is folded on the page
 FOLDED = {"hide-input", "hide-cell"}
+FEWEST_QUESTIONS = 3
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_400  # without folded solutions and replies
 UNCOMPARED = "nbval-ignore-output"
@@ -85,6 +86,11 @@ def tags(cell: Any) -> list[str]:
 
 def short(cell: Any) -> str:
     return repr(cell.source.strip().partition("\n")[0])
+
+
+def is_numbered(chapter: Chapter) -> bool:
+    """Whether it is a chapter, and not a page of the appendix."""
+    return chapter.name[:2].isdecimal()
 
 
 def figure_calls(cell: Any) -> list[ast.Call]:
@@ -142,6 +148,8 @@ def sections(chapter: Chapter) -> Iterator[str]:
     for name in SECTIONS:
         if not any(level == 2 and title.startswith(name) for level, title in chapter.headings):
             yield f"the section `## {name}` is missing"
+    if is_numbered(chapter) and (2, "Where this is used") not in chapter.headings:
+        yield "the section `## Where this is used` is missing"
     if chapter.name in ALGORITHM and "{prf:algorithm}" not in chapter.text:
         yield "the algorithm taught here needs its pseudocode, a `{prf:algorithm}`"
 
@@ -158,6 +166,8 @@ def predictions(chapter: Chapter) -> Iterator[str]:
             replies[question] = []
         else:
             question = None
+    if is_numbered(chapter) and len(replies) < FEWEST_QUESTIONS:
+        yield f"{len(replies)} questions *What do you expect?*, fewer than {FEWEST_QUESTIONS}"
     for question, found in replies.items():
         if not 2 <= len(found) <= 5:
             yield f"{len(found)} choices, not 2 to 5, for {question!r}"

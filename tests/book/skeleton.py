@@ -82,6 +82,34 @@ CELLS: list[tuple[str, str, list[str]]] = [
         :::
         ::::
 
+        ::::{admonition} What do you expect?
+        :class: predict
+
+        Will the bars ever be equally long?
+
+        :::{dropdown} Yes
+        The regrets would have to be equal, and rock won more often.
+        :::
+
+        :::{dropdown} No
+        Right: rock stays ahead of the others.
+        :::
+        ::::
+
+        ::::{admonition} What do you expect?
+        :class: predict
+
+        Which action is played most?
+
+        :::{dropdown} Rock
+        Right: it has the largest regret.
+        :::
+
+        :::{dropdown} Paper
+        Paper wins against rock, but nobody here plays rock.
+        :::
+        ::::
+
         Move it:
         """,
         [],
@@ -103,6 +131,10 @@ CELLS: list[tuple[str, str, list[str]]] = [
         A cumulative regret is not a strategy.
 
         The post {cite}`xingzhe2021` divides by the number of rounds.
+
+        ## Where this is used
+
+        Everywhere below.
 
         ## Summary
 

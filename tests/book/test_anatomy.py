@@ -93,6 +93,8 @@ BAD = [
     ("sections", swap(LAST, "## Exercises", "## Problems")),
     ("sections", swap(END, "## Further reading", "## More")),
     ("sections", swap(FIRST, "{prf:algorithm}", "{prf:definition}")),
+    ("sections", swap(LAST, "## Where this is used", "## Uses")),
+    ("predictions", swap(QUESTION, ":class: predict", ":class: note")),
     ("predictions", swap(QUESTION, "Right: the", "The")),
     ("predictions", swap(QUESTION, "It belongs", "Right: it belongs")),
     ("predictions", swap(QUESTION, "It belongs to scissors, which rock beats.", "No.")),
