@@ -13,7 +13,7 @@ import hashlib
 import io
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
@@ -29,6 +29,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
@@ -46,6 +47,7 @@ __all__ = [
     "show",
     "simplex",
     "strategy_bars",
+    "table",
     "ten_to",
     "to_simplex",
     "tree",
@@ -569,12 +571,74 @@ def simplex(
     return figure
 
 
+def table(
+    columns: Mapping[str, str],
+    groups: Mapping[str, Mapping[str, Sequence[str]]],
+    *,
+    title: Sequence[str] = (),
+    framed: Collection[tuple[str, str]] = (),
+    size: tuple[float, float] = (3.8, 3.7),
+) -> Figure:
+    """Write numbers of infosets, with a row for each action.
+
+    Parameters
+    ----------
+    columns : mapping from name to color
+        The columns, each in one of :data:`COLORS`.
+    groups : mapping from infoset to mapping from action to texts
+        A text for each column.
+    title : up to three texts
+        Lines above the table; the first is bold.
+    framed : pairs of infoset and column
+        Texts to look at; each has a frame.
+    size : (width, height) in inches
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> rows = {"Q": {"check": ("1/2", "−1/8"), "bet": ("1/2", "1/8")}}
+    >>> table({"σ": "strategy", "R": "regret"}, rows, framed=[("Q", "R")])
+    <Figure size 380x370 with 1 Axes>
+    """
+    width, height = 72 * size[0], 72 * size[1]
+    step = (width - 62) / len(columns)
+    ends = {name: 58 + step * (n + 1) for n, name in enumerate(columns)}
+    with mpl.rc_context(STYLE):
+        figure, axes = _empty_figure(*size, margins=(0, 0, 0, 0))
+        axes.set_axis_off()
+        axes.set(xlim=(0, width), ylim=(height, 0))  # points, from the upper left corner
+        for n, line in enumerate(title):
+            axes.text(2, 14 + 15 * n, line, size=SMALL, weight="normal" if n else "bold")
+        y = 66.0
+        for name, color in columns.items():
+            axes.text(ends[name], y, name, size=SMALL, ha="right", color=COLORS[color])
+        for infoset, rows in groups.items():
+            y += 18
+            axes.text(2, y, infoset, size=SMALL, color=COLORS["reach"])
+            for action, texts in rows.items():
+                y += 14
+                axes.text(12, y, action, size=SMALL)
+                for (name, color), text in zip(columns.items(), texts, strict=True):
+                    style: dict[str, Any] = {"ha": "right", "color": COLORS[color]}
+                    axes.text(ends[name], y, text, size=SMALL, **style)
+            for name in columns:
+                if (infoset, name) in framed:
+                    corner = ends[name] - step + 6, y + 4
+                    extent = step - 4, -14 * len(rows) - 1
+                    axes.add_patch(Rectangle(corner, *extent, fill=False, edgecolor=INK))
+    return figure
+
+
 def tree(
     game: Game,
     root: tuple[Action, ...] = (),
     *,
     labels: bool = True,
     highlight: Sequence[str | Iterable[tuple[Action, ...]]] = (),
+    notes: Mapping[tuple[Action, ...], Mapping[str, str]] | None = None,
     size: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw the subtree of `root`, from left to right.
@@ -592,6 +656,9 @@ def tree(
         Whether to show actions, infosets and payoffs.
     highlight : sequence of infosets or of lists of histories
         Groups of histories; each is ringed in its own color and joined by a line.
+    notes : mapping from history to mapping from color to text, optional
+        Further texts at decisions, each in one of :data:`COLORS`. With notes, all texts of a
+        decision are on the side of it that no branch comes from.
     size : (width, height) in inches, optional
 
     Returns
@@ -609,6 +676,8 @@ def tree(
     --------
     >>> import cfrlib as cfr
     >>> tree(cfr.games.KuhnPoker(), root=(("J", "Q"),), highlight=["J check-bet"])
+    <Figure size 504x230 with 1 Axes>
+    >>> tree(cfr.games.KuhnPoker(), (("J", "Q"),), notes={(("J", "Q"),): {"reach": "1/6"}})
     <Figure size 504x230 with 1 Axes>
     """
     compiled = compile(game)
@@ -630,9 +699,14 @@ def tree(
         _draw_branches(axes, compiled, positions, start)
         _draw_markers(axes, compiled, positions, 11 if labels else 6)
         if labels:
-            _draw_labels(axes, compiled, positions, start)
+            _draw_labels(axes, compiled, positions, start, notes is not None)
+        if notes is not None:
+            found = {compiled.find(h): texts for h, texts in notes.items()}
+            _draw_notes(axes, compiled, positions, start, found)
         axes.set_axis_off()
-        axes.set(xlim=(-0.03 * depth, depth * 1.03), ylim=(0.6 - ends, 0.4))
+        west = 0.03 if notes is None else 0.18  # the root's notes are on its left
+        low = 0.6 if notes is None else 0.5
+        axes.set(xlim=(-west * depth, depth * 1.03), ylim=(low - ends, 0.4))
     return figure
 
 
@@ -703,20 +777,27 @@ def _draw_markers(
 
 
 def _draw_labels(
-    axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], start: int
+    axes: Axes,
+    tree: Tree,
+    positions: Mapping[int, tuple[float, float]],
+    start: int,
+    noted: bool,
 ) -> None:
-    """Label branches by action, decisions by infoset, terminal histories by payoff."""
+    """Label branches by action, decisions (unless noted) by infoset, ends by payoff."""
     style: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, **HALO}
     for k, (x, y) in positions.items():
         if k != start:
             x0, y0 = positions[int(tree.parent[k])]
             middle = 0.52 * x0 + 0.48 * x, 0.52 * y0 + 0.48 * y
-            axes.annotate(action_label(tree.action[k]), middle, (0, 3), ha="center", **style)
+            place: dict[str, Any] = {"xytext": (0, 3), "ha": "center"}
+            if noted and y > y0:  # notes may be above
+                place = {"xytext": (2, -1), "ha": "left", "va": "top"}
+            axes.annotate(action_label(tree.action[k]), middle, **place, **style)
         player = int(tree.player[k])
         if player == TERMINAL:
             payoff, color = _signed(tree.utility[k, 0]), COLORS["value"]
             axes.annotate(payoff, (x, y), (13, 0), va="center", color=color, **style)
-        elif player != CHANCE:
+        elif player != CHANCE and not noted:
             label, color = _infoset_label(tree, k) or "", COLORS["reach"]
             axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)
         if player > 1:
@@ -726,6 +807,30 @@ def _draw_labels(
 def _signed(payoff: float) -> str:
     """Return a payoff with its sign, and 0 without one."""
     return f"{payoff:+g}".replace("-", "−") if payoff else "0"
+
+
+def _draw_notes(
+    axes: Axes,
+    tree: Tree,
+    positions: Mapping[int, tuple[float, float]],
+    start: int,
+    notes: Mapping[int, Mapping[str, str]],
+) -> None:
+    """Write the infoset and the notes of a decision where no branch comes from."""
+    for k, (x, y) in positions.items():
+        if tree.player[k] < 0:
+            continue
+        above = k != start and y > positions[int(tree.parent[k])][1]
+        texts = [(_infoset_label(tree, k) or "", "reach")]
+        texts += [(text, color) for color, text in notes.get(k, {}).items()]
+        style: dict[str, Any] = {"fontsize": SMALL, "va": "bottom" if above else "top"}
+        style |= {"ha": "right" if k == start else "center", "textcoords": "offset points"}
+        across, away = 6 * (k == start), 12.0
+        for text, color in texts:
+            for line in text.split("\n")[:: -1 if above else 1]:
+                offset = across, away if above else -away
+                axes.annotate(line, (x, y), offset, color=COLORS[color], **style)
+                away += 1.25 * SMALL
 
 
 def _histories_of(tree: Tree, group: str | Iterable[tuple[Action, ...]]) -> list[int]:

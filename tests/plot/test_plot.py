@@ -1,5 +1,6 @@
 """Figures: their SVG on a page, and what they draw."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.path import Path
 
 import cfrlib as cfr
 from cfrlib import plot
@@ -31,6 +33,7 @@ def figures():
         "bars": plot.strategy_bars({"cfr": solution.strategy}, {"J": "bet"}, xlabel="p"),
         "simplex": plot.simplex({"now": path.current[0]}, names, points={"x": (0.2, 0.6, 0.2)}),
         "tree": plot.tree(GAME, (("J", "Q"),)),
+        "table": plot.table({"R": "regret"}, {"Q": {"check": ["0"], "bet": ["1/8"]}}),
     }
 
 
@@ -69,6 +72,60 @@ def test_tree_shows_every_action_payoff_and_infoset(figures):
     assert sorted(t for t in shown if t[0] in "+−") == ["+1", "−1", "−1", "−2", "−2"]
     assert {"J", "Q check", "Q bet", "J check-bet"} <= set(shown)
     assert shown.count("check") == 2 and shown.count("fold") == 2
+
+
+def texts(figure):
+    """Each text of a figure with its place in pixels."""
+    FigureCanvasAgg(figure).draw()
+    shown = [text for text in figure.axes[0].texts if text.get_text()]
+    return [(text, text.get_window_extent()) for text in shown]
+
+
+def overlapping(boxes):
+    pairs = itertools.combinations(boxes, 2)
+    return [
+        (a.get_text(), b.get_text()) for (a, one), (b, other) in pairs if one.overlaps(other)
+    ]
+
+
+def test_notes_of_a_tree_cover_nothing():
+    deal = ("Q", "J")
+    lines = {"reach": "π₀ = 1/2\nπ₋₀ = 1/12", "value": "u₀ = −1/2"}
+    ways = ((), ("check",), ("check", "bet"), ("bet",))
+    notes = {(deal, *way): lines for way in ways}
+    figure = plot.tree(GAME, (deal,), notes=notes, size=(4.1, 3.8))
+    found = texts(figure)
+    shown = [text.get_text() for text, _ in found]
+    assert {shown.count(line) for text in lines.values() for line in text.split("\n")} == {4}
+    assert {"Q", "J check", "Q check-bet", "J bet", "fold", "+2"} <= set(shown)
+    assert not overlapping(found)
+    whole = figure.bbox
+    assert all(whole.containsx(box.x0) and whole.containsx(box.x1) for _, box in found)
+    assert all(whole.containsy(box.y0) and whole.containsy(box.y1) for _, box in found)
+    (branches,) = (line for line in figure.axes[0].lines if len(line.get_xdata()) == 24)
+    ends = branches.get_transform().transform(branches.get_xydata()).reshape(8, 3, 2)
+    paths = [Path(pair[:2]) for pair in ends]  # the third is a gap
+    crossed = {t.get_text() for t, box in found for path in paths if path.intersects_bbox(box)}
+    assert crossed <= {"check", "bet", "fold", "call"}  # they keep the line off
+
+
+def test_table_has_a_row_for_each_action_and_frames():
+    columns = {"σ": "strategy", "R": "regret"}
+    groups = {
+        "Q": {"check": ("1/2", "−1/8"), "bet": ("1/2", "1/8")},
+        "J bet": {"fold": ("1", ""), "call": ("0", "")},
+    }
+    figure = plot.table(columns, groups, title=("Line 6", "R += 1/8"), framed=[("Q", "R")])
+    found = texts(figure)
+    places = {text.get_text(): box for text, box in found}
+    assert not overlapping(found)
+    (frame,) = (patch.get_window_extent() for patch in figure.axes[0].patches)
+    inside = {text.get_text() for text, box in found if frame.overlaps(box)}
+    assert inside == {"−1/8", "1/8"}
+    assert places["Line 6"].y0 > places["R += 1/8"].y0 > places["Q"].y0 > places["J bet"].y0
+    assert places["−1/8"].x1 == pytest.approx(places["R"].x1, abs=1)
+    with pytest.raises(ValueError, match="argument"):
+        plot.table(columns, {"Q": {"check": ("1/2",)}})
 
 
 def test_tree_without_labels_draws_all_histories():
