@@ -267,7 +267,7 @@ EXERCISES = (
     ),
     Exercise(
         "13.3",
-        "A solution that is none",
+        "A solution that is not one",
         "a dictionary with 'factor 3' and 'factor 1', each a dictionary with the solutions by "
         "hand for 'Sake' and 'Curtain', and under 'solver' one of never, sometimes, always",
         solutions_by_factor,

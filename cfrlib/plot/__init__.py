@@ -852,4 +852,5 @@ def _draw_rings(axes: Axes, points: list[tuple[float, float]], n: int) -> None:
             markersize=15 + 6 * n,
             markerfacecolor="none",
             markeredgewidth=2,
+            clip_on=False,
         )
