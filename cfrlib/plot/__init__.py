@@ -604,8 +604,8 @@ def table(
     <Figure size 380x370 with 1 Axes>
     """
     width, height = 72 * size[0], 72 * size[1]
-    step = (width - 62) / len(columns)
-    ends = {name: 58 + step * (n + 1) for n, name in enumerate(columns)}
+    step = (width - 48) / len(columns)
+    ends = {name: 44 + step * (n + 1) for n, name in enumerate(columns)}
     with mpl.rc_context(STYLE):
         figure, axes = _empty_figure(*size, margins=(0, 0, 0, 0))
         axes.set_axis_off()
@@ -704,7 +704,7 @@ def tree(
             found = {compiled.find(h): texts for h, texts in notes.items()}
             _draw_notes(axes, compiled, positions, start, found)
         axes.set_axis_off()
-        west = 0.03 if notes is None else 0.18  # the root's notes are on its left
+        west = 0.03 if notes is None else 0.25  # the root's notes are on its left
         low = 0.6 if notes is None else 0.5
         axes.set(xlim=(-west * depth, depth * 1.03), ylim=(low - ends, 0.4))
     return figure
@@ -823,7 +823,7 @@ def _draw_notes(
         above = k != start and y > positions[int(tree.parent[k])][1]
         texts = [(_infoset_label(tree, k) or "", "reach")]
         texts += [(text, color) for color, text in notes.get(k, {}).items()]
-        style: dict[str, Any] = {"fontsize": SMALL, "va": "bottom" if above else "top"}
+        style: dict[str, Any] = {"va": "bottom" if above else "top", "fontsize": SMALL, **HALO}
         style |= {"ha": "right" if k == start else "center", "textcoords": "offset points"}
         across, away = 6 * (k == start), 12.0
         for text, color in texts:
