@@ -1,15 +1,19 @@
 // Fewer stops for the Tab key. The buttons that copy code are one stop; so are the folds of code,
-// and the links of a navigation or a long list. Arrow keys, Home and End move within such a group,
-// as in a toolbar. Formulas are no stops, unless they must be scrolled; those in a sentence break.
+// the choices of a question, and the links of a navigation, a long list or a section with many.
+// Arrow keys, Home and End move within such a group, as in a toolbar. Formulas are no stops, unless
+// they must be scrolled; those in a sentence break.
 (() => {
   "use strict";
   const MANY = 5; // links
-  const LISTS = "nav, main :is(table, dl, ul, ol), main section:has(> dl.py)";
+  const SECTION = "section:is(:has(> dl.py), section section:not(:has(div.exercise)))";
+  const LISTS = `nav, main :is(table, dl, ul, ol), main ${SECTION}`;
   const CODE = [".copybtn", "details.hide > summary"];
+  const CHOICES = ".predict summary";
   const HINTS = {
-    A: "Arrow keys reach the other links of this list.",
+    A: "Arrow keys reach the other links of this part.",
     BUTTON: "Arrow keys reach the buttons of other code blocks.",
     SUMMARY: "Arrow keys reach the other folded cells.",
+    CHOICE: "Arrow keys reach the other choices.",
   };
   const OPEN = "mjx-math, mjx-math > mjx-mstyle, mjx-math > mjx-mstyle > mjx-mstyle";
   const MOVES = {
@@ -33,11 +37,13 @@
   function groups() {
     const links = document.querySelectorAll("a[href]:not(.headerlink)");
     const cells = CODE.map((each) => [...document.querySelectorAll(each)]);
+    const choices = document.querySelectorAll(CHOICES);
     const count = links.length + cells[0].length + cells[1].length;
     if (count !== counted) {
       const lists = Map.groupBy(links, list);
       lists.delete(null);
       found = [...cells, ...[...lists.values()].filter((members) => members.length >= MANY)];
+      found.push(...Map.groupBy(choices, (choice) => choice.closest(".predict")).values());
       counted = count;
     }
     return found;
@@ -57,7 +63,8 @@
         if (member.dataset.arrows === here) continue;
         member.dataset.arrows = here;
         member.tabIndex = member === stop ? 0 : -1;
-        member.ariaDescription = member === stop ? HINTS[member.tagName] : null;
+        const kind = member.matches(CHOICES) ? "CHOICE" : member.tagName;
+        member.ariaDescription = member === stop ? HINTS[kind] : null;
       }
     }
   }
