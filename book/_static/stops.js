@@ -1,5 +1,5 @@
-// Fewer stops for the Tab key. The buttons that copy code are one stop; so are the folds of code,
-// the choices of a question, and the links of a navigation, a long list or a section with many.
+// Fewer stops for the Tab key. The buttons that copy code are one stop; so are those that copy the
+// address of a slider's position, the folds of code, the choices of a question, and the links of a navigation, a long list or a section with many.
 // Arrow keys, Home and End move within such a group, as in a toolbar. Formulas are no stops, unless
 // they must be scrolled; those in a sentence break.
 (() => {
@@ -7,11 +7,11 @@
   const MANY = 5; // links
   const SECTION = "section:is(:has(> dl.py), section section:not(:has(div.exercise)))";
   const LISTS = `nav, main :is(table, dl, ul, ol), main ${SECTION}`;
-  const CODE = [".copybtn", "details.hide > summary"];
+  const CODE = [".copybtn", ".cfr-link", "details.hide > summary"];
   const CHOICES = ".predict summary";
   const HINTS = {
     A: "Arrow keys reach the other links of this part.",
-    BUTTON: "Arrow keys reach the buttons of other code blocks.",
+    BUTTON: "Arrow keys reach the other buttons that copy.",
     SUMMARY: "Arrow keys reach the other folded cells.",
     CHOICE: "Arrow keys reach the other choices.",
   };
@@ -38,7 +38,7 @@
     const links = document.querySelectorAll("a[href]:not(.headerlink)");
     const cells = CODE.map((each) => [...document.querySelectorAll(each)]);
     const choices = document.querySelectorAll(CHOICES);
-    const count = links.length + cells[0].length + cells[1].length;
+    const count = links.length + cells.flat().length;
     if (count !== counted) {
       const lists = Map.groupBy(links, list);
       lists.delete(null);
