@@ -87,15 +87,19 @@ def mutated_names(source: str) -> set[str]:
 
 def required_cells(sources: list[str]) -> list[str]:
     """Return the cells that create explorables and their dependencies; others may be slow."""
-    required: list[str] = []
+    names = [global_names(compile(source, "", "exec")) for source in sources]
+    required: set[int] = set()
     needed_names: set[str] = set()
-    for source in reversed(sources):
-        assigned, read = global_names(compile(source, "", "exec"))
-        changed = assigned | mutated_names(source)
-        if "Explorable(" in source or changed & needed_names:
-            required.insert(0, source)
-            needed_names |= read
-    return required
+    count = -1
+    while len(required) > count:  # a function may call one that a later cell defines
+        count = len(required)
+        for n, source in reversed(list(enumerate(sources))):
+            assigned, read = names[n]
+            changed = assigned | mutated_names(source)
+            if "Explorable(" in source or changed & needed_names:
+                required.add(n)
+                needed_names |= read
+    return [sources[n] for n in sorted(required)]
 
 
 def cache_file(page: Path) -> Path:
