@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib.bugs import BUGS, LADDER, Bug, LateCoin, caught, find, program
+from cfrlib.bugs import BUGS, LADDER, Bug, LateCoin, caught, changed, find, program
 from cfrlib.bugs.catalog import SETTINGS
 from cfrlib.bugs.solvers import SOLVERS, Family, Vanilla
 
@@ -20,6 +20,27 @@ RIGHT = list({(bug.solver, bug.variant): bug for bug in BUGS}.values())
 
 
 # ---- the catalog -----------------------------------------------------------------------------
+
+
+step = 1
+
+
+def staircase(n):
+    """Return the steps down from n."""
+    return [n, *staircase(n - step)] if n > 0 else []
+
+
+def test_changed_function_calls_itself_and_sees_the_same_variables(monkeypatch):
+    up = changed(staircase, {"n > 0": "n < 3", "n - step": "n + step"})
+    assert up(0) == [0, 1, 2] and staircase(2) == [2, 1]
+    monkeypatch.setitem(globals(), "step", 2)
+    assert up(0) == [0, 2] and "copy" not in globals()
+
+
+@pytest.mark.parametrize("piece, times", [("staircase", 2), ("sign", 0)])
+def test_changed_refuses_a_piece_that_is_not_there_once(piece, times):
+    with pytest.raises(ValueError, match=f"staircase has the piece '{piece}' {times} times"):
+        changed(staircase, {piece: ""})
 
 
 def test_museum_has_at_least_25_bugs_of_every_kind():

@@ -11,7 +11,7 @@ with the bug, what one sees, who published it, and which check finds it::
     cfr.exploitability(solver.game, solver.run(300))
 """
 
-from cfrlib.bugs.catalog import BUGS, Bug, find, program
+from cfrlib.bugs.catalog import BUGS, Bug, changed, find, program
 from cfrlib.bugs.checks import CHECKS, caught
 from cfrlib.bugs.ladder import LADDER, DealtBackward, LateCoin
 
@@ -23,6 +23,7 @@ __all__ = [
     "DealtBackward",
     "LateCoin",
     "caught",
+    "changed",
     "find",
     "program",
 ]

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
+from textwrap import dedent, indent
+from types import FunctionType
 from typing import Any
 
 from cfrlib.bugs import solvers
@@ -109,6 +111,45 @@ class Bug:
 
     def _settings(self) -> dict[str, float]:
         return dict(SETTINGS[self.variant]) if self.solver == "Family" else {}
+
+
+def changed(function: FunctionType, pieces: Mapping[str, str]) -> Any:
+    """Return a copy of a function in which pieces of its source are replaced.
+
+    The copy sees the same global variables, now and later. Where the function calls itself, the
+    copy calls the copy.
+
+    Parameters
+    ----------
+    function : function
+        A function written in Python, at the top level of a module or a notebook.
+    pieces : mapping
+        What to replace, and by what. Each piece must occur exactly once.
+
+    Raises
+    ------
+    ValueError
+        If a piece does not occur exactly once.
+
+    Examples
+    --------
+    >>> def countdown(n):
+    ...     return [n, *countdown(n - 1)] if n > 0 else []
+    >>> changed(countdown, {"n - 1": "n - 2"})(5)
+    [5, 3, 1]
+    """
+    source = dedent(inspect.getsource(function))
+    for old, new in pieces.items():
+        if (times := source.count(old)) != 1:
+            raise ValueError(
+                f"{function.__name__} has the piece {old!r} {times} times, not once"
+            )
+        source = source.replace(old, new)
+    # Inside another function its own name is a local variable, so the original stays as it is.
+    inside = f"def copy():\n{indent(source, '    ')}\n    return {function.__name__}"
+    space: dict[str, Any] = {}
+    exec(inside, function.__globals__, space)
+    return space["copy"]()
 
 
 def program(solver: str) -> str:
