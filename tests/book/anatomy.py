@@ -37,6 +37,8 @@ WORDS = ("alt", "caption")  # texts that a figure needs
 LONGEST_CELL, WIDEST_LINE = 25, 78
 LONGEST_FOLDED = 50  # code of a figure or a solution, which is folded on the page
 FOLDED = {"hide-input", "hide-cell"}
+UNSEEN = FOLDED | {"remove-cell", "remove-input"}
+NOISE = re.compile(r"strict=\w+|\+ 0\.0\b|# noqa|# fmt|\bexec\(|\bgetsource\(")
 FEWEST_QUESTIONS = 3
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_450  # without folded solutions and replies
@@ -253,6 +255,17 @@ def cells(chapter: Chapter) -> Iterator[str]:
                 yield f"{len(line)} columns in {line.strip()!r}: at most {WIDEST_LINE}"
 
 
+def noise(chapter: Chapter) -> Iterator[str]:
+    """Code that readers see has nothing in it for tools, and no checks at its top level."""
+    for cell in chapter.code:
+        if UNSEEN & set(tags(cell)):
+            continue
+        for piece in NOISE.findall(cell.source):
+            yield f"{piece!r} in the cell {short(cell)}: fold it, or write it another way"
+        if any(isinstance(statement, ast.Assert) for statement in tree(cell).body):
+            yield f"an assert in the cell {short(cell)}: move it to a cell with `remove-cell`"
+
+
 def length(chapter: Chapter) -> Iterator[str]:
     text = visible_text(chapter.text, math=False, without=("dropdown", "solution"))
     words = len(re.findall(r"[^\W\d_][\w'’-]*", text))
@@ -365,6 +378,7 @@ RULES = (
     exercises,
     checks,
     cells,
+    noise,
     length,
     figures,
     explorables,
