@@ -1,4 +1,4 @@
-"""Exercises of chapter 11: sums in networks, compounding errors, padding, bags of words."""
+"""Exercises of chapter 11: sums in networks, compounding errors, padding, sets of words."""
 
 from __future__ import annotations
 
@@ -113,40 +113,40 @@ def answers_with_padding(attend: Any) -> list[list[float]]:
 
 
 @cache
-def bags() -> dict[str, tuple[int, frozenset[str]]]:
-    """Return the player and the bag of words of each infoset of Leduc poker."""
+def word_sets() -> dict[str, tuple[int, frozenset[str]]]:
+    """Return the player and the set of words of each infoset of Leduc poker."""
     tree = compile(games.LeducPoker())
     rows = zip(tree.infoset_label, tree.infoset_player, strict=True)
     return {I: (int(i), frozenset(I.replace("-", " ").split())) for I, i in rows}
 
 
 @cache
-def shared_bags() -> tuple[int, int]:
-    """Return the number of infosets that share their bag, and the number of shared bags."""
-    sizes = Counter(words for _, words in bags().values())
+def shared_sets() -> tuple[int, int]:
+    """Return how many infosets share their set of words, and how many sets are shared."""
+    sizes = Counter(words for _, words in word_sets().values())
     shared = [n for n in sizes.values() if n > 1]
     return sum(shared), len(shared)
 
 
 @cache
-def pair_with_shared_bag() -> tuple[str, str]:
-    """Return two infosets of the same player with the same bag."""
+def pair_with_shared_set() -> tuple[str, str]:
+    """Return two infosets of the same player with the same set of words."""
     first: dict[tuple[int, frozenset[str]], str] = {}
-    for label, bag in bags().items():
-        if bag in first:
-            return first[bag], label
-        first[bag] = label
-    raise AssertionError("no two infosets have the same bag")
+    for label, words in word_sets().items():
+        if words in first:
+            return first[words], label
+        first[words] = label
+    raise AssertionError("no two infosets have the same set of words")
 
 
 def check_pair(answer: Any) -> dict[str, object]:
     """Return the properties of a pair of infosets, and the number of the answer."""
     given = {key: x for key, x, _ in pair_values(answer, {"pair": None, "how many": None})}
-    names = {normalized(label): label for label in bags()}
+    names = {normalized(label): label for label in word_sets()}
     labels = [names.get(normalized(label), "") for label in as_list(given["pair"], 2)]
     if "" in labels:
         raise Unreadable(f"Leduc poker has no two infosets {shortened(given['pair'])}")
-    one, other = (bags()[label] for label in labels)
+    one, other = (word_sets()[label] for label in labels)
     return {
         "two infosets": labels[0] != labels[1],
         "one player": one[0] == other[0],
@@ -261,31 +261,31 @@ EXERCISES = (
     Exercise(
         "11.4",
         "Order",
-        "a dictionary with a 'pair' of labels, and 'how many' infosets share their bag",
-        lambda: {"pair": pair_with_shared_bag(), "how many": shared_bags()[0]},
+        "a dictionary with a 'pair' of labels, and 'how many' infosets share their set",
+        lambda: {"pair": pair_with_shared_set(), "how many": shared_sets()[0]},
         (
             Mistake(
-                lambda: {"pair": pair_with_shared_bag(), "how many": shared_bags()[1]},
-                "The pair is right. Your number counts the *bags* with several infosets; "
+                lambda: {"pair": pair_with_shared_set(), "how many": shared_sets()[1]},
+                "The pair is right. Your number counts the *sets* with several infosets; "
                 "count the infosets in them.",
             ),
             Mistake(
                 lambda: {
-                    "pair": pair_with_shared_bag(),
-                    "how many": len(bags()) - shared_bags()[0],
+                    "pair": pair_with_shared_set(),
+                    "how many": len(word_sets()) - shared_sets()[0],
                 },
-                "The pair is right. Your number counts the infosets that have a bag to "
+                "The pair is right. Your number counts the infosets that have a set to "
                 "themselves.",
             ),
             Mistake(
-                lambda: {"pair": ("Js check", "Jh check"), "how many": shared_bags()[0]},
-                "These two are worth the same, but Js and Jh are different words, so the bags "
+                lambda: {"pair": ("Js check", "Jh check"), "how many": shared_sets()[0]},
+                "These two are worth the same, but Js and Jh are different words, so the sets "
                 "differ: the network can tell them apart, and need not.",
             ),
         ),
         see=check_pair,
         points=2,
-        takeaway="A bag does not know which card is yours.",
+        takeaway="A set of words does not know which card is yours.",
         advice="Which cards does a label name, and does the order say whose they are?",
     ),
     Exercise(
