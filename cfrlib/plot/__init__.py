@@ -420,7 +420,7 @@ def annotate(
     >>> annotate(figure, {"the least": ((2, 1), (0, 40))})
     <Figure size 500x300 with 1 Axes>
     """
-    arrow = {"arrowstyle": "-|>", "color": COLORS["muted"], "linewidth": 1, "shrinkB": 3}
+    arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": COLORS["muted"], "shrinkB": 3}
     with mpl.rc_context(STYLE):
         for text, (place, (across, up)) in notes.items():
             beside = abs(across) > abs(up)
