@@ -41,6 +41,7 @@ from cfrlib.strategy import Strategy
 __all__ = [
     "COLORS",
     "Picture",
+    "annotate",
     "convergence",
     "inline_svg",
     "lines",
@@ -390,6 +391,58 @@ def _draw_axis(axes: Axes, which: str, ticks: Mapping[float, str], label: str) -
         axes.add_artist(Labels([label], [(0, 1)], axes.transAxes, (-25, 11)))
 
 
+def annotate(
+    figure: Figure,
+    notes: Mapping[str, tuple[tuple[float, float], tuple[float, float]]],
+    *,
+    panel: int = 0,
+) -> Figure:
+    """Write into a figure what to look at: a few words each, with an arrow.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+        The figure, which is changed.
+    notes : mapping from text to (place, offset)
+        The place (x, y) as on the axes, and where its text is seen from there, in points. A
+        text that is closer than 15 points needs no arrow, and has none.
+    panel : int
+        Which of the figure's axes is meant.
+
+    Returns
+    -------
+    matplotlib Figure
+        The same figure.
+
+    Examples
+    --------
+    >>> figure = lines({"y": ([1, 2, 3], [2, 1, 2])}, xlabel="x", ylabel="y")
+    >>> annotate(figure, {"the least": ((2, 1), (0, 40))})
+    <Figure size 500x300 with 1 Axes>
+    """
+    arrow: dict[str, Any] = {"arrowstyle": "-|>", "color": COLORS["muted"], "shrinkB": 3}
+    with mpl.rc_context(STYLE):
+        for text, (place, (across, up)) in notes.items():
+            beside = abs(across) > abs(up)
+            style: dict[str, Any] = {
+                "ha": ("left" if across > 0 else "right") if beside else "center",
+                "va": "center" if beside else ("bottom" if up > 0 else "top"),
+                "arrowprops": arrow if math.hypot(across, up) >= 15 else None,
+                **HALO,
+            }
+            figure.axes[panel].annotate(
+                text,
+                place,
+                (across, up),
+                textcoords="offset points",
+                fontsize=SMALL,
+                annotation_clip=False,
+                zorder=4,
+                **style,
+            )
+    return figure
+
+
 def convergence(
     traces: Mapping[str, Trace], *, x: str = "iterations", bound: bool = False
 ) -> Figure:
@@ -638,6 +691,7 @@ def tree(
     *,
     labels: bool = True,
     highlight: Sequence[str | Iterable[tuple[Action, ...]]] = (),
+    shade: Sequence[tuple[Action, ...]] = (),
     notes: Mapping[tuple[Action, ...], Mapping[str, str]] | None = None,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -656,6 +710,8 @@ def tree(
         Whether to show actions, infosets and payoffs.
     highlight : sequence of infosets or of lists of histories
         Groups of histories; each is ringed in its own color and joined by a line.
+    shade : sequence of histories
+        Histories whose subtrees are shaded, together with the branches that lead there.
     notes : mapping from history to mapping from color to text, optional
         Further texts at decisions, each in one of :data:`COLORS`. With notes, all texts of a
         decision are on the side of it that no branch comes from.
@@ -677,6 +733,8 @@ def tree(
     >>> import cfrlib as cfr
     >>> tree(cfr.games.KuhnPoker(), root=(("J", "Q"),), highlight=["J check-bet"])
     <Figure size 504x230 with 1 Axes>
+    >>> tree(cfr.games.KuhnPoker(), (("J", "Q"),), shade=[(("J", "Q"), "bet")])
+    <Figure size 504x230 with 1 Axes>
     >>> tree(cfr.games.KuhnPoker(), (("J", "Q"),), notes={(("J", "Q"),): {"reach": "1/6"}})
     <Figure size 504x230 with 1 Axes>
     """
@@ -696,6 +754,8 @@ def tree(
         for n, group in enumerate(highlight):
             shown = [k for k in _histories_of(compiled, group) if k in positions]
             _draw_rings(axes, [positions[k] for k in shown], n)
+        for h in shade:
+            _draw_shade(axes, compiled, positions, compiled.find(tuple(h)))
         _draw_branches(axes, compiled, positions, start)
         _draw_markers(axes, compiled, positions, 11 if labels else 6)
         if labels:
@@ -736,6 +796,25 @@ def _layout(tree: Tree, start: int) -> dict[int, tuple[float, float]]:
 def _infoset_label(tree: Tree, k: int) -> str | None:
     I = int(tree.infoset[k])
     return tree.infoset_label[I] if I >= 0 else None
+
+
+def _draw_shade(
+    axes: Axes, tree: Tree, positions: Mapping[int, tuple[float, float]], top: int
+) -> None:
+    """Shade the rectangle around a subtree, from the middle of the branch to its ends."""
+    points = [positions[k] for k in positions if _is_below(tree, k, top)]
+    if points:
+        (west, south), (east, north) = np.min(points, axis=0), np.max(points, axis=0)
+        corner, extent = (west - 0.5, south - 0.4), (east - west + 0.8, north - south + 0.8)
+        style: dict[str, Any] = {"facecolor": COLORS["muted"], "alpha": 0.25, "linewidth": 0}
+        axes.add_patch(Rectangle(corner, *extent, zorder=0, **style))
+
+
+def _is_below(tree: Tree, k: int, top: int) -> bool:
+    """Return whether history k is `top` or continues it; parents have smaller indices."""
+    while k > top:
+        k = int(tree.parent[k])
+    return k == top
 
 
 def _draw_branches(

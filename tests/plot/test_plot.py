@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 import cfrlib as cfr
 from cfrlib import plot
@@ -101,6 +102,46 @@ def test_notes_of_a_tree_cover_nothing():
     whole = figure.bbox
     assert all(whole.containsx(box.x0) and whole.containsx(box.x1) for _, box in found)
     assert all(whole.containsy(box.y0) and whole.containsy(box.y1) for _, box in found)
+
+
+def test_annotations_point_at_their_places_and_follow_the_theme():
+    figure = plot.lines({"y": ([0, 4], [0, 4])}, xlabel="x", ylabel="y", size=(4, 4))
+    notes = {
+        "right": ((1, 1), (40, 0)),
+        "left": ((3, 3), (-40, 9)),
+        "high": ((2, 2), (5, 40)),
+        "two\nlines": ((4, 4), (9, -40)),
+        "beside": ((1, 3), (9, 0)),
+    }
+    assert plot.annotate(figure, notes) is figure
+    found = {text.get_text(): text for text, _ in texts(figure)}
+    box = {name: Text.get_window_extent(text) for name, text in found.items()}
+    at = {n: figure.axes[0].transData.transform(place) for n, (place, _) in notes.items()}
+    assert box["right"].x0 > at["right"][0] and box["beside"].x0 > at["beside"][0]
+    assert box["left"].x1 < at["left"][0]
+    assert box["high"].y0 > at["high"][1]
+    assert box["two\nlines"].y1 < at["two\nlines"][1]
+    assert [n for n, text in found.items() if text.arrow_patch is None] == ["beside"]
+    for name in notes.keys() - {"beside"}:
+        arrow = found[name].arrow_patch
+        outline = arrow.get_transform().transform(arrow.get_path().vertices)
+        assert np.hypot(*(outline - at[name]).T).min() < 5 * figure.dpi / 72, name
+    svg = picture(figure).svg
+    assert svg.count("paint-order:stroke") == len(notes)
+    assert {"two", "lines", "beside"} <= set(re.findall(r">([^<>\s][^<>]*)</text>", svg))
+    assert plot.INK.lower() not in svg.lower()
+
+
+def test_shade_covers_the_subtree_and_nothing_else():
+    deal = ("Q", "J")
+    figure = plot.tree(GAME, (deal,), shade=[(deal, "check", "bet"), (deal, "bet", "fold")])
+    whole, one = (patch.get_bbox() for patch in figure.axes[0].patches)
+    places = {(x, y) for line in figure.axes[0].lines[1:] for x, y in line.get_xydata()}
+    assert len(places) == 9
+    inside = [sum(box.contains(*place) for place in places) for box in (whole, one)]
+    assert inside == [3, 1]
+    svg = picture(figure).svg
+    assert len(re.findall(r"fill: var\(--cfr-muted, #767676\); opacity: 0.25", svg)) == 2
 
 
 def test_table_has_a_row_for_each_action_and_frames():
