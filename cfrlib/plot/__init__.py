@@ -805,9 +805,9 @@ def _draw_shade(
     points = [positions[k] for k in positions if _is_below(tree, k, top)]
     if points:
         (west, south), (east, north) = np.min(points, axis=0), np.max(points, axis=0)
-        corner, extent = (west - 0.5, south - 0.4), (east - west + 0.8, north - south + 0.8)
+        corner, extent = (west - 0.5, south - 0.4), (east - west + 0.95, north - south + 0.8)
         style: dict[str, Any] = {"facecolor": COLORS["muted"], "alpha": 0.25, "linewidth": 0}
-        axes.add_patch(Rectangle(corner, *extent, zorder=0, **style))
+        axes.add_patch(Rectangle(corner, *extent, zorder=0, clip_on=False, **style))
 
 
 def _is_below(tree: Tree, k: int, top: int) -> bool:
