@@ -31,6 +31,7 @@ Rows = Mapping[str, Mapping[Any, float]]
 Responder = Callable[[Game, Rows, int], float]
 
 NAMES = ("rock", "paper", "scissors")
+SEATS = ("player 0", "player 1")
 STAKES = ((0, -2, 3), (2, 0, -1), (-3, 1, 0))  # of exercise 3.4
 
 
@@ -64,25 +65,20 @@ def as_strategy(answer: Any) -> list[float]:
     return p
 
 
-def both_gains(answer: Any) -> dict[object, list[float]]:
-    """Return both players' gains for each of the two profiles of an answer."""
+def both_gains(answer: Any) -> dict[object, str]:
+    """Return who gains in each of the two profiles of an answer: none, one or both alike."""
     u = RockPaperScissors().row_payoffs
     found = {}
     for name, profile, _ in pair_values(answer, {"sum": None, "mean": None}):
         x, y = map(np.array, map(as_strategy, as_list(profile, 2)))
         value = x @ u @ y
-        found[name] = [float((u @ y).max() - value), float(value - (x @ u).min())]
+        low, high = sorted([float((u @ y).max() - value), float(value - (x @ u).min())])
+        alike = "both alike" if high - low < 1e-6 else "both, not alike"
+        found[name] = "none" if high < 1e-3 else "one" if low < 1e-6 else alike
     return found
 
 
-def gains_fit(gains: dict[object, list[float]]) -> bool:
-    """Return whether the first profile has a single gain, and the second two equal ones."""
-    low, high = sorted(gains["sum"])
-    a, b = gains["mean"]
-    return abs(low) < 1e-6 < high - 1e-3 and abs(a - b) < 1e-6 < min(a, b) - 1e-3
-
-
-def responder(backward: bool = True, from_uniform: bool = True) -> Responder:
+def responder(backward: bool = True, from_uniform: bool = True, fault: str = "") -> Responder:
     """Return a best-response function for exercise 3.3, correct or with a bug.
 
     Parameters
@@ -91,19 +87,29 @@ def responder(backward: bool = True, from_uniform: bool = True) -> Responder:
         Whether later infosets are decided first.
     from_uniform : bool
         Whether the player's own strategy is first replaced by the uniform one.
+    fault : str
+        ``"worst"``: the worst action is kept; ``"other"``: the other player's utility counts;
+        ``"player 0"``: player 0's utility decides; ``"both"``: the other player's infosets
+        are decided as well; ``"alone"``: each infoset is tried with all others uniform.
     """
 
     def respond(game: Game, strategy: Rows, player: int) -> float:
         uniform = Strategy.uniform(game)
-        own = [I for I in uniform if uniform.player(I) == player]
+        own = [I for I in uniform if fault == "both" or uniform.player(I) == player]
         start = {I: uniform[I] for I in own} if from_uniform else {}
-        best = Strategy(game, {**strategy, **start})
+        best = first = Strategy(game, {**strategy, **start})
+        seat = 1 - player if fault == "other" else player
 
-        def utility(profile: Strategy) -> float:
-            return float(expected_utility(game, profile)[player])
+        def utility(profile: Strategy, seat: int = seat) -> float:
+            return float(expected_utility(game, profile)[seat])
+
+        def wish(profile: Strategy) -> float:
+            u = utility(profile, 0 if fault == "player 0" else seat)
+            return -u if fault == "worst" else u
 
         for I in reversed(own) if backward else own:
-            best = max((best.replace({I: {a: 1}}) for a in best[I]), key=utility)
+            base = first if fault == "alone" else best
+            best = max((base.replace({I: {a: 1}}) for a in base[I]), key=wish)
         return utility(best)
 
     return respond
@@ -176,7 +182,7 @@ def regrets_and_gains(update: str = "alternating", late: bool = False) -> Any:
     return [b.value for b in best] - mean_utility, [b.gain for b in best], conv
 
 
-def regrets(update: str = "alternating", late: bool = False) -> dict[str, object]:
+def regrets(update: str = "alternating", late: bool = False) -> dict[str, Any]:
     """Return the answer to exercise 3.5, correct or with a mistake."""
     (first, second), _, conv = regrets_and_gains(update, late)
     holds = abs(first + second - regrets_and_gains(update)[2]) < 1e-9
@@ -239,6 +245,7 @@ def bet_of(digit: int) -> float:
     return round(1.1 + 0.08 * digit, 2)
 
 
+@cache
 def worth(bet: float, **rules: bool) -> float:
     """Return the value of Kuhn poker with this bet to player 0."""
     return solve_lp(BettingKuhn(bet, **rules)).value
@@ -269,6 +276,11 @@ def own_kuhn(student: str) -> Exercise:
             Mistake(
                 lambda: worth(bet, folding=True),
                 "A player who folds has not paid the bet, and loses the ante only.",
+            ),
+            Mistake(
+                lambda: bet * worth(1),
+                "You multiplied all payoffs by the bet. Only a bet that is called is larger; "
+                "a fold, and a showdown without a bet, still cost the ante of one chip.",
             ),
             *(
                 Mistake(partial(worth, bet_of(d)), "This is the value of somebody else's bet.")
@@ -317,6 +329,34 @@ EXERCISES = (
                 "Both values are right. The larger of two negative numbers is the one closer "
                 "to zero.",
             ),
+            Mistake(
+                lambda: jack() | {"check": -1 / 2},
+                "After a check and your bet the friend folds, and loses one chip. You let them "
+                "call.",
+            ),
+            Mistake(
+                lambda: jack() | {"bet": 0},
+                "You counted the whole pot as won. If you fold, the friend wins *your* chip; "
+                "the other one was theirs before.",
+            ),
+            Mistake(
+                lambda: jack() | {"bet": -2 / 3, "better": "check"},
+                "You let every bet be called. You flip coins: half of the time you fold to a "
+                "bet.",
+            ),
+            Mistake(
+                lambda: jack() | {"bet": 1 / 3},
+                "You counted the folds only. When you call, the friend loses two chips.",
+            ),
+            Mistake(
+                lambda: jack(1 / 3),
+                "You weighted each deal by the probability of one card. A deal gives out two.",
+            ),
+            Mistake(
+                lambda: jack(1),
+                "You added up the two deals without a weight. Each deal counts by its "
+                "probability.",
+            ),
         ),
         tolerance=1e-4,
         words={"check": ("checking",), "bet": ("betting",)},
@@ -351,9 +391,28 @@ EXERCISES = (
                 "The second is fine. But where both players can gain, the sum is more than "
                 "the larger of the two.",
             ),
+            Mistake(
+                lambda: {"sum": ("rock", [1 / 3] * 3), "mean": ("rock", [1 / 3] * 3)},
+                "The first is fine. In the second, one gain is zero, so ε is the sum once "
+                "more. Let both gain, by the same amount.",
+            ),
+            Mistake(
+                lambda: {"sum": ([1 / 3] * 3, [1 / 3] * 3), "mean": ([1 / 3] * 3, [1 / 3] * 3)},
+                "Even play by both is the equilibrium: nobody can gain anything. Both profiles "
+                "should be off it.",
+            ),
+            Mistake(
+                lambda: {"sum": ("rock", [0.5, 0.5, 0]), "mean": ("rock", "rock")},
+                "The second is fine. In the first, both players can gain. Let one of them play "
+                "a best response already.",
+            ),
+            Mistake(
+                lambda: {"sum": ("rock", [1 / 3] * 3), "mean": ("rock", [0.6, 0.4, 0])},
+                "The first is fine. In the second both can gain, but not by the same amount. "
+                "What would be alike for both?",
+            ),
         ),
         see=both_gains,
-        accepts=gains_fit,
         points=2,
         takeaway="One gain only: ε is the sum. Two equal gains: ε is the mean.",
         advice="For each player: what the best action would earn against the other's strategy, "
@@ -375,6 +434,36 @@ EXERCISES = (
                 "One thing is fixed, but now it starts from the player's present strategy. At "
                 "infosets that this strategy never reaches, no action makes a difference; "
                 "that line was right.",
+            ),
+            Mistake(
+                lambda: responder(fault="worst"),
+                "Now the *worst* action is kept at each infoset. A best response takes the "
+                "largest value.",
+            ),
+            Mistake(
+                lambda: responder(backward=False, fault="worst"),
+                "You exchanged `max` for `min`. It was right to keep the best action; look at "
+                "what is tried first, and what later.",
+            ),
+            Mistake(
+                lambda: responder(fault="other"),
+                "You count what the *other* player earns. `expected_utility` returns a number "
+                "for each player; that line was right.",
+            ),
+            Mistake(
+                lambda: responder(fault="player 0"),
+                "Player 0's utility decides, whoever responds. So player 1 now looks for what "
+                "helps player 0.",
+            ),
+            Mistake(
+                lambda: responder(fault="both"),
+                "You also change what the other player does. A best response takes their "
+                "strategy as given.",
+            ),
+            Mistake(
+                lambda: responder(backward=False, fault="alone"),
+                "Each infoset is tried from the start again, so all decisions but the last are "
+                "lost. A decision has to be kept when the next one is tried.",
             ),
         ),
         see=answers,
@@ -415,6 +504,31 @@ EXERCISES = (
                 "Value and plan are right. That both earn nothing if both play evenly is no "
                 "test: ask what each could earn by playing something else.",
             ),
+            Mistake(
+                lambda: value_and_plan() | {"value": 1 / 6},
+                "Plan and claim are right. The value is what the plan earns in equilibrium. "
+                "Both players have the same game: can either be ahead?",
+            ),
+            Mistake(
+                lambda: value_and_plan() | {"value": 1 / 3},
+                "Plan and claim are right. You gave ε as the value. The value is what the "
+                "plan earns in equilibrium.",
+            ),
+            Mistake(
+                lambda: value_and_plan(claim=3),
+                "Value and plan are right. You added up three earnings and did not divide: "
+                "against even play an action earns the *mean* of its row.",
+            ),
+            Mistake(
+                lambda: value_and_plan(claim=1 / 2),
+                "Value and plan are right. You took half of the gain. The ε is the larger of "
+                "the two gains, and not their mean with zero.",
+            ),
+            Mistake(
+                lambda: value_and_plan([1, 3, 2]),
+                "The proportions of the plan are right. Divide by their sum to get "
+                "probabilities.",
+            ),
         ),
         points=2,
         takeaway="Each action is played in proportion to what is at stake between the other "
@@ -448,6 +562,33 @@ EXERCISES = (
                 lambda: regrets() | {"holds": False},
                 "The numbers are right. Add the two regrets, and look again.",
             ),
+            Mistake(
+                lambda: regrets() | {"NashConv": regrets_and_gains()[2] / 2},
+                "This is the exploitability, the mean of the two gains. NashConv is their sum.",
+            ),
+            Mistake(
+                lambda: regrets() | {name: 1_000 * regrets()[name] for name in SEATS},
+                "These regrets are sums over all iterations. Divide by their number: the "
+                "overall regret is a mean here.",
+            ),
+            Mistake(
+                lambda: regrets() | {name: -regrets()[name] for name in SEATS},
+                "You subtracted the wrong way round: first what the best fixed strategy would "
+                "have earned, then what was earned.",
+            ),
+            Mistake(
+                lambda: (
+                    regrets()
+                    | dict(zip(SEATS, [regrets()[name] for name in SEATS[::-1]], strict=True))
+                ),
+                "You have the two players the wrong way round: the best response of player 0 "
+                "is measured against player 1's average.",
+            ),
+            Mistake(
+                lambda: regrets() | {"player 1": 0.0},
+                "You floored a negative regret at 0. With alternating updates one of them may "
+                "well be negative, and the sum needs it.",
+            ),
         ),
         tolerance=1e-5,
         points=2,
@@ -474,6 +615,37 @@ EXERCISES = (
             Mistake(
                 lambda: decks() | {"with 20": value(19)},
                 "That is the value with one card less; does your range end too early?",
+            ),
+            Mistake(
+                lambda: decks() | {"worst": min(range(3, 7), key=value)},
+                "You read the page's table, which ends early. The exercise asks for decks of "
+                "up to 20.",
+            ),
+            Mistake(
+                lambda: decks() | {"worst": 20},
+                "The largest deck need not be the worst. Plot the values: they go up and down "
+                "at first.",
+            ),
+            Mistake(
+                lambda: decks() | {"worst": 3},
+                "The smallest deck is not the worst. Print the value for each number of cards.",
+            ),
+            Mistake(
+                lambda: decks() | {"best": 20},
+                "The largest deck is not the best. Print the value for each number of cards.",
+            ),
+            Mistake(
+                lambda: decks() | {"best": 3},
+                "The smallest deck is not the best. Print the value for each number of cards.",
+            ),
+            Mistake(
+                lambda: decks() | {"with 20": value(21)},
+                "That is the value with one card more: `range(3, 21)` ends at 20.",
+            ),
+            Mistake(
+                lambda: decks() | {"with 20": value(3)},
+                "The decks are right. You gave the value with three cards. Large decks may "
+                "come near it, but with 20 the value is another.",
             ),
         ),
         tolerance=1e-5,

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from cfrlib.game import Game
+
 WIDTH = 78  # columns of a notebook's output
 SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
 DEEPEST, MOST = 8, 10_000  # levels of an answer, and entries of each
@@ -166,7 +168,8 @@ class Exercise:
     def check(self, answer: object) -> Feedback:
         """Return the feedback to an answer; see `cfrlib.exercises.check`."""
         try:
-            verdict, text = self._compare(self._read(answer))
+            program = callable(answer) or isinstance(answer, Game)
+            verdict, text = self._compare(self._read(answer), program)
         except Unanswered as missing:
             verdict, text = "open", f"Not answered yet{missing}: the answer is {self.asks}."
         except Unreadable as trouble:
@@ -190,23 +193,44 @@ class Exercise:
         """Return the values to compare, as plain data."""
         return plain(self.see(answer))
 
-    def _compare(self, given: Any) -> tuple[str, str]:
-        """Return the verdict and the feedback."""
+    def _compare(self, given: Any, program: bool) -> tuple[str, str]:
+        """Return the verdict and the feedback; a program's numbers are not its reader's."""
         wanted = None if self.accepts else self._values(self.solution())
         wrong = [] if self.accepts else self._differences(given, wanted)
         if self.accepts(given) if self.accepts else not wrong:
             return "right", f"Right. {self.takeaway}"
-        for mistake in self.mistakes:
-            if not self._differences(given, self._values(mistake.answer())):
-                return "wrong", f"Not yet. {mistake.says}"
+        known = [(self._values(mistake.answer()), mistake.says) for mistake in self.mistakes]
+        for value, says in known:
+            if not self._differences(given, value):
+                return "wrong", f"Not yet. {says}"
         if self.accepts:
             return "wrong", f"Not yet. {self.advice}"
-        found = f"{common_error(given, wanted)} {wrong_parts(wrong, wanted)}"
-        return "wrong", f"Not yet. {found} {self.advice}"
+        found = self._one_of_several(given, wanted, wrong, known)
+        found = found or ("" if program else common_error(given, wanted, wrong))
+        return "wrong", f"Not yet. {wrong_parts(wrong, wanted)} {found} {self.advice}"
+
+    def _one_of_several(self, given: Any, wanted: Any, wrong: Any, known: Any) -> str:
+        """Return the feedback to typical mistakes in some of the wrong parts of an answer.
+
+        A mistake in words and truth values alone is not named as long as a number is wrong.
+        """
+        numbers = {place for place, _, x in parts(wanted, wanted) if is_number(x)}
+        left, found = set(wrong), []
+        for value, says in known:
+            at = set(self._differences(value, wanted))
+            if (
+                at < set(wrong)
+                and at <= left
+                and (at & numbers or not numbers & set(wrong))
+                and not at.intersection(self._differences(given, value))
+            ):
+                found.append(f"On {listed(sorted(at, key=wrong.index))}: {alone(says)}")
+                left -= at
+        return " ".join(found)
 
     def _differences(self, given: Any, wanted: Any) -> list[tuple[object, ...]]:
         """Return the places where two answers differ."""
-        return differences(given, wanted, self.tolerance, words=self.words)
+        return differences(given, wanted, self.tolerance, self.words)
 
 
 # ---- reading --------------------------------------------------------------------------------
@@ -364,7 +388,6 @@ def differences(
     given: Any,
     wanted: Any,
     tolerance: float,
-    place: tuple[object, ...] = (),
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> list[tuple[object, ...]]:
     """Return the places where an answer differs from another, which must have the same form.
@@ -376,25 +399,45 @@ def differences(
     >>> differences([0.5, 0.5], {"fold": 0.5, "call": 0.5}, 1e-3)
     []
     """
+    return [
+        place for place, a, b in parts(given, wanted) if not equal(a, b, tolerance, words or {})
+    ]
+
+
+def parts(
+    given: Any, wanted: Any, place: tuple[object, ...] = ()
+) -> Iterator[tuple[tuple[object, ...], Any, Any]]:
+    """Yield the place of each part that has no parts, and its value in both answers.
+
+    Examples
+    --------
+    >>> list(parts([1, {"b": 2}], [3, {"b": 4}]))
+    [((1,), 1, 3), ((2, 'b'), 2, 4)]
+    """
     if isinstance(wanted, list | tuple):
         given = dict(enumerate(as_list(given, len(wanted)), 1))
         wanted = dict(enumerate(wanted, 1))
-    if isinstance(wanted, Mapping):
-        pairs = pair_values(given, wanted)
-        parts = (differences(a, b, tolerance, (*place, key), words) for key, a, b in pairs)
-        return [d for part in parts for d in part]
+    if not isinstance(wanted, Mapping):
+        yield place, given, wanted
+        return
+    for key, a, b in pair_values(given, wanted):
+        yield from parts(a, b, (*place, key))
+
+
+def equal(
+    given: Any, wanted: Any, tolerance: float, words: Mapping[str, Sequence[str]]
+) -> bool:
+    """Return whether two parts without parts are equal."""
     if isinstance(wanted, str):
-        equal = chosen(given, words or {}) == chosen(wanted, words or {})
-    elif isinstance(wanted, bool):
-        equal = as_truth(given) == wanted
-    elif isinstance(wanted, Set):
+        return bool(chosen(given, words) == chosen(wanted, words))
+    if isinstance(wanted, bool):
+        return as_truth(given) == wanted
+    if isinstance(wanted, Set):
         if isinstance(given, str) or not isinstance(given, Set | Sequence | Mapping):
             raise Unreadable(f"{shortened(given)} is not a set")
-        equal = set(map(normalized, given)) == set(map(normalized, wanted))
-    else:
-        a, b = as_number(given), as_number(wanted)
-        equal = math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
-    return [] if equal else [place]
+        return set(map(normalized, given)) == set(map(normalized, wanted))
+    a, b = as_number(given), as_number(wanted)
+    return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
 
 
 def normalized(value: object) -> Any:
@@ -469,42 +512,56 @@ def pair_values(given: Any, wanted: Mapping[Any, Any]) -> Iterator[tuple[object,
 # ---- explaining -----------------------------------------------------------------------------
 
 
-def flat_numbers(value: Any) -> list[float]:
-    """Return all numbers of an answer as a flat list, empty if it contains anything else."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list):
-        rows = [flat_numbers(item) for item in value]
-        return [x for row in rows for x in row] if all(rows) else []
-    try:
-        return [as_number(value)]
-    except Unreadable:
-        return []
+def is_number(value: object) -> bool:
+    """Return whether a part of a solution is a number."""
+    return isinstance(value, Number) and not isinstance(value, bool)
 
 
-def common_error(given: Any, wanted: Any) -> str:
-    """Return a sentence about an error that all numbers of an answer share, or "".
+def common_error(
+    given: Any, wanted: Any, wrong: Sequence[tuple[object, ...]] | None = None
+) -> str:
+    """Return a sentence about an error that all numbers share, or all wrong ones, or "".
 
     The sentence does not reveal the correct numbers.
 
     Examples
     --------
     >>> common_error([0.5, -1], [-0.5, 1])
-    'The sizes are right, the signs are not: whose payoff is it?'
+    'The sizes are right, the signs are not: whose payoff is it, and what is subtracted ...'
+    >>> common_error({"call": 25, "fold": 1}, {"call": 0.25, "fold": 1}, [("call",)])
+    "Is this in percent? Write 0.25 or '25 %', not 25."
     """
-    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
-        given = [value for _, value, _ in pair_values(given, wanted)]
-    a, b = np.array(flat_numbers(given)), np.array(flat_numbers(wanted))
-    if not len(b) or a.shape != b.shape or not b.any():
+    numbers = {
+        place: (as_number(a), as_number(b))
+        for place, a, b in parts(given, wanted)
+        if is_number(b)
+    }
+    wrong = [place for place in numbers if wrong is None or place in wrong]
+    for places in (numbers, wrong) if wrong else ():
+        if found := shared_error(*np.array([numbers[place] for place in places]).T):
+            return found
+    for above in dict.fromkeys(place[:-1] for place in wrong):
+        pairs = [pair for place, pair in numbers.items() if place[:-1] == above]
+        a, b = np.array(pairs).T
+        if found := wrong_sum(a, b, above):
+            return found
+    return ""
+
+
+def shared_error(a: Any, b: Any) -> str:
+    """Return a sentence about the error that makes all numbers of `b` those of `a`, or ""."""
+    if not b.any():
         return ""
-    if np.allclose(a, b, 0.02, 1e-9):
+    one, counts = len(b) == 1, bool((a == a.round()).all() and (b == b.round()).all())
+    if np.allclose(a, b, 0.02, 1e-9) and not counts:
         return "Close, but not close enough: give more digits, or compute for longer."
     if np.allclose(a, -b, 1e-3, 1e-6):
-        return "The sizes are right, the signs are not: whose payoff is it?"
+        sizes = "size is right, the sign is" if one else "sizes are right, the signs are"
+        return f"The {sizes} not: whose payoff is it, and what is subtracted from what?"
     if np.allclose(a, 100 * b, 1e-3):
         return "Is this in percent? Write 0.25 or '25 %', not 25."
-    if len(b) > 2 and np.allclose(sorted(a), sorted(b), 1e-3, 1e-6):
-        return "The numbers are right, their order is not."
+    if np.allclose(sorted(a), sorted(b), 1e-3, 1e-6):
+        return "All numbers are there, but in the wrong order."
     used = b != 0
     ratio = a[used] / b[used]
     if np.allclose(ratio, ratio[0], 1e-3) and not a[~used].any() and ratio[0] > 0:
@@ -512,20 +569,48 @@ def common_error(given: Any, wanted: Any) -> str:
             return "All numbers are off by one and the same factor: is a weight missing?"
         if any(math.isclose(ratio[0], r, rel_tol=1e-3) for r in (2, 0.5)):
             return "You are off by a factor of two: is it a sum, or a mean, or one of a pair?"
-    if b.min() >= 0 and math.isclose(b.sum(), 1, abs_tol=1e-6) and abs(a.sum() - 1) > 1e-2:
-        return f"Probabilities add up to 1, and yours to {a.sum():.4g}."
+    if counts and (abs(a - b) == 1).all() and b.min() >= 10:
+        return "You are off by one: did you leave something out, or count it twice?"
+    if min(a.min(), b.min()) > 0 and np.allclose(a, 1 - b, 1e-3):
+        return "Is this the probability of the opposite?"
+    if a.all() and b.all() and np.allclose(a, 1 / b, 1e-3):
+        return "Is this upside down? A quotient has two sides."
     return ""
 
 
-def leaves(value: Any, place: tuple[object, ...] = ()) -> Iterator[tuple[Any, Any]]:
-    """Yield the place and the value of each part of an answer that has no parts."""
-    if isinstance(value, list):
-        value = dict(enumerate(value, 1))
-    if not isinstance(value, Mapping):
-        yield place, value
-        return
-    for key, part in value.items():
-        yield from leaves(part, (*place, key))
+def wrong_sum(a: Any, b: Any, above: tuple[object, ...]) -> str:
+    """Return a sentence about probabilities that do not add up to 1, or ""."""
+    shares = len(b) > 1 and b.min() >= 0 and math.isclose(b.sum(), 1, abs_tol=1e-6)
+    if not shares or abs(a.sum() - 1) <= 1e-2:
+        return ""
+    under = f" under {above[-1]!r}" if above else ""
+    return f"Probabilities add up to 1, and yours{under} to {a.sum():.4g}."
+
+
+def alone(says: str) -> str:
+    """Return the feedback to a mistake without praise of the other parts.
+
+    Examples
+    --------
+    >>> alone("The values are right. A regret is what an action is worth *more*.")
+    'A regret is what an action is worth *more*.'
+    """
+    rest = re.sub(r"^[^.:]*\b(is|are) (right|fine)\b[^.:]*[.:] (But )?", "", says)
+    return rest[:1].upper() + rest[1:]
+
+
+def listed(places: Sequence[tuple[object, ...]]) -> str:
+    """Return the names of parts of an answer.
+
+    Examples
+    --------
+    >>> listed([("regrets", "fold"), ("value",)])
+    "'fold' of 'regrets', 'value'"
+    """
+    names = list(dict.fromkeys(" of ".join(repr(p) for p in place[::-1]) for place in places))
+    if len(names) > 4:
+        names[3:] = [f"{len(names) - 3} others"]
+    return ", ".join(names)
 
 
 def wrong_parts(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
@@ -536,16 +621,13 @@ def wrong_parts(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
     """
     if not isinstance(wanted, Mapping | list):
         return ""
-    kinds = dict(leaves(wanted))
-    numbers = {place for place, value in kinds.items() if isinstance(value, float)}
+    kinds = {place: value for place, _, value in parts(wanted, wanted)}
+    numbers = {place for place, value in kinds.items() if is_number(value)}
     kind = "values"
     if len(numbers) < len(kinds) and numbers.intersection(wrong):
         wrong, kind = [place for place in wrong if place in numbers], "numbers"
     among = numbers if kind == "numbers" else kinds
     if {place[0] for place in wrong} == {place[0] for place in among}:
         return ""
-    names = list(dict.fromkeys(" of ".join(repr(p) for p in place[::-1]) for place in wrong))
-    if len(names) > 4:
-        names[3:] = [f"{len(names) - 3} others"]
-    is_are = "is" if len(names) == 1 else "are"
-    return f"Of your {kind}, {', '.join(names)} {is_are} not right; all others are."
+    is_are = "is" if len(set(wrong)) == 1 else "are"
+    return f"Of your {kind}, {listed(wrong)} {is_are} not right; all others are."

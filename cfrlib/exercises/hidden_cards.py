@@ -54,6 +54,14 @@ def reach_factors() -> dict[str, float]:
     }
 
 
+def deal_of(chance: float) -> dict[str, float]:
+    """Return the answer of a reader with this probability of the deal: a mistake."""
+    right = reach_factors()
+    scale = chance / right["chance"]
+    changed = ("chance", "in all", "all but player 1")
+    return right | {name: scale * right[name] for name in changed}
+
+
 class Liar(Game):
     """The game of exercise 2.3, correct or with a mistake.
 
@@ -67,12 +75,20 @@ class Liar(Game):
         Whether player 1 does not hear the word.
     sign : int
         -1 to exchange the payoffs.
+    judged : str
+        What the payoffs depend on: ``"both"`` the word and the reply, or one of them only.
     """
 
     def __init__(
-        self, peeks: bool = False, blind: bool = False, deaf: bool = False, sign: int = 1
+        self,
+        peeks: bool = False,
+        blind: bool = False,
+        deaf: bool = False,
+        sign: int = 1,
+        judged: str = "both",
     ):
-        self.peeks, self.blind, self.deaf, self.sign = peeks, blind, deaf, sign
+        self.peeks, self.blind, self.deaf = peeks, blind, deaf
+        self.sign, self.judged = sign, judged
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""
@@ -83,7 +99,8 @@ class Liar(Game):
         if len(h) == 2:
             heard = "deaf" if self.deaf else f"heard {h[1]}"
             return Decision(1, f"{heard}, saw {h[0]}" if self.peeks else heard, REPLIES)
-        right = (h[0] == h[1]) == (h[2] == "believe")
+        true, believed = h[0] == h[1], h[2] == "believe"
+        right = {"both": true == believed, "word": true, "reply": believed}[self.judged]
         paid = -self.sign if right else self.sign
         return Terminal((paid, -paid))
 
@@ -107,6 +124,11 @@ def size_and_payoffs(answer: Any) -> dict[str, object]:
         node = game.node(h)
         if not isinstance(node, Terminal):
             raise Unreadable(f"after {h} your game is not at a terminal history")
+        if len(node.utilities) != 2 or abs(sum(node.utilities)) > 1e-9:
+            raise Unreadable(
+                f"after {h} your game pays {node.utilities}: what one player loses, the other "
+                "should win"
+            )
         payoffs[", ".join(h)] = node.utilities[0]
     return {
         "histories": tree.num_histories,
@@ -275,6 +297,36 @@ EXERCISES = (
                 "With three cards every infoset has two histories, with four cards it has "
                 "more: count the cards that the other player may hold.",
             ),
+            Mistake(
+                lambda: size(4 * 3 * 2),
+                "You dealt three cards. Two players get one each, and the rest stays in the "
+                "deck, where its order makes no difference.",
+            ),
+            Mistake(
+                lambda: {"histories": 55, "ends": 30, "infosets": 12},
+                "This is the game with three cards, from the page. With a fourth card there "
+                "are more deals.",
+            ),
+            Mistake(
+                lambda: size() | {"histories": 1 + 4 * 3 * 8},
+                "The deal itself is a history as well, before anybody has moved: it comes on "
+                "top of what follows it.",
+            ),
+            Mistake(
+                lambda: size() | {"ends": 4 * 3 * 4},
+                "Below each deal there are five ways to the end: one of them takes three "
+                "moves. Draw the small tree once more.",
+            ),
+            Mistake(
+                lambda: size(infosets=4 * 3 * 4),
+                "You counted the histories at which somebody decides. Those that the player "
+                "cannot tell apart are one infoset.",
+            ),
+            Mistake(
+                lambda: size(infosets=4),
+                "You counted an infoset for each card. A player with the same card decides in "
+                "several places, and knows the moves so far.",
+            ),
         ),
         takeaway="A deck grows, the infosets grow in step, the histories faster.",
         advice="Count the deals first. Below each there is the same small tree, the first "
@@ -320,6 +372,40 @@ EXERCISES = (
                 ),
                 "The two players are swapped: player 0 begins, then they take turns.",
             ),
+            Mistake(
+                lambda: deal_of(1 / 3),
+                "You counted the card of one player only. A deal says both: how many deals are "
+                "there, all equally likely?",
+            ),
+            Mistake(
+                lambda: deal_of(1 / 9),
+                "You let both players draw from a full deck. Once the jack is gone, two cards "
+                "are left.",
+            ),
+            Mistake(
+                lambda: deal_of(1),
+                "Chance deals before anybody moves, and its account counts as well. How likely "
+                "is this deal?",
+            ),
+            Mistake(
+                lambda: (
+                    reach_factors()
+                    | {"in all": 1 / 6 + 1 / 4 + 1 / 2, "all but player 1": 5 / 12}
+                ),
+                "The three accounts are right. For several steps to happen, one after the "
+                "other, their probabilities are multiplied, not added.",
+            ),
+            Mistake(
+                lambda: (
+                    reach_factors()
+                    | {
+                        "all but player 1": reach_factors()["chance"]
+                        * reach_factors()["player 1"]
+                    }
+                ),
+                "Everything is right but the last: you left out player 0. The index −1 means "
+                "all players but player 1, chance included.",
+            ),
         ),
         tolerance=1e-4,
         takeaway="Every factor has an owner, and the product of all but one is all we need.",
@@ -356,6 +442,16 @@ EXERCISES = (
                 "Everything fits but the payoffs, which go to the wrong player. Their order "
                 "is (player 0, player 1), and a player who believes a lie *loses* a point.",
             ),
+            Mistake(
+                lambda: Liar(judged="word"),
+                "Your payoffs depend on the toss and the word only. The reply matters as well: "
+                "believing the truth is right, and so is doubting a lie.",
+            ),
+            Mistake(
+                lambda: Liar(judged="reply"),
+                "Your payoffs depend on the reply only. Whether it is right to believe depends "
+                "on whether the word is true.",
+            ),
         ),
         see=size_and_payoffs,
         points=3,
@@ -385,6 +481,20 @@ EXERCISES = (
                 "That is the number of labels without the player in them. A label that both "
                 "players share becomes two.",
             ),
+            Mistake(
+                lambda: (
+                    check_labels() | {"infosets": compile_game(KuhnPoker()).num_infosets // 2}
+                ),
+                "These are the infosets of one player. Both have some.",
+            ),
+            Mistake(
+                lambda: (
+                    check_labels()
+                    | {"infosets": compile_game(KuhnPoker()).num_infosets * 3 // 2}
+                ),
+                "There are too many: a player decides in two places with each card, and not in "
+                "three. After which moves does each of them decide?",
+            ),
         ),
         points=2,
         takeaway="A short label is fine as long as it joins no histories that the player can "
@@ -411,6 +521,16 @@ EXERCISES = (
                 lambda: ["9", "TJQ", "K"],
                 "The ends apart, everything else in one group: but the queen is nearly a king "
                 "here, and the ten is not.",
+            ),
+            Mistake(
+                lambda: ["9TJ", "Q", "K"],
+                "The three lowest cards are not played alike: which of them opens with a "
+                "bluff?",
+            ),
+            Mistake(
+                lambda: ["9", "T", "JQK"],
+                "The two lowest apart and all the rest together: but the jack has to give way "
+                "where the king calls.",
             ),
         ),
         see=check_groups,
@@ -459,6 +579,36 @@ EXERCISES = (
                     )
                 },
                 "That is for both players together. A strategy belongs to one of them.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"numbers": 5},
+                "You counted an infoset for each card. After a check and a bet, player 0 "
+                "decides once more with the same card.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"pure": 2**5, "played": 2**5},
+                "The first number is right. You chose an action at the openings only. A pure "
+                "strategy also answers a bet that follows a check.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"pure": 2**5},
+                "You chose an action at the openings only. A pure strategy has one ready at "
+                "every infoset.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"played": 3 * 5},
+                "The first two are right. Each card is played in one of three ways, whatever "
+                "the others do: that asks for a product, not a sum.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"pure": 10**2},
+                "You raised the number of infosets to the power of the actions. It is the "
+                "other way round: each infoset doubles the number of pure strategies.",
+            ),
+            Mistake(
+                lambda: how_many_strategies() | {"numbers": 2**10},
+                "That is the number of pure strategies. A strategy needs one probability at "
+                "each infoset.",
             ),
         ),
         tolerance=1e-9,

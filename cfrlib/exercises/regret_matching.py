@@ -28,8 +28,8 @@ PAYOFF = RockPaperScissors().row_payoffs
 
 Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and seed
 # opponents with a clear best response after ROUNDS rounds
-FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.2, 0.2, 0.6)": (0.2, 0.2, 0.6)}
-ROUNDS = 3_000
+FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.5, 0.1, 0.4)": (0.5, 0.1, 0.4)}
+ROUNDS = 2_000
 # exercise 1.5: a round with reproducible digits, rounds played, rounds to settle, and threshold
 SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
 
@@ -50,7 +50,7 @@ def regrets_against_paper() -> Any:
     return PAYOFF[:, PAPER] - PAYOFF[ROCK, PAPER]
 
 
-def best_response_to(opponent: Any) -> dict[str, object]:
+def best_response_to(opponent: Any) -> dict[str, Any]:
     """Return a best response to a mixed strategy, and its utility."""
     utility = PAYOFF @ np.array(opponent)
     return {"best": NAMES[int(utility.argmax())], "earns": float(utility.max())}
@@ -83,8 +83,16 @@ def values_at_some_n(formula: Any) -> dict[str, dict[str, float]]:
 
 
 @cache
-def learner(weigh: Callable[[Any], Any]) -> Learner:
-    """Return the program of exercise 1.4; `weigh` converts regrets to weights of actions."""
+def learner(weigh: Callable[[Any], Any], compares: bool = True) -> Learner:
+    """Return the program of exercise 1.4, correct or with a mistake.
+
+    Parameters
+    ----------
+    weigh : callable
+        Converts regrets to weights of actions.
+    compares : bool
+        Whether the payoff that was earned is subtracted.
+    """
 
     def learn(payoff: Any, opponent: Any, rounds: int, seed: int) -> Any:
         rng = np.random.default_rng(seed)
@@ -94,7 +102,7 @@ def learner(weigh: Callable[[Any], Any]) -> Learner:
             uniform = np.full(3, 1 / 3)
             strategy = weight / weight.sum() if weight.sum() > 0 else uniform
             mine, theirs = rng.choice(3, p=strategy), rng.choice(3, p=opponent)
-            regret += payoff[:, theirs] - payoff[mine, theirs]
+            regret += payoff[:, theirs] - compares * payoff[mine, theirs]
             total += strategy
         return total / rounds
 
@@ -104,6 +112,11 @@ def learner(weigh: Callable[[Any], Any]) -> Learner:
 def negative_part(regret: Any) -> Any:
     """Return the negative parts of regrets: a mistake."""
     return np.maximum(-regret, 0)
+
+
+def above_least(regret: Any) -> Any:
+    """Return how far regrets are above the least one: a mistake."""
+    return regret - regret.min()
 
 
 def positive_part(regret: Any) -> Any:
@@ -127,6 +140,13 @@ def averages(learn: Any) -> dict[str, list[float]]:
     friend = next(iter(FRIENDS.values()))
     if np.ptp([average(friend, 2, seed) for seed in range(20)], axis=0).max() < 1e-9:
         raise Unreadable("yours returns the same whatever is played: learn from the actions")
+    # probabilities 1, 1/2 and 1/3 only: then 72 times a mean of twelve is whole
+    early = 72 * np.array([average(friend, 12, seed) for seed in range(20)])
+    if np.abs(early - early.round()).max() < 1e-6:
+        raise Unreadable(
+            "all actions that yours plays in a round have the same probability: share in "
+            "proportion to the positive regrets"
+        )
     return {name: average(friend, ROUNDS, 0) for name, friend in FRIENDS.items()}
 
 
@@ -268,6 +288,35 @@ EXERCISES = (
                 "The regrets are right, and the next strategy has their proportions. But it "
                 "is made of probabilities, so divide by the sum of the regrets.",
             ),
+            Mistake(
+                lambda: regrets_and_next(
+                    -regrets_against_paper(), regret_matching(regrets_against_paper())
+                ),
+                "The next strategy is right. The regrets have the wrong sign: what the action "
+                "would have earned comes first, and what you did earn is subtracted.",
+            ),
+            Mistake(
+                lambda: regrets_and_next(regrets_against_paper(), [0, 1 / 2, 1 / 2]),
+                "The regrets are right. You shared evenly between the actions that you regret. "
+                "Regret matching gives more to the one that you regret more.",
+            ),
+            Mistake(
+                lambda: regrets_and_next(regrets_against_paper(), [1 / 3] * 3),
+                "The regrets are right. Play is uniform only if no regret is positive, and "
+                "here some are.",
+            ),
+            Mistake(
+                lambda: regrets_and_next(
+                    regrets_against_paper(), 100 * regret_matching(regrets_against_paper())
+                ),
+                "The regrets are right. The probabilities are in percent: write 0.25 or '25 "
+                "%', not 25.",
+            ),
+            Mistake(
+                lambda: regrets_and_next(PAYOFF[:, ROCK] - PAYOFF[ROCK, ROCK]),
+                "These are the regrets after a tie, as on the page. Now your friend played "
+                "paper: take the column of paper.",
+            ),
         ),
         tolerance=1e-2,
         takeaway="The action that would have won is regretted most, so it is played most; the "
@@ -296,6 +345,29 @@ EXERCISES = (
                 lambda: {"best": "paper", "earns": 0},
                 "This is the worst answer of the three: their scissors cut it. The row with "
                 "the largest number is wanted.",
+            ),
+            Mistake(
+                lambda: {"best": "rock", "earns": 0.8},
+                "The action is right. A tie earns nothing, and a loss earns −1; you counted "
+                "both as if they did no harm.",
+            ),
+            Mistake(
+                lambda: {"best": "rock", "earns": 1},
+                "The action is right. It wins a point when it meets scissors. How often does "
+                "that happen, and what happens in the other rounds?",
+            ),
+            Mistake(
+                lambda: {
+                    "best": "rock",
+                    "earns": 100 * best_response_to((0.2, 0.2, 0.6))["earns"],
+                },
+                "The action is right. Its earnings are in percent of a point; they should be "
+                "in points.",
+            ),
+            Mistake(
+                lambda: {"best": "rock", "earns": -best_response_to((0.2, 0.2, 0.6))["earns"]},
+                "The action is right. The sign is not: a best response that loses would be a "
+                "poor one.",
             ),
         ),
         see=check_best_response,
@@ -330,6 +402,31 @@ EXERCISES = (
                 "This is right where rock wins three points, as on the page. Now let the "
                 "answer depend on n.",
             ),
+            Mistake(
+                lambda: lambda n: named([1 / 3] * 3),
+                "Even play is the equilibrium only if all wins pay the same. For n = 3 it can "
+                "be exploited, as the page shows.",
+            ),
+            Mistake(
+                lambda: lambda n: named(np.array([1, n, 1]) / (n + 1)),
+                "The proportion is right, the divisor is not: add up all three of your "
+                "numbers, scissors included.",
+            ),
+            Mistake(
+                lambda: lambda n: named([1 / n, (n - 2) / n, 1 / n]),
+                "Check n = 1, where rock–paper–scissors is the usual game: your formula does "
+                "not give even play. Write down the sum of the three probabilities once more.",
+            ),
+            Mistake(
+                lambda: lambda n: named([1 / (2 * n + 1), n / (2 * n + 1), n / (2 * n + 1)]),
+                "Only one of the other two actions becomes more frequent. Paper earns r − s: "
+                "if that is zero, what follows for rock and scissors?",
+            ),
+            Mistake(
+                lambda: lambda n: named([0, n / (n + 1), 1 / (n + 1)]),
+                "You never play rock. Then scissors never loses, and paper stops being a good "
+                "answer. All three are played in this equilibrium.",
+            ),
         ),
         see=values_at_some_n,
         points=2,
@@ -352,6 +449,21 @@ EXERCISES = (
                 lambda: learner(negative_part),
                 "Now it plays *only* the actions it is glad not to have played. Keep the "
                 "other sign.",
+            ),
+            Mistake(
+                lambda: learner(np.square),
+                "A square has no sign either: the action that you are gladdest not to have "
+                "played still counts as much as one that you regret.",
+            ),
+            Mistake(
+                lambda: learner(above_least),
+                "You shifted the regrets so that none is negative. Then actions with a "
+                "negative regret still get a share; they should get none.",
+            ),
+            Mistake(
+                lambda: learner(positive_part, compares=False),
+                "These sums hold what each action would have earned. A regret also subtracts "
+                "what you did earn; that line was right.",
             ),
         ),
         see=averages,
@@ -400,6 +512,31 @@ EXERCISES = (
                 "The three numbers are right. But does play settle? Look at all of the last "
                 "hundred rounds: a wandering strategy may look harmless in any one of them.",
             ),
+            Mistake(
+                lambda: prediction_answer(at=SHORT + 1),
+                "These are the numbers of the round after. Count the uniform first round as "
+                "round 1.",
+            ),
+            Mistake(
+                lambda: prediction_answer(at=SHORT - 1),
+                "These are the numbers of the round before: is the last round missing from "
+                "your average?",
+            ),
+            Mistake(
+                lambda: prediction_answer(at=LONG),
+                "These are the numbers after 1,000 rounds, whose digits depend on rounding. "
+                "The first three are asked for after 50.",
+            ),
+            Mistake(
+                lambda: prediction_answer() | {"current": prediction_answer()["guess"]},
+                "Both averages are right. The third number should belong to the strategies "
+                "played in round 50, and not to their average.",
+            ),
+            Mistake(
+                lambda: {"plain": 0, "guess": 0, "current": 0, "settles": True},
+                "In the fair game both start at equilibrium, and nothing ever moves. Use the "
+                "biased game, in which rock wins three points from scissors.",
+            ),
         ),
         tolerance=1e-4,
         points=3,
@@ -434,6 +571,30 @@ EXERCISES = (
                 lambda: scale_and_shift() | {"prize": 5},
                 "The factors are right. A regret is the difference of two payoffs: what "
                 "becomes of a prize that both contain?",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"prize": 50},
+                "The factors are right. You added the prize up over ten rounds. But is it in a "
+                "regret at all? A regret is the difference of two payoffs.",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"regrets": 1},
+                "A regret is a difference of payoffs, so it is measured in points, and each "
+                "point now counts for more.",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"strategy": 10},
+                "The next strategy is made of probabilities. Regret matching divides the "
+                "regrets by their sum, and a factor that all of them share cancels.",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"average": 10},
+                "An average of strategies is itself a strategy: its probabilities add up to 1, "
+                "with or without the factor.",
+            ),
+            Mistake(
+                lambda: scale_and_shift() | {"exploitability": 100},
+                "The factor counts once: a best response gains a payoff, not a product of two.",
             ),
         ),
         takeaway="Units and prizes do not change what is played, so a program may choose them.",

@@ -34,15 +34,22 @@ ROUNDS = 100  # for solvers in plain Python: well below a second
 
 
 @cache
-def solver(regret: str = "others", plan: str = "own", early: bool = False) -> Solver:
+def solver(
+    regret: str = "others", plan: str = "own", match: str = "iteration", keep: str = "all"
+) -> Solver:
     """Return a solver for exercise 4.3.
 
     Parameters
     ----------
     regret, plan : str
-        Reach probability that weights regrets and the strategy sum: ``"own"`` or ``"others"``.
-    early : bool
-        Whether regret matching follows each history instead of each iteration.
+        Reach probability that weights regrets and the strategy sum: ``"own"``, ``"others"``
+        or ``"none"``.
+    match : str
+        What regret matching follows: each ``"iteration"``, which is right, each ``"history"``,
+        or ``"nothing"``.
+    keep : str
+        The regrets that are kept: ``"all"``, those of the ``"history"`` or ``"iteration"`` at
+        hand, or the ``"positive"`` ones.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -64,17 +71,24 @@ def solver(regret: str = "others", plan: str = "own", early: bool = False) -> So
             children = zip(node.actions, reaches, strict=True)
             u = [sign * walk((*h, a), reach) for a, reach in children]
             mean = sum(p * x for p, x in zip(row, u, strict=True))
-            weight = {"others": pi[1 - i] * pi[2], "own": pi[i]}
+            weight = {"others": pi[1 - i] * pi[2], "own": pi[i], "none": 1.0}
+            if keep == "history":
+                R.pop(I, None)
             for n, p in enumerate(row):
                 R.setdefault(I, [0.0] * len(row))[n] += weight[regret] * (u[n] - mean)
                 S.setdefault(I, [0.0] * len(row))[n] += weight[plan] * p
-            if early:
+            if match == "history":
                 sigma[I] = regret_matching(R[I]).tolist()
             return sign * mean
 
         for _ in range(iterations):
+            if keep == "iteration":
+                R.clear()
             walk((), (1, 1, 1))
-            sigma.update({I: regret_matching(r).tolist() for I, r in R.items()})
+            if keep == "positive":
+                R.update({I: [max(x, 0.0) for x in r] for I, r in R.items()})
+            if match == "iteration":
+                sigma.update({I: regret_matching(r).tolist() for I, r in R.items()})
         return S
 
     return solve
@@ -84,7 +98,13 @@ BETS = {"J": 2 / 3, "K": 1}  # how often player 1 bets each card, in exercise 4.
 CALLS, CHECKS = 1 / 4, 1 / 2  # how often player 0 calls with the queen, and checks it first
 
 
-def at_the_queen(scale: float = 1, bets: Any = BETS, calls: float = CALLS) -> Any:
+def at_the_queen(
+    scale: float = 1,
+    bets: Any = BETS,
+    calls: float = CALLS,
+    won: float = 2,
+    fold_costs: float = 1,
+) -> Any:
     """Return values and regrets at the queen's check-bet.
 
     Parameters
@@ -95,25 +115,38 @@ def at_the_queen(scale: float = 1, bets: Any = BETS, calls: float = CALLS) -> An
         How often player 1 bets each card.
     calls : float
         How often player 0 calls.
+    won, fold_costs : float
+        Chips that a call wins or loses, and that a fold loses.
     """
     jack, king = (scale * bets[card] / 6 for card in "JK")
-    values = {"fold": -(jack + king), "call": 2 * jack - 2 * king}
+    values = {"fold": -fold_costs * (jack + king), "call": won * (jack - king)}
     mean = (1 - calls) * values["fold"] + calls * values["call"]
     return {"values": values, "regrets": {a: v - mean for a, v in values.items()}}
+
+
+def with_regrets(regrets: Any) -> Any:
+    """Return the right values, and other regrets."""
+    return {"values": at_the_queen()["values"], "regrets": regrets}
+
+
+def difference_of_values() -> Any:
+    """Return how much more each action is worth than the other: a mistake."""
+    fold, call = at_the_queen()["values"].values()
+    return {"fold": fold - call, "call": call - fold}
 
 
 def regrets_to_the_best() -> Any:
     """Return the same values, and the difference of each to the best."""
     values = at_the_queen()["values"]
     best = max(values.values())
-    return {"values": values, "regrets": {a: best - v for a, v in values.items()}}
+    return with_regrets({a: best - v for a, v in values.items()})
 
 
 @cache
-def exploitability_with_weights(regret: str, plan: str) -> float:
+def exploitability_with_weights(regret: str, plan: str, iterations: int = 1_000) -> float:
     """Return the exploitability in Kuhn poker with other weights."""
     game = games.KuhnPoker()
-    sums = solver(regret, plan)(game, 1_000)
+    sums = solver(regret, plan)(game, iterations)
     rows = Strategy.uniform(game).items()
     return exploitability(
         game,
@@ -124,6 +157,16 @@ def exploitability_with_weights(regret: str, plan: str) -> float:
     )
 
 
+def swapped_reaches(**changes: object) -> dict[str, Any]:
+    """Return the answer to exercise 4.2, optionally with changes."""
+    right = {
+        "line 6": exploitability_with_weights("own", "own"),
+        "line 7": exploitability_with_weights("others", "others"),
+        "hides": "line 7",
+    }
+    return right | changes
+
+
 def average_strategies(solve: Any) -> dict[str, dict[str, float]]:
     """Return a solver's betting and calling probabilities for both orders of the deals."""
     infosets = ("J", "K", "Q check-bet", "Q bet")
@@ -131,15 +174,23 @@ def average_strategies(solve: Any) -> dict[str, dict[str, float]]:
     return {name: {I: average(sums, I)[1] for I in infosets} for name, sums in found.items()}
 
 
-def four_cards(bluff: str = "T") -> dict[str, object]:
+def four_cards(bluff: str = "T") -> dict[str, Any]:
     """Return the value of Kuhn poker with four cards, and the bluffing card of an answer."""
     return {"value": solve_lp(games.KuhnPoker(cards=4)).value, "bluff": bluff}
 
 
-def alpha(update: str) -> float:
-    """Return the jack's average probability of an opening bet after 100,000 iterations."""
-    run = CFR(games.KuhnPoker(), update=update).run(100_000)
-    return run.average["J"]["bet"]
+def alpha(
+    update: str = "alternating", at: str = "J", variant: str = "cfr", iterations: int = 100_000
+) -> float:
+    """Return the average probability of the second action at an infoset, by default α."""
+    run = CFR(games.KuhnPoker(), variant, update=update).run(iterations)
+    return list(run.average[at].values())[1]
+
+
+def current_alpha() -> float:
+    """Return the jack's current probability of an opening bet after 100,000 iterations."""
+    run = CFR(games.KuhnPoker(), update="alternating").run(100_000)
+    return run.current["J"]["bet"]
 
 
 # ---- 4.6 and 4.7 -----------------------------------------------------------------------------
@@ -228,6 +279,13 @@ def compares(program: Program) -> bool:
     return Strategy(game, program(game, 5)).max_difference(wanted) < 1e-9
 
 
+def compares_first(program: Program) -> bool:
+    """Return whether one iteration agrees with that of the package: too weak a test."""
+    game = games.KuhnPoker()
+    wanted = CFR(game, update="simultaneous").run(1).average
+    return Strategy(game, program(game, 1)).max_difference(wanted) < 1e-9
+
+
 def falls(program: Program) -> bool:
     """Return whether the exploitability gets below 0.02: too weak a test."""
     game = games.KuhnPoker()
@@ -278,6 +336,63 @@ EXERCISES = (
                 "The values are right. The difference to the *best* action is not added up "
                 "here: a regret compares an action with your present mix of both.",
             ),
+            Mistake(
+                lambda: with_regrets({a: -x for a, x in at_the_queen()["regrets"].items()}),
+                "The values are right. The regrets have the wrong sign: what the action is "
+                "worth, minus what your present mix is worth.",
+            ),
+            Mistake(
+                lambda: at_the_queen(-1),
+                "This is what player 1 gets. You decide here, so count what *you* get.",
+            ),
+            Mistake(
+                lambda: at_the_queen(bets={"J": 1, "K": 2 / 3}),
+                "You have the two cards the wrong way round: every king is bet, and two jacks "
+                "in three.",
+            ),
+            Mistake(
+                lambda: at_the_queen(won=1),
+                "A call wins or loses two chips, the ante and the bet. You counted one.",
+            ),
+            Mistake(
+                lambda: at_the_queen(calls=1 - CALLS),
+                "The values are right. You weighted them the wrong way round: of four bets you "
+                "call one, and fold to three.",
+            ),
+            Mistake(
+                lambda: at_the_queen(6),
+                "Player 1's bets are counted, but not the deal: chance is one of the others.",
+            ),
+            Mistake(
+                lambda: at_the_queen(2),
+                "You weighted each deal by the probability of one card. A deal gives out two.",
+            ),
+            Mistake(
+                lambda: with_regrets(difference_of_values()),
+                "The values are right. You compared each action with the other one. A regret "
+                "compares it with your present mix of both.",
+            ),
+            Mistake(
+                lambda: with_regrets(
+                    {
+                        a: p * at_the_queen()["regrets"][a]
+                        for a, p in (("fold", 1 - CALLS), ("call", CALLS))
+                    }
+                ),
+                "The values are right. You multiplied each regret by the probability of its "
+                "action. That probability counts in the mean, and only there.",
+            ),
+            Mistake(
+                lambda: with_regrets(
+                    {a: max(x, 0) for a, x in at_the_queen()["regrets"].items()}
+                ),
+                "The values are right. You set a negative regret to 0. CFR stores it as it is; "
+                "only matching looks at the positive part.",
+            ),
+            Mistake(
+                lambda: at_the_queen(fold_costs=0),
+                "A fold is not free: it loses the ante, one chip, in both deals.",
+            ),
         ),
         tolerance=1e-4,
         points=2,
@@ -290,11 +405,7 @@ EXERCISES = (
         "Which reach?",
         "a dictionary with the exploitability after 1,000 iterations, 'line 6' and 'line 7' "
         "swapped, and under 'hides' the line whose mistake does not show",
-        lambda: {
-            "line 6": exploitability_with_weights("own", "own"),
-            "line 7": exploitability_with_weights("others", "others"),
-            "hides": "line 7",
-        },
+        swapped_reaches,
         (
             Mistake(
                 lambda: {
@@ -314,12 +425,40 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: {
-                    "line 6": 2 * exploitability_with_weights("own", "own"),
-                    "line 7": 2 * exploitability_with_weights("others", "others"),
-                    "hides": "line 7",
+                    line: x if line == "hides" else 2 * x
+                    for line, x in swapped_reaches().items()
                 },
                 "This is NashConv, the sum of what both players could gain; exploitability is "
                 "their mean.",
+            ),
+            Mistake(
+                lambda: swapped_reaches(hides="line 6"),
+                "The numbers are right. A mistake hides if the exploitability falls nearly as "
+                "far as without it. Which of your two numbers is close to that of the right "
+                "program?",
+            ),
+            Mistake(
+                lambda: swapped_reaches(
+                    **{"line 7": exploitability_with_weights("others", "own")}
+                ),
+                "For line 7 you measured the right program. Was the word replaced, and did you "
+                "give the new function to `solve`?",
+            ),
+            Mistake(
+                lambda: swapped_reaches(
+                    **{"line 6": exploitability_with_weights("others", "own")}
+                ),
+                "For line 6 you measured the right program. Was the word replaced, and did you "
+                "give the new function to `solve`?",
+            ),
+            Mistake(
+                lambda: swapped_reaches(
+                    **{
+                        "line 6": exploitability_with_weights("own", "own", 100),
+                        "line 7": exploitability_with_weights("others", "others", 100),
+                    }
+                ),
+                "These are the numbers after 100 iterations; a thousand are asked for.",
             ),
         ),
         points=2,
@@ -334,7 +473,7 @@ EXERCISES = (
         lambda: solver(),
         (
             Mistake(
-                lambda: solver(early=True),
+                lambda: solver(match="history"),
                 "The order of the deals still changes the result.",
             ),
             Mistake(
@@ -346,6 +485,32 @@ EXERCISES = (
                 lambda: solver(plan="others"),
                 "The order of the deals does not matter any more, but now the average is "
                 "weighted by the others' reach; that line was right.",
+            ),
+            Mistake(
+                lambda: solver(match="nothing"),
+                "The order of the deals does not matter any more, but now nothing is ever "
+                "learned: the strategy stays uniform. Regrets have to be matched once in each "
+                "iteration.",
+            ),
+            Mistake(
+                lambda: solver(plan="none"),
+                "The order of the deals does not matter any more, but now the average has no "
+                "weight. The player's own reach belongs there; that line was right.",
+            ),
+            Mistake(
+                lambda: solver(keep="history"),
+                "Regrets are overwritten now: only the last history of an infoset counts. They "
+                "have to be added up.",
+            ),
+            Mistake(
+                lambda: solver(keep="iteration"),
+                "Regrets are forgotten after each iteration. They have to be added up over all "
+                "of them.",
+            ),
+            Mistake(
+                lambda: solver(keep="positive"),
+                "You floor the stored regrets at 0. That is RM+; vanilla CFR keeps negative "
+                "regrets.",
             ),
         ),
         see=average_strategies,
@@ -373,6 +538,25 @@ EXERCISES = (
                 lambda: {"value": solve_lp(games.KuhnPoker()).value, "bluff": "T"},
                 "This is the value of the game with three cards.",
             ),
+            Mistake(
+                lambda: four_cards("Q"),
+                "The queen opens with a check: better hands would call, and worse ones fold. A "
+                "bluff is a bet with a card that loses if it is called.",
+            ),
+            Mistake(
+                lambda: {"value": -four_cards()["value"], "bluff": "T"},
+                "The card is right. The value has the wrong sign: it is what player 0 earns.",
+            ),
+            Mistake(
+                lambda: {"value": four_cards()["value"] / 2, "bluff": "T"},
+                "The card is right. You divided the value by two. It is what player 0 earns in "
+                "a hand.",
+            ),
+            Mistake(
+                lambda: {"value": 0, "bluff": "T"},
+                "The card is right. The game is zero-sum, but the two players do not have the "
+                "same part in it, so its value need not be 0.",
+            ),
         ),
         words={"T": ("10", "ten"), "J": ("jack",), "Q": ("queen",), "K": ("king",)},
         takeaway="The lowest card bluffs: it has nothing to win by being called.",
@@ -382,11 +566,42 @@ EXERCISES = (
         "4.5",
         "Open: does the path choose α?",
         "α of the average after 100,000 iterations with alternating updates",
-        lambda: alpha("alternating"),
+        alpha,
         (
             Mistake(
                 lambda: alpha("simultaneous"),
                 "That is α of simultaneous updates. Alternating ones end elsewhere.",
+            ),
+            Mistake(
+                current_alpha,
+                "That is what the jack does in the next iteration. The current strategy jumps; "
+                "α belongs to the average.",
+            ),
+            Mistake(
+                lambda: alpha(at="K"),
+                "That is how often the *king* opens with a bet, three times α. Read α off the "
+                "jack.",
+            ),
+            Mistake(
+                lambda: alpha(at="Q check-bet"),
+                "That is how often the queen calls, α + 1/3. Read α off the jack's opening.",
+            ),
+            Mistake(
+                lambda: alpha(at="J check"),
+                "That is player 1's jack, which bets after a check. α is how often player 0's "
+                "jack opens with a bet.",
+            ),
+            Mistake(
+                lambda: 1 - alpha(),
+                "That is how often the jack checks. α is how often it bets.",
+            ),
+            Mistake(
+                lambda: alpha(variant="cfr+"),
+                "That is α of CFR+. This page asks for vanilla CFR.",
+            ),
+            Mistake(
+                lambda: alpha(iterations=1_000),
+                "That is α after a thousand iterations, and it is still moving.",
             ),
         ),
         takeaway="That part can be checked; whether α settles, and where, is open.",
@@ -420,6 +635,36 @@ EXERCISES = (
                 "Both fall. Your own program from this chapter tells which one is right: print "
                 "its exploitability after 10 iterations.",
             ),
+            Mistake(
+                lambda: diagnosis(better="A"),
+                "The rest is right. *Better* asks for the lowest row, whether or not its "
+                "program is right.",
+            ),
+            Mistake(
+                lambda: diagnosis(early="F", average="E"),
+                "Both fall. Which of the two bugs makes a curve of Kuhn poker faster than the "
+                "right one? Run the chapter's code with one of them.",
+            ),
+            Mistake(
+                lambda: diagnosis(right="E", early="F", average="A"),
+                "The three rows that fall are mixed up. The lowest one need not be the right "
+                "one: your own program from this chapter gives the numbers of the right row.",
+            ),
+            Mistake(
+                lambda: diagnosis(alike="AE"),
+                "These two are close, but not alike. Two of the rows have the same digits "
+                "throughout.",
+            ),
+            Mistake(
+                lambda: diagnosis(sign="B", alike="CD"),
+                "Two rows have the same digits throughout, and you split them. The lost sign "
+                "makes the highest plateau.",
+            ),
+            Mistake(
+                lambda: diagnosis(last="B", alike="CG"),
+                "Two rows have the same digits throughout, and you split them. A last iterate "
+                "goes up and down.",
+            ),
         ),
         see=letters_of,
         points=3,
@@ -450,6 +695,11 @@ EXERCISES = (
                 lambda: is_near,
                 "The wrong average is found. But one number with a tolerance lets a program "
                 "pass that comes close to it by luck.",
+            ),
+            Mistake(
+                lambda: compares_first,
+                "One iteration is too few: the first average is uniform in most programs. "
+                "Compare after several.",
             ),
         ),
         see=passed,
