@@ -254,8 +254,8 @@
     const head = `<p>Against α = ${fraction(alpha)} your strategy leaks <strong>${size}</strong> chips ` +
       `per hand, estimated from ${now.hands} hands.`;
     if (!found.worst) {
-      return `${head} Nothing you did costs anything against this opponent. Whether it is an ` +
-        "equilibrium, the columns <em>you</em> and <em>family</em> tell.</p>";
+      return `${head} Nothing you did costs anything against this opponent. The columns ` +
+        "<em>you</em> and <em>family</em> show whether it is an equilibrium.</p>";
     }
     const { name, mistake, cost } = found.worst;
     const times = handsToSee(now.sd, found.total).toLocaleString("en-US");
