@@ -184,8 +184,8 @@ BUGS = (
         line="return sign * mean",
         broken="return mean",
         symptom=(
-            "Exploitability stops far up and the value is absurd: what travels up at "
-            "player 1's nodes is player 1's payoff."
+            "Exploitability stops far above 0 and the value is absurd: player 1's nodes return "
+            "player 1's payoff."
         ),
         source="chapter 4; errata B9",
         smallest="rock-paper-scissors",
@@ -209,8 +209,8 @@ BUGS = (
         line=BELOW,
         broken="return sum(self.walk((*h, a), pi0, pi1, pic * f) for a, f in outcomes)",
         symptom=(
-            "Nothing, as long as chance moves once and first. With a public card, "
-            "values below it are too large."
+            "None, as long as chance moves only once, at the beginning. With a public card, "
+            "values before it are too large."
         ),
         source="planted",
         smallest="a late coin",
@@ -222,9 +222,7 @@ BUGS = (
         solver="Vanilla",
         line=MEAN,
         broken="mean = sum(u.values()) / len(u)",
-        symptom=(
-            "A plateau: an action is compared with uniform play, and not with the strategy."
-        ),
+        symptom=("A plateau: actions are compared with uniform play instead of the strategy."),
         source="planted",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -236,7 +234,7 @@ BUGS = (
         solver="Vanilla",
         line=VANILLA_REGRET,
         broken="self.R[I, a] += own * (u[a] - mean)",
-        symptom="A plateau, at 1/6 on Kuhn poker: all hidden cards count alike.",
+        symptom="A plateau, at 1/6 on Kuhn poker: all hidden cards count the same.",
         source="chapter 4, exercise 4.2",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -259,8 +257,8 @@ BUGS = (
         line=VANILLA_REGRET,
         broken="self.R[I, a] += own * others * (u[a] - mean)",
         symptom=(
-            "No curve of a small game shows it. On Leduc poker a plateau: where a "
-            "player stops going, they stop learning."
+            "None on small games. On Leduc poker a plateau: players stop learning at infosets "
+            "that they no longer reach."
         ),
         source="chapter 4, exercise 4.2",
         smallest="Leduc, 2 ranks",
@@ -273,8 +271,8 @@ BUGS = (
         line=BELOW,
         broken="return sum(f * self.walk((*h, a), pi0, pi1, pic) for a, f in outcomes)",
         symptom=(
-            "Nothing where all deals are equally likely, as on Kuhn poker: all "
-            "regrets grow by one factor."
+            "None where all deals are equally likely, as on Kuhn poker: all regrets have the "
+            "same wrong factor."
         ),
         source="errata C5",
         smallest="a late coin",
@@ -286,7 +284,7 @@ BUGS = (
         solver="Family",
         line=("return sum(p * self.walk((*h, a), i, own, p * others) for a, p in row.items())"),
         broken="return sum(p * self.walk((*h, a), i, own, others) for a, p in row.items())",
-        symptom="The plateau of “no reach”: the reach is there, and always 1.",
+        symptom="The plateau of “no reach”: the reach is always 1.",
         source="planted",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -298,8 +296,7 @@ BUGS = (
         line=VANILLA_REGRET,
         broken="self.R[I, a] = others * (u[a] - mean)",
         symptom=(
-            "Exploitability hardly falls: only the last history of the last iteration "
-            "is remembered."
+            "Exploitability hardly falls: only the last history of the last iteration counts."
         ),
         source="planted",
         smallest="rock-paper-scissors",
@@ -311,7 +308,7 @@ BUGS = (
         solver="Family",
         line="self.r.clear()",
         broken="pass",
-        symptom=("A plateau: the regrets of one iteration are added again in all later ones."),
+        symptom=("A plateau: the regrets of each iteration are added again in all later ones."),
         source="planted",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -323,7 +320,7 @@ BUGS = (
         solver="Vanilla",
         line="self.S[I, a] += own * p",
         broken="self.S[I, a] += p",
-        symptom="Nothing up to Leduc poker, and there it looks like a slow method.",
+        symptom="None on games smaller than Leduc poker; there it looks like a slow method.",
         source="published code; chapters 4 and 5",
         smallest="Leduc poker",
         caught_by="digits on Kuhn poker",
@@ -334,7 +331,7 @@ BUGS = (
         solver="Vanilla",
         line="self.S[I, a] += own * p",
         broken="self.S[I, a] += others * p",
-        symptom="Falls on Kuhn poker, stops on Leduc poker.",
+        symptom="Exploitability falls on Kuhn poker and stops on Leduc poker.",
         source="published code; chapter 4, exercise 4.2; errata B22",
         smallest="dice, 2 faces",
         caught_by="digits on Kuhn poker",
@@ -346,8 +343,8 @@ BUGS = (
         line=AVERAGE,
         broken="return {I: self.match(I) for I in self.actions}",
         symptom=(
-            "The curve jumps up and down instead of falling. On dice it is better "
-            "than the average."
+            "The curve jumps up and down instead of falling. On dice it is lower than that of "
+            "the average."
         ),
         source="chapters 1 and 3; errata B8",
         smallest="rock-paper-scissors",
@@ -361,9 +358,7 @@ BUGS = (
         broken=(
             "return {I: shares({a: self.R[I, a] for a in A}) for I, A in self.actions.items()}"
         ),
-        symptom=(
-            "Negative probabilities; where there are none, a strategy that does not improve."
-        ),
+        symptom=("Negative probabilities, or else a strategy that does not improve."),
         source="chapter 1; errata C3",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -375,8 +370,8 @@ BUGS = (
         line="for a, p in self.sigma[I].items():",
         broken="for a, p in new.items():",
         symptom=(
-            "None: the average starts one strategy later, and was a little better on "
-            "every game."
+            "None: the average starts one strategy later, and is slightly better on every game "
+            "of the museum."
         ),
         source="errata B14c",
         caught_by="digits on Kuhn poker",
@@ -389,8 +384,8 @@ BUGS = (
         line="weight = self.t**self.gamma",
         broken="weight = (self.t / (self.t + 1)) ** self.gamma",
         symptom=(
-            "Converges, several times more slowly: the weights 1/4, 4/9, 9/16 soon "
-            "are all as good as 1."
+            "Converges several times more slowly: the weights 1/4, 4/9, 9/16, … soon are all "
+            "close to 1."
         ),
         source="published code; chapter 6",
         smallest="rock-paper-scissors",
@@ -403,7 +398,7 @@ BUGS = (
         solver="Vanilla",
         line=MATCHED,
         broken="return shares({a: self.R[I, a] for a in self.actions[I]})",
-        symptom="Negative probabilities: the average is no strategy.",
+        symptom="Negative probabilities: the average is not a strategy.",
         source="errata C4",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -414,7 +409,8 @@ BUGS = (
         solver="Vanilla",
         line=MATCHED,
         broken="return shares({a: abs(self.R[I, a]) for a in self.actions[I]})",
-        symptom="Does not converge at all: what one regrets having done is done again.",
+        symptom="Does not converge at all: actions with very negative regrets are played as "
+        "well.",
         source="planted",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
@@ -425,7 +421,7 @@ BUGS = (
         solver="Vanilla",
         line="row = self.sigma[I]",
         broken="row = self.match(I)",
-        symptom=("Converges, at times faster, but the order of the deals changes the result."),
+        symptom=("Converges, sometimes faster, but the order of the deals changes the result."),
         source="chapter 4, exercise 4.3; errata D1",
         caught_by="value of Kuhn poker",
     ),
@@ -440,8 +436,8 @@ BUGS = (
             "self.actions[I]}"
         ),
         symptom=(
-            "Predictive CFR+ becomes CFR+ with quadratic weights: far slower on the "
-            "small games, so good on Leduc poker that one believes it."
+            "Predictive CFR+ becomes CFR+ with quadratic weights: far slower on the small "
+            "games, but convincingly good on Leduc poker."
         ),
         source="planted",
         smallest="rock-paper-scissors",
@@ -455,7 +451,7 @@ BUGS = (
         variant="cfr+",
         line="self.seen = self.sigma",
         broken="self.seen = dict(self.sigma)",
-        symptom="Converges slowly: simultaneous updates at the price of alternating ones.",
+        symptom="Converges slowly: simultaneous updates at the cost of alternating ones.",
         source="chapter 5; errata B13",
         smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
@@ -478,8 +474,8 @@ BUGS = (
         line="new = self.match(I)",
         broken="new = self.match(I) if self.own[I] else self.sigma[I]",
         symptom=(
-            "Nothing at all on the small games. On Leduc poker a plateau: a saving of "
-            "time freezes whatever the player has stopped reaching."
+            "None on the small games. On Leduc poker a plateau: the strategy is frozen at "
+            "infosets that the player no longer reaches."
         ),
         source="planted",
         smallest="Leduc, 2 ranks",
@@ -493,7 +489,8 @@ BUGS = (
         line="self.t += 1",
         broken="self.t = 1",
         symptom=(
-            "A plateau: every iteration discounts as the first one, so the past counts half."
+            "A plateau: every iteration discounts like the first one, so the past is halved "
+            "each time."
         ),
         source="planted",
         smallest="rock-paper-scissors",
@@ -506,7 +503,7 @@ BUGS = (
         variant="cfr+",
         line=STORED,
         broken="self.R[I, a] = total",
-        symptom="Linear weights without RM+: slower by far on poker, unharmed on dice.",
+        symptom="Linear weights without RM+: far slower on poker, no slower on dice.",
         source="chapter 6; errata C8",
         smallest="rock-paper-scissors",
         caught_by="digits on Kuhn poker",
@@ -517,7 +514,7 @@ BUGS = (
         solver="Family",
         line=STORED,
         broken="self.R[I, a] = max(total, 0)",
-        symptom="Converges, and faster: one has written RM+ and calls it regret matching.",
+        symptom="Converges, and faster: this is RM+ under the name of regret matching.",
         source="errata A6",
         caught_by="digits on Kuhn poker",
     ),
@@ -596,8 +593,8 @@ BUGS = (
         line="return self.walk((*h, card), i)",
         broken="return node.probabilities[card] * self.walk((*h, card), i)",
         symptom=(
-            "Nothing where all deals are equally likely: a sampled card already comes "
-            "up as often as it should."
+            "None where all deals are equally likely. Elsewhere likely cards count too much: "
+            "sampling has weighted them already."
         ),
         source="planted",
         smallest="a late coin",
@@ -609,7 +606,7 @@ BUGS = (
         solver="External",
         line="return self.walk((*h, a), i)",
         broken="return row[a] * self.walk((*h, a), i)",
-        symptom="A plateau: likely actions of the opponent count too much.",
+        symptom="A plateau: the opponent's likely actions count too much.",
         source="errata C7",
         smallest="rock-paper-scissors",
         caught_by="expected regrets on Kuhn poker",
@@ -620,7 +617,7 @@ BUGS = (
         solver="External",
         line="a = self.draw(row)",
         broken="a = self.draw(dict.fromkeys(row, 1.0))",
-        symptom="One learns to beat an opponent who plays at random.",
+        symptom="Players learn to beat an opponent who plays uniformly.",
         source="planted",
         smallest="rock-paper-scissors",
         caught_by="threshold on Kuhn poker",
@@ -631,7 +628,7 @@ BUGS = (
         solver="External",
         line="self.R[node.infoset, a] += u[a] - mean",
         broken="self.R[node.infoset, a] += (1 - row[a]) * u[a]",
-        symptom="A plateau far up: as if there were no other action.",
+        symptom="A plateau far above 0: each action is valued as if it were the only one.",
         source="chapter 7; errata B17",
         smallest="rock-paper-scissors",
         caught_by="threshold on Kuhn poker",
@@ -642,7 +639,7 @@ BUGS = (
         solver="External",
         line="if theirs:  # the average",
         broken="if not theirs:  # the average",
-        symptom="Nothing on Kuhn poker; too high on larger games.",
+        symptom="None on Kuhn poker; too high on larger games.",
         source="chapter 7; errata B22",
         smallest="dice, 2 faces",
         caught_by="expected average on Kuhn poker",
@@ -654,7 +651,8 @@ BUGS = (
         line="return self.rng.choices(list(row), list(row.values()))[0]",
         broken="return Random(0).choices(list(row), list(row.values()))[0]",
         symptom=(
-            "Stops at once: a new generator with an old seed. No expectation test can see it."
+            "Stops at once: each sample comes from a new generator with the same seed. No test "
+            "of expectations can see it."
         ),
         source="planted",
         smallest="rock-paper-scissors",
@@ -666,7 +664,7 @@ BUGS = (
         solver="Outcome",
         line=VALUE,
         broken="u[drawn] = self.walk((*h, drawn), i, q * p[drawn])",
-        symptom="Too high: what is sampled often looks good.",
+        symptom="Too high: actions that are sampled often look better.",
         source="chapter 7",
         smallest="a late coin",
         caught_by="expected regrets on Kuhn poker",
@@ -677,7 +675,7 @@ BUGS = (
         solver="Outcome",
         line=SAMPLED_REGRET,
         broken="self.R[node.infoset, a] += u[a] - mean",
-        symptom="Nothing in any curve. Only an exact expectation shows the bias.",
+        symptom="None in any curve. Only an exact expectation shows the bias.",
         source="chapter 7",
         caught_by="expected regrets on Kuhn poker",
     ),
@@ -687,7 +685,7 @@ BUGS = (
         solver="Outcome",
         line="for a in row:",
         broken="for a in (drawn,):",
-        symptom="Far up: actions not sampled are never charged.",
+        symptom="Far too high: actions that are not sampled get no regret.",
         source="chapter 7; errata B18",
         smallest="rock-paper-scissors",
         caught_by="published threshold",
@@ -698,7 +696,8 @@ BUGS = (
         solver="Outcome",
         line=SAMPLED_REGRET,
         broken="self.R[node.infoset, a] += ((a == drawn) - row[a]) * u[drawn] / q",
-        symptom="Far up: an action not sampled is charged with its own probability.",
+        symptom="Far too high: the regret of an action that is not sampled is weighted by its "
+        "own probability.",
         source="chapter 7; errata B18",
         smallest="rock-paper-scissors",
         caught_by="published threshold",
@@ -709,7 +708,8 @@ BUGS = (
         solver="Outcome",
         line="mean = sum(x * u[a] for a, x in row.items())",
         broken="mean = sum(p[a] * u[a] for a in row)",
-        symptom="Too high: an action is compared with the exploring player.",
+        symptom="Too high: actions are compared with the sampling policy instead of the "
+        "strategy.",
         source="chapter 7",
         smallest="Kuhn poker",
         caught_by="published threshold",
@@ -720,7 +720,7 @@ BUGS = (
         solver="Outcome",
         line="self.collect(node, row, q)",
         broken="self.collect(node, p, q)",
-        symptom="Stops where the stirred equilibrium is.",
+        symptom="Stops at an equilibrium mixed with uniform play.",
         source="chapter 7",
         smallest="rock-paper-scissors",
         caught_by="published threshold",
@@ -731,7 +731,7 @@ BUGS = (
         solver="Outcome",
         line="return self.walk((*h, self.draw(row)), i, q)",
         broken="return self.walk((*h, self.draw(p)), i, q)",
-        symptom="Too high: one learns to play against an opponent who explores.",
+        symptom="Too high: players learn to play against an opponent who explores.",
         source="planted",
         smallest="rock-paper-scissors",
         caught_by="published threshold",
@@ -742,7 +742,7 @@ BUGS = (
         solver="Outcome",
         line="p = {a: even + (1 - self.epsilon) * x for a, x in row.items()}",
         broken="p = row",
-        symptom="What is never played is never sampled again.",
+        symptom="An action that is no longer played is never sampled again.",
         source="chapter 7",
         smallest="rock-paper-scissors",
         caught_by="expected regrets on Kuhn poker",
@@ -753,7 +753,7 @@ BUGS = (
         solver="Outcome",
         line="self.collect(node, row, q)",
         broken="self.collect(node, row)",
-        symptom="Nothing in any curve. Only an exact expectation shows it.",
+        symptom="None in any curve. Only an exact expectation shows it.",
         source="chapter 7",
         caught_by="expected average on Kuhn poker",
     ),
@@ -774,7 +774,7 @@ BUGS = (
         solver="Robust",
         line=SAMPLED_REGRET,
         broken="self.R[node.infoset, a] += u[a] - mean",
-        symptom=("Nothing on any game where nobody chooses twice among more than k actions."),
+        symptom=("None on games in which no player chooses twice among more than k actions."),
         source="chapter 8",
         caught_by="expected regrets on dice",
     ),
@@ -787,7 +787,8 @@ BUGS = (
             "self.R[node.infoset, a] += (mean / row[a] - mean if row[a] and a in "
             "tried else -mean) / q"
         ),
-        symptom="Does not converge: bad actions are paid for the good ones beside them.",
+        symptom="Does not converge: bad actions are credited with the good ones sampled beside "
+        "them.",
         source="errata B19, B20",
         smallest="rock-paper-scissors",
         caught_by="published threshold",

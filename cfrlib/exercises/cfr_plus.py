@@ -41,13 +41,22 @@ CHECKPOINTS = range(100, 1_001, 100)
 
 def tables_by_hand(
     clip: Callable[[Any, Any], Any] = lambda Q, r: np.maximum(Q + r, 0), after: int = 3
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return both tables after each round, and the strategies they give after round `after`."""
     R, Q = np.zeros((4, 3)), np.zeros((4, 3))
     for t, r in enumerate(np.array(GIVEN), 1):
         R[t], Q[t] = R[t - 1] + r, clip(Q[t - 1], r)
     played = {name: regret_matching(x[after]).tolist() for name, x in (("R", R), ("Q", Q))}
     return {"R": R[1:].tolist(), "Q": Q[1:].tolist(), "played": played}
+
+
+def tables_with(**changes: object) -> dict[str, object]:
+    """Return both tables with other strategies of round 4, or another R."""
+    right: dict[str, Any] = tables_by_hand()
+    played = right["played"] | {
+        key: changes.pop(f"{key} plays", row) for key, row in right["played"].items()
+    }
+    return right | changes | {"played": played}
 
 
 def tables_clipped_when_read() -> dict[str, object]:
@@ -63,7 +72,7 @@ def tables_clipped_when_read() -> dict[str, object]:
 
 
 @cache
-def solver(emptied: str = "at once") -> Solver:
+def solver(emptied: str = "at once", fault: str = "") -> Solver:
     """Return a solver for exercise 5.2, correct or with a bug.
 
     Parameters
@@ -73,6 +82,9 @@ def solver(emptied: str = "at once") -> Solver:
         correct; ``"never"``; ``"too soon"``: before it is added; ``"late"``: after both
         traversals, so that player 0's regrets are added twice; ``"together"``: the tables are
         updated after both traversals, which makes the updates simultaneous.
+    fault : str
+        ``"no sum"``: Q keeps the regrets of one traversal only; ``"no floor"``: Q may be
+        negative; ``"even"``: all iterations have the weight 1.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -86,14 +98,15 @@ def solver(emptied: str = "at once") -> Solver:
             if emptied == "too soon":
                 r.clear()
             for I, row in r.items():
-                Q[I] = np.maximum(Q.get(I, 0) + np.array(row), 0)
+                total = np.array(row) + (0 if fault == "no sum" else Q.get(I, 0))
+                Q[I] = total if fault == "no floor" else np.maximum(total, 0)
                 sigma[I] = regret_matching(Q[I]).tolist()
             if emptied in ("at once", "together"):
                 r.clear()
 
         for t in range(1, iterations + 1):
             for i in (0, 1):
-                walk((), i, t, 1, 1)
+                walk((), i, 1 if fault == "even" else t, 1, 1)
                 if i == 1 or emptied != "together":
                     update()
             if emptied == "late":
@@ -182,18 +195,18 @@ class ExchangedPlayers(games.KuhnPoker):
 
 
 @cache
-def exploitability_curve(first: int) -> tuple[float, ...]:
-    """Return the exploitability of CFR+ at the checkpoints; `first` is updated first."""
-    run = CFR((games.KuhnPoker(), ExchangedPlayers())[first], "cfr+")
+def exploitability_curve(first: int, variant: str = "cfr+") -> tuple[float, ...]:
+    """Return the exploitability at the checkpoints; player `first` is updated first."""
+    run = CFR((games.KuhnPoker(), ExchangedPlayers())[first], variant)
     step = CHECKPOINTS.step
     return tuple(run.run(step, progress=False).solution().exploitability for _ in CHECKPOINTS)
 
 
 def means_by_order(
-    mean: Callable[[Any], Any] = lambda e: np.log10(e).mean(),
+    mean: Callable[[Any], Any] = lambda e: np.log10(e).mean(), variant: str = "cfr+"
 ) -> dict[str, float]:
     """Return a mean over the checkpoints for both orders of updates."""
-    return {f"{i} first": float(mean(exploitability_curve(i))) for i in (0, 1)}
+    return {f"{i} first": float(mean(exploitability_curve(i, variant))) for i in (0, 1)}
 
 
 def exchanged_means() -> dict[str, float]:
@@ -298,8 +311,48 @@ EXERCISES = (
                 "The tables are right, but you read the strategy one round too early: the "
                 "strategy of round 4 uses all three rounds.",
             ),
+            Mistake(
+                lambda: tables_with(**{"Q plays": tables_by_hand()["Q"][-1]}),
+                "The tables are right. A strategy is made of probabilities: divide Q by its "
+                "sum.",
+            ),
+            Mistake(
+                lambda: tables_with(**{"R plays": tables_by_hand()["R"][-1]}),
+                "The tables are right. R plays its positive entries only, and divides by their "
+                "sum.",
+            ),
+            Mistake(
+                lambda: tables_with(**{"R plays": [1 / 3] * 3}),
+                "The tables are right. Play is uniform only if no entry is positive, and here "
+                "R has one.",
+            ),
+            Mistake(
+                lambda: tables_with(**{"Q plays": [1 / 2, 1 / 2, 0]}),
+                "The tables are right. Every positive entry of Q gets its share, not only the "
+                "largest ones.",
+            ),
+            Mistake(
+                lambda: tables_with(
+                    R=tables_by_hand()["Q"], **{"R plays": tables_by_hand()["played"]["Q"]}
+                ),
+                "You floored R as well. R keeps its negative entries; only Q sets them to 0.",
+            ),
+            Mistake(
+                lambda: tables_with(
+                    Q=tables_by_hand()["R"], **{"Q plays": tables_by_hand()["played"]["R"]}
+                ),
+                "You never floored Q: where a sum is negative, Q stores 0.",
+            ),
+            Mistake(
+                lambda: {
+                    "R": GIVEN,
+                    "Q": np.maximum(GIVEN, 0),
+                    "played": {key: regret_matching(np.array(GIVEN[-1])) for key in "RQ"},
+                },
+                "These are the regrets of the single rounds. Both tables add them up.",
+            ),
         ),
-        takeaway="Once forgotten, a debt need not be paid back.",
+        takeaway="A negative sum that is set to 0 does not have to be made up for later.",
         advice="Add the round to what is stored; for Q, put 0 wherever the sum is negative.",
     ),
     Exercise(
@@ -324,7 +377,22 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: solver("too soon"),
-                "The buffer is emptied before anybody has read it, so nothing is ever learned.",
+                "The buffer is emptied before it is read, so nothing is ever learned.",
+            ),
+            Mistake(
+                lambda: solver(fault="no sum"),
+                "Q is overwritten in each iteration. RM+ adds the new regrets to what it has "
+                "stored.",
+            ),
+            Mistake(
+                lambda: solver(fault="no floor"),
+                "The buffer is emptied now, but Q is no longer floored at 0; that line was "
+                "right.",
+            ),
+            Mistake(
+                lambda: solver(fault="even"),
+                "The buffer is emptied now, but all iterations count the same in the average. "
+                "Iteration t counts t times; that line was right.",
             ),
         ),
         see=average_strategy,
@@ -340,19 +408,47 @@ EXERCISES = (
         (
             Mistake(
                 lambda: dict.fromkeys(LENGTHS, 0),
-                "That is no delay at all. It is best on Kuhn poker; here it is Leduc, whose "
-                "early strategies are worth forgetting.",
+                "That is no delay at all. On Kuhn poker it is best. Here the game is Leduc "
+                "poker, whose early strategies are worth forgetting.",
             ),
             Mistake(
                 lambda: dict.fromkeys(LENGTHS, 250),
                 "You gave the same number for both lengths; it leaves hardly any of 300 "
                 "iterations to average. Only the share may carry over.",
             ),
+            Mistake(
+                lambda: dict.fromkeys(LENGTHS, 75),
+                "You gave the same number for both lengths. It is a quarter of the first, and "
+                "hardly anything of the second. Only the share may carry over.",
+            ),
+            Mistake(
+                lambda: {T: T // 20 for T in LENGTHS},
+                "Five percent is too little: the average still begins with strategies that are "
+                "better forgotten.",
+            ),
+            Mistake(
+                lambda: {T: T // 2 for T in LENGTHS},
+                "Half of the run is too much to drop: the average is left with too few "
+                "strategies.",
+            ),
+            Mistake(
+                lambda: {T: T - 1 for T in LENGTHS},
+                "Only one strategy is left to average, so this is the current strategy.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(LENGTHS, 25),
+                "Are these shares, in percent? The answer asks for iterations.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(LENGTHS, 1),
+                "A delay of one iteration drops the uniform strategy and nothing else. More of "
+                "the start is better forgotten.",
+            ),
         ),
         see=relative_exploitability,
         accepts=lambda seen: all(ratio <= GOOD for ratio in seen.values()),
         points=2,
-        takeaway="Drop the start; near the minimum, it hardly matters how much of it.",
+        takeaway="Drop the start. Near the minimum, it hardly matters how much.",
         advice="Some share of 0, 5, ..., 50 % does clearly better. `cfr.solve` takes `delay=`.",
     ),
     Exercise(
@@ -380,10 +476,59 @@ EXERCISES = (
                 "This is NashConv, the sum of what both players could gain; exploitability is "
                 "their mean.",
             ),
+            Mistake(
+                lambda: (
+                    at_budget(BUDGET, BUDGET // 2)
+                    | {"literal": kuhn_exploitability(BUDGET, "simultaneous")}
+                ),
+                "The literal reading has the iterates of simultaneous updates, but it walks "
+                "the tree twice for each. How many iterations are left?",
+            ),
+            Mistake(
+                lambda: (
+                    at_budget(BUDGET, BUDGET // 2)
+                    | {"alternating": kuhn_exploitability(BUDGET, "alternating")}
+                ),
+                "Alternating updates walk the tree twice in each iteration, once for each "
+                "player. How many iterations are left?",
+            ),
+            Mistake(
+                lambda: at_budget(2 * BUDGET, BUDGET // 2),
+                "Simultaneous updates need one traversal in each iteration. You counted half "
+                "of one.",
+            ),
+            Mistake(
+                lambda: at_budget(2 * BUDGET, BUDGET),
+                "You gave each of them twice as much as there is. How many traversals does one "
+                "iteration cost?",
+            ),
+            Mistake(
+                lambda: (
+                    at_budget(BUDGET, BUDGET // 2)
+                    | {"literal": kuhn_exploitability(BUDGET // 2, "alternating")}
+                ),
+                "You ran the literal reading with alternating updates. It only looks as if it "
+                "alternated: "
+                'its iterates are those of `update="simultaneous"`.',
+            ),
+            Mistake(
+                lambda: dict(
+                    zip(
+                        at_budget(BUDGET, BUDGET // 2),
+                        [
+                            at_budget(BUDGET, BUDGET // 2)[k]
+                            for k in ("alternating", "simultaneous", "literal")
+                        ],
+                        strict=True,
+                    )
+                ),
+                "You have simultaneous and alternating the wrong way round.",
+            ),
         ),
         tolerance=1e-5,
         points=2,
-        takeaway="The literal reading pays for alternation and does not get it.",
+        takeaway="The literal reading costs as much as alternating updates and gains nothing "
+        "by it.",
         advice="How many iterations of each do 2,000 traversals buy? `solve` takes `update=`.",
     ),
     Exercise(
@@ -406,6 +551,42 @@ EXERCISES = (
             Mistake(
                 lambda: means_by_order(lambda e: np.log(e).mean()),
                 "These are natural logarithms; the base asked for is 10.",
+            ),
+            Mistake(
+                lambda: means_by_order(np.mean),
+                "These are the mean exploitabilities themselves. Take the logarithm of each of "
+                "them first.",
+            ),
+            Mistake(
+                lambda: means_by_order(lambda e: math.log10(e[-1])),
+                "That is the last checkpoint alone, and the curves go up and down. Take the "
+                "mean over all ten.",
+            ),
+            Mistake(
+                lambda: means_by_order(lambda e: -np.log10(e).mean()),
+                "The logarithm of a number below 1 is negative. You left out the sign.",
+            ),
+            Mistake(
+                lambda: means_by_order(lambda e: np.log10(2 * np.array(e)).mean()),
+                "This is NashConv, twice the exploitability.",
+            ),
+            Mistake(
+                lambda: means_by_order(variant="cfr"),
+                "This is vanilla CFR. The variant asked for is `'cfr+'`.",
+            ),
+            Mistake(
+                lambda: means_by_order(lambda e: np.log10(e).sum()),
+                "These are sums over the ten checkpoints. Divide by ten.",
+            ),
+            Mistake(
+                lambda: means_by_order(lambda e: np.median(np.log10(e))),
+                "This is the median. The exercise asks for the mean.",
+            ),
+            Mistake(
+                lambda: means_by_order() | {"1 first": means_by_order()["0 first"]},
+                "You gave the same number twice. Did the second run really exchange the "
+                "players? To relabel the players alone, without their payoffs, makes another "
+                "game.",
             ),
         ),
         tolerance=5e-3,
@@ -431,8 +612,9 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: ORDER.replace("C", "HC"),
-                "Nothing is ever learned: the buffer is emptied before anybody has read it, or "
-                "nobody reads it.",
+                "Nothing is ever learned: nothing is written into the buffer, or nobody reads "
+                "it, or it is emptied first. Follow a regret from the traversal to the "
+                "strategy.",
             ),
         ),
         see=lambda answer: average_strategy(assembled(answer)),

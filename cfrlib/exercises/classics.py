@@ -100,6 +100,16 @@ def battlefields_won(mine: Division, theirs: Division) -> int:
     return int((np.subtract(mine, theirs) > 0).sum())
 
 
+def winner_only(mine: Division, theirs: Division) -> int:
+    """Return 1 if the first division takes more battlefields, else 0: a mistake."""
+    return max(battle(mine, theirs), 0)
+
+
+def tie_lost(mine: Division, theirs: Division) -> int:
+    """Return -1 also for a tie: a mistake."""
+    return 1 if battle(mine, theirs) > 0 else -1
+
+
 Payoff = Callable[[Division, Division], int]
 
 
@@ -277,6 +287,12 @@ def kuhn_answer(game: Game, current: bool = False, card: int = 0) -> dict[str, o
     strategy = kuhn_solution(game)[int(current)]
     alpha = openings(game, strategy)[card]
     return {"game": game, "strategy": dict(strategy), "alpha": alpha}
+
+
+def kuhn_and(alpha: Callable[[float], float]) -> dict[str, object]:
+    """Return the answer of a reader with another alpha."""
+    right = kuhn_answer(KUHN)
+    return right | {"alpha": alpha(as_number(right["alpha"]))}
 
 
 def kuhn_values(answer: object) -> dict[str, object]:
@@ -519,6 +535,12 @@ def leduc_answer(game: Leduc, measure: str = "exploitability") -> dict[str, obje
     }
 
 
+def leduc_and(**changes: object) -> dict[str, object]:
+    """Return the right answer with changes; `plus` stands for CFR+."""
+    names = {"plus": "CFR+"}
+    return leduc_answer(LEDUC) | {names.get(key, key): x for key, x in changes.items()}
+
+
 def leduc_values(answer: object) -> dict[str, object]:
     """Return values that identify the rules, and the errors of the numbers for this game."""
     game = fresh(part(answer, "game"))
@@ -640,6 +662,47 @@ EXERCISES = (
                 "An equilibrium with fewer shapes exists, but is it the only one? The question "
                 "is which shapes *some* equilibrium plays: maximize each over all of them.",
             ),
+            Mistake(
+                lambda: blotto_answer(lambda mine, theirs: -battle(mine, theirs)),
+                "The sign of the payoff is wrong: it is the payoff of the *first* of the two "
+                "divisions.",
+            ),
+            Mistake(
+                lambda: blotto_answer(tie_lost),
+                "A tie pays 0: if both take as many battlefields, nobody wins the war.",
+            ),
+            Mistake(
+                lambda: blotto_answer(winner_only),
+                "The loser of a war gets −1, not 0: the game is zero-sum.",
+            ),
+            Mistake(
+                lambda: (
+                    blotto_answer()
+                    | {"divisions": [(5, 0, 0), (4, 1, 0), (3, 2, 0), (3, 1, 1), (2, 2, 1)]}
+                ),
+                "These are the shapes. It matters which battlefield gets which number of "
+                "soldiers.",
+            ),
+            Mistake(
+                lambda: (
+                    blotto_answer() | {"strategy": dict.fromkeys(DIVISIONS, 1 / len(DIVISIONS))}
+                ),
+                "Even play over all divisions can be exploited: some of them are poor. Average "
+                "what regret matching plays.",
+            ),
+            Mistake(
+                lambda: blotto_answer() | {"shapes": {shape(d) for d in DIVISIONS}},
+                "Not all shapes survive. Which of them does the average hardly ever play?",
+            ),
+            Mistake(
+                lambda: blotto_answer() | {"shapes": set(equilibrium_shapes()) | {"2-2-1"}},
+                "One shape is too much. Does the average play all of yours more than once in a "
+                "hundred?",
+            ),
+            Mistake(
+                lambda: blotto_answer() | {"shapes": {"3-1-1"}},
+                "Another shape survives as well. Which shapes does the average play most?",
+            ),
         ),
         see=blotto_values,
         points=3,
@@ -688,11 +751,31 @@ EXERCISES = (
                 lambda: kuhn_answer(KUHN, card=2),
                 "This is how often the king opens with a bet.",
             ),
+            Mistake(
+                lambda: kuhn_answer(KUHN, card=1),
+                "This is how often the queen opens with a bet.",
+            ),
+            Mistake(
+                lambda: kuhn_and(lambda alpha: 1 - alpha),
+                "This is how often the jack passes. α is how often it bets.",
+            ),
+            Mistake(
+                lambda: kuhn_and(lambda alpha: 1 / 3),
+                "This is the largest α of the whole family. Read off the α of your own "
+                "average.",
+            ),
+            Mistake(
+                lambda: (
+                    kuhn_answer(KUHN) | {"strategy": Strategy.uniform(KUHN), "alpha": 1 / 2}
+                ),
+                "This is the uniform strategy. Was it ever updated, and did you return the "
+                "average?",
+            ),
         ),
         see=kuhn_values,
         tolerance=5e-3,
         points=3,
-        takeaway="Rules, infosets, value, strategy: the whole chain is yours.",
+        takeaway="Rules, infosets, value, strategy: all of it is your own work.",
         advice="Check in order: histories, ends and infosets by drawing one deal, then the "
         "payoffs of uniform play, then the value, then the strategy (exploitable for less than "
         "0.01, and the king bets three times as often as the jack).",
@@ -760,6 +843,14 @@ EXERCISES = (
                 lambda: leduc_answer(LEDUC, "nash_conv"),
                 "The numbers under CFR and CFR+ are NashConv, the sum of what both could gain; "
                 "exploitability is their mean.",
+            ),
+            Mistake(
+                lambda: leduc_and(CFR=leduc_and()["CFR+"], plus=leduc_and()["CFR"]),
+                "You have CFR and CFR+ the wrong way round.",
+            ),
+            Mistake(
+                lambda: leduc_and(value=-as_number(leduc_and()["value"])),
+                "The value has the wrong sign: it is the payoff of the first player.",
             ),
         ),
         see=leduc_values,

@@ -90,10 +90,16 @@ def adder(kind: str = "right") -> Adder:
         highest = max(numbers, default=0)
         if kind == "never below 0":
             highest = max(highest, 0)
-        total = sum(numbers) * (times if kind != "right" else 1)
-        if "max0" in shown:
-            total -= highest * (1 if kind in ("early", "right") else times)
-        return total * (times if kind == "right" else 1)
+        if kind == "lowest":
+            highest = min(numbers, default=0)
+        if kind == "largest size":
+            highest = max(numbers, key=abs, default=0)
+        if kind == "no ?" and "?" in cards:
+            return add_up([card for card in cards if card != "?"])
+        total = sum(numbers) * (times if kind in ("early", "twice") else 1)
+        if "max0" in shown and kind != "no max0":
+            total -= highest
+        return total * (1 if kind in ("early", "no x2") else times)
 
     return add_up
 
@@ -114,13 +120,15 @@ def hands() -> dict[str, list[tuple[Any, Card | None, int]]]:
     return found
 
 
-def wrong_hands(add_up: Any) -> dict[str, int]:
-    """Return the number of wrong totals for each kind of hands."""
+def wrong_hands(add_up: Any) -> dict[str, float]:
+    """Return the number of wrong totals for each kind of hands, and how far they are off."""
     require_function(add_up)
-    return {
-        kind: sum(as_number(add_up(list(hand), new)) != total for hand, new, total in rows)
-        for kind, rows in hands().items()
-    }
+    found, off = {}, 0.0
+    for kind, rows in hands().items():
+        errors = [abs(as_number(add_up(list(hand), new)) - total) for hand, new, total in rows]
+        found[kind] = sum(error > 0 for error in errors)
+        off += sum(errors)
+    return found | {"points off": off}
 
 
 # ---- 12.4: two is special -------------------------------------------------------------------
@@ -145,8 +153,20 @@ def regrets_and_gains(how: str = "") -> dict[str, list[Fraction]]:
     played = Fraction(sum(payoff(*r) for r in ROUNDS), len(ROUNDS))
     regrets = [best[0] - played, best[1] + played]
     gains = [best[0] - independent, best[1] + independent]
-    if how == "sums":
+    if how in ("sums", "all sums"):
         regrets = [3 * r for r in regrets]
+    if how == "all sums":
+        gains = [3 * g for g in gains]
+    if how == "zero":
+        regrets, gains = [regrets[0], -regrets[0]], [gains[0], -gains[1]]
+    if how == "players":
+        gains = gains[::-1]
+    if how == "equal gains":
+        gains = [max(gains)] * 2
+    if how == "NashConv":
+        gains = [gains[0] + gains[1]] * 2
+    if how == "wrong sign":
+        regrets, gains = [-r for r in regrets], [-g for g in gains]
     if how == "best of each round":
         regrets = [Fraction(1) - played, Fraction(1) + played]
     return {"regrets": regrets, "gains": gains}
@@ -161,6 +181,12 @@ def tiny_value(raises: int | None) -> float:
     return solve_lp(Coyote(deck=Coyote.TINY, raises=raises)).value
 
 
+def both_values(**changes: object) -> dict[str, Any]:
+    """Return the answer to exercise 12.5, optionally with changes."""
+    right = {"by one": tiny_value(1), "any number": tiny_value(None), "gains": "first"}
+    return right | {key.replace("_", " "): x for key, x in changes.items()}
+
+
 EXERCISES = (
     Exercise(
         "12.1",
@@ -170,7 +196,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: {card: least - 1 for card, least in lowest_false().items()},
-                "These are the largest totals there can be, and each may be true.",
+                "These are the largest totals that are possible, so each declaration may be "
+                "true.",
             ),
             Mistake(
                 lambda: lowest_false() | {"x2": 1 + largest_number()},
@@ -181,8 +208,49 @@ EXERCISES = (
                 "The max → 0 makes the highest number count 0. Here that is your own, the only "
                 "one there is.",
             ),
+            Mistake(
+                lambda: lowest_false() | {3: lowest_false()[3] - 1},
+                "With a 3 that total is possible, so the declaration may be true. Say one "
+                "more.",
+            ),
+            Mistake(
+                lambda: lowest_false() | {"x2": lowest_false()["x2"] - 1},
+                "With the ×2 that total is possible, so the declaration may be true. Say one "
+                "more.",
+            ),
+            Mistake(
+                lambda: lowest_false() | {"max0": 0},
+                "With the max → 0 that total is possible, so the declaration may be true. Say "
+                "one more.",
+            ),
+            Mistake(
+                lambda: lowest_false() | {"x2": 2 * (1 + largest_number())},
+                "You added 1 before doubling. First the largest total, doubled; then one more.",
+            ),
+            Mistake(
+                lambda: lowest_false() | {3: 1 + largest_number()},
+                "Beside a 3, both cards count: yours and the one you see.",
+            ),
+            Mistake(
+                lambda: lowest_false() | {"x2": 2 + 4 * largest_number()},
+                "You doubled twice. The ×2 doubles the total once.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(lowest_false(), 1 + largest_number()),
+                "You left out what you see. The visible card changes the largest total there "
+                "can be.",
+            ),
+            Mistake(
+                lambda: {card: least + 1 for card, least in lowest_false().items()},
+                "These are false as well, but not the lowest: say one less.",
+            ),
+            Mistake(
+                lambda: lowest_false() | {"max0": 2},
+                "That is false, but not the lowest: say one less.",
+            ),
         ),
-        takeaway="What you see bounds what can be true; beside the max → 0 nothing is.",
+        takeaway="The card that you see bounds the total. Next to the max → 0, every "
+        "declaration above 0 is false.",
         advice="The largest total there can be, plus 1. Which card of yours makes it?",
     ),
     Exercise(
@@ -213,10 +281,47 @@ EXERCISES = (
                 "The two profiles differ only where the other player holds the −10. Divide by "
                 "the probability of that deal.",
             ),
+            Mistake(
+                lambda: {**values_of_calling(), "call": -values_of_calling()["call"]},
+                "You called, and a call wins if the total is *below* the declaration.",
+            ),
+            Mistake(
+                lambda: {
+                    **values_of_calling(),
+                    "call": values_of_calling()["+1"],
+                    "+1": values_of_calling()["call"],
+                },
+                "You have the two actions the wrong way round.",
+            ),
+            Mistake(
+                lambda: {**values_of_calling(), "below 0": 1 - values_of_calling()["below 0"]},
+                "That is the probability that the total is 0 or more.",
+            ),
+            Mistake(
+                lambda: {
+                    **values_of_calling(),
+                    "below 0": 1 - values_of_calling()["below 0"],
+                    "call": -values_of_calling()["call"],
+                },
+                "That is the probability that the total is 0 or more, and a call that follows "
+                "from it. How likely is a total *below* 0?",
+            ),
+            Mistake(
+                lambda: {
+                    **values_of_calling(),
+                    "+1": values_of_calling()["call"] - advantage_of_raising(),
+                },
+                "You subtracted the wrong way round: what raising earns, minus what calling "
+                "earns.",
+            ),
+            Mistake(
+                lambda: {**values_of_calling(), "call": 1},
+                "A call does not always win. Weight a win and a loss by their probabilities.",
+            ),
         ),
         tolerance=5e-3,
         points=2,
-        takeaway="The other player does not see the −10, and goes on.",
+        takeaway="The other player does not see the −10, and will often raise.",
         advice="`totals([-10])` has the first; the second follows from it. For the third, "
         "compare two profiles that differ in this one decision.",
     ),
@@ -239,6 +344,34 @@ EXERCISES = (
                 lambda: adder("black 0 as a number"),
                 "The order is right now. But the black 0 is no number: beside it, the max → 0 "
                 "still takes the highest of the others.",
+            ),
+            Mistake(
+                lambda: adder("twice"),
+                "You doubled twice: the total, and the sum before it.",
+            ),
+            Mistake(
+                lambda: adder("no x2"),
+                "Nothing is doubled any more. The ×2 comes last: it doubles what the other "
+                "rules leave.",
+            ),
+            Mistake(
+                lambda: adder("no max0"),
+                "The max → 0 does nothing any more. It takes the highest number away, and then "
+                "the ×2 doubles.",
+            ),
+            Mistake(
+                lambda: adder("lowest"),
+                "You struck the *lowest* number. The max → 0 takes the highest.",
+            ),
+            Mistake(
+                lambda: adder("largest size"),
+                "You struck the number that is farthest from 0. The max → 0 takes the highest, "
+                "and −10 is not high.",
+            ),
+            Mistake(
+                lambda: adder("no ?"),
+                "The order is right now. But a ? is replaced by the card that is drawn for it; "
+                "that line was right.",
             ),
         ),
         see=wrong_hands,
@@ -271,6 +404,41 @@ EXERCISES = (
                 "You let the player choose anew in each round. Regret compares with *one* "
                 "choice for all of them.",
             ),
+            Mistake(
+                lambda: {
+                    "regrets": regrets_and_gains()["gains"],
+                    "gains": regrets_and_gains()["regrets"],
+                },
+                "You have regrets and gains the wrong way round. A regret is measured against "
+                "the rounds as they were played.",
+            ),
+            Mistake(
+                lambda: regrets_and_gains("players"),
+                "The regrets are right. Your gains have the players the wrong way round.",
+            ),
+            Mistake(
+                lambda: regrets_and_gains("all sums"),
+                "These are sums over three rounds. Divide by three, as averages are played.",
+            ),
+            Mistake(
+                lambda: regrets_and_gains("wrong sign"),
+                "The signs are wrong: first the best fixed choice, then what is subtracted.",
+            ),
+            Mistake(
+                lambda: regrets_and_gains("zero"),
+                "You made each pair add up to 0. Payoffs do, but neither regrets nor gains: "
+                "both players may wish that they had chosen otherwise.",
+            ),
+            Mistake(
+                lambda: regrets_and_gains("equal gains"),
+                "The regrets are right. The gains are not the same for both: what does player "
+                "1's best fixed choice earn against player 0's average?",
+            ),
+            Mistake(
+                lambda: regrets_and_gains("NashConv"),
+                "The regrets are right. You gave NashConv twice. It is the sum of the two "
+                "gains, and the exercise asks for each.",
+            ),
         ),
         tolerance=1e-6,
         points=2,
@@ -282,7 +450,7 @@ EXERCISES = (
         "Open: any number",
         "a dictionary with the values for 'by one' and 'any number', and who 'gains' by the "
         "freedom, 'first' or 'second'",
-        lambda: {"by one": tiny_value(1), "any number": tiny_value(None), "gains": "first"},
+        both_values,
         (
             Mistake(
                 lambda: {
@@ -293,12 +461,37 @@ EXERCISES = (
                 "You have the two games the wrong way round: `raises=None` is any number.",
             ),
             Mistake(
-                lambda: {
-                    "by one": tiny_value(1),
-                    "any number": tiny_value(None),
-                    "gains": "second",
-                },
+                lambda: both_values(gains="second"),
                 "The values are right. They are the first player's.",
+            ),
+            Mistake(
+                lambda: both_values(any_number=-tiny_value(None), gains="second"),
+                "The value for any number has the wrong sign: it is the first player's.",
+            ),
+            Mistake(
+                lambda: both_values(any_number=tiny_value(1)),
+                "You gave the value by one twice. `raises=None` is any number.",
+            ),
+            Mistake(
+                lambda: both_values(by_one=tiny_value(None)),
+                "You gave the value for any number twice. `raises=1` is by one.",
+            ),
+            Mistake(
+                lambda: both_values(any_number=tiny_value(1), by_one=tiny_value(None)),
+                "You have the two games the wrong way round: `raises=None` is any number.",
+            ),
+            Mistake(
+                lambda: both_values(any_number=2 * tiny_value(None)),
+                "You counted what both players win and lose. The value is the first player's "
+                "alone.",
+            ),
+            Mistake(
+                lambda: both_values(any_number=tiny_value(None) / 2),
+                "You divided the value by the two players. It is the first player's alone.",
+            ),
+            Mistake(
+                lambda: both_values(any_number=1),
+                "The first player does not always win. Solve the game with `raises=None`.",
             ),
         ),
         words={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -65,17 +66,27 @@ def always_accepting() -> Shares:
     return inclusion_probabilities(lambda n: 2)
 
 
+def shares(reservoir_rows: object = None, forget_rows: object = None) -> dict[str, object]:
+    """Return the answer to exercise 10.1, optionally with other probabilities."""
+    return {
+        "reservoir": reservoir_rows or reservoir(),
+        "forget": forget_rows or always_accepting(),
+    }
+
+
 # ---- 10.2: which divisor? -------------------------------------------------------------------
 
 
-def first_action(a: Fraction, b: Fraction, answer: str = "sums") -> dict[str, object]:
+def first_action(
+    a: Fraction, b: Fraction, answer: str = "sums", **changes: float
+) -> dict[str, Any]:
     """Return the probability of the first action by means `a` and `b`, and by sums."""
     sums = Fraction(3), Fraction(2 + 2)
     return {
         "means": a / (a + b),
         "sums": sums[0] / sum(sums),
         "CFR asks for": answer,
-    }
+    } | changes
 
 
 # ---- 10.3: the borrowed buffer --------------------------------------------------------------
@@ -83,12 +94,17 @@ def first_action(a: Fraction, b: Fraction, answer: str = "sums") -> dict[str, ob
 
 @cache
 def buffer_class(kind: str) -> type:
-    """Return the buffer of exercise 10.3, with one of five rules for placing a late row."""
+    """Return the buffer of exercise 10.3, with a rule for placing a late row."""
     place: Place = {
         "fair": lambda rng, offered, size: rng.randrange(offered),
         "ring": lambda rng, offered, size: (offered - 1) % size,
         "forgets": lambda rng, offered, size: rng.randrange(size),
         "one too few": lambda rng, offered, size: rng.randrange(offered - 1),
+        "one too many": lambda rng, offered, size: rng.randrange(offered + 1),
+        "twice": lambda rng, offered, size: rng.randrange(2 * offered),
+        "coin": lambda rng, offered, size: rng.randrange(2 * size),
+        "first": lambda rng, offered, size: 0,
+        "rare": lambda rng, offered, size: rng.randrange(size * offered),
         "closed": lambda rng, offered, size: size,
     }[kind]
 
@@ -180,6 +196,41 @@ def powers(card: int) -> list[float]:
     return [(card / 30 - 1) ** n for n in range(1, 10)]
 
 
+def square(card: int) -> list[float]:
+    """Return the rank and its square."""
+    return powers(card)[:2]
+
+
+def cube(card: int) -> list[float]:
+    """Return the first three powers of the rank."""
+    return powers(card)[:3]
+
+
+def half(card: int) -> list[float]:
+    """Return whether a card is in the upper half."""
+    return [float(card > 30)]
+
+
+def thirds(card: int) -> list[float]:
+    """Return in which third of the deck a card is."""
+    return [float(card > 20), float(card > 40)]
+
+
+def steps(card: int) -> list[float]:
+    """Return for every fifth card whether a card is at least as high."""
+    return [float(card >= n) for n in range(0, 60, 5)]
+
+
+def logarithm(card: int) -> list[float]:
+    """Return the logarithm of the rank."""
+    return [math.log(card)]
+
+
+def constant(card: int) -> list[float]:
+    """Return the same for every card."""
+    return [1.0]
+
+
 def hinges(card: int) -> list[float]:
     """Return the positive distances of a card above 0, 10, ..., 50."""
     return [max(card - n, 0) / 30 for n in range(0, 60, 10)]
@@ -217,6 +268,45 @@ EXERCISES = (
                 'That is a ring, which overwrites the oldest. "Forget" chooses the place of '
                 "each new row at random, so d may overwrite c.",
             ),
+            Mistake(
+                lambda: shares({**reservoir(), "c": 2 / 3}),
+                "Row c gets in as often as that. But row d may push it out again.",
+            ),
+            Mistake(
+                lambda: shares({"a": 1, "b": 1, "c": 0, "d": 0}),
+                "A reservoir that is full still takes new rows. Otherwise the first rows stay "
+                "for good.",
+            ),
+            Mistake(
+                lambda: shares(dict.fromkeys("abcd", 1 / 4)),
+                "There are two places, so the four probabilities add up to 2.",
+            ),
+            Mistake(
+                lambda: shares({**reservoir(), "d": 1 / 4}),
+                "Row d chooses among four places, and two of them are in the reservoir.",
+            ),
+            Mistake(
+                lambda: shares(dict(zip("abcd", (1 / 3, 1 / 3, 1 / 3, 1 / 2), strict=True))),
+                "Row d is right. After three rows, each is in with the same probability; with "
+                "four rows again. What would the four of them have to add up to?",
+            ),
+            Mistake(
+                lambda: shares(forget_rows=dict.fromkeys("abcd", 1 / 2)),
+                "Your reservoir is right. A memory that forgets is not fair: every new row "
+                "gets in for certain, and pushes out an older one.",
+            ),
+            Mistake(
+                lambda: shares(forget_rows={**always_accepting(), "c": 1}),
+                "Row c does get in for certain. But row d takes one of the two places "
+                "afterwards.",
+            ),
+            Mistake(
+                lambda: shares(
+                    forget_rows=dict(zip("abcd", (1 / 2, 1 / 2, 1 / 2, 1), strict=True))
+                ),
+                "You let one new row come. Rows a and b have to survive two of them, c and "
+                "then d.",
+            ),
         ),
         tolerance=1e-6,
         takeaway='A reservoir favors no row; "forget" favors the latest ones.',
@@ -231,8 +321,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: first_action(Fraction(3), Fraction(2), "means"),
-                "Both shares are right. But CFR matches cumulative regret. A mean may stand in "
-                "for it where all actions have one divisor, and here they have two.",
+                "Both shares are right. But CFR matches cumulative regret. A mean may replace "
+                "it if all actions have the same divisor, and here they have two.",
             ),
             Mistake(
                 lambda: first_action(Fraction(3, 3), Fraction(4, 3)),
@@ -242,6 +332,43 @@ EXERCISES = (
             Mistake(
                 lambda: {"means": "3/7", "sums": "3/5", "CFR asks for": "sums"},
                 "You have means and sums the wrong way round.",
+            ),
+            Mistake(
+                lambda: {
+                    key: x if isinstance(x, str) else 1 - x
+                    for key, x in first_action(Fraction(3), Fraction(2)).items()
+                },
+                "These are the shares of b. The exercise asks for a.",
+            ),
+            Mistake(
+                lambda: first_action(Fraction(3), Fraction(2), sums=3 / 5),
+                "The sums are wrong: b was tried twice, and both of its advantages count.",
+            ),
+            Mistake(
+                lambda: first_action(Fraction(3), Fraction(2), means=1, sums=1),
+                "Regret matching does not put everything on the larger number. It shares in "
+                "proportion.",
+            ),
+            Mistake(
+                lambda: first_action(Fraction(3), Fraction(2), means=1),
+                "Both means are positive. Regret matching shares in proportion.",
+            ),
+            Mistake(
+                lambda: first_action(Fraction(1, 2), Fraction(1, 2)),
+                "For the means you gave both actions the same. What is the mean of a's only "
+                "row, and what that of b's two rows?",
+            ),
+            Mistake(
+                lambda: first_action(Fraction(2, 5), Fraction(3, 5)),
+                "By the means you gave the share of b. The exercise asks for a.",
+            ),
+            Mistake(
+                lambda: first_action(Fraction(3), Fraction(2), sums=1 / 3),
+                "For the sums you counted rows. Add up their advantages.",
+            ),
+            Mistake(
+                lambda: {"means": 60, "sums": 300 / 7, "CFR asks for": "sums"},
+                "The shares are in percent: write 0.25 or '25 %', not 25.",
             ),
         ),
         words={"means": ("mean",), "sums": ("sum",)},
@@ -262,16 +389,35 @@ EXERCISES = (
             Mistake(
                 lambda: buffer_class("forgets"),
                 'That is the page\'s "forget": the place is random now, but every new row '
-                "still gets one, so old rows die out.",
+                "still gets one, so old rows disappear.",
             ),
             Mistake(
                 lambda: buffer_class("one too few"),
-                "Nearly: the new row counts as well. You choose among one place too few, so "
+                "Nearly. The new row counts as well: you choose among one place too few, so "
                 "the first rows are kept slightly too rarely.",
             ),
             Mistake(
                 lambda: buffer_class("closed"),
                 "Now a full buffer takes nothing new: the first rows stay for good.",
+            ),
+            Mistake(
+                lambda: buffer_class("twice"),
+                "New rows get in only half as often as they should, so the first rows are kept "
+                "too often. How many places does a new row choose among?",
+            ),
+            Mistake(
+                lambda: buffer_class("coin"),
+                "A new row gets in with the same probability, however many came before it. "
+                "That probability has to fall.",
+            ),
+            Mistake(
+                lambda: buffer_class("first"),
+                "All new rows push each other out of one place, and the others never change.",
+            ),
+            Mistake(
+                lambda: buffer_class("rare"),
+                "New rows hardly ever get in. There are several places, and each of "
+                "them is as good for a new row.",
             ),
         ),
         see=kept_by_quarter,
@@ -293,8 +439,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: merged_row() | {"weight": 1},
-                "The target is right. With weight 1, though, an infoset that was met a "
-                "thousand times would count no more than one that was met once.",
+                "The target is right. But with weight 1 an infoset that was visited a thousand "
+                "times would count no more than one that was visited once.",
             ),
             Mistake(
                 lambda: merged_row() | {"constant": 0},
@@ -305,6 +451,57 @@ EXERCISES = (
                 lambda: merged_row() | {"constant": float(np.array([1, 2, 3]) @ [9, 1, 1])},
                 "You took the loss of the three rows at D = 0, and have to subtract that of "
                 "the one row there.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"target": 1},
+                "The target is a plain mean of the rows. They count by their weights.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"weight": 3},
+                "You counted the rows. The one row has all of their *weight*.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"weight": 2},
+                "You took the mean of the weights. The one row has all of them together.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"target": 2},
+                "You divided by the number of rows. A weighted mean is divided by the sum of "
+                "the weights.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"target": -merged_row()["target"]},
+                "The target has the wrong sign. Weights times targets, added up, are positive "
+                "here.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"constant": -merged_row()["constant"]},
+                "The row is right. The exercise asks by how much the loss of the one row is "
+                "*smaller*.",
+            ),
+            Mistake(
+                lambda: (
+                    merged_row()
+                    | {"constant": merged_row()["constant"] / merged_row()["weight"]}
+                ),
+                "The row is right. You divided the constant by the weight: that is a variance. "
+                "The losses are sums.",
+            ),
+            Mistake(
+                lambda: (
+                    merged_row()
+                    | {"constant": float(((np.array([3, 1, -1]) - 1 / 3) ** 2).sum())}
+                ),
+                "The row is right. In the constant each row counts by its weight as well.",
+            ),
+            Mistake(
+                lambda: merged_row() | {"constant": 8},
+                "The row is right. In the constant you measured from the plain mean, and "
+                "without weights.",
+            ),
+            Mistake(
+                lambda: {"weight": 1, "target": 1, "constant": 8},
+                "You left out the weights. Each row counts as often as its weight says.",
             ),
         ),
         tolerance=1e-3,
@@ -332,6 +529,40 @@ EXERCISES = (
                 lambda: powers,
                 "Nine powers fit almost all the cards they were shown, and oscillate in "
                 "between. More is not always better.",
+            ),
+            Mistake(
+                lambda: square,
+                "A parabola bends everywhere a little. The value of calling is nearly "
+                "straight, and bends sharply at a few cards.",
+            ),
+            Mistake(
+                lambda: cube,
+                "Three powers make a smooth curve. The value of calling is nearly straight, "
+                "and bends sharply at a few cards.",
+            ),
+            Mistake(
+                lambda: half,
+                "This tells only in which half a card is: all cards of a half get the same "
+                "answer.",
+            ),
+            Mistake(
+                lambda: thirds,
+                "These tell only in which third a card is: all cards of a third get the same "
+                "answer.",
+            ),
+            Mistake(
+                lambda: steps,
+                "These are steps: between two of them the answer does not change, but the "
+                "value does.",
+            ),
+            Mistake(
+                lambda: logarithm,
+                "A logarithm bends most at the lowest cards. Where does the value of calling "
+                "bend?",
+            ),
+            Mistake(
+                lambda: constant,
+                "You show the same for every card, so all cards get the same answer.",
             ),
         ),
         see=fit_error,

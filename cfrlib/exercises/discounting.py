@@ -52,18 +52,39 @@ def by_hand(fault: str = "") -> dict[str, dict[str, list[float]]]:
     found = {}
     for name in ("linear", "dcfr", "pcfr+"):
         v = VARIANTS[name]
-        t = T - 1 if fault == "one too few" else T
+        t = T + {"one too few": -1, "one too many": 1}.get(fault, 0)
         R = discounted(before + r, before + r, t, v)
+        if fault == "no discount" and name != "pcfr+":
+            R = before + r
+        if fault == "not added":
+            R = discounted(before, before, t, v)
         if fault == "discount first":
             R = discounted(before, before, t, v) + r
-        if fault == "today's sign":
+        if fault == "sign of the new":
             R = discounted(before + r, r, t, v)
         guess = v.prediction * r if fault != "no guess" else 0 * r
         played = regret_matching(R + guess)
         if fault == "stored guess":
-            R = R + guess
+            R = np.maximum(R + guess, 0) if v.prediction else R
         found[name] = {"stored": R.tolist(), "played": played.tolist()}
     return found
+
+
+def stored_as(name: str, third: float, first: float = 1) -> dict[str, Any]:
+    """Return the answer with other stored regrets of one variant.
+
+    Parameters
+    ----------
+    name : str
+        The variant.
+    third : float
+        The third stored regret.
+    first : float
+        Factor of the two others.
+    """
+    right = by_hand()
+    a, b, _ = right[name]["stored"]
+    return right | {name: right[name] | {"stored": [first * a, first * b, third]}}
 
 
 # ---- 6.2 and 6.4 -----------------------------------------------------------------------------
@@ -141,7 +162,8 @@ def solver(discount: str = "once") -> Solver:
         ``"once"``: each table after its player's traversal, which is correct; ``"early"``:
         after each history; ``"twice"``: all tables after each traversal; ``"before"``: only
         the stored regrets, before the new ones are added; ``"today"``: once, by the sign of the
-        new regret; ``"never"``.
+        new regret; ``"player 0"``: both tables, after player 0's traversal; ``"new"``: only the
+        new regret of each history; ``"never"``.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -155,8 +177,10 @@ def solver(discount: str = "once") -> Solver:
             for I, row in r.items():
                 new = np.array(row)
                 old = R.get(I, 0 * new)
-                if discount == "never":
+                if discount in ("never", "player 0"):
                     R[I] = old + new
+                elif discount == "new":
+                    R[I] = old + discounted(new, new, t, dcfr)
                 elif discount == "before":
                     R[I] = discounted(old, old, t, dcfr) + new
                 else:
@@ -166,12 +190,15 @@ def solver(discount: str = "once") -> Solver:
                 R.update({I: discounted(x, x, t, dcfr) for I, x in R.items() if I not in r})
             r.clear()
 
-        walk = traversal(game, sigma, r, S, update if discount == "early" else lambda: None)
+        each = discount in ("early", "new")
+        walk = traversal(game, sigma, r, S, update if each else lambda: None)
         for t in range(1, iterations + 1):
             for i in (0, 1):
                 walk((), i, t**2, 1, 1)
                 update()
                 sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
+                if discount == "player 0" and i == 0:
+                    R.update({I: discounted(x, x, t, dcfr) for I, x in R.items()})
         return S
 
     return solve
@@ -249,10 +276,10 @@ EXERCISES = (
             Mistake(
                 lambda: by_hand("discount first"),
                 "You discounted the stored regrets and then added the new ones. Line 3 comes "
-                "before line 4: the new regrets are discounted with the rest.",
+                "before line 4: the new regrets are discounted as well.",
             ),
             Mistake(
-                lambda: by_hand("today's sign"),
+                lambda: by_hand("sign of the new"),
                 "You used the sign of the new regret. Line 4 asks for the sign of the sum.",
             ),
             Mistake(
@@ -267,6 +294,52 @@ EXERCISES = (
             Mistake(
                 lambda: by_hand("no guess"),
                 "Only one thing is wrong: pcfr+ matches R + m, where m is the latest regret.",
+            ),
+            Mistake(
+                lambda: by_hand("one too many"),
+                "You took the factors of the iteration after: t counts the present one.",
+            ),
+            Mistake(
+                lambda: by_hand("no discount"),
+                "You added the new regrets, and did not discount the sums. Line 4 multiplies "
+                "each by its factor.",
+            ),
+            Mistake(
+                lambda: by_hand("not added"),
+                "You discounted the old regrets and left out the new ones. Line 3 adds them "
+                "first.",
+            ),
+            Mistake(
+                lambda: stored_as("pcfr+", STORED[2] + NEW[2]),
+                "The rest is right. pcfr+ stores no negative regret: its exponent β is −∞, and "
+                "the factor is 0.",
+            ),
+            Mistake(
+                lambda: by_hand() | {"pcfr+": by_hand("stored guess")["pcfr+"]},
+                "pcfr+ plays with its guess, but does not store it: the true regret is added "
+                "when it is known.",
+            ),
+            Mistake(
+                lambda: stored_as("dcfr", 0),
+                "The rest is right. dcfr does not forget a negative regret at once: with β = "
+                "0, what is its factor?",
+            ),
+            Mistake(
+                lambda: stored_as("dcfr", STORED[2] + NEW[2]),
+                "The rest is right. dcfr discounts negative regrets as well: with β = 0, what "
+                "is the factor?",
+            ),
+            Mistake(
+                lambda: stored_as("linear", 0),
+                "The rest is right. Linear CFR keeps negative regrets, with the same factor as "
+                "the others.",
+            ),
+            Mistake(
+                lambda: stored_as(
+                    "dcfr", by_hand()["dcfr"]["stored"][2], factor(T, 1) / factor(T, 1.5)
+                ),
+                "The rest is right. You discounted dcfr's positive regrets with the exponent "
+                "1. Look α up in the table.",
             ),
         ),
         points=2,
@@ -283,16 +356,65 @@ EXERCISES = (
         (
             Mistake(
                 lambda: large_exponent() | {"first factor": 1},
-                "The two runs differ, so something must: compute the factor for t = 1 instead "
-                "of the limit.",
+                "The two runs differ, so one of the factors must. Compute the factor for t = 1 "
+                "instead of its limit.",
             ),
             Mistake(
                 lambda: large_exponent() | {"big": leduc(inf, inf, 0), "first factor": 1},
-                "That is what one would predict. Run it.",
+                "That is what you would expect. Run it.",
             ),
             Mistake(
                 lambda: large_exponent("simultaneous"),
                 "These are simultaneous updates; this chapter alternates.",
+            ),
+            Mistake(
+                lambda: large_exponent() | {"first factor": 0},
+                "1 to any power is 1. What does the formula of line 4 give with that?",
+            ),
+            Mistake(
+                lambda: large_exponent() | {"first factor": 2},
+                "You have the quotient upside down: a discount is at most 1.",
+            ),
+            Mistake(
+                lambda: large_exponent() | {"first factor": 60 / 61},
+                "You exchanged t and its exponent: the factor is t to the power of α, over the "
+                "same plus 1.",
+            ),
+            Mistake(
+                lambda: large_exponent() | {"big": leduc(inf, inf, 0)},
+                "The factor is right, so the two runs differ from iteration 1 on. Run `big` "
+                "itself.",
+            ),
+            Mistake(
+                lambda: (
+                    large_exponent()
+                    | {"cfr": large_exponent()["big"], "big": large_exponent()["cfr"]}
+                ),
+                "You have the two runs the wrong way round.",
+            ),
+            Mistake(
+                lambda: {
+                    key: x if key == "first factor" else 2 * x
+                    for key, x in large_exponent().items()
+                },
+                "This is NashConv, the sum of what both players could gain; exploitability is "
+                "their mean.",
+            ),
+            Mistake(
+                lambda: large_exponent() | {"cfr": leduc(inf, -inf, 1)},
+                "For vanilla CFR you ran CFR+, which forgets negative regrets.",
+            ),
+            Mistake(
+                lambda: (
+                    large_exponent()
+                    | {
+                        name: solve(
+                            games.KuhnPoker(), Variant(name, x, x, 0), 100, progress=False
+                        ).exploitability
+                        for name, x in (("cfr", inf), ("big", 60.0))
+                    }
+                ),
+                "These are the numbers for Kuhn poker. The exercise asks for Leduc.",
             ),
         ),
         tolerance=2e-4,
@@ -331,6 +453,16 @@ EXERCISES = (
                 "The order of the deals does not matter any more, but the factor depends on "
                 "the sign of the new regret instead of the sum.",
             ),
+            Mistake(
+                lambda: solver("new"),
+                "You discount what each history adds, and nothing that is stored. So old "
+                "regrets never fade.",
+            ),
+            Mistake(
+                lambda: solver("player 0"),
+                "Both tables are discounted once in an iteration, but after player 0's "
+                "traversal. Player 1's new regrets come later, and miss it.",
+            ),
         ),
         see=average_strategies,
         points=3,
@@ -359,12 +491,49 @@ EXERCISES = (
                 "These are simultaneous updates, which give a different picture; this chapter "
                 "alternates.",
             ),
+            Mistake(
+                lambda: {
+                    name: {n: 100 * x for n, x in row.items()}
+                    for name, row in prediction_ratios().items()
+                },
+                "Are these percentages? A quotient of 1 means that prediction changes nothing.",
+            ),
+            Mistake(
+                lambda: {name: dict.fromkeys(LONG, 1) for name in UNPREDICTED},
+                "You say that prediction changes nothing. Did your second variant predict? λ "
+                "is the fourth number of `cfr.Variant`.",
+            ),
+            Mistake(
+                lambda: dict(
+                    zip(UNPREDICTED, list(prediction_ratios().values())[::-1], strict=True)
+                ),
+                "You have dcfr and cfr the wrong way round.",
+            ),
+            Mistake(
+                lambda: {
+                    name: dict(zip(LONG, list(row.values())[::-1], strict=True))
+                    for name, row in prediction_ratios().items()
+                },
+                "You have 50 and 100 iterations the wrong way round.",
+            ),
+            Mistake(
+                lambda: prediction_ratios() | {"dcfr": reciprocal_ratios()["dcfr"]},
+                "The quotients of cfr are right, those of dcfr are upside down.",
+            ),
+            Mistake(
+                lambda: {
+                    name: {n: abs(x - 1) for n, x in row.items()}
+                    for name, row in prediction_ratios().items()
+                },
+                "These are relative differences. The exercise asks for the quotients "
+                "themselves.",
+            ),
         ),
         see=log_ratios,
         tolerance=0.07,
         points=2,
-        takeaway="A guess is worth what the rest of the algorithm makes of it.",
-        advice="`cfr.Variant(name, alpha, beta, gamma, True)` predicts. Divide, then round.",
+        takeaway="Whether a prediction helps depends on the rest of the algorithm.",
+        advice="`cfr.Variant(name, alpha, beta, gamma, 1)` predicts. Divide, then round.",
     ),
     Exercise(
         "6.5",
@@ -384,6 +553,39 @@ EXERCISES = (
             Mistake(
                 lambda: VARIANTS["linear"],
                 "This is linear CFR, whose negative regrets linger too long here.",
+            ),
+            Mistake(
+                lambda: VARIANTS["cfr"],
+                "This is vanilla CFR, which discounts nothing. That is worse than dcfr on "
+                "Leduc poker.",
+            ),
+            Mistake(
+                lambda: (inf, -inf, 2),
+                "This is CFR+ with quadratic weights. Without a prediction it does not beat "
+                "dcfr by enough.",
+            ),
+            Mistake(
+                lambda: (1.5, 0, 1),
+                "You lowered γ. Then early strategies count more in the average. Try the other "
+                "direction.",
+            ),
+            Mistake(
+                lambda: (1.5, 0, 0),
+                "With γ = 0 all strategies count the same in the average, the poor first ones "
+                "included.",
+            ),
+            Mistake(
+                lambda: (1.5, 0.5, 2),
+                "You raised β. Then negative regrets last longer. Try the other direction.",
+            ),
+            Mistake(
+                lambda: (3, 0, 2),
+                "You raised α alone, so old positive regrets fade more slowly. Which of the "
+                "other two has more to give?",
+            ),
+            Mistake(
+                lambda: (0, 0, 0),
+                "With α = β = 0 each iteration halves all regrets: only the last few count.",
             ),
         ),
         see=exploitability_ratio,
@@ -412,19 +614,74 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: repaid() | {"linear": repaid()["plain"], "linear, 4 times": 4.0},
-                "The plain rounds are right. If round t counts t times, the difference grows "
-                "by more and more, and T rounds walk about half of the square of T.",
+                "The plain rounds are right. If round t counts t times, each round adds more "
+                "than the one before, and T rounds add about half of the square of T.",
             ),
             Mistake(
                 lambda: repaid() | {"linear, 4 times": 4.0},
-                "The rest is right. With linear weights the way is as long as the *square* of "
-                "the rounds.",
+                "The rest is right. With linear weights, the difference grows like the "
+                "*square* of the rounds.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": 2 * repaid()["plain"]},
+                "You stopped at the radius. The difference of the two regrets has to grow to "
+                "the radius, and it grows by more than 1 in each round.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": LOSS / LEAD},
+                "You divided the whole loss by the lead. Round 1 is uniform: how much of the "
+                "loss is in the regrets after it?",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": LOSS / LEAD, "linear": (2 * LOSS / LEAD) ** 0.5},
+                "The factors are right. You began with the whole loss. Round 1 is uniform: how "
+                "much of the loss is in the regrets after it?",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": float(LOSS)},
+                "You waited until the lead of one point a round has made up for the loss. The "
+                "regrets after round 1 are smaller than that, and the lead is two.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": LOSS / 3, "linear": (LOSS / 3) ** 0.5},
+                "The factors are right. You took one regret for the radius. The radius is the "
+                "length of the pair of regrets.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain": LOSS / 6, "linear": (LOSS / 3) ** 0.5},
+                "The factors are right. You took one regret for the radius. The radius is the "
+                "length of the pair of regrets.",
+            ),
+            Mistake(
+                lambda: repaid() | {"linear": repaid()["plain"] ** 0.5},
+                "The plain rounds are right. T rounds with weights 1, 2, …, T add up to about "
+                "half of the square of T: the half is missing.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain, 4 times": 2.0},
+                "The rest is right. The radius grows in proportion to the loss, and so do the "
+                "plain rounds.",
+            ),
+            Mistake(
+                lambda: repaid() | {"linear, 4 times": 16.0},
+                "The rest is right. You squared. With linear weights the *square* of the "
+                "rounds is in proportion to the loss.",
+            ),
+            Mistake(
+                lambda: repaid() | {"plain, 4 times": 16.0, "linear, 4 times": 4.0},
+                "The rounds are right. You squared the factors. The radius is in proportion to "
+                "the loss, not to its square.",
+            ),
+            Mistake(
+                lambda: repaid() | {"linear, 4 times": 8.0},
+                "The rest is right. With linear weights the rounds grow more slowly than the "
+                "loss, not faster.",
             ),
         ),
         tolerance=0.05,
         points=2,
-        takeaway="A mistake is repaid in proportion to its size, or with linear weights to the "
-        "square root of its size.",
+        takeaway="The time to recover from a mistake is in proportion to its size, or with "
+        "linear weights to the square root of its size.",
         advice="The two regrets after the first round, the radius of their circle, and by how "
         "much their difference grows in a round.",
     ),

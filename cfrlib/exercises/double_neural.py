@@ -57,6 +57,12 @@ def by_hand(
     }
 
 
+def right_by_hand(**changes: Sequence[float]) -> dict[str, Sequence[float]]:
+    """Return the answer to exercise 11.1, optionally with changes; `_` stands for a space."""
+    right = by_hand(stored_regrets(), stored_regrets(clip_sum=False))
+    return right | {key.replace("_", " "): pair for key, pair in changes.items()}
+
+
 # ---- 11.2: compounding errors ---------------------------------------------------------------
 
 
@@ -69,20 +75,38 @@ def compounding_error(factor: float, share: float | None = None) -> dict[str, fl
     }
 
 
+def errors(**changes: float) -> dict[str, float]:
+    """Return the answer to exercise 11.2, optionally with changes."""
+    return compounding_error(math.exp(0.01 * 30)) | changes
+
+
 # ---- 11.3: padding --------------------------------------------------------------------------
 
 
 def attention(mask: str) -> Attention:
-    """Return attention with a mask for padding: correct, wrong or none."""
+    """Return attention with a mask for padding: correct, wrong or none, or another mean."""
 
     def attend(H: Any, words: Any, W: Any, v: Any) -> Any:
         scores = np.tanh(H @ W) @ v
         if mask == "scores of 0":
             scores = np.where(words > 0, scores, 0)
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        if mask == "before the sum":
+        if mask == "scores of -1":
+            scores = np.where(words > 0, scores, -1)
+        if mask == "late 0":
+            scores = np.where(words > 0, scores - scores.max(axis=1, keepdims=True), 0)
+        if mask == "states of 0":
+            H = H * (words > 0)[:, :, None]
+            scores = np.tanh(H @ W) @ v
+        if mask == "even":
+            scores = np.zeros(words.shape)
+        largest = 0 if mask == "late 0" else scores.max(axis=1, keepdims=True)
+        weights = np.exp(scores - largest)
+        if mask in ("before the sum", "no sum", "even"):
             weights = weights * (words > 0)
-        weights = weights / weights.sum(axis=1, keepdims=True)
+        if mask == "last":
+            weights = np.eye(words.shape[1])[(words > 0).sum(axis=1) - 1]
+        if mask != "no sum":
+            weights = weights / weights.sum(axis=0 if mask == "labels" else 1, keepdims=True)
         if mask == "after the sum":
             weights = weights * (words > 0)
         return np.einsum("lp,lpw->lw", weights, H)
@@ -155,18 +179,31 @@ def check_pair(answer: Any) -> dict[str, object]:
     }
 
 
+def pair_and(number: int) -> dict[str, object]:
+    """Return a right pair, and a number."""
+    return {"pair": pair_with_shared_set(), "how many": number}
+
+
 # ---- 11.5: a cheaper network ----------------------------------------------------------------
 
 
-def count_weights(hidden: Sequence[int], biases: bool = True, last: bool = True) -> int:
+def count_weights(
+    hidden: Sequence[int], biases: bool = True, last: bool = True, inputs: int = INPUTS
+) -> int:
     """Return the number of weights of a network with these layers."""
-    sizes = (INPUTS, *hidden, OUTPUTS) if last else (INPUTS, *hidden)
+    sizes = (inputs, *hidden, OUTPUTS) if last else (inputs, *hidden)
     return sum(m * n + (n if biases else 0) for m, n in pairwise(sizes))
 
 
-def weights_by_layers(**how: bool) -> dict[tuple[int, ...], int]:
-    """Return the numbers of weights of three networks."""
-    return {hidden: count_weights(hidden, **how) for hidden in ((32, 32), (4,), (2,))}
+def weights_by_layers(
+    change: Callable[[tuple[int, ...]], int] | None = None, **how: Any
+) -> dict[tuple[int, ...], int]:
+    """Return the numbers of weights of three networks, optionally with a change added."""
+    layers: tuple[tuple[int, ...], ...] = ((32, 32), (4,), (2,))
+    return {
+        hidden: count_weights(hidden, **how) + (change(hidden) if change else 0)
+        for hidden in layers
+    }
 
 
 EXERCISES = (
@@ -193,6 +230,46 @@ EXERCISES = (
                 lambda: by_hand(stored_regrets(), stored_regrets()),
                 "Without the clip the first action would begin the second batch below 0, and "
                 "need that much more to come back.",
+            ),
+            Mistake(
+                lambda: right_by_hand(played=right_by_hand()["after 2"]),
+                "The stored values are right. Divide them by their sum to get the strategy.",
+            ),
+            Mistake(
+                lambda: right_by_hand(without_clip=[1 / 4, 1 / 4]),
+                "Without the clip these are the sums. Divide them by their total to get the "
+                "strategy.",
+            ),
+            Mistake(
+                lambda: right_by_hand(after_2=[1 / 2, 0], played=[1, 0]),
+                "The second batch replaces what was stored. It should be added to it.",
+            ),
+            Mistake(
+                lambda: right_by_hand(played=[1, 0]),
+                "The stored values are right. Both are positive, so both actions are played.",
+            ),
+            Mistake(
+                lambda: right_by_hand(played=[1 / 2, 1 / 2]),
+                "The stored values are right. Play is uniform only if nothing is positive.",
+            ),
+            Mistake(
+                lambda: right_by_hand(after_1=[-1 / 4, 1 / 4]),
+                "The rest is right. After the first batch, line 6 clips before anything is "
+                "stored.",
+            ),
+            Mistake(
+                lambda: right_by_hand(without_clip=[1, 0]),
+                "Without the clip the first batch still counts: add both batches to what was "
+                "there.",
+            ),
+            Mistake(
+                lambda: {
+                    "after 1": [0, 1 / 4],
+                    "after 2": [1 / 2, 0],
+                    "played": [1, 0],
+                    "without clip": [1, 0],
+                },
+                "You took each batch alone. A batch is added to what the network has stored.",
             ),
         ),
         tolerance=1e-6,
@@ -228,6 +305,46 @@ EXERCISES = (
                 "You multiplied the share. The sum has grown, and so has the total by which "
                 "matching divides.",
             ),
+            Mistake(
+                lambda: errors(one=0.5),
+                "If only one action errs, its sum grows and the other's does not: the shares "
+                "change.",
+            ),
+            Mistake(
+                lambda: errors(one=1 - errors()["one"]),
+                "That is how often the *other* action is played.",
+            ),
+            Mistake(
+                lambda: errors(all=errors()["one"], one=0.5),
+                "You have `all` and `one` the wrong way round.",
+            ),
+            Mistake(
+                lambda: errors(one=1),
+                "The first action grows, but not without bound: what is its share of the "
+                "total?",
+            ),
+            Mistake(
+                lambda: errors(factor=0.01 * 30),
+                "That is the error of the logarithm. By which factor is Q off, then?",
+            ),
+            Mistake(
+                lambda: compounding_error(1.01**30),
+                "You multiplied Q by 1 + δ. It is the logarithm that grows by δ, so Q is "
+                "multiplied by its exponential.",
+            ),
+            Mistake(
+                lambda: compounding_error(30.0),
+                "That is the number of iterations. By which factor does one of them multiply "
+                "Q?",
+            ),
+            Mistake(
+                lambda: compounding_error(math.exp(30), 1.0),
+                "You left out δ: each iteration adds 0.01 to the logarithm, not 1.",
+            ),
+            Mistake(
+                lambda: {"factor": 135, "all": 50, "one": 57},
+                "Are these percentages? Write 0.25 or '25 %', not 25.",
+            ),
         ),
         takeaway="A common error cancels; a difference of errors between actions does not.",
         advice="What is Q after one iteration, if its logarithm is off by δ?",
@@ -240,7 +357,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: attention("none"),
-                "Places of zeros behind a label still change its answer.",
+                "Places of zeros after a label still change its answer.",
             ),
             Mistake(
                 lambda: attention("scores of 0"),
@@ -250,6 +367,40 @@ EXERCISES = (
                 lambda: attention("after the sum"),
                 "Words that are not there have weight 0 now, but the other weights no longer "
                 "add up to 1.",
+            ),
+            Mistake(
+                lambda: attention("scores of -1"),
+                "A score of −1 is not a weight of 0 either: its exponential is positive.",
+            ),
+            Mistake(
+                lambda: attention("states of 0"),
+                "You set the states of the padding to 0. Their weights are still positive, and "
+                "take something away from the words.",
+            ),
+            Mistake(
+                lambda: attention("no sum"),
+                "The padding has weight 0 now, but the weights are no longer divided by their "
+                "sum.",
+            ),
+            Mistake(
+                lambda: attention("labels"),
+                "You divided by a sum over the *labels*. Each label has weights of its own, "
+                "over its places.",
+            ),
+            Mistake(
+                lambda: attention("even"),
+                "All words count the same now. Their weights come from the scores; that line "
+                "was right.",
+            ),
+            Mistake(
+                lambda: attention("last"),
+                "That is the state after the last word. The function should return a weighted "
+                "mean of all states of the label.",
+            ),
+            Mistake(
+                lambda: attention("late 0"),
+                "You set the scores of the padding to 0 after the largest was subtracted. A "
+                "score of 0 is then the largest of all: its exponential is 1.",
             ),
         ),
         see=answers_with_padding,
@@ -280,7 +431,34 @@ EXERCISES = (
             Mistake(
                 lambda: {"pair": ("Js check", "Jh check"), "how many": shared_sets()[0]},
                 "These two are worth the same, but Js and Jh are different words, so the sets "
-                "differ: the network can tell them apart, and need not.",
+                "differ. The network can tell them apart, although it does not need to.",
+            ),
+            Mistake(
+                lambda: pair_and(0),
+                "The pair is right, so the number cannot be 0: these two share a set already.",
+            ),
+            Mistake(
+                lambda: pair_and(len(word_sets())),
+                "The pair is right. Your number counts all infosets. Those of the first round "
+                "have a set to themselves.",
+            ),
+            Mistake(
+                lambda: pair_and(shared_sets()[0] // 2),
+                "The pair is right. Your number is half of what it should be: did you count "
+                "pairs?",
+            ),
+            Mistake(
+                lambda: pair_and(compile(games.LeducPoker(merge_suits=True)).num_infosets),
+                "The pair is right. Your number is the size of the game with merged suits.",
+            ),
+            Mistake(
+                lambda: {"pair": pair_with_shared_set()[:1] * 2, "how many": shared_sets()[0]},
+                "You gave the same infoset twice.",
+            ),
+            Mistake(
+                lambda: {"pair": ("Js", "Qs check"), "how many": shared_sets()[0]},
+                "The number is right. These two belong to different players, and their words "
+                "differ.",
             ),
         ),
         see=check_pair,
@@ -301,6 +479,34 @@ EXERCISES = (
             Mistake(
                 lambda: weights_by_layers(last=False),
                 "The last layer is missing: it makes an answer for each action.",
+            ),
+            Mistake(
+                lambda: weights_by_layers(inputs=INPUTS - 1),
+                "One input is missing: the networks also see the player's number.",
+            ),
+            Mistake(
+                lambda: weights_by_layers(inputs=INPUTS + 1),
+                "One input too many: the player's number is among the eight.",
+            ),
+            Mistake(
+                lambda: weights_by_layers(lambda hidden: -OUTPUTS),
+                "The last layer also adds a number to each of its outputs.",
+            ),
+            Mistake(
+                lambda: weights_by_layers(lambda hidden: -sum(hidden)),
+                "The hidden layers also add a number to each of their outputs.",
+            ),
+            Mistake(
+                lambda: weights_by_layers() | {(32, 32): count_weights((32,))},
+                "The first network has *two* layers of 32, and there is a matrix between them.",
+            ),
+            Mistake(
+                lambda: weights_by_layers() | {(32, 32): count_weights((32, 32, 32))},
+                "The first network has two layers of 32. You counted three.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(((32, 32), (4,), (2,)), 24),
+                "That is the size of the table. Count the weights of each network.",
             ),
         ),
         points=1,

@@ -271,7 +271,7 @@ def own_kuhn(student: str) -> Exercise:
             ),
             Mistake(
                 lambda: worth(bet, ante=False),
-                "Whoever wins a bet that is called also wins the other's ante.",
+                "The winner of a bet that is called also wins the other player's ante.",
             ),
             Mistake(
                 lambda: worth(bet, folding=True),
@@ -307,7 +307,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: jack(1 / 2),
-                "These are means over the two deals, what the jack expects once it is here. A "
+                "These are means over the two deals: what the jack expects once it is here. A "
                 "counterfactual value leaves the weight of each deal in.",
             ),
             Mistake(
@@ -432,8 +432,8 @@ EXERCISES = (
             Mistake(
                 lambda: responder(from_uniform=False),
                 "One thing is fixed, but now it starts from the player's present strategy. At "
-                "infosets that this strategy never reaches, no action makes a difference; "
-                "that line was right.",
+                "infosets that this strategy never reaches, no action makes a difference. That "
+                "line was right.",
             ),
             Mistake(
                 lambda: responder(fault="worst"),
@@ -491,18 +491,18 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: value_and_plan([1 / 3, 1 / 3, 1 / 3]),
-                "Even play gives something away now: rock and paper earn more than nothing "
-                "against it.",
+                "Even play can be exploited now: rock and paper earn more than nothing against "
+                "it.",
             ),
             Mistake(
                 lambda: value_and_plan(claim=2),
-                "Value and plan are right. Both players could gain, and you added it up: that "
-                "is NashConv. The ε is the larger of the two gains.",
+                "Value and plan are right. Both players could gain, and you added the two "
+                "gains: that is NashConv. ε is the larger of them.",
             ),
             Mistake(
                 lambda: value_and_plan(claim=0),
-                "Value and plan are right. That both earn nothing if both play evenly is no "
-                "test: ask what each could earn by playing something else.",
+                "Value and plan are right. It is no test that both earn nothing if both play "
+                "evenly. Ask what each could earn by playing something else.",
             ),
             Mistake(
                 lambda: value_and_plan() | {"value": 1 / 6},
@@ -521,8 +521,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: value_and_plan(claim=1 / 2),
-                "Value and plan are right. You took half of the gain. The ε is the larger of "
-                "the two gains, and not their mean with zero.",
+                "Value and plan are right. You halved the gain. ε is the larger of the two "
+                "gains.",
             ),
             Mistake(
                 lambda: value_and_plan([1, 3, 2]),
@@ -550,8 +550,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: regrets() | dict(zip(regrets(), regrets_and_gains()[1], strict=False)),
-                "These are the gains. Their sum is the same, so it is easy to take them for "
-                "the regrets; but a regret compares with what was earned *while* learning.",
+                "These are the gains. Their sum is the same, so they are easily taken for the "
+                "regrets. But a regret compares with what was earned *while* learning.",
             ),
             Mistake(
                 lambda: regrets(late=True),
@@ -605,8 +605,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: decks() | {"best": decks()["worst"], "worst": decks()["best"]},
-                "You have them the wrong way round: all values are negative, and the best for "
-                "player 0 is the one closest to zero.",
+                "You have the two the wrong way round: all values are negative, and the best "
+                "for player 0 is the one closest to zero.",
             ),
             Mistake(
                 lambda: decks() | {"with 20": -decks()["with 20"]},
@@ -650,8 +650,8 @@ EXERCISES = (
         ),
         tolerance=1e-5,
         points=2,
-        takeaway="That part can be checked. Why small decks jump, and where large ones go, is "
-        "yours to find out.",
+        takeaway="That part can be checked. Why the value jumps with small decks, and where it "
+        "goes with large ones, is for you to find out.",
         advice="A loop over `cfr.solve_lp(cfr.games.KuhnPoker(cards=n)).value`.",
     ),
     own_kuhn("0"),

@@ -202,6 +202,18 @@ def product_test(s: Strategy) -> Test:
     return test
 
 
+def agrees_with(wanted: Formula) -> Test:
+    """Return a test that compares with a formula at all histories of the equilibrium."""
+
+    def test(formula: Formula) -> bool:
+        s = equilibrium()
+        return all(
+            abs(formula(h, s, i) - wanted(h, s, i)) < 1e-9 for h in histories() for i in (0, 1)
+        )
+
+    return test
+
+
 EXERCISES = (
     Exercise(
         "errata.1",
@@ -220,11 +232,46 @@ EXERCISES = (
             Mistake(
                 lambda: reach_of_the_king() | {"product": reach_of_the_king()["reach"]},
                 "The reach is right. The product counts your own reach in *both* histories; "
-                "that is the slip.",
+                "that is the error.",
+            ),
+            Mistake(
+                lambda: reach_of_the_king() | {"reach": reach_of_the_king()["product"]},
+                "The product is right. The reach of an infoset counts the player's own reach "
+                "once.",
+            ),
+            Mistake(
+                lambda: dict(
+                    zip(
+                        ("reach", "product"),
+                        list(reach_of_the_king().values())[::-1],
+                        strict=True,
+                    )
+                ),
+                "You have the two numbers the wrong way round: one of them counts the own "
+                "reach twice.",
+            ),
+            Mistake(
+                lambda: {k: 1.5 * x for k, x in reach_of_the_king().items()},
+                "The king bets with probability 3α, and checks otherwise. You took the bet.",
+            ),
+            Mistake(
+                lambda: {k: 2 * x for k, x in reach_of_the_king().items()},
+                "Both numbers are twice too large. A deal gives out two cards: it has the "
+                "probability of one card, times that of the other.",
+            ),
+            Mistake(
+                lambda: {k: 3 * x for k, x in reach_of_the_king().items()},
+                "After a check, the jack bets once in three, and the queen never. How likely "
+                "is the bet, then?",
+            ),
+            Mistake(
+                lambda: reach_of_the_king() | {"product": 0.8},
+                "The reach is right. You added up the own reach. The product multiplies that "
+                "sum by the others' reach.",
             ),
         ),
         tolerance=1e-4,
-        takeaway="Two histories, and the product is twice too large.",
+        takeaway="With two histories the product is twice too large.",
         advice="Chance, the king's check, and the bets of the jack and of the queen.",
     ),
     Exercise(
@@ -248,6 +295,55 @@ EXERCISES = (
                 lambda: bias_answer(shared=False),
                 "You credit each action with its own value. That is the corrected update, "
                 "and has no bias; the printed one credits the total.",
+            ),
+            Mistake(
+                lambda: dict(
+                    zip(
+                        bias_answer(),
+                        (bias_answer()["k = 3"], bias_answer()["k = 2"], [0, 0, 0]),
+                        strict=True,
+                    )
+                ),
+                "You have the two biases the wrong way round.",
+            ),
+            Mistake(
+                lambda: bias_answer() | {"k = 2": bias_answer()["k = 3"]},
+                "For k = 2 the bias is smaller than for k = 3. List the three sets of two "
+                "actions.",
+            ),
+            Mistake(
+                lambda: bias_answer() | {"k = 3": bias_answer()["k = 2"]},
+                "For k = 3 the bias is larger than for k = 2. There is only one set: what is "
+                "each of its actions credited with?",
+            ),
+            Mistake(
+                lambda: bias_answer() | {"k = 2": 0},
+                "For k = 2 the update is not unbiased. List the three sets of two actions.",
+            ),
+            Mistake(
+                lambda: bias_answer() | {"k = 3": 0},
+                "For k = 3 the update is not unbiased. All actions are sampled; what is each "
+                "of them credited with?",
+            ),
+            Mistake(
+                lambda: (
+                    bias_answer()
+                    | {"k = 2": -bias_answer()["k = 2"], "k = 3": -bias_answer()["k = 3"]}
+                ),
+                "The exercise asks for the size of the largest bias, which is not negative.",
+            ),
+            Mistake(
+                lambda: bias_answer() | {"k = 2": 1 / 3, "k = 3": 2 / 3},
+                "These are means over the three actions. The exercise asks for the largest "
+                "bias.",
+            ),
+            Mistake(
+                lambda: (
+                    bias_answer()
+                    | {"k = 2": 2 * bias_answer()["k = 2"], "k = 3": 2 * bias_answer()["k = 3"]}
+                ),
+                "You added up the biases of the actions. The exercise asks for the largest "
+                "one.",
             ),
         ),
         see=check_biases,
@@ -273,6 +369,21 @@ EXERCISES = (
                 lambda: product_test(Strategy.uniform(kuhn())),
                 "A wrong formula passes: the quotient. It is right wherever the player's own "
                 "reach is above zero. Where is it not?",
+            ),
+            Mistake(
+                lambda: agrees_with(printed),
+                "You compare with the player's own reach, which is the printed error. The "
+                "others' reach leaves the player's own actions out.",
+            ),
+            Mistake(
+                lambda: agrees_with(without_chance),
+                "You compare with a formula that leaves out chance. Chance is one of the "
+                "others.",
+            ),
+            Mistake(
+                lambda: agrees_with(quotient),
+                "You compare with the quotient, total reach over own reach. It is wrong where "
+                "the own reach is zero.",
             ),
         ),
         see=passes,

@@ -199,10 +199,11 @@ class Exercise:
         wrong = [] if self.accepts else self._differences(given, wanted)
         if self.accepts(given) if self.accepts else not wrong:
             return "right", f"Right. {self.takeaway}"
-        known = [(self._values(mistake.answer()), mistake.says) for mistake in self.mistakes]
-        for value, says in known:
-            if not self._differences(given, value):
-                return "wrong", f"Not yet. {says}"
+        known = []
+        for mistake in self.mistakes:
+            known.append((self._values(mistake.answer()), mistake.says))
+            if not self._differences(given, known[-1][0]):
+                return "wrong", f"Not yet. {mistake.says}"
         if self.accepts:
             return "wrong", f"Not yet. {self.advice}"
         found = self._one_of_several(given, wanted, wrong, known)

@@ -276,7 +276,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: size() | {"histories": size()["histories"] - 1},
-                "You forgot one that is easy to forget: the beginning, before any card is "
+                "One is missing, and it is easy to forget: the beginning, before any card is "
                 "dealt, is also a history.",
             ),
             Mistake(
@@ -285,8 +285,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: size(4 * 3 // 2),
-                "You counted the pairs of cards. It also matters who has which: a deal says "
-                "first the card of player 0, then that of player 1.",
+                "You counted the pairs of cards. It also matters who has which card: a deal "
+                "names player 0's card first, then player 1's.",
             ),
             Mistake(
                 lambda: size(infosets=size()["infosets"] // 2),
@@ -294,7 +294,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: size(infosets=4 * 3 * 4 // 2),
-                "With three cards every infoset has two histories, with four cards it has "
+                "With three cards every infoset has two histories. With four cards it has "
                 "more: count the cards that the other player may hold.",
             ),
             Mistake(
@@ -328,9 +328,10 @@ EXERCISES = (
                 "several places, and knows the moves so far.",
             ),
         ),
-        takeaway="A deck grows, the infosets grow in step, the histories faster.",
-        advice="Count the deals first. Below each there is the same small tree, the first "
-        "picture of the page; the beginning comes on top.",
+        takeaway="The number of infosets grows in proportion to the deck, the number of "
+        "histories faster.",
+        advice="Count the deals first. Each of them is followed by the same small tree, the "
+        "first picture of the page. Then add the beginning.",
     ),
     Exercise(
         "2.2",
@@ -347,7 +348,7 @@ EXERCISES = (
             Mistake(
                 lambda: reach_factors() | {"all but player 1": reach_factors()["player 1"]},
                 "Everything is right but the last. You gave player 1's own part; the minus in "
-                "π₋₁ says that this one is left out.",
+                "π₋₁ means that this part is left out.",
             ),
             Mistake(
                 lambda: (
@@ -379,8 +380,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: deal_of(1 / 9),
-                "You let both players draw from a full deck. Once the jack is gone, two cards "
-                "are left.",
+                "You dealt both cards from a full deck. Once the jack is gone, two cards are "
+                "left.",
             ),
             Mistake(
                 lambda: deal_of(1),
@@ -408,7 +409,8 @@ EXERCISES = (
             ),
         ),
         tolerance=1e-4,
-        takeaway="Every factor has an owner, and the product of all but one is all we need.",
+        takeaway="Every factor belongs to a player or to chance, and all we need is the "
+        "product of all but one player's.",
         advice="Walk along the history: who decides at each step, and with which probability?",
     ),
     Exercise(
@@ -419,28 +421,29 @@ EXERCISES = (
         (
             Mistake(
                 lambda: Liar(peeks=True),
-                "It compiles, but there are too many infosets: player 1's label gives the toss "
-                "away. Player 1 heard the word and saw nothing.",
+                "It compiles, but there are too many infosets: player 1's label reveals the "
+                "toss. Player 1 heard the word and saw nothing.",
             ),
             Mistake(
                 lambda: Liar(blind=True),
-                "Player 0 is to see the toss, so what player 0 knows differs after heads and "
-                "after tails, and so must the label.",
+                "Player 0 sees the toss. So after heads and after tails player 0 knows "
+                "different things, and needs different labels.",
             ),
             Mistake(
                 lambda: Liar(deaf=True),
-                "Player 1 hears the word, so what player 1 knows differs, and so must the "
-                "label.",
+                "Player 1 hears the word. So after each word player 1 knows a different thing, "
+                "and needs a different label.",
             ),
             Mistake(
                 lambda: Liar(peeks=True, deaf=True),
-                "Each player has two infosets, as it should be. But player 1's label holds the "
-                "toss, which player 1 does not see, in place of the word.",
+                "Each player has two infosets, as they should. But player 1's label contains "
+                "the toss, which player 1 does not see, instead of the word.",
             ),
             Mistake(
                 lambda: Liar(sign=-1),
-                "Everything fits but the payoffs, which go to the wrong player. Their order "
-                "is (player 0, player 1), and a player who believes a lie *loses* a point.",
+                "Everything is right but the payoffs, which go to the wrong player. Their "
+                "order is (player 0, player 1), and a player who believes a lie *loses* a "
+                "point.",
             ),
             Mistake(
                 lambda: Liar(judged="word"),
@@ -455,7 +458,7 @@ EXERCISES = (
         ),
         see=size_and_payoffs,
         points=3,
-        takeaway="Each label holds what its player knows, no less and no more.",
+        takeaway="Each label contains what its player knows, no less and no more.",
         advice="The history is (toss, word, reply). Ask of each player what they know, and of "
         "each of the eight ends who pays.",
     ),
@@ -469,12 +472,13 @@ EXERCISES = (
             Mistake(
                 lambda: check_labels() | {"compiles": True},
                 "The last two are right. But try the label as the friend wrote it: both "
-                "players come to a label like 'Q bet', and a label belongs to one of them.",
+                "players would share a label such as 'Q bet', and a label belongs to one "
+                "player.",
             ),
             Mistake(
                 lambda: check_labels() | {"same game": False},
-                "Take it once more: which two histories are joined that were not joined "
-                "before? In Kuhn poker the last move and the player tell all the rest.",
+                "Which two histories share a label now and did not before? In Kuhn poker, all "
+                "earlier moves follow from the last move and the player.",
             ),
             Mistake(
                 lambda: check_labels() | {"infosets": count_labels()},
@@ -497,8 +501,8 @@ EXERCISES = (
             ),
         ),
         points=2,
-        takeaway="A short label is fine as long as it joins no histories that the player can "
-        "tell apart, and it belongs to one player.",
+        takeaway="A short label is fine as long as it belongs to one player and merges no "
+        "histories that this player can tell apart.",
         advice="Subclass `MyKuhn`, replace `knows`, and pass it to `cfr.compile`.",
     ),
     Exercise(
@@ -509,8 +513,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: ["9T", "JQ", "K"],
-                "Neighbors in pairs look natural, but this costs close to a hundredth of a "
-                "chip a hand. Which two of these cards does player 0 play alike anyway?",
+                "Pairs of neighbors look natural, but this costs nearly a hundredth of a chip "
+                "per hand. Which two of these cards does player 0 play alike anyway?",
             ),
             Mistake(
                 lambda: ["9T", "J", "QK"],
@@ -551,7 +555,7 @@ EXERCISES = (
             Mistake(
                 lambda: how_many_strategies() | {"numbers": 2 * 10},
                 "You counted both probabilities of each infoset. They add up to 1, so one of "
-                "them says it all.",
+                "them is enough.",
             ),
             Mistake(
                 lambda: how_many_strategies() | {"pure": 2 * 10},
@@ -612,8 +616,8 @@ EXERCISES = (
             ),
         ),
         tolerance=1e-9,
-        takeaway="A strategy also answers where it never leads, and one number for each "
-        "infoset stands for all the pure ones.",
+        takeaway="A pure strategy has an action even at infosets that it never reaches. One "
+        "probability per infoset describes a mixture of all pure strategies.",
         advice="Two infosets for each card. And in which ways can one card be played?",
     ),
 )

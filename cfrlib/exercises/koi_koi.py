@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -38,6 +38,13 @@ def special_hands(twice: int = 1, two_of_four: int = 6) -> dict[str, float]:
     four = 12 * comb(44, 4) - twice * comb(12, 2)
     pairs = comb(12, 4) * two_of_four**4
     return {"four of a month": four / hands, "four pairs": pairs / hands}
+
+
+def hands_with(pairs: float = 1.0, **changes: float) -> dict[str, float]:
+    """Return the right probabilities, that of four pairs times a factor, or with changes."""
+    right = special_hands()
+    right["four pairs"] *= pairs
+    return right | {key.replace("_", " "): x for key, x in changes.items()}
 
 
 # ---- indifference ----------------------------------------------------------------------------
@@ -114,16 +121,34 @@ def calling_frequency(factor: int) -> str:
 
 
 def solutions_by_factor(
-    swap: bool = False, solver: str = "", shift: int = 0
-) -> dict[str, dict[str, object]]:
+    swap: bool = False,
+    solver: str = "",
+    shift: int = 0,
+    change: Callable[[float], float] | None = None,
+) -> dict[str, dict[str, Any]]:
     """Return the solutions of the indifference equations, and how often the solver calls."""
-    found: dict[str, dict[str, object]] = {}
+    found: dict[str, dict[str, Any]] = {}
     for name, factor in FACTORS.items():
         hand = calling_probabilities(2 if shift else factor)
         if swap:
             hand = dict(zip(hand, reversed(hand.values()), strict=True))
+        if change:
+            hand = {card: change(p) for card, p in hand.items()}
         found[name] = {**hand, "solver": solver or calling_frequency(factor)}
     return found
+
+
+def exchanged_factors(numbers: bool, words: bool) -> dict[str, dict[str, Any]]:
+    """Return the answer with the numbers, or the words, of the other factor."""
+    right = solutions_by_factor()
+    other = dict(zip(right, list(right.values())[::-1], strict=True))
+    return {
+        name: {
+            key: (other if (words if key == "solver" else numbers) else right)[name][key]
+            for key in row
+        }
+        for name, row in right.items()
+    }
 
 
 # ---- the size of a table ---------------------------------------------------------------------
@@ -173,6 +198,13 @@ def greedy_row(game: Game, node: Decision, at: History, careful: bool) -> dict[A
         gains = {a: gain(game, at, a) for a in node.actions}
         best = [a for a in gains if gains[a] == max(gains.values())]
     return {a: (a in best) / len(best) for a in node.actions}
+
+
+def without_calls(often: float = 0.0) -> dict[str, dict[Action, float]]:
+    """Return the greedy player's strategy, which calls with this probability."""
+    rows = rule_based_strategy(careful=False)
+    mixed: dict[Action, float] = {"stop": 1 - often, "koi-koi": often}
+    return {I: mixed if "koi-koi" in row else row for I, row in rows.items()}
 
 
 @cache
@@ -235,6 +267,29 @@ EXERCISES = (
                 "Five animals are a yaku of their own, `tane`, but the boar, the deer and the "
                 "butterflies replace it.",
             ),
+            Mistake(
+                lambda: 4 * (points() - 2),
+                "Count the plain cards once more: there is a yaku for ten of them.",
+            ),
+            Mistake(
+                lambda: 4 * (points() - 5),
+                "The Moon and the Sake cup make a yaku together.",
+            ),
+            Mistake(
+                lambda: 3 * points(),
+                "You tripled. Seven points or more double, and the other player's call doubles "
+                "again: the two multiply.",
+            ),
+            Mistake(
+                lambda: 8 * points(),
+                "You doubled three times. It is doubled for seven points or more, and for the "
+                "other player's call. Your own stop doubles nothing.",
+            ),
+            Mistake(
+                lambda: 2 * (points() - 2),
+                "Count the plain cards once more: there is a yaku for ten of them. And it is "
+                "doubled twice.",
+            ),
         ),
         takeaway="One card, three yaku: that is why everybody wants the Sake cup.",
         advice="Add up the yaku, then double for seven points, then for the other's call.",
@@ -258,6 +313,45 @@ EXERCISES = (
             Mistake(
                 lambda: special_hands(twice=2),
                 "A hand of two complete months is also special: subtract it once, not twice.",
+            ),
+            Mistake(
+                lambda: special_hands(twice=0, two_of_four=1),
+                "A hand of two complete months is counted twice. And a pair is two cards of a "
+                "month's four: there are several ways to choose them.",
+            ),
+            Mistake(
+                lambda: hands_with(four_of_a_month=comb(44, 4) / comb(48, 8)),
+                "You counted one month. There are twelve.",
+            ),
+            Mistake(
+                lambda: hands_with(factorial(4)),
+                "You counted the four months in each order. A hand has no order.",
+            ),
+            Mistake(
+                lambda: hands_with(2**4),
+                "You counted the two cards of each pair in both orders. A hand has no order.",
+            ),
+            Mistake(
+                lambda: hands_with(
+                    four_pairs=special_hands()["four pairs"]
+                    + special_hands(twice=0)["four of a month"]
+                ),
+                "Four cards of a month are not two pairs here. Choose four different months.",
+            ),
+            Mistake(
+                lambda: {key: comb(48, 8) * x for key, x in special_hands().items()},
+                "These are numbers of hands. Divide by the number of all hands of eight.",
+            ),
+            Mistake(
+                lambda: dict(
+                    zip(special_hands(), list(special_hands().values())[::-1], strict=True)
+                ),
+                "You have the two kinds the wrong way round.",
+            ),
+            Mistake(
+                lambda: hands_with(four_pairs=comb(12, 8) * 4**8 / comb(48, 8)),
+                "These are hands with cards of eight different months. Four pairs have cards "
+                "of four.",
             ),
         ),
         tolerance=1e-7,
@@ -285,6 +379,47 @@ EXERCISES = (
                 "These are the solutions for a call that doubles. The payoffs change with the "
                 "factor; does `ten` still name the old game?",
             ),
+            Mistake(
+                lambda: exchanged_factors(numbers=False, words=True),
+                "The equations are solved. You have the two words the wrong way round: which "
+                "factor makes a call dearer?",
+            ),
+            Mistake(
+                lambda: exchanged_factors(numbers=True, words=True),
+                "You have the two factors the wrong way round.",
+            ),
+            Mistake(
+                lambda: exchanged_factors(numbers=True, words=False),
+                "The words are right. The solutions of the equations belong to the other "
+                "factor.",
+            ),
+            Mistake(
+                lambda: solutions_by_factor(solver="never"),
+                "The equations are solved. The solver does not give the same answer for both "
+                "factors: with one of them a call costs little.",
+            ),
+            Mistake(
+                lambda: solutions_by_factor(solver="always"),
+                "The equations are solved. The solver does not give the same answer for both "
+                "factors: with one of them a call costs much.",
+            ),
+            Mistake(
+                lambda: solutions_by_factor(change=lambda p: 1 - p),
+                "These are the probabilities of stopping. The exercise asks for calls.",
+            ),
+            Mistake(
+                lambda: solutions_by_factor(change=lambda p: -p),
+                "The signs are wrong, and a probability is not negative. Look at Cramer's rule "
+                "once more.",
+            ),
+            Mistake(
+                lambda: {
+                    "factor 3": {"Sake": 0, "Curtain": 0, "solver": "never"},
+                    "factor 1": {"Sake": 1, "Curtain": 1, "solver": "always"},
+                },
+                "That is what the solver plays. *Sake* and *Curtain* ask for the solutions of "
+                "the two equations.",
+            ),
         ),
         points=2,
         words={"never": (), "sometimes": (), "always": ()},
@@ -311,6 +446,22 @@ EXERCISES = (
                 lambda: log_views(turns=1),
                 "These are the views at the first turns only.",
             ),
+            Mistake(
+                lambda: 10 ** log_views(),
+                "That is the number itself. The answer is its logarithm to base 10.",
+            ),
+            Mistake(
+                lambda: log_views() * 2.302585,
+                "This is the natural logarithm. The base asked for is 10.",
+            ),
+            Mistake(
+                lambda: log_views(captured=(0, 2)),
+                "You left out the months of which a player has captured all four cards.",
+            ),
+            Mistake(
+                lambda: log_views(captured=(0, 4)),
+                "You left out the months of which a player has captured two cards.",
+            ),
         ),
         tolerance=2e-3,
         points=3,
@@ -327,6 +478,27 @@ EXERCISES = (
                 lambda: rule_based_strategy(careful=False),
                 "That is the greedy player that always calls. Where does a best response gain "
                 "most from it?",
+            ),
+            Mistake(
+                lambda: {},
+                "Your dictionary is empty, so your player is uniform everywhere.",
+            ),
+            Mistake(
+                without_calls,
+                "This is the greedy player that never calls. A player that never calls gives "
+                "away too much: with which pairs is a call safe?",
+            ),
+            Mistake(
+                lambda: without_calls(0.5),
+                "This greedy player tosses a coin about every call. With which pairs is a call "
+                "safe?",
+            ),
+            Mistake(
+                lambda: {
+                    I: {next(iter(row)): 1.0}
+                    for I, row in rule_based_strategy(careful=False).items()
+                },
+                "This player always takes the first action. Look at what each action captures.",
             ),
         ),
         see=exploitability_in_k8,

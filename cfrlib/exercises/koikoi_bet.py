@@ -32,6 +32,15 @@ def three_trainings(quantile: float | None = None, ddof: int = 1) -> dict[str, f
     return {"mean": float(np.mean(SCORES)), "half": t * error}
 
 
+def mean_and(half: float | None = None, mean: float | None = None) -> dict[str, float]:
+    """Return the answer to exercise bet.1 with another number in it."""
+    right = three_trainings()
+    return {
+        "mean": right["mean"] if mean is None else mean,
+        "half": right["half"] if half is None else half,
+    }
+
+
 # ---- a faster device -------------------------------------------------------------------------
 
 
@@ -81,6 +90,22 @@ def verdict(
 def by_means(one: Sequence[float], other: Sequence[float]) -> str:
     """Return a verdict that ignores how much trainings differ."""
     return "ahead" if np.mean(one) > np.mean(other) else "behind"
+
+
+def by_pooled_variance(one: Sequence[float], other: Sequence[float]) -> str:
+    """Return a verdict by Student's t test: a mistake."""
+    found = stats.ttest_ind(one, other, equal_var=True)
+    return "open" if found.pvalue >= 0.05 else by_means(one, other)
+
+
+def by_gap_alone(one: Sequence[float], other: Sequence[float]) -> str:
+    """Return "ahead" for any gap that is large enough: a mistake."""
+    return "open" if verdict(one, other) == "open" else "ahead"
+
+
+def only_ahead(one: Sequence[float], other: Sequence[float]) -> str:
+    """Return "open" where the first learner is behind: a mistake."""
+    return "ahead" if verdict(one, other) == "ahead" else "open"
 
 
 def by_intervals(one: Sequence[float], other: Sequence[float]) -> str:
@@ -161,6 +186,46 @@ EXERCISES = (
                 },
                 "That is for one more training. The mean of three errs √3 times less.",
             ),
+            Mistake(
+                lambda: three_trainings(quantile=float(stats.t.ppf(0.95, 2))),
+                "The mean may be too high or too low, so each side gets 2.5 %.",
+            ),
+            Mistake(
+                lambda: mean_and(2 * three_trainings()["half"]),
+                "That is the whole width of the interval. Half of it is asked for.",
+            ),
+            Mistake(
+                lambda: mean_and(mean=float(np.median(SCORES))),
+                "That is the median. The mean adds up all three and divides by three.",
+            ),
+            Mistake(
+                lambda: mean_and(float(np.std(SCORES, ddof=1))),
+                "That is the standard deviation of the three. Half of the interval is t times "
+                "that of their *mean*.",
+            ),
+            Mistake(
+                lambda: mean_and(three_trainings()["half"] / len(SCORES) ** 0.5),
+                "The error of a mean divides by √n, not by n.",
+            ),
+            Mistake(
+                lambda: mean_and(float(np.ptp(SCORES)) / 2),
+                "That is half of the range of the three. It says little about other trainings.",
+            ),
+            Mistake(
+                lambda: mean_and(mean=float(np.sum(SCORES))),
+                "That is the sum. Divide by three.",
+            ),
+            Mistake(
+                lambda: mean_and(
+                    three_trainings()["half"] * float(np.std(SCORES, ddof=1) / 3**0.5)
+                ),
+                "You took the variance for the standard deviation: its root is missing.",
+            ),
+            Mistake(
+                lambda: mean_and(mean=(max(SCORES) + min(SCORES)) / 2),
+                "That is the middle of the range. The mean adds up all three and divides by "
+                "three.",
+            ),
         ),
         takeaway="With three trainings the quantile is 4.3; two more would make it 2.8.",
         advice="mean ± t · s / √n; s divides by n − 1, and t has n − 1 degrees of freedom.",
@@ -195,8 +260,57 @@ EXERCISES = (
                 lambda: {name: 1 / speedup for name, speedup in faster().items()},
                 "That is the new time, as a share of the old. The speed-up is its inverse.",
             ),
+            Mistake(
+                lambda: {"20 times": 20, "at most": 20},
+                "Only the networks become 20 times as fast. Everything else takes as long as "
+                "before.",
+            ),
+            Mistake(
+                lambda: {"20 times": 0.8 * 20, "at most": 20},
+                "Add times, not speeds: the other fifth takes as long as before.",
+            ),
+            Mistake(
+                lambda: {"20 times": 0.8 * 20 + 0.2, "at most": 20},
+                "This is a mean of speeds. Add times: how long does each part take now?",
+            ),
+            Mistake(
+                lambda: {"20 times": 0.8 * 20, "at most": 0.8 * 20},
+                "Add times, not speeds: the other fifth takes as long as before.",
+            ),
+            Mistake(
+                lambda: faster() | {"at most": 1 / 0.8},
+                "If networks take no time at all, the *other* fifth is left.",
+            ),
+            Mistake(
+                lambda: faster() | {"at most": 4.0},
+                "That is by how much the work shrinks, 0.8 over 0.2. How long is what is left, "
+                "as a part of the old time?",
+            ),
+            Mistake(
+                lambda: faster() | {"at most": 100.0},
+                "Even a very fast device leaves the other fifth. Let the networks take no time "
+                "at all.",
+            ),
+            Mistake(
+                lambda: dict(zip(faster(), list(faster().values())[::-1], strict=True)),
+                "You have the two the wrong way round.",
+            ),
+            Mistake(
+                lambda: {key: x - 1 for key, x in faster().items()},
+                "You subtracted 1. How many times as fast is the old time, divided by the new.",
+            ),
+            Mistake(
+                lambda: faster() | {"at most": 1 - 0.8},
+                "That is the time that is left, as a part of the old. The speed-up is its "
+                "inverse.",
+            ),
+            Mistake(
+                lambda: faster() | {"20 times": 4.0},
+                "The second is right. With a device 20 times as fast, the networks still take "
+                "some time, but not that much.",
+            ),
         ),
-        takeaway="What is not sped up sets the limit.",
+        takeaway="The part that does not get faster sets the limit.",
         advice="The new time is 0.2 + 0.8 / 20 of the old one.",
     ),
     Exercise(
@@ -230,7 +344,25 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lambda one, other: verdict(other, one),
-                "It is the first learner that is ahead or behind.",
+                "You have the two learners the wrong way round: the verdict is about the "
+                "first.",
+            ),
+            Mistake(
+                lambda: by_pooled_variance,
+                "You used Student's test, which takes both learners for equally spread. "
+                "Welch's does not.",
+            ),
+            Mistake(
+                lambda: lambda one, other: "open",
+                "You leave everything open. A gap that is large enough decides.",
+            ),
+            Mistake(
+                lambda: by_gap_alone,
+                "You do not say who is ahead: if the gap is large enough, its sign decides.",
+            ),
+            Mistake(
+                lambda: only_ahead,
+                "The first learner may also be *behind*.",
             ),
         ),
         see=verdicts,

@@ -42,6 +42,11 @@ def blocked(unseen: int = 22, good: int = 2, held: int = 5) -> dict[str, float]:
     }
 
 
+def draws(drawn: float) -> dict[str, float]:
+    """Return the right probability of a hand, and another one with a draw."""
+    return {"holds": blocked()["holds"], "holds or draws": drawn}
+
+
 # ---- a rule ----------------------------------------------------------------------------------
 
 
@@ -75,7 +80,20 @@ def rule_with(change: str) -> Rule:
             mine = False
         if change == "seven" and points >= 7:
             return rule(6, left, mine, theirs)
-        return rule(points, left, mine, theirs)
+        if change == "mine first" and mine:
+            return True
+        if change == "mine stops" and mine:
+            return False
+        if change == "late" and not mine:
+            left -= 1
+        if change == "eight" and points == 7:
+            points = 6
+        if (change, points) in (("one", 1), ("five", 5)):
+            points = 2
+        if change == "exchanged" and points in (1, 5):
+            points = 6 - points
+        found = rule(points, left, mine, theirs)
+        return not found if change == "upside down" else found
 
     return changed
 
@@ -99,9 +117,36 @@ EXERCISES = (
                 lambda: break_even(theirs=0),
                 "If it fails, you do not get nothing: you pay.",
             ),
+            Mistake(
+                lambda: break_even() | {"7": 1 / 2},
+                "The first is right. With seven points you are paid double already, so one "
+                "point more brings little.",
+            ),
+            Mistake(
+                lambda: break_even() | {"7": 1 - break_even()["7"]},
+                "That is how likely it may fail. The exercise asks how likely it must succeed.",
+            ),
+            Mistake(
+                lambda: {"6": break_even()["7"], "7": break_even()["6"]},
+                "You have 6 and 7 the wrong way round.",
+            ),
+            Mistake(
+                lambda: break_even() | {"7": 1},
+                "The first is right. With seven points a call still wins something, if it "
+                "succeeds.",
+            ),
+            Mistake(
+                lambda: {"6": (6 - 2) / (14 - 2), "7": (14 - 2) / (16 - 2)},
+                "You have the sign of what you pay wrong: it is lost if the call fails.",
+            ),
+            Mistake(
+                lambda: break_even(theirs=4),
+                "You doubled what the other is paid twice. Your call doubles it once.",
+            ),
         ),
         takeaway="The step from 6 to 7 doubles everything, and nothing doubles again after it.",
-        advice="Solve: p times what you win, minus 1 − p times what you pay, equals stopping.",
+        advice="Set p times your gain, minus (1 − p) times your payment, equal to what you get "
+        "by stopping.",
     ),
     Exercise(
         "players.2",
@@ -121,8 +166,57 @@ EXERCISES = (
                 lambda: blocked(good=1),
                 "There are two such cards.",
             ),
+            Mistake(
+                lambda: draws(blocked()["holds"] + 2 / 22),
+                "The first is right. Draws that come to a hand which has a Mum already are "
+                "counted twice.",
+            ),
+            Mistake(
+                lambda: draws(blocked()["holds"] + 2 / 17),
+                "The first is right. Draws that come to a hand which has a Mum already are "
+                "counted twice.",
+            ),
+            Mistake(
+                lambda: draws(blocked()["holds"] + (1 - blocked()["holds"]) * 2 / 22),
+                "The first is right. When they draw, five of the 22 cards are in their hand.",
+            ),
+            Mistake(
+                lambda: dict(zip(blocked(), list(blocked().values())[::-1], strict=True)),
+                "You have the two the wrong way round.",
+            ),
+            Mistake(
+                lambda: {"holds": 1 - (20 / 22) ** 5, "holds or draws": 1 - (20 / 22) ** 6},
+                "You put each card back before the next one. A hand takes its cards away.",
+            ),
+            Mistake(
+                lambda: blocked(unseen=24),
+                "The two Mums are among the 22 cards, not beside them.",
+            ),
+            Mistake(
+                lambda: blocked(unseen=20),
+                "There are 22 cards that you do not see, the two Mums included.",
+            ),
+            Mistake(
+                lambda: blocked(good=3),
+                "Two more Mums are hidden. The open one is not.",
+            ),
+            Mistake(
+                lambda: blocked(held=6),
+                "They hold five cards, and six after the draw. You counted one too many.",
+            ),
+            Mistake(
+                lambda: draws(blocked(held=6)["holds or draws"]),
+                "The first is right. They draw one card, not two.",
+            ),
+            Mistake(
+                lambda: {
+                    "holds": comb(20, 3) / comb(22, 5),
+                    "holds or draws": comb(20, 4) / comb(22, 6),
+                },
+                "You counted the hands with *both* Mums. One is enough.",
+            ),
         ),
-        takeaway="Five cards hold one of two good ones in two of five deals.",
+        takeaway="In two of five deals, one of the two Mums is among five cards.",
         advice="Count the hands of five cards without either card, of all hands of five.",
     ),
     Exercise(
@@ -134,6 +228,40 @@ EXERCISES = (
             Mistake(lambda: rule_with("theirs"), "After the other's call, the rule stops."),
             Mistake(lambda: rule_with("mine"), "You may have called already: see part 3."),
             Mistake(lambda: rule_with("seven"), "From seven points on, the rule stops."),
+            Mistake(
+                lambda: rule_with("late"),
+                "Your limits are one card too high: with exactly that many cards left, a call "
+                "already pays.",
+            ),
+            Mistake(
+                lambda: rule_with("mine first"),
+                "The cases have an order: the other's call, and seven points, come before your "
+                "own call.",
+            ),
+            Mistake(
+                lambda: rule_with("mine stops"),
+                "If you have called before, the rule does not stop: see part 3.",
+            ),
+            Mistake(
+                lambda: rule_with("one"),
+                "With one point, a call takes more cards: see the rule.",
+            ),
+            Mistake(
+                lambda: rule_with("five"),
+                "With five points, a call takes more cards: see the rule.",
+            ),
+            Mistake(
+                lambda: rule_with("exchanged"),
+                "You have one point and five points the wrong way round.",
+            ),
+            Mistake(lambda: rule_with("eight"), "With seven points the rule stops already."),
+            Mistake(lambda: rule_with("upside down"), "You return True where the rule stops."),
+            Mistake(
+                lambda: lambda *state: True, "You always call. The rule stops in some cases."
+            ),
+            Mistake(
+                lambda: lambda *state: False, "You never call. The rule calls in some cases."
+            ),
         ),
         see=answers,
         points=2,

@@ -29,16 +29,20 @@ LARGEST, SIZE, BAR, LENGTH = 4, 4, 0.05, 100  # of exercise 15.5
 # ---- 15.1 ------------------------------------------------------------------------------------
 
 
-def losing_update(prediction: float = 1, stored: float = 0) -> dict[str, float]:
+def losing_update(
+    prediction: float = 1, stored: float = 0, late: float = 1, compared: bool = True
+) -> dict[str, float]:
     """Return the probabilities of the first action in two rounds, and the gain.
 
-    `stored` is the share of the prediction that is, wrongly, added to the stored regrets.
+    `stored` is the share of the prediction that is, wrongly, added to the stored regrets;
+    `late` is the prediction of the second round. Regrets that are not `compared` are the values
+    themselves.
     """
     R, r, v = (np.array(x, float) for x in (STORED, LATEST, VALUES))
     before = regret_matching(R + prediction * r)
     R = R + stored * r
-    new = v - before @ v
-    after = regret_matching(R + new + prediction * new)
+    new = v - compared * (before @ v)
+    after = regret_matching(R + new + prediction * late * new)
     return {
         "before": float(before[0]),
         "after": float(after[0]),
@@ -53,7 +57,7 @@ def lifted(z: Any, least: float, power: int) -> list[float]:
     """Return [z + s]⁺ with the smallest s ≥ 0 of a large enough p-norm, by bisection."""
     z = np.array(z, float)
     low, high = 0.0, least - z.min()
-    for _ in range(200):
+    for _ in range(60):
         s = (low + high) / 2
         enough = np.linalg.norm(np.maximum(z + s, 0), power) >= least
         low, high = (low, s) if enough else (s, high)
@@ -72,6 +76,16 @@ def two_lifts(fault: str = "") -> dict[str, list[float]]:
         return {"smooth": lifted(clipped, SUM, 1), "norm": lifted(clipped, norm, 2)}
     if fault == "all three":
         return {"smooth": (z + (SUM - z.sum()) / 3).tolist(), "norm": lifted(z, norm, 2)}
+    if fault == "none":
+        return {"smooth": clipped.tolist(), "norm": clipped.tolist()}
+    if fault == "not lifted":
+        return {"smooth": z.tolist(), "norm": z.tolist()}
+    if fault == "old":
+        return {"smooth": before.tolist(), "norm": before.tolist()}
+    if fault == "shares":
+        return {key: (x / np.sum(x)).tolist() for key, x in two_lifts().items()}
+    if fault == "exchanged":
+        return dict(zip(("smooth", "norm"), list(two_lifts().values())[::-1], strict=True))
     if fault == "sum for norm":
         return {"smooth": lifted(z, SUM, 1), "norm": lifted(z, float(before.sum()), 1)}
     return {"smooth": lifted(z, SUM, 1), "norm": lifted(z, norm, 2)}
@@ -97,9 +111,16 @@ def duel(fault: str = "") -> Duel:
             if fault == "no trial":
                 (R, x), (Q, y) = (H, a), (K, b)
                 continue
-            if fault == "twice":
-                R, Q = H, K
+            if fault in ("twice", "player 0"):
+                R = H
+            if fault in ("twice", "player 1"):
+                Q = K
+            if fault == "trial alternates":
+                b = step(Q, y, -A.T @ a)[1]
             against = (x, y) if fault == "own old strategy" else (a, b)
+            if fault == "old opponent":
+                (R, x), (Q, y) = step(R, a, A @ y), step(Q, b, -A.T @ x)
+                continue
             (R, x), (Q, y) = (
                 step(R, against[0], A @ b),
                 step(Q, against[1], -A.T @ (x if fault == "alternating" else a)),
@@ -123,10 +144,10 @@ def strategies(play: Any) -> list[float]:
 
 
 @cache
-def price(method: RegretMatching | MirrorDescent, average: bool = False) -> float:
+def price(method: RegretMatching | MirrorDescent, rounds: int = 3_000) -> float:
     """Return the exploitability that a method ends with on biased rock–paper–scissors."""
-    run = Iterates(games.RockPaperScissors(3), method).run(3_000)
-    return exploitability(run.game, run.average if average else run.current)
+    run = Iterates(games.RockPaperScissors(3), method).run(rounds)
+    return exploitability(run.game, run.current)
 
 
 def prices(kind: str = "") -> dict[float, float]:
@@ -135,6 +156,14 @@ def prices(kind: str = "") -> dict[float, float]:
         return {t: price(RegretMatching(mu=t, stage=0, alternating=True)) for t in TAUS}
     if kind == "moving":
         return {t: price(MirrorDescent(eta=0.1, tau=t, stage=100)) for t in TAUS}
+    if kind == "few":
+        return {t: price(MirrorDescent(eta=0.1, tau=t), rounds=30) for t in TAUS}
+    if kind == "fast":
+        return {t: price(MirrorDescent(eta=1, tau=t)) for t in TAUS}
+    if kind == "exchanged":
+        return dict(zip(TAUS, list(prices().values())[::-1], strict=True))
+    if kind == "in proportion":
+        return {t: t * prices()[1] for t in TAUS}
     if kind == "gap":
         return {t: 2 * p for t, p in prices().items()}
     return {t: price(MirrorDescent(eta=0.1, tau=t)) for t in TAUS}
@@ -210,10 +239,69 @@ EXERCISES = (
                 "The gain has the wrong sign: it is the new strategy's payoff minus the old "
                 "one's.",
             ),
+            Mistake(
+                lambda: losing_update(late=0),
+                "The first probability is right. In the next round PRM+ predicts as well: "
+                "match the stored regrets plus the new ones, once more.",
+            ),
+            Mistake(
+                lambda: losing_update(compared=False),
+                "The first probability is right. The new regrets are the two values *minus* "
+                "what the strategy of this round earns.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"after": 6 / 10},
+                "The new regrets are not those of the round before. Compute them from the "
+                "values 0.4 and 0.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"gain": losing_update()["after"] * VALUES[0]},
+                "That is what the new strategy earns. Subtract what the old one would have "
+                "earned.",
+            ),
+            Mistake(
+                lambda: (
+                    losing_update()
+                    | {"gain": losing_update()["after"] - losing_update()["before"]}
+                ),
+                "That is the change of a probability. Multiply it by what the action pays.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"gain": 0},
+                "Before and after differ, and the first action pays more than the second, so "
+                "the gain is not 0.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"after": losing_update()["before"], "gain": 0},
+                "You matched the same numbers again. New regrets come in: the values, minus "
+                "what the strategy of this round earns.",
+            ),
+            Mistake(
+                lambda: {
+                    **losing_update(),
+                    "before": 1 - losing_update()["before"],
+                    "after": 1 - losing_update()["after"],
+                },
+                "These are the probabilities of the second action. The exercise asks for the "
+                "first.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"before": STORED[0] / sum(STORED)},
+                "PRM+ adds its prediction in this round as well, before it matches.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"before": 6},
+                "These are regrets. Divide by their sum to get a probability.",
+            ),
+            Mistake(
+                lambda: losing_update() | {"after": 6.2 / 7.6},
+                "The new regrets are added to the *stored* ones, (5, 3). The prediction of "
+                "this round is forgotten after it was used.",
+            ),
         ),
         points=2,
-        takeaway="The first action was better, and became rarer: the prediction shrank faster "
-        "than the stored regret grew.",
+        takeaway="The first action was better, and yet it became rarer: the prediction shrank "
+        "faster than the stored regret grew.",
         advice="Match (5, 3) + (1, −1). Then the new regrets, relative to that strategy. Then "
         "match again.",
     ),
@@ -225,7 +313,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: two_lifts("clip first"),
-                "You clipped first and lifted then. The number is added to the entries as they "
+                "You clipped first and then lifted. The number is added to the entries as they "
                 "are, negative ones included; clipping comes last.",
             ),
             Mistake(
@@ -241,6 +329,36 @@ EXERCISES = (
                 lambda: two_lifts("sum for norm"),
                 "The first lift is right. The second one keeps the Euclidean norm, not the "
                 "sum.",
+            ),
+            Mistake(
+                lambda: two_lifts("none"),
+                "You only clipped. That is RM+: its sum and its norm may fall, and here both "
+                "have to be kept up.",
+            ),
+            Mistake(
+                lambda: two_lifts("not lifted"),
+                "You only added. The result is still to be lifted, and clipped.",
+            ),
+            Mistake(
+                lambda: two_lifts("old"),
+                "You stored the old regrets again. The new ones come in first, then the lift.",
+            ),
+            Mistake(
+                lambda: two_lifts("shares"),
+                "These are strategies. What is stored are the regrets, before they are "
+                "divided.",
+            ),
+            Mistake(
+                lambda: two_lifts("exchanged"),
+                "You have the two rules the wrong way round.",
+            ),
+            Mistake(
+                lambda: two_lifts() | {"smooth": two_lifts("none")["smooth"]},
+                "The second lift is right. In the first, the sum is still too small.",
+            ),
+            Mistake(
+                lambda: two_lifts() | {"norm": two_lifts("none")["norm"]},
+                "The first lift is right. In the second, the norm is still too small.",
             ),
         ),
         points=2,
@@ -272,10 +390,29 @@ EXERCISES = (
                 lambda: duel("alternating"),
                 "In the second step both players face the other's trial strategy.",
             ),
+            Mistake(
+                lambda: duel("player 0"),
+                "Player 1 is right now. For player 0 the trial is still stored.",
+            ),
+            Mistake(
+                lambda: duel("player 1"),
+                "Player 0 is right now. For player 1 the trial is still stored.",
+            ),
+            Mistake(
+                lambda: duel("trial alternates"),
+                "In the trial, player 1 already faces player 0's trial strategy. Both should "
+                "face what was played before.",
+            ),
+            Mistake(
+                lambda: duel("old opponent"),
+                "In the second step both still face the other's old strategy. It is the trial "
+                "strategy that they should face.",
+            ),
         ),
         see=strategies,
         points=3,
-        takeaway="A trial shows where to go; the step itself starts from where you are.",
+        takeaway="The trial step shows the direction; the second step starts from the same "
+        "point as the trial.",
         advice="It runs, and it still is not extragradient RM+. What does the second step "
         "start from, what is it relative to, and which strategy does it face?",
     ),
@@ -292,11 +429,36 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: prices("moving"),
-                "Your magnet moves (`stage`). Let it rest at the uniform strategy.",
+                "That is nearly an equilibrium. Did your magnet move (`stage`), or was the "
+                "game the fair one? Leave the magnet at the uniform strategy, and play the "
+                "biased game.",
             ),
             Mistake(
                 lambda: prices("gap"),
                 "That is NashConv; exploitability is half of it.",
+            ),
+            Mistake(
+                lambda: prices("exchanged"),
+                "You have the two strengths the wrong way round: the stronger magnet keeps "
+                "play farther from the equilibrium.",
+            ),
+            Mistake(
+                lambda: prices("few"),
+                "After so few rounds it still moves. Run until nothing does.",
+            ),
+            Mistake(
+                lambda: prices("fast"),
+                "You took a larger step size, η. With the weak magnet it does not come to rest "
+                "at all.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(TAUS, 1 / 3),
+                "That is how exploitable the magnet is, uniform play. The iterates come to "
+                "rest between it and the equilibrium.",
+            ),
+            Mistake(
+                lambda: prices("in proportion"),
+                "The first is right. The price is not in proportion to τ: run the second.",
             ),
         ),
         points=2,
@@ -352,6 +514,51 @@ EXERCISES = (
                 ),
                 "The other two are right. You took the two strategies of the best iterate from "
                 "different rounds. It is one of the four profiles.",
+            ),
+            Mistake(
+                lambda: three_iterates(last=hide_gap(*FOUR[0])),
+                "The other two are right. That is the *first* iterate.",
+            ),
+            Mistake(
+                lambda: three_iterates(best=max(hide_gap(*profile) for profile in FOUR)),
+                "The other two are right. That is the *worst* of the four.",
+            ),
+            Mistake(
+                lambda: three_iterates(last=hide_gap(*FOUR[2])),
+                "The other two are right. That is the third iterate. There are four.",
+            ),
+            Mistake(
+                lambda: three_iterates(best=hide_gap(*FOUR[2])),
+                "The other two are right. One of the four is less exploitable than that.",
+            ),
+            Mistake(
+                lambda: {
+                    "last": three_iterates()["best"],
+                    "best": three_iterates()["last"],
+                    "average": three_iterates()["average"],
+                },
+                "You have the last and the best the wrong way round.",
+            ),
+            Mistake(
+                lambda: three_iterates(
+                    average=2 * float(np.mean([hide_gap(*profile) for profile in FOUR]))
+                ),
+                "The other two are right. You took the mean of four sums of gains. The average "
+                "is one profile: first the mean of the strategies, then how exploitable it is.",
+            ),
+            Mistake(
+                lambda: three_iterates(average=hide_gap(*np.mean(FOUR[2:], axis=0))),
+                "The other two are right. You averaged the last two rounds. The average is "
+                "over all four.",
+            ),
+            Mistake(
+                lambda: three_iterates(average=three_iterates()["best"]),
+                "The other two are right. The average is not one of the four iterates: take "
+                "the mean of the strategies first.",
+            ),
+            Mistake(
+                lambda: three_iterates(last=three_iterates()["last"] / 2),
+                "The other two are right. You halved the last one twice.",
             ),
         ),
         tolerance=1e-4,

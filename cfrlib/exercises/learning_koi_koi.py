@@ -47,7 +47,19 @@ def error_ratios(power: int = 1, sign: int = 1, rounds: int = 2) -> dict[str, fl
     return found
 
 
-def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -> Lessons:
+def changed_ratios(change: Callable[[float], float]) -> dict[str, float]:
+    """Return the right ratios after a change: a mistake."""
+    return {other: change(x) for other, x in error_ratios().items()}
+
+
+def lesson(
+    order: str = "before",
+    fair: bool = True,
+    with_stops: bool = False,
+    scaled: bool = True,
+    sign: int = 1,
+    explores: float | None = None,
+) -> Lessons:
     """Return the page's function `lesson`, correct or with a bug.
 
     Parameters
@@ -59,6 +71,12 @@ def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -
         Whether targets have the sign of the player to move.
     with_stops : bool
         Whether stop actions are samples as well.
+    scaled : bool
+        Whether targets are divided by the scale of payoffs.
+    sign : int
+        -1 for targets with the sign of the other player.
+    explores : float, optional
+        Probability of exploring, in place of that of the argument.
     """
     from cfrlib.koikoi.learners.network_player import payoff_scale
     from cfrlib.koikoi.learners.segments import greedy, sample_rows
@@ -66,6 +84,7 @@ def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -
     def given(task: Any, explore: float = 0.05) -> tuple[Any, Any]:
         network, rounds, rng = task.begin()
         scale, table = payoff_scale(task.game), []
+        explore = explore if explores is None else explores
         while len(going := np.flatnonzero(rounds.stage != OVER)):
             after = network.describer.after(rounds, going)
             predicted = network(task.networks[0], after.code)
@@ -81,8 +100,8 @@ def lesson(order: str = "before", fair: bool = True, with_stops: bool = False) -
             table.append((after.code[chosen[unknown]], going[unknown], mover))
         codes, which, player = map(np.concatenate, zip(*table, strict=True))
         player = rounds.player[which] if order == "late" else player
-        sign = np.where(player == 0, 1, -1) if fair else 1
-        return codes, sign * rounds.paid[which] / scale
+        signs = sign * np.where(player == 0, 1, -1) if fair else 1
+        return codes, signs * rounds.paid[which] / (scale if scaled else 1)
 
     return given
 
@@ -139,6 +158,8 @@ def overwriting(parts: str = "cards yaku points", back: bool = False) -> Callabl
         "cards": zip(range(2 * f, 3 * f), range(3 * f, 4 * f), strict=True),
         "yaku": zip(range(5 * f, 5 * f + y), range(5 * f + y, facts), strict=True),
         "points": ((facts, facts + 1), (facts + 9, facts + 10)),
+        "first": ((facts, facts + 1),),
+        "second": ((facts + 9, facts + 10),),
     }
     which = np.array([pair for part in parts.split() for pair in pairs[part]]).reshape(-1, 2)
     own, theirs = which.T[::-1] if back else which.T
@@ -149,6 +170,15 @@ def overwriting(parts: str = "cards yaku points", back: bool = False) -> Callabl
         return hidden
 
     return hide
+
+
+def both_ways(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a function that exchanges features: a mistake."""
+
+    def exchange(seen: Any) -> Any:
+        return one(seen) + other(seen) - seen
+
+    return exchange
 
 
 def column_sums(hide: Any) -> list[float]:
@@ -236,7 +266,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: deals_needed(sure=1),
-                "That many deals reduce the *standard* error to this size. An error here "
+                "With that many deals the *standard* error has this size. The error here "
                 "covers 95 of 100 cases, and is 1.96 times as wide.",
             ),
             Mistake(
@@ -247,6 +277,32 @@ EXERCISES = (
             Mistake(
                 lambda: deals_needed(power=1),
                 "One step is missing: this is the square root of the number of deals.",
+            ),
+            Mistake(
+                lambda: {half: 2 * n for half, n in deals_needed().items()},
+                "You doubled for the two players. The standard deviation of 6 points is that "
+                "of the mean of a deal already, both ways.",
+            ),
+            Mistake(
+                lambda: {half: n / SPREAD for half, n in deals_needed().items()},
+                "The standard deviation comes in once. It has to be squared, as all of the "
+                "quotient is.",
+            ),
+            Mistake(
+                lambda: {half: (SURE * SPREAD**2 / float(half)) for half in HALVES},
+                "You squared the standard deviation only. Square the whole quotient.",
+            ),
+            Mistake(
+                lambda: deals_needed(sure=1.645),
+                "1.645 belongs to 90 %. An error here is 1.96 standard deviations.",
+            ),
+            Mistake(
+                lambda: deals_needed(sure=SURE / 2),
+                "You took the error for the whole width of the interval. ± 0.1 is half of it.",
+            ),
+            Mistake(
+                lambda: dict(zip(HALVES, list(deals_needed().values())[::-1], strict=True)),
+                "You have the two the wrong way round: the smaller error needs more deals.",
             ),
         ),
         takeaway="Half the error costs four times the deals, and so on.",
@@ -270,8 +326,51 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: error_ratios(rounds=1),
-                "You compare two rounds with one. The mean of two independent rounds is the "
-                "surer one already, by the root of two; what do the same cards add?",
+                "You compare two rounds with one. The mean of two independent rounds already "
+                "has a smaller error, by a factor of √2. What do the same cards add?",
+            ),
+            Mistake(
+                lambda: changed_ratios(lambda x: 1 - x),
+                "That is the part of the error that is saved. The exercise asks for what is "
+                "left.",
+            ),
+            Mistake(
+                lambda: changed_ratios(lambda x: 1 - x**2),
+                "That is the part of the variance that is saved. The exercise asks for the "
+                "part of the *error* that is *left*.",
+            ),
+            Mistake(
+                lambda: changed_ratios(lambda x: 1 / x),
+                "Upside down: divide the error with the same cards by the error with other "
+                "cards.",
+            ),
+            Mistake(
+                lambda: dict(
+                    zip(error_ratios(), list(error_ratios().values())[::-1], strict=True)
+                ),
+                "You have the two opponents the wrong way round. Against which one do the same "
+                "cards bring the same luck?",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(error_ratios(), 1.0),
+                "You found no difference. Did both rounds have the same cards, `seed=4`?",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(error_ratios(), 0.5**0.5),
+                "That is what two independent rounds save over one. The same cards do "
+                "something else; run it.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(error_ratios(), 0.5),
+                "The same cards do not halve every error. Run it, against both opponents.",
+            ),
+            Mistake(
+                lambda: {
+                    other: float((sum(payoffs_in_both_seats(other)) / 2).std())
+                    for other in error_ratios()
+                },
+                "These are the standard deviations with the same cards. Divide each by that of "
+                "two independent rounds.",
             ),
         ),
         tolerance=0.02,
@@ -288,8 +387,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: lesson(order="after"),
-                "Trained by it on K8, the player is still as exploitable after twenty "
-                "iterations as before the first.",
+                "A player that it trains on K8 is still as exploitable after twenty iterations "
+                "as before the first.",
             ),
             Mistake(
                 lambda: lesson(order="late"),
@@ -306,11 +405,36 @@ EXERCISES = (
                 "This also trains on the afterstates of stopping. The network never has to "
                 "predict them, since the payoff of stopping is known. That line was right.",
             ),
+            Mistake(
+                lambda: lesson(sign=-1),
+                "The player to move is right now. But the targets have the sign of the *other* "
+                "player; that line was right.",
+            ),
+            Mistake(
+                lambda: lesson(order="after", sign=-1),
+                "You exchanged the signs. That helps only if the two players always take "
+                "turns; look at when the player to move is read.",
+            ),
+            Mistake(
+                lambda: lesson(scaled=False),
+                "The player to move is right now. But the targets are no longer divided by the "
+                "scale; that line was right.",
+            ),
+            Mistake(
+                lambda: lesson(explores=0.0),
+                "The player to move is right now. But nothing is explored any more; that line "
+                "was right.",
+            ),
+            Mistake(
+                lambda: lesson(explores=1.0),
+                "The player to move is right now. But all actions are random; the policy was "
+                "right.",
+            ),
         ),
         see=sample_statistics,
         points=3,
         takeaway="`rounds` is changed in place: read what you need before you act.",
-        advice="Compare its rows with those of `lesson`, for the same task, one by one.",
+        advice="Compare its rows with those of `lesson` for the same task, one by one.",
     ),
     Exercise(
         "14.4",
@@ -331,6 +455,34 @@ EXERCISES = (
             Mistake(
                 lambda: overwriting("cards yaku"),
                 "Cards and yaku are right, but the points still reveal what the other has.",
+            ),
+            Mistake(
+                lambda: overwriting("cards points"),
+                "Cards and points are right, but the yaku still reveal what the other has.",
+            ),
+            Mistake(
+                lambda: overwriting("yaku"),
+                "The yaku are right, but the pile itself, the cards, still reveals what the "
+                "other has.",
+            ),
+            Mistake(
+                lambda: overwriting("points"),
+                "The points are right, but the pile itself, the cards, still reveals what the "
+                "other has.",
+            ),
+            Mistake(
+                lambda: overwriting("cards yaku first"),
+                "Nearly: of the facts, the eleventh, what their points pay, still reveals what "
+                "the other has.",
+            ),
+            Mistake(
+                lambda: overwriting("cards yaku second"),
+                "Nearly: of the facts, the second, their points, still reveals what the other "
+                "has.",
+            ),
+            Mistake(
+                lambda: both_ways(overwriting(), overwriting(back=True)),
+                "You exchanged the two players' features. The bug shows one's own twice.",
             ),
         ),
         see=column_sums,
@@ -359,6 +511,44 @@ EXERCISES = (
                 "With equal points nobody has won the match: it pays 0, and the game stays "
                 "zero-sum.",
             ),
+            Mistake(
+                lambda: {lead: -x for lead, x in match_values().items()},
+                "These are the values to the other player. The exercise asks for the dealer's.",
+            ),
+            Mistake(
+                lambda: dict(zip(LEADS, list(match_values().values())[::-1], strict=True)),
+                "You have the two leads the wrong way round.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(LEADS, match_values()["0 ahead"]),
+                "The first is right. With a lead of two points, some rounds that are lost do "
+                "not lose the match: add the lead before you look at the sign.",
+            ),
+            Mistake(
+                lambda: {lead: (1 + x) / 2 for lead, x in match_values().items()},
+                "These are something like probabilities of winning. A match won counts 1, and "
+                "one lost −1.",
+            ),
+            Mistake(
+                lambda: match_values() | {"2 ahead": 1.0},
+                "The first is right. A lead of two points is not yet a win: the round may cost "
+                "more.",
+            ),
+            Mistake(
+                lambda: match_values() | {"0 ahead": 0.0},
+                "The second is right. A level score does not make the match fair: the two "
+                "players have different parts in the round.",
+            ),
+            Mistake(
+                lambda: match_values() | {"0 ahead": match_values("points")["0 ahead"]},
+                "The second is right. The first is in points. In the last round only the match "
+                "counts.",
+            ),
+            Mistake(
+                lambda: match_values() | {"2 ahead": match_values("points")["2 ahead"]},
+                "The first is right. The second is in points. In the last round only the match "
+                "counts.",
+            ),
         ),
         points=2,
         takeaway="That part can be checked; how to train for twelve rounds and 48 cards is "
@@ -373,27 +563,69 @@ EXERCISES = (
         (
             Mistake(
                 lambda: follows(sure=0),
-                "One is too much. The mean of a sample may be too high by luck; what is "
+                "One is too many. The mean of a sample may be too high by luck; what is "
                 "certain enough is the lower end of the interval.",
             ),
             Mistake(
                 lambda: follows() | {"C"},
-                "One is too much. A better hunter, or a longer training, may win more: what "
+                "One is too many. A better hunter, or a longer training, may win more: what "
                 "bounds exploitability from above?",
             ),
             Mistake(
                 lambda: follows() | {"E"},
-                "One is too much. Both hunters give lower bounds, and the second may simply "
+                "One is too many. Both hunters give lower bounds, and the second may simply "
                 "have learned less.",
             ),
             Mistake(
                 lambda: follows() | {"F"},
-                "One is too much. The interval is about this hunter and luck, not about other "
+                "One is too many. The interval is about this hunter and luck, not about other "
                 "hunters.",
             ),
             Mistake(
                 lambda: follows() - {"D"},
                 "One is missing. An equilibrium loses to nobody, both seats taken together.",
+            ),
+            Mistake(
+                lambda: follows() - {"B"},
+                "One is missing. What is the least that the hunters surely win from the first?",
+            ),
+            Mistake(
+                lambda: (follows() - {"B"}) | {"A"},
+                "One is too many, and one is missing. The mean of a sample may be too high by "
+                "luck; what is certain enough is the lower end of the interval.",
+            ),
+            Mistake(
+                lambda: set(CLAIMS),
+                "They do not all follow. Go through them one by one: could another opponent, "
+                "or luck, refute it?",
+            ),
+            Mistake(
+                lambda: follows() | {"A", "E"},
+                "Two are too many. One takes the middle of an interval for its lower end, one "
+                "takes a hunter that failed for a proof of safety.",
+            ),
+            Mistake(
+                lambda: follows() | {"C", "F"},
+                "Two are too many. They bound exploitability from above, and a hunter cannot: "
+                "another one may win more.",
+            ),
+            Mistake(
+                lambda: follows() | {"C", "E"},
+                "Two are too much. Both take what a hunter wins for all that can be won.",
+            ),
+            Mistake(
+                lambda: follows() | {"E", "F"},
+                "Two are too much. Both take what a hunter wins for all that can be won.",
+            ),
+            Mistake(
+                lambda: follows() | {"C", "E", "F"},
+                "Three are too many. All of them take what a hunter wins for all that can be "
+                "won.",
+            ),
+            Mistake(
+                lambda: {"C"},
+                "That does not follow: another hunter may win more. What do these results "
+                "prove from below?",
             ),
         ),
         words=dict.fromkeys(CLAIMS, ()),

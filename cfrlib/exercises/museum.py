@@ -27,6 +27,11 @@ def by_hand(heads: float, tails: float) -> dict[str, float]:
     return {"left": left, "right": right, "hides left": hides}
 
 
+def right_but(**changes: float) -> dict[str, float]:
+    """Return the answer to exercise museum.1 with changes."""
+    return by_hand(3 / 4, 1 / 4) | {key.replace("_", " "): x for key, x in changes.items()}
+
+
 def numbers(answer: Any) -> list[float]:
     """Return the three numbers of an answer."""
     return [as_number(x) for _, x, _ in pair_values(answer, by_hand(0.75, 0.25))]
@@ -35,11 +40,14 @@ def numbers(answer: Any) -> list[float]:
 # ---- museum.2 --------------------------------------------------------------------------------
 
 
-def solver(above: bool = False, below: bool = True) -> Solver:
+def solver(above: bool = False, below: bool = True, fault: str = "") -> Solver:
     """Return the solver of exercise museum.2; by default the right one.
 
     Its traversal returns counterfactual values, which contain the others' reach. A weight of
     chance belongs into that reach (`below`), and not before the value as well (`above`).
+
+    Other faults are ``"again"``, regrets weighted by the others' reach once more; ``"even"``,
+    an average without weights; and ``"others"``, an average weighted by the others' reach.
     """
 
     def solve(game: Game, iterations: int) -> Sums:
@@ -63,8 +71,12 @@ def solver(above: bool = False, below: bool = True) -> Solver:
                 return sum(walk((*h, a), i, own, p * others) for a, p in moves)
             v = [walk((*h, a), i, p * own, others) for a, p in moves]
             mean = sum(p * x for p, x in zip(row, v, strict=True))
-            R[I] = [x + y - mean for x, y in zip(R.get(I, [0.0] * len(A)), v, strict=True)]
-            S[I] = [x + own * p for x, p in zip(S.get(I, [0.0] * len(A)), row, strict=True)]
+            w = others if fault == "again" else 1.0
+            R[I] = [
+                x + w * (y - mean) for x, y in zip(R.get(I, [0.0] * len(A)), v, strict=True)
+            ]
+            w = {"even": 1.0, "others": others}.get(fault, own)
+            S[I] = [x + w * p for x, p in zip(S.get(I, [0.0] * len(A)), row, strict=True)]
             return mean
 
         for _ in range(iterations):
@@ -136,8 +148,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: by_hand(1, 1),
-                "You have added the two sides of the coin up. The bug does that; the coin does "
-                "not.",
+                "You added up the two sides of the coin. The bug does that; you should "
+                "average.",
             ),
             Mistake(
                 lambda: by_hand(9 / 16, 1 / 16),
@@ -146,6 +158,52 @@ EXERCISES = (
             Mistake(
                 lambda: by_hand(1 / 4, 3 / 4),
                 "You have confused heads with tails.",
+            ),
+            Mistake(
+                lambda: right_but(hides_left=5 / 12),
+                "The two payoffs are right. That is how often the *right* hand is used.",
+            ),
+            Mistake(
+                lambda: right_but(hides_left=1 / 2),
+                "The two payoffs are right. With even hiding, player 1 would point at the hand "
+                "that costs more. Set what player 1 pays for both hands equal.",
+            ),
+            Mistake(
+                lambda: right_but(hides_left=5 / 8),
+                "The two payoffs are right. You left out what is lost if player 1 finds the "
+                "stone.",
+            ),
+            Mistake(
+                lambda: right_but(hides_left=3 / 8),
+                "The two payoffs are right. You left out what is lost if player 1 finds the "
+                "stone. And the hand that pays more is used less.",
+            ),
+            Mistake(
+                lambda: right_but(left=-3 / 2, right=-5 / 2),
+                "The signs are wrong: the first two ask for what player 0 *wins*.",
+            ),
+            Mistake(
+                lambda: right_but(left=9 / 4, right=3 / 4),
+                "Each hand pays something on both sides of the coin, 3 or 1. You counted one "
+                "side only.",
+            ),
+            Mistake(
+                lambda: right_but(left=3 / 4, right=9 / 4),
+                "Each hand pays something on both sides of the coin, 3 or 1. You counted one "
+                "side only.",
+            ),
+            Mistake(
+                lambda: {"left": 3 / 4, "right": 9 / 4, "hides left": 1 / 2},
+                "Each hand pays something on both sides of the coin, 3 or 1. You counted one "
+                "side only.",
+            ),
+            Mistake(
+                lambda: {"left": 3, "right": 3, "hides left": 1 / 2},
+                "You took the best case of each hand. Average over the coin first.",
+            ),
+            Mistake(
+                lambda: {"left": 2, "right": 2, "hides left": 1 / 2},
+                "You took a fair coin. This one lands heads three times in four.",
             ),
         ),
         see=numbers,
@@ -166,17 +224,32 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: solver(above=True, below=False),
-                "One weight of chance is left, and it is the wrong one: the regrets below the "
-                "coin lack it.",
+                "You kept the wrong one of the two weights: the regrets below the coin need "
+                "it.",
             ),
             Mistake(
                 lambda: solver(below=False),
                 "Now chance is weighted nowhere.",
             ),
+            Mistake(
+                lambda: solver(fault="again"),
+                "The chance node is right now. But the regrets are weighted by the others' "
+                "reach, which the values contain already; that line was right.",
+            ),
+            Mistake(
+                lambda: solver(fault="even"),
+                "The regrets are right. But the average is no longer weighted by the player's "
+                "own reach; that line was right.",
+            ),
+            Mistake(
+                lambda: solver(fault="others"),
+                "The regrets are right. But the average is weighted by the others' reach now; "
+                "the player's own was right.",
+            ),
         ),
         see=averages,
         points=2,
-        takeaway="A value that contains the reach already is added up, and not weighted again.",
+        takeaway="A value that already contains the reach is added up, and not weighted again.",
         advice="The averages on Kuhn poker and with a late coin must be those of cfrlib.",
     ),
     Exercise(
@@ -188,7 +261,7 @@ EXERCISES = (
         (
             Mistake(
                 lambda: planted("self.S[I, a] += own * p", "self.S[I, a] += own**2 * p"),
-                "It hides well, and costs too little: less than a factor of 2.",
+                "It hides well, but it costs too little: less than a factor of 2.",
             ),
             Mistake(
                 lambda: planted("return sign * mean", "return -sign * mean"),

@@ -75,7 +75,13 @@ def at_prices(answer: Any) -> dict[str, float]:
 
 
 def sampling_weights(
-    own: bool = False, deal: bool = True, either: bool = False, swap: bool = False
+    own: bool = False,
+    deal: bool = True,
+    either: bool = False,
+    swap: bool = False,
+    delta: float = 0.9,
+    free: int = 0,
+    **changes: float,
 ) -> dict[str, float]:
     """Return the answer to exercise 9.2, correct or with a mistake.
 
@@ -89,6 +95,12 @@ def sampling_weights(
         Whether targeted samples are divided by s1 alone.
     swap : bool
         Whether s1 and s2 are exchanged.
+    delta : float
+        Share of aimed walks.
+    free : int
+        Number of steps after the deal that an aimed walk would not be certain to take.
+    **changes : float
+        Other numbers in the answer.
     """
     game, h = games.KuhnPoker(), (("Q", "J"), "check", "bet")
     sigma, aim = Strategy.uniform(game), targeted(game, "Q check-bet")
@@ -102,9 +114,10 @@ def sampling_weights(
             s2 *= row[a]
         if own or isinstance(node, Chance) or node.player == 1:
             others *= row[a]
+    s1 /= 2**free
     s1, s2 = (s2, s1) if swap else (s1, s2)
-    q = s1 if either else 0.9 * s1 + 0.1 * s2
-    return {"s1": s1, "s2": s2, "aimed": others / q, "not aimed": others / s2}
+    q = s1 if either else delta * s1 + (1 - delta) * s2
+    return {"s1": s1, "s2": s2, "aimed": others / q, "not aimed": others / s2} | changes
 
 
 # ---- tables kept by a search -----------------------------------------------------------------
@@ -197,7 +210,10 @@ def targeted_walk(bug: str = "") -> Walk:
     bug : str
         ``"chance"``: values at chance nodes are not multiplied by the probability of the
         outcome; ``"nobody"``: nowhere are values multiplied by a probability; ``"reach"``: as
-        ``"chance"``, and the others' reach omits chance.
+        ``"chance"``, and the others' reach omits chance; ``"own reach"``: the others' reach
+        includes the player's own; ``"S"`` and ``"R"``: what is added to a table omits the
+        others' reach; ``"ordinary"``: q counts ordinary walks only; ``"tail"``: values are not
+        divided by the probability of an action; ``"head"``: regrets are not divided by q.
     """
 
     def walk(
@@ -210,17 +226,22 @@ def targeted_walk(bug: str = "") -> Walk:
         n = m.draw(p1 if targeted else p2)
         a, x = list(node.actions)[n], played[n]
         t1, t2 = s1 * p1[n], s2 * p2[n]
-        q, after = (DELTA * s + (1 - DELTA) * t for s, t in ((s1, s2), (t1, t2)))
+        share = 0.0 if bug == "ordinary" else DELTA
+        q, after = (share * s + (1 - share) * t for s, t in ((s1, s2), (t1, t2)))
         chance = isinstance(node, Chance)
         own = not chance and node.player == i
-        reach = others if own or (chance and bug == "reach") else others * x
-        u = walk(m, (*h, a), i, t1, t2, reach, targeted) * q / after
+        left_out = (own and bug != "own reach") or (chance and bug == "reach")
+        reach = others if left_out else others * x
+        u = walk(m, (*h, a), i, t1, t2, reach, targeted) * (1 if bug == "tail" else q / after)
         mean = u if bug == "nobody" or (chance and bug in ("chance", "reach")) else x * u
         for c in () if chance else node.actions:
             if own:
-                m.R[node.infoset, c] += (u * (c == a) - mean) * others / q
+                regret = u * (c == a) - mean
+                weight = 1.0 if bug == "R" else others
+                m.R[node.infoset, c] += regret * weight / (1 if bug == "head" else q)
             else:
-                m.S[node.infoset, c] += m.sigma[node.infoset][c] * others / q
+                weight = 1.0 if bug == "S" else others
+                m.S[node.infoset, c] += m.sigma[node.infoset][c] * weight / q
         return mean
 
     return walk
@@ -351,11 +372,43 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lambda price: 0.5,
-                "That is the search from here: it does not know the price.",
+                "That is the search that starts here: it ignores the price.",
             ),
             Mistake(
                 lambda: lambda price: 0.25,
-                "That is right for the price of the page only.",
+                "That is right only for the price on the page.",
+            ),
+            Mistake(
+                lambda: lambda price: 1 - price,
+                "You left out the half. At the price 0 the coin is fair: how often must you "
+                "say heads then?",
+            ),
+            Mistake(
+                lambda: lambda price: price,
+                "That is the price itself, which may even be negative. Solve for the guess at "
+                "which playing heads earns as much as selling them.",
+            ),
+            Mistake(
+                lambda: lambda price: price / 2,
+                "At the price 0 you would never say heads. Then player 0 plays every coin that "
+                "shows heads.",
+            ),
+            Mistake(
+                lambda: lambda price: (price - 1) / 2,
+                "The size is right, the sign is not: a probability is not negative.",
+            ),
+            Mistake(
+                lambda: lambda price: 50 * (1 - price),
+                "Is this in percent? Return 0.25, not 25.",
+            ),
+            Mistake(
+                lambda: lambda price: (1 - 2 * price) / 2,
+                "You counted the price twice. If you say heads with probability p, a coin that "
+                "shows heads earns 1 − 2p: set that equal to the price.",
+            ),
+            Mistake(
+                lambda: lambda price: float(price < 0),
+                "You always say the same. Player 0 would find out, and play the other side.",
             ),
         ),
         see=at_prices,
@@ -375,7 +428,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: sampling_weights(deal=False),
-                "An ordinary walk has to draw the deal as well.",
+                "An ordinary walk has to sample the deal as well.",
             ),
             Mistake(
                 lambda: sampling_weights(either=True),
@@ -386,10 +439,56 @@ EXERCISES = (
                 lambda: sampling_weights(swap=True),
                 "You have them the wrong way round: the first index is for aimed walks.",
             ),
+            Mistake(
+                lambda: sampling_weights(free=2),
+                "An aimed walk never leaves the way to its target: at the check and at the bet "
+                "it has no choice.",
+            ),
+            Mistake(
+                lambda: sampling_weights(free=-1),
+                "An aimed walk still has to sample the deal. How many deals lead to the "
+                "target?",
+            ),
+            Mistake(
+                lambda: sampling_weights(delta=0.1),
+                "δ is the share of aimed walks. You took it for the share of ordinary ones.",
+            ),
+            Mistake(
+                lambda: {
+                    k: 1 / x if "aimed" in k else x for k, x in sampling_weights().items()
+                },
+                "The two weights are upside down: the others' reach, divided by the "
+                "probability of sampling.",
+            ),
+            Mistake(
+                lambda: {
+                    k: 2 * x if "aimed" in k else x for k, x in sampling_weights().items()
+                },
+                "Player 1's bet is missing from the others' reach. Chance is not the only "
+                "other player.",
+            ),
+            Mistake(
+                lambda: {
+                    k: 6 * x if "aimed" in k else x for k, x in sampling_weights().items()
+                },
+                "The deal is missing from the others' reach: chance is one of the others.",
+            ),
+            Mistake(
+                lambda: {
+                    k: 1 / 12 if "aimed" in k else x for k, x in sampling_weights().items()
+                },
+                "That is the others' reach. Divide it by the probability that the walk comes "
+                "here.",
+            ),
+            Mistake(
+                lambda: sampling_weights(aimed=0.9 / 6 + 0.1 * 2),
+                "You took the mean of two weights. A walk does not tell which kind it is: take "
+                "the mean of the two *probabilities*, and divide by that.",
+            ),
         ),
         tolerance=1e-4,
         points=2,
-        takeaway="More visits, each of which counts that much less.",
+        takeaway="There are more visits, and each of them counts that much less.",
         advice="Step by step: the deal, the check, the bet. Then q, and the others' reach.",
     ),
     Exercise(
@@ -411,8 +510,35 @@ EXERCISES = (
                 "These are all infosets at which *somebody* has moved. A search remembers "
                 "what the same player computed at an earlier move.",
             ),
+            Mistake(
+                lambda: infosets(1),
+                "Player 1 moves once in each match, and has no earlier search to remember.",
+            ),
+            Mistake(
+                lambda: infosets(0) - second_moves(),
+                "At the first move of a match there is nothing to remember yet. Who moves a "
+                "second time?",
+            ),
+            Mistake(
+                lambda: {"Q check-bet"},
+                "One of them is right. The queen is not the only card that may be here.",
+            ),
+            Mistake(
+                lambda: {"J check-bet", "Q check-bet"},
+                "These are right, and one is missing: the king may be here as well.",
+            ),
+            Mistake(
+                lambda: {I for I in infosets(later=True) if not I.endswith("check")},
+                "After an opening bet, player 1 moves for the first time. What would they "
+                "remember?",
+            ),
+            Mistake(
+                lambda: {I for I in infosets(later=True) if not I.endswith(" bet")},
+                "After an opening check, player 1 moves for the first time. What would they "
+                "remember?",
+            ),
         ),
-        takeaway="A player who moves once in a match has nothing to forget.",
+        takeaway="A player who moves only once in a match has nothing to forget.",
         advice="At which infosets has the player who decides there searched before?",
     ),
     Exercise(
@@ -432,14 +558,37 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: targeted_walk("reach"),
-                "You took the deal out of the others' reach as well. That line was right.",
+                "You left the deal out of the others' reach. That line was right.",
+            ),
+            Mistake(
+                lambda: targeted_walk("own reach"),
+                "Now the others' reach contains the player's own actions as well. That line "
+                "was right.",
+            ),
+            Mistake(
+                lambda: targeted_walk("S"),
+                "What S adds is no longer weighted by the others' reach; that line was right.",
+            ),
+            Mistake(
+                lambda: targeted_walk("R"),
+                "The regrets are no longer weighted by the others' reach; that line was right.",
+            ),
+            Mistake(
+                lambda: targeted_walk("tail"),
+                "What an action brings back is no longer divided by the probability of "
+                "sampling it; that line was right.",
+            ),
+            Mistake(
+                lambda: targeted_walk("head"),
+                "The regrets are no longer divided by q, the probability that a walk comes "
+                "here; that line was right.",
             ),
         ),
         see=biases,
         points=3,
-        takeaway="Divide by the probability of drawing an action, multiply by the probability "
-        "of playing it.",
-        advice="Listed over all walks, what it adds to R or to S is not right on average.",
+        takeaway="Divide by the probability of sampling an action, and multiply by the "
+        "probability of playing it.",
+        advice="Averaged over all walks, its increments of R or S are wrong.",
     ),
     Exercise(
         "9.5",
@@ -458,8 +607,28 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lambda game, target: targeted(game, target, public=True, after=False),
-                "The histories past the target are missing. There, an aimed walk would have "
-                "no action left to draw.",
+                "The histories after the target are missing. There, an aimed walk would have "
+                "no action left to sample.",
+            ),
+            Mistake(
+                lambda: (
+                    lambda game, target: targeted(game, target, True, before=False, after=False)
+                ),
+                "These histories look alike in public. Those on the way there, and those "
+                "beyond, are missing.",
+            ),
+            Mistake(
+                lambda: lambda game, target: targeted(game, target, before=False, after=False),
+                "These are the histories of the infoset alone. Add those that look the same in "
+                "public, and those on the way there and beyond.",
+            ),
+            Mistake(
+                lambda: lambda game, target: {h for h, _ in histories(game)},
+                "That is the whole game. Histories with other moves do not belong to the aim.",
+            ),
+            Mistake(
+                lambda: lambda game, target: targeted(game, target, public=True) - {()},
+                "The beginning of the game is missing. It is on the way to every target.",
             ),
         ),
         see=check_targets,
@@ -494,11 +663,54 @@ EXERCISES = (
                 "This is what an equilibrium earns. It risks nothing, and leaves the mistake "
                 "unpunished.",
             ),
+            Mistake(
+                lambda: lambda risk: min(safe_greed(0.0) + risk, safe_greed(1.0)),
+                "It does end at the best response. But a chip of risk does not buy a whole "
+                "chip. Compare what a bluff gains if the queen folds with what it loses if she "
+                "calls.",
+            ),
+            Mistake(
+                lambda: lambda risk: -safe_greed(risk),
+                "The sizes are right, the signs are not: it is what player 0 *earns*.",
+            ),
+            Mistake(
+                lambda: lambda risk: safe_greed(risk) - safe_greed(0.0),
+                "That is how much more you earn than with the equilibrium. The exercise asks "
+                "for all that you earn.",
+            ),
+            Mistake(
+                lambda: lambda risk: min(risk / 2, safe_greed(1.0)),
+                "Without risk you still play an equilibrium, and what it earns is not 0.",
+            ),
+            Mistake(
+                lambda: lambda risk: min(safe_greed(0.0) + 2 * risk, safe_greed(1.0)),
+                "The price of the risk is upside down: a bluff risks more than it gains.",
+            ),
+            Mistake(
+                lambda: lambda risk: min(safe_greed(0.0) + risk / 3, safe_greed(1.0)),
+                "The jack bets with probability 3ε. How much does each of its bets gain from a "
+                "queen that folds?",
+            ),
+            Mistake(
+                lambda: lambda risk: safe_greed(0.0) - risk,
+                "That is the least you may be left with, against an opponent who punishes you. "
+                "This opponent does not: how much do you earn here?",
+            ),
+            Mistake(
+                lambda: lambda risk: min(safe_greed(0.0) + risk / 2, 1 / 6),
+                "For small ε this is right. But it ends too high: the jack cannot bet more "
+                "often than always.",
+            ),
+            Mistake(
+                lambda: lambda risk: min(safe_greed(0.0) + risk / 2, 1 / 18),
+                "For small ε this is right. But it ends too low: let the jack always bet, and "
+                "see what that earns here.",
+            ),
         ),
         see=at_risks,
         tolerance=1e-5,
         points=3,
-        takeaway="Every chip of risk buys half a chip, until nothing is left to take.",
+        takeaway="Every chip of risk earns half a chip, until nothing is left to win.",
         advice="Which card should bet more often against a queen that folds? Let it do so "
         "with a probability that loses ε to a queen that calls.",
     ),

@@ -79,6 +79,12 @@ def joined(first: Strategy, second: Strategy) -> float:
 
 
 @cache
+def unsolved() -> float:
+    """Return the exploitability of the blueprint itself: a mistake."""
+    return exploitability(LEDUC, solve(LEDUC, "cfr+", 30, progress=False).strategy)
+
+
+@cache
 def resolved(method: str, free: bool = False) -> float:
     """Return the exploitability of a blueprint of 30 iterations, solved again by both players.
 
@@ -116,7 +122,7 @@ def two_numbers(answer: Any) -> dict[str, float]:
 
 
 def alternatives(
-    weighted: bool = True, divided: bool = True, swap: bool = False
+    weighted: bool = True, divided: bool = True, swap: bool = False, fault: str = ""
 ) -> Callable[..., dict[str, float]]:
     """Return a function that computes alternative values, correct or with a mistake.
 
@@ -128,6 +134,10 @@ def alternatives(
         Whether the sum is divided by the weight of the hand.
     swap : bool
         Whether the solving player's cards are taken for the opponent's.
+    fault : str
+        ``"earned"``: only the values are weighted; ``"total"``: only the divisor is;
+        ``"last"``: one history counts;
+        ``"best"``: the best one counts; ``"twice"``: values are weighted twice.
     """
 
     def outs(start: Any, weight: Any, worth: Any, j: int) -> dict[str, float]:
@@ -135,8 +145,15 @@ def alternatives(
         earned: dict[str, float] = defaultdict(float)
         for h in start:
             w, card = weight[h] if weighted else 1.0, h[0][1 - j if swap else j]
-            total[card] += w
-            earned[card] += w * worth[h]
+            if fault == "last":
+                total[card] = earned[card] = 0.0
+            total[card] += 1 if fault == "earned" else w
+            earned[card] += (
+                (1 if fault == "total" else w) * worth[h] * (w if fault == "twice" else 1)
+            )
+            if fault == "best":
+                best = max(worth[k] for k in start if k[0][j] == card)
+                total[card], earned[card] = 1.0, best
         return {c: earned[c] / (total[c] if divided else 1.0) for c in total if total[c] > 0}
 
     return outs
@@ -169,6 +186,11 @@ def searched(answer: Any) -> float:
     options: Any = {"iterations": 100, "horizon": after_the_card(), "values": answer}
     first, second = (continual(LEDUC, i, **options) for i in (0, 1))
     return joined(first, second)
+
+
+def worth_nothing(states: Any, ranges: Any) -> Any:
+    """Return 0 for each hand: a mistake."""
+    return [(np.zeros(3), np.zeros(3)) for _ in ranges]
 
 
 def solved_roughly(iterations: int, swap: bool = False) -> Callable[..., Any]:
@@ -204,8 +226,64 @@ EXERCISES = (
                 "Those are the gains of the player who guesses. The gate pays the coin's "
                 "owner.",
             ),
+            Mistake(
+                lambda: coin_utilities() | {"tails": 1 / 2},
+                "The first is right. If heads is guessed rarely, tails is guessed often: what "
+                "does a coin that shows tails lose then?",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"heads": 1 / 4, "tails": -1 / 4},
+                "A guess wins 1 or loses 1. Take both cases, each with its probability.",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"heads": 1 / 4, "tails": 3 / 4},
+                "These are probabilities. What does the owner of the coin earn in each case?",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"heads": 3 / 4, "tails": 1 / 4},
+                "These are the probabilities that the guess is wrong. What does the owner of "
+                "the coin earn in each case?",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"heads": 1, "tails": -1},
+                "That would be so if you never said heads. You do, in one case of four.",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"guess": 0},
+                "If heads is never guessed, a coin that shows heads earns more if played than "
+                "its price: the gate forbids that.",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"guess": 1},
+                "If heads is always guessed, tails earns more if played than its price: the "
+                "gate forbids that.",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"guess": 1 / 3},
+                "Then tails earns more if played than its price. What is the largest guess "
+                "that the gate leaves, and what the smallest?",
+            ),
+            Mistake(
+                lambda: {"heads": 0, "tails": 0, "guess": 1 / 2},
+                "That is the game without the gate. With it, neither coin may earn more than "
+                "its price.",
+            ),
+            Mistake(
+                lambda: {"heads": -1 / 2, "tails": 1 / 2, "guess": 3 / 4},
+                "You took the probability of tails for that of heads.",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"heads": -1 / 2},
+                "The second is right. If heads is guessed rarely, what does a coin that shows "
+                "heads earn?",
+            ),
+            Mistake(
+                lambda: coin_utilities() | {"tails": -1 / 4},
+                "The first is right. For tails, count what is won as well as what is lost.",
+            ),
         ),
-        takeaway="Two bounds meet in one guess. Without the gate, no guess was better.",
+        takeaway="The two bounds leave a single guess. Without the gate, no guess was better "
+        "than any other.",
         advice="If heads is guessed with p, what does a coin showing heads earn? And tails?",
     ),
     Exercise(
@@ -227,8 +305,73 @@ EXERCISES = (
                 lambda: sizes() | {"hands": 13 * 12},
                 "A hand is what *one* player holds: one card.",
             ),
+            Mistake(
+                lambda: sizes() | {"hands": 13**2},
+                "A hand is what *one* player holds: one card.",
+            ),
+            Mistake(
+                lambda: sizes() | {"hands": 13 * 12 // 2},
+                "A hand is what *one* player holds: one card.",
+            ),
+            Mistake(
+                lambda: sizes() | {"hands": 12},
+                "The public card does not take its rank away from a hand: there are two of "
+                "each rank.",
+            ),
+            Mistake(
+                lambda: sizes() | {"hands": 26},
+                "Suits are merged: two cards of a rank are the same hand.",
+            ),
+            Mistake(
+                lambda: sizes() | {"hands": 52},
+                "Suits are merged, and a hand is known by its rank.",
+            ),
+            Mistake(
+                lambda: sizes(ways=1),
+                "One public card begins a subgame for each way to come to it.",
+            ),
+            Mistake(
+                lambda: sizes(ways=3),
+                "More ways end the first round without a fold: follow the picture once more, "
+                "raises included.",
+            ),
+            Mistake(
+                lambda: sizes(ranks=3),
+                "That is Leduc poker with three ranks. There are thirteen now.",
+            ),
+            Mistake(
+                lambda: sizes(ranks=26) | {"hands": 26},
+                "Suits are merged: the public card is known by its rank.",
+            ),
+            Mistake(
+                lambda: sizes() | {"decisions": 6 + 65 * 5},
+                "In the second round there are as many decisions as in the first.",
+            ),
+            Mistake(
+                lambda: sizes() | {"decisions": 6 + 65},
+                "In each subgame there is a whole round of betting, with several decisions.",
+            ),
+            Mistake(
+                lambda: sizes() | {"decisions": 65 * 5 + 5},
+                "A round has as many ways to its end without a fold, but more decisions than "
+                "that.",
+            ),
+            Mistake(
+                lambda: sizes() | {"decisions": 65},
+                "In each subgame there is a whole round of betting, with several decisions. "
+                "And the first round has some.",
+            ),
+            Mistake(
+                lambda: sizes() | {"subgames": 65 * 13},
+                "A subgame begins with a public state, whatever the players hold.",
+            ),
+            Mistake(
+                lambda: sizes(ranks=12) | {"hands": 13},
+                "All thirteen ranks may come up as the public card.",
+            ),
         ),
-        takeaway="Public states and hands grow separately: histories are their product.",
+        takeaway="The numbers of public states and of hands grow separately; histories are "
+        "made of both.",
         advice="How many public cards are there, how many ways to come to one, and how many "
         "decisions in a round?",
     ),
@@ -257,10 +400,42 @@ EXERCISES = (
                 "Your opponent enters with the hand that earns most. It should be the hand "
                 "that earns most *beyond its out*: subtract that from every payoff.",
             ),
+            Mistake(
+                lambda: {"gate": unsolved(), "margin": resolved("maxmargin")},
+                "Under 'gate' you gave the exploitability of the blueprint, before anything is "
+                "solved again.",
+            ),
+            Mistake(
+                lambda: {"gate": unsolved(), "margin": unsolved()},
+                "These are the exploitability of the blueprint, before anything is solved "
+                "again.",
+            ),
+            Mistake(
+                lambda: {"gate": resolved("gadget"), "margin": resolved("gadget")},
+                "You solved with the gate twice. Is `game_of=Margin` passed on?",
+            ),
+            Mistake(
+                lambda: {"gate": resolved("maxmargin"), "margin": resolved("maxmargin")},
+                "You solved with the margin twice. The gate is what `solve_safely` uses by "
+                "default.",
+            ),
+            Mistake(
+                lambda: {"gate": 2 * resolved("gadget"), "margin": 2 * resolved("maxmargin")},
+                "This is NashConv, twice the exploitability.",
+            ),
+            Mistake(
+                lambda: {"gate": resolved("unsafe"), "margin": resolved("maxmargin")},
+                "Under 'gate' you solved again without a gate: your opponent could not choose "
+                "whether to enter.",
+            ),
+            Mistake(
+                lambda: {"gate": resolved("gadget"), "margin": resolved("unsafe")},
+                "Under 'margin' your opponent chooses no hand: chance still deals it.",
+            ),
         ),
         see=two_numbers,
         points=3,
-        takeaway="A safe solution may do better than safe.",
+        takeaway="A safe solution may even improve on the blueprint.",
         advice="Only the beginning of the game and its payoffs differ from the gate's.",
     ),
     Exercise(
@@ -283,10 +458,38 @@ EXERCISES = (
                 lambda: alternatives(swap=True),
                 "Those are the hands of the player who solves.",
             ),
+            Mistake(
+                lambda: alternatives(fault="earned"),
+                "The values are weighted now, but you still divide by the number of histories. "
+                "Divide by their weight.",
+            ),
+            Mistake(
+                lambda: alternatives(fault="total"),
+                "You divide by the weight now, but the values are added up without it.",
+            ),
+            Mistake(
+                lambda: alternatives(fault="last"),
+                "Only the last history of each hand counts: add them up.",
+            ),
+            Mistake(
+                lambda: alternatives(fault="best"),
+                "You took the best history. The hand does not choose what it meets: take the "
+                "mean.",
+            ),
+            Mistake(
+                lambda: alternatives(fault="twice"),
+                "The values are weighted twice, the divisor once.",
+            ),
+            Mistake(
+                lambda: alternatives(weighted=False, swap=True),
+                "Those are the hands of the player who solves. And all histories of a hand "
+                "still count the same.",
+            ),
         ),
         see=at_one_state,
         points=2,
-        takeaway="A hand's value is a mean over the cards that it may meet, by their weight.",
+        takeaway="A hand's value is the weighted mean over the cards that the other player may "
+        "hold.",
         advice="How likely is each of your cards, given how you have played?",
     ),
     Exercise(
@@ -300,11 +503,20 @@ EXERCISES = (
                 lambda: solved_roughly(30, swap=True),
                 "You have the players the wrong way round.",
             ),
+            Mistake(
+                lambda: worth_nothing,
+                "You say that every hand is worth nothing. Then the search before the card has "
+                "nothing to aim at.",
+            ),
+            Mistake(
+                lambda: solved_roughly(1),
+                "One iteration of CFR says little about a state. Try more.",
+            ),
         ),
         see=searched,
         accepts=lambda found: found < 0.15,
         points=3,
-        takeaway="Below 0.15. How much below is the question.",
-        advice="The search with it is exploitable for 0.15 or more.",
+        takeaway="It is below 0.15. The question is how far below you can get.",
+        advice="The search that uses it is exploitable for 0.15 or more.",
     ),
 )

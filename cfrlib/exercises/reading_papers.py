@@ -62,10 +62,20 @@ def ends_found(answer: Any) -> dict[str, str]:
     return found
 
 
+def open_if(checks: Callable[[Histories], bool], other: Any = None) -> Any:
+    """Return a function that returns the ends of the sets that pass `checks`: a mistake."""
+    return lambda H: ends_without_check(H) if checks(H) else other
+
+
+def inner(H: Histories) -> Histories | None:
+    """Return the histories that go on: a mistake."""
+    return None if ends(H) is None else frozenset(h[:-1] for h in H if h)
+
+
 # ---- two notations --------------------------------------------------------------------------
 
 
-def schools(weighted: bool = True, deals: int = 2) -> dict[str, float]:
+def schools(weighted: bool = True, deals: int = 2, **changes: float) -> dict[str, float]:
     """Return values and regret of "J check-bet" in both notations, at uniform play.
 
     Parameters
@@ -82,7 +92,7 @@ def schools(weighted: bool = True, deals: int = 2) -> dict[str, float]:
         "u": u,
         "u call": call,
         "r": (call - u) * (others if weighted else 1),
-    }
+    } | {key.replace("_", " "): x for key, x in changes.items()}
 
 
 # ---- weights --------------------------------------------------------------------------------
@@ -115,12 +125,46 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: longest,
-                "You return the longest histories. A short history can be an end, too: nobody "
-                "folds late only.",
+                "You return the longest histories. A short history can be an end as well: some "
+                "players fold early.",
+            ),
+            Mistake(
+                lambda: lambda H: {h for h in H if len(h) == max(map(len, H))},
+                "You return the longest histories, and check nothing. A short history may be "
+                "an end as well; and every beginning has to be in the set.",
+            ),
+            Mistake(
+                lambda: inner,
+                "You return the histories that go on. The ends are the others.",
+            ),
+            Mistake(
+                lambda: open_if(lambda H: () in H),
+                "You look whether ∅ is in the set, and not whether all other beginnings are.",
+            ),
+            Mistake(
+                lambda: open_if(lambda H: all(h[:-1] in H for h in H if len(h) > 1)),
+                "Every history begins with ∅, so ∅ has to be in the set as well.",
+            ),
+            Mistake(
+                lambda: open_if(lambda H: ends(H) is not None, set()),
+                "For a set that is not closed the exercise asks for `None`, and you return an "
+                "empty set.",
+            ),
+            Mistake(
+                lambda: lambda H: None if ends(H) is None else H,
+                "You return the whole set. Which of its histories does no other one continue?",
+            ),
+            Mistake(
+                lambda: lambda H: None,
+                "You return `None` for every set. Some of them are closed under prefixes.",
+            ),
+            Mistake(
+                lambda: lambda H: None if ends(H) is None else ends_without_check(H) - {()},
+                "The set {∅} has an end: its only history.",
             ),
         ),
         see=ends_found,
-        takeaway="To look one action back is enough.",
+        takeaway="It is enough to look one action back.",
         advice="Try a set with a history whose beginning is missing, and the set {∅}.",
     ),
     Exercise(
@@ -139,8 +183,61 @@ EXERCISES = (
                 "The others' reach is half of what it should be. Is a deal missing, or did "
                 "your own check come in?",
             ),
+            Mistake(
+                lambda: schools(r=1 / 12),
+                "The regret has the wrong sign: what the call is worth, minus what the "
+                "strategy is worth.",
+            ),
+            Mistake(
+                lambda: schools(r=-1 / 3),
+                "That is the value of the call, weighted. Subtract that of the strategy.",
+            ),
+            Mistake(
+                lambda: schools(r=-1 / 6),
+                "You compared the call with the fold. A regret compares it with the strategy, "
+                "which mixes both.",
+            ),
+            Mistake(
+                lambda: schools(r=schools()["r"] / 2),
+                "The rest is right. You multiplied the regret by the probability of the call.",
+            ),
+            Mistake(
+                lambda: schools(others=2 * schools()["others"], r=2 * schools()["r"]),
+                "The others are chance *and* the opponent, who bets half of the time.",
+            ),
+            Mistake(
+                lambda: schools(others=3 * schools()["others"], r=3 * schools()["r"]),
+                "The others are the opponent *and* chance: how likely is the jack dealt to "
+                "you?",
+            ),
+            Mistake(
+                lambda: schools(u=1.5, u_call=2, r=1 / 12),
+                "These are the opponent's values. Player 0 decides here.",
+            ),
+            Mistake(
+                lambda: schools(u=-1 / 4, u_call=-1 / 3),
+                "In the school of 2007 u is an expectation *given* that the infoset is "
+                "reached. You weighted it.",
+            ),
+            Mistake(
+                lambda: schools(u=-1, r=-1 / 6),
+                "That is the value of a fold. The strategy also calls half of the time.",
+            ),
+            Mistake(
+                lambda: schools(u_call=-1, r=1 / 12),
+                "A call loses two chips, the ante and the bet.",
+            ),
+            Mistake(
+                lambda: schools(u_call=2, r=7 / 12),
+                "With the jack a call never wins: the other card is higher.",
+            ),
+            Mistake(
+                lambda: schools(u=-3, r=1 / 6),
+                "You added up the values of both actions. Weight each by its probability.",
+            ),
         ),
-        takeaway="The same regret, with the weight outside or inside.",
+        takeaway="Both schools give the same regret; one has the weight outside, the other "
+        "inside.",
         advice="The others are chance and the opponent who bets.",
     ),
     Exercise(
@@ -151,24 +248,60 @@ EXERCISES = (
         (
             Mistake(
                 weight(lambda chance, opponent, drawn: 1.0),
-                "That is external sampling, where the opponent draws as they play.",
+                "That is external sampling, where the opponent's action is sampled from their "
+                "strategy.",
             ),
             Mistake(
                 weight(lambda chance, opponent, drawn: opponent),
-                "That is chance sampling, where the opponent tries everything.",
+                "That is chance sampling, where all of the opponent's actions are tried.",
             ),
             Mistake(
                 weight(lambda chance, opponent, drawn: chance * opponent / drawn),
-                "Chance was drawn in proportion, and you weight by it once more.",
+                "Chance was sampled by its own probabilities, and you weight by them once "
+                "more.",
             ),
             Mistake(
                 weight(lambda chance, opponent, drawn: drawn / opponent),
-                "Upside down: what is drawn too often has to count less.",
+                "Upside down: what is sampled too often has to count less.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: 1 / drawn),
+                "You divided by the sampling policy, and left out how likely the opponent "
+                "plays this.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: opponent / (chance * drawn)),
+                "Chance is in the weight's numerator as well as in its denominator: it "
+                "cancels.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: chance * opponent),
+                "That is the others' reach. Divide it by the probability that the walk samples "
+                "z.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: 1 / (chance * drawn)),
+                "That is one over the probability that the walk samples z. Multiply it by the "
+                "others' reach.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: opponent - drawn),
+                "A weight is a quotient of probabilities, not a difference.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: opponent * drawn),
+                "What is sampled more often has to count less: divide by the sampling "
+                "probability.",
+            ),
+            Mistake(
+                weight(lambda chance, opponent, drawn: chance / drawn),
+                "Chance cancels, and the opponent's own probability does not: you kept the "
+                "wrong one.",
             ),
         ),
         see=weights,
         tolerance=1e-6,
-        takeaway="A scheme enters through its weight alone.",
+        takeaway="The weight is all that changes from scheme to scheme.",
         advice="The weight is the others' reach divided by the probability of being seen.",
     ),
 )

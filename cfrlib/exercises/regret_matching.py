@@ -264,8 +264,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: regrets_and_next(PAYOFF[:, PAPER]),
-                "These are what each action would have earned. Its regret is how much *more* "
-                "that is than what you did earn, so there is a subtraction left to do. (It is "
+                "These are the payoffs that each action would have earned. A regret is how "
+                "much *more* that is than you did earn, so one subtraction is left. (It is "
                 "easy to forget: after a tie both are the same.)",
             ),
             Mistake(
@@ -333,8 +333,8 @@ EXERCISES = (
         (
             Mistake(
                 lambda: {"best": "rock", "earns": 0.6},
-                "The action is right. Its earnings also count the rounds it loses, not only "
-                "those it wins.",
+                "The action is right. Its earnings include the rounds that it loses, not only "
+                "those that it wins.",
             ),
             Mistake(
                 lambda: {"best": "scissors", "earns": 0},
@@ -343,8 +343,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: {"best": "paper", "earns": 0},
-                "This is the worst answer of the three: their scissors cut it. The row with "
-                "the largest number is wanted.",
+                "This is the worst answer of the three: their scissors cut it. Look for the "
+                "row with the largest number.",
             ),
             Mistake(
                 lambda: {"best": "rock", "earns": 0.8},
@@ -389,18 +389,17 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lambda n: named([1 / (n + 2), 1 / (n + 2), n / (n + 2)]),
-                "The large share went to scissors, which rock beats. Rock earns n·s − p: if "
-                "that is zero, which of the two is the larger?",
+                "You gave the large share to scissors, which rock beats. Rock earns n·s − p. "
+                "If that is zero, which of s and p is larger?",
             ),
             Mistake(
                 lambda: lambda n: named([1, n, 1]),
-                "These are in the right proportion, and it is a short step from here: "
-                "probabilities add up to 1, so divide by the sum.",
+                "The proportions are right. Probabilities add up to 1, so divide by the sum.",
             ),
             Mistake(
                 lambda: lambda n: named(list(equilibrium(3).values())),
-                "This is right where rock wins three points, as on the page. Now let the "
-                "answer depend on n.",
+                "This is right if rock wins three points, as on the page. Now let the answer "
+                "depend on n.",
             ),
             Mistake(
                 lambda: lambda n: named([1 / 3] * 3),
@@ -447,7 +446,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: learner(negative_part),
-                "Now it plays *only* the actions it is glad not to have played. Keep the "
+                "Now it plays *only* the actions that it is glad not to have played. Keep the "
                 "other sign.",
             ),
             Mistake(
@@ -469,9 +468,10 @@ EXERCISES = (
         see=averages,
         accepts=finds_best_responses,
         points=3,
-        takeaway="A negative regret means: good that you did not play this. It counts as zero.",
-        advice="Against a fixed friend the average should come to the best response nearly "
-        "always. Begin again from the planted version and change one line.",
+        takeaway="A negative regret means that you are glad not to have played this action. It "
+        "counts as zero.",
+        advice="Against a fixed opponent, the average should be close to the best response. "
+        "Start again from the given program and change one line.",
     ),
     Exercise(
         "1.5",
@@ -483,9 +483,9 @@ EXERCISES = (
         (
             Mistake(
                 lambda: prediction_answer(0),
-                "With the guess you measured the same as without. Did you add the latest "
-                "regret to the *sum* twice? That doubles all regrets, and regret matching "
-                "does not see a common factor. Add it only while matching, and forget it.",
+                "You measured the same with the guess as without it. Did you add the latest "
+                "regrets to the *sum* twice? That doubles all regrets, and regret matching "
+                "ignores a common factor. Add them only when you match, and do not store them.",
             ),
             Mistake(
                 lambda: {
@@ -540,8 +540,8 @@ EXERCISES = (
         ),
         tolerance=1e-4,
         points=3,
-        takeaway="The average is better by far, the current strategy still wanders. That part "
-        "can be checked; which rules make it settle, and in which games, is open.",
+        takeaway="The average is far better, and the current strategy still wanders. That part "
+        "can be checked. Which rules make it settle, and in which games, is open.",
         advice="Keep two arrays, the sum of regrets and the latest ones; match their sum, then "
         "add the new regrets to the first. Both players move at once, from uniform.",
     ),
@@ -569,8 +569,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: scale_and_shift() | {"prize": 5},
-                "The factors are right. A regret is the difference of two payoffs: what "
-                "becomes of a prize that both contain?",
+                "The factors are right. A regret is the difference of two payoffs. What "
+                "happens to a prize that both contain?",
             ),
             Mistake(
                 lambda: scale_and_shift() | {"prize": 50},
@@ -629,8 +629,8 @@ EXERCISES = (
             ),
         ),
         words={f"step {n}": () for n in range(1, 6)},
-        takeaway="Strategies depend on the proportions of the regrets, and these may go on "
-        "turning while every regret per round vanishes.",
-        advice="Test each step on what the chapter's figures show.",
+        takeaway="Strategies depend on the proportions of the regrets, and these may keep "
+        "changing while every regret per round vanishes.",
+        advice="Compare each step with the chapter's figures.",
     ),
 )

@@ -29,17 +29,17 @@ KS = {1: 1, 2: 2, 4: 4, "all": math.inf}
 # ---- inclusion probabilities -----------------------------------------------------------------
 
 
-def with_replacement(biased: bool | None = None) -> dict[str, object]:
+def with_replacement(biased: bool | None = None, tried: float | None = None) -> dict[str, Any]:
     """Return the answer to exercise 8.2: bias, and expected number of distinct actions."""
-    p, tried, means = (0.5, 0.3, 0.2), 0.0, [0.0, 0.0, 0.0]
+    p, distinct, means = (0.5, 0.3, 0.2), 0.0, [0.0, 0.0, 0.0]
     for draws in product(range(3), repeat=2):
         chance = math.prod(p[a] for a in draws)
-        tried += chance * len(set(draws))
+        distinct += chance * len(set(draws))
         for a in set(draws):  # an unbiased estimate of 1 has mean 1
             means[a] += chance / (1 - (1 - p[a]) ** 2)
     if biased is None:
         biased = max(abs(mean - 1) for mean in means) > 1e-12
-    return {"biased": biased, "tried": tried}
+    return {"biased": biased, "tried": distinct if tried is None else tried}
 
 
 # ---- the traversal of the page ---------------------------------------------------------------
@@ -66,7 +66,9 @@ def robust_walk(bug: str = "", own: bool = False) -> Walk:
     ----------
     bug : str
         ``"piles up"``: q accumulates over the sampled actions of an infoset; ``"stays"``: q is
-        never multiplied; ``"left out"``: regrets are not divided by q.
+        never multiplied; ``"left out"``: regrets are not divided by q; ``"upside down"``: q is
+        divided; ``"twice"``: values are divided by q as well; ``"whole"``: values are not
+        divided.
     own : bool
         Whether S is updated at the traverser's infosets.
     """
@@ -85,8 +87,10 @@ def robust_walk(bug: str = "", own: bool = False) -> Walk:
             return walk(m, (*h, m.draw(row)), i, w, q)
         u, q_child = dict.fromkeys(row, 0.0), q
         for a, rho in m.sample(I).items():
-            q_child = {"piles up": q_child * rho, "stays": q}.get(bug, q * rho)
-            u[a] = walk(m, (*h, a), i, w, q_child) / rho
+            below = {"piles up": q_child * rho, "stays": q, "upside down": q / rho}
+            q_child = below.get(bug, q * rho)
+            u[a] = walk(m, (*h, a), i, w, q_child)
+            u[a] /= {"whole": 1.0, "twice": q * rho}.get(bug, rho)
         mean = sum(row[a] * u[a] for a in row)
         divisor = {"piles up": q_child, "left out": 1.0}.get(bug, q)
         for a in row:
@@ -181,6 +185,17 @@ def total_variance(once: bool) -> float:
     return sum(x - first[key] ** 2 for key, x in second.items())
 
 
+def one_for_all(scale: float = 1.0) -> dict[str, object]:
+    """Return the answer to exercise 8.3, the variance times a factor."""
+    return {"unbiased": True, "variance": scale * total_variance(once=True)}
+
+
+def variance_of_payoffs() -> float:
+    """Return the variance of the payoffs themselves, over all samples: a mistake."""
+    table = games.RockPaperScissors(3).row_payoffs
+    return float(2 * np.var(table, axis=1).sum())
+
+
 # ---- which k ---------------------------------------------------------------------------------
 
 
@@ -196,15 +211,20 @@ def race(k: float, seed: int, iterations: int | None = None) -> float:
 
 def which_k(
     seeds: int = SEEDS, iterations: int | None = None, decided: bool | None = None
-) -> dict[object, object]:
+) -> dict[object, Any]:
     """Return the mean for each k, and whether k = 4 and all actions differ significantly."""
     found = {name: [race(k, s, iterations) for s in range(seeds)] for name, k in KS.items()}
     if decided is None:
         four, every = np.array(found[4]), np.array(found["all"])
         error = math.sqrt((four.var(ddof=1) + every.var(ddof=1)) / seeds)
         decided = bool(abs(four.mean() - every.mean()) > 2 * error)
-    means: dict[object, object] = {name: float(np.mean(e)) for name, e in found.items()}
+    means: dict[object, Any] = {name: float(np.mean(e)) for name, e in found.items()}
     return means | {"decided": decided}
+
+
+def means_times(scale: float) -> dict[object, Any]:
+    """Return the answer to exercise 8.5 with all means times a factor."""
+    return {key: x if key == "decided" else scale * x for key, x in which_k().items()}
 
 
 # ---- 8.6 and 8.7 -----------------------------------------------------------------------------
@@ -266,14 +286,44 @@ EXERCISES = (
         (
             Mistake(
                 lambda: [2 * x for x in FIRST],
-                "You took two times the first draw. That adds up to 2 as it should, but one "
-                "of your probabilities is above 1: an action that comes first cannot come "
-                "again.",
+                "You doubled the probabilities of the first sample. They add up to 2 as they "
+                "should, but one of them is above 1: an action that is sampled first cannot be "
+                "sampled again.",
             ),
             Mistake(
                 lambda: [1 - (1 - x) ** 2 for x in FIRST],
-                "Your second draw is from the full row, as if the first action were put back. "
-                "Only two actions are left, and together they have all of the probability.",
+                "Your second sample is from the full row, as if the first action were put "
+                "back. Only two actions are left, and their probabilities have to add up to 1.",
+            ),
+            Mistake(
+                lambda: list(FIRST),
+                "That is the first sample alone. An action is also tried if it comes second.",
+            ),
+            Mistake(
+                lambda: (inclusion_probabilities(FIRST, 2) - FIRST).tolist(),
+                "That is the second sample alone. An action is also tried if it comes first.",
+            ),
+            Mistake(
+                lambda: (1 - inclusion_probabilities(FIRST, 2)).tolist(),
+                "These are the probabilities that an action is *not* tried.",
+            ),
+            Mistake(
+                lambda: (inclusion_probabilities(FIRST, 2) / 2).tolist(),
+                "You made them add up to 1. Two actions are tried each time, so they add up to "
+                "2.",
+            ),
+            Mistake(
+                lambda: [2 / 3] * 3,
+                "You sampled uniformly. The first action is likelier than the others, both "
+                "times.",
+            ),
+            Mistake(
+                lambda: [1, 0.75, 0.25],
+                "You let the first action come first for certain. Any of the three may.",
+            ),
+            Mistake(
+                lambda: inclusion_probabilities(FIRST, 2)[::-1].tolist(),
+                "Your numbers are in reverse order: the first action is the likeliest.",
             ),
         ),
         tolerance=1e-4,
@@ -294,36 +344,103 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: with_replacement() | {"tried": 2},
-                "Two are drawn each time. If both draws give the same action, one is tried.",
+                "There are two samples each time. If both are the same action, one action is "
+                "tried.",
             ),
             Mistake(
                 lambda: {"biased": True, "tried": 2},
-                "An action drawn twice is tried once; and what is its probability of being "
-                "among those tried?",
+                "An action that is sampled twice is tried once. And what is the probability "
+                "that an action is tried?",
+            ),
+            Mistake(
+                lambda: with_replacement(tried=1 + sum(x**2 for x in (0.5, 0.3, 0.2))),
+                "You added the probability that both samples are alike. If they are, *one* "
+                "action is tried, otherwise two.",
+            ),
+            Mistake(
+                lambda: with_replacement(tried=1 - sum(x**2 for x in (0.5, 0.3, 0.2))),
+                "That is the probability that the two samples differ. How many actions are "
+                "tried then, and how many otherwise?",
+            ),
+            Mistake(
+                lambda: with_replacement(tried=sum(x**2 for x in (0.5, 0.3, 0.2))),
+                "That is the probability that the two samples are alike. How many actions are "
+                "tried then, and how many otherwise?",
+            ),
+            Mistake(
+                lambda: with_replacement(tried=5 / 3),
+                "You sampled uniformly. The three actions have different probabilities.",
+            ),
+            Mistake(
+                lambda: with_replacement(tried=3),
+                "Two samples cannot try three actions.",
+            ),
+            Mistake(
+                lambda: with_replacement(tried=with_replacement()["tried"] / 2),
+                "You divided by the number of samples. The exercise asks how many actions are "
+                "tried, out of three.",
             ),
         ),
-        takeaway="Any way of drawing will do, if you divide by its own inclusion probability.",
+        takeaway="Any way of sampling will do if you divide by its inclusion probabilities.",
         advice="Add up the inclusion probabilities: each is the mean of an indicator.",
     ),
     Exercise(
         "8.3",
         "One opponent for all",
         "a dictionary with True or False under 'unbiased', and the 'variance'",
-        lambda: {"unbiased": True, "variance": total_variance(once=True)},
+        one_for_all,
         (
             Mistake(
                 lambda: {"unbiased": True, "variance": total_variance(once=False)},
-                "This is the variance of the page's walk, which draws anew below each action.",
+                "This is the variance of the page's walk, which samples again below each "
+                "action.",
             ),
             Mistake(
                 lambda: {"unbiased": False, "variance": total_variance(once=True)},
-                "The variance is right. For the mean, look at one action at a time: what is "
-                "its opponent drawn from?",
+                "The variance is right. For the mean, look at one action at a time: from which "
+                "distribution is its opponent's action sampled?",
+            ),
+            Mistake(
+                lambda: {"unbiased": False, "variance": total_variance(once=False)},
+                "This is the variance of the page's walk, which samples again below each "
+                "action. And for the mean, look at one action at a time: from which "
+                "distribution is its opponent's action sampled?",
+            ),
+            Mistake(
+                lambda: one_for_all(1 / 2),
+                "You have the walks of one traverser only. Add those of the other.",
+            ),
+            Mistake(
+                lambda: {"unbiased": True, "variance": total_variance(once=True) ** 0.5},
+                "This is a standard deviation. The variance is the square.",
+            ),
+            Mistake(
+                lambda: {"unbiased": True, "variance": total_variance(once=False) / 3},
+                "You divided the variance of the page by three. There is one sample in place "
+                "of three, but the three regrets share it: list the three paths.",
+            ),
+            Mistake(
+                lambda: {"unbiased": True, "variance": 3 * total_variance(once=False)},
+                "You multiplied the variance of the page by three. The three regrets share a "
+                "sample, so they move together: list the three paths.",
+            ),
+            Mistake(
+                lambda: {"unbiased": True, "variance": 0},
+                "Within a walk nothing varies. From walk to walk the opponent's action does.",
+            ),
+            Mistake(
+                lambda: one_for_all(1 / 6),
+                "This is the mean over the six regrets. The total variance is their sum.",
+            ),
+            Mistake(
+                lambda: {"unbiased": True, "variance": variance_of_payoffs()},
+                "This is the variance of the payoffs. A regret also subtracts their mean, "
+                "which varies with the same sample.",
             ),
         ),
         points=2,
-        takeaway="Means add up whether or not draws are independent; variances do not.",
-        advice="All draws of a walk are one draw: three paths for each traverser.",
+        takeaway="Means add up whether or not samples are independent; variances do not.",
+        advice="A walk has a single sample: three paths for each traverser.",
     ),
     Exercise(
         "8.4",
@@ -337,24 +454,39 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: robust_walk("stays"),
-                "Now q stays 1 all the way down, so later decisions do not know how seldom a "
-                "walk comes to them.",
+                "Now q stays 1 all the way down, so later decisions are not divided by the "
+                "probability that a walk reaches them.",
             ),
             Mistake(
                 lambda: robust_walk("left out"),
-                "The regrets in g are no longer divided by q. The error does not show in "
-                "games in which everybody decides only once.",
+                "The regrets in g are no longer divided by q. The error does not show in games "
+                "in which each player decides only once.",
             ),
             Mistake(
                 lambda: robust_walk(own=True),
                 "The regrets are right, but now the average is collected at the traverser's "
                 "nodes; that line was right.",
             ),
+            Mistake(
+                lambda: robust_walk("whole"),
+                "q is right now. But what an action brings back is no longer divided by its "
+                "inclusion probability; that line was right.",
+            ),
+            Mistake(
+                lambda: robust_walk("upside down"),
+                "q is a probability, and gets smaller on the way down: multiply by the "
+                "inclusion probability.",
+            ),
+            Mistake(
+                lambda: robust_walk("twice"),
+                "What an action brings back is divided by q as well. Its own inclusion "
+                "probability is enough; the way to it is in the divisor of the regrets.",
+            ),
         ),
         see=biases,
         points=3,
-        takeaway="q belongs to one history: each action below gets a product of its own.",
-        advice="Listed over all paths, what it adds to g or to S is not right on average.",
+        takeaway="q belongs to one history: each action below it gets its own product.",
+        advice="Averaged over all paths, its increments of g or S are wrong.",
     ),
     Exercise(
         "8.5",
@@ -375,6 +507,32 @@ EXERCISES = (
             Mistake(
                 lambda: which_k(seeds=1, decided=False),
                 "That is seed 0 alone, which has no standard error at all.",
+            ),
+            Mistake(
+                lambda: means_times(2),
+                "These are means of NashConv, twice the exploitability.",
+            ),
+            Mistake(
+                lambda: means_times(SEEDS),
+                "These are sums over ten seeds. Divide by ten.",
+            ),
+            Mistake(
+                lambda: which_k() | {1: which_k()["all"], "all": which_k()[1]},
+                "You have k = 1 and *all* the wrong way round: with one action in each walk "
+                "there is more noise.",
+            ),
+            Mistake(
+                lambda: which_k(seeds=SEEDS - 1),
+                "You took nine seeds, 0 to 8. `range(10)` has ten.",
+            ),
+            Mistake(
+                lambda: which_k(seeds=2),
+                "You took two seeds, 0 and 1. The exercise asks for ten.",
+            ),
+            Mistake(
+                lambda: which_k(iterations=1_000),
+                "You gave each k the same number of iterations. A walk with a larger k visits "
+                "more nodes: compare at equal nodes.",
             ),
         ),
         points=2,
@@ -407,12 +565,57 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: noise(batch=floored_noise(1)),
-                "The single walks are right. You floored each walk of the batch. First comes "
-                "the mean, in which noise cancels, then the floor.",
+                "The single walks are right. You floored each walk of the batch. The mean "
+                "comes first, in which noise cancels, then the floor.",
+            ),
+            Mistake(
+                lambda: noise(batch=1),
+                "The single walks are right. You floored after each walk of the batch. First "
+                "comes the mean of the three, then the floor, once.",
+            ),
+            Mistake(
+                lambda: noise() | {"2 walks": 1 / 2, "3 walks": 1 / 2},
+                "You gave the mean of Q after one walk. It does not stay: the floor catches "
+                "half of what comes down, at each step.",
+            ),
+            Mistake(
+                lambda: dict.fromkeys(noise(), 1 / 2),
+                "You gave the mean of Q after one walk. With more walks more is added, and a "
+                "batch of three cancels part of the noise first.",
+            ),
+            Mistake(
+                lambda: {"2 walks": 1, "3 walks": 3 / 2, "batch of 3": 1 / 2},
+                "You added the mean after one walk as often as there are walks. But once Q is "
+                "positive, a bad walk takes something away again.",
+            ),
+            Mistake(
+                lambda: noise() | {"3 walks": 3 / 2 * noise()["2 walks"]},
+                "Two walks are right. The mean does not grow in proportion: list the four "
+                "values that Q may have after two walks, and let each go up or down.",
+            ),
+            Mistake(
+                lambda: noise() | {"3 walks": 2 * noise()["2 walks"]},
+                "Two walks are right. The mean does not double: list the four values that Q "
+                "may have after two walks, and let each go up or down.",
+            ),
+            Mistake(
+                lambda: noise(batch=1 / 8),
+                "The single walks are right. For the batch you counted the case of three good "
+                "walks only. With two good ones and a bad one the mean is positive as well.",
+            ),
+            Mistake(
+                lambda: noise(batch=noise()["batch of 3"] / 3),
+                "The single walks are right. You divided the batch by three twice: a mean of "
+                "three walks is divided once.",
+            ),
+            Mistake(
+                lambda: noise(batch=0),
+                "The single walks are right. The mean of a batch is 0 on average, but the "
+                "floor comes after it: what happens to a negative mean?",
             ),
         ),
-        takeaway="There was nothing to learn, and RM+ believes in more with every walk; in a "
-        "batch the noise cancels before the floor sees it.",
+        takeaway="There was nothing to learn, and yet Q grows with every walk. In a batch, "
+        "part of the noise cancels before the floor is applied.",
         advice="Write down all ways in which the walks can fall, and Q after each step.",
     ),
     Exercise(
@@ -442,7 +645,61 @@ EXERCISES = (
             Mistake(
                 lambda: guesses_worth() | {"no harm": float(WORTH)},
                 "The rest is right. With a baseline equal to the value nothing varies. A "
-                "little above that, it is still a better guess than zero.",
+                "slightly larger baseline is still better than zero.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"mean": 10.0},
+                "The variances are right. A baseline of 10 does not make the estimate 10: "
+                "where the action is tried, the difference to the true value is added back.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"mean": 9.0},
+                "The variances are right. Where the action is tried, the difference to the "
+                "baseline counts 1/ρ times. You counted it once.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"mean": -6.0},
+                "That is the estimate if the action is tried. The mean also counts the walks "
+                "that do not try it.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"mean": 4.0},
+                "That is how far the baseline is from the value. The mean of the estimate does "
+                "not depend on the baseline.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"no harm": 10.0},
+                "That baseline still helps: its variance is smaller than without one. Which is "
+                "as far from the value as 0 is?",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"no harm": 5.0},
+                "That is the best of the three. A larger one may still be no worse than 0: "
+                "which is as far from the value as 0 is?",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"no harm": 11.0},
+                "You stopped one short. Which baseline is exactly as far from the value as 0 "
+                "is?",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"no harm": 24.0},
+                "That is the value divided by the probability. What counts is the distance of "
+                "the baseline from the value.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"0": 0.0},
+                "Without a baseline the estimate varies: it is 0 where the action is not "
+                "tried.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"10": guesses_worth()["0"]},
+                "A baseline of 10 is nearer to the value than 0 is.",
+            ),
+            Mistake(
+                lambda: guesses_worth() | {"0": 576.0, "5": 1.0, "10": 256.0},
+                "You took the square of the estimate where the action is tried. Weight both "
+                "cases by their probability, and measure from the mean.",
             ),
         ),
         takeaway="Only the distance from the value matters, and any guess nearer than zero "

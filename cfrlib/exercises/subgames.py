@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations, permutations
-from math import comb
+from math import comb, factorial
 from typing import Any
 
 from cfrlib.exercises.grading import Exercise, Mistake
@@ -57,6 +58,11 @@ def hands_compared_with_poker(drawn: int = 2, held: int = 1) -> dict[str, Any]:
     return {"hands": found, "fewer from": fewer[0]}
 
 
+def hands_of(unseen: Callable[[int, int], int], first: int) -> dict[str, Any]:
+    """Return an answer with another number of unseen cards, by hand size and turn."""
+    return {"hands": [comb(unseen(9 - t, t), 9 - t) for t in range(1, 9)], "fewer from": first}
+
+
 # ---- isomorphic cards ------------------------------------------------------------------------
 
 
@@ -83,6 +89,15 @@ def deals(plain_only: bool = True, order: bool = False, both: bool = True) -> di
     return {"told apart": total, "merged": len(merged)}
 
 
+def deals_with(told_apart: int | None = None, merged: int | None = None) -> dict[str, int]:
+    """Return the answer to exercise sub.3 with another number in it."""
+    right = deals()
+    return {
+        "told apart": right["told apart"] if told_apart is None else told_apart,
+        "merged": right["merged"] if merged is None else merged,
+    }
+
+
 EXERCISES = (
     Exercise(
         "sub.1",
@@ -98,8 +113,53 @@ EXERCISES = (
                 lambda: claim() | {"regrets": [0.5, -1.5]},
                 "Those are the regrets of one iteration. You pretend that there were 20.",
             ),
+            Mistake(
+                lambda: claim() | {"regrets": [-10.0, 30.0]},
+                "The regrets have the wrong sign: what the action is worth, minus what you "
+                "claim.",
+            ),
+            Mistake(
+                lambda: claim() | {"largest T": 2 / (0.5**2 + 1.5**2)},
+                "The regrets are right. You counted the negative one as well. Only positive "
+                "regrets enter condition (1).",
+            ),
+            Mistake(
+                lambda: claim() | {"regrets": [10.0, 0.0]},
+                "The largest T is right. A negative regret is stored as it is; only condition "
+                "(1) leaves it out.",
+            ),
+            Mistake(
+                lambda: claim() | {"largest T": claim()["largest T"] ** 0.5},
+                "The regrets are right. On one side of condition (1) T is squared, on the "
+                "other it is not: divide by T once.",
+            ),
+            Mistake(
+                lambda: claim() | {"largest T": 20.0},
+                "The regrets are right. 20 iterations are what you pretended. For how many "
+                "would these regrets be small enough?",
+            ),
+            Mistake(
+                lambda: claim(claimed=0.0) | {"largest T": claim()["largest T"]},
+                "These are the values times 20. A regret also subtracts what you claim.",
+            ),
+            Mistake(
+                lambda: claim(claimed=2.0) | {"largest T": claim()["largest T"]},
+                "You subtracted the mean of the two values. Subtract what you claim.",
+            ),
+            Mistake(
+                lambda: claim() | {"regrets": [0.0, -40.0]},
+                "You compared with the best action. A regret compares with what you claim.",
+            ),
+            Mistake(
+                lambda: claim() | {"largest T": 16.0},
+                "The regrets are right. The number of actions counts once in condition (1).",
+            ),
+            Mistake(
+                lambda: claim() | {"largest T": 2.0},
+                "The regrets are right. Divide by the square of the regret of one iteration.",
+            ),
         ),
-        takeaway="A modest claim leaves large regrets, and few iterations fit.",
+        takeaway="A modest claim leaves large regrets, so only few iterations can be claimed.",
         advice="R = T (v − v'), and only positive regrets enter condition (1).",
     ),
     Exercise(
@@ -120,6 +180,45 @@ EXERCISES = (
             Mistake(
                 lambda: hands_compared_with_poker() | {"fewer from": 5},
                 "The numbers are right. How many pairs can be made of 52 cards?",
+            ),
+            Mistake(
+                lambda: hands_compared_with_poker() | {"fewer from": 7},
+                "The numbers are right. Compare them with the number of pairs of 52 cards: an "
+                "earlier turn has fewer.",
+            ),
+            Mistake(
+                lambda: hands_compared_with_poker() | {"fewer from": 8},
+                "The numbers are right. Compare them with the number of pairs of 52 cards: an "
+                "earlier turn has fewer.",
+            ),
+            Mistake(
+                lambda: hands_compared_with_poker() | {"fewer from": 4},
+                "The numbers are right. At that turn there are still more. How many pairs can "
+                "be made of 52 cards?",
+            ),
+            Mistake(
+                lambda: hands_of(lambda n, t: 2 * n + 24 - 2 * (t - 1), 6),
+                "You counted your own hand among the cards that you do not see.",
+            ),
+            Mistake(
+                lambda: hands_of(lambda n, t: 48 - n, 8),
+                "You counted the cards that lie face up. The field and both piles are seen.",
+            ),
+            Mistake(
+                lambda: hands_compared_with_poker(drawn=3),
+                "Between two turns of the dealer, two cards leave the stock: the dealer's and "
+                "the other player's.",
+            ),
+            Mistake(
+                lambda: {
+                    "hands": [n * factorial(9 - t) for t, n in enumerate(hands(), 1)],
+                    "fewer from": 8,
+                },
+                "You counted the cards of a hand in every order. A hand has no order.",
+            ),
+            Mistake(
+                lambda: {"hands": hands()[::-1], "fewer from": 1},
+                "Your numbers are in reverse order: hands become smaller.",
             ),
         ),
         takeaway="Late in a round, ranges are smaller than in poker.",
@@ -143,6 +242,37 @@ EXERCISES = (
             Mistake(
                 lambda: deals(both=False),
                 "It matters which player holds which hand.",
+            ),
+            Mistake(
+                lambda: dict(zip(deals(), list(deals().values())[::-1], strict=True)),
+                "You have the two numbers the wrong way round: merging leaves fewer.",
+            ),
+            Mistake(
+                lambda: deals_with(told_apart=comb(16, 2)),
+                "You counted your own hands. For each of them the other player has a hand as "
+                "well.",
+            ),
+            Mistake(
+                lambda: deals_with(told_apart=comb(16, 2) ** 2),
+                "You let both players choose among all sixteen. Two of the cards are in your "
+                "hand already.",
+            ),
+            Mistake(
+                lambda: deals_with(told_apart=comb(16, 4)),
+                "You chose four cards, and did not say who gets which two of them.",
+            ),
+            Mistake(
+                lambda: deals_with(told_apart=deals()["told apart"] // 2),
+                "You divided by two. It matters which player holds which hand.",
+            ),
+            Mistake(
+                lambda: deals_with(merged=deals()["told apart"]),
+                "You merged nothing. Two plain cards of the same month are alike.",
+            ),
+            Mistake(
+                lambda: deals_with(merged=deals()["told apart"] // 4),
+                "You divided by four. Not every deal is met in the same number of ways: count "
+                "the different ones, in a set.",
             ),
         ),
         points=2,

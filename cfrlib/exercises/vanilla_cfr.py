@@ -622,13 +622,13 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: diagnosis(average="G", last="F"),
-                "A wrong average still averages, so its exploitability falls. The last iterate "
-                "goes round in circles and does not settle.",
+                "A wrong average is still an average, so its exploitability falls. The last "
+                "iterate circles and does not settle.",
             ),
             Mistake(
                 lambda: diagnosis(sign="G", last="D"),
-                "With the sign lost, player 1 works for player 0, and the curve rises to a "
-                "plateau. A last iterate goes up and down.",
+                "If the sign is lost, player 1 works for player 0, and the curve rises to a "
+                "plateau. The last iterate goes up and down.",
             ),
             Mistake(
                 lambda: diagnosis(right="F", average="A"),
@@ -662,13 +662,14 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: diagnosis(last="B", alike="CG"),
-                "Two rows have the same digits throughout, and you split them. A last iterate "
-                "goes up and down.",
+                "Two rows have the same digits throughout, and you split them. The last "
+                "iterate goes up and down.",
             ),
         ),
         see=letters_of,
         points=3,
-        takeaway="Exploitability finds some bugs, mixes up others, and praises one of them.",
+        takeaway="Exploitability finds some bugs, cannot tell others apart, and looks better "
+        "with one of them.",
         advice="Which rows fall, which stop at a plateau, which go up and down? For the rest "
         "run the chapter's code, with one line changed.",
     ),
@@ -706,6 +707,6 @@ EXERCISES = (
         points=3,
         takeaway="A few iterations, compared digit by digit with a program that you trust, "
         "tell more than a thousand and a threshold.",
-        advice="What has `cfr.CFR(game, update='simultaneous').run(5).average` to do with it?",
+        advice="How does `cfr.CFR(game, update='simultaneous').run(5).average` help?",
     ),
 )

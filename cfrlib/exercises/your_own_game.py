@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import permutations
@@ -14,7 +14,7 @@ import numpy as np
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import exploitability, solve_lp
+from cfrlib.equilibrium import expected_utility, exploitability, solve_lp
 from cfrlib.exercises.grading import Exercise, Mistake, Unreadable
 from cfrlib.exercises.plain import fresh, knows_own_card
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
@@ -75,6 +75,11 @@ def forecasts(informed: tuple[str, ...] = ("guard",), sure: bool = False) -> dic
     return found | {right: float(solve_lp(game).value) for right, game in variants.items()}
 
 
+def changed_forecasts(change: Callable[[float], float]) -> dict[str, float]:
+    """Return the answer to exercise own.2 with both values changed."""
+    return {k: x if k == "infosets" else change(x) for k, x in forecasts().items()}
+
+
 # ---- a misplaced line ------------------------------------------------------------------------
 
 
@@ -130,10 +135,10 @@ def exploitability_and_name(update: str) -> dict[str, object]:
 
 
 class LabeledKuhn(Game):
-    """Kuhn poker whose labels show the own card and the moves, or are wrong in some way."""
+    """Kuhn poker whose labels show the own card and the moves, or with a mistake."""
 
-    def __init__(self, knows: str = "moves"):
-        self.knows = knows
+    def __init__(self, knows: str = "moves", called: int = 2, folded: int = 1):
+        self.knows, self.called, self.folded = knows, called, folded
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""
@@ -144,11 +149,13 @@ class LabeledKuhn(Game):
         i = len(moves) % 2
         won = 1 if "JQK".index(cards[0]) > "JQK".index(cards[1]) else -1
         if moves[-2:] == ("bet", "pass"):
-            return Terminal((1, -1) if i == 0 else (-1, 1))
+            gain = self.folded if i == 0 else -self.folded
+            return Terminal((gain, -gain))
         if len(moves) > 1 and moves[-2:] != ("pass", "bet"):
-            stake = 2 if moves[-1] == "bet" else 1
+            stake = self.called if moves[-1] == "bet" else 1
             return Terminal((won * stake, -won * stake))
         label = {
+            "player 0's": f"{i} {cards[0]} {moves}",
             "moves": f"{cards[i]} {moves}",
             "number": f"{cards[i]} {len(moves)}",
             "cards": f"{i} {cards} {moves}",
@@ -168,6 +175,7 @@ def size_and_value(answer: Any) -> dict[str, float]:
         "histories": tree.num_histories,
         "infosets": tree.num_infosets,
         "value": float(solve_lp(tree.game).value),
+        "uniform play": float(expected_utility(game, Strategy.uniform(game))[0]),
         "labels": knows_own_card(game),
     }
 
@@ -177,24 +185,63 @@ def with_nash_conv(found: Mapping[str, object]) -> dict[str, object]:
     return {key: 2 * x if isinstance(x, float) else x for key, x in found.items()}
 
 
+def curve(update: str, **changes: object) -> dict[str, object]:
+    """Return the answer to exercise own.3 for an order of updates, with changes."""
+    names = {"ten": "10", "hundred": "100", "name": "same as"}
+    return exploitability_and_name(update) | {names[key]: x for key, x in changes.items()}
+
+
+def before(name: str) -> dict[str, object]:
+    """Return the curve from before the line was moved, under a name."""
+    return {"10": too_early(10), "100": too_early(100), "same as": name}
+
+
 EXERCISES = (
     Exercise(
         "own.1",
         "The threshold",
-        "a chance of fog",
+        "a probability of fog",
         threshold,
         (
             Mistake(
                 lambda: 1 - threshold(),
-                "That is the chance of a clear night.",
+                "That is the probability of a clear night.",
             ),
             Mistake(
                 lambda: threshold(lost=-4),
                 "In fog a patrol does not cost him the boat: he throws the cargo overboard.",
             ),
+            Mistake(
+                lambda: 1 / 2,
+                "Then he gains more if she rests than if she patrols, by far. At the threshold "
+                "both are equal.",
+            ),
+            Mistake(
+                lambda: 1 / 3,
+                "That is how often there is fog in the game. The threshold is lower.",
+            ),
+            Mistake(
+                lambda: threshold() / (1 - threshold()),
+                "These are odds, fog to clear. The probability is fog to all nights.",
+            ),
+            Mistake(
+                lambda: 3 / 8,
+                "That is a probability of the guard's: how often she patrols. The exercise "
+                "asks how likely fog is.",
+            ),
+            Mistake(
+                lambda: 3 / 5,
+                "That is a probability of the guard's: how often she patrols. The exercise "
+                "asks how likely fog is.",
+            ),
+            Mistake(
+                lambda: 0,
+                "Without fog he would never run. A little fog is not enough either.",
+            ),
         ),
         tolerance=1e-4,
-        takeaway="With less fog, running only in fog would no longer make her patrol.",
+        takeaway="With less fog, she would no longer patrol against a smuggler who runs only "
+        "in fog.",
         advice="What does he gain on average if she patrols, and what if she rests?",
     ),
     Exercise(
@@ -217,6 +264,48 @@ EXERCISES = (
                 lambda: forecasts(sure=True),
                 "That is the game in which she sees the weather itself.",
             ),
+            Mistake(
+                lambda: changed_forecasts(lambda x: -x),
+                "The values are the guard's. The exercise asks for the smuggler's.",
+            ),
+            Mistake(
+                lambda: forecasts() | {"infosets": 3},
+                "The values are right. The guard has an infoset for each forecast that she may "
+                "hear.",
+            ),
+            Mistake(
+                lambda: forecasts() | {"infosets": 6},
+                "The values are right. The smuggler does not hear the forecast: count his "
+                "infosets once more.",
+            ),
+            Mistake(
+                lambda: forecasts() | {"infosets": 5},
+                "The values are right. The guard hears the forecast, and nothing else.",
+            ),
+            Mistake(
+                lambda: forecasts() | {"0.6": forecasts()["0.75"], "0.75": forecasts()["0.6"]},
+                "You have the two forecasts the wrong way round: the better one helps the "
+                "guard more.",
+            ),
+            Mistake(
+                lambda: forecasts(informed=("smuggler",)),
+                "Your smuggler hears the forecast, and the guard does not. It is her forecast.",
+            ),
+            Mistake(
+                lambda: forecasts() | {"0.6": forecasts(informed=())["0.6"]},
+                "The first value is that of no forecast at all. One that is right with "
+                "probability 0.6 already says something.",
+            ),
+            Mistake(
+                lambda: forecasts(informed=()) | {"infosets": forecasts()["infosets"]},
+                "Your guard hears the forecast and does not use it: these are the values "
+                "without one.",
+            ),
+            Mistake(
+                lambda: forecasts() | {"0.6": 0.57, "0.75": 0.525},
+                "You drew a straight line from no forecast to a perfect one. Solve the game "
+                "for both.",
+            ),
         ),
         points=2,
         takeaway="Knowing more never hurts her, and beyond a point it does not help.",
@@ -231,7 +320,7 @@ EXERCISES = (
         lambda: dict(exploitability_and_name("simultaneous")),
         (
             Mistake(
-                lambda: {"10": too_early(10), "100": too_early(100), "same as": "inside"},
+                lambda: before("inside"),
                 "That is the curve from before. Is the line really the last one but the "
                 "return, and did you run the new function?",
             ),
@@ -245,6 +334,39 @@ EXERCISES = (
                 "This is NashConv, the sum of what both players could gain; exploitability is "
                 "their mean.",
             ),
+            Mistake(
+                lambda: curve("simultaneous", name="inside"),
+                "The numbers are right, and they are no longer those of `inside`. Which other "
+                "curve has them?",
+            ),
+            Mistake(
+                lambda: curve("simultaneous", name="after each player"),
+                "The numbers are right. Two of the curves do not change within an iteration; "
+                "print both.",
+            ),
+            Mistake(
+                lambda: curve("alternating", name="after both players"),
+                "These numbers belong to a program in which the strategy changes between the "
+                "two traversals. Did you call `curve` with the new function?",
+            ),
+            Mistake(
+                lambda: before("after both players"),
+                "These are the numbers from before. Is the line really the last one but the "
+                "return, and did you run the new function?",
+            ),
+            Mistake(
+                lambda: before("after each player"),
+                "These are the numbers from before. Is the line really the last one but the "
+                "return, and did you run the new function?",
+            ),
+            Mistake(
+                lambda: curve(
+                    "simultaneous",
+                    ten=curve("simultaneous")["100"],
+                    hundred=curve("simultaneous")["10"],
+                ),
+                "You have 10 and 100 the wrong way round.",
+            ),
         ),
         tolerance=1e-4,
         points=2,
@@ -253,7 +375,8 @@ EXERCISES = (
             "after each player": ("each player", "alternating"),
             "after both players": ("both players", "both", "simultaneous"),
         },
-        takeaway="Being inside the recursion was never the problem, being early was.",
+        takeaway="The problem was not that the line is inside the recursion, but that it comes "
+        "too early.",
         advice="Move the line, then `curve('inside', [10, 100])`.",
     ),
     Exercise(
@@ -281,10 +404,31 @@ EXERCISES = (
                 "By symmetry, all counts and the value are right. But your players see the "
                 "*other's* card, and not their own.",
             ),
+            Mistake(
+                lambda: LabeledKuhn("player 0's"),
+                "All infosets are there now. But the label always shows player 0's card, also "
+                "to player 1.",
+            ),
+            Mistake(
+                lambda: LabeledKuhn(called=1),
+                "The labels are right. But a bet that is called wins two chips; that line was "
+                "right.",
+            ),
+            Mistake(
+                lambda: LabeledKuhn(folded=2),
+                "The labels are right. But a player who folds loses one chip, the ante; that "
+                "line was right.",
+            ),
+            Mistake(
+                lambda: LabeledKuhn(folded=-1),
+                "The labels are right. But after a fold the chip now goes to the player who "
+                "folded; that line was right.",
+            ),
         ),
         see=size_and_value,
         points=2,
-        takeaway="A label holds all that its player knows: the moves, not only their number.",
+        takeaway="A label contains all that its player knows: the moves, not only their "
+        "number.",
         advice="Compare with `cfr.compile(cfr.games.KuhnPoker())`: histories, infosets, value.",
     ),
 )

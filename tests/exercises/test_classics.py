@@ -109,8 +109,8 @@ def test_blotto_accepts_every_near_equilibrium():
         assert check_changed("classic.1", strategy=strategy).right
     even = dict.fromkeys(classics.DIVISIONS, 1 / 21)
     two = {(2, 2, 1): 1 / 3, (2, 1, 2): 1 / 3, (1, 2, 2): 1 / 3}
-    for strategy in (even, two):
-        assert "'strategy' is not right" in check_changed("classic.1", strategy=strategy).text
+    for strategy, says in ((even, "Even play"), (two, "'strategy' is not right")):
+        assert says in check_changed("classic.1", strategy=strategy).text
     assert "add up to" in check_changed("classic.1", strategy={(3, 1, 1): 0.5}).text
     assert "not a division" in check_changed("classic.1", strategy={(4, 1, 1): 1.0}).text
 

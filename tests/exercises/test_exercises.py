@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from graded import ALL, cached, name
 
+import cfrlib as cfr
 from cfrlib import exercises
-from cfrlib.exercises import cfr_plus, vanilla_cfr
+from cfrlib.exercises import cfr_plus, hidden_cards, regret_matching, vanilla_cfr
 from cfrlib.exercises.equilibrium import last_digit
 from cfrlib.exercises.grading import (
     Exercise,
@@ -182,6 +183,59 @@ def test_factor_of_two_is_explained():
     assert not gap.check(0.45).text.endswith("two?")
 
 
+@pytest.mark.parametrize(
+    ("given", "wanted", "says"),
+    [
+        ([0.7, 0.3], [0.3, 0.7], "in the wrong order"),
+        ([0.7, 0.1], [0.3, 0.1], "the probability of the opposite"),
+        ([4.0, 1.5], [0.25, 1.5], "upside down"),
+        ([109, 61], [109, 60], "off by one"),
+        ([109, 60.5], [109, 60], "Close"),
+        ([3, 25], [3, 0.25], "in percent"),
+        ([0.6, -0.3], [0.3, 0.4], ""),
+    ],
+)
+def test_error_of_the_wrong_part_is_explained(given, wanted, says):
+    feedback = Exercise("0.3", "Pair", "two numbers", lambda: wanted).check(given)
+    assert says in feedback.text and feedback.verdict == "wrong"
+
+
+def test_wrong_sum_of_one_group_is_explained():
+    plan = {"value": 1 / 3, "plan": {"fold": 0.25, "call": 0.75}}
+    mixed = Exercise("0.3", "Plan", "a value and a plan", lambda: plan)
+    feedback = mixed.check({"value": 1 / 3, "plan": {"fold": 0.25, "call": 0.8}})
+    assert "yours under 'plan' to 1.05" in feedback.text
+    assert "add up" not in mixed.check({"value": 0.4, "plan": plan["plan"]}).text
+
+
+def test_two_mistakes_in_one_answer_are_both_named():
+    right = {"a": 0.2, "b": 5, "holds": True}
+    mixed = Exercise(
+        "0.3",
+        "Mixed",
+        "a dictionary",
+        lambda: right,
+        (
+            Mistake(lambda: right | {"a": 0.9}, "The rest is right. A weight is missing."),
+            Mistake(lambda: right | {"b": 7}, "Two too many."),
+            Mistake(lambda: right | {"holds": False}, "It holds."),
+        ),
+    )
+    both = mixed.check(right | {"a": 0.9, "b": 7}).text
+    assert "On 'a': A weight is missing. On 'b': Two too many." in both
+    assert "The rest is right" not in both
+    one = mixed.check(right | {"a": 0.9, "b": 123}).text
+    assert "On 'a'" in one and "On 'b'" not in one
+    # a truth value is not named while a number is wrong
+    assert "It holds" not in mixed.check(right | {"a": 0.9, "holds": False}).text
+
+
+def test_numbers_computed_from_a_program_are_not_called_the_readers():
+    run = Exercise("0.3", "Run", "a function", lambda: lambda: [0.2, 0.5], see=lambda f: f())
+    assert run.check(lambda: [0.2, 0.5001]).right
+    assert "Close" not in run.check(lambda: [0.2, 0.505]).text
+
+
 def test_strings_sets_and_booleans_are_compared():
     line = Exercise("0.4", "Line", "a string", lambda: "line 7")
     assert line.check(" Line 7").right and not line.check("line 6").right
@@ -303,6 +357,25 @@ def test_program_that_learns_nothing_is_refused(uniform_rounds):
 
     feedback = exercises.check("1.4", program)
     assert not feedback.right and "learn from the actions" in feedback.text
+
+
+def test_follower_of_the_leader_is_refused():
+    """Exercise 1.4: all on the largest regret is another algorithm."""
+    learn = regret_matching.learner(lambda r: (r == r.max()).astype(float))
+    feedback = exercises.check("1.4", learn)
+    assert not feedback.right and "in proportion" in feedback.text
+
+
+def test_game_that_is_not_zero_sum_is_refused():
+    """Exercise 2.3, where only player 0's payoffs are compared."""
+
+    class Greedy(hidden_cards.Liar):
+        def node(self, h):
+            node = super().node(h)
+            return cfr.Terminal(node.utilities[:1] * 2) if len(h) == 3 else node
+
+    feedback = exercises.check("2.3", Greedy())
+    assert not feedback.right and "the other should win" in feedback.text
 
 
 @pytest.mark.parametrize(
