@@ -527,8 +527,8 @@ def common_error(
 
     Examples
     --------
-    >>> common_error([0.5, -1], [-0.5, 1])
-    'The sizes are right, the signs are not: whose payoff is it, and what is subtracted ...'
+    >>> common_error([0.5, 0.2, 1], [0.2, 1, 0.5])
+    'All numbers are there, but in the wrong order.'
     >>> common_error({"call": 25, "fold": 1}, {"call": 0.25, "fold": 1}, [("call",)])
     "Is this in percent? Write 0.25 or '25 %', not 25."
     """
