@@ -206,8 +206,10 @@ class Exercise:
                 return "wrong", f"Not yet. {mistake.says}"
         if self.accepts:
             return "wrong", f"Not yet. {self.advice}"
-        found = self._one_of_several(given, wanted, wrong, known)
-        found = found or ("" if program else common_error(given, wanted, wrong))
+        found = ""
+        if not program:
+            found = self._one_of_several(given, wanted, wrong, known)
+            found = found or common_error(given, wanted, wrong)
         return "wrong", f"Not yet. {wrong_parts(wrong, wanted)} {found} {self.advice}"
 
     def _one_of_several(self, given: Any, wanted: Any, wrong: Any, known: Any) -> str:
