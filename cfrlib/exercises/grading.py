@@ -206,8 +206,10 @@ class Exercise:
                 return "wrong", f"Not yet. {mistake.says}"
         if self.accepts:
             return "wrong", f"Not yet. {self.advice}"
-        found = self._one_of_several(given, wanted, wrong, known)
-        found = found or ("" if program else common_error(given, wanted, wrong))
+        found = ""
+        if not program:
+            found = self._one_of_several(given, wanted, wrong, known)
+            found = found or common_error(given, wanted, wrong)
         return "wrong", f"Not yet. {wrong_parts(wrong, wanted)} {found} {self.advice}"
 
     def _one_of_several(self, given: Any, wanted: Any, wrong: Any, known: Any) -> str:
@@ -527,8 +529,8 @@ def common_error(
 
     Examples
     --------
-    >>> common_error([0.5, -1], [-0.5, 1])
-    'The sizes are right, the signs are not: whose payoff is it, and what is subtracted ...'
+    >>> common_error([0.5, 0.2, 1], [0.2, 1, 0.5])
+    'All numbers are there, but in the wrong order.'
     >>> common_error({"call": 25, "fold": 1}, {"call": 0.25, "fold": 1}, [("call",)])
     "Is this in percent? Write 0.25 or '25 %', not 25."
     """
