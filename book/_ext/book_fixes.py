@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import html
 import os
 import re
 from pathlib import Path
@@ -60,6 +62,21 @@ REWRITTEN = {
     r'role="doc-biblioentry"': 'role="listitem"',
 }
 
+# A cell whose code is folded: its label, and the code
+FOLD = re.compile(
+    r'(<details class="admonition hide[^"]*">\s*<summary[^>]*>\s*<p[^>]*>)'
+    r"Show code cell \w+(</p>\s*<p[^>]*>)Hide code cell \w+"
+    r"(</p>\s*</summary>.*?<pre>(.*?)</pre>)",
+    re.DOTALL,
+)
+MEANT = {  # what is called -> what the code is for
+    "check": "the solution in code",
+    "Explorable": "the code behind the explorable",
+    "show": "the code behind the figure",
+}
+MAKERS = (ast.FunctionDef, ast.ClassDef)
+MOST_NAMES = 3  # in the label of a fold
+
 # The theme draws a second ring around the focused button of a hint or a
 # solution. For :has(:focus-visible), Chromium restyles the whole page at each
 # press of Tab: 40 ms on a chapter, 0.3 ms without these rules.
@@ -111,11 +128,49 @@ def explain_formulas(
         context["body"] = NO_FORMULAS + context["body"]
 
 
+def label(code: str) -> str:
+    """Say in a few words what the code of a folded cell is for."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # a line of IPython's
+        return "the code"
+    calls = [
+        ast.unparse(node.func).rpartition(".")[2]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+    ]
+    for name, what in MEANT.items():
+        if name in calls:
+            return what
+    made = [node.name for node in tree.body if isinstance(node, MAKERS)]
+    if not made and "print" in calls:
+        return "the code behind the output"
+    made = made or [
+        name.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for name in ast.walk(ast.Tuple(node.targets, ast.Store()))
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    if not made:
+        return "the code"
+    names = [f"<code>{name}</code>" for name in dict.fromkeys(made)]
+    more = ", …" if len(names) > MOST_NAMES else ""
+    return f"the code of {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def name_fold(found: re.Match[str]) -> str:
+    """Replace the label of a folded cell by one that says what is in it."""
+    before, between, after, code = found.groups()
+    what = label(html.unescape(re.sub(r"<[^>]*>", "", code)))
+    return f"{before}Show {what}{between}Hide {what}{after}"
+
+
 def rewritten(text: str) -> str:
-    """Return the HTML of a page with REWRITTEN applied."""
+    """Return the HTML of a page with REWRITTEN applied and folds named."""
     for old, new in REWRITTEN.items():
         text = re.sub(old, new, text)
-    return text
+    return FOLD.sub(name_fold, text)
 
 
 def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:

@@ -480,6 +480,11 @@ EXERCISES = (
                 lambda: [[0, -1, 3], [1, 0, -1], [-3, 1, 0]],
                 "On biased rock–paper–scissors hardly anything is lost.",
             ),
+            Mistake(
+                lambda: [[-4, 4], [3, -2]],
+                "This matrix loses 0.0496, a little less than 0.05. Change one of its entries "
+                "by 1.",
+            ),
         ),
         see=largest_loss,
         accepts=lambda seen: seen >= BAR,

@@ -267,6 +267,10 @@ EXERCISES = (
                 lambda: planted("return sign * mean", "return -sign * mean"),
                 "Kuhn poker finds it.",
             ),
+            Mistake(
+                lambda: planted("self.S[I, a] += own * p", "self.S[I, a] += p * own"),
+                "Your line does what the right one does, so no check finds it and no game pays.",
+            ),
         ),
         see=invented,
         accepts=hides_and_costs,

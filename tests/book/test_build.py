@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections import Counter
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
@@ -10,6 +12,10 @@ import built
 import pytest
 from bs4 import BeautifulSoup, Tag
 from built import HTML
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "book" / "_ext"))
+
+import book_fixes
 
 # elements and attributes that a browser fetches by itself; <a href> waits for a click
 FETCHED = {
@@ -111,6 +117,35 @@ def collect(found: dict[Path, list[str]]) -> str:
 
 def test_pictures_have_text_alternatives(pages: Pages) -> None:
     assert not collect({path: unlabelled(page) for path, page in pages.items()})
+
+
+def test_folds_say_what_is_in_them(pages: Pages) -> None:
+    labels = Counter(
+        p.get_text() for page in pages.values() for p in page.select("details.hide p.collapsed")
+    )
+    assert not [text for text in labels if "code cell" in text]
+    assert labels["Show the code behind the figure"] > 20 < labels["Show the solution in code"]
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("x = 1\nplot.show(x, alt='a')", "the code behind the figure"),
+        ("explore.Explorable(f)", "the code behind the explorable"),
+        ("def f(): pass\nexercises.check('1.1', f)", "the solution in code"),
+        (
+            "def f(): pass\nclass G: pass\nprint(f())",
+            "the code of <code>f</code>, <code>G</code>",
+        ),
+        ("a, b.c = 1, 2\nprint(a)", "the code behind the output"),
+        ("a, b[0] = 1, 2", "the code of <code>a</code>"),
+        ("a = b = c = d = 1", "the code of <code>a</code>, <code>b</code>, <code>c</code>, …"),
+        ("f()", "the code"),
+        ("%pip install x", "the code"),
+    ],
+)
+def test_label_of_a_fold(code: str, words: str) -> None:
+    assert book_fixes.label(code) == words
 
 
 def test_pages_load_nothing_from_other_hosts(pages: Pages) -> None:
