@@ -125,8 +125,8 @@ def regret_bias(make: Make, game: Game) -> float:
 def average_bias(make: Make, game: Game) -> float:
     """Return the largest error of the expected strategy sums at an uneven strategy.
 
-    They are compared with the own reach of the infoset, times its probability if only chance
-    played, times the strategy.
+    They are compared with the player's own reach of the infoset, times its probability if only
+    chance played, times the strategy.
     """
     exact, worst = _at(game), 0.0
     chance = _chance_reach(game)

@@ -247,8 +247,8 @@ EXERCISES = (
                         strict=True,
                     )
                 ),
-                "You have the two numbers the wrong way round: one of them counts the own "
-                "reach twice.",
+                "You have the two numbers the wrong way round: one of them counts your "
+                "own reach twice.",
             ),
             Mistake(
                 lambda: {k: 1.5 * x for k, x in reach_of_the_king().items()},
@@ -266,8 +266,8 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: reach_of_the_king() | {"product": 0.8},
-                "The reach is right. You added up the own reach. The product multiplies that "
-                "sum by the others' reach.",
+                "The reach is right. You added up your own reach. The product multiplies "
+                "that sum by the others' reach.",
             ),
         ),
         tolerance=1e-4,
@@ -383,7 +383,7 @@ EXERCISES = (
             Mistake(
                 lambda: agrees_with(quotient),
                 "You compare with the quotient, total reach over own reach. It is wrong where "
-                "the own reach is zero.",
+                "a player's own reach is zero.",
             ),
         ),
         see=passes,

@@ -269,7 +269,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: planted("self.S[I, a] += own * p", "self.S[I, a] += p * own"),
-                "Your line does what the right one does, so no check finds it and no game pays.",
+                "Your line does what the right one does: no check finds it, and no game pays.",
             ),
         ),
         see=invented,

@@ -135,7 +135,7 @@ def exploitability_and_name(update: str) -> dict[str, object]:
 
 
 class LabeledKuhn(Game):
-    """Kuhn poker whose labels show the own card and the moves, or with a mistake."""
+    """Kuhn poker whose labels show a player's own card and the moves, or with a mistake."""
 
     def __init__(self, knows: str = "moves", called: int = 2, folded: int = 1):
         self.knows, self.called, self.folded = knows, called, folded
