@@ -813,7 +813,7 @@ def _draw_shade(
         inch = np.ptp(axes.get_xlim()) * figure.dpi / axes.bbox.width
         corner = west - 0.3, south - 0.5  # neighbors become one block
         extent = east + 0.45 * inch - corner[0], north - south + 1
-        style: dict[str, Any] = {"facecolor": COLORS["muted"], "alpha": 0.25, "linewidth": 0}
+        style: dict[str, Any] = {"facecolor": COLORS["muted"], "alpha": 0.12, "linewidth": 0}
         axes.add_patch(Rectangle(corner, *extent, zorder=0, clip_on=False, **style))
 
 

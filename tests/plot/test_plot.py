@@ -141,7 +141,7 @@ def test_shade_covers_the_subtree_and_nothing_else():
     inside = [sum(box.contains(*place) for place in places) for box in (whole, one)]
     assert inside == [3, 1]
     svg = picture(figure).svg
-    assert len(re.findall(r"fill: var\(--cfr-muted, #767676\); opacity: 0.25", svg)) == 2
+    assert len(re.findall(r"fill: var\(--cfr-muted, #767676\); opacity: 0.12", svg)) == 2
 
 
 def test_shades_of_neighbors_touch_and_cover_their_payoffs():
