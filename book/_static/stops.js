@@ -108,6 +108,7 @@
     wide();
   }));
   addEventListener("resize", wide);
+  document.addEventListener("toggle", wide, true); // what has opened has a width now
   document.addEventListener("focusin", hint);
   document.addEventListener("focusout", hint);
   document.addEventListener("keydown", (event) => {

@@ -1,4 +1,4 @@
-"""Exercises on the notes' bet: the error of a training, a faster device, who is ahead."""
+"""Exercises on the notes' bet: the error of a training run, a faster device, who is ahead."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from scipy import stats
 
 from cfrlib.exercises.grading import Exercise, Mistake, require_function
 
-SCORES = (1.17, 1.14, 1.31)  # of deep discounted CFR, three trainings: points a round
+SCORES = (1.17, 1.14, 1.31)  # of deep discounted CFR, three runs: points a round
 Verdict = Callable[[Sequence[float], Sequence[float]], object]
 
-# ---- three trainings -------------------------------------------------------------------------
+# ---- three runs ------------------------------------------------------------------------------
 
 
-def three_trainings(quantile: float | None = None, ddof: int = 1) -> dict[str, float]:
-    """Return the mean of the trainings and half of its 95 % interval.
+def three_runs(quantile: float | None = None, ddof: int = 1) -> dict[str, float]:
+    """Return the mean of the runs and half of its 95 % interval.
 
     Parameters
     ----------
     quantile : float, optional
         In place of the one of Student's t.
     ddof : int
-        What is subtracted from the number of trainings in the variance.
+        What is subtracted from the number of runs in the variance.
     """
     n = len(SCORES)
     error = float(np.std(SCORES, ddof=ddof)) / n**0.5
@@ -34,7 +34,7 @@ def three_trainings(quantile: float | None = None, ddof: int = 1) -> dict[str, f
 
 def mean_and(half: float | None = None, mean: float | None = None) -> dict[str, float]:
     """Return the answer to exercise bet.1 with another number in it."""
-    right = three_trainings()
+    right = three_runs()
     return {
         "mean": right["mean"] if mean is None else mean,
         "half": right["half"] if half is None else half,
@@ -45,7 +45,7 @@ def mean_and(half: float | None = None, mean: float | None = None) -> dict[str, 
 
 
 def faster(share: float = 0.8, factor: float = 20.0) -> dict[str, float]:
-    """Return how many times faster a training becomes if its networks do: Amdahl's law.
+    """Return how many times faster a run becomes if its networks do: Amdahl's law.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def verdict(
     Parameters
     ----------
     one, other : sequences of float
-        The scores of their trainings; more is better.
+        The scores of their runs; more is better.
     level : float, optional
         Level of the quantile of Student's t; None takes 1.96 in place of a quantile.
     ddof : int
-        What is subtracted from the number of trainings in the variance.
+        What is subtracted from the number of runs in the variance.
     """
     parts = [float(np.var(x, ddof=ddof)) / len(x) for x in (one, other)]
     error = sum(parts) ** 0.5
@@ -88,7 +88,7 @@ def verdict(
 
 
 def by_means(one: Sequence[float], other: Sequence[float]) -> str:
-    """Return a verdict that ignores how much trainings differ."""
+    """Return a verdict that ignores how much runs differ."""
     return "ahead" if np.mean(one) > np.mean(other) else "behind"
 
 
@@ -129,7 +129,7 @@ def trials() -> list[tuple[Sequence[float], Sequence[float]]]:
     """Return pairs of learners whose means differ by a given number of standard errors.
 
     The gaps lie on both sides of what Welch's test requires: 3.8 standard errors with three
-    trainings each, 2.6 with five, and 3.4 with three against five.
+    runs each, 2.6 with five, and 3.4 with three against five.
     """
     pairs: list[tuple[Sequence[float], Sequence[float]]] = []
     for sizes, gaps in (
@@ -155,43 +155,43 @@ def verdicts(given: Any) -> list[object]:
 EXERCISES = (
     Exercise(
         "bet.1",
-        "Three trainings",
+        "Three runs",
         "a dictionary with the 'mean' and the 'half' width of the interval",
-        three_trainings,
+        three_runs,
         (
             Mistake(
-                lambda: three_trainings(quantile=1.96),
-                "1.96 is for many trainings. Three need Student's t, two degrees of freedom.",
+                lambda: three_runs(quantile=1.96),
+                "1.96 is for many runs. Three need Student's t, two degrees of freedom.",
             ),
             Mistake(
-                lambda: three_trainings(ddof=0),
+                lambda: three_runs(ddof=0),
                 "The variance of a sample divides by n − 1.",
             ),
             Mistake(
-                lambda: three_trainings(quantile=1.96, ddof=0),
-                "NumPy's `std` divides by n by default, and 1.96 is for many trainings.",
+                lambda: three_runs(quantile=1.96, ddof=0),
+                "NumPy's `std` divides by n by default, and 1.96 is for many runs.",
             ),
             Mistake(
-                lambda: three_trainings(quantile=float(stats.t.ppf(0.975, len(SCORES)))),
-                "Three trainings leave two degrees of freedom: the mean is estimated as well.",
+                lambda: three_runs(quantile=float(stats.t.ppf(0.975, len(SCORES)))),
+                "Three runs leave two degrees of freedom: the mean is estimated as well.",
             ),
             Mistake(
-                lambda: three_trainings(quantile=1),
+                lambda: three_runs(quantile=1),
                 "That is one standard error, whose interval covers far less than 95 %.",
             ),
             Mistake(
                 lambda: {
-                    "mean": three_trainings()["mean"],
-                    "half": three_trainings()["half"] * len(SCORES) ** 0.5,
+                    "mean": three_runs()["mean"],
+                    "half": three_runs()["half"] * len(SCORES) ** 0.5,
                 },
-                "That is for one more training. The mean of three errs √3 times less.",
+                "That is for one more run. The mean of three errs √3 times less.",
             ),
             Mistake(
-                lambda: three_trainings(quantile=float(stats.t.ppf(0.95, 2))),
+                lambda: three_runs(quantile=float(stats.t.ppf(0.95, 2))),
                 "The mean may be too high or too low, so each side gets 2.5 %.",
             ),
             Mistake(
-                lambda: mean_and(2 * three_trainings()["half"]),
+                lambda: mean_and(2 * three_runs()["half"]),
                 "That is the whole width of the interval. Half of it is asked for.",
             ),
             Mistake(
@@ -204,21 +204,19 @@ EXERCISES = (
                 "that of their *mean*.",
             ),
             Mistake(
-                lambda: mean_and(three_trainings()["half"] / len(SCORES) ** 0.5),
+                lambda: mean_and(three_runs()["half"] / len(SCORES) ** 0.5),
                 "The error of a mean divides by √n, not by n.",
             ),
             Mistake(
                 lambda: mean_and(float(np.ptp(SCORES)) / 2),
-                "That is half of the range of the three. It says little about other trainings.",
+                "That is half of the range of the three. It says little about other runs.",
             ),
             Mistake(
                 lambda: mean_and(mean=float(np.sum(SCORES))),
                 "That is the sum. Divide by three.",
             ),
             Mistake(
-                lambda: mean_and(
-                    three_trainings()["half"] * float(np.std(SCORES, ddof=1) / 3**0.5)
-                ),
+                lambda: mean_and(three_runs()["half"] * float(np.std(SCORES, ddof=1) / 3**0.5)),
                 "You took the variance for the standard deviation: its root is missing.",
             ),
             Mistake(
@@ -227,7 +225,7 @@ EXERCISES = (
                 "three.",
             ),
         ),
-        takeaway="With three trainings the quantile is 4.3; two more would make it 2.8.",
+        takeaway="With three runs the quantile is 4.3; two more would make it 2.8.",
         advice="mean ± t · s / √n; s divides by n − 1, and t has n − 1 degrees of freedom.",
     ),
     Exercise(
@@ -324,7 +322,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: lambda one, other: verdict(one, other, level=None),
-                "With so few trainings 1.96 is too small; use Student's t.",
+                "With so few runs 1.96 is too small; use Student's t.",
             ),
             Mistake(
                 lambda: lambda one, other: verdict(one, other, level=0.95),
@@ -340,7 +338,7 @@ EXERCISES = (
             ),
             Mistake(
                 lambda: by_ranges,
-                "The ranges ignore how many trainings there are. Use all scores.",
+                "The ranges ignore how many runs there are. Use all scores.",
             ),
             Mistake(
                 lambda: lambda one, other: verdict(other, one),

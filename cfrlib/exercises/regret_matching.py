@@ -128,7 +128,8 @@ def averages(learn: Any) -> dict[str, list[float]]:
     """Return a reader's average strategies against two opponents.
 
     A program that returns the same after two rounds for every seed has looked at neither of
-    them: it computes a best response from the probabilities, which no player sees.
+    them: it computes a best response from the probabilities, which no player sees. One that
+    leaves an action out after two rounds has left out the first of them.
     """
     require_function(learn)
 
@@ -138,8 +139,14 @@ def averages(learn: Any) -> dict[str, list[float]]:
         return [float(p) for p in as_list(answer, 3)]
 
     friend = next(iter(FRIENDS.values()))
-    if np.ptp([average(friend, 2, seed) for seed in range(20)], axis=0).max() < 1e-9:
+    two = [average(friend, 2, seed) for seed in range(20)]
+    if np.ptp(two, axis=0).max() < 1e-9:
         raise Unreadable("yours returns the same whatever is played: learn from the actions")
+    if np.min(two) < 1e-9:
+        raise Unreadable(
+            "yours returns the strategy of the last round: an average of two rounds has half "
+            "of the first, in which each action has a probability of 1/3"
+        )
     # probabilities 1, 1/2 and 1/3 only: then 72 times a mean of twelve is whole
     early = 72 * np.array([average(friend, 12, seed) for seed in range(20)])
     if np.abs(early - early.round()).max() < 1e-6:

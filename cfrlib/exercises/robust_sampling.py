@@ -15,7 +15,7 @@ import numpy as np
 from cfrlib import games
 from cfrlib.exercises.grading import Exercise, Mistake, require_function
 from cfrlib.exercises.monte_carlo import Draw, Table, Weights
-from cfrlib.game import Chance, Game, Terminal
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.montecarlo import MCCFR, RobustSampling, every_path, inclusion_probabilities
 from cfrlib.strategy import Strategy
 
@@ -66,9 +66,9 @@ def robust_walk(bug: str = "", own: bool = False) -> Walk:
     ----------
     bug : str
         ``"piles up"``: q accumulates over the sampled actions of an infoset; ``"stays"``: q is
-        never multiplied; ``"left out"``: regrets are not divided by q; ``"upside down"``: q is
-        divided; ``"twice"``: values are divided by q as well; ``"whole"``: values are not
-        divided.
+        never multiplied; ``"alone"``: q is the inclusion probability of one decision;
+        ``"left out"``: regrets are not divided by q; ``"upside down"``: q is divided;
+        ``"twice"``: values are divided by q as well; ``"whole"``: values are not divided.
     own : bool
         Whether S is updated at the traverser's infosets.
     """
@@ -87,7 +87,12 @@ def robust_walk(bug: str = "", own: bool = False) -> Walk:
             return walk(m, (*h, m.draw(row)), i, w, q)
         u, q_child = dict.fromkeys(row, 0.0), q
         for a, rho in m.sample(I).items():
-            below = {"piles up": q_child * rho, "stays": q, "upside down": q / rho}
+            below = {
+                "piles up": q_child * rho,
+                "stays": q,
+                "upside down": q / rho,
+                "alone": rho,
+            }
             q_child = below.get(bug, q * rho)
             u[a] = walk(m, (*h, a), i, w, q_child)
             u[a] /= {"whole": 1.0, "twice": q * rho}.get(bug, rho)
@@ -121,10 +126,27 @@ def expected_increments(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
     return means
 
 
+class LongWay(Game):
+    """Player 0 may stop at two decisions before player 1 may stop, and at one after that.
+
+    In the page's games a player decides twice at most: there, q below a decision is that
+    decision's own inclusion probability.
+    """
+
+    MOVERS = (0, 0, 1, 0)
+
+    def node(self, h: History) -> Node:
+        """Return the node at a history."""
+        n = len(h)
+        if n == len(self.MOVERS) or "stop" in h:
+            return Terminal(((-1) ** n * n, -((-1) ** n) * n))
+        return Decision(self.MOVERS[n], f"after {n}", ("stop", "go"))
+
+
 def increments(k: float, walk: Any) -> list[Table]:
-    """Return the expected increments of both tables on the page's games."""
-    both = games.KuhnPoker(), games.RockPaperScissors(3)
-    return [table for game in both for table in expected_increments(game, k, walk)]
+    """Return the expected increments of both tables on three games."""
+    every = games.KuhnPoker(), games.RockPaperScissors(3), LongWay()
+    return [table for game in every for table in expected_increments(game, k, walk)]
 
 
 @cache
@@ -456,6 +478,11 @@ EXERCISES = (
                 lambda: robust_walk("stays"),
                 "Now q stays 1 all the way down, so later decisions are not divided by the "
                 "probability that a walk reaches them.",
+            ),
+            Mistake(
+                lambda: robust_walk("alone"),
+                "Now q below a decision is that decision's inclusion probability alone. It has "
+                "to be multiplied by those of the decisions above it.",
             ),
             Mistake(
                 lambda: robust_walk("left out"),

@@ -19,7 +19,7 @@ HIDDEN = [  # hidden cards of exercise sub.3; each hand has two
 # ---- regrets that fit ------------------------------------------------------------------------
 
 
-def claim(values: tuple[float, float] = (3.0, 1.0), claimed: float = 2.5) -> dict[str, Any]:
+def claim(values: tuple[float, float] = (3.0, 2.1), claimed: float = 2.5) -> dict[str, Any]:
     """Return regrets of 20 iterations and the largest T for an infoset with L(I) = 1.
 
     Condition (1) is T² Σ (v(a) − v')₊² ≤ T · 2 · 1, so T ≤ 2 / Σ (v(a) − v')₊².
@@ -110,16 +110,16 @@ EXERCISES = (
                 "Condition (1) has the number of actions on its right side.",
             ),
             Mistake(
-                lambda: claim() | {"regrets": [0.5, -1.5]},
+                lambda: claim() | {"regrets": [0.5, -0.4]},
                 "Those are the regrets of one iteration. You pretend that there were 20.",
             ),
             Mistake(
-                lambda: claim() | {"regrets": [-10.0, 30.0]},
+                lambda: claim() | {"regrets": [-10.0, 8.0]},
                 "The regrets have the wrong sign: what the action is worth, minus what you "
                 "claim.",
             ),
             Mistake(
-                lambda: claim() | {"largest T": 2 / (0.5**2 + 1.5**2)},
+                lambda: claim() | {"largest T": 2 / (0.5**2 + 0.4**2)},
                 "The regrets are right. You counted the negative one as well. Only positive "
                 "regrets enter condition (1).",
             ),
@@ -143,11 +143,11 @@ EXERCISES = (
                 "These are the values times 20. A regret also subtracts what you claim.",
             ),
             Mistake(
-                lambda: claim(claimed=2.0) | {"largest T": claim()["largest T"]},
+                lambda: claim(claimed=2.55) | {"largest T": claim()["largest T"]},
                 "You subtracted the mean of the two values. Subtract what you claim.",
             ),
             Mistake(
-                lambda: claim() | {"regrets": [0.0, -40.0]},
+                lambda: claim() | {"regrets": [0.0, -18.0]},
                 "You compared with the best action. A regret compares with what you claim.",
             ),
             Mistake(

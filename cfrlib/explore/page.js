@@ -110,6 +110,7 @@
     read(true);
     const [visit] = performance.getEntriesByType("navigation"), [named] = parse(location.hash.slice(1)).keys();
     if (names.includes(named) && visit && visit.type === "navigate") {
+      for (let fold = figure.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
       window.addEventListener("load", () => figure.scrollIntoView());
     }
     return { write: () => { note(); hold(false); }, url: () => `${here()}#${own()}` };

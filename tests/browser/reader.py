@@ -21,6 +21,7 @@ import chromium as tool  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 DESKTOP, PHONE = (1280, 900), (360, 740)
+OPEN = "document.querySelectorAll('.cfr-further').forEach(box => { box.open = true; })"
 # No host is found but this machine, as if the network were gone.
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 
@@ -123,11 +124,13 @@ def reading(
     still: bool = True,
     scripts: bool = True,
     clock: bool = False,
+    folded: bool = False,
     home: Path = HTML,
 ) -> Iterator[Visit]:
     """Open a page from its folder, as somebody who was never there before.
 
     A page with a `clock` stands still in time once it is there, until the test lets some pass.
+    What a first reading can skip is opened, unless it shall stay `folded`.
     """
     key = (browser, dark, size, still, scripts)
     page = _tabs[key].pop() if _tabs[key] and not clock else None
@@ -146,6 +149,8 @@ def reading(
     visit = Visit(page, home.resolve())
     path, mark, fragment = name.partition("#")
     page.goto((home / path).as_uri() + mark + fragment)
+    if not folded:
+        page.evaluate(OPEN)
     if scripts:
         visit.settle()
     if clock:

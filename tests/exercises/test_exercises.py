@@ -366,6 +366,19 @@ def test_follower_of_the_leader_is_refused():
     assert not feedback.right and "in proportion" in feedback.text
 
 
+def test_last_strategy_is_no_average():
+    """Exercise 1.4: after 5,000 rounds the two are nearly the same."""
+
+    def program(payoff, opponent, rounds, seed):
+        average, total = regret_matching.learner(regret_matching.positive_part), []
+        for n in (rounds - 1, rounds):
+            total.append(n * average(payoff, opponent, n, seed) if n else np.zeros(3))
+        return np.clip(total[1] - total[0], 0, 1)
+
+    feedback = exercises.check("1.4", program)
+    assert not feedback.right and "last round" in feedback.text
+
+
 def test_game_that_is_not_zero_sum_is_refused():
     """Exercise 2.3, where only player 0's payoffs are compared."""
 

@@ -944,8 +944,8 @@ ROWS = [
     ("own.3", lambda: [*values("own.3")[:2], "Simultaneous"]),
     ("own.4", lambda: Kuhn123),
     ("own.4", lambda: cfr.games.KuhnPoker()),
-    ("sub.1", lambda: {"regrets": ["10", "−30"], "largest T": 8.0}),
-    ("sub.1", lambda: [(10, -30), "8"]),
+    ("sub.1", lambda: {"regrets": ["10", "−8"], "largest T": 8.0}),
+    ("sub.1", lambda: [(10, -8), "8"]),
     ("sub.2", lambda: values("sub.2")),
     (
         "sub.2",

@@ -1,0 +1,51 @@
+"""Sections that a first reading can skip: folded at first, and open where they are wanted."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+from reader import Visit, reading
+
+NAME = "book/16_solving_a_part.html"
+BOX = "details.cfr-further"
+INSIDE = f"{BOX} figure.cfr-explore"
+
+
+def first(visit: Visit) -> tuple[Locator, Locator]:
+    """Return the first box of a page, and the last thing in it."""
+    box = visit.page.locator(BOX).first
+    return box, box.locator(":scope > *").last
+
+
+def test_box_opens_and_closes_by_keyboard(chromium: Browser) -> None:
+    with reading(chromium, NAME, folded=True) as visit:
+        box, inside = first(visit)
+        expect(inside).to_be_hidden()
+        expect(box.locator("xpath=preceding-sibling::*[1]")).to_be_visible()
+        box.locator(":scope > summary").focus()
+        visit.page.keyboard.press("Enter")
+        expect(inside).to_be_visible()
+        visit.page.keyboard.press("Enter")
+        expect(inside).to_be_hidden()
+        assert not visit.problems
+
+
+def test_address_of_a_figure_opens_its_box(chromium: Browser) -> None:
+    with reading(chromium, NAME) as visit:
+        slider = visit.page.locator(INSIDE).locator("select, input").last
+        slider.press("ArrowDown")
+        link = visit.page.evaluate("location.hash")
+    assert "=" in link
+    with reading(chromium, NAME + link, folded=True) as visit:
+        expect(visit.page.locator(INSIDE).locator(".cfr-controls")).to_be_in_viewport()
+        assert not visit.problems
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_paper_shows_what_is_folded(chromium: Browser, scripts: bool) -> None:
+    with reading(chromium, NAME, folded=True, scripts=scripts) as visit:
+        _, inside = first(visit)
+        expect(inside).to_be_hidden()
+        visit.page.emulate_media(media="print")
+        expect(inside).to_be_visible()
+        visit.page.emulate_media(media=None)
