@@ -12,9 +12,9 @@ INSIDE = f"{BOX} figure.cfr-explore"
 
 
 def first(visit: Visit) -> tuple[Locator, Locator]:
-    """Return the first box of a page, and the last thing in it."""
+    """Return the first box of a page, and the first paragraph in it."""
     box = visit.page.locator(BOX).first
-    return box, box.locator(":scope > *").last
+    return box, box.locator(":scope > p").first
 
 
 def test_box_opens_and_closes_by_keyboard(chromium: Browser) -> None:
@@ -34,7 +34,7 @@ def test_address_of_a_figure_opens_its_box(chromium: Browser) -> None:
     with reading(chromium, NAME) as visit:
         slider = visit.page.locator(INSIDE).locator("select, input").last
         slider.press("ArrowDown")
-        link = visit.page.evaluate("location.hash")
+        link = visit.page.wait_for_function("location.hash").json_value()
     assert "=" in link
     with reading(chromium, NAME + link, folded=True) as visit:
         expect(visit.page.locator(INSIDE).locator(".cfr-controls")).to_be_in_viewport()
