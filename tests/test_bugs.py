@@ -19,8 +19,7 @@ NAMES = [bug.name for bug in BUGS]
 RIGHT = list({(bug.solver, bug.variant): bug for bug in BUGS}.values())
 
 
-# ---- the catalog -----------------------------------------------------------------------------
-
+# ---- a changed function ----------------------------------------------------------------------
 
 step = 1
 
@@ -41,6 +40,9 @@ def test_changed_function_calls_itself_and_sees_the_same_variables(monkeypatch):
 def test_changed_refuses_a_piece_that_is_not_there_once(piece, times):
     with pytest.raises(ValueError, match=f"staircase has the piece '{piece}' {times} times"):
         changed(staircase, {piece: ""})
+
+
+# ---- the catalog -----------------------------------------------------------------------------
 
 
 def test_museum_has_at_least_25_bugs_of_every_kind():

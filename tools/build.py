@@ -12,6 +12,7 @@ glossary, the bibliography or the configuration. Then all pages are.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -237,6 +238,8 @@ def write(now: list[str]) -> None:
 
 def main() -> int:
     """Run the command line."""
+    form = argparse.RawDescriptionHelpFormatter
+    argparse.ArgumentParser(description=__doc__, formatter_class=form).parse_args()
     began, paths = time.monotonic(), list(pages())
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.default_int_handler)

@@ -96,6 +96,8 @@ def adder(kind: str = "right") -> Adder:
             highest = max(numbers, key=abs, default=0)
         if kind == "no ?" and "?" in cards:
             return add_up([card for card in cards if card != "?"])
+        if kind == "all highest":
+            highest *= numbers.count(highest)
         total = sum(numbers) * (times if kind in ("early", "twice") else 1)
         if "max0" in shown and kind != "no max0":
             total -= highest
@@ -111,6 +113,10 @@ def hands() -> dict[str, list[tuple[Any, Card | None, int]]]:
     for n in (2, 3):
         plain = [hand for hand in combinations(Coyote.DECK, n) if "?" not in hand]
         found[f"{n} cards"] = [(hand, None, Coyote.total(hand)) for hand in plain]
+    twice = [card for card, n in Coyote.DECK.items() if n > 1]
+    found["two alike"] = [
+        ((card, card, "max0"), None, Coyote.total((card, card, "max0"))) for card in twice
+    ]
     found["with a ?"] = [
         ((*hand, "?"), drawn, Coyote.total((*hand, drawn)))
         for hand in combinations([card for card in Coyote.DECK if card != "?"], 2)
@@ -362,6 +368,11 @@ EXERCISES = (
             Mistake(
                 lambda: adder("lowest"),
                 "You struck the *lowest* number. The max → 0 takes the highest.",
+            ),
+            Mistake(
+                lambda: adder("all highest"),
+                "The max → 0 takes one number away. If two cards are the highest, the other "
+                "still counts.",
             ),
             Mistake(
                 lambda: adder("largest size"),
