@@ -713,7 +713,7 @@ EXERCISES = (
     ),
     Exercise(
         "classic.2",
-        "Kuhn poker, from nothing",
+        "Kuhn poker, from scratch",
         "a dictionary with 'game', an object of your class; 'strategy', from its infosets to "
         "rows from action to probability; and 'alpha', how often its jack opens with a bet",
         lambda: kuhn_answer(KUHN),

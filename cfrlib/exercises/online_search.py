@@ -538,7 +538,7 @@ EXERCISES = (
                 "remember?",
             ),
         ),
-        takeaway="A player who moves only once in a match has nothing to forget.",
+        takeaway="A player who moves only once in a hand has nothing to forget.",
         advice="At which infosets has the player who decides there searched before?",
     ),
     Exercise(
