@@ -104,7 +104,7 @@ TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=3 \
 LIBRARY := tests --ignore=tests/book --ignore=tests/browser
 NBVAL := --nbval --nbval-sanitize-with tests/plugins/nbval_sanitize.cfg \
 	-p tests.plugins.patient_kernels -p tests.plugins.page_runs
-BY_FILE := --dist loadfile --no-loadscope-reorder
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
 # Then three jobs run at a time, since each of them waits now and then.
@@ -132,17 +132,16 @@ types: $(VENV)/.test
 kernels: $(VENV)/.test
 	$(BIN)/python tools/warm.py
 
-# One of the three processes mostly waits for the sandbox in which submissions are graded.
 test-library: $(VENV)/.test
-	$(BIN)/pytest -n 3 $(BY_FILE) --durations=20 $(LIBRARY)
+	$(BIN)/pytest $(IN_TWO) --durations=20 $(LIBRARY)
 
 test-fast: $(VENV)/.test
-	$(BIN)/pytest -n 2 $(BY_FILE) -m "not slow" $(LIBRARY)
+	$(BIN)/pytest $(IN_TWO) -m "not slow" $(LIBRARY)
 
 # Check that committed outputs exist, are in normal form, and match the code.
 test-notebooks: $(VENV)/.test
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
-	$(BIN)/python -m pytest $(NBVAL) -n 2 $(BY_FILE) --durations=20 $(PAGES)
+	$(BIN)/python -m pytest $(NBVAL) $(IN_TWO) --durations=20 $(PAGES)
 
 test-changed: $(VENV)/.test
 	@changed=$$(git status --porcelain --untracked-files=all $(PAGES) | cut -c4-); \
