@@ -139,7 +139,8 @@ class LongWay(Game):
         """Return the node at a history."""
         n = len(h)
         if n == len(self.MOVERS) or "stop" in h:
-            return Terminal(((-1) ** n * n, -((-1) ** n) * n))
+            won = n if n % 2 == 0 else -n
+            return Terminal((won, -won))
         return Decision(self.MOVERS[n], f"after {n}", ("stop", "go"))
 
 

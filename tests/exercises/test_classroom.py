@@ -390,7 +390,7 @@ ARCHIVED = {
     "kuhnharold_LATE_1002_2003_04_vanilla_cfr-1.ipynb": "kuhnharold",
     "tucker/work/deep.ipynb": "tucker",
     "../../evil/a.ipynb": "evil",
-    "/root/a.ipynb": "root",
+    "/absolute/a.ipynb": "absolute",
 }
 
 
