@@ -8,16 +8,17 @@
     python experiments/koikoi_bet.py --judge duels       write only this section
 
 The runs are made by koikoi_train.py, which describes budgets, options and accelerators. They go
-in stages: all runs of a game get to its first budget before one of them goes on to the second,
-so that a machine whose speed changes treats all alike. They are saved every minute under
-experiments/koikoi/runs/bet, and the script resumes them exactly. Two copies of the script, with
-`--only full` and `--only K`, can share a machine.
+seed by seed, and in stages: all learners get to the first budget before one of them goes on to
+the second, so that a machine whose speed changes treats all alike. They are saved every minute
+under experiments/koikoi/runs/bet, and the script resumes them exactly. Two copies of the
+script, with `--only full` and `--only K`, can share a machine. The players of the full game are
+written to experiments/koikoi/bet/*.npz, and judged from there.
 
 Writes experiments/koikoi_bet.json:
 
 - `curves`: as in koikoi_train.json.
-- `duels`, `matches`: what the player of each run of the full game wins from simple players, as
-  in koikoi_judge.json, and from the other learners with the same seed.
+- `duels`, `matches`, `exploited`: as in koikoi_judge.json, for the player of each run of the
+  full game; among each other they meet those with the same seed.
 - `work`: what a learner of the full game does in an iteration: rows that its networks read, and
   rows that they are trained on; the same times the number of weights, which for an MLP is the
   number of multiplications (forward; training takes about three times as many a row); and the
@@ -32,59 +33,31 @@ import argparse
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
-from hashlib import sha256
-from itertools import combinations
 from pathlib import Path
 
 import flat_json
 import numpy as np
-from koikoi_judge import AMONG, Results, compared, digits, matches
-from koikoi_train import LEARNERS, MEASURED, RUNS, Run, device, thinned, train
+from koikoi_judge import Results, digits, exploit, load, meet
+from koikoi_train import LEARNERS, PLAYERS, RUNS, SHIPPED, Run, device, thinned, train
 
+from cfrlib.koikoi import KoiKoi
 from cfrlib.koikoi.afterstates import Describer
 from cfrlib.koikoi.learners.value_network import ValueNetwork
-from cfrlib.koikoi.players import GreedyPlayer, SearchPlayer
 
 RESULTS = Path(__file__).with_suffix(".json")
 FOLDER = "bet"
-STAGES = {"full": (2, 5, 10), "K10": (1,), "K12": (1,)}  # minutes
+STAGES = {"full": (2, 5, 10, 20), "K10": (1,), "K12": (1,)}  # minutes
 SEEDS = {"full": 3, "K10": 5, "K12": 5}
-TIMES = {"full": (1, 2, 5, 10), "K10": (0.25, 0.5, 1), "K12": (0.25, 0.5, 1)}
-RIVALS = {
-    "greedy, stops": (GreedyPlayer("stop"), 20_000),
-    "search, 400": (SearchPlayer(400), 1_500),
-}  # with the number of deals
+TIMES = {"full": (1, 2, 5, 10, 20), "K10": (0.25, 0.5, 1), "K12": (0.25, 0.5, 1)}
+LOCAL_DEALS = 900  # of a local best response, for each seed
 WARM, WORK_SECONDS = 12, 30  # iterations before the work is measured; seconds of it
 PLAN = tuple(
     Run(game, name, seed, minutes, FOLDER)
     for game, stages in STAGES.items()
-    for minutes in stages
     for seed in range(SEEDS[game])
+    for minutes in stages
     for name in LEARNERS
 )
-
-
-def player_of(run):
-    """Return the player of a saved run, and a checksum of its networks."""
-    player = thinned(run.resume(None)[0].player(), MEASURED)
-    return player, sha256(np.asarray(player.networks).tobytes()).hexdigest()[:16]
-
-
-def judge(results, seed):
-    """Play all duels of the learners of one seed, as far as they are trained."""
-    runs = {run.learner: run for run in PLAN if run.game == "full" and run.seed == seed}
-    players = {name: player_of(run) for name, run in runs.items() if run.log()}
-    rule = GreedyPlayer("rule")
-    for name, (player, mine) in players.items():
-        key = f"{name}, seed {seed} - greedy, by rule"
-        results.once("matches", key, mine, matches, player, rule)
-    for (one, (player, mine)), (other, (rival, theirs)) in combinations(players.items(), 2):
-        key = f"{one}, seed {seed} - {other}, seed {seed}"
-        results.once("duels", key, mine + theirs, compared, player, rival, AMONG)
-    for other, (rival, deals) in RIVALS.items():
-        for name, (player, mine) in players.items():
-            key = f"{name}, seed {seed} - {other}"
-            results.once("duels", key, mine, compared, player, rival, deals)
 
 
 @contextmanager
@@ -144,11 +117,13 @@ def work(learner):
 
 
 def collect(results):
-    """Add the curves of all runs on this machine to those known."""
+    """Add the curves of all runs on this machine to those known, and write their players."""
     curves = results.known.setdefault("curves", {})
     for run in PLAN:
-        if log := run.log():
+        if (log := run.log()) and run.minutes == STAGES[run.game][-1]:
             curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = log
+            if run.game == "full":
+                thinned(run.resume(None)[0].player(), SHIPPED).save(run.player)
     flat_json.write(RESULTS, results.known, objects=True)
 
 
@@ -160,7 +135,8 @@ def main():
     parser.add_argument("--jobs", type=int, help="workers that play the rounds")
     parser.add_argument("--judge", default="", help="only this section of the results")
     options = parser.parse_args()
-    (RUNS / FOLDER).mkdir(parents=True, exist_ok=True)
+    for folder in (RUNS, PLAYERS):
+        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     print("JAX uses", device())
     for run in PLAN:
         if run.name.startswith(options.only):
@@ -169,8 +145,9 @@ def main():
     collect(results)
     for name in LEARNERS:
         results.once("work", name, "", work, name)
-    for seed in range(SEEDS["full"]):
-        judge(results, seed)
+    players, sums = load("", KoiKoi(), FOLDER)
+    meet(results, players, sums)
+    exploit(results, players, sums, LOCAL_DEALS)
 
 
 if __name__ == "__main__":

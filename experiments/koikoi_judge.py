@@ -9,8 +9,8 @@ koikoi_judge.json after each result. A second run computes only results that are
 belong to other networks. The slowest are search with 4,000 imagined deals (a quarter of an hour
 a player) and local best responses (ten minutes a player), on one core.
 
-A player is named by its learner, "monte carlo", and if its seed is not 0 also by its seed,
-"monte carlo, seed 1". Players of other seeds meet only some of the simple players.
+A player is named by its learner, "monte carlo"; those of koikoi_bet.py, which are judged in the
+same way, also by their seed, "monte carlo, seed 1", and they meet only some of the simple ones.
 
 - `duels`: points per round that each player wins from the simple ones and from each other, with
   every deal played in both seats, ± 95 %; the number of deals depends on the spread. `won` and
@@ -74,7 +74,7 @@ SIMPLE = {
     "search, 400, stops": (SearchPlayer(400, "stop"), 3_000),
     "search, 4,000": (SearchPlayer(4_000), 1_000),
 }  # with the number of deals; in playouts of `SearchPlayer`, koi-koi is by the rule, or never
-BRIEF = ("greedy, stops", "greedy, by rule", "search, 400")  # whom other seeds than 0 meet
+BRIEF = ("greedy, stops", "search, 40", "search, 400", "search, 4,000")  # with several seeds
 RULER = (4, 10, 40, 100, 400, 1_000, 4_000)  # imagined deals of a search
 RULER_DEALS = 2_000  # against a greedy player that stops
 AMONG = 10_000  # deals between two trained players
@@ -88,10 +88,10 @@ SEED = 0
 game = KoiKoi()
 
 
-def files(begin=""):
+def files(begin="", folder=""):
     """Return the files of players whose names begin like this, by player."""
     found = {}
-    for path in sorted(PLAYERS.glob(f"{begin}*.npz")):
+    for path in sorted((PLAYERS / folder).glob(f"{begin}*.npz")):
         stem = path.stem.removeprefix(begin)
         if begin or not stem.startswith(MINIATURE):
             learner, _, seed = stem.replace("_", " ").partition("-")
@@ -254,9 +254,9 @@ def told(critic):
     return result | {"decisions": int(decisions)}
 
 
-def load(begin, game):
+def load(begin, game, folder=""):
     """Return the players whose files begin like this, and their checksums, by name."""
-    paths = files(begin)
+    paths = files(begin, folder)
     sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
     return {name: NetworkPlayer.load(path, game) for name, path in paths.items()}, sums
 
@@ -276,15 +276,14 @@ def meet(results, players, sums):
                 results.once("duels", f"{name} - {other}", both, compared, player, rival, AMONG)
 
 
-def exploit(results, players, sums):
-    """Compute lower bounds on the exploitability of the players of seed 0."""
-    start = players["monte carlo"]
-    for name in [name for name in players if ", seed" not in name]:
-        player, mine = players[name], sums[name]
-        both = mine + sums["monte carlo"]
-        results.once("exploited", f"{name}, trained", both, trained, player, start)
+def exploit(results, players, sums, deals=LOCAL_DEALS):
+    """Compute lower bounds on the exploitability of the players."""
+    for name, player in players.items():
+        first = "monte carlo" + name.removeprefix(name.partition(", ")[0])  # of the same seed
+        mine, both = sums[name], sums[name] + sums[first]
+        results.once("exploited", f"{name}, trained", both, trained, player, players[first])
         local = LocalBestResponse(player, **LOCAL)
-        results.once("exploited", f"{name}, local", mine, compared, local, player, LOCAL_DEALS)
+        results.once("exploited", f"{name}, local", mine, compared, local, player, deals)
 
 
 def main():
@@ -300,10 +299,8 @@ def main():
     critic, stops = players["monte carlo"], GreedyPlayer("stop")
     results.once("told", "monte carlo", sums["monte carlo"], told, critic)
     results.once("spread", "greedy, stops - random", "", spread, stops, RandomPlayer())
-    for name in [name for name in players if ", seed" not in name]:
-        results.once(
-            "spread", f"{name} - greedy, stops", sums[name], spread, players[name], stops
-        )
+    for name, player in players.items():
+        results.once("spread", f"{name} - greedy, stops", sums[name], spread, player, stops)
     meet(results, players, sums)
     for n in RULER:
         results.once("ruler", f"{n:,}", "", compared, SearchPlayer(n), stops, RULER_DEALS)

@@ -115,11 +115,11 @@ class Run(NamedTuple):
         return json.loads(path.read_text()) if path.exists() else None
 
     @property
-    def file(self):
-        """The name of its player's file: the learner's, with the game and seed if needed."""
+    def player(self):
+        """The path of its player: the learner's name, with the game and seed if needed."""
         begin = "" if self.game == "full" else f"{self.game}-"
-        end = f"-{self.seed}" if self.seed else ""
-        return f"{begin}{self.learner.replace(' ', '_')}{end}.npz"
+        end = f"-{self.seed}" if self.seed or self.folder else ""
+        return PLAYERS / self.folder / f"{begin}{self.learner.replace(' ', '_')}{end}.npz"
 
     def begin(self, jobs):
         """Return a new learner."""
@@ -259,7 +259,7 @@ def keep(run, curve, growth):
     if run.game == "K10":
         return growth
     learner, *_ = run.resume(None)
-    thinned(learner.player(), SHIPPED).save(PLAYERS / run.file)
+    thinned(learner.player(), SHIPPED).save(run.player)
     young = [rounds for at, rounds, *_ in curve if at == YOUNG]
     shown = (run.game, run.learner, run.seed) == ("full", "regret", 0)
     if shown and young and growth.get("iterations") != learner.iterations:

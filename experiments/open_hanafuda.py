@@ -9,8 +9,9 @@ Needs git, a C compiler (`cc`, or the one in the environment variable CC) and, u
 copy, the network: it clones https://github.com/suzukiplan/open-hanafuda-ai (MIT license) at a
 fixed commit into an ignored folder, and compiles its engine and its players together with
 open_hanafuda.c, which lets us take a seat. A checksum makes sure that the sources are the ones
-that we measured. Reads the players that koikoi_train.py wrote. Writes open_hanafuda.json after
-each chunk of matches; a second run continues where the first one stopped.
+that we measured. Reads the players that koikoi_train.py and koikoi_bet.py wrote. Writes
+open_hanafuda.json after each chunk of matches; a second run continues where the first one
+stopped.
 
 The other program is the referee: it deals, decides what is legal, and scores. Our simulator
 mirrors every round, and the script stops with a `MirrorError` where any card, point, call or
@@ -79,7 +80,7 @@ OUTSIDE, FAILED, NOTHING, NO_CHOICE = -1, -2, -1, -3  # as in open_hanafuda.c
 DEALT, ASK_PLAY, ASK_MATCH, ASK_CALL, ENDED = range(5)
 STAGE = {ASK_PLAY: PLAY, ASK_MATCH: MATCH, ASK_CALL: CALL, ENDED: OVER}
 ROUNDS = 12
-PAIRS, CHUNK = 656, 16  # pairs of matches for each result, and between two writes
+PAIRS, FEW, CHUNK = 656, 224, 16  # pairs of matches, those of one seed, and between two writes
 SEED = 0
 game = KoiKoi(koi_limit=1)
 
@@ -318,16 +319,17 @@ def summary(sums):
 
 
 def pairings():
-    """Return the two players of each result and the checksum of our networks, by name."""
-    players = {"greedy, stops": (GreedyPlayer("stop"), "")}
-    players["greedy, by rule"] = (GreedyPlayer("rule"), "")
-    for name, path in files().items():
-        player = NetworkPlayer.load(path, KoiKoi()).under(game)
-        players[name] = (player, sha256(path.read_bytes()).hexdigest()[:16])
-    found = {"Hard - Normal": ("Hard", "Normal", "")}
+    """Return the players, the checksum of networks and the pairs of each result, by name."""
+    players = {"greedy, stops": (GreedyPlayer("stop"), "", PAIRS)}
+    players["greedy, by rule"] = (GreedyPlayer("rule"), "", PAIRS)
+    for folder, pairs in (("", PAIRS), ("bet", FEW)):
+        for name, path in files(folder=folder).items():
+            player = NetworkPlayer.load(path, KoiKoi()).under(game)
+            players[name] = (player, sha256(path.read_bytes()).hexdigest()[:16], pairs)
+    found = {"Hard - Normal": ("Hard", "Normal", "", PAIRS)}
     for level in LEVELS:
-        for name, (player, mark) in players.items():
-            found[f"{name} - {level}"] = (player, level, mark)
+        for name, (player, mark, pairs) in players.items():
+            found[f"{name} - {level}"] = (player, level, mark, pairs)
     return found
 
 
@@ -357,16 +359,16 @@ def main():
     stop = time.monotonic() + 60 * options.minutes
     referee = Referee(build(options.source or obtain()))
     results = load_results()
-    for name, (one, other, mark) in pairings().items():
+    for name, (one, other, mark, pairs) in pairings().items():
         if not name.startswith(options.only):
             continue
         known = results["matches"].get(name, {})
         if known.get("networks") != mark:
             known = {"sums": [0] * 8, "seconds": 0}
         sums, seconds = np.array(known["sums"]), known["seconds"]
-        while sums[0] < PAIRS and time.monotonic() < stop:
+        while sums[0] < pairs and time.monotonic() < stop:
             began = time.process_time()
-            for pair in range(sums[0], min(sums[0] + CHUNK, PAIRS)):
+            for pair in range(sums[0], min(sums[0] + CHUNK, pairs)):
                 sums += play_pair(referee, one, other, pair)
             seconds = round(seconds + time.process_time() - began, 1)
             found = {"networks": mark, **summary(sums.tolist()), "seconds": seconds}
