@@ -72,7 +72,7 @@ SIMPLE = {
     "search, 40": (SearchPlayer(40), 6_000),
     "search, 400": (SearchPlayer(400), 3_000),
     "search, 400, stops": (SearchPlayer(400, "stop"), 3_000),
-    "search, 4,000": (SearchPlayer(4_000), 1_000),
+    "search, 4,000": (SearchPlayer(4_000), 500),
 }  # with the number of deals; in playouts of `SearchPlayer`, koi-koi is by the rule, or never
 BRIEF = ("greedy, stops", "search, 40", "search, 400", "search, 4,000")  # with several seeds
 RULER = (4, 10, 40, 100, 400, 1_000, 4_000)  # imagined deals of a search

@@ -14,6 +14,8 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
+CELL = 75  # words of prose that take as long as the output of a cell
+
 logger = logging.getLogger(__name__)
 
 
@@ -22,10 +24,15 @@ class Further(nodes.Element):
 
 
 def words(node: nodes.Node) -> int:
-    """Return the number of words of prose."""
-    return sum(
+    """Return the number of words of prose, and CELL for each output."""
+    said = sum(
         len(part.astext().split()) for part in node.findall(nodes.paragraph)
     )
+    shown = sum(
+        "cell_output" in part["classes"]
+        for part in node.findall(nodes.container)
+    )
+    return said + CELL * shown
 
 
 def named(document: nodes.document) -> tuple[list[str], float]:

@@ -51,6 +51,15 @@ def test_named_section_keeps_its_heading_and_takes_its_share_of_the_time() -> No
     assert box["minutes"] == 3
 
 
+def test_output_of_a_cell_takes_time() -> None:
+    document = page("Part")
+    part = next(s for s in document.findall(nodes.section) if s[0].astext() == "Part")
+    part += nodes.container(classes=["cell_output"])
+    further.fold(None, document, "page")
+    (box,) = document.findall(further.Further)
+    assert box["minutes"] == round(30 * 76 / (6 + 90 + 9 + 1 + 75))
+
+
 def test_unknown_title_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[Any] = []
     monkeypatch.setattr(further.logger, "warning", lambda *words, **_: said.append(words))
