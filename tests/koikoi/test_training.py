@@ -91,6 +91,7 @@ def test_grown_compares_a_run_with_its_earlier_networks(script):
     """It scores 0 against itself at the same age; the result of a run is cached."""
     script.update(YOUNG=0.001, GROWN_DEALS=40)
     run = script["Run"]("full", "regret", 0, 0.02)
+    run.begin(None).run(2, progress=False)  # compiled before the clock starts
     script["train"](run, np.inf, None)
     script["PLAN"] = (run,)
     script["collect"]()
