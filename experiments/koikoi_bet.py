@@ -123,7 +123,7 @@ def collect(results):
         if (log := run.log()) and run.minutes == STAGES[run.game][-1]:
             curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = log
             if run.game == "full":
-                thinned(run.resume(None)[0].player(), SHIPPED).save(run.player)
+                thinned(run.resume(None)[0].player(), SHIPPED).save(run.player_file)
     flat_json.write(RESULTS, results.known, objects=True)
 
 
@@ -145,7 +145,7 @@ def main():
     collect(results)
     for name in LEARNERS:
         results.once("work", name, "", work, name)
-    players, sums = load("", KoiKoi(), FOLDER)
+    players, sums = load(KoiKoi(), folder=FOLDER)
     meet(results, players, sums)
     exploit(results, players, sums, LOCAL_DEALS)
 

@@ -6,7 +6,7 @@
 
 Reads the players that experiments/koikoi_train.py wrote, and writes experiments/
 koikoi_judge.json after each result. A second run computes only results that are missing or
-belong to other networks. The slowest are search with 4,000 imagined deals (a quarter of an hour
+belong to other networks. The slowest are search with 4,000 imagined deals (three minutes
 a player) and local best responses (ten minutes a player), on one core.
 
 A player is named by its learner, "monte carlo"; those of koikoi_bet.py, which are judged in the
@@ -254,7 +254,7 @@ def told(critic):
     return result | {"decisions": int(decisions)}
 
 
-def load(begin, game, folder=""):
+def load(game, begin="", folder=""):
     """Return the players whose files begin like this, and their checksums, by name."""
     paths = files(begin, folder)
     sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
@@ -279,7 +279,7 @@ def meet(results, players, sums):
 def exploit(results, players, sums, deals=LOCAL_DEALS):
     """Compute lower bounds on the exploitability of the players."""
     for name, player in players.items():
-        first = "monte carlo" + name.removeprefix(name.partition(", ")[0])  # of the same seed
+        first = name.replace(name.partition(", ")[0], "monte carlo")  # of the same seed
         mine, both = sums[name], sums[name] + sums[first]
         results.once("exploited", f"{name}, trained", both, trained, player, players[first])
         local = LocalBestResponse(player, **LOCAL)
@@ -293,7 +293,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=np.inf, help="start nothing later")
     options = parser.parse_args()
     results = Results(options.only, RESULTS, options.minutes)
-    players, sums = load("", game)
+    players, sums = load(game)
     for k in (1, 2, 3, np.inf):
         results.once("traversals", str(k), "", traversals, k)
     critic, stops = players["monte carlo"], GreedyPlayer("stop")
@@ -304,7 +304,7 @@ def main():
     meet(results, players, sums)
     for n in RULER:
         results.once("ruler", f"{n:,}", "", compared, SearchPlayer(n), stops, RULER_DEALS)
-    small, marks = load(MINIATURE, MiniKoiKoi.K12())
+    small, marks = load(MiniKoiKoi.K12(), MINIATURE)
     for name, player in small.items():
         both, start = marks[name] + marks["monte carlo"], small["monte carlo"]
         results.once("calibrated", name, both, calibrated, player, start)

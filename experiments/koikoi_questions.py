@@ -28,16 +28,14 @@ the networks compute in float32, so another machine may differ in single rounds.
 
 import argparse
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from koikoi_judge import Results, digits, files
+from koikoi_judge import Results, digits, load
 
 from cfrlib.core.rng import LINE, begin, new_key
 from cfrlib.koikoi import KoiKoi, Position
-from cfrlib.koikoi.learners import NetworkPlayer
 from cfrlib.koikoi.learners.network_player import payoff_scale, values_of
 from cfrlib.koikoi.players import GreedyPlayer, play, play_matches, redeal_unseen
 from cfrlib.koikoi.simulator import CALL, CALLING, OVER, PLAY, Rounds, Simulator
@@ -166,7 +164,7 @@ def self_play(player, rounds, source):
 @cache
 def logged(name):
     """Return the self-play of a player, in batches."""
-    player, rounds = NetworkPlayer.load(files()[name], game), ROUNDS[name]
+    player, rounds = load(game)[0][name], ROUNDS[name]
     sources = np.random.SeedSequence([SEED, 1]).spawn(rounds // BATCH)
     logs = []
     for n, source in enumerate(sources):
@@ -510,9 +508,8 @@ def main():
     """Compute all results that are missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", help="sections whose names start like this")
-    results, paths = Results(parser.parse_args().only, RESULTS), files()
-    sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
-    players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
+    results = Results(parser.parse_args().only, RESULTS)
+    players, sums = load(game)
     critic = players["monte carlo"], sums["monte carlo"]
     positions(results, players, sums)
     for name in ROUNDS:

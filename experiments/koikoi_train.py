@@ -115,7 +115,7 @@ class Run(NamedTuple):
         return json.loads(path.read_text()) if path.exists() else None
 
     @property
-    def player(self):
+    def player_file(self):
         """The path of its player: the learner's name, with the game and seed if needed."""
         begin = "" if self.game == "full" else f"{self.game}-"
         end = f"-{self.seed}" if self.seed or self.folder else ""
@@ -259,7 +259,7 @@ def keep(run, curve, growth):
     if run.game == "K10":
         return growth
     learner, *_ = run.resume(None)
-    thinned(learner.player(), SHIPPED).save(run.player)
+    thinned(learner.player(), SHIPPED).save(run.player_file)
     young = [rounds for at, rounds, *_ in curve if at == YOUNG]
     shown = (run.game, run.learner, run.seed) == ("full", "regret", 0)
     if shown and young and growth.get("iterations") != learner.iterations:

@@ -52,12 +52,11 @@ from pathlib import Path
 
 import flat_json
 import numpy as np
-from koikoi_judge import digits, files
+from koikoi_judge import digits, load
 
 from cfrlib.core.rng import new_key
 from cfrlib.koikoi import DECK, KoiKoi
 from cfrlib.koikoi.cards import KINDS
-from cfrlib.koikoi.learners import NetworkPlayer
 from cfrlib.koikoi.players import GreedyPlayer
 from cfrlib.koikoi.rules import Position
 from cfrlib.koikoi.simulator import CALL, MATCH, NO_CARD, OVER, PLAY, STAGES, Simulator, members
@@ -323,9 +322,9 @@ def pairings():
     players = {"greedy, stops": (GreedyPlayer("stop"), "", PAIRS)}
     players["greedy, by rule"] = (GreedyPlayer("rule"), "", PAIRS)
     for folder, pairs in (("", PAIRS), ("bet", FEW)):
-        for name, path in files(folder=folder).items():
-            player = NetworkPlayer.load(path, KoiKoi()).under(game)
-            players[name] = (player, sha256(path.read_bytes()).hexdigest()[:16], pairs)
+        loaded, sums = load(KoiKoi(), folder=folder)
+        for name, player in loaded.items():
+            players[name] = (player.under(game), sums[name], pairs)
     found = {"Hard - Normal": ("Hard", "Normal", "", PAIRS)}
     for level in LEVELS:
         for name, (player, mark, pairs) in players.items():

@@ -272,7 +272,7 @@ def test_counted_work_is_that_of_the_options(name, bet):
 def test_the_judged_players_of_the_bet_are_those_in_the_files(bet):
     module, _ = bet
     results = json.loads(module.RESULTS.with_name("koikoi_bet_20.json").read_text())
-    _, marks = module.load("", KoiKoi(), module.FOLDER)
+    _, marks = module.load(KoiKoi(), folder=module.FOLDER)
     assert set(marks) == {f"{name}, seed 0" for name in module.LEARNERS}
     for section in ("matches", "duels"):
         for pair, found in results[section].items():
