@@ -6,6 +6,8 @@
     python experiments/koikoi_bet.py --jobs 4            four workers play the rounds
     python experiments/koikoi_bet.py --only nothing      judge what has been trained so far
     python experiments/koikoi_bet.py --judge duels       write only this section
+    python experiments/koikoi_bet.py --only nothing --judge speed [--jobs 8]
+                                                         time the device that JAX finds
 
 The runs are made by koikoi_train.py, which describes budgets, options and accelerators. They go
 seed by seed, and in stages: all learners get to the first budget before one of them goes on to
@@ -23,6 +25,9 @@ Writes experiments/koikoi_bet.json:
   rows that they are trained on; the same times the number of weights, which for an MLP is the
   number of multiplications (forward; training takes about three times as many a row); and the
   shares of processor time spent in networks, in describing tables to them, and in the rest.
+- `speed`: rounds a second of a learner of the full game, in wall-clock time, by the device of its
+  networks and the number of workers that play the rounds ("alone": none). With JAX_PLATFORMS=cpu
+  the networks are on the processor.
 
 Options were chosen with seeds 100 and 101, which are not in the plan. Learning has another
 error than deals: compare the seeds. Nothing here bounds the exploitability of the full game's
@@ -51,6 +56,7 @@ SEEDS = {"full": 3, "K10": 5, "K12": 5}
 TIMES = {"full": (1, 2, 5, 10, 20), "K10": (0.25, 0.5, 1), "K12": (0.25, 0.5, 1)}
 LOCAL_DEALS = 900  # of a local best response, for each seed
 WARM, WORK_SECONDS = 12, 30  # iterations before the work is measured; seconds of it
+SETTLE, SPEED_SECONDS = 5, 12  # before the speed is measured, besides two iterations; of it
 PLAN = tuple(
     Run(game, name, seed, minutes, FOLDER)
     for game, stages in STAGES.items()
@@ -116,6 +122,17 @@ def work(learner):
     }
 
 
+def speed(learner, jobs):
+    """Time some iterations on the device that JAX uses."""
+    run = Run("full", learner, 0, 0).begin(jobs)
+    run.run(2, progress=False).run(seconds=SETTLE, progress=False)  # compile, start the workers
+    began, played = time.perf_counter(), run.iterations
+    run.run(seconds=SPEED_SECONDS, progress=False)
+    iterations = run.iterations - played
+    rounds = iterations * run.rounds / (time.perf_counter() - began)
+    return {"rounds a second": digits(rounds), "iterations": iterations}
+
+
 def collect(results):
     """Add the curves of all runs on this machine to those known, and write their players."""
     curves = results.known.setdefault("curves", {})
@@ -145,6 +162,9 @@ def main():
     collect(results)
     for name in LEARNERS:
         results.once("work", name, "", work, name)
+    beside = f"{options.jobs} workers" if options.jobs else "alone"
+    for name in LEARNERS:
+        results.once("speed", f"{name}, {device()}, {beside}", "", speed, name, options.jobs)
     players, sums = load(KoiKoi(), folder=FOLDER)
     meet(results, players, sums)
     exploit(results, players, sums, LOCAL_DEALS)
