@@ -25,9 +25,14 @@ Writes experiments/koikoi_bet.json:
   rows that they are trained on; the same times the number of weights, which for an MLP is the
   number of multiplications (forward; training takes about three times as many a row); and the
   shares of processor time spent in networks, in describing tables to them, and in the rest.
-- `speed`: rounds a second of a learner of the full game, in wall-clock time, by the device of its
-  networks and the number of workers that play the rounds ("alone": none). With JAX_PLATFORMS=cpu
-  the networks are on the processor.
+- `speed`: rounds a second of a learner of the full game, in wall-clock time, by the device of
+  its networks and the number of workers that play the rounds ("alone": none). With
+  JAX_PLATFORMS=cpu the networks are on the processor.
+
+- `anew`: why Deep CFR declines: points per round that players with a single regret network win
+  from a greedy one. "kept": networks of a run after so many iterations. "anew": networks that
+  were trained from nothing on the run's memory at its end, by the number of Adam steps.
+  `targets`: standard deviation and largest size of the sampled regrets there, in points.
 
 Options were chosen with seeds 100 and 101, which are not in the plan. Learning has another
 error than deals: compare the seeds. Nothing here bounds the exploitability of the full game's
@@ -41,21 +46,39 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import flat_json
+import jax
 import numpy as np
-from koikoi_judge import Results, digits, exploit, load, meet
-from koikoi_train import LEARNERS, PLAYERS, RUNS, SHIPPED, Run, device, thinned, train
+from koikoi_judge import Results, compared, digits, exploit, load, meet
+from koikoi_train import (
+    DEALS,
+    EVERY,
+    FULL,
+    LEARNERS,
+    PLAYERS,
+    RUNS,
+    SHIPPED,
+    Run,
+    device,
+    thinned,
+    train,
+)
 
 from cfrlib.koikoi import KoiKoi
 from cfrlib.koikoi.afterstates import Describer
+from cfrlib.koikoi.learners import NetworkPlayer, RobustDeepCFR
+from cfrlib.koikoi.learners.network_player import payoff_scale
+from cfrlib.koikoi.learners.regret_networks import REGRET
 from cfrlib.koikoi.learners.value_network import ValueNetwork
+from cfrlib.koikoi.players import GreedyPlayer
 
 RESULTS = Path(__file__).with_suffix(".json")
 FOLDER = "bet"
 STAGES = {"full": (2, 5, 10, 20), "K10": (1,), "K12": (1,)}  # minutes
 SEEDS = {"full": 3, "K10": 5, "K12": 5}
 TIMES = {"full": (1, 2, 5, 10, 20), "K10": (0.25, 0.5, 1), "K12": (0.25, 0.5, 1)}
-LOCAL_DEALS = 900  # of a local best response, for each seed
 WARM, WORK_SECONDS = 12, 30  # iterations before the work is measured; seconds of it
+KEPT = (40, 80, 170, 340, 550)  # iterations after which a network of Deep CFR is judged
+ANEW = (1_000, 4_000, 16_000)  # Adam steps of a network that starts anew after the last of them
 SETTLE, SPEED_SECONDS = 5, 12  # before the speed is measured, besides two iterations; of it
 PLAN = tuple(
     Run(game, name, seed, minutes, FOLDER)
@@ -133,6 +156,40 @@ def speed(learner, jobs):
     return {"rounds a second": digits(rounds), "iterations": iterations}
 
 
+class Restarting(RobustDeepCFR):
+    """Deep CFR whose regret network can start anew; the published one always does."""
+
+    def restart(self, steps, seed):
+        """Train a new regret network on the memory by so many steps; return its player."""
+        rng, samples = np.random.default_rng(seed), self._memory.samples
+        self._states[REGRET] = self._networks[REGRET].fresh(jax.random.key(seed))
+        for _ in range(0, steps, self.steps):
+            self._fit(REGRET, samples, rng)
+        return self.current
+
+
+def anew(seed):
+    """Judge networks of a run of Deep CFR, and networks trained anew on its memory."""
+    options = FULL | LEARNERS["traversal"][1]
+    learner = Restarting(KoiKoi(), **options, seed=seed).run(KEPT[-1], progress=False)
+    known, stops = learner.player(), GreedyPlayer("stop")
+    targets = learner._memory.samples.target * payoff_scale(learner.game)
+
+    def score(player):
+        return compared(player, stops, DEALS)["points"]
+
+    def single(t):
+        network, kind = known.networks[t // EVERY - 1], known.network.kind
+        return NetworkPlayer(known.game, [network], known.hidden, known.rule, network=kind)
+
+    return {
+        "kept": {str(t): score(single(t)) for t in KEPT},
+        "anew": {f"{n:,}": score(learner.restart(n, seed)) for n in ANEW},
+        "targets": [digits(targets.std()), digits(np.abs(targets).max())],
+        "deals": DEALS,
+    }
+
+
 def collect(results):
     """Add the curves of all runs on this machine to those known, and write their players."""
     curves = results.known.setdefault("curves", {})
@@ -165,9 +222,10 @@ def main():
     beside = f"{options.jobs} workers" if options.jobs else "alone"
     for name in LEARNERS:
         results.once("speed", f"{name}, {device()}, {beside}", "", speed, name, options.jobs)
+    results.once("anew", "traversal, seed 0", "", anew, 0)
     players, sums = load(KoiKoi(), folder=FOLDER)
     meet(results, players, sums)
-    exploit(results, players, sums, LOCAL_DEALS)
+    exploit(results, players, sums)
 
 
 if __name__ == "__main__":

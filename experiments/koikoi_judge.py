@@ -21,7 +21,8 @@ same way, also by their seed, "monte carlo, seed 1", and they meet only some of 
 - `exploited`: points per round that a local best response and a trained one win from each
   player: lower bounds on its exploitability, and no more. The trained one starts from the
   network of `monte carlo`, which predicts values.
-- `calibrated`: the same bounds on K12, beside the exact exploitability.
+- `calibrated`: the same bounds on K12, beside the exact exploitability, for players trained
+  here: all learners of koikoi_train.py, and deep Monte Carlo at an early age.
 - `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
   the table after the action; or on values, for the tables after and before it.
 - `traversals`: number of decisions in a traversal of robust sampling, by k; external sampling
@@ -39,9 +40,10 @@ from pathlib import Path
 import flat_json
 import jax
 import numpy as np
+from koikoi_train import LEARNERS, Run
 
 import cfrlib as cfr
-from cfrlib.koikoi import KoiKoi, MiniKoiKoi
+from cfrlib.koikoi import KoiKoi
 from cfrlib.koikoi.learners import ApproximateBestResponse, LocalBestResponse, NetworkPlayer
 from cfrlib.koikoi.learners.network_player import known_values, payoff_scale, values_of
 from cfrlib.koikoi.learners.segments import (
@@ -63,7 +65,6 @@ from cfrlib.koikoi.simulator import OVER, Simulator, members
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi")
-MINIATURE = "K12-"  # begins the names of the files of players of K12
 SIMPLE = {
     "random": (RandomPlayer(), 5_000),
     "greedy, stops": (GreedyPlayer("stop"), 20_000),
@@ -80,7 +81,8 @@ RULER_DEALS = 2_000  # against a greedy player that stops
 AMONG = 10_000  # deals between two trained players
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 2_600, 20_000
-CALIBRATION_DEALS = 20_000  # on K12, where a round is quick
+CALIBRATION_ROUNDS, EARLY = 300_000, 20_000  # that a learner of K12 plays, and a young one
+CALIBRATION_DEALS = 10_000  # of a local best response on K12, where a round is quick
 WALKS = 20_000  # random rounds that estimate the size of traversals
 RESPONSE = 100  # iterations of the trained best response
 TRAIN, TEST, STEPS = 20_000, 2_000, 8_000  # rounds to train on and to test on; Adam steps
@@ -88,14 +90,12 @@ SEED = 0
 game = KoiKoi()
 
 
-def files(begin="", folder=""):
-    """Return the files of players whose names begin like this, by player."""
+def files(folder=""):
+    """Return the files of players, by player."""
     found = {}
-    for path in sorted((PLAYERS / folder).glob(f"{begin}*.npz")):
-        stem = path.stem.removeprefix(begin)
-        if begin or not stem.startswith(MINIATURE):
-            learner, _, seed = stem.replace("_", " ").partition("-")
-            found[f"{learner}, seed {seed}" if seed else learner] = path
+    for path in sorted((PLAYERS / folder).glob("*.npz")):
+        learner, _, seed = path.stem.replace("_", " ").partition("-")
+        found[f"{learner}, seed {seed}" if seed else learner] = path
     return found
 
 
@@ -166,13 +166,21 @@ def trained(player, start):
     return found | {"rounds": RESPONSE * run.rounds}
 
 
-def calibrated(player, start):
-    """Return the exact exploitability of a player of a miniature, and both lower bounds."""
+def young(learner, rounds):
+    """Return the player of a learner of K12 that has played at least these rounds."""
+    run = Run("K12", learner, SEED, 0).begin(None)
+    return run.run(-(-rounds // run.rounds), progress=False).player()
+
+
+def calibrated(learner, rounds):
+    """Return the exact exploitability of a player of K12, and both lower bounds on it."""
+    player, start = young(learner, rounds), young("monte carlo", CALIBRATION_ROUNDS)
     local = compared(LocalBestResponse(player, **LOCAL), player, CALIBRATION_DEALS, player.game)
     return {
         "exact": digits(cfr.exploitability(player.game, player.strategy())),
         "local": local["points"],
         "trained": trained(player, start)["points"],
+        "rounds": rounds,
         "deals": [CALIBRATION_DEALS, TRAINED_DEALS],
     }
 
@@ -254,9 +262,9 @@ def told(critic):
     return result | {"decisions": int(decisions)}
 
 
-def load(game, begin="", folder=""):
-    """Return the players whose files begin like this, and their checksums, by name."""
-    paths = files(begin, folder)
+def load(game, folder=""):
+    """Return the players of a folder and the checksums of their files, by name."""
+    paths = files(folder)
     sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
     return {name: NetworkPlayer.load(path, game) for name, path in paths.items()}, sums
 
@@ -304,10 +312,9 @@ def main():
     meet(results, players, sums)
     for n in RULER:
         results.once("ruler", f"{n:,}", "", compared, SearchPlayer(n), stops, RULER_DEALS)
-    small, marks = load(MiniKoiKoi.K12(), MINIATURE)
-    for name, player in small.items():
-        both, start = marks[name] + marks["monte carlo"], small["monte carlo"]
-        results.once("calibrated", name, both, calibrated, player, start)
+    for name in LEARNERS:
+        results.once("calibrated", name, "", calibrated, name, CALIBRATION_ROUNDS)
+    results.once("calibrated", "monte carlo, early", "", calibrated, "monte carlo", EARLY)
     exploit(results, players, sums)
 
 

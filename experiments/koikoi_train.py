@@ -14,12 +14,12 @@ minutes of wall-clock time. Workers are joblib's: inside `joblib.parallel_config
 
 Writes experiments/koikoi_train.json: the rounds played and the performance of every run at
 some times. Results of runs that were made elsewhere are kept. Also writes the players of the
-runs to experiments/koikoi/*.npz, in float16, with mixtures of many networks reduced to four.
-Performance is exact exploitability where the game compiles; in the full game it is the points
-per round won from a greedy player that always stops. `grown` are the points per round that the
-longest run of ESCHER ("regret") wins from itself as it was after two minutes, reconstructed
-from its kept networks. The times are from one machine: the number of iterations in a minute is
-not seeded, but their result is.
+runs of the full game to experiments/koikoi/*.npz, in float16, with mixtures of many networks
+reduced to four. Performance is exact exploitability where the game compiles; in the full game
+it is the points per round won from a greedy player that always stops. `grown` are the points
+per round that the longest run of ESCHER ("regret") wins from itself as it was after two
+minutes, reconstructed from its kept networks. The times are from one machine: the number of
+iterations in a minute is not seeded, but their result is.
 """
 
 import argparse
@@ -116,10 +116,9 @@ class Run(NamedTuple):
 
     @property
     def player_file(self):
-        """The path of its player: the learner's name, with the game and seed if needed."""
-        begin = "" if self.game == "full" else f"{self.game}-"
+        """The path of its player: the learner's name, with the seed if needed."""
         end = f"-{self.seed}" if self.seed or self.folder else ""
-        return PLAYERS / self.folder / f"{begin}{self.learner.replace(' ', '_')}{end}.npz"
+        return PLAYERS / self.folder / f"{self.learner.replace(' ', '_')}{end}.npz"
 
     def begin(self, jobs):
         """Return a new learner."""
@@ -255,8 +254,8 @@ def collect():
 
 
 def keep(run, curve, growth):
-    """Write the player of a run, unless its game is K10; return the present `grown`."""
-    if run.game == "K10":
+    """Write the player of a run of the full game; return the present `grown`."""
+    if run.game != "full":
         return growth
     learner, *_ = run.resume(None)
     thinned(learner.player(), SHIPPED).save(run.player_file)
