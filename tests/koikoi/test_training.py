@@ -269,12 +269,68 @@ def test_counted_work_is_that_of_the_options(name, bet):
         assert 0.999 * min(weights) < each < 1.001 * max(weights)
 
 
-def test_the_judged_players_of_the_bet_are_those_in_the_files(bet):
+@pytest.fixture(scope="module")
+def longer(bet):
+    """Return the results of the runs of twenty minutes, and the checksums of their players."""
     module, _ = bet
-    results = json.loads(module.RESULTS.with_name("koikoi_bet_20.json").read_text())
     _, marks = module.load(KoiKoi(), folder=module.FOLDER)
+    return json.loads(module.RESULTS.with_name("koikoi_bet_20.json").read_text()), marks
+
+
+def test_the_harder_judges_met_every_player_in_the_files(bet, longer):
+    module, _ = bet
+    results, marks = longer
     assert set(marks) == {f"{name}, seed 0" for name in module.LEARNERS}
     for section in ("matches", "duels"):
         for pair, found in results[section].items():
             both = "".join(marks.get(name, "") for name in pair.split(" - "))
             assert found["networks"] == both, pair
+    for name, mark in marks.items():
+        for deals in ("40", "400", "4,000"):
+            assert f"{name} - search, {deals}" in results["duels"]
+        for level in ("Normal", "Hard"):
+            found = results["open_hanafuda"][f"{name} - {level}"]
+            assert found["networks"] == mark and found["matches"] == 448
+        assert results["exploited"][f"{name}, local"]["networks"] == mark
+        assert results["exploited"][f"{name}, trained"]["networks"].startswith(mark)
+
+
+def test_bounds_on_k12_are_below_the_exact_exploitability(recorded, bet):
+    module, _ = bet
+    found = recorded["calibrated"]
+    assert set(found) == {*module.LEARNERS, "monte carlo, early"}
+    for one in found.values():
+        for mean, half in (one["local"], one["trained"]):
+            assert mean - half < one["exact"]
+
+
+def test_speeds_are_those_of_every_learner_by_device(bet, longer):
+    module, _ = bet
+    speeds = longer[0]["speed"]
+    devices = ("cpu, alone", "gpu NVIDIA H100, alone", "gpu NVIDIA H100, 8 workers")
+    assert set(speeds) == {f"{name}, {at}" for name in module.LEARNERS for at in devices}
+    for name in module.LEARNERS:
+        found = [speeds[f"{name}, {at}"]["rounds a second"] for at in devices]
+        assert found == sorted(found)  # in the order of the table
+
+
+def test_a_regret_network_that_starts_anew_has_forgotten_the_old_one(bet, monkeypatch):
+    """Untrained it is 0 everywhere; after as many steps it differs from the kept one."""
+    module, _ = bet
+    tiny = {"rounds": 4, "steps": 2, "batch": 16, "keep_every": 1}
+    monkeypatch.setitem(module.LEARNERS, "traversal", (None, tiny, {}))
+    monkeypatch.setattr(module, "FULL", {"hidden": (8,)})
+    learner = module.Restarting(KoiKoi(), hidden=(8,), **tiny).run(2, progress=False)
+    kept = learner.current.networks[0]
+    describer = learner.current.network.describer
+    rounds = describer.simulator.deal(3, seed=0)
+    pairs = describer.after(rounds, np.arange(3)).pairs
+    assert np.any(learner.current.network(kept, pairs))
+    assert not np.any(learner.current.network(learner.restart(0, 0).networks[0], pairs))
+    assert not np.array_equal(learner.restart(4, 0).networks[0], kept)
+    for name, value in {"KEPT": (1, 3), "ANEW": (4,), "EVERY": 1, "DEALS": 20}.items():
+        monkeypatch.setattr(module, name, value)
+    found = module.anew(0)
+    assert list(found["kept"]) == ["1", "3"] and list(found["anew"]) == ["4"]
+    assert found["kept"]["1"] != found["kept"]["3"] != found["anew"]["4"]
+    assert 0 < found["targets"][0] < found["targets"][1]
