@@ -28,10 +28,9 @@ Writes experiments/koikoi_bet.json:
 - `speed`: rounds a second of a learner of the full game, in wall-clock time, by the device of
   its networks and the number of workers that play the rounds ("alone": none). With
   JAX_PLATFORMS=cpu the networks are on the processor.
-
 - `anew`: why Deep CFR declines: points per round that players with a single regret network win
-  from a greedy one. "kept": networks of a run after so many iterations. "anew": networks that
-  were trained from nothing on the run's memory at its end, by the number of Adam steps.
+  from a greedy one. "kept": the run's own networks, by iteration. "anew": new networks, trained
+  on the run's memory at its end, by the number of Adam steps.
   `targets`: standard deviation and largest size of the sampled regrets there, in points.
 
 Options were chosen with seeds 100 and 101, which are not in the plan. Learning has another
@@ -49,23 +48,11 @@ import flat_json
 import jax
 import numpy as np
 from koikoi_judge import Results, compared, digits, exploit, load, meet
-from koikoi_train import (
-    DEALS,
-    EVERY,
-    FULL,
-    LEARNERS,
-    PLAYERS,
-    RUNS,
-    SHIPPED,
-    Run,
-    device,
-    thinned,
-    train,
-)
+from koikoi_train import DEALS, LEARNERS, PLAYERS, RUNS, SHIPPED, Run, device, thinned, train
 
 from cfrlib.koikoi import KoiKoi
 from cfrlib.koikoi.afterstates import Describer
-from cfrlib.koikoi.learners import NetworkPlayer, RobustDeepCFR
+from cfrlib.koikoi.learners import RobustDeepCFR
 from cfrlib.koikoi.learners.network_player import payoff_scale
 from cfrlib.koikoi.learners.regret_networks import REGRET
 from cfrlib.koikoi.learners.value_network import ValueNetwork
@@ -159,8 +146,17 @@ def speed(learner, jobs):
 class Restarting(RobustDeepCFR):
     """Deep CFR whose regret network can start anew; the published one always does."""
 
+    def kept(self, t):
+        """Return the player of the regret network that was kept at iteration t."""
+        return self._by_regret([self._kept[self._kept_at.index(t)]], [1.0])
+
+    @property
+    def targets(self):
+        """The sampled regrets in the memory, in points."""
+        return self._memory.samples.target * payoff_scale(self.game)
+
     def restart(self, steps, seed):
-        """Train a new regret network on the memory by so many steps; return its player."""
+        """Replace the regret network by a new one, trained on the memory; return its player."""
         rng, samples = np.random.default_rng(seed), self._memory.samples
         self._states[REGRET] = self._networks[REGRET].fresh(jax.random.key(seed))
         for _ in range(0, steps, self.steps):
@@ -170,22 +166,16 @@ class Restarting(RobustDeepCFR):
 
 def anew(seed):
     """Judge networks of a run of Deep CFR, and networks trained anew on its memory."""
-    options = FULL | LEARNERS["traversal"][1]
+    options = Run("full", "traversal", seed, 0).options
     learner = Restarting(KoiKoi(), **options, seed=seed).run(KEPT[-1], progress=False)
-    known, stops = learner.player(), GreedyPlayer("stop")
-    targets = learner._memory.samples.target * payoff_scale(learner.game)
 
     def score(player):
-        return compared(player, stops, DEALS)["points"]
-
-    def single(t):
-        network, kind = known.networks[t // EVERY - 1], known.network.kind
-        return NetworkPlayer(known.game, [network], known.hidden, known.rule, network=kind)
+        return compared(player, GreedyPlayer("stop"), DEALS)["points"]
 
     return {
-        "kept": {str(t): score(single(t)) for t in KEPT},
+        "kept": {str(t): score(learner.kept(t)) for t in KEPT},
         "anew": {f"{n:,}": score(learner.restart(n, seed)) for n in ANEW},
-        "targets": [digits(targets.std()), digits(np.abs(targets).max())],
+        "targets": [digits(learner.targets.std()), digits(np.abs(learner.targets).max())],
         "deals": DEALS,
     }
 

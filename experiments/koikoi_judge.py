@@ -22,7 +22,7 @@ same way, also by their seed, "monte carlo, seed 1", and they meet only some of 
   player: lower bounds on its exploitability, and no more. The trained one starts from the
   network of `monte carlo`, which predicts values.
 - `calibrated`: the same bounds on K12, beside the exact exploitability, for players trained
-  here: all learners of koikoi_train.py, and deep Monte Carlo at an early age.
+  here: all learners of koikoi_train.py, and deep Monte Carlo after fewer rounds.
 - `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
   the table after the action; or on values, for the tables after and before it.
 - `traversals`: number of decisions in a traversal of robust sampling, by k; external sampling
@@ -34,6 +34,7 @@ All numbers are seeded; seconds are processor time.
 import argparse
 import json
 import time
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -81,7 +82,7 @@ RULER_DEALS = 2_000  # against a greedy player that stops
 AMONG = 10_000  # deals between two trained players
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 2_600, 20_000
-CALIBRATION_ROUNDS, EARLY = 300_000, 20_000  # that a learner of K12 plays, and a young one
+CALIBRATION_ROUNDS, EARLY = 300_000, 20_000  # of a learner of K12, and of a less trained one
 CALIBRATION_DEALS = 10_000  # of a local best response on K12, where a round is quick
 WALKS = 20_000  # random rounds that estimate the size of traversals
 RESPONSE = 100  # iterations of the trained best response
@@ -166,7 +167,8 @@ def trained(player, start):
     return found | {"rounds": RESPONSE * run.rounds}
 
 
-def young(learner, rounds):
+@cache
+def player_of_k12(learner, rounds):
     """Return the player of a learner of K12 that has played at least these rounds."""
     run = Run("K12", learner, SEED, 0).begin(None)
     return run.run(-(-rounds // run.rounds), progress=False).player()
@@ -174,7 +176,8 @@ def young(learner, rounds):
 
 def calibrated(learner, rounds):
     """Return the exact exploitability of a player of K12, and both lower bounds on it."""
-    player, start = young(learner, rounds), young("monte carlo", CALIBRATION_ROUNDS)
+    player = player_of_k12(learner, rounds)
+    start = player_of_k12("monte carlo", CALIBRATION_ROUNDS)
     local = compared(LocalBestResponse(player, **LOCAL), player, CALIBRATION_DEALS, player.game)
     return {
         "exact": digits(cfr.exploitability(player.game, player.strategy())),
@@ -284,14 +287,14 @@ def meet(results, players, sums):
                 results.once("duels", f"{name} - {other}", both, compared, player, rival, AMONG)
 
 
-def exploit(results, players, sums, deals=LOCAL_DEALS):
+def exploit(results, players, sums):
     """Compute lower bounds on the exploitability of the players."""
     for name, player in players.items():
         first = name.replace(name.partition(", ")[0], "monte carlo")  # of the same seed
         mine, both = sums[name], sums[name] + sums[first]
         results.once("exploited", f"{name}, trained", both, trained, player, players[first])
         local = LocalBestResponse(player, **LOCAL)
-        results.once("exploited", f"{name}, local", mine, compared, local, player, deals)
+        results.once("exploited", f"{name}, local", mine, compared, local, player, LOCAL_DEALS)
 
 
 def main():

@@ -120,11 +120,16 @@ class Run(NamedTuple):
         end = f"-{self.seed}" if self.seed or self.folder else ""
         return PLAYERS / self.folder / f"{self.learner.replace(' ', '_')}{end}.npz"
 
+    @property
+    def options(self):
+        """The options of its learner, but for seed and workers."""
+        _, full, mini = LEARNERS[self.learner]
+        return FULL | full if self.game == "full" else MINI | mini
+
     def begin(self, jobs):
         """Return a new learner."""
-        kind, full, mini = LEARNERS[self.learner]
-        options = FULL | full if self.game == "full" else MINI | mini
-        return kind(GAMES[self.game](), **options, seed=self.seed, jobs=jobs)
+        kind, *_ = LEARNERS[self.learner]
+        return kind(GAMES[self.game](), **self.options, seed=self.seed, jobs=jobs)
 
     def resume(self, jobs):
         """Return the saved learner, the seconds spent so far, and its curve."""

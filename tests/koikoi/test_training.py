@@ -319,7 +319,7 @@ def test_a_regret_network_that_starts_anew_has_forgotten_the_old_one(bet, monkey
     module, _ = bet
     tiny = {"rounds": 4, "steps": 2, "batch": 16, "keep_every": 1}
     monkeypatch.setitem(module.LEARNERS, "traversal", (None, tiny, {}))
-    monkeypatch.setattr(module, "FULL", {"hidden": (8,)})
+    monkeypatch.setattr("koikoi_train.FULL", {"hidden": (8,)})
     learner = module.Restarting(KoiKoi(), hidden=(8,), **tiny).run(2, progress=False)
     kept = learner.current.networks[0]
     describer = learner.current.network.describer
@@ -328,7 +328,7 @@ def test_a_regret_network_that_starts_anew_has_forgotten_the_old_one(bet, monkey
     assert np.any(learner.current.network(kept, pairs))
     assert not np.any(learner.current.network(learner.restart(0, 0).networks[0], pairs))
     assert not np.array_equal(learner.restart(4, 0).networks[0], kept)
-    for name, value in {"KEPT": (1, 3), "ANEW": (4,), "EVERY": 1, "DEALS": 20}.items():
+    for name, value in {"KEPT": (1, 3), "ANEW": (4,), "DEALS": 20}.items():
         monkeypatch.setattr(module, name, value)
     found = module.anew(0)
     assert list(found["kept"]) == ["1", "3"] and list(found["anew"]) == ["4"]
