@@ -16,7 +16,7 @@ from run import ROOT, machine, show
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 from explorables import PAGES, explorables
 
-from cfrlib import explore
+from cfrbook import explore
 
 EVENTS = 60  # for each control
 REACH = 150  # milliseconds, for 95 % of events

@@ -12,7 +12,7 @@ The companion package of the book. Games are one method, strategies are dictiona
 
 import importlib
 
-from cfrlib import games, koikoi
+from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core import compiling
 from cfrlib.core.tree import compile
@@ -86,7 +86,6 @@ __all__ = [
     "from_open_spiel_policy",
     "games",
     "inclusion_probabilities",
-    "koikoi",
     "nash_conv",
     "play",
     "reach",

@@ -12,9 +12,9 @@
 The runs are made by koikoi_train.py, which describes budgets, options and accelerators. They go
 seed by seed, and in stages: all learners get to the first budget before one of them goes on to
 the second, so that a machine whose speed changes treats all alike. They are saved every minute
-under experiments/koikoi/runs/bet, and the script resumes them exactly. Two copies of the
-script, with `--only full` and `--only K`, can share a machine. The players of the full game are
-written to experiments/koikoi/bet/*.npz, and judged from there.
+under experiments/koikoi_players/runs/bet, and the script resumes them exactly. Two copies of
+the script, with `--only full` and `--only K`, can share a machine. The players of the full game
+are written to experiments/koikoi_players/bet/*.npz, and judged from there.
 
 Writes experiments/koikoi_bet.json:
 
@@ -50,13 +50,13 @@ import numpy as np
 from koikoi_judge import Results, compared, digits, exploit, load, meet
 from koikoi_train import DEALS, LEARNERS, PLAYERS, RUNS, SHIPPED, Run, device, thinned, train
 
-from cfrlib.koikoi import KoiKoi
-from cfrlib.koikoi.afterstates import Describer
-from cfrlib.koikoi.learners import RobustDeepCFR
-from cfrlib.koikoi.learners.network_player import payoff_scale
-from cfrlib.koikoi.learners.regret_networks import REGRET
-from cfrlib.koikoi.learners.value_network import ValueNetwork
-from cfrlib.koikoi.players import GreedyPlayer
+from koikoi import KoiKoi
+from koikoi.afterstates import Describer
+from koikoi.learners.network_player import payoff_scale
+from koikoi.learners.value_network import ValueNetwork
+from koikoi.players import GreedyPlayer
+from koikoi_learners import RobustDeepCFR
+from koikoi_learners.regret_networks import REGRET
 
 RESULTS = Path(__file__).with_suffix(".json")
 FOLDER = "bet"

@@ -32,8 +32,8 @@ from cfrlib import Decision
 from cfrlib.core.sequence import backup, sequence_form
 from cfrlib.core.tree import CHANCE
 from cfrlib.equilibrium import evaluate
-from cfrlib.koikoi import MiniKoiKoi
-from cfrlib.koikoi.rules import KOI, STOP
+from koikoi import MiniKoiKoi
+from koikoi.rules import KOI, STOP
 
 RESULTS = Path(__file__).with_name("koikoi_exact.json")
 GAMES = ("K8", "K9", "K10", "K12")

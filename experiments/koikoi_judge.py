@@ -44,17 +44,17 @@ import numpy as np
 from koikoi_train import LEARNERS, Run
 
 import cfrlib as cfr
-from cfrlib.koikoi import KoiKoi
-from cfrlib.koikoi.learners import ApproximateBestResponse, LocalBestResponse, NetworkPlayer
-from cfrlib.koikoi.learners.network_player import known_values, payoff_scale, values_of
-from cfrlib.koikoi.learners.segments import (
+from koikoi import KoiKoi
+from koikoi.learners import ApproximateBestResponse, NetworkPlayer
+from koikoi.learners.network_player import known_values, payoff_scale, values_of
+from koikoi.learners.segments import (
     greedy,
     mix_uniform,
     sample_rows,
     segment_ids,
     segment_sum,
 )
-from cfrlib.koikoi.players import (
+from koikoi.players import (
     GreedyPlayer,
     RandomPlayer,
     SearchPlayer,
@@ -62,10 +62,11 @@ from cfrlib.koikoi.players import (
     play,
     play_matches,
 )
-from cfrlib.koikoi.simulator import OVER, Simulator, members
+from koikoi.simulator import OVER, Simulator, members
+from koikoi_learners import LocalBestResponse
 
 RESULTS = Path(__file__).with_suffix(".json")
-PLAYERS = Path(__file__).with_name("koikoi")
+PLAYERS = Path(__file__).with_name("koikoi_players")
 SIMPLE = {
     "random": (RandomPlayer(), 5_000),
     "greedy, stops": (GreedyPlayer("stop"), 20_000),

@@ -6,7 +6,8 @@
 
 The MLP sees the table. The Transformer also reads the order of play, and has an MLP of the same
 widths behind it. Writes experiments/koikoi_order.json after each result; a second run computes
-only what is missing. Learners are saved under experiments/koikoi/runs and resume exactly.
+only what is missing. Learners are saved under experiments/koikoi_players/runs and resume
+exactly.
 
 - `fitted`: the network learns an equilibrium of K10 (CFR+) by cross entropy, at all decisions
   alike; the exploitability of what it then plays shows what its input and its size can express.
@@ -31,14 +32,15 @@ import numpy as np
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
-from cfrlib.koikoi import KoiKoi, MiniKoiKoi
-from cfrlib.koikoi.learners import DeepMonteCarlo, MMDPolicyGradient, NetworkPlayer
-from cfrlib.koikoi.learners.network_player import decisions_of
-from cfrlib.koikoi.learners.segments import segment_ids
-from cfrlib.koikoi.learners.value_network import choice_loss, value_network
+from koikoi import KoiKoi, MiniKoiKoi
+from koikoi.learners import DeepMonteCarlo, NetworkPlayer
+from koikoi.learners.network_player import decisions_of
+from koikoi.learners.segments import segment_ids
+from koikoi.learners.value_network import choice_loss, value_network
+from koikoi_learners import MMDPolicyGradient
 
 RESULTS = Path(__file__).with_suffix(".json")
-RUNS = Path(__file__).with_name("koikoi") / "runs"
+RUNS = Path(__file__).with_name("koikoi_players") / "runs"
 NETWORKS = ("mlp", "transformer")
 SEEDS = (100, 101, 102)
 HIDDEN = (128, 128)

@@ -35,10 +35,10 @@ import numpy as np
 from koikoi_judge import Results, digits, load
 
 from cfrlib.core.rng import LINE, begin, new_key
-from cfrlib.koikoi import KoiKoi, Position
-from cfrlib.koikoi.learners.network_player import payoff_scale, values_of
-from cfrlib.koikoi.players import GreedyPlayer, play, play_matches, redeal_unseen
-from cfrlib.koikoi.simulator import CALL, CALLING, OVER, PLAY, Rounds, Simulator
+from koikoi import KoiKoi, Position
+from koikoi.learners.network_player import payoff_scale, values_of
+from koikoi.players import GreedyPlayer, play, play_matches, redeal_unseen
+from koikoi.simulator import CALL, CALLING, OVER, PLAY, Rounds, Simulator
 
 RESULTS = Path(__file__).with_suffix(".json")
 ROUNDS = {"monte carlo": 240_000, "policy gradient": 80_000, "regret": 80_000}

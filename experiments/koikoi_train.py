@@ -5,19 +5,19 @@
     python experiments/koikoi_train.py --minutes 1      no run longer than this
     python experiments/koikoi_train.py --jobs 4         four workers play the rounds
 
-A run is one learner, game and seed. It is saved every minute under experiments/koikoi/runs; the
-script resumes it exactly. Networks run on the device that JAX finds, an accelerator if there is
-one; the script prints it, and `devices` lists those a run has used. Budgets are minutes of
-processor time on one core, without the measurements; with `--jobs` or an accelerator they are
-minutes of wall-clock time. Workers are joblib's: inside `joblib.parallel_config("dask")` or
-`("ray")` they are those of a cluster.
+A run is one learner, game and seed. It is saved every minute under
+experiments/koikoi_players/runs; the script resumes it exactly. Networks run on the device that
+JAX finds, an accelerator if there is one; the script prints it, and `devices` lists those a run
+has used. Budgets are minutes of processor time on one core, without the measurements; with
+`--jobs` or an accelerator they are minutes of wall-clock time. Workers are joblib's: inside
+`joblib.parallel_config("dask")` or `("ray")` they are those of a cluster.
 
 Writes experiments/koikoi_train.json: the rounds played and the performance of every run at
 some times. Results of runs that were made elsewhere are kept. Also writes the players of the
-runs of the full game to experiments/koikoi/*.npz, in float16, with mixtures of many networks
-reduced to four. Performance is exact exploitability where the game compiles; in the full game
-it is the points per round won from a greedy player that always stops. `grown` are the points
-per round that the longest run of ESCHER ("regret") wins from itself as it was after two
+runs of the full game to experiments/koikoi_players/*.npz, in float16, with mixtures of many
+networks reduced to four. Performance is exact exploitability where the game compiles; in the
+full game it is the points per round won from a greedy player that always stops. `grown` are the
+points per round that the longest run of ESCHER ("regret") wins from itself as it was after two
 minutes, reconstructed from its kept networks. The times are from one machine: the number of
 iterations in a minute is not seeded, but their result is.
 """
@@ -34,20 +34,13 @@ import numpy as np
 from tqdm import tqdm
 
 import cfrlib as cfr
-from cfrlib.koikoi import KoiKoi, MiniKoiKoi
-from cfrlib.koikoi.learners import (
-    ESCHER,
-    PPO,
-    DeepDiscountedCFR,
-    DeepMonteCarlo,
-    MMDPolicyGradient,
-    NetworkPlayer,
-    RobustDeepCFR,
-)
-from cfrlib.koikoi.players import GreedyPlayer, duel
+from koikoi import KoiKoi, MiniKoiKoi
+from koikoi.learners import DeepMonteCarlo, NetworkPlayer
+from koikoi.players import GreedyPlayer, duel
+from koikoi_learners import ESCHER, PPO, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
 
 RESULTS = Path(__file__).with_suffix(".json")
-PLAYERS = Path(__file__).with_name("koikoi")
+PLAYERS = Path(__file__).with_name("koikoi_players")
 RUNS = PLAYERS / "runs"
 GAMES = {"full": KoiKoi, "K10": MiniKoiKoi.K10, "K12": MiniKoiKoi.K12}
 TIMES = (0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 40, 50, 60)

@@ -55,18 +55,19 @@ import numpy as np
 from koikoi_judge import digits, load
 
 from cfrlib.core.rng import new_key
-from cfrlib.koikoi import DECK, KoiKoi
-from cfrlib.koikoi.cards import KINDS
-from cfrlib.koikoi.players import GreedyPlayer
-from cfrlib.koikoi.rules import Position
-from cfrlib.koikoi.simulator import CALL, MATCH, NO_CARD, OVER, PLAY, STAGES, Simulator, members
+from koikoi import DECK, KoiKoi
+from koikoi.cards import KINDS
+from koikoi.players import GreedyPlayer
+from koikoi.rules import Position
+from koikoi.simulator import CALL, MATCH, NO_CARD, OVER, PLAY, STAGES, Simulator, members
 
 REPOSITORY = "https://github.com/suzukiplan/open-hanafuda-ai"
 COMMIT = "475728d6b9ab39060ba35737f6c23aa603e2d05d"
 SOURCES = "9be7ccfef03f49be"  # checksum of its sources
 SHIM = Path(__file__).with_suffix(".c")
 RESULTS = Path(__file__).with_suffix(".json")
-FOLDER = Path(__file__).with_name("koikoi") / "runs" / "open_hanafuda"  # not in the repository
+# not in the repository
+FOLDER = Path(__file__).with_name("koikoi_players") / "runs" / "open_hanafuda"
 PROGRAMS = ("main.c", "replay.c")  # of the sources, those that have a `main`
 RENAMED = {
     "turn_player.c": ("ai_drop", "ai_select"),

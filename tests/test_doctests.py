@@ -8,14 +8,21 @@ import pkgutil
 import public
 import pytest
 
+import cfrbook
 import cfrlib
+import koikoi
 
-MODULES = ["cfrlib", *(m.name for m in pkgutil.walk_packages(cfrlib.__path__, "cfrlib."))]
-
-
-SLOW = [
-    n for n in MODULES if n.startswith(("cfrlib.deep", "cfrlib.koikoi", "cfrlib.montecarlo"))
+MODULES = [
+    name
+    for shelf in (cfrlib, cfrbook, koikoi)
+    for name in (
+        shelf.__name__,
+        *(m.name for m in pkgutil.walk_packages(shelf.__path__, f"{shelf.__name__}.")),
+    )
 ]
+
+
+SLOW = [n for n in MODULES if n.startswith(("cfrlib.deep", "koikoi", "cfrlib.montecarlo"))]
 
 
 @pytest.mark.parametrize(

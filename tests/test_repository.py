@@ -1,13 +1,11 @@
 """README, Makefile, workflow and other files agree with the book and the package."""
 
-import ast
 import json
 import re
 import sys
 import tomllib
 from pathlib import Path
 
-import inside
 import pytest
 import yaml
 
@@ -223,38 +221,3 @@ def test_readme_on_pypi_has_no_relative_link():
         "![a picture](.github/book.png) [a chapter](book/a.ipynb) [site](https://example.org)"
     )
     assert package.readme(page, None, "main") == " a chapter [site](https://example.org)"
-
-
-# ---- tests -----------------------------------------------------------------------------------
-
-NOT_PRIVATE = {"_asdict", "_fields", "_make", "_replace"}  # of named tuples
-DEFINED = r"(?:self|cls)\.(_[a-z]\w*)|def (_[a-z]\w*)\(|^\s*(_[a-z]\w*)\s*[:=]"
-
-
-def private_uses(tree, names):
-    """Yield the attributes in `names` of other objects than self, cls and super()."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in names:
-            owner = ast.unparse(node.value)
-            if owner not in ("self", "cls", "super()"):
-                yield f"line {node.lineno}: {owner}.{node.attr}"
-
-
-def test_private_state_is_used_through_inside():
-    package = "\n".join(path.read_text() for path in (ROOT / "cfrlib").rglob("*.py"))
-    defined = {name for names in re.findall(DEFINED, package, re.M) for name in names if name}
-    names = {name for name in defined if not name.endswith("_")} - NOT_PRIVATE
-    tests = {
-        path.relative_to(ROOT): path.read_text() for path in (ROOT / "tests").rglob("*.py")
-    }
-    used = {
-        f"{path}, {use}" for path, text in tests.items()
-        for use in private_uses(ast.parse(text), names)
-    }  # fmt: skip
-    assert not used
-    text = "\n".join(tests.values())
-    unused = {name for name in inside.NAMES if f").{name}" not in text}
-    assert not unused
-    assert {f"_{name}" for name in inside.NAMES} <= names
-    example = "run._tables.table; self._tables; super()._walk(1)"
-    assert list(private_uses(ast.parse(example), names)) == ["line 1: run._tables"]

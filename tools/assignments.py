@@ -4,7 +4,7 @@ A page with exercises in their usual form has, for each of them, a Markdown cell
 `{exercise}`, a code cell tagged `answer`, a Markdown cell with the `{solution}` and a code cell
 tagged `solution`; both code cells end with `exercises.check("4.1", answer)`. Cells tagged
 `needed` hold the earlier code that exercises rely on. The assignment consists of these cells
-and the page's imports. `cfrlib.exercises` defines the points.
+and the page's imports. `cfrbook.exercises` defines the points.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from cfrlib import exercises
+from cfrbook import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK, EXPERIMENTS = ROOT / "book", ROOT / "experiments"

@@ -43,7 +43,7 @@ OUT = ROOT / "_build"
 CACHE, DOCTREES = OUT / ".jupyter_cache", OUT / ".doctrees"
 RUN_WITH, WRITTEN_FROM = OUT / ".run-with", OUT / ".written-from"  # digests
 # Files a notebook may import or load: a change here runs all notebooks again.
-LOADED = ("requirements.txt", "cfrlib", "experiments", "benchmarks")
+LOADED = ("requirements.txt", "cfrlib", "cfrbook", "koikoi", "experiments", "benchmarks")
 # The slowest pages, which start first
 LONGEST = ("14_", "12_", "07_", "06_", "01_", "10_", "08_", "13_")
 # The lines of a page that other pages may show: headings, labels and numbered blocks

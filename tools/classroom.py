@@ -45,7 +45,7 @@ from submissions import NotGraded, collect, find, load, rebuild
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from cfrlib import exercises
+from cfrbook import exercises
 
 TOOLS = Path(__file__).parent
 COPIED = ("nbgrader_config.py", "contained.py")  # into every course

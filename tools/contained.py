@@ -40,8 +40,11 @@ from nbgrader.utils import is_grade, is_locked
 from numba.core.caching import _CacheLocator
 from traitlets import Bool, Integer
 
+import cfrbook
 import cfrlib
+import koikoi
 
+PACKAGES = [Path(package.__path__[0]) for package in (cfrlib, cfrbook, koikoi)]
 DEPTH = 8  # parent folders of the one that a submission works in
 PRINTED = 100_000  # characters
 # Variables that a kernel may see, by their beginnings: language, threads, instructions
@@ -57,7 +60,7 @@ def bubblewrap(folder: Path) -> list[str]:
     It sees system libraries, this Python with its packages, and the folder; no home folder, no
     course, no socket of another program.
     """
-    python = {sys.prefix, sys.base_prefix, str(Path(cfrlib.__file__).parent)}
+    python = {sys.prefix, sys.base_prefix, *map(str, PACKAGES)}
     python |= {path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
     python |= {os.environ[name] for name in ("MPLCONFIGDIR",) if name in os.environ}
     visible = [*SYSTEM, *(f"/etc/{name}" for name in SETTINGS), *sorted(python)]
@@ -84,7 +87,7 @@ def copy_compiled(folder: Path) -> None:
     Numba does not read a cache that it cannot write to, so without a copy every submission
     in the sandbox would compile the library for itself.
     """
-    for cache in Path(cfrlib.__file__).parent.rglob("__pycache__"):
+    for cache in (cache for package in PACKAGES for cache in package.rglob("__pycache__")):
         kept = folder / _CacheLocator.get_suitable_cache_subpath(str(cache.parent / "any.py"))
         kept.mkdir()
         for file in cache.glob("*.nb[ic]"):

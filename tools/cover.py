@@ -17,7 +17,7 @@ import numpy as np
 from playwright.sync_api import Browser
 
 import cfrlib as cfr
-from cfrlib.plot import COLORS, to_simplex
+from cfrbook.plot import COLORS, to_simplex
 
 WIDTH, HEIGHT = 1200, 630
 ROOT = Path(__file__).resolve().parents[1]

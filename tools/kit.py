@@ -25,7 +25,7 @@ import sheets
 import slides
 from pypdf import PdfReader
 
-from cfrlib.explore.explorable import _asset
+from cfrbook.explore.explorable import _asset
 
 ROOT = Path(__file__).resolve().parents[1]
 TEACHING, OUT = ROOT / "teaching", ROOT / "_build" / "kit"

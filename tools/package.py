@@ -66,7 +66,8 @@ def main() -> None:
         for name in FILES:
             shutil.copy(ROOT / name, copy)
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(ROOT / "cfrlib", copy / "cfrlib", ignore=ignored)
+        for package in ("cfrlib", "cfrbook", "koikoi"):
+            shutil.copytree(ROOT / package, copy / package, ignore=ignored)
         site = os.environ.get("CFR_BOOK_URL", "")
         with (copy / "pyproject.toml").open("a", encoding="utf-8") as file:
             file.write(urls(source, branch, site))

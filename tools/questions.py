@@ -3,7 +3,7 @@
     python tools/questions.py ANSWERS.csv       score the quiz before and after the course
 
 Statements and misconceptions come from `teaching/quiz.yml`; the by-hand exercises come from
-`cfrlib.exercises`, with the known mistakes as replies to wrong answers. An exercise that asks
+`cfrbook.exercises`, with the known mistakes as replies to wrong answers. An exercise that asks
 for several numbers becomes a question for each of them.
 """
 
@@ -29,7 +29,7 @@ import numpy as np
 import yaml
 from markdown_it import MarkdownIt
 
-from cfrlib import exercises
+from cfrbook import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
 QUIZ = ROOT / "teaching" / "quiz.yml"

@@ -19,7 +19,7 @@ from html import escape
 
 import sheets
 
-from cfrlib.explore.explorable import _asset
+from cfrbook.explore.explorable import _asset
 
 MOST, LEAST = 120, 110  # minutes of a session
 

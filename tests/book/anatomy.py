@@ -31,7 +31,7 @@ ALGORITHM = (
     "11_double_neural_cfr",
     "15_the_last_iterate",
 )  # chapters that teach an algorithm
-FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrlib.plot
+FIGURE = re.compile(r"(?:(?:\w+\.)*plot\.)?show")  # of cfrbook.plot
 SECTIONS = ("What goes wrong", "Summary", "Exercises", "Further reading")
 WORDS = ("alt", "caption")  # texts that a figure needs
 LONGEST_CELL, WIDEST_LINE = 25, 78
@@ -277,7 +277,7 @@ def figures(chapter: Chapter) -> Iterator[str]:
     """Every figure has an alternative text and a caption."""
     for cell in chapter.code:
         if re.search(r"\bplt\.show\(", cell.source):
-            yield f"{short(cell)} uses plt.show(); cfrlib.plot.show(fig, alt=, caption=)"
+            yield f"{short(cell)} uses plt.show(); cfrbook.plot.show(fig, alt=, caption=)"
         for call in figure_calls(cell):
             arguments = {word.arg: word.value for word in call.keywords}
             for word in WORDS:

@@ -30,7 +30,7 @@ CELLS: list[tuple[str, str, list[str]]] = [
         "code",
         """
         import cfrlib as cfr
-        from cfrlib.plot import show
+        from cfrbook.plot import show
         """,
         [],
     ),

@@ -12,7 +12,7 @@ from explorables import decode, explorables
 from playwright.sync_api import Browser, Locator, Page, expect
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 
-from cfrlib.explore import Choice, Explorable, Mix, Walk
+from cfrbook.explore import Choice, Explorable, Mix, Walk
 
 FIGURE = "figure.cfr-explore"
 FIRST = "book/01_regret_matching.html"  # one of its explorables plays
@@ -233,7 +233,7 @@ def test_walk_works_by_keyboard_and_mouse(pairs: list[tuple[Locator, Explorable]
 
 # ---- in time ---------------------------------------------------------------------------------
 
-STEP, CALM_STEP, REST = 150, 1_000, 500  # milliseconds, as in cfrlib/explore/page.js
+STEP, CALM_STEP, REST = 150, 1_000, 500  # milliseconds, as in cfrbook/explore/page.js
 
 
 def test_play_button_starts_advances_and_pauses(

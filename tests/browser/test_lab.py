@@ -20,8 +20,8 @@ from explorables import explorables
 from playwright.sync_api import Browser, Locator, Page
 from reader import DESKTOP, ROOT, tool
 
-from cfrlib.explore import Explorable, Linear, Log, Mix
-from cfrlib.explore.controls import share
+from cfrbook.explore import Explorable, Linear, Log, Mix
+from cfrbook.explore.controls import share
 
 CHAPTERS = ["01_regret_matching.ipynb", "04_vanilla_cfr.ipynb"]
 SETTINGS = {  # no news, and every cell in the page, though it be far below

@@ -17,7 +17,7 @@ from playing import KoiKoiTable, at_random
 from playwright.sync_api import Browser, expect
 
 import cfrlib as cfr
-from cfrlib.koikoi import KoiKoi, MiniKoiKoi, Position
+from koikoi import KoiKoi, MiniKoiKoi, Position
 
 PAGE = "13_koi_koi.html"
 

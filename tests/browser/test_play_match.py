@@ -15,13 +15,13 @@ from koikoi_page import BOOK, ROOT, data, rules_of, under_node
 from playing import KoiKoiTable, at_random
 from playwright.sync_api import Browser
 
-from cfrlib.koikoi import KoiKoi, Position
-from cfrlib.koikoi.learners import NetworkPlayer
-from cfrlib.koikoi.learners.network_player import payoff_scale, values_of
-from cfrlib.koikoi.simulator import OVER, Simulator
+from koikoi import KoiKoi, Position
+from koikoi.learners import NetworkPlayer
+from koikoi.learners.network_player import payoff_scale, values_of
+from koikoi.simulator import OVER, Simulator
 
 PAGE = "14_learning_koi_koi.html"
-WEIGHTS = ROOT / "experiments" / "koikoi" / "monte_carlo.npz"
+WEIGHTS = ROOT / "experiments" / "koikoi_players" / "monte_carlo.npz"
 EVERY = 12  # features are compared at each twelfth decision
 ROUNDS = 12  # of a match
 

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from cfrlib.koikoi import DECK, art
-from cfrlib.koikoi.cards import MONTHS
+from koikoi import DECK, art
+from koikoi.cards import MONTHS
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = [card.name for card in DECK]

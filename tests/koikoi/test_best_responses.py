@@ -5,28 +5,25 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from inside import inside
 from toy_games import mini
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
 from cfrlib.game import Chance, Decision, Terminal
-from cfrlib.koikoi import KoiKoi, MiniKoiKoi
-from cfrlib.koikoi.afterstates import COUNTS, PLACES
-from cfrlib.koikoi.learners import (
-    ESCHER,
+from koikoi import KoiKoi, MiniKoiKoi
+from koikoi.afterstates import COUNTS, PLACES
+from koikoi.learners import (
     ApproximateBestResponse,
     DeepMonteCarlo,
-    LocalBestResponse,
     NetworkPlayer,
     approximate_best_response,
-    local_best_response,
     network_player,
     selfplay,
 )
-from cfrlib.koikoi.players import GreedyPlayer, RandomPlayer, duel, play
-from cfrlib.koikoi.rules import KOI, STOP, special_hand
-from cfrlib.koikoi.simulator import CALL, OVER, Simulator, members
+from koikoi.players import GreedyPlayer, RandomPlayer, duel, play
+from koikoi.rules import KOI, STOP, special_hand
+from koikoi.simulator import CALL, OVER, Simulator, members
+from koikoi_learners import ESCHER, LocalBestResponse, local_best_response
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +51,7 @@ def dealt_positions(game, simulator, rounds):
     positions = []
     for r in range(len(rounds)):
         at = simulator.position(rounds, r)
-        deal = inside(game).deal_name((*at.hands, at.field))
+        deal = game._deal_name((*at.hands, at.field))
         positions.append(game.step(game.root(), deal))
     return positions
 
@@ -137,7 +134,7 @@ def compare_beliefs(game, target, tolerance, deals=60, **options):
                 continue
             found = dict.fromkeys(exact, 0.0)
             for w in range(*belief.start[d : d + 2]):
-                hand = inside(simulator).cards(int(belief.hand[w]))
+                hand = simulator._cards(int(belief.hand[w]))
                 found[hand] = found.get(hand, 0.0) + belief.weight[w]
             exact, met = normalized(exact), met + 1
             off = max(abs(found[hand] - exact.get(hand, 0.0)) for hand in found)
@@ -216,7 +213,7 @@ def test_prior_lists_every_world_once():
     simulator = Simulator(K10)
     rounds = simulator.deal(30, seed=0)
     responder = LocalBestResponse(mixture(K10, 2), hands=30)  # 15 hands with 2 networks
-    belief = inside(responder).prior(rounds, np.arange(30), KEY)
+    belief = responder._prior(rounds, np.arange(30), KEY)
     assert (np.diff(belief.start) == 30).all()
     for d in range(30):
         some = slice(*belief.start[d : d + 2])
@@ -235,7 +232,7 @@ def test_sampled_hands_are_uniform():
     responder = LocalBestResponse(target, hands=44)  # of 45
     counts, networks = {}, np.zeros(3)
     for key in range(500):
-        belief = inside(responder).prior(rounds, np.array([0]), np.uint64(key))
+        belief = responder._prior(rounds, np.array([0]), np.uint64(key))
         assert (np.bitwise_count(belief.hand) == 2).all()
         assert not (belief.hand & (rounds.hands[0, 0] | rounds.field[0])).any()
         for hand in belief.hand.tolist():
@@ -256,7 +253,7 @@ def test_special_hands_have_weight_zero():
     for seat in range(2):
         belief = responder.belief(simulator, rounds, rows, KEY)
         for hand, weight in zip(belief.hand, belief.weight, strict=True):
-            names = inside(simulator).cards(int(hand))
+            names = simulator._cards(int(hand))
             lucky = special_hand(FULL.months[name] for name in names)
             if seat == 0:
                 assert (weight == 0) == lucky
@@ -287,9 +284,9 @@ def test_playouts_estimate_action_values_without_bias():
     for simulator, rounds, rows, positions in play_watched(K8, responder, target, 12):
         belief = responder.belief(simulator, rounds, rows, KEY)
         u = np.linspace(0, 1, len(rows), endpoint=False)
-        worlds = inside(local_best_response).resample(belief, samples, u)
+        worlds = local_best_response._resample(belief, samples, u)
         after = target.network.describer.after(rounds, rows)
-        paid = inside(responder).play_out(
+        paid = responder._play_out(
             simulator, rounds, rows, after, belief, worlds, KEY, KEY + np.uint64(1)
         )
         for d, r in enumerate(rows):
@@ -313,7 +310,7 @@ def test_worlds_are_resampled_in_proportion_to_weight():
         np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
         np.array([0.5, 0.0, 0.5, 0.1, 0.9]),
     )  # fmt: skip
-    rows = inside(local_best_response).resample(belief, 20, np.array([0.3, 0.999]))
+    rows = local_best_response._resample(belief, 20, np.array([0.3, 0.999]))
     assert np.bincount(rows[0], minlength=5).tolist() == [10, 0, 10, 0, 0]
     assert np.bincount(rows[1], minlength=5).tolist() == [0, 0, 0, 2, 18]
 
@@ -407,14 +404,14 @@ def test_watchers_observe_every_action():
 
 
 def ignore_the_past(monkeypatch):
-    right = inside(LocalBestResponse).likelihood
+    right = LocalBestResponse._likelihood
     monkeypatch.setattr(
         LocalBestResponse, "_likelihood", lambda *some: np.ones(len(right(*some)))
     )
 
 
 def ignore_networks(monkeypatch):
-    right = inside(LocalBestResponse).likelihood
+    right = LocalBestResponse._likelihood
 
     def first_only(self, table, action, network):
         return right(self, table, action, 0 * network)
@@ -433,7 +430,7 @@ def count_copies_once(monkeypatch):
 
 
 def look_at_the_hand(monkeypatch):
-    right = inside(LocalBestResponse).prior
+    right = LocalBestResponse._prior
 
     def peek(self, rounds, rows, key):
         belief = right(self, rounds, rows, key)

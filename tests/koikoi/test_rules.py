@@ -15,7 +15,7 @@ from toy_games import mini
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.koikoi import (
+from koikoi import (
     DECK,
     JAPANESE,
     YAKU,
@@ -27,8 +27,8 @@ from cfrlib.koikoi import (
     estimate,
     made,
 )
-from cfrlib.koikoi.cards import KINDS, MONTHS
-from cfrlib.koikoi.rules import special_hand
+from koikoi.cards import KINDS, MONTHS
+from koikoi.rules import special_hand
 
 MONTH = {card.name: card.month for card in DECK}
 FULL = KoiKoi()

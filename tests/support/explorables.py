@@ -25,7 +25,7 @@ import nbformat
 import numpy as np
 from IPython.core.inputtransformer2 import TransformerManager
 
-from cfrlib.explore import Explorable
+from cfrbook.explore import Explorable
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -34,7 +34,7 @@ import build  # noqa: E402
 
 CACHE = build.OUT / "explorables"
 COLLECT = """
-from cfrlib.explore import Explorable as _Explorable
+from cfrbook.explore import Explorable as _Explorable
 def _record(self, *args, _init=_Explorable.__init__, **kwargs):
     _init(self, *args, **kwargs)
     _record.created.append(self)

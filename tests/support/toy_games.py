@@ -4,7 +4,7 @@ import random
 from functools import cache
 
 from cfrlib import Chance, Decision, Game, Terminal
-from cfrlib.koikoi import MiniKoiKoi
+from koikoi import MiniKoiKoi
 
 
 @cache

@@ -1,6 +1,5 @@
 """What the teacher's guide says about exercises and about nbgrader."""
 
-import importlib
 import json
 import re
 import textwrap
@@ -11,7 +10,7 @@ from nbgrader.apps.dbapp import DbAssignmentAddApp
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import AssignLatePenalties
 
-from cfrlib import exercises
+from cfrbook import exercises
 
 TEACHING = Path(__file__).parents[2] / "teaching"
 GUIDE = (TEACHING / "guide.md").read_text("utf-8")
@@ -81,9 +80,7 @@ def test_questions_are_about_planted_bugs():
     early = {
         e.number
         for n in range(1, 9)
-        for e in importlib.import_module(
-            f"cfrlib.exercises.{exercises.PAGES[str(n)]}"
-        ).EXERCISES
+        for e in exercises.on_page(exercises.pages()[str(n)])
         if "planted bug" in e.title
     }
     assert set(numbers) == early

@@ -1,0 +1,284 @@
+"""Exercises of chapter 5: RM+ by hand, a buffer, averaging delay, the order of updates."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrbook.exercises.grading import Unreadable, as_number, entries, pair_values, shortened
+from cfrbook.exercises.shared import Solver, Sums, average, strategy_sums, traversal
+from cfrbook.exercises.sheet import read
+from cfrlib import games
+from cfrlib.cfr import CFR
+from cfrlib.game import Decision, Game, History, Node, Terminal
+from cfrlib.regret import regret_matching
+from cfrlib.solve import solve
+
+GIVEN = ((-2, 1, 1), (3, -4, 1), (-1, 2, -1))  # instantaneous regrets of three rounds
+ROUNDS = 100  # for solvers in plain Python: well below a second
+BUDGET = 2_000  # traversals
+LENGTHS = (300, 1_000)
+GOOD = 1.15  # relative to the best: the page asks for ten percent, plus a margin for rounding
+CHECKPOINTS = range(100, 1_001, 100)
+
+
+# ---- 5.1 -------------------------------------------------------------------------------------
+
+
+def tables_by_hand(
+    clip: Callable[[Any, Any], Any] = lambda Q, r: np.maximum(Q + r, 0), after: int = 3
+) -> dict[str, Any]:
+    """Return both tables after each round, and the strategies they give after round `after`."""
+    R, Q = np.zeros((4, 3)), np.zeros((4, 3))
+    for t, r in enumerate(np.array(GIVEN), 1):
+        R[t], Q[t] = R[t - 1] + r, clip(Q[t - 1], r)
+    played = {name: regret_matching(x[after]).tolist() for name, x in (("R", R), ("Q", Q))}
+    return {"R": R[1:].tolist(), "Q": Q[1:].tolist(), "played": played}
+
+
+def tables_with(**changes: object) -> dict[str, object]:
+    """Return both tables with other strategies of round 4, or another R."""
+    right: dict[str, Any] = tables_by_hand()
+    played = right["played"] | {
+        key: changes.pop(f"{key} plays", row) for key, row in right["played"].items()
+    }
+    return right | changes | {"played": played}
+
+
+def tables_clipped_when_read() -> dict[str, object]:
+    """Return the tables of a reader who stores R and clips only what is printed."""
+    right: dict[str, Any] = tables_by_hand()
+    return right | {
+        "Q": np.maximum(right["R"], 0).tolist(),
+        "played": {"R": right["played"]["R"], "Q": right["played"]["R"]},
+    }
+
+
+# ---- 5.2 -------------------------------------------------------------------------------------
+
+
+@cache
+def solver(emptied: str = "at once", fault: str = "") -> Solver:
+    """Return a solver for exercise 5.2, correct or with a bug.
+
+    Parameters
+    ----------
+    emptied : str
+        When the buffer of regrets is emptied. ``"at once"``: after it is added to Q, which is
+        correct; ``"never"``; ``"too soon"``: before it is added; ``"late"``: after both
+        traversals, so that player 0's regrets are added twice; ``"together"``: the tables are
+        updated after both traversals, which makes the updates simultaneous.
+    fault : str
+        ``"no sum"``: Q keeps the regrets of one traversal only; ``"no floor"``: Q may be
+        negative; ``"even"``: all iterations have the weight 1.
+    """
+
+    def solve(game: Game, iterations: int) -> Sums:
+        Q: dict[str, Any] = {}
+        S: Sums = {}
+        r: Sums = {}
+        sigma: Sums = {}
+        walk = traversal(game, sigma, r, S)
+
+        def update() -> None:
+            if emptied == "too soon":
+                r.clear()
+            for I, row in r.items():
+                total = np.array(row) + (0 if fault == "no sum" else Q.get(I, 0))
+                Q[I] = total if fault == "no floor" else np.maximum(total, 0)
+                sigma[I] = regret_matching(Q[I]).tolist()
+            if emptied in ("at once", "together"):
+                r.clear()
+
+        for t in range(1, iterations + 1):
+            for i in (0, 1):
+                walk((), i, 1 if fault == "even" else t, 1, 1)
+                if i == 1 or emptied != "together":
+                    update()
+            if emptied == "late":
+                r.clear()
+        return S
+
+    return solve
+
+
+def average_strategy(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
+    """Return the average strategy of a reader's solver in Kuhn poker."""
+    sums = strategy_sums(solve, games.KuhnPoker(), rounds)
+    return {I: average(sums, I) for I in solver()(games.KuhnPoker(), 1)}
+
+
+# ---- 5.3 -------------------------------------------------------------------------------------
+
+
+@cache
+def exploitability_with_delay(iterations: int, delay: int) -> float:
+    """Return the exploitability of CFR+ on Leduc poker with merged suits."""
+    game = games.LeducPoker(merge_suits=True)
+    return solve(game, "cfr+", iterations, delay=delay, progress=False).exploitability
+
+
+def by_delay(iterations: int) -> dict[int, float]:
+    """Return the exploitability for each delay that the exercise names."""
+    return {
+        d: exploitability_with_delay(iterations, d)
+        for d in range(0, iterations // 2 + 1, iterations // 20)
+    }
+
+
+def best_delays() -> dict[int, int]:
+    """Return the best of these delays for each length."""
+    return {T: min(by_delay(T), key=by_delay(T).__getitem__) for T in LENGTHS}
+
+
+def relative_exploitability(answer: Any) -> dict[int, float]:
+    """Return the exploitability of the answered delays, relative to the best delay."""
+    found = {}
+    for T, (_, given, _) in zip(LENGTHS, pair_values(answer, best_delays()), strict=True):
+        d = as_number(given)
+        if not (d.is_integer() and 0 <= d < T):
+            raise Unreadable(
+                f"{shortened(given)} is not a delay: a delay is a number of iterations, fewer "
+                f"than {T}"
+            )
+        found[T] = exploitability_with_delay(T, int(d)) / min(by_delay(T).values())
+    return found
+
+
+# ---- 5.4 and 5.5 -----------------------------------------------------------------------------
+
+
+@cache
+def kuhn_exploitability(iterations: int, order: str, variant: str = "cfr+") -> float:
+    """Return the exploitability of the average strategy in Kuhn poker."""
+    game = games.KuhnPoker()
+    return solve(game, variant, iterations, update=order, progress=False).exploitability
+
+
+def at_budget(one: int, two: int, variant: str = "cfr+", times: float = 1) -> dict[str, float]:
+    """Return the exploitability of three orders of updates.
+
+    Iterations of one and of two traversals have separate counts, `one` and `two`.
+    """
+    return {
+        "simultaneous": times * kuhn_exploitability(one, "simultaneous", variant),
+        "alternating": times * kuhn_exploitability(two, "alternating", variant),
+        "literal": times * kuhn_exploitability(two, "simultaneous", variant),
+    }
+
+
+class ExchangedPlayers(games.KuhnPoker):
+    """Kuhn poker with exchanged players: player 1 begins."""
+
+    def node(self, h: History) -> Node:
+        """Return the node of a history."""
+        node = super().node(h)
+        if isinstance(node, Decision):
+            return Decision(1 - node.player, node.infoset, node.actions)
+        if isinstance(node, Terminal):
+            return Terminal(node.utilities[::-1])
+        return node
+
+
+@cache
+def exploitability_curve(first: int, variant: str = "cfr+") -> tuple[float, ...]:
+    """Return the exploitability at the checkpoints; player `first` is updated first."""
+    run = CFR((games.KuhnPoker(), ExchangedPlayers())[first], variant)
+    step = CHECKPOINTS.step
+    return tuple(run.run(step, progress=False).solution().exploitability for _ in CHECKPOINTS)
+
+
+def means_by_order(
+    mean: Callable[[Any], Any] = lambda e: np.log10(e).mean(), variant: str = "cfr+"
+) -> dict[str, float]:
+    """Return a mean over the checkpoints for both orders of updates."""
+    return {f"{i} first": float(mean(exploitability_curve(i, variant))) for i in (0, 1)}
+
+
+def exchanged_means() -> dict[str, float]:
+    """Return the same values with exchanged keys."""
+    right = means_by_order()
+    return dict(zip(right, reversed(right.values()), strict=True))
+
+
+# ---- 5.6 -------------------------------------------------------------------------------------
+
+HEAD = """\
+def cfr_plus(game, iterations):
+    Q, S, r = (defaultdict(float) for _ in range(3))
+    start = cfr.Strategy.uniform(game)
+    sigma = {I: dict(start[I]) for I in start}
+
+    def update():
+        for I, row in sigma.items():
+            for a in row:
+                Q[I, a] = max(Q[I, a] + r.pop((I, a), 0), 0)
+            total = sum(Q[I, a] for a in row)
+            for a in row:
+                row[a] = Q[I, a] / total if total > 0 else 1 / len(row)
+
+    def walk(h, i, w, own, others):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i]
+        I = getattr(node, "infoset", "chance")
+        row, u = sigma.get(I) or node.probabilities, {}
+        if I == "chance" or node.player != i:
+            for a, p in row.items():
+                u[a] = p * walk((*h, a), i, w, own, p * others)
+            return sum(u.values())
+"""
+LINES = {
+    "A": "            S[I, a] += w * own * p",
+    "B": "        return mean",
+    "C": "            update()",
+    "D": "        for a, p in row.items():",
+    "E": "            Q[I, a] = max(Q[I, a] + others * (u[a] - mean), 0)",
+    "F": "    for t in range(1, iterations + 1):",
+    "G": "            u[a] = walk((*h, a), i, w, p * own, others)",
+    "H": "            r.clear()",
+    "I": "        mean = sum(p * u[a] for a, p in row.items())",
+    "J": "            walk((), i, t, 1, 1)",
+    "K": "        for i in (0, 1):",
+    "L": "            r[I, a] += others * (u[a] - mean)",
+    "M": "        for a, p in row.items():",
+}
+ORDER = "DGIMLABFKJC"  # lines 3 to 7 of Algorithm 5.1, then its loops with lines 10 and 11
+
+
+def assembled(answer: Any) -> Solver:
+    """Return the program that the lines of an answer make in this order."""
+    letters = answer if isinstance(answer, str) else "".join(map(str, entries(answer)))
+    letters = re.sub(r"[\s,;]", "", letters).upper()
+    if wrong := set(letters) - set(LINES):
+        raise Unreadable(f"there is no line {shortened(min(wrong))}")
+    if len(set(letters)) < len(letters):
+        raise Unreadable("a line is used twice")
+    source = HEAD + "\n".join([*(LINES[x] for x in letters), "    return S"])
+    names: dict[str, Any] = {
+        "cfr": importlib.import_module("cfrlib"),
+        "defaultdict": defaultdict,
+    }
+    try:
+        exec(source, names)
+    except SyntaxError as error:
+        raise Unreadable(f"your lines make no program: {error.msg}") from error
+    program: Any = names["cfr_plus"]
+
+    def solve(game: Game, iterations: int) -> Sums:
+        sums: Sums = {}
+        for (I, _), x in program(game, iterations).items():
+            sums.setdefault(I, []).append(x)
+        return sums
+
+    return solve
+
+
+EXERCISES = read(__file__, globals())

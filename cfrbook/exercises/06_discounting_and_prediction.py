@@ -1,0 +1,262 @@
+"""Exercises of chapter 6: an update by hand, a large exponent, a misplaced discount."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from cfrbook.exercises.grading import Unreadable, as_list, as_number, pair_values
+from cfrbook.exercises.shared import Solver, Sums, average, in_both_orders, traversal
+from cfrbook.exercises.sheet import read
+from cfrlib import games
+from cfrlib.game import Game
+from cfrlib.regret import VARIANTS, Variant, regret_matching
+from cfrlib.solve import solve
+
+STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.1
+ROUNDS = 50  # for solvers in plain Python: well below a second
+LONG = (50, 100)  # of exercise 6.4; the digits of longer runs depend on rounding
+UNPREDICTED = {
+    v: (VARIANTS[v].alpha, VARIANTS[v].beta, VARIANTS[v].gamma) for v in ("dcfr", "cfr")
+}
+BAR, LENGTH = 1.1, 300  # of exercise 6.5
+
+
+def factor(t: int, exponent: float) -> float:
+    """Return the discount factor of regrets after iteration t."""
+    if abs(exponent) == inf:
+        return float(exponent > 0)
+    return float(t**exponent / (t**exponent + 1))
+
+
+def discounted(R: Any, sign: Any, t: int, v: Variant) -> Any:
+    """Return regrets discounted after iteration t; the signs of `sign` select the exponent."""
+    return R * np.where(np.asarray(sign) > 0, factor(t, v.alpha), factor(t, v.beta))
+
+
+# ---- 6.1 -------------------------------------------------------------------------------------
+
+
+def by_hand(fault: str = "") -> dict[str, dict[str, list[float]]]:
+    """Return stored regrets and next strategies of three variants, optionally with a fault."""
+    before, r = np.array(STORED, float), np.array(NEW, float)
+    found = {}
+    for name in ("linear", "dcfr", "pcfr+"):
+        v = VARIANTS[name]
+        t = T + {"one too few": -1, "one too many": 1}.get(fault, 0)
+        R = discounted(before + r, before + r, t, v)
+        if fault == "no discount" and name != "pcfr+":
+            R = before + r
+        if fault == "not added":
+            R = discounted(before, before, t, v)
+        if fault == "discount first":
+            R = discounted(before, before, t, v) + r
+        if fault == "sign of the new":
+            R = discounted(before + r, r, t, v)
+        guess = v.prediction * r if fault != "no guess" else 0 * r
+        played = regret_matching(R + guess)
+        if fault == "stored guess":
+            R = np.maximum(R + guess, 0) if v.prediction else R
+        found[name] = {"stored": R.tolist(), "played": played.tolist()}
+    return found
+
+
+def stored_as(name: str, third: float, first: float = 1) -> dict[str, Any]:
+    """Return the answer with other stored regrets of one variant.
+
+    Parameters
+    ----------
+    name : str
+        The variant.
+    third : float
+        The third stored regret.
+    first : float
+        Factor of the two others.
+    """
+    right = by_hand()
+    a, b, _ = right[name]["stored"]
+    return right | {name: right[name] | {"stored": [first * a, first * b, third]}}
+
+
+# ---- 6.2 and 6.4 -----------------------------------------------------------------------------
+
+
+@cache
+def leduc(
+    alpha: float,
+    beta: float,
+    gamma: float,
+    prediction: float = 0.0,
+    iterations: int = 100,
+    update: str = "alternating",
+) -> float:
+    """Return the exploitability of a variant's average strategy on Leduc poker."""
+    v = Variant("mine", alpha, beta, gamma, prediction)
+    found = solve(games.LeducPoker(), v, iterations, update=update, progress=False)
+    return found.exploitability
+
+
+def large_exponent(update: str = "alternating") -> dict[str, float]:
+    """Return the exploitability of two variants, and the first discount factor of 'big'."""
+    cfr, big = leduc(inf, inf, 0, update=update), leduc(60, 60, 0, update=update)
+    return {"cfr": cfr, "big": big, "first factor": factor(1, 60)}
+
+
+def prediction_ratios(update: str = "alternating") -> dict[str, dict[int, float]]:
+    """Return the ratio of the exploitability with prediction to that without."""
+    return {
+        name: {
+            n: leduc(*exponents, 1.0, n, update) / leduc(*exponents, 0.0, n, update)
+            for n in LONG
+        }
+        for name, exponents in UNPREDICTED.items()
+    }
+
+
+def reciprocal_ratios() -> dict[str, dict[int, float]]:
+    """Return the reciprocals of the correct ratios."""
+    right = prediction_ratios()
+    return {name: {n: 1 / x for n, x in row.items()} for name, row in right.items()}
+
+
+def pcfr_ratios() -> dict[str, dict[int, float]]:
+    """Return the ratio of the exploitability of pcfr+ to that without prediction."""
+    return {
+        name: {n: leduc(inf, -inf, 2, True, n) / leduc(*exponents, False, n) for n in LONG}
+        for name, exponents in UNPREDICTED.items()
+    }
+
+
+def log_ratios(answer: Any) -> dict[str, dict[int, float]]:
+    """Return the logarithms of the four ratios of an answer."""
+    found: dict[str, dict[int, float]] = {}
+    for name, row, wanted in pair_values(
+        answer, dict.fromkeys(UNPREDICTED, dict.fromkeys(LONG))
+    ):
+        ratios = [as_number(x) for _, x, _ in pair_values(row, wanted)]
+        if min(ratios) <= 0:
+            raise Unreadable("ratios must be positive")
+        found[str(name)] = dict(zip(LONG, np.log10(ratios).tolist(), strict=True))
+    return found
+
+
+# ---- 6.3 -------------------------------------------------------------------------------------
+
+
+@cache
+def solver(discount: str = "once") -> Solver:
+    """Return a solver for exercise 6.3, correct or with a bug.
+
+    Parameters
+    ----------
+    discount : str
+        ``"once"``: each table after its player's traversal, which is correct; ``"early"``:
+        after each history; ``"twice"``: all tables after each traversal; ``"before"``: only
+        the stored regrets, before the new ones are added; ``"today"``: once, by the sign of the
+        new regret; ``"player 0"``: both tables, after player 0's traversal; ``"new"``: only the
+        new regret of each history; ``"never"``.
+    """
+
+    def solve(game: Game, iterations: int) -> Sums:
+        R: dict[str, Any] = {}
+        S: Sums = {}
+        r: Sums = {}
+        sigma: Sums = {}
+        dcfr, t = VARIANTS["dcfr"], 0  # t is the iteration
+
+        def update() -> None:
+            for I, row in r.items():
+                new = np.array(row)
+                old = R.get(I, 0 * new)
+                if discount in ("never", "player 0"):
+                    R[I] = old + new
+                elif discount == "new":
+                    R[I] = old + discounted(new, new, t, dcfr)
+                elif discount == "before":
+                    R[I] = discounted(old, old, t, dcfr) + new
+                else:
+                    sign = new if discount == "today" else old + new
+                    R[I] = discounted(old + new, sign, t, dcfr)
+            if discount == "twice":
+                R.update({I: discounted(x, x, t, dcfr) for I, x in R.items() if I not in r})
+            r.clear()
+
+        each = discount in ("early", "new")
+        walk = traversal(game, sigma, r, S, update if each else lambda: None)
+        for t in range(1, iterations + 1):
+            for i in (0, 1):
+                walk((), i, t**2, 1, 1)
+                update()
+                sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
+                if discount == "player 0" and i == 0:
+                    R.update({I: discounted(x, x, t, dcfr) for I, x in R.items()})
+        return S
+
+    return solve
+
+
+def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
+    """Return a solver's average strategies for both orders of the deals."""
+    infosets = solver()(games.KuhnPoker(), 1)
+    found = in_both_orders(solve, ROUNDS)
+    return {name: {I: average(sums, I) for I in infosets} for name, sums in found.items()}
+
+
+# ---- 6.5 -------------------------------------------------------------------------------------
+
+
+def exploitability_ratio(answer: Any) -> float:
+    """Return the ratio of dcfr's exploitability to that of given exponents, on Leduc poker."""
+    if isinstance(answer, Variant):
+        if answer.prediction:
+            raise Unreadable("your variant predicts; the answer is only three exponents")
+        answer = (answer.alpha, answer.beta, answer.gamma)
+    alpha, beta, gamma = (as_number(x) for x in as_list(answer, 3))
+    rival = leduc(*UNPREDICTED["dcfr"], iterations=LENGTH)
+    return rival / leduc(alpha, beta, gamma, iterations=LENGTH)
+
+
+@cache
+def best_exponents() -> tuple[float, ...]:
+    """Return the best of eight combinations of exponents from the page's grid."""
+    points = [(a, b, g) for a in (1.5, 2) for b in (-1, -2) for g in (2, 3)]
+    return max(points, key=exploitability_ratio)
+
+
+# ---- 6.6 -------------------------------------------------------------------------------------
+
+LOSS, LEAD = 30_000, 2  # of exercise 6.6: what the third action costs, the second brings
+
+
+def rounds_to_repay(power: int, loss: float = LOSS, lead: float = LEAD) -> int:
+    """Return the rounds until regret matching plays only the second of three actions.
+
+    Parameters
+    ----------
+    power : int
+        Round t counts t to this power.
+    loss, lead : float
+        The first action pays 0, the second `lead`, the third minus `loss`.
+    """
+    mean = (lead - loss) / 3
+    first, second, t = -mean, lead - mean, 1
+    while first > 0:
+        t += 1
+        play, weight = second / (first + second), lead * t**power
+        first, second = first - weight * play, second + weight * (1 - play)
+    return t
+
+
+@cache
+def repaid(lead: float = LEAD) -> dict[str, float]:
+    """Return the rounds of both kinds, and the factors if the loss is four times as large."""
+    plain, linear = (rounds_to_repay(power, lead=lead) for power in (0, 1))
+    later = [rounds_to_repay(power, 4 * LOSS, lead) for power in (0, 1)]
+    factors = {"plain, 4 times": later[0] / plain, "linear, 4 times": later[1] / linear}
+    return {"plain": plain, "linear": linear} | factors
+
+
+EXERCISES = read(__file__, globals())

@@ -1,0 +1,238 @@
+"""Exercises of chapter 10: reservoirs, sums and means, a biased buffer, network features."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from cfrbook.exercises.grading import (
+    Unreadable,
+    as_list,
+    entries,
+    require_complete,
+    require_function,
+)
+from cfrbook.exercises.sheet import read
+from cfrlib import games
+from cfrlib.solve import solve
+
+Shares = dict[str, Fraction]
+Place = Callable[[random.Random, int, int], int]  # (rng, rows offered, size) -> index
+Features = Callable[[int], Sequence[float]]
+
+CARDS = range(1, 61)
+SHOWN = range(5, 61, 5)  # training cards of exercise 10.5
+
+
+# ---- 10.1: a reservoir of two ---------------------------------------------------------------
+
+
+def inclusion_probabilities(
+    places: Callable[[int], int], size: int = 2, rows: str = "abcd"
+) -> Shares:
+    """Return the probability that each row is in the buffer at the end.
+
+    The n-th row gets a uniform index below `places(n)`; it is dropped if the index is beyond
+    the buffer.
+    """
+    late = range(size, len(rows))
+    outcomes = list(product(*(range(places(n + 1)) for n in late)))
+    counts: Counter[str] = Counter()
+    for indices in outcomes:
+        buffer = list(rows[:size])
+        for n, index in zip(late, indices, strict=True):
+            if index < size:
+                buffer[index] = rows[n]
+        counts.update(buffer)
+    return {row: Fraction(counts[row], len(outcomes)) for row in rows}
+
+
+def reservoir() -> Shares:
+    """Return the probability that a reservoir keeps each row."""
+    return inclusion_probabilities(lambda n: n)
+
+
+def always_accepting() -> Shares:
+    """Return the probabilities for a buffer that accepts every new row."""
+    return inclusion_probabilities(lambda n: 2)
+
+
+def shares(reservoir_rows: object = None, forget_rows: object = None) -> dict[str, object]:
+    """Return the answer to exercise 10.1, optionally with other probabilities."""
+    return {
+        "reservoir": reservoir_rows or reservoir(),
+        "forget": forget_rows or always_accepting(),
+    }
+
+
+# ---- 10.2: which divisor? -------------------------------------------------------------------
+
+
+def first_action(
+    a: Fraction, b: Fraction, answer: str = "sums", **changes: float
+) -> dict[str, Any]:
+    """Return the probability of the first action by means `a` and `b`, and by sums."""
+    sums = Fraction(3), Fraction(2 + 2)
+    return {
+        "means": a / (a + b),
+        "sums": sums[0] / sum(sums),
+        "CFR asks for": answer,
+    } | changes
+
+
+# ---- 10.3: the borrowed buffer --------------------------------------------------------------
+
+
+@cache
+def buffer_class(kind: str) -> type:
+    """Return the buffer of exercise 10.3, with a rule for placing a late row."""
+    place: Place = {
+        "fair": lambda rng, offered, size: rng.randrange(offered),
+        "ring": lambda rng, offered, size: (offered - 1) % size,
+        "forgets": lambda rng, offered, size: rng.randrange(size),
+        "one too few": lambda rng, offered, size: rng.randrange(offered - 1),
+        "one too many": lambda rng, offered, size: rng.randrange(offered + 1),
+        "twice": lambda rng, offered, size: rng.randrange(2 * offered),
+        "coin": lambda rng, offered, size: rng.randrange(2 * size),
+        "first": lambda rng, offered, size: 0,
+        "rare": lambda rng, offered, size: rng.randrange(size * offered),
+        "closed": lambda rng, offered, size: size,
+    }[kind]
+
+    class Buffer:
+        def __init__(self, size: int, rng: random.Random):
+            self.rng, self.seen = rng, 0
+            self.rows: list[Any] = [None] * size
+
+        def offer(self, I: int, weight: float, target: object) -> None:
+            index, size = self.seen, len(self.rows)
+            self.seen += 1
+            if index >= size:
+                index = place(self.rng, self.seen, size)
+            if index < size:
+                self.rows[index] = I, weight, target
+
+    return Buffer
+
+
+def kept_by_quarter(make: Any) -> list[float]:
+    """Return how often a reader's buffer of ten rows keeps each quarter of forty rows."""
+    if not callable(make):
+        raise Unreadable("yours is not a class")
+    counts, seeds = [0] * 4, 3_000
+    for seed in range(seeds):
+        buffer = make(10, random.Random(seed))
+        for n in range(40):
+            buffer.offer(n, 1 + n // 10, [0.0])
+        rows = [row for row in entries(buffer.rows) if row is not None]
+        if len(rows) != 10:
+            raise Unreadable(f"after 40 rows your buffer holds {len(rows)} in 10 places")
+        for row in rows:
+            counts[row[0] // 10] += 1
+    return [count / seeds / 10 for count in counts]
+
+
+# ---- 10.4: rows or means --------------------------------------------------------------------
+
+
+def merged_row(
+    weights: Sequence[float] = (1, 2, 3), rows: Sequence[float] = (3, 1, -1)
+) -> dict[str, float]:
+    """Return the row that replaces some rows in a loss, and the constant difference."""
+    w, r = np.array(weights, float), np.array(rows, float)
+    total, mean = w.sum(), w @ r / w.sum()
+    return {"weight": total, "target": mean, "constant": w @ (r - mean) ** 2}
+
+
+# ---- 10.5: show it more ---------------------------------------------------------------------
+
+
+@cache
+def calling_advantages() -> Any:
+    """Return the advantage of calling over folding for each of sixty cards."""
+    found = solve(games.KuhnPoker(cards=60), "cfr+", 500, progress=False).strategy
+    bets = np.array([found[f"{card}"]["bet"] for card in CARDS])
+    gain = np.array([[3.0 if card > c else -1.0 for c in CARDS] for card in CARDS])
+    others = bets * (1 - np.eye(len(bets)))
+    return (others * gain).sum(axis=1) / others.sum(axis=1)
+
+
+def fit_error(features: Any) -> float:
+    """Return the error of a linear fit to every fifth card, at the other cards."""
+    require_function(features)
+    listed = [features(card) for card in CARDS]
+    require_complete(listed)
+    rows = [[1.0, *map(float, entries(row))] for row in listed]
+    x = np.array([as_list(row, len(rows[0])) for row in rows])
+    if not np.isfinite(x).all():
+        raise Unreadable("some of your numbers are not finite")
+    shown = np.isin(CARDS, SHOWN)
+    weights = np.linalg.lstsq(x[shown], calling_advantages()[shown], rcond=None)[0]
+    errors = (x @ weights - calling_advantages())[~shown]
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def rank(card: int) -> list[float]:
+    """Return the features of a card that the page uses: its rank."""
+    return [card / 30 - 1]
+
+
+def one_hot(card: int) -> list[float]:
+    """Return the one-hot encoding of a card."""
+    return [float(card == n) for n in CARDS]
+
+
+def powers(card: int) -> list[float]:
+    """Return the first nine powers of the rank."""
+    return [(card / 30 - 1) ** n for n in range(1, 10)]
+
+
+def square(card: int) -> list[float]:
+    """Return the rank and its square."""
+    return powers(card)[:2]
+
+
+def cube(card: int) -> list[float]:
+    """Return the first three powers of the rank."""
+    return powers(card)[:3]
+
+
+def half(card: int) -> list[float]:
+    """Return whether a card is in the upper half."""
+    return [float(card > 30)]
+
+
+def thirds(card: int) -> list[float]:
+    """Return in which third of the deck a card is."""
+    return [float(card > 20), float(card > 40)]
+
+
+def steps(card: int) -> list[float]:
+    """Return for every fifth card whether a card is at least as high."""
+    return [float(card >= n) for n in range(0, 60, 5)]
+
+
+def logarithm(card: int) -> list[float]:
+    """Return the logarithm of the rank."""
+    return [math.log(card)]
+
+
+def constant(card: int) -> list[float]:
+    """Return the same for every card."""
+    return [1.0]
+
+
+def hinges(card: int) -> list[float]:
+    """Return the positive distances of a card above 0, 10, ..., 50."""
+    return [max(card - n, 0) / 30 for n in range(0, 60, 10)]
+
+
+EXERCISES = read(__file__, globals())

@@ -1,0 +1,197 @@
+"""Exercises of chapter 12: totals, an early call, the order of rules, two-player games."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations
+from typing import Any, cast
+
+from cfrbook.exercises.grading import as_number, require_function
+from cfrbook.exercises.sheet import read
+from cfrlib.equilibrium import expected_utility, solve_lp
+from cfrlib.games import Coyote
+from cfrlib.solve import solve
+from cfrlib.strategy import Strategy
+
+Card = int | str
+Adder = Callable[..., Any]
+
+BEATS = {("R", "S"), ("S", "P"), ("P", "R")}
+ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.4
+
+
+# ---- 12.1 and 12.2: totals ------------------------------------------------------------------
+
+
+def totals(seen: Card) -> dict[int, Fraction]:
+    """Return the probability of each total of two cards, given one of them."""
+    left = Counter(Coyote.DECK)
+    left.subtract([seen])
+    found: dict[int, Fraction] = defaultdict(Fraction)
+    for own, copies in left.items():
+        hand = (seen, own)
+        more = left - Counter([own]) if "?" in hand else Counter(["?"])
+        for card, times in more.items():  # the replacement of a "?"
+            p = Fraction(copies, left.total()) * Fraction(times, more.total())
+            found[Coyote.total([card if c == "?" else c for c in hand])] += p
+    return found
+
+
+def lowest_false() -> dict[Card, int]:
+    """Return the lowest declaration that is false for certain, for each visible card."""
+    return {
+        seen: max(t for t, p in totals(seen).items() if p) + 1 for seen in (3, "x2", "max0")
+    }
+
+
+def largest_number() -> int:
+    """Return the largest number on a card."""
+    return max(card for card in Coyote.DECK if isinstance(card, int))
+
+
+@cache
+def advantage_of_raising() -> float:
+    """Return the advantage of declaring 1 over calling at once, given a visible -10.
+
+    Two strategies that differ at only this infoset differ in value by this advantage times the
+    probability that the other player is dealt the -10.
+    """
+    game, label = Coyote(), "_ -10: 0"
+    profile = cast(Strategy, solve(game, "cfr+", 1_000, progress=False).strategy)
+    worth = {}
+    for action in ("+1", "coyote"):
+        row = {a: float(a == action) for a in profile[label]}
+        worth[action] = expected_utility(game, profile.replace({label: row}))[0]
+    cards = sum(Coyote.DECK.values())
+    return float(worth["+1"] - worth["coyote"]) * cards
+
+
+def values_of_calling(most: int = -1) -> dict[str, float]:
+    """Return the probability of a total up to `most` given a -10, and both action values."""
+    below = float(sum(p for total, p in totals(-10).items() if total <= most))
+    call = 2 * below - 1
+    return {"below 0": below, "call": call, "+1": call + advantage_of_raising()}
+
+
+# ---- 12.3: the planted bug ------------------------------------------------------------------
+
+
+def adder(kind: str = "right") -> Adder:
+    """Return a function that adds up cards, correct or with a bug."""
+
+    def add_up(cards: Sequence[Card], drawn: Card | None = None) -> int:
+        shown = [drawn if card == "?" else card for card in cards]
+        numbers = [card for card in shown if isinstance(card, int)]
+        if kind == "black 0 as a number":
+            numbers += [0] * shown.count("black0")
+        times = 2 if "x2" in shown else 1
+        highest = max(numbers, default=0)
+        if kind == "never below 0":
+            highest = max(highest, 0)
+        if kind == "lowest":
+            highest = min(numbers, default=0)
+        if kind == "largest size":
+            highest = max(numbers, key=abs, default=0)
+        if kind == "no ?" and "?" in cards:
+            return add_up([card for card in cards if card != "?"])
+        if kind == "all highest":
+            highest *= numbers.count(highest)
+        total = sum(numbers) * (times if kind in ("early", "twice") else 1)
+        if "max0" in shown and kind != "no max0":
+            total -= highest
+        return total * (1 if kind in ("early", "no x2") else times)
+
+    return add_up
+
+
+@cache
+def hands() -> dict[str, list[tuple[Any, Card | None, int]]]:
+    """Return hands, the replacement of a "?", and their totals."""
+    found: dict[str, list[tuple[Any, Card | None, int]]] = {}
+    for n in (2, 3):
+        plain = [hand for hand in combinations(Coyote.DECK, n) if "?" not in hand]
+        found[f"{n} cards"] = [(hand, None, Coyote.total(hand)) for hand in plain]
+    twice = [card for card, n in Coyote.DECK.items() if n > 1]
+    found["two alike"] = [
+        ((card, card, "max0"), None, Coyote.total((card, card, "max0"))) for card in twice
+    ]
+    found["with a ?"] = [
+        ((*hand, "?"), drawn, Coyote.total((*hand, drawn)))
+        for hand in combinations([card for card in Coyote.DECK if card != "?"], 2)
+        for drawn in Coyote.DECK
+        if drawn not in (*hand, "?")
+    ]
+    return found
+
+
+def wrong_hands(add_up: Any) -> dict[str, float]:
+    """Return the number of wrong totals for each kind of hands, and how far they are off."""
+    require_function(add_up)
+    found, off = {}, 0.0
+    for kind, rows in hands().items():
+        errors = [abs(as_number(add_up(list(hand), new)) - total) for hand, new, total in rows]
+        found[kind] = sum(error > 0 for error in errors)
+        off += sum(errors)
+    return found | {"points off": off}
+
+
+# ---- 12.4: two is special -------------------------------------------------------------------
+
+
+def payoff(own: str, other: str) -> int:
+    """Return the payoff of rock, paper or scissors."""
+    return ((own, other) in BEATS) - ((other, own) in BEATS)
+
+
+def against(rounds: Sequence[str], own: str) -> Fraction:
+    """Return the mean payoff of a fixed choice against these choices."""
+    return Fraction(sum(payoff(own, other) for other in rounds), len(rounds))
+
+
+def regrets_and_gains(how: str = "") -> dict[str, list[Fraction]]:
+    """Return both players' average regrets, and their gains against the average strategies."""
+    sides = tuple(zip(*ROUNDS, strict=True))
+    best = [max(against(sides[1 - i], own) for own in "RPS") for i in (0, 1)]
+    values = [against(sides[1], own) for own in sides[0]]
+    independent = sum(values, Fraction()) / len(values)  # utility of the average strategies
+    played = Fraction(sum(payoff(*r) for r in ROUNDS), len(ROUNDS))
+    regrets = [best[0] - played, best[1] + played]
+    gains = [best[0] - independent, best[1] + independent]
+    if how in ("sums", "all sums"):
+        regrets = [3 * r for r in regrets]
+    if how == "all sums":
+        gains = [3 * g for g in gains]
+    if how == "zero":
+        regrets, gains = [regrets[0], -regrets[0]], [gains[0], -gains[1]]
+    if how == "players":
+        gains = gains[::-1]
+    if how == "equal gains":
+        gains = [max(gains)] * 2
+    if how == "NashConv":
+        gains = [gains[0] + gains[1]] * 2
+    if how == "wrong sign":
+        regrets, gains = [-r for r in regrets], [-g for g in gains]
+    if how == "best of each round":
+        regrets = [Fraction(1) - played, Fraction(1) + played]
+    return {"regrets": regrets, "gains": gains}
+
+
+# ---- 12.5: any number -----------------------------------------------------------------------
+
+
+@cache
+def tiny_value(raises: int | None) -> float:
+    """Return the value of the game with a deck of 1, 2 and 3."""
+    return solve_lp(Coyote(deck=Coyote.TINY, raises=raises)).value
+
+
+def both_values(**changes: object) -> dict[str, Any]:
+    """Return the answer to exercise 12.5, optionally with changes."""
+    right = {"by one": tiny_value(1), "any number": tiny_value(None), "gains": "first"}
+    return right | {key.replace("_", " "): x for key, x in changes.items()}
+
+
+EXERCISES = read(__file__, globals())

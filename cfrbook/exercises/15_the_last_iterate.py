@@ -1,0 +1,221 @@
+"""Exercises of chapter 15: an update that loses, two lifts, a trial step, a magnet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from cfrbook.exercises.grading import Unreadable, as_number, entries
+from cfrbook.exercises.sheet import read
+from cfrlib import games
+from cfrlib.equilibrium import exploitability
+from cfrlib.last_iterate import Iterates, MirrorDescent, RegretMatching
+from cfrlib.regret import regret_matching
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Duel: TypeAlias = Callable[[Floats, int], tuple[Floats, Floats]]
+
+STORED, LATEST, VALUES = (5, 3), (1, -1), (0.4, 0)  # of exercise 15.1
+BEFORE, REGRET, SUM = (2, 3, 4), (0, -4, -8), 6  # of exercise 15.2
+MATRICES = ([[3, 0, -3], [0, 3, -4], [0, 0, 1]], [[-3, 0], [0, -2]])  # of exercise 15.3
+ROUNDS = (1, 3, 8)
+TAUS = (1, 0.1)  # of exercise 15.4
+LARGEST, SIZE, BAR, LENGTH = 4, 4, 0.05, 100  # of exercise 15.5
+
+
+# ---- 15.1 ------------------------------------------------------------------------------------
+
+
+def losing_update(
+    prediction: float = 1, stored: float = 0, late: float = 1, compared: bool = True
+) -> dict[str, float]:
+    """Return the probabilities of the first action in two rounds, and the gain.
+
+    `stored` is the share of the prediction that is, wrongly, added to the stored regrets;
+    `late` is the prediction of the second round. Regrets that are not `compared` are the values
+    themselves.
+    """
+    R, r, v = (np.array(x, float) for x in (STORED, LATEST, VALUES))
+    before = regret_matching(R + prediction * r)
+    R = R + stored * r
+    new = v - compared * (before @ v)
+    after = regret_matching(R + new + prediction * late * new)
+    return {
+        "before": float(before[0]),
+        "after": float(after[0]),
+        "gain": float((after - before) @ v),
+    }
+
+
+# ---- 15.2 ------------------------------------------------------------------------------------
+
+
+def lifted(z: Any, least: float, power: int) -> list[float]:
+    """Return [z + s]⁺ with the smallest s ≥ 0 of a large enough p-norm, by bisection."""
+    z = np.array(z, float)
+    low, high = 0.0, least - z.min()
+    for _ in range(60):
+        s = (low + high) / 2
+        enough = np.linalg.norm(np.maximum(z + s, 0), power) >= least
+        low, high = (low, s) if enough else (s, high)
+    return [float(x) for x in np.maximum(z + high, 0)]
+
+
+def two_lifts(fault: str = "") -> dict[str, list[float]]:
+    """Return the stored regrets under two rules, optionally with a fault."""
+    before = np.array(BEFORE, float)
+    z = before + REGRET
+    norm, clipped = float(np.linalg.norm(before)), np.maximum(z, 0)
+    if fault == "scale":
+        found = clipped * SUM / clipped.sum(), clipped * norm / np.linalg.norm(clipped)
+        return {"smooth": found[0].tolist(), "norm": found[1].tolist()}
+    if fault == "clip first":
+        return {"smooth": lifted(clipped, SUM, 1), "norm": lifted(clipped, norm, 2)}
+    if fault == "all three":
+        return {"smooth": (z + (SUM - z.sum()) / 3).tolist(), "norm": lifted(z, norm, 2)}
+    if fault == "none":
+        return {"smooth": clipped.tolist(), "norm": clipped.tolist()}
+    if fault == "not lifted":
+        return {"smooth": z.tolist(), "norm": z.tolist()}
+    if fault == "old":
+        return {"smooth": before.tolist(), "norm": before.tolist()}
+    if fault == "shares":
+        return {key: (x / np.sum(x)).tolist() for key, x in two_lifts().items()}
+    if fault == "exchanged":
+        return dict(zip(("smooth", "norm"), list(two_lifts().values())[::-1], strict=True))
+    if fault == "sum for norm":
+        return {"smooth": lifted(z, SUM, 1), "norm": lifted(z, float(before.sum()), 1)}
+    return {"smooth": lifted(z, SUM, 1), "norm": lifted(z, norm, 2)}
+
+
+# ---- 15.3 ------------------------------------------------------------------------------------
+
+
+@cache
+def duel(fault: str = "") -> Duel:
+    """Return extragradient RM+ with a sum of at least 1, optionally with a fault."""
+
+    def step(R: Floats, sigma: Floats, v: Floats) -> tuple[Floats, Floats]:
+        R = np.array(lifted(R + v - sigma @ v, 1, 1))
+        return R, R / R.sum()
+
+    def play(A: Floats, rounds: int) -> tuple[Floats, Floats]:
+        A = np.asarray(A, float)
+        R, Q = (np.full(n, 1 / n) for n in A.shape)
+        x, y = R, Q
+        for _ in range(rounds):
+            (H, a), (K, b) = step(R, x, A @ y), step(Q, y, -A.T @ x)
+            if fault == "no trial":
+                (R, x), (Q, y) = (H, a), (K, b)
+                continue
+            if fault in ("twice", "player 0"):
+                R = H
+            if fault in ("twice", "player 1"):
+                Q = K
+            if fault == "trial alternates":
+                b = step(Q, y, -A.T @ a)[1]
+            against = (x, y) if fault == "own old strategy" else (a, b)
+            if fault == "old opponent":
+                (R, x), (Q, y) = step(R, a, A @ y), step(Q, b, -A.T @ x)
+                continue
+            (R, x), (Q, y) = (
+                step(R, against[0], A @ b),
+                step(Q, against[1], -A.T @ (x if fault == "alternating" else a)),
+            )
+        return x, y
+
+    return play
+
+
+def strategies(play: Any) -> list[float]:
+    """Return the strategies of a duel after several numbers of rounds of two games."""
+    found: list[float] = []
+    for A in MATRICES:
+        for rounds in ROUNDS:
+            for strategy in play(np.array(A, float), rounds):
+                found += [float(p) for p in strategy]
+    return found
+
+
+# ---- 15.4 ------------------------------------------------------------------------------------
+
+
+@cache
+def price(method: RegretMatching | MirrorDescent, rounds: int = 3_000) -> float:
+    """Return the exploitability that a method ends with on biased rock–paper–scissors."""
+    run = Iterates(games.RockPaperScissors(3), method).run(rounds)
+    return exploitability(run.game, run.current)
+
+
+def prices(kind: str = "") -> dict[float, float]:
+    """Return the price of each strength, optionally with a fault."""
+    if kind == "quadratic":
+        return {t: price(RegretMatching(mu=t, stage=0, alternating=True)) for t in TAUS}
+    if kind == "moving":
+        return {t: price(MirrorDescent(eta=0.1, tau=t, stage=100)) for t in TAUS}
+    if kind == "few":
+        return {t: price(MirrorDescent(eta=0.1, tau=t), rounds=30) for t in TAUS}
+    if kind == "fast":
+        return {t: price(MirrorDescent(eta=1, tau=t)) for t in TAUS}
+    if kind == "exchanged":
+        return dict(zip(TAUS, list(prices().values())[::-1], strict=True))
+    if kind == "in proportion":
+        return {t: t * prices()[1] for t in TAUS}
+    if kind == "gap":
+        return {t: 2 * p for t, p in prices().items()}
+    return {t: price(MirrorDescent(eta=0.1, tau=t)) for t in TAUS}
+
+
+# ---- 15.5 ------------------------------------------------------------------------------------
+
+
+def largest_loss(matrix: Any) -> float:
+    """Return how much player 0's worst update loses in alternating PRM+, 0 or more."""
+    A = np.array([[as_number(x) for x in entries(row)] for row in entries(matrix)], float)
+    if A.ndim != 2 or max(A.shape) > SIZE or np.abs(A).max() > LARGEST:
+        raise Unreadable(
+            f"the matrix may have up to {SIZE} rows and columns, and entries from "
+            f"−{LARGEST} to {LARGEST}"
+        )
+    x, y = (np.full(n, 1 / n) for n in A.shape)
+    R, Q = np.zeros(A.shape[0]), np.zeros(A.shape[1])
+    worst = 0.0
+    for _ in range(LENGTH):
+        v = A @ y
+        r = v - x @ v
+        R = np.maximum(R + r, 0)
+        new = regret_matching(R + r)
+        worst, x = min(worst, float((new - x) @ v)), new
+        v = -A.T @ x
+        r = v - y @ v
+        Q = np.maximum(Q + r, 0)
+        y = regret_matching(Q + r)
+    return -worst
+
+
+# ---- 15.6 ------------------------------------------------------------------------------------
+
+# probabilities of the attic in four rounds of hide-and-seek: the hider's, the seeker's
+FOUR = ((0.8, 0.4), (0.4, 0.6), (0.2, 0.5), (0.2, 0.1))
+
+
+def hide_gap(hider: float, seeker: float) -> float:
+    """Return the exploitability of a profile of hide-and-seek."""
+    A, x, y = (
+        np.array(m, float) for m in (MATRICES[1], [hider, 1 - hider], [seeker, 1 - seeker])
+    )
+    return float((A @ y).max() - (x @ A).min()) / 2
+
+
+def three_iterates(**changes: float) -> dict[str, float]:
+    """Return the exploitability of the last and the best iterate and of the average."""
+    gaps = [hide_gap(*profile) for profile in FOUR]
+    mean = np.mean(FOUR, axis=0)
+    return {"last": gaps[-1], "best": min(gaps), "average": hide_gap(*mean)} | changes
+
+
+EXERCISES = read(__file__, globals())

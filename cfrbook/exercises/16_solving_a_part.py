@@ -1,0 +1,201 @@
+"""Exercises of chapter 16: gadget games, public states, margins, values at a horizon."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from cfrbook.exercises.grading import Unanswered, as_number, pair_values, require_function
+from cfrbook.exercises.sheet import read
+from cfrlib.equilibrium import exploitability
+from cfrlib.games import LeducPoker
+from cfrlib.solve import solve
+from cfrlib.strategy import Strategy
+from cfrlib.subgames import (
+    ExactValues,
+    MaxMargin,
+    PublicState,
+    continual,
+    public_tree,
+    resolve,
+    trunk,
+)
+
+LEDUC = LeducPoker(merge_suits=True)
+Rows = dict[str, Mapping[Any, float]]
+
+# ---- the coin, and sizes ---------------------------------------------------------------------
+
+
+def coin_utilities(heads: float = 1 / 2, tails: float = -1 / 2) -> dict[str, float]:
+    """Return the utility of each coin against the only guess compatible with the gadget.
+
+    If heads is guessed with probability p, heads earns 1 − 2p and tails earns 2p − 1. Neither
+    may exceed its price.
+    """
+    least, most = (1 - heads) / 2, (1 + tails) / 2
+    assert least == most
+    return {"heads": 1 - 2 * least, "tails": 2 * least - 1, "guess": least}
+
+
+def sizes(ranks: int = 13, betting: int = 6, ways: int = 5) -> dict[str, int]:
+    """Return the sizes of Leduc poker's public tree.
+
+    Parameters
+    ----------
+    ranks : int
+        Ranks of the deck; suits are merged.
+    betting : int
+        Public states with a decision in one round of betting.
+    ways : int
+        Ways in which the first round ends without a fold.
+    """
+    parts = ways * ranks
+    return {"subgames": parts, "decisions": betting + parts * betting, "hands": ranks}
+
+
+# ---- margins ---------------------------------------------------------------------------------
+
+
+def after_the_card() -> list[PublicState]:
+    """Return the fifteen public states just after the public card."""
+    states = public_tree(LEDUC).states
+    return [s for s in states if len(s.actions) > 1 and s.actions[-1] in ("J", "Q", "K")]
+
+
+def joined(first: Strategy, second: Strategy) -> float:
+    """Return the exploitability of player 0's part of one strategy and 1's of another."""
+    return exploitability(LEDUC, {I: (first, second)[first.player(I)][I] for I in first})
+
+
+@cache
+def unsolved() -> float:
+    """Return the exploitability of the blueprint itself: a mistake."""
+    return exploitability(LEDUC, solve(LEDUC, "cfr+", 30, progress=False).strategy)
+
+
+@cache
+def resolved(method: str, free: bool = False) -> float:
+    """Return the exploitability of a blueprint of 30 iterations, solved again by both players.
+
+    Parameters
+    ----------
+    method : str
+        As in `cfrlib.subgames.resolve`.
+    free : bool
+        Whether to use margins with all alternative values set to 0, which is wrong.
+    """
+    blueprint = solve(LEDUC, "cfr+", 30, progress=False).strategy
+    assert isinstance(blueprint, Strategy)
+    if not free:
+        pair = (resolve(LEDUC, blueprint, i, after_the_card(), method) for i in (0, 1))
+        return joined(*pair)
+    found = []
+    for i in (0, 1):
+        rows: Rows = {}
+        for state in after_the_card():
+            weights = trunk(LEDUC, blueprint, i).weights[state.histories]
+            part = MaxMargin(public_tree(LEDUC), state, weights, 1 - i, np.zeros(3))
+            new = solve(part, "cfr+", 1_000, progress=False).strategy
+            rows |= {I: new[I] for I in new if I in blueprint and new.player(I) == i}
+        found.append(blueprint.replace(rows))
+    return joined(*found)
+
+
+def two_numbers(answer: Any) -> dict[str, float]:
+    """Return both exploitabilities as numbers."""
+    pairs = pair_values(answer, {"gate": None, "margin": None})
+    return {str(key): as_number(x) for key, x, _ in pairs}
+
+
+# ---- alternative values ----------------------------------------------------------------------
+
+
+def alternatives(
+    weighted: bool = True, divided: bool = True, swap: bool = False, fault: str = ""
+) -> Callable[..., dict[str, float]]:
+    """Return a function that computes alternative values, correct or with a mistake.
+
+    Parameters
+    ----------
+    weighted : bool
+        Whether histories count by their weight.
+    divided : bool
+        Whether the sum is divided by the weight of the hand.
+    swap : bool
+        Whether the solving player's cards are taken for the opponent's.
+    fault : str
+        ``"earned"``: only the values are weighted; ``"total"``: only the divisor is;
+        ``"last"``: one history counts;
+        ``"best"``: the best one counts; ``"twice"``: values are weighted twice.
+    """
+
+    def outs(start: Any, weight: Any, worth: Any, j: int) -> dict[str, float]:
+        total: dict[str, float] = defaultdict(float)
+        earned: dict[str, float] = defaultdict(float)
+        for h in start:
+            w, card = weight[h] if weighted else 1.0, h[0][1 - j if swap else j]
+            if fault == "last":
+                total[card] = earned[card] = 0.0
+            total[card] += 1 if fault == "earned" else w
+            earned[card] += (
+                (1 if fault == "total" else w) * worth[h] * (w if fault == "twice" else 1)
+            )
+            if fault == "best":
+                best = max(worth[k] for k in start if k[0][j] == card)
+                total[card], earned[card] = 1.0, best
+        return {c: earned[c] / (total[c] if divided else 1.0) for c in total if total[c] > 0}
+
+    return outs
+
+
+def at_one_state(answer: Any) -> dict[str, float]:
+    """Return what a function computes for a state with uneven weights."""
+    require_function(answer)
+    deals = [(a, b) for a in "JQK" for b in "JQK" if (a, b) != ("Q", "Q")]
+    start = [(deal, "check", "check", "Q") for deal in deals]
+    weight = {h: (n + 1) / 36 for n, h in enumerate(start)}
+    worth = {h: float((3 * n) % 7 - 3) for n, h in enumerate(start)}
+    found: dict[str, float] = {}
+    for j in (0, 1):
+        values = answer(start, weight, worth, j)
+        if values is ...:
+            raise Unanswered
+        found |= {f"player {j}, {card}": as_number(values[card]) for card in "JQK"}
+    return found
+
+
+# ---- a value function ------------------------------------------------------------------------
+
+
+def searched(answer: Any) -> float:
+    """Return the exploitability of continual re-solving with a value function."""
+    require_function(answer)
+    if answer(after_the_card()[:1], [(np.ones(3), np.ones(3))]) is ...:
+        raise Unanswered
+    options: Any = {"iterations": 100, "horizon": after_the_card(), "values": answer}
+    first, second = (continual(LEDUC, i, **options) for i in (0, 1))
+    return joined(first, second)
+
+
+def worth_nothing(states: Any, ranges: Any) -> Any:
+    """Return 0 for each hand: a mistake."""
+    return [(np.zeros(3), np.zeros(3)) for _ in ranges]
+
+
+def solved_roughly(iterations: int, swap: bool = False) -> Callable[..., Any]:
+    """Return a value function that solves the rest of the game, or swaps the players."""
+    exact = ExactValues(public_tree(LEDUC), iterations)
+
+    def values(states: Any, ranges: Any) -> Any:
+        found = exact(states, ranges)
+        return [pair[::-1] for pair in found] if swap else found
+
+    return values
+
+
+EXERCISES = read(__file__, globals())

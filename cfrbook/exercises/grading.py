@@ -1,0 +1,636 @@
+"""Reading an answer, comparing it with the solution, and explaining what is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
+from dataclasses import dataclass, field
+from itertools import islice
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from cfrlib.game import Game
+
+WIDTH = 78  # columns of a notebook's output
+SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
+DEEPEST, MOST = 8, 10_000  # levels of an answer, and entries of each
+LONGEST = 60  # characters of a quotation
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+NO_NUMBER = (bool, np.bool_, type(None), Sequence, Mapping, Set, Iterator)
+TRUTH = {"true": True, "yes": True, "false": False, "no": False}
+
+
+class Unreadable(Exception):
+    """An answer in the wrong form; the message says what is wrong with it."""
+
+
+class Unanswered(Exception):
+    """An answer that contains ``...``; the message says where."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A typical wrong answer.
+
+    Attributes
+    ----------
+    answer : callable
+        Returns the wrong answer, as a reader would give it.
+    says : str
+        The feedback to this answer: what went wrong and why it is tempting, but not the
+        solution.
+
+    Examples
+    --------
+    >>> Mistake(lambda: [1, 0], "A pure strategy can be exploited.").answer()
+    [1, 0]
+    """
+
+    answer: Callable[[], object]
+    says: str
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """The result of checking an answer; prints as a sentence or two.
+
+    Attributes
+    ----------
+    number, title : str
+        Number and title of the exercise.
+    verdict : str
+        ``"right"``, ``"wrong"``, ``"unreadable"`` or ``"open"`` (not answered yet).
+    text : str
+        The feedback, in sentences.
+
+    Examples
+    --------
+    >>> Feedback("4.5", "Open", "open", "Not answered yet.")
+    ○ 4.5 · Open · Not answered yet.
+    """
+
+    number: str
+    title: str
+    verdict: str
+    text: str
+
+    @property
+    def right(self) -> bool:
+        """Whether the answer earns its points."""
+        return self.verdict == "right"
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __repr__(self) -> str:
+        line = f"{SIGNS[self.verdict]} {self.number} · {self.title} · {self.text}"
+        return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def identity(answer: Any) -> Any:
+    """Return the answer itself, since most answers are compared directly."""
+    return answer
+
+
+@dataclass(frozen=True, repr=False)
+class Exercise:
+    """One exercise: the form of an answer, the solution, and typical mistakes.
+
+    Attributes
+    ----------
+    number, title : str
+        Number and title, as printed on the page.
+    asks : str
+        The form of an answer, in words: ``"a dictionary with 'fold' and 'call'"``.
+    solution : callable
+        Computes a correct answer, as a reader would give it.
+    mistakes : sequence of Mistake
+        Typical wrong answers.
+    see : callable
+        Extracts from an answer the values to compare: the return values of a function for some
+        arguments, the exploitability of a strategy. It may raise `Unreadable`.
+    accepts : callable, optional
+        Returns whether the extracted values are correct, for exercises with several correct
+        answers. By default they must equal the values of the solution.
+    tolerance : float
+        Largest error of a number: absolute up to 1, relative above.
+    points : int
+        Points in class.
+    takeaway, advice : str
+        Feedback to a correct answer, and to a wrong one that matches no mistake.
+    words : mapping from str to sequence of str
+        The words among which an answer chooses, each with its synonyms. Any other word is
+        unreadable.
+    variant : callable, optional
+        Returns the exercise with the numbers of one student, given their name or number.
+
+    Examples
+    --------
+    >>> coin = Exercise(
+    ...     "0.1",
+    ...     "A coin",
+    ...     "a number",
+    ...     lambda: 1 / 4,
+    ...     (Mistake(lambda: 1 / 2, "That is one toss."),),
+    ...     takeaway="Twice a half.",
+    ... )
+    >>> coin.check("1/4")
+    ✓ 0.1 · A coin · Right. Twice a half.
+    >>> coin.check(0.5)
+    ✗ 0.1 · A coin · Not yet. That is one toss.
+    """
+
+    number: str
+    title: str
+    asks: str
+    solution: Callable[[], object]
+    mistakes: Sequence[Mistake] = ()
+    see: Callable[[Any], Any] = field(default=identity)
+    accepts: Callable[[Any], bool] | None = None
+    tolerance: float = 1e-3
+    points: int = 1
+    takeaway: str = ""
+    advice: str = ""
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    variant: Callable[[str], Exercise] | None = None
+
+    def __repr__(self) -> str:
+        return f"Exercise {self.number} · {self.title} · points: {self.points}"
+
+    def of(self, student: str) -> Exercise:
+        """Return the exercise of one student, which differs only if it has a `variant`."""
+        return self.variant(student) if self.variant and student else self
+
+    def check(self, answer: object) -> Feedback:
+        """Return the feedback to an answer; see `cfrbook.exercises.check`."""
+        try:
+            program = callable(answer) or isinstance(answer, Game)
+            verdict, text = self._compare(self._read(answer), program)
+        except Unanswered as missing:
+            verdict, text = "open", f"Not answered yet{missing}: the answer is {self.asks}."
+        except Unreadable as trouble:
+            verdict, text = "unreadable", f"The answer is {self.asks}, but {trouble}."
+        return Feedback(self.number, self.title, verdict, " ".join(text.split()))
+
+    def _read(self, answer: object) -> Any:
+        """Return the values of a reader's answer; report any error in its code as unreadable.
+
+        All of a reader's code runs here, also that of objects that an answer contains.
+        """
+        try:
+            require_complete(answer)
+            return self._values(answer)
+        except (Unreadable, Unanswered, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # SystemExit, for one, by a call of `exit()`
+            raise Unreadable(f"your code raised {described(error)}") from error
+
+    def _values(self, answer: object) -> Any:
+        """Return the values to compare, as plain data."""
+        return plain(self.see(answer))
+
+    def _compare(self, given: Any, program: bool) -> tuple[str, str]:
+        """Return the verdict and the feedback; a program's numbers are not its reader's."""
+        wanted = None if self.accepts else self._values(self.solution())
+        wrong = [] if self.accepts else self._differences(given, wanted)
+        if self.accepts(given) if self.accepts else not wrong:
+            return "right", f"Right. {self.takeaway}"
+        known = []
+        for mistake in self.mistakes:
+            known.append((self._values(mistake.answer()), mistake.says))
+            if not self._differences(given, known[-1][0]):
+                return "wrong", f"Not yet. {mistake.says}"
+        if self.accepts:
+            return "wrong", f"Not yet. {self.advice}"
+        found = ""
+        if not program:
+            found = self._one_of_several(given, wanted, wrong, known)
+            found = found or common_error(given, wanted, wrong)
+        return "wrong", f"Not yet. {wrong_parts(wrong, wanted)} {found} {self.advice}"
+
+    def _one_of_several(self, given: Any, wanted: Any, wrong: Any, known: Any) -> str:
+        """Return the feedback to typical mistakes in some of the wrong parts of an answer.
+
+        A mistake in words and truth values alone is not named as long as a number is wrong.
+        """
+        numbers = {place for place, _, x in parts(wanted, wanted) if is_number(x)}
+        left, found = set(wrong), []
+        for value, says in known:
+            at = set(self._differences(value, wanted))
+            if (
+                at < set(wrong)
+                and at <= left
+                and (at & numbers or not numbers & set(wrong))
+                and not at.intersection(self._differences(given, value))
+            ):
+                found.append(f"On {listed(sorted(at, key=wrong.index))}: {alone(says)}")
+                left -= at
+        return " ".join(found)
+
+    def _differences(self, given: Any, wanted: Any) -> list[tuple[object, ...]]:
+        """Return the places where two answers differ."""
+        return differences(given, wanted, self.tolerance, self.words)
+
+
+# ---- reading --------------------------------------------------------------------------------
+
+
+def require_complete(answer: object, place: str = "", levels: int = DEEPEST) -> None:
+    """Raise `Unanswered` if an answer contains ``...``."""
+    if answer is ...:
+        raise Unanswered(place)
+    if not levels:
+        raise Unreadable("yours is nested too deeply")
+    if isinstance(answer, Mapping):
+        for key, value in answer.items():
+            require_complete(value, f", {shortened(key)} is missing", levels - 1)
+    elif isinstance(answer, list | tuple):
+        for n, value in enumerate(answer, 1):
+            require_complete(value, f", number {n} is missing", levels - 1)
+
+
+class Thing:
+    """Something in an answer that is no value, such as a function; only its name is kept."""
+
+    def __init__(self, value: object):
+        self.name = shortened(value)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def plain(value: Any, levels: int = DEEPEST) -> Any:
+    """Copy an answer into dictionaries, lists, frozensets, strings, booleans and floats.
+
+    Examples
+    --------
+    >>> plain({"played": np.array([0.5, 0.5]), "alike": {("J", "Q")}, "holds": np.True_})
+    {'played': [0.5, 0.5], 'alike': frozenset({('j', 'q')}), 'holds': True}
+    """
+    if not levels:
+        raise Unreadable("yours is nested too deeply")
+    if value is None or isinstance(value, Thing):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, str):
+        try:
+            return number_in(value)
+        except ValueError:
+            return str.__str__(value)
+    if isinstance(value, Mapping):
+        return {as_key(k): plain(x, levels - 1) for k, x in entries(value.items())}
+    if isinstance(value, Set):
+        return frozenset(normalized(plain(x, levels - 1)) for x in entries(value))
+    if isinstance(value, Sequence | Iterator | ValuesView) or np.ndim(value):
+        return [plain(x, levels - 1) for x in entries(value)]
+    try:
+        return as_number(value)
+    except Unreadable:
+        if isinstance(value, Number):
+            raise
+        return Thing(value)
+
+
+def entries(values: Any) -> list[Any]:
+    """List the entries of anything that can be iterated over, unless it has too many."""
+    found = list(islice(values, MOST + 1))
+    if len(found) > MOST:
+        raise Unreadable(f"yours has more than {MOST:,} entries")
+    return found
+
+
+def as_key(key: Any) -> Any:
+    """Return the key of a dictionary as a string, a number or a tuple of them."""
+    if isinstance(key, tuple):
+        return tuple(map(as_key, key))
+    if isinstance(key, str):
+        return str.__str__(key)
+    return key if type(key) in (bool, int, float) else shortened(plain(key))
+
+
+def as_number(value: Any) -> float:
+    """Convert a number from a float, a fraction, a percentage or an array.
+
+    Examples
+    --------
+    >>> as_number("−1/4"), as_number("25 %"), as_number(np.array([0.25]))
+    (-0.25, 0.25, 0.25)
+    """
+    if value is ...:
+        raise Unanswered
+    try:
+        if isinstance(value, str):
+            return number_in(value)
+        if isinstance(value, list | tuple) and len(value) == 1:
+            return as_number(value[0])
+        if not isinstance(value, NO_NUMBER) and not np.iscomplexobj(value):
+            return float(np.asarray(value, dtype=float).item())
+    except OverflowError:
+        raise Unreadable(f"{shortened(value)} is too large") from None
+    except (TypeError, ValueError):
+        pass
+    raise Unreadable(f"{shortened(value)} is not a number")
+
+
+def number_in(text: str) -> float:
+    """Return the number that a string contains: a decimal, a fraction or a percentage."""
+    bare = re.sub(r"\s*([-+/%])\s*", r"\1", text.replace("−", "-").replace("–", "-").strip())
+    parts = bare.replace(",", "").removesuffix("%").split("/")
+    if len(parts) > 2 or not all(NUMBER.fullmatch(part) for part in parts):
+        raise ValueError(text)
+    if "," in text:
+        raise Unreadable(
+            f"{shortened(text)} has a comma: write a decimal point, and nothing between "
+            "thousands"
+        )
+    over, under = float(parts[0]), float([*parts, "1"][1])
+    if not (under and math.isfinite(over) and math.isfinite(under)):
+        raise Unreadable(f"{shortened(text)} is {'too large' if under else 'not a number'}")
+    return over / under / (100 if bare.endswith("%") else 1)
+
+
+def require_function(answer: object) -> None:
+    """Raise `Unreadable` unless an answer is a function.
+
+    Examples
+    --------
+    >>> require_function(abs)
+    >>> require_function(-1)
+    Traceback (most recent call last):
+    cfrbook.exercises.grading.Unreadable: yours is not a function
+    """
+    if not callable(answer):
+        raise Unreadable("yours is not a function")
+
+
+def shortened(value: object) -> str:
+    """Return the repr of a value, shortened to one line."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:
+        text = f"something of the type {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
+
+
+def described(error: BaseException) -> str:
+    """Return the kind of an error, and the beginning of its message."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    text = text if len(text) <= 4 * LONGEST else f"{text[: 4 * LONGEST]} …"
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def differences(
+    given: Any,
+    wanted: Any,
+    tolerance: float,
+    words: Mapping[str, Sequence[str]] | None = None,
+) -> list[tuple[object, ...]]:
+    """Return the places where an answer differs from another, which must have the same form.
+
+    Examples
+    --------
+    >>> differences({"call": "1/12", "fold": 0}, {"fold": -1 / 12, "call": 0.08333}, 1e-3)
+    [('fold',)]
+    >>> differences([0.5, 0.5], {"fold": 0.5, "call": 0.5}, 1e-3)
+    []
+    """
+    return [
+        place for place, a, b in parts(given, wanted) if not equal(a, b, tolerance, words or {})
+    ]
+
+
+def parts(
+    given: Any, wanted: Any, place: tuple[object, ...] = ()
+) -> Iterator[tuple[tuple[object, ...], Any, Any]]:
+    """Yield the place of each part that has no parts, and its value in both answers.
+
+    Examples
+    --------
+    >>> list(parts([1, {"b": 2}], [3, {"b": 4}]))
+    [((1,), 1, 3), ((2, 'b'), 2, 4)]
+    """
+    if isinstance(wanted, list | tuple):
+        given = dict(enumerate(as_list(given, len(wanted)), 1))
+        wanted = dict(enumerate(wanted, 1))
+    if not isinstance(wanted, Mapping):
+        yield place, given, wanted
+        return
+    for key, a, b in pair_values(given, wanted):
+        yield from parts(a, b, (*place, key))
+
+
+def equal(
+    given: Any, wanted: Any, tolerance: float, words: Mapping[str, Sequence[str]]
+) -> bool:
+    """Return whether two parts without parts are equal."""
+    if isinstance(wanted, str):
+        return bool(chosen(given, words) == chosen(wanted, words))
+    if isinstance(wanted, bool):
+        return as_truth(given) == wanted
+    if isinstance(wanted, Set):
+        if isinstance(given, str) or not isinstance(given, Set | Sequence | Mapping):
+            raise Unreadable(f"{shortened(given)} is not a set")
+        return set(map(normalized, given)) == set(map(normalized, wanted))
+    a, b = as_number(given), as_number(wanted)
+    return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def normalized(value: object) -> Any:
+    """Return what is compared of a word, a key or a member of a set.
+
+    Examples
+    --------
+    >>> normalized("Line 7."), normalized(7), normalized("7.0"), normalized((7,))
+    ('7', '7', '7', '7')
+    >>> normalized([" Check", "bet "]) == normalized(("check", "bet"))
+    True
+    """
+    if isinstance(value, list | tuple):
+        items = tuple(map(normalized, value))
+        return items[0] if len(items) == 1 else items
+    if isinstance(value, Set):
+        return frozenset(map(normalized, value))
+    value = value.item() if isinstance(value, np.generic) else value
+    text = value if isinstance(value, str) else shortened(value)
+    text = " ".join(text.casefold().split()).strip("\"'`").rstrip(".,;:!?")
+    text = re.sub(r"^(?:line|step) (\d+)$", r"\1", text)
+    return f"{float(text):.12g}" if NUMBER.fullmatch(text) else text
+
+
+def chosen(value: object, words: Mapping[str, Sequence[str]]) -> Any:
+    """Return the word that a value means; raise `Unreadable` if it is none of them."""
+    name = normalized(value)
+    for word, synonyms in words.items():
+        if name in map(normalized, (word, *synonyms)):
+            return word
+    if words:
+        listed = ", ".join(map(repr, words))
+        raise Unreadable(f"{shortened(value)} is none of the words {listed}")
+    return name
+
+
+def as_truth(value: object) -> bool:
+    """Convert an answer to True or False."""
+    truth = bool(value) if isinstance(value, bool | np.bool_) else TRUTH.get(normalized(value))
+    if truth is None:
+        raise Unreadable(f"{shortened(value)} is neither True nor False")
+    return truth
+
+
+def as_list(given: Any, length: int) -> list[Any]:
+    """Return an answer as a list of `length` values."""
+    values = given.values() if isinstance(given, Mapping) else given
+    try:
+        items = entries([] if isinstance(values, str | Set) else values)
+    except TypeError:
+        items = []
+    if not items:
+        raise Unreadable(f"{shortened(given)} is not a list of {length} values")
+    if len(items) != length:
+        raise Unreadable(f"{shortened(given)} has {len(items)} values and should have {length}")
+    return items
+
+
+def pair_values(given: Any, wanted: Mapping[Any, Any]) -> Iterator[tuple[object, Any, Any]]:
+    """Pair the values of two dictionaries by key, or a list's values in the order of keys."""
+    if not isinstance(given, Mapping):
+        given = dict(zip(wanted, as_list(given, len(wanted)), strict=True))
+    rest = {normalized(key): (key, value) for key, value in given.items()}
+    for key, value in wanted.items():
+        if normalized(key) not in rest:
+            raise Unreadable(f"{key!r} is missing: the keys here are {shortened(list(given))}")
+        yield key, rest.pop(normalized(key))[1], value
+    for key, _ in rest.values():
+        raise Unreadable(f"the exercise does not ask for {shortened(key)}")
+
+
+# ---- explaining -----------------------------------------------------------------------------
+
+
+def is_number(value: object) -> bool:
+    """Return whether a part of a solution is a number."""
+    return isinstance(value, Number) and not isinstance(value, bool)
+
+
+def common_error(
+    given: Any, wanted: Any, wrong: Sequence[tuple[object, ...]] | None = None
+) -> str:
+    """Return a sentence about an error that all numbers share, or all wrong ones, or "".
+
+    The sentence does not reveal the correct numbers.
+
+    Examples
+    --------
+    >>> common_error([0.5, 0.2, 1], [0.2, 1, 0.5])
+    'All numbers are there, but in the wrong order.'
+    >>> common_error({"call": 25, "fold": 1}, {"call": 0.25, "fold": 1}, [("call",)])
+    "Is this in percent? Write 0.25 or '25 %', not 25."
+    """
+    numbers = {
+        place: (as_number(a), as_number(b))
+        for place, a, b in parts(given, wanted)
+        if is_number(b)
+    }
+    wrong = [place for place in numbers if wrong is None or place in wrong]
+    for places in (numbers, wrong) if wrong else ():
+        if found := shared_error(*np.array([numbers[place] for place in places]).T):
+            return found
+    for above in dict.fromkeys(place[:-1] for place in wrong):
+        pairs = [pair for place, pair in numbers.items() if place[:-1] == above]
+        a, b = np.array(pairs).T
+        if found := wrong_sum(a, b, above):
+            return found
+    return ""
+
+
+def shared_error(a: Any, b: Any) -> str:
+    """Return a sentence about the error that makes all numbers of `b` those of `a`, or ""."""
+    if not b.any():
+        return ""
+    one, counts = len(b) == 1, bool((a == a.round()).all() and (b == b.round()).all())
+    if np.allclose(a, b, 0.02, 1e-9) and not counts:
+        return "Close, but not close enough: give more digits, or compute for longer."
+    if np.allclose(a, -b, 1e-3, 1e-6):
+        sizes = "size is right, the sign is" if one else "sizes are right, the signs are"
+        return f"The {sizes} not: whose payoff is it, and what is subtracted from what?"
+    if np.allclose(a, 100 * b, 1e-3):
+        return "Is this in percent? Write 0.25 or '25 %', not 25."
+    if np.allclose(sorted(a), sorted(b), 1e-3, 1e-6):
+        return "All numbers are there, but in the wrong order."
+    used = b != 0
+    ratio = a[used] / b[used]
+    if np.allclose(ratio, ratio[0], 1e-3) and not a[~used].any() and ratio[0] > 0:
+        if len(ratio) > 1:
+            return "All numbers are off by one and the same factor: is a weight missing?"
+        if any(math.isclose(ratio[0], r, rel_tol=1e-3) for r in (2, 0.5)):
+            return "You are off by a factor of two: is it a sum, or a mean, or one of a pair?"
+    if counts and (abs(a - b) == 1).all() and b.min() >= 10:
+        return "You are off by one: did you leave something out, or count it twice?"
+    if min(a.min(), b.min()) > 0 and np.allclose(a, 1 - b, 1e-3):
+        return "Is this the probability of the opposite?"
+    if a.all() and b.all() and np.allclose(a, 1 / b, 1e-3):
+        return "Is this upside down? A quotient has two sides."
+    return ""
+
+
+def wrong_sum(a: Any, b: Any, above: tuple[object, ...]) -> str:
+    """Return a sentence about probabilities that do not add up to 1, or ""."""
+    shares = len(b) > 1 and b.min() >= 0 and math.isclose(b.sum(), 1, abs_tol=1e-6)
+    if not shares or abs(a.sum() - 1) <= 1e-2:
+        return ""
+    under = f" under {above[-1]!r}" if above else ""
+    return f"Probabilities add up to 1, and yours{under} to {a.sum():.4g}."
+
+
+def alone(says: str) -> str:
+    """Return the feedback to a mistake without praise of the other parts.
+
+    Examples
+    --------
+    >>> alone("The values are right. A regret is what an action is worth *more*.")
+    'A regret is what an action is worth *more*.'
+    """
+    rest = re.sub(r"^[^.:]*\b(is|are) (right|fine)\b[^.:]*[.:] (But )?", "", says)
+    return rest[:1].upper() + rest[1:]
+
+
+def listed(places: Sequence[tuple[object, ...]]) -> str:
+    """Return the names of parts of an answer.
+
+    Examples
+    --------
+    >>> listed([("regrets", "fold"), ("value",)])
+    "'fold' of 'regrets', 'value'"
+    """
+    names = list(dict.fromkeys(" of ".join(repr(p) for p in place[::-1]) for place in places))
+    if len(names) > 4:
+        names[3:] = [f"{len(names) - 3} others"]
+    return ", ".join(names)
+
+
+def wrong_parts(wrong: Sequence[tuple[object, ...]], wanted: Any) -> str:
+    """Return a sentence on which parts of an answer are wrong, or "" if all are.
+
+    As long as a number is wrong, nothing is said about words and truth values: with two of them
+    to choose from, it would tell the answer.
+    """
+    if not isinstance(wanted, Mapping | list):
+        return ""
+    kinds = {place: value for place, _, value in parts(wanted, wanted)}
+    numbers = {place for place, value in kinds.items() if is_number(value)}
+    kind = "values"
+    if len(numbers) < len(kinds) and numbers.intersection(wrong):
+        wrong, kind = [place for place in wrong if place in numbers], "numbers"
+    among = numbers if kind == "numbers" else kinds
+    if {place[0] for place in wrong} == {place[0] for place in among}:
+        return ""
+    is_are = "is" if len(set(wrong)) == 1 else "are"
+    return f"Of your {kind}, {listed(wrong)} {is_are} not right; all others are."

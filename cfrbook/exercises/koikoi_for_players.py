@@ -1,0 +1,102 @@
+"""Exercises for players of Koi-Koi: break-even points, a blocked match, a rule when to call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+from typing import Any
+
+from cfrbook.exercises.grading import require_function
+from cfrbook.exercises.sheet import read
+
+Rule = Callable[[int, int, bool, bool], object]
+
+FEWEST = {1: 4, 2: 2, 3: 2, 4: 2, 5: 3, 6: 2}  # cards left from which a first call pays
+
+# ---- break-even ------------------------------------------------------------------------------
+
+
+def break_even(theirs: int = 2, double: int = 2) -> dict[str, float]:
+    """Return the probabilities of one more point that make a call as good as stopping.
+
+    Parameters
+    ----------
+    theirs : int
+        Payment to the other player if they score one point first; 1 if the call would not
+        double it.
+    double : int
+        Factor from seven points on.
+    """
+    stop = {"6": 6, "7": 7 * double}
+    succeed = {"6": 7 * double, "7": 8 * double}
+    return {p: (stop[p] + theirs) / (succeed[p] + theirs) for p in stop}
+
+
+# ---- a blocked match -------------------------------------------------------------------------
+
+
+def blocked(unseen: int = 22, good: int = 2, held: int = 5) -> dict[str, float]:
+    """Return how likely the other holds one of the good cards, or holds or draws one."""
+    return {
+        "holds": 1 - comb(unseen - good, held) / comb(unseen, held),
+        "holds or draws": 1 - comb(unseen - good, held + 1) / comb(unseen, held + 1),
+    }
+
+
+def draws(drawn: float) -> dict[str, float]:
+    """Return the right probability of a hand, and another one with a draw."""
+    return {"holds": blocked()["holds"], "holds or draws": drawn}
+
+
+# ---- a rule ----------------------------------------------------------------------------------
+
+
+def rule(points: int, left: int, mine: bool, theirs: bool) -> bool:
+    """Return whether to call koi-koi by the page's rule of thumb."""
+    if theirs or points >= 7:
+        return False
+    return mine or left >= FEWEST[points]
+
+
+def answers(given: Any) -> list[bool]:
+    """Return a rule's answers for all points, cards left and states of calls."""
+    require_function(given)
+    call: Rule = given
+    return [
+        bool(call(points, left, mine, theirs))
+        for points in range(1, 12)
+        for left in range(1, 8)
+        for mine in (False, True)
+        for theirs in (False, True)
+    ]
+
+
+def rule_with(change: str) -> Rule:
+    """Return the rule with one of its parts left out."""
+
+    def changed(points: int, left: int, mine: bool, theirs: bool) -> bool:
+        if change == "theirs":
+            theirs = False
+        if change == "mine":
+            mine = False
+        if change == "seven" and points >= 7:
+            return rule(6, left, mine, theirs)
+        if change == "mine first" and mine:
+            return True
+        if change == "mine stops" and mine:
+            return False
+        if change == "late" and not mine:
+            left -= 1
+        if change == "eight" and points == 7:
+            points = 6
+        if (change, points) in (("one", 1), ("five", 5)):
+            points = 2
+        if change == "exchanged" and points in (1, 5):
+            points = 6 - points
+        found = rule(points, left, mine, theirs)
+        return not found if change == "upside down" else found
+
+    return changed
+
+
+EXERCISES = read(__file__, globals())

@@ -1,0 +1,1049 @@
+"""Right answers in other forms, and right programs written otherwise: each is accepted.
+
+Every exercise has at least one, a program two. `of(number)` computes the solution whose form a
+row changes.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter, OrderedDict, defaultdict
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import comb
+
+import numpy as np
+import pytest
+from graded import ALL, cached
+from reference import Reference
+
+import cfrlib as cfr
+from cfrbook import exercises
+from cfrlib.plain import Vanilla
+from koikoi import MiniKoiKoi
+
+F = Fraction
+ROCK, PAPER, SCISSORS = np.eye(3)
+
+
+@cache
+def computed(number):
+    """Return the solution of an exercise."""
+    return exercises.find(number).solution()
+
+
+def of(number, *path):
+    """Return the solution of an exercise, or a part of it."""
+    found = computed(number)
+    for key in path:
+        found = found[key]
+    return found
+
+
+def values(number, *path):
+    """Return a dictionary's values as a list."""
+    return list(of(number, *path).values())
+
+
+def strings(number, *path):
+    """Return a dictionary with its numbers as strings."""
+    return {key: f"{x:.9f}" for key, x in of(number, *path).items()}
+
+
+# ---- programs for the chapters on regret -----------------------------------------------------
+
+
+def three(n):
+    """1.3, as a tuple."""
+    return 1 / (n + 2), n / (n + 2), 1 / (n + 2)
+
+
+def by_program(n):
+    """1.3, by the linear program."""
+    return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy["player 0"]
+
+
+def clipped(payoff, opponent, rounds, seed):
+    """1.4, with clipped sums and all actions of the opponent drawn beforehand."""
+    theirs = np.random.default_rng(seed).choice(3, size=rounds, p=opponent)
+    regret, total = np.zeros(3), np.zeros(3)
+    for other in theirs:
+        strategy = cfr.regret_matching(regret)
+        regret = np.maximum(regret + payoff[:, other] - strategy @ payoff[:, other], 0)
+        total += strategy
+    return total / rounds
+
+
+def with_lists(payoff, opponent, rounds, seed):
+    """1.4, in plain Python, with another generator."""
+    import random
+
+    rng, regret, total = random.Random(seed), [0.0] * 3, [0.0] * 3
+    for _ in range(rounds):
+        positive = [max(r, 0.0) for r in regret]
+        if not any(positive):
+            positive = [1.0] * 3
+        shares = [p / sum(positive) for p in positive]
+        mine = rng.choices(range(3), shares)[0]
+        theirs = rng.choices(range(3), list(opponent))[0]
+        for a in range(3):
+            regret[a] += payoff[a][theirs] - payoff[mine][theirs]
+            total[a] += shares[a]
+    return {
+        "rock": total[0] / rounds,
+        "paper": total[1] / rounds,
+        "scissors": total[2] / rounds,
+    }
+
+
+class Doubter(cfr.Game):
+    """2.3, with other labels, written from the end of the game."""
+
+    def node(self, h):
+        match h:
+            case (toss, word, reply):
+                fooled = (toss == word) != (reply == "believe")
+                return cfr.Terminal((1, -1) if fooled else (-1, 1))
+            case (_, word):
+                return cfr.Decision(1, f"P1/{word.upper()}", ("believe", "doubt"))
+            case (toss,):
+                return cfr.Decision(0, f"P0/{toss[0]}", ("heads", "tails"))
+        return cfr.Chance({"tails": F(1, 2), "heads": F(1, 2)})
+
+
+class Doubter2(Doubter):
+    """2.3, with the replies in the other order, and the toss in player 0's label twice."""
+
+    def node(self, h):
+        if len(h) == 2:
+            return cfr.Decision(1, h[1], ("doubt", "believe"))
+        return cfr.Decision(0, repr(h), ("tails", "heads")) if len(h) == 1 else super().node(h)
+
+
+def brute_force(game, strategy, player):
+    """3.3: try all 64 pure strategies."""
+    uniform = cfr.Strategy.uniform(game)
+    own = [I for I in uniform if uniform.player(I) == player]
+    fixed = cfr.Strategy(game, {**uniform, **strategy})
+    return max(
+        cfr.expected_utility(
+            game, fixed.replace({I: {a: 1} for I, a in zip(own, choice, strict=True)})
+        )[player]
+        for choice in product(*(list(uniform[I]) for I in own))
+    )
+
+
+def with_the_package(game, strategy, player):
+    """3.3, in one line."""
+    return np.array(cfr.best_response(game, strategy, player).value)
+
+
+def reference(variant, update="alternating"):
+    """Return a solver that runs the tests' second implementation."""
+
+    def solve(game, iterations):
+        run = Reference(game, variant, update)
+        for _ in range(iterations):
+            run.iterate()
+        labels = zip(run.tree.infoset_label, run.pairs, strict=True)
+        return {I: np.array([run.strategy_sum[q] for q in pairs]) for I, pairs in labels}
+
+    return solve
+
+
+def package(variant, update="alternating"):
+    """Return a solver that runs the package, and returns rows by action."""
+    return lambda game, iterations: (
+        cfr.CFR(game, variant, update=update).run(iterations).average
+    )
+
+
+def museum(game, iterations):
+    """4.3 and museum.2, by the museum's plain solver."""
+    return Vanilla(game).run(iterations)
+
+
+def both_orders(program):
+    """4.7: compare with a plain solver, for both orders of the deals."""
+    from cfrbook.museum import DealtBackward
+
+    for game in (cfr.games.KuhnPoker(), DealtBackward()):
+        wanted, found = Vanilla(game).run(7), program(game, 7)
+        for I, row in wanted.items():
+            if any(abs(found[I][a] - p) > 1e-6 for a, p in row.items()):
+                return False
+    return True
+
+
+def by_one_row(program):
+    """4.7: compare some numbers of the queen and the jack after three iterations."""
+    game = cfr.games.KuhnPoker()
+    wanted = cfr.CFR(game, update="simultaneous").run(3).average
+    found = program(game, 3)
+    return np.allclose(
+        [list(found[I].values()) for I in wanted], [list(r.values()) for r in wanted.values()]
+    )
+
+
+# ---- programs for the chapters on sampling ---------------------------------------------------
+
+
+def external(game, h, i, choose, sigma, r, S):
+    """7.3, with a loop down to the traverser's next decision."""
+    node = game.node(h)
+    while not isinstance(node, cfr.Terminal):
+        if isinstance(node, cfr.Decision):
+            if node.player == i:
+                break
+            for a, p in sigma[node.infoset].items():
+                S[node.infoset, a] = S[node.infoset, a] + p
+        row = sigma[node.infoset] if isinstance(node, cfr.Decision) else node.probabilities
+        h = (*h, choose(row))
+        node = game.node(h)
+    else:
+        return node.utilities[i]
+    I = node.infoset
+    u = np.array([external(game, (*h, a), i, choose, sigma, r, S) for a in node.actions])
+    gain = u - np.dot(list(sigma[I].values()), u)
+    r.update({(I, a): r[I, a] + x for a, x in zip(node.actions, gain, strict=True)})
+    return u[0] - gain[0]
+
+
+def external_scaled(game, h, i, choose, sigma, r, S):
+    """7.3, whose draws have weights that add up to 7."""
+    node = game.node(h)
+    if isinstance(node, cfr.Terminal):
+        return node.utilities[i]
+    if isinstance(node, cfr.Chance) or node.player != i:
+        row = node.probabilities if isinstance(node, cfr.Chance) else sigma[node.infoset]
+        if isinstance(node, cfr.Decision):
+            for a in row:
+                S[node.infoset, a] += row[a]
+        a = choose({a: 7 * p for a, p in row.items()})
+        return external_scaled(game, (*h, a), i, choose, sigma, r, S)
+    row, mean, u = sigma[node.infoset], 0, {}
+    for a, p in row.items():
+        u[a] = external_scaled(game, (*h, a), i, choose, sigma, r, S)
+        mean += p * u[a]
+    for a in row:
+        r[node.infoset, a] += u[a] - mean
+    return mean
+
+
+def robust(m, h, i, w, q):
+    """8.4, with the regrets divided when they come up."""
+    node = m.game.node(h)
+    if isinstance(node, cfr.Terminal):
+        return node.utilities[i]
+    if isinstance(node, cfr.Chance):
+        return robust(m, (*h, m.draw(node.probabilities)), i, w, q)
+    I = node.infoset
+    row = m.sigma[I]
+    if node.player != i:
+        for a, p in row.items():
+            m.S[I, a] += p * (w / q)
+        return robust(m, (*h, m.draw(row)), i, w, q)
+    u = {a: robust(m, (*h, a), i, w, rho * q) / rho for a, rho in m.sample(I).items()}
+    mean = sum(row[a] * u.get(a, 0) for a in row)
+    for a in row:
+        m.g[I, a] += u.get(a, 0) / q - mean / q
+    return mean
+
+
+def robust_stack(m, h, i, w, q):
+    """8.4, which hands down 1/q."""
+
+    def walk(h, inverse):
+        node = m.game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i]
+        if isinstance(node, cfr.Chance):
+            return walk((*h, m.draw(node.probabilities)), inverse)
+        I, row = node.infoset, m.sigma[node.infoset]
+        if node.player != i:
+            m.S.update({(I, a): m.S[I, a] + w * row[a] * inverse for a in row})
+            return walk((*h, m.draw(row)), inverse)
+        u = defaultdict(float)
+        for a, rho in m.sample(I).items():
+            u[a] += walk((*h, a), inverse / rho) / rho
+        mean = np.dot([row[a] for a in row], [u[a] for a in row])
+        for a in row:
+            m.g[I, a] += (u[a] - mean) * inverse
+        return mean
+
+    return walk(h, 1 / q)
+
+
+def aimed(m, h, i, s1, s2, others, targeted):
+    """9.4, with the two samplers' probabilities in one array."""
+    node = m.game.node(h)
+    if isinstance(node, cfr.Terminal):
+        return node.utilities[i]
+    played, *rows = m.rows(h, node, i)
+    n = m.draw(rows[1] if targeted else rows[0])
+    actions = list(node.actions)
+    blend, s = np.array([m.delta, 1 - m.delta]), np.array([s1, s2])
+    t = s * [rows[1][n], rows[0][n]]
+    chance = isinstance(node, cfr.Chance)
+    own = not chance and node.player == i
+    below = aimed(m, (*h, actions[n]), i, *t, others if own else others * played[n], targeted)
+    u = below * (blend @ s) / (blend @ t)
+    if not chance:
+        weight = others / (blend @ s)
+        for k, c in enumerate(actions):
+            if own:
+                m.R[node.infoset, c] += weight * (u * (k == n) - played[n] * u)
+            else:
+                m.S[node.infoset, c] += weight * played[k]
+    return played[n] * u
+
+
+def aimed_inside(m, h, i, *rest):
+    """9.4, as a function in a function."""
+
+    def walk(h, s1, s2, others, targeted):
+        return aimed(m, h, i, s1, s2, others, targeted)
+
+    return walk(h, *rest)
+
+
+def at_or_near(game, target):
+    """9.5, as a list of all histories that look like one that leads to the target."""
+    tree = cfr.compile(game)
+    every = [tree.history(k) for k in range(tree.num_histories)]
+    goals = {h[1:] for h in every if getattr(game.node(h), "infoset", "") == target}
+    return [
+        h
+        for h in every
+        if any(all(a == b for a, b in zip(h[1:], goal, strict=False)) for goal in goals)
+    ]
+
+
+# ---- programs for the chapters on networks ---------------------------------------------------
+
+
+class Heap:
+    """10.3: keep the rows with the largest random keys."""
+
+    def __init__(self, size, rng):
+        self.size, self.rng, self.kept = size, rng, []
+
+    def offer(self, *row):
+        item = (self.rng.random(), len(self.kept), row)
+        if len(self.kept) < self.size:
+            heapq.heappush(self.kept, item)
+        else:
+            heapq.heappushpop(self.kept, item)
+
+    @property
+    def rows(self):
+        return [row for _, _, row in self.kept]
+
+
+class Coin:
+    """10.3: accept a late row with probability size / seen, then choose its place."""
+
+    def __init__(self, size, rng):
+        self.rows, self.rng, self.size, self.seen = [], rng, size, 0
+
+    def offer(self, I, weight, target):
+        self.seen += 1
+        if len(self.rows) < self.size:
+            self.rows.append((I, weight, target))
+        elif self.rng.random() < self.size / self.seen:
+            self.rows[self.rng.randrange(self.size)] = (I, weight, target)
+
+
+def bends(card):
+    """10.5: as an array, with the distances to the other side as well."""
+    decades = np.arange(0, 60, 10)
+    return np.append(np.maximum(decades - card, 0), np.maximum(card - decades, 0)) / 60
+
+
+def steps_and_bends(card):
+    """10.5: with truth values, as a generator."""
+    yield card > 100
+    yield from (max(card - n, 0) for n in range(0, 60, 10))
+
+
+def minus_infinity(H, words, W, v):
+    """11.3: with a mask of −∞ before the exponential."""
+    scores = np.where(words > 0, np.tanh(H @ W) @ v, -np.inf)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return (weights[..., None] * H).sum(axis=1) / weights.sum(axis=1, keepdims=True)
+
+
+def label_by_label(H, words, W, v):
+    """11.3: only the places that have a word."""
+    rows = []
+    for states, tokens in zip(H, words, strict=True):
+        there = states[tokens > 0]
+        weights = np.exp(np.tanh(there @ W) @ v)
+        rows.append((weights @ there / weights.sum()).tolist())
+    return rows
+
+
+def add_up(cards, drawn=None):
+    """12.3: first double, then strike, by cases."""
+    shown = [drawn if card == "?" else card for card in cards]
+    numbers = sorted(card for card in shown if isinstance(card, int))
+    if "max0" in shown and numbers:
+        numbers.pop()
+    return sum(numbers) << shown.count("x2")
+
+
+def add_up_recursively(cards, drawn=None):
+    """12.3: card by card."""
+    if "?" in cards:
+        return add_up_recursively([drawn if c == "?" else c for c in cards])
+    if "x2" in cards:
+        return 2 * add_up_recursively([c for c in cards if c != "x2"])
+    total = math.fsum(c for c in cards if isinstance(c, int))
+    highest = max((c for c in cards if isinstance(c, int)), default=0)
+    return total - highest if "max0" in cards else total
+
+
+# ---- other programs --------------------------------------------------------------------------
+
+
+def lessons(order):
+    """14.3: the right rows in another order."""
+
+    def lesson(task):
+        codes, target = of("14.3")(task)
+        rows = order(len(target))
+        return codes[rows].tolist(), target[rows].tolist()
+
+    return lesson
+
+
+def spoiled_by_blocks(seen):
+    """14.4: copy blocks of columns."""
+    game = MiniKoiKoi.K10()
+    f, y = len(game.months), len(game.yaku)
+    other = np.array(seen)
+    other[:, 3 * f : 4 * f] = seen[:, 2 * f : 3 * f]
+    yaku, facts = 5 * f, 5 * f + 2 * y
+    other[:, yaku + y : yaku + 2 * y] = seen[:, yaku : yaku + y]
+    other[:, facts + 1], other[:, facts + 10] = seen[:, facts], seen[:, facts + 9]
+    return other
+
+
+def spoiled_by_gather(seen):
+    """14.4: one permutation of columns with repetitions, as a list."""
+    probe = np.arange(seen.shape[1], dtype=float)[None]
+    return seen[:, spoiled_by_blocks(probe)[0].astype(int)].tolist()
+
+
+def lift(z):
+    """15.3: [z + s]⁺ with sum 1, by sorting; no lift if the sum is large enough."""
+    z = np.asarray(z, float)
+    if np.maximum(z, 0).sum() >= 1:
+        return np.maximum(z, 0)
+    ordered = np.sort(z)[::-1]
+    shifts = (1 - np.cumsum(ordered)) / np.arange(1, len(z) + 1)
+    k = max(n for n, s in enumerate(shifts) if ordered[n] + s > 0)
+    return np.maximum(z + shifts[k], 0)
+
+
+def trial(A, rounds):
+    """15.3, written for one player at a time."""
+    games = (np.asarray(A, float), -np.asarray(A, float).T)
+    stored = [np.full(len(game), 1 / len(game)) for game in games]
+    played = list(stored)
+
+    def moved(i, relative, faced):
+        v = games[i] @ faced
+        return lift(stored[i] + v - relative @ v)
+
+    for _ in range(rounds):
+        tried = [moved(i, played[i], played[1 - i]) for i in (0, 1)]
+        tried = [t / t.sum() for t in tried]
+        stored = [moved(i, tried[i], tried[1 - i]) for i in (0, 1)]
+        played = [s / s.sum() for s in stored]
+    return played
+
+
+def trial_as_lists(A, rounds):
+    """15.3, with lists."""
+    x, y = trial(A, rounds)
+    return x.tolist(), y.tolist()
+
+
+def outs(start, weight, worth, j):
+    """16.4: a weighted mean by NumPy."""
+    cards = sorted({h[0][j] for h in start})
+    mine = {c: [h for h in start if h[0][j] == c] for c in cards}
+    return {
+        c: np.average([worth[h] for h in hs], weights=[weight[h] for h in hs])
+        for c, hs in mine.items()
+    }
+
+
+def outs_by_groups(start, weight, worth, j):
+    """16.4: fractions of the whole."""
+    share = Counter()
+    for h in start:
+        share[h[0][j]] += weight[h]
+    found = dict.fromkeys(share, 0.0)
+    for h in start:
+        found[h[0][j]] += worth[h] * (weight[h] / share[h[0][j]])
+    return found
+
+
+class Numbered(cfr.Game):
+    """Kuhn poker whose cards are dealt one by one, with tuples in the labels."""
+
+    def node(self, h):
+        if len(h) < 2:
+            left = [c for c in "JQK" if c not in h]
+            return cfr.Chance(dict.fromkeys(left, 1 / len(left)))
+        cards, moves = h[:2], h[2:]
+        wins = "JQK".index(cards[0]) > "JQK".index(cards[1])
+        if moves[-2:] == ("bet", "pass"):
+            return cfr.Terminal((1, -1) if len(moves) == 2 else (-1, 1))
+        if moves[-2:] in (("pass", "pass"), ("bet", "bet")):
+            stake = 1 + (moves[-1] == "bet")
+            return cfr.Terminal((stake, -stake) if wins else (-stake, stake))
+        i = len(moves) % 2
+        return cfr.Decision(i, f"{moves} {cards[i]}", ("pass", "bet"))
+
+
+class Kuhn123(Numbered):
+    """own.4 and classic.2: with cards 1, 2, 3 in one string, and other actions."""
+
+    def node(self, h):
+        if not h:
+            return cfr.Chance({f"{a}{b}": 1 / 6 for a in "123" for b in "123" if a != b})
+        names = {"p": "pass", "b": "bet"}
+        node = super().node((*("JQK"[int(c) - 1] for c in h[0]), *(names[a] for a in h[1:])))
+        if isinstance(node, cfr.Decision):
+            return cfr.Decision(node.player, node.infoset, ("p", "b"))
+        return node
+
+
+def kuhn_project(game, bet, jack):
+    """Return an answer to classic.2 for a game, given its bet and the label of the jack."""
+    plan = cfr.solve(game, "cfr", 2_000, progress=False).strategy
+    return {"Game": game, "strategy": plan, "alpha": f"{100 * plan[jack][bet]:.2f} %"}
+
+
+def product_rule(formula):
+    """errata.3: in a profile that never folds, at every history, by hand."""
+    game = cfr.games.KuhnPoker()
+    rows = {
+        I: {a: float(a in ("check", "call")) for a in row}
+        for I, row in cfr.Strategy.uniform(game).items()
+    }
+    pure = cfr.Strategy(game, rows)
+    for s in (cfr.Strategy.uniform(game), pure):
+        for h in (
+            (("J", "Q"), "bet"),
+            (("J", "Q"), "bet", "call"),
+            (("J", "Q"), "check", "bet"),
+        ):
+            for i in (0, 1):
+                wanted = 1 / 6
+                for n, a in enumerate(h[1:]):
+                    if n % 2 != i:
+                        wanted *= s[game.node(h[: n + 1]).infoset][a]
+                if abs(formula(h, s, i) - wanted) > 1e-9:
+                    return False
+    return True
+
+
+def many_strategies(formula):
+    """errata.3: compare with the package, on random and on pure strategies."""
+    game, rng = cfr.games.KuhnPoker(), np.random.default_rng(0)
+    tree = cfr.compile(game)
+    first = {I: {next(iter(row)): 1} for I, row in cfr.Strategy.uniform(game).items()}
+    plans = [cfr.Strategy.random(game, rng), cfr.Strategy.uniform(game).replace(first)]
+    return all(
+        np.isclose(formula(h, s, i), cfr.equilibrium.reach(game, s, h).others(i))
+        for s in plans
+        for h in map(tree.history, range(1, tree.num_histories))
+        for i in (0, 1)
+    )
+
+
+def ends(H):
+    """papers.1: by what is continued."""
+    if any(h and h[:-1] not in H for h in H) or () not in H:
+        return None
+    return [h for h in H if not any(g[: len(h)] == h and g != h for g in H)]
+
+
+def ends_by_length(H):
+    """papers.1: every beginning of every history, from the longest on."""
+    alive = set(H)
+    for h in sorted(H, key=len, reverse=True):
+        if any(h[:n] not in H for n in range(len(h))):
+            return None
+        alive.discard(h[:-1] if h else None)
+    return alive if H else None
+
+
+def rule(points, left, mine, theirs):
+    """players.3: as a table."""
+    from cfrbook.exercises.koikoi_for_players import FEWEST
+
+    if theirs or points > 6:
+        return 0
+    return 1 if mine else int(left >= FEWEST[points])
+
+
+def rule_in_words(points, left, mine, theirs):
+    """players.3: backward."""
+    return of("players.3")(points, left, mine, theirs) is not False
+
+
+def welch(one, other):
+    """bet.3: by SciPy's test."""
+    from scipy import stats
+
+    test = stats.ttest_ind(one, other, equal_var=False)
+    if test.pvalue >= 0.05:
+        return "open"
+    return "Ahead" if test.statistic > 0 else "behind."
+
+
+def welch_by_hand(one, other):
+    """bet.3: with NumPy."""
+    from scipy import stats
+
+    a, b = np.array(one), np.array(other)
+    va, vb = a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)
+    freedom = (va + vb) ** 2 / (va**2 / (len(a) - 1) + vb**2 / (len(b) - 1))
+    t = (a.mean() - b.mean()) / np.sqrt(va + vb)
+    return np.array(["behind", "open", "ahead"])[
+        1 + int(np.sign(t) * (abs(t) > stats.t.ppf(0.975, freedom)))
+    ]
+
+
+def rounded(values):
+    """Return values as a guess function's pairs of lists."""
+    return lambda states, ranges: [
+        tuple(map(np.asarray, pair)) for pair in values(states, ranges)
+    ]
+
+
+@cache
+def exact_values():
+    return rounded(of("16.5"))
+
+
+# ---- the table -------------------------------------------------------------------------------
+
+FORGET = ("1/4", "1/4", "1/2", 1)
+FOUR = (("plain", 4.0), ("linear", "2"))
+ROWS = [
+    ("1.1", lambda: {"regrets": [0, 1, 2], "next": [0, "1/3", "2/3"]}),
+    (
+        "1.1",
+        lambda: {
+            "Next": {"scissors": F(2, 3), "paper": F(1, 3), "rock": 0},
+            "Regrets": np.arange(3),
+        },
+    ),
+    ("1.1", lambda: ({"rock": 0, "paper": "1", "scissors": 2.0}, ("0 %", "33.3 %", "66.7%"))),
+    ("1.2", lambda: {"best": "Rock", "earns": "2/5"}),
+    ("1.2", lambda: {"earns": "40 %", "best": " ROCK. "}),
+    ("1.2", lambda: ["'rock'", Decimal("0.4")]),
+    ("1.3", lambda: three),
+    ("1.3", lambda: by_program),
+    ("1.3", lambda: lambda n: np.array([1, n, 1]) / (n + 2)),
+    (
+        "1.3",
+        lambda: lambda n: {"scissors": F(1, n + 2), "Paper": F(n, n + 2), "rock": f"1/{n + 2}"},
+    ),
+    ("1.4", lambda: clipped),
+    ("1.4", lambda: with_lists),
+    ("1.5", lambda: [np.float64(x) for x in values("1.5")[:3]] + ["no"]),
+    ("1.6", lambda: [10, 1, 1, 10, 0]),
+    (
+        "1.6",
+        lambda: dict(zip(of("1.6"), ("10", "100 %", F(1), np.int64(10), "0"), strict=True)),
+    ),
+    ("1.7", lambda: 3),
+    ("1.7", lambda: "Step 3."),
+    ("1.7", lambda: np.int64(3)),
+    ("2.1", lambda: ["109", 60, F(16)]),
+    ("2.1", lambda: np.array([109, 60, 16])),
+    (
+        "2.2",
+        lambda: {
+            "player 0": "1/4",
+            "Chance": "1/6",
+            "in all": "1/48",
+            "player 1": "50 %",
+            "all but player 1": "1/24",
+        },
+    ),
+    ("2.2", lambda: [F(1, 6), F(1, 4), F(1, 2), F(1, 48), F(1, 24)]),
+    ("2.3", lambda: Doubter),
+    ("2.3", lambda: Doubter2()),
+    ("2.4", lambda: {"compiles": "no", "infosets": "12", "same game": "Yes"}),
+    ("2.4", lambda: [np.False_, 12, np.True_]),
+    ("2.5", lambda: [set(group) for group in reversed(of("2.5"))]),
+    ("2.5", lambda: {frozenset(group) for group in of("2.5")}),
+    ("2.5", lambda: tuple(list(group)[::-1] for group in of("2.5"))),
+    ("2.6", lambda: [10, "1024", 243.0]),
+    ("2.6", lambda: {"Numbers": "10", "pure": 2**10, "played": 3**5}),
+    ("3.1", lambda: [f"{of('3.1', 'check'):.6f}", of("3.1", "bet"), "Betting"]),
+    ("3.1", lambda: of("3.1") | {"better": "BET"}),
+    ("3.2", lambda: {"sum": ("paper", [1 / 3] * 3), "mean": ("scissors", "scissors")}),
+    ("3.2", lambda: {"mean": ["Paper", "paper"], "sum": [["1/3", "1/3", "1/3"], ROCK]}),
+    (
+        "3.2",
+        lambda: [(SCISSORS, np.full(3, 1 / 3)), (ROCK, {"rock": 1, "paper": 0, "scissors": 0})],
+    ),
+    ("3.3", lambda: brute_force),
+    ("3.3", lambda: with_the_package),
+    ("3.4", lambda: {"value": 0, "plan": ["1/6", "1/2", "1/3"], "claim": "1/3"}),
+    ("3.4", lambda: [0.0, {"paper": F(1, 2), "rock": F(1, 6), "scissors": F(1, 3)}, F(1, 3)]),
+    ("3.5", lambda: [*values("3.5")[:3], "yes"]),
+    ("3.5", lambda: {key: x if key == "holds" else f"{x:.8f}" for key, x in of("3.5").items()}),
+    ("3.6", lambda: {"best": "4", "worst": 7.0, "with 20": np.float32(of("3.6", "with 20"))}),
+    ("3.6", lambda: [4, 7, Decimal(str(of("3.6", "with 20")))]),
+    ("3.7", lambda: f"−{abs(of('3.7')):.7f}"),
+    ("3.7", lambda: [of("3.7")]),
+    ("4.1", lambda: {"values": ["-5/18", "−1/9"], "regrets": ["−1/24", "+1/8"]}),
+    ("4.1", lambda: [[F(-5, 18), -1 / 9], np.array([-1, 3]) / 24]),
+    ("4.2", lambda: of("4.2") | {"hides": 7}),
+    ("4.2", lambda: of("4.2") | {"hides": "7"}),
+    ("4.2", lambda: of("4.2") | {"hides": "Line 7."}),
+    ("4.2", lambda: {6: of("4.2", "line 6"), "7": of("4.2", "line 7"), "HIDES": "line  7"}),
+    ("4.2", lambda: [f"{x:.4f}" for x in values("4.2")[:2]] + [7.0]),
+    ("4.3", lambda: reference("cfr", "simultaneous")),
+    ("4.3", lambda: package("cfr", "simultaneous")),
+    ("4.3", lambda: museum),
+    ("4.4", lambda: {"value": "-1/24", "bluff": "10"}),
+    ("4.4", lambda: {"value": F(-1, 24), "bluff": 10}),
+    ("4.4", lambda: [-0.0417, "Ten"]),
+    ("4.5", lambda: f"{100 * of('4.5'):.3f} %"),
+    ("4.5", lambda: np.array([of("4.5")])),
+    ("4.6", lambda: of("4.6") | {"alike": {"C", "B"}, "right": "row A"}),
+    ("4.6", lambda: of("4.6") | {"alike": "c and b", "better": "e."}),
+    ("4.6", lambda: list(of("4.6").values())),
+    ("4.7", lambda: both_orders),
+    ("4.7", lambda: by_one_row),
+    (
+        "5.1",
+        lambda: {
+            "Q": np.array([[0, 1, 1], [3, 0, 2], [2, 2, 1]]),
+            "R": [(-2, 1, 1), (1, -3, 2), (0, -1, 1)],
+            "played": [(0, 0, 1), ("2/5", "2/5", "1/5")],
+        },
+    ),
+    ("5.1", lambda: list(of("5.1").values())),
+    ("5.2", lambda: reference("cfr+")),
+    ("5.2", lambda: package("cfr+")),
+    ("5.3", lambda: {str(T): f"{d}" for T, d in of("5.3").items()}),
+    ("5.3", lambda: {float(T): np.int64(d) for T, d in of("5.3").items()}),
+    ("5.4", lambda: values("5.4")),
+    ("5.4", lambda: strings("5.4")),
+    ("5.5", lambda: tuple(values("5.5"))),
+    ("5.6", lambda: list(of("5.6"))),
+    ("5.6", lambda: "M, G, I, D, A, L, B, F, K, J, C"),
+    ("5.6", lambda: "dgi mla b fkjc h"),
+    ("6.1", lambda: [[(3, "9/4", -3), ("4/7", "3/7", 0)], *values("6.1")[1:]]),
+    (
+        "6.1",
+        lambda: {
+            key.upper(): {"played": row["played"], "stored": np.array(row["stored"])}
+            for key, row in of("6.1").items()
+        },
+    ),
+    ("6.2", lambda: [*values("6.2")[:2], "1/2"]),
+    ("6.2", lambda: of("6.2") | {"first factor": "50 %"}),
+    ("6.3", lambda: reference("dcfr")),
+    ("6.3", lambda: package("dcfr")),
+    (
+        "6.4",
+        lambda: {name: {str(n): x for n, x in row.items()} for name, row in of("6.4").items()},
+    ),
+    ("6.4", lambda: [[f"{x:.2f}" for x in row.values()] for row in of("6.4").values()]),
+    ("6.5", lambda: cfr.Variant("mine", *of("6.5"))),
+    ("6.5", lambda: [str(x) for x in of("6.5")]),
+    ("6.6", lambda: [7_071, 119.0, 4, 2]),
+    ("6.6", lambda: {"plain": 7_200, "linear": "120"} | {f"{k}, 4 times": x for k, x in FOUR}),
+    ("7.1", lambda: [[2, "-2"], ["−4", 4.0]]),
+    ("7.1", lambda: {"K check-bet": (-4, 4), "K": {"bet": F(-2), "check": "2"}}),
+    ("7.2", lambda: values("7.2")),
+    ("7.2", lambda: {key: str(n) for key, n in of("7.2").items()}),
+    ("7.3", lambda: external),
+    ("7.3", lambda: external_scaled),
+    ("7.4", lambda: [*values("7.4")[:2], "no"]),
+    ("7.4", lambda: {key.title(): x for key, x in of("7.4").items()}),
+    ("7.5", lambda: {str(T): x for T, x in of("7.5").items()}),
+    ("7.5", lambda: [f"{100 * x:.0f} %" for x in of("7.5").values()]),
+    ("7.6", lambda: ["7/12", F(7, 12), 0.375]),
+    ("7.6", lambda: {"own": "3/8", "average": "0.5833", "opponent": 7 / 12}),
+    (
+        "8.1",
+        lambda: (
+            F(3, 5) + F(9, 35) + F(1, 15),
+            F(3, 10) + F(9, 20) + F(1, 30),
+            F(1, 10) + F(3, 20) + F(3, 70),
+        ),
+    ),
+    ("8.1", lambda: OrderedDict(zip("abc", of("8.1"), strict=True))),
+    ("8.2", lambda: [False, "1.62"]),
+    ("8.2", lambda: {"tried": F(81, 50), "biased": "No"}),
+    ("8.3", lambda: ["yes", of("8.3", "variance")]),
+    ("8.3", lambda: {"variance": f"{of('8.3', 'variance'):.5f}", "unbiased": "true"}),
+    ("8.4", lambda: robust),
+    ("8.4", lambda: robust_stack),
+    ("8.5", lambda: {str(k): x for k, x in of("8.5").items()}),
+    ("8.5", lambda: values("8.5")),
+    ("8.6", lambda: ["3/4", 1, F(1, 4)]),
+    ("8.6", lambda: {"2 walks": 0.75, "3 walks": "1.0", "batch of 3": "25 %"}),
+    ("8.7", lambda: {0: 108, 5: 3, 10: 48, "mean": 6, "no harm": 12}),
+    ("8.7", lambda: np.array([108, 3, 48, 6, 12])),
+    ("9.1", lambda: lambda price: F(1, 2) - F(price) / 2),
+    ("9.1", lambda: lambda price: f"{50 * (1 - price):.6f} %"),
+    ("9.2", lambda: ["1/2", "1/24", of("9.2", "aimed"), 2]),
+    ("9.2", lambda: of("9.2") | {"s2": F(1, 24), "not aimed": "200 %"}),
+    ("9.3", lambda: ["Q check-bet", "j check-bet", "K check-bet"]),
+    ("9.3", lambda: frozenset(of("9.3"))),
+    ("9.3", lambda: dict.fromkeys(of("9.3"), True)),
+    ("9.4", lambda: aimed),
+    ("9.4", lambda: aimed_inside),
+    ("9.5", lambda: at_or_near),
+    ("9.5", lambda: lambda game, target: frozenset(of("9.5")(game, target))),
+    ("9.6", lambda: lambda risk: min(-1 / 18 + risk / 2, 1 / 9)),
+    ("9.6", lambda: lambda risk: np.minimum(F(1, 9), F(-1, 18) + F(risk) / 2)),
+    ("9.6", lambda: lambda risk: np.array([np.interp(risk, [0, 1 / 3], [-1 / 18, 1 / 9])])),
+    ("10.1", lambda: {"forget": FORGET, "reservoir": ["1/2"] * 4}),
+    ("10.1", lambda: [dict.fromkeys("abcd", "50 %"), np.array([0.25, 0.25, 0.5, 1])]),
+    ("10.2", lambda: {"means": "3/5", "sums": "3/7", "CFR asks for": "sum"}),
+    ("10.2", lambda: ["60 %", F(3, 7), "Sums"]),
+    ("10.3", lambda: Heap),
+    ("10.3", lambda: Coin),
+    ("10.4", lambda: {"target": "1/3", "weight": 6, "constant": "40/3"}),
+    ("10.4", lambda: [6, 0.33333, 13.3333]),
+    ("10.5", lambda: bends),
+    ("10.5", lambda: steps_and_bends),
+    ("11.1", lambda: [(0, "1/4"), (F(1, 2), F(1, 4)), ("2/3", "1/3"), ["50 %", "50 %"]]),
+    ("11.1", lambda: {key: np.array(row) for key, row in of("11.1").items()}),
+    (
+        "11.2",
+        lambda: {
+            "one": math.exp(0.3) / (1 + math.exp(0.3)),
+            "all": "1/2",
+            "factor": math.exp(0.3),
+        },
+    ),
+    ("11.2", lambda: ["1.34986", "50 %", "57.444 %"]),
+    ("11.3", lambda: minus_infinity),
+    ("11.3", lambda: label_by_label),
+    (
+        "11.4",
+        lambda: {"pair": of("11.4", "pair")[::-1], "how many": str(of("11.4", "how many"))},
+    ),
+    ("11.4", lambda: [of("11.4", "pair"), of("11.4", "how many")]),
+    ("11.5", lambda: {(32, 32): "1410", 4: 46, "2": 24.0}),
+    ("11.5", lambda: [1410, 46, 24]),
+    ("12.1", lambda: {str(card): str(x) for card, x in of("12.1").items()}),
+    ("12.1", lambda: values("12.1")),
+    ("12.2", lambda: [f"{x:.4f}" for x in of("12.2").values()]),
+    ("12.2", lambda: {key.title(): np.float32(x) for key, x in of("12.2").items()}),
+    ("12.3", lambda: add_up),
+    ("12.3", lambda: add_up_recursively),
+    ("12.4", lambda: [list(map(str, pair)) for pair in of("12.4").values()]),
+    ("12.4", lambda: {key: np.array(pair, float) for key, pair in of("12.4").items()}),
+    ("12.5", lambda: of("12.5") | {"gains": "the first player"}),
+    ("12.5", lambda: [*values("12.5")[:2], "Player 0"]),
+    ("12.5", lambda: of("12.5") | {"gains": 0}),
+    ("13.1", lambda: f"{of('13.1')}.0"),
+    ("13.1", lambda: np.int64(of("13.1"))),
+    (
+        "13.2",
+        lambda: {
+            "four pairs": f"{comb(12, 4) * 6**4}/{comb(48, 8)}",
+            "four of a month": F(12 * comb(44, 4) - comb(12, 2), comb(48, 8)),
+        },
+    ),
+    ("13.2", lambda: [f"{100 * x:.8f} %" for x in of("13.2").values()]),
+    (
+        "13.3",
+        lambda: [
+            [row["Sake"], row["Curtain"], row["solver"].upper()] for row in of("13.3").values()
+        ],
+    ),
+    (
+        "13.3",
+        lambda: {
+            key.upper(): {
+                "solver": f"{row['solver']}.",
+                "SAKE": row["Sake"],
+                "curtain": row["Curtain"],
+            }
+            for key, row in of("13.3").items()
+        },
+    ),
+    ("13.4", lambda: f"{of('13.4'):.3f}"),
+    ("13.4", lambda: np.log10(np.float64(10) ** of("13.4"))),
+    (
+        "13.5",
+        lambda: {
+            I: max(row, key=row.get) if max(row.values()) == 1 else row
+            for I, row in of("13.5").items()
+        },
+    ),
+    ("13.5", lambda: cfr.Strategy(MiniKoiKoi.K8(), of("13.5"))),
+    ("14.1", lambda: {float(half): n for half, n in of("14.1").items()}),
+    ("14.1", lambda: [str(n) for n in of("14.1").values()]),
+    ("14.2", lambda: values("14.2")),
+    ("14.2", lambda: {key: f"{100 * x:.1f} %" for key, x in of("14.2").items()}),
+    ("14.3", lambda: lessons(lambda n: np.arange(n)[::-1])),
+    ("14.3", lambda: lessons(lambda n: np.random.default_rng(0).permutation(n))),
+    ("14.4", lambda: spoiled_by_blocks),
+    ("14.4", lambda: spoiled_by_gather),
+    ("14.5", lambda: values("14.5")),
+    ("14.5", lambda: strings("14.5")),
+    ("14.6", lambda: ["b", "d"]),
+    ("14.6", lambda: ("D", "B")),
+    ("15.1", lambda: values("15.1")),
+    (
+        "15.1",
+        lambda: {
+            key.upper(): str(F(x).limit_denominator(1_000)) for key, x in of("15.1").items()
+        },
+    ),
+    ("15.2", lambda: list(of("15.2").values())),
+    ("15.2", lambda: {key: tuple(f"{x:.6f}" for x in row) for key, row in of("15.2").items()}),
+    ("15.3", lambda: trial),
+    ("15.3", lambda: trial_as_lists),
+    ("15.4", lambda: {str(tau): x for tau, x in of("15.4").items()}),
+    ("15.4", lambda: values("15.4")),
+    ("15.5", lambda: np.array(of("15.5"))),
+    ("15.5", lambda: [[str(x) for x in row] for row in of("15.5")]),
+    ("15.6", lambda: [0.65, 0.2, 0]),
+    ("15.6", lambda: {"average": "0", "best": F(1, 5), "last": "13/20"}),
+    ("16.1", lambda: ["1/2", "−1/2", "25 %"]),
+    ("16.1", lambda: {"Guess": F(1, 4), "heads": 0.5, "tails": -0.5}),
+    ("16.2", lambda: [65, "396", 13.0]),
+    ("16.2", lambda: np.array([65, 396, 13])),
+    ("16.3", lambda: values("16.3")),
+    ("16.3", lambda: {key.upper(): f"{x:.6f}" for key, x in of("16.3").items()}),
+    ("16.4", lambda: outs),
+    ("16.4", lambda: outs_by_groups),
+    ("16.5", exact_values),
+    ("own.1", lambda: str(of("own.1"))),
+    ("own.1", lambda: f"{100 * float(of('own.1')):.3f} %"),
+    ("own.2", lambda: values("own.2")),
+    ("own.2", lambda: {"infosets": "4", 0.6: of("own.2", "0.6"), 0.75: of("own.2", "0.75")}),
+    (
+        "own.3",
+        lambda: {10: of("own.3", "10"), 100: of("own.3", "100"), "same as": "both players"},
+    ),
+    ("own.3", lambda: [*values("own.3")[:2], "Simultaneous"]),
+    ("own.4", lambda: Kuhn123),
+    ("own.4", lambda: cfr.games.KuhnPoker()),
+    ("sub.1", lambda: {"regrets": ["10", "−8"], "largest T": 8.0}),
+    ("sub.1", lambda: [(10, -8), "8"]),
+    ("sub.2", lambda: values("sub.2")),
+    (
+        "sub.2",
+        lambda: {
+            "HANDS": np.array(of("sub.2", "hands")),
+            "fewer from": str(of("sub.2", "fewer from")),
+        },
+    ),
+    ("sub.3", lambda: values("sub.3")),
+    ("sub.3", lambda: {key: str(n) for key, n in of("sub.3").items()}),
+    ("errata.1", lambda: values("errata.1")),
+    ("errata.1", lambda: strings("errata.1")),
+    ("errata.2", lambda: of("errata.2") | {"hides": ("0", 0, 0.0)}),
+    ("errata.2", lambda: values("errata.2")),
+    ("errata.3", lambda: product_rule),
+    ("errata.3", lambda: many_strategies),
+    ("museum.1", lambda: values("museum.1")),
+    ("museum.1", lambda: strings("museum.1")),
+    ("museum.2", lambda: reference("cfr", "simultaneous")),
+    ("museum.2", lambda: package("cfr", "simultaneous")),
+    ("museum.3", lambda: {key.upper(): f"  {x} " for key, x in of("museum.3").items()}),
+    ("museum.3", lambda: list(of("museum.3").values())),
+    (
+        "classic.1",
+        lambda: {
+            "Divisions": ["-".join(map(str, d)) for d in of("classic.1", "divisions")],
+            "payoff": lambda a, b: float(
+                np.sign(sum(np.sign(x - y) for x, y in zip(a, b, strict=True)))
+            ),
+            "strategy": {
+                "-".join(map(str, d)): p for d, p in of("classic.1", "strategy").items()
+            },
+            "shapes": [tuple(map(int, s.split("-")))[::-1] for s in of("classic.1", "shapes")],
+        },
+    ),
+    ("classic.2", lambda: kuhn_project(cfr.games.KuhnPoker(), "bet", "J")),
+    ("classic.2", lambda: kuhn_project(Kuhn123(), "b", "() J")),
+    (
+        "classic.3",
+        lambda: (
+            of("classic.3")
+            | {
+                "infosets": str(of("classic.3", "infosets")),
+                "twin": {str(a): str(b) for a, b in of("classic.3", "twin").items()},
+            }
+        ),
+    ),
+    (
+        "classic.4",
+        lambda: {
+            key.lower(): x if key in ("game", "strategy") else f"{x:.6f}"
+            for key, x in of("classic.4").items()
+        },
+    ),
+    (
+        "classic.5",
+        lambda: {
+            key: x if key == "merge" else f"{x:.4f}" for key, x in of("classic.5").items()
+        },
+    ),
+    ("papers.1", lambda: ends),
+    ("papers.1", lambda: ends_by_length),
+    ("papers.2", lambda: ["1/6", F(-3, 2), "-2", "-1/12"]),
+    ("papers.2", lambda: strings("papers.2")),
+    ("papers.3", lambda: lambda chance, opponent, drawn: np.divide(opponent, drawn)),
+    ("papers.3", lambda: lambda chance, opponent, drawn: chance * opponent / (chance * drawn)),
+    ("players.1", lambda: values("players.1")),
+    (
+        "players.1",
+        lambda: {int(p): str(F(x).limit_denominator(100)) for p, x in of("players.1").items()},
+    ),
+    ("players.2", lambda: values("players.2")),
+    ("players.2", lambda: {key: f"{100 * x:.3f} %" for key, x in of("players.2").items()}),
+    ("players.3", lambda: rule),
+    ("players.3", lambda: rule_in_words),
+    ("bet.1", lambda: values("bet.1")),
+    ("bet.1", lambda: strings("bet.1")),
+    ("bet.2", lambda: {"20 times": F(100, 24), "at most": 5}),
+    ("bet.2", lambda: ["4.1667", "5.000"]),
+    ("bet.3", lambda: welch),
+    ("bet.3", lambda: welch_by_hand),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "answer"), ROWS, ids=[f"{number}-{n}" for n, (number, _) in enumerate(ROWS)]
+)
+def test_right_answer_in_another_form_is_right(number, answer):
+    feedback = cached(number).check(answer())
+    assert feedback.right, feedback
+
+
+@pytest.mark.slow
+def test_every_exercise_has_other_forms():
+    """One at least, two for a program, and twice the seventy-four of a first trial in all."""
+    rows = Counter(number for number, _ in ROWS)
+    for exercise in ALL:
+        programs = callable(computed(exercise.number)) and exercise.number != "16.5"
+        assert rows[exercise.number] >= 1 + programs, exercise.number
+    assert len(ROWS) >= 148 and set(rows) == {exercise.number for exercise in ALL}

@@ -1,0 +1,249 @@
+"""Explorables: pages and kernels show the same frames at every position."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from explorables import decode
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cfrlib as cfr
+from cfrbook import explore, plot
+from cfrbook.explore import explorable as inside
+from cfrbook.explore.controls import share
+
+GAME = cfr.games.KuhnPoker()
+
+
+def picture(height=1.0):
+    return plot.lines({"y": ([0, 1], [0, height])}, xlabel="x", ylabel="y", ylim=(0, 2))
+
+
+def line(a):
+    return explore.Frame(picture(a), alt=f"rises to {a}", numbers={"y": a})
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    return explore.Explorable(line, caption="A line", a=explore.Linear(0, 2, step=0.5))
+
+
+# ---- page and widget ------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_page_and_widget_show_the_same_frames(drawn):
+    _, stage = decode(drawn.page())
+    live = drawn.widget()
+    for k, a in enumerate(drawn.controls["a"].positions):
+        live.parts["a"].value = a
+        assert live.stage.value == f'<div class="cfr-stage">{stage(k)}</div>'
+
+
+def test_page_starts_at_the_start_of_its_controls(drawn):
+    html = drawn.page()
+    first = html[html.index('<div class="cfr-stage">') : html.index("</dl>") + 5]
+    _, stage = decode(html)
+    assert first == f'<div class="cfr-stage">{stage(0)}'
+    assert 'value="0" aria-label="a" aria-valuetext="0.0"' in html
+    assert "hidden>" in html, "without scripts, no dead controls are shown"
+    assert (
+        html.count("<svg aria-hidden") >= 1 and 'role="img" aria-label="rises to 0.0"' in html
+    )
+    assert "http" not in re.sub(r'xmlns(:\w+)?=\\?"[^"]*"', "", html)
+
+
+def test_mime_bundle_is_a_page_or_a_widget(drawn, monkeypatch):
+    monkeypatch.delenv("CFRLIB_PAGE", raising=False)
+    live = drawn._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in live
+    assert "text/html" not in live
+    monkeypatch.setenv("CFRLIB_PAGE", "1")
+    page = drawn._repr_mimebundle_()
+    assert set(page) == {"text/plain", "text/html"}
+    assert page["text/plain"] == live["text/plain"] == repr(drawn)
+    assert page["text/html"] == drawn.page()
+
+
+def test_page_frames_equal_frame_html(drawn):
+    _, stage = decode(drawn.page())
+    for k, a in enumerate((0, 0.5, 1, 1.5, 2)):
+        assert stage(k) == drawn.frame_html(a=a)
+        assert f"<dd>{inside.number_text(float(a))}</dd>" in stage(k)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefg")), min_size=1, max_size=6))
+def test_shared_pieces_reassemble_the_frames(frames):
+    pieces, rows = inside.shared_pieces(frames)
+    assert ["".join(pieces[n] for n in row) for row in rows] == ["".join(f) for f in frames]
+    assert len(set(pieces)) == len(pieces)
+
+
+def test_widget_shows_errors_of_draw():
+    def draw(a):
+        if a > 1:
+            raise RuntimeError("no <ink>")
+        return line(a)
+
+    each = explore.Explorable(draw, caption="c", a=explore.Linear(0, 2, step=1))
+    live = each.widget()
+    live.parts["a"].value = 1.5
+    assert live.stage.value == "<pre>RuntimeError: no &lt;ink&gt;</pre>"
+    live.parts["a"].value = 0.5
+    assert "<svg" in live.stage.value, "the widget still works afterwards"
+
+
+def test_widget_accepts_any_value_in_range(drawn):
+    live = drawn.widget()
+    live.parts["a"].value = 0.123
+    assert "<dd>0.1230</dd>" in live.stage.value
+    with pytest.raises(ValueError, match="a must lie between 0 and 2"):
+        drawn.frame_html(a=2.5)
+
+
+def test_play_button_moves_its_control(drawn):
+    live = drawn.widget()
+    slider, play = live.children[1].children
+    play.value = 3
+    assert slider.value == 1.5 and "<dd>1.5000</dd>" in live.stage.value
+
+
+# ---- controls --------------------------------------------------------------------------------
+
+CONTROLS = [
+    (explore.Linear(-0.1, 0.45, step=0.01, start=0.2), 56, "0.20"),
+    (explore.Log(1, 1_000_000, per_decade=6, start=1_000), 36, "1,000"),
+    (explore.Log(10, 50, per_decade=3), 4, "10"),
+    (explore.Seed(4), 4, "0"),
+    (explore.Choice("here", "there"), 2, "here"),
+    (explore.Mix("a", "b", "c", parts=5, start=(0.4, 0.4, 0.2)), 21, "(0.4, 0.4, 0.2)"),
+    (explore.Walk(GAME, (("J", "K"), "bet")), 55, "JK → bet"),
+]
+
+
+@pytest.mark.parametrize(
+    ("control", "count", "first"), CONTROLS, ids=lambda c: type(c).__name__
+)
+def test_control_reads_back_its_positions(control, count, first):
+    control.label = "it"
+    assert len(control.positions) == count == len(set(map(repr, control.positions)))
+    assert control.text(control.positions[control.start]) == first
+    calls = []
+    widget, read = control.widget(lambda: calls.append(read()))
+    assert read() == control.positions[control.start]
+    for value in (control.positions[-1], control.positions[0]):
+        control.set(widget, value)
+        assert read() == value == control.check(value) and calls[-1] == value
+    data = control.page_data()
+    assert len(data.get("counts") or data["texts"]) == count
+    assert "it" in control.inputs()
+
+
+def test_log_positions_include_ends_and_have_constant_ratio():
+    positions = explore.Log(1, 1_000_000, per_decade=4).positions
+    assert positions[0] == 1 and positions[-1] == 1_000_000
+    ratios = np.diff(np.log10(positions[8:]))
+    assert np.allclose(ratios, 0.25, atol=0.005)
+
+
+def test_walk_data_describes_the_tree():
+    data = explore.Walk(GAME).page_data()
+    for k, children in enumerate(data["next"]):
+        for text, target in children:
+            assert data["parent"][target] == k
+            before = data["texts"][k] if k else ""
+            assert data["texts"][target] == " → ".join(filter(None, [before, text]))
+
+
+@given(st.integers(0, 3), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=4, max_size=4))
+def test_shares_sum_to_one(n, p, weights):
+    mix = np.array(weights) + 1e-9
+    shares = share(tuple(mix / mix.sum()), n, p)
+    assert shares[n] == p and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-9
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: explore.Explorable(line, caption="c"), "draw takes a, the controls are none"),
+        (lambda: explore.Explorable(line, caption="c", b=explore.Seed()), "the controls are b"),
+        (lambda: explore.Explorable(line, caption=" ", a=explore.Seed()), "caption"),
+        (
+            lambda: explore.Explorable(line, caption="c", play="b", a=explore.Seed()),
+            "not a slider",
+        ),
+        (
+            lambda: explore.Explorable(line, caption="c", a=explore.Linear(0, 1, step=0.001)),
+            r"1,001 frames are too many for a page \(a 1001 positions\)",
+        ),
+        (lambda: explore.Linear(0, 1, step=0.3), "not a positive multiple of step=0.3"),
+        (lambda: explore.Linear(0, 1, step=0.5, start=0.2), "start=0.2 is not one of the 3"),
+        (lambda: explore.Log(0, 10), "1 ≤ low < high"),
+        (lambda: explore.Log(1, 100, start=17), "start=17 is not one of the 9 positions"),
+        (lambda: explore.Choice("one"), "at least two"),
+        (lambda: explore.Mix("a", "b", start=(0.5, 0.4)), "not one of the 11"),
+        (lambda: explore.Seed().check(-1), "at least 0"),
+        (lambda: explore.Choice("a", "b").check("c"), "one of a, b"),
+        (lambda: explore.Mix("a", "b").check((0.5, 0.6)), "2 probabilities that sum to 1"),
+        (lambda: explore.Walk(GAME, ("no", "way")), "start="),
+        (lambda: explore.Frame(alt="a", numbers={"n": 1}), "at least one figure"),
+        (lambda: explore.Frame(picture(), alt="", numbers={"n": 1}), "alt text"),
+        (lambda: explore.Frame(picture(), alt="a", numbers={}), "numbers"),
+        (lambda: explore.Rewind(cfr.CFR(GAME).run(5)).at(3), "3 lies before"),
+    ],
+)
+def test_invalid_arguments_raise(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_frames_of_different_sizes_raise():
+    def draw(a):
+        figure = plot.lines({"y": ([0, 1], [0, 1])}, xlabel="x", ylabel="y", size=(3 + a, 3))
+        return explore.Frame(figure, alt="a", numbers={"a": a})
+
+    with pytest.raises(ValueError, match="same sizes"):
+        explore.Explorable(draw, caption="c", a=explore.Linear(0, 1, step=1)).page()
+
+
+def test_draw_without_frame_raises():
+    each = explore.Explorable(lambda a: "text", caption="c", a=explore.Seed(2))
+    with pytest.raises(ValueError, match=r"must return an explore\.Frame"):
+        each.page()
+
+
+# ---- rewinding -------------------------------------------------------------------------------
+
+
+def test_rewind_equals_a_direct_run():
+    film = explore.Rewind(cfr.CFR(GAME, "cfr+"))
+    for t in (1_000, 17, 400, 0, 1_000):
+        direct = cfr.CFR(GAME, "cfr+")
+        if t:
+            direct.run(t)
+        rewound = film.at(t)
+        assert rewound.iterations == t
+        assert (rewound.average.values_by_sequence == direct.average.values_by_sequence).all()
+        assert (rewound.current.values_by_sequence == direct.current.values_by_sequence).all()
+
+
+def test_rewind_returns_copies():
+    film = explore.Rewind(cfr.CFR(GAME))
+    film.at(100).run(50)
+    assert film.at(100).iterations == 100
+    assert film.at(100).solution().exploitability == cfr.solve(GAME, "cfr", 100).exploitability
+
+
+@pytest.mark.slow
+def test_import_of_cfrlib_loads_no_widgets():
+    code = "import sys, cfrlib; print('ipywidgets' in sys.modules, 'matplotlib' in sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "False False"

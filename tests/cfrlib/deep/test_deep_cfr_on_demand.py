@@ -1,0 +1,469 @@
+"""Deep CFR of games expanded on demand: traversals, workers, policies and responders."""
+
+import importlib.util
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from every_path import exact_regrets
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Game, Terminal
+from cfrlib.core.sequence import sequence_form
+from cfrlib.deep import DeepCFR, Responder, Training, encode, hashed
+from cfrlib.deep import lanes as lanes_module
+from cfrlib.deep.lanes import split
+from cfrlib.games import Coyote, KuhnPoker, LeducPoker
+
+pytestmark = pytest.mark.slow
+
+
+class OneHot:
+    """A game with features, so that compiled and on-demand runs have the same inputs."""
+
+    def features(self, labels):
+        rows = encode(cfr.compile(self.plain).infoset_label)
+        number = sequence_form(self.plain).infoset_number
+        return rows[[number[label] for label in labels]].reshape(len(labels), -1)
+
+
+class Kuhn(OneHot, KuhnPoker):
+    plain = KuhnPoker()
+
+
+class Leduc(OneHot, LeducPoker):
+    plain = LeducPoker()
+
+
+TINY = Training((16,), 40, 64)
+OPTIONS = {"traversals": 60, "memory": 5_000, "advantage": TINY, "strategy": TINY, "seed": 3}
+
+
+def on_demand(game, **options):
+    return DeepCFR(game, on_demand=True, **{**OPTIONS, **options})
+
+
+def samples(run, which):
+    """Return features, action counts, weights and targets of a memory, in order."""
+    memory = [*run._memories, run._strategies][which]
+    n = memory.filled
+    if run._form is None:
+        features, num_actions = (part[:n] for part in run._row_features[which])
+    else:
+        features = run._features[memory.infoset[:n]]
+        num_actions = run._legal.sum(axis=1)[memory.infoset[:n]]
+    return features, num_actions, memory.weight[:n], memory.target[:n]
+
+
+SCHEMES = ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"]
+
+
+# ---- agreement with compiled runs ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sampling", SCHEMES, ids=repr)
+@pytest.mark.parametrize("game", [Kuhn(), Leduc()], ids=lambda game: type(game).__name__)
+def test_first_samples_equal_those_of_the_compiled_game(game, sampling):
+    """They agree bit for bit, as no networks are evaluated yet."""
+    expanded = on_demand(game, sampling=sampling)
+    compiled = DeepCFR(game, sampling=sampling, **OPTIONS)
+    for i in range(2):
+        visited = [
+            run._walk(1, i, 60, run._memories[i], run._strategies)
+            for run in (expanded, compiled)
+        ]
+        assert visited[0] == visited[1] > 60
+    for which in range(3):
+        assert len(samples(expanded, which)[0]) >= 60
+        for one, other in zip(samples(expanded, which), samples(compiled, which), strict=True):
+            assert np.array_equal(one, other)
+
+
+def test_runs_agree_with_compiled_runs():
+    """They agree up to rounding: networks are evaluated on batches of other sizes."""
+    expanded = on_demand(Kuhn()).run(3)
+    compiled = DeepCFR(Kuhn(), on_demand=False, **OPTIONS).run(3)
+    assert expanded.nodes == compiled.nodes
+    for i in range(2):
+        assert np.allclose(expanded._networks[i], compiled._networks[i], atol=1e-3)
+    assert expanded.current.strategy().max_difference(compiled.current) < 1e-2
+    assert expanded.mixture.strategy().max_difference(compiled.mixture) < 1e-2
+    assert expanded.average.strategy().max_difference(compiled.average) < 1e-2
+
+
+@pytest.mark.parametrize("sampling", SCHEMES, ids=repr)
+def test_sampled_advantages_are_unbiased(sampling):
+    """Their means under trained networks are the exact regrets, within 5 standard errors."""
+    game = Kuhn()
+    run = on_demand(game, sampling=sampling, traversals=300, memory=400_000).run(2)
+    sigma = run.current.strategy()
+    assert sigma.max_difference(cfr.Strategy.uniform(game)) > 0.2
+    memory, traversals = run._memories[0], 10_000
+    memory.seen[0] = 0
+    run._walk(3, 0, traversals, memory, run._strategies)
+    form = sequence_form(game)
+    exact = exact_regrets(game, sigma.values_by_sequence)
+    infoset = {row.tobytes(): I for I, row in enumerate(game.features(form.tree.infoset_label))}
+    features, _, weight, target = samples(run, 0)
+    total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
+    start = form.tree.infoset_start[[infoset[row.tobytes()] for row in features]]
+    for a in range(2):
+        value = weight.astype(float) / 3 * target[:, a] * run._scale
+        np.add.at(total, start + a, value)
+        np.add.at(square, start + a, value**2)
+    first, stop = form.tree.player_sequences[:2]
+    own = slice(first + 1, stop)
+    mean, error = total / traversals, np.sqrt(square) / traversals
+    assert np.all(np.abs(mean - exact)[own] <= 5 * error[own] + 1e-6)
+    assert np.abs(exact[own]).max() > 10 * np.median(error[own])
+
+
+def test_leduc_poker_improves_on_demand():
+    """A few iterations bring NashConv well below the uniform strategy's 4.75."""
+    training = Training((32, 32), 200, 256)
+    run = DeepCFR(
+        Leduc(), on_demand=True, traversals=80, average="mixture", advantage=training, seed=0,
+        memory=20_000,
+    ).run(6)  # fmt: skip
+    assert cfr.nash_conv(Leduc(), run.mixture.strategy()) < 3.5
+
+
+# ---- lanes and workers -----------------------------------------------------------------------
+
+
+def same(a, b):
+    """Return whether two runs hold the same numbers, bit for bit."""
+    pairs = [
+        (x, y) for i in range(3) for x, y in zip(samples(a, i), samples(b, i), strict=True)
+    ]
+    pairs += zip(a._networks, b._networks, strict=True)
+    return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in pairs)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"on_demand": True},
+        {"on_demand": False},
+        {"on_demand": False, "sampling": cfr.RobustSampling(1, 0.5)},
+    ],
+    ids=str,
+)
+def test_results_do_not_depend_on_jobs(options):
+    options = {**OPTIONS, **options, "traversals": 600}
+    alone, shared = (DeepCFR(Kuhn(), jobs=jobs, **options).run(2) for jobs in (None, 2))
+    assert same(alone, shared)
+
+
+def test_lanes_partition_the_traversals():
+    for traversals in (1, 7, 8, 1_000, 12_345):
+        lanes = split(traversals)
+        assert [n for lane in lanes for n in range(*lane)] == list(range(traversals))
+        assert min(stop - first for first, stop in lanes) >= 1
+        assert max(stop - first for first, stop in lanes) <= 250
+
+
+def test_seed_determines_the_run_however_it_is_split():
+    one, two, other = (
+        on_demand(Kuhn()).run(4),
+        on_demand(Kuhn()),
+        on_demand(Kuhn(), seed=4).run(4),
+    )
+    two.run(1).run(3)
+    assert same(one, two)
+    assert not same(one, other)
+
+
+def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
+    """The run itself keeps no expanded tree either."""
+    trees, run = [], on_demand(Coyote(3), average="mixture", traversals=300)
+    new_tree = lanes_module.PartialTree
+    monkeypatch.setattr(
+        lanes_module, "PartialTree", lambda game: trees.append(new_tree(game)) or trees[-1]
+    )
+    run.run(2)
+    assert len(trees) == 2 * 3 * 2 + 1  # lanes · players · iterations, and the warm-up
+    assert all(tree.num_histories > 1 for tree in trees)
+    assert run._tree.num_histories == 1
+
+
+# ---- policies --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return on_demand(Kuhn(), average="network").run(4)
+
+
+def test_policy_equals_its_table(trained):
+    tree = cfr.compile(Kuhn())
+    nodes = [
+        Decision(int(i), label, actions)
+        for i, label, actions in zip(
+            tree.infoset_player, tree.infoset_label, tree.infoset_actions, strict=True
+        )
+    ]
+    for policy in (trained.current, trained.draw(1), trained.average):
+        sigma, table = policy(nodes), policy.strategy()
+        assert sigma.shape == (12, 2)
+        for node, row in zip(nodes, sigma, strict=True):
+            assert row == pytest.approx(list(table[node.infoset].values()), abs=1e-6)
+    assert on_demand(Kuhn()).current(nodes).tolist() == [[0.5, 0.5]] * 12
+
+
+def test_tickets_select_networks_by_weight(trained):
+    """The uniform strategy comes first."""
+    node, mixture = Decision(0, "J", ("check", "bet")), trained.mixture
+    with pytest.raises(ValueError, match="give tickets"):
+        mixture([node])
+    weights = np.array([1, 2, 3, 4]) / 10
+    middle = np.cumsum(weights) - weights / 2
+    sigma = mixture([node] * 4, middle)
+    assert sigma[0].tolist() == [0.5, 0.5]
+    features, legal = Kuhn().features(["J"]), np.ones((1, 2), bool)
+    for n in range(1, 4):
+        network = mixture._network(0, n)
+        assert sigma[n] == pytest.approx(network.play(features, legal)[0], abs=1e-6)
+
+
+def test_mixture_is_the_mean_of_sampled_policies(trained):
+    form = sequence_form(Kuhn())
+    mean = sum(
+        form.plans(trained.draw(seed).strategy().values_by_sequence) for seed in range(400)
+    )
+    mixture = form.plans(trained.mixture.strategy().values_by_sequence)
+    assert mean / 400 == pytest.approx(mixture, abs=0.1)
+    assert np.ptp(mixture) > 0.5
+
+
+def test_policy_of_a_compiled_run_equals_its_mixture():
+    run = DeepCFR(KuhnPoker(), **OPTIONS).run(3)
+    form = sequence_form(KuhnPoker())
+    policy, mixture = (
+        form.plans(strategy.values_by_sequence)
+        for strategy in (run.policy().strategy(), run.mixture)
+    )
+    assert policy == pytest.approx(mixture, abs=1e-6)
+    node = Decision(1, "K bet", ("fold", "call"))
+    assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the uniform strategy
+
+
+def test_simulated_payoffs_equal_expected_utilities(trained):
+    """Mean payoffs of a mixture are exact within 5 standard errors."""
+    game, policy = Kuhn(), trained.mixture
+    best = cfr.solve(game, "cfr+", 1_000, progress=False).strategy
+    table, tree = policy.strategy(), cfr.compile(game)
+    owner = dict(zip(tree.infoset_label, tree.infoset_player, strict=True))
+    for players, tables in (
+        ([policy, best], [table, best]),
+        ([best, policy], [best, table]),
+        ([policy, policy], [table, table]),
+    ):
+        payoffs = cfr.simulate(game, players, 4_000, seed=1)
+        profile = {label: tables[i][label] for label, i in owner.items()}
+        expected = cfr.expected_utility(game, profile)
+        error = payoffs.std(axis=0) / math.sqrt(len(payoffs))
+        assert np.all(np.abs(payoffs.mean(axis=0) - expected) <= 5 * error)
+
+
+def test_same_seed_deals_the_same_cards():
+    game = KuhnPoker()
+    deals = []
+    for opponent in ({}, {"Q": {"check": 0, "bet": 1}}):
+        deal = set()
+
+        def record(nodes, tickets, deal=deal):
+            cards = (node.infoset[0] for node in nodes)
+            deal.update(zip(tickets.tolist(), cards, strict=True))
+            return np.full((len(nodes), 2), 0.5)
+
+        first = cfr.simulate(game, [record, opponent], 500, seed=2)
+        assert np.array_equal(first, cfr.simulate(game, [record, opponent], 500, seed=2))
+        deals.append(deal)
+    assert deals[0] == deals[1]
+    assert len(deals[0]) == 500  # each round has a ticket and a card
+
+
+@pytest.mark.parametrize(
+    ("players", "match"),
+    [
+        ([{}], "has 2 players, got 1"),
+        ([{}, 3], "a player is a strategy"),
+        ([{}, lambda nodes, tickets: np.ones((len(nodes), 2))], "a row of probabilities"),
+    ],
+)
+def test_bad_players_are_errors(players, match):
+    with pytest.raises(ValueError, match=match):
+        cfr.simulate(KuhnPoker(), players, 10, seed=0)
+
+
+# ---- responders ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_responder_gains_at_most_what_a_best_response_gains(seat):
+    """Against the uniform strategy of Kuhn poker, it gains nearly as much."""
+    game, training = Kuhn(), Training((32,), 200, 256)
+    opponents = on_demand(game).current
+    responder = Responder(opponents, seat, traversals=300, advantage=training, seed=0).run(6)
+    table, uniform = responder.seated().strategy(), cfr.Strategy.uniform(game)
+    value = cfr.best_response(game, uniform, seat).value
+    tree = cfr.compile(game)
+    pairs = zip(tree.infoset_label, tree.infoset_player, strict=True)
+    profile = uniform.replace({label: table[label] for label, i in pairs if i == seat})
+    gain = cfr.expected_utility(game, profile)[seat]
+    assert value - 0.05 <= gain <= value + 1e-9
+    assert not any(responder._networks[j] for j in range(2) if j != seat)
+
+
+def test_responder_plays_against_the_whole_mixture(trained):
+    """The uniform strategy has weight 0.1, so it plays in a tenth of the lanes."""
+    responder = Responder(trained.mixture, 1, traversals=40, advantage=TINY, seed=0)
+    opponents = [responder._current_networks(1, lane)[0] for lane in range(400)]
+    share = sum(network is None for network in opponents) / 400
+    assert abs(share - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 400)
+
+
+def test_responder_errors(trained):
+    with pytest.raises(ValueError, match="seat must lie between"):
+        Responder(trained.mixture, 2)
+    responder = Responder(trained.mixture, 1, traversals=40, advantage=TINY, seed=0)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        responder.save("somewhere.npz")
+
+
+# ---- large games and errors ------------------------------------------------------------------
+
+
+def test_six_player_coyote_is_not_compiled():
+    """It has 1.9 billion histories."""
+    run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
+    assert not run._tree.is_complete
+    assert run.nodes > 60 * 6 * 2
+    assert math.isfinite(np.mean(run.losses))
+    nodes = [Coyote(6).node((1, 2, 3, 4, 5, 10)), Coyote(6).node((1,) * 4 + (2,) * 2 + ("+1",))]
+    assert run.current(nodes).sum(axis=1) == pytest.approx([1, 1])
+    assert "exploitability" not in run._remark
+    for result in (run.solution, lambda: run.advantages):
+        with pytest.raises(ValueError, match=r"use run\.average"):
+            result()
+    with pytest.raises(ValueError, match=r"until=0\.1 asks for exploitability"):
+        run.run(until=0.1)
+
+
+class Wide(Game):
+    """Player 0 rarely has four actions instead of two."""
+
+    def node(self, h):
+        if not h:
+            return Chance({"usual": 1 - 1e-9, "rare": 1e-9})
+        if len(h) == 1:
+            few = ("a", "b")
+            return Decision(0, h[0], few if h[0] == "usual" else (*few, "c", "d"))
+        return Terminal((1, -1) if h[-1] == "a" else (-1, 1))
+
+
+def test_hashed_features_depend_on_the_label_alone():
+    labels = cfr.compile(LeducPoker()).infoset_label
+    features = hashed(labels)
+    assert np.array_equal(hashed(labels[5:7]), features[5:7])
+    assert len(np.unique(features, axis=0)) == len(labels)
+    assert hashed([]).shape == (0, 512)
+
+
+def test_number_of_actions_is_given_or_found():
+    assert on_demand(Wide(), actions=7)._actions == 7
+    assert on_demand(Wide())._actions == 4  # random games sample outcomes uniformly
+    with pytest.raises(ValueError, match="give actions=4"):
+        on_demand(Wide(), actions=3).current([Wide().node(("rare",))])
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"features": np.eye(12)}, "method features"),
+        ({"baseline": 0.5}, "leave baseline out"),
+        ({"advantage": Training()}, r"give a batch, such as Training\(batch=1,024\)"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"on_demand": False, "jobs": 2, "baseline": 0.1}, "learned by one process"),
+        ({"actions": 0}, "actions must be a whole number"),
+    ],
+    ids=str,
+)
+def test_bad_argument_is_named(options, match):
+    with pytest.raises(ValueError, match=match):
+        DeepCFR(KuhnPoker(), **{"on_demand": True, **OPTIONS, **options})
+
+
+class Unreliable(KuhnPoker):
+    """A game whose rules fail at one history."""
+
+    broken = True
+
+    def node(self, h):
+        if self.broken and h == (("K", "J"), "check"):
+            raise RuntimeError("the machine is on fire")
+        return super().node(h)
+
+
+def test_run_continues_after_a_failed_traversal():
+    game = Unreliable()
+    game.broken = False
+    run, undisturbed = on_demand(game).run(2), on_demand(KuhnPoker()).run(4)
+    game.broken = True
+    with pytest.raises(RuntimeError, match="on fire"):
+        run.run(2)
+    game.broken = False
+    run.run(4 - run.iterations)
+    assert same(run, undisturbed)
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+EXPERIMENTS = Path(__file__).parents[3] / "experiments"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location(
+        "coyote_players", EXPERIMENTS / "coyote_players.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_caller_calls_bids_above_the_expected_sum(script):
+    """The sum is 2 plus the mean of −2, 4, 4 and 0 for the doubling card: 3.5."""
+    game = Coyote(deck={-2: 1, 2: 1, 4: 2, "x2": 1}, cap=9)
+    nodes = [Decision(0, f"_ 2: {n}", ("+1", "coyote")) for n in (3, 4)]
+    assert script.caller(game, 0)(nodes, None).tolist() == [[1, 0], [0, 1]]
+    assert script.caller(game, 1)(nodes, None).tolist() == [[1, 0], [1, 0]]
+    last = Decision(0, "_ 2: 9", ("coyote",))
+    assert script.caller(game, 99)([last], None)[0, 0] == 1
+
+
+def test_payoff_difference_of_equal_players_is_zero(script, monkeypatch):
+    monkeypatch.setattr(script, "ROUNDS", 60)
+    game = Coyote(3)
+    player = script.caller(game, 0)
+    assert script.table(game, player, player)["more_than_they"] == [0, 0]
+    assert script.table(game, player, {})["more_than_they"][0] > 0.1
+
+
+def test_results_file_is_consistent(script):
+    data = json.loads((EXPERIMENTS / "coyote_players.json").read_text())
+    settings = data["settings"]
+    assert settings["iterations"] == script.ITERATIONS
+    assert settings["training"] == repr(script.OPTIONS["advantage"])
+    assert settings["traversals"] == script.OPTIONS["traversals"]
+    for players, found in data["players"].items():
+        assert found["fair"] == pytest.approx((int(players) - 2) / int(players), abs=1e-4)
+        assert found["tables"]["start (uniform)"]["more_than_they"][0] > 0.2
+        gain, width = found["responder"]["gain"]
+        if "exact" in found:
+            assert found["exact"]["nash_conv"] < found["uniform"]["nash_conv"] / 4
+            assert found["responder"]["exact"] <= found["exact"]["gains"][0]
+            assert abs(gain - found["responder"]["exact"]) < 2 * width

@@ -1,0 +1,494 @@
+"""Double Neural CFR: recurrent networks, and runs whose sums are networks' predictions."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+import cfrlib as cfr
+from cfrlib.deep import DeepCFR, DoubleNeural, Reader, Training, double_neural, encode, spell
+from cfrlib.deep.networks import Learner
+from cfrlib.games import KuhnPoker, LeducPoker
+
+pytestmark = pytest.mark.slow
+
+KUHN = KuhnPoker()
+KEY = jax.random.key(0)
+TINY = Training((8,), 20)
+SMALL = {"batch": 50, "regret": TINY, "strategy": TINY}
+READ = Training((8, 8), 200, rate=1e-2, cell="gru", attention=True)  # shared, so compiled once
+CELLS = [(cell, attention) for cell in ("gru", "lstm") for attention in (False, True)]
+
+
+def small(game=KUHN, **options):
+    return DoubleNeural(game, **{**SMALL, "seed": 1, **options})
+
+
+def same(a, b):
+    """Return whether two runs hold the same numbers, bit for bit."""
+    pairs = [
+        *zip(a._tables, b._tables, strict=True),
+        (a._ever_visited, b._ever_visited),
+    ]
+    pairs += zip(a._networks, b._networks, strict=True)
+    return (a.nodes, a.losses) == (b.nodes, b.losses) and all(
+        np.array_equal(x, y) for x, y in pairs
+    )
+
+
+# ---- words -----------------------------------------------------------------------------------
+
+
+def test_word_has_the_same_number_at_every_position():
+    words = spell(["Q check-bet", "K bet-check", "K", "-1 check"])
+    assert words.dtype == np.int32
+    assert words.shape == (4, 3)
+    q, check, bet = words[0]
+    assert words[1].tolist() == [words[2, 0], bet, check]
+    assert words[2, 1:].tolist() == [0, 0]
+    assert words[3, 1] == check
+    assert len({q, check, bet, *words[2:, 0]}) == 5
+    assert set(words.flat) == set(range(6))
+
+
+@pytest.mark.parametrize("game", [KUHN, LeducPoker()], ids=repr)
+def test_every_infoset_has_its_own_spelling(game):
+    words = spell(cfr.compile(game).infoset_label)
+    assert len(np.unique(words, axis=0)) == len(words)
+
+
+# ---- recurrent networks ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def uncompiled():
+    """Disable compilation, which takes longer here than running the operations."""
+    with jax.disable_jit():
+        yield
+
+
+without_jit = pytest.mark.usefixtures("uncompiled")
+WORDS = spell(["J", "Q check", "Q bet", "K check-bet", "K bet-check"])
+
+
+def reader(cell="gru", attention=True, hidden=(8, 8)):
+    """Return a network whose last layer is random; that of a new network is 0."""
+    network = Reader(int(WORDS.max()) + 1, cell, hidden, attention, 2, nnx.Rngs(3))
+    kernel = network.layers.last.kernel
+    kernel[...] = jax.random.normal(KEY, kernel.shape)
+    return network
+
+
+@without_jit
+@pytest.mark.parametrize(("cell", "attention"), CELLS)
+def test_padding_changes_nothing(cell, attention):
+    network = reader(cell, attention)
+    longer = np.concatenate([WORDS, np.zeros((5, 4), np.int32)], axis=1)
+    assert np.allclose(network(WORDS), network(longer), atol=1e-6)
+    assert np.abs(network(WORDS)).min() > 1e-3
+    unpadded = network(WORDS[1:2, :2])
+    assert np.allclose(unpadded[0], network(WORDS)[1], atol=1e-6)
+
+
+@without_jit
+@pytest.mark.parametrize(("cell", "attention"), CELLS)
+def test_order_of_words_matters(cell, attention):
+    network = reader(cell, attention)
+    one, two = network(WORDS[3:4]), network(WORDS[3:4, [0, 2, 1]])
+    assert np.abs(one - two).max() > 1e-3
+
+
+@without_jit
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_states_depend_on_earlier_words_only(cell):
+    """The first two states of "K check-bet" are those of "K check"."""
+    network = reader(cell)
+    states = network.states(jnp.asarray(WORDS[3:4]))
+    shorter = network.states(jnp.asarray(WORDS[3:4, :2]))
+    assert np.allclose(states[:2], shorter, atol=1e-6)
+    assert np.abs(states[2] - states[1]).max() > 1e-3
+
+
+@without_jit
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_attention_weights_are_a_distribution_over_words(cell):
+    network = reader(cell)
+    weights = np.asarray(network.attention(network.states(jnp.asarray(WORDS)), WORDS))
+    assert weights.shape == WORDS.shape
+    assert weights.sum(axis=1) == pytest.approx(np.ones(5))
+    assert (weights[WORDS == 0] == 0).all()
+    assert (weights[WORDS > 0] > 0).all()
+    assert weights[0, 0] == 1
+    last = reader(cell, attention=False)
+    weights = last.attention(last.states(jnp.asarray(WORDS)), jnp.asarray(WORDS))
+    assert np.array_equal(weights[:, -1], np.ones(5))
+
+
+@without_jit
+def test_attention_output_by_hand():
+    """Softmax of v · tanh(W state), then the mean of the states, then the layers."""
+    network = reader("gru")
+    states = np.asarray(network.states(jnp.asarray(WORDS[3:4])))[:, 0]
+    W, b = (np.asarray(x[...]) for x in (network.look.kernel, network.look.bias))
+    scores = np.tanh(states @ W + b) @ np.asarray(network.score.kernel[...])[:, 0]
+    weights = np.exp(scores) / np.exp(scores).sum()
+    output = network.layers((weights @ states)[None, :])
+    assert np.allclose(network(WORDS[3:4]), output, atol=1e-6)
+
+
+@pytest.mark.parametrize(("cell", "attention"), [("gru", False), ("lstm", True)])
+def test_recurrent_networks_fit_random_targets(cell, attention):
+    """There is one target for each infoset of Kuhn poker."""
+    words = spell(cfr.compile(KUHN).infoset_label)
+    target = np.random.default_rng(2).normal(size=(12, 2)).astype(np.float32)
+    training = Training((16, 16), 500, None, 2e-2, cell, attention)
+    learner = Learner(words, np.ones((12, 2), bool), training)
+    start = learner.initial_weights(KEY)
+    assert not learner(start).any()
+    network, _ = learner.refit(start, KEY, np.ones(12, bool), target)
+    assert np.abs(learner(network) - target).max() < 0.1
+    if attention:
+        assert learner.attention(network).sum(axis=1) == pytest.approx(np.ones(12))
+
+
+@pytest.mark.parametrize("batch", [None, 16])
+def test_refit_continues_training(batch):
+    """Repeated short trainings reduce the loss."""
+    learner = Learner(encode(["a", "b", "c"]), np.ones((3, 1), bool), Training((8,), 40, batch))
+    target = np.array([[1.0], [-1.0], [0.5]], np.float32)
+    network, losses = learner.initial_weights(KEY), []
+    for n in range(12):
+        key = jax.random.fold_in(KEY, n)
+        network, loss = learner.refit(network, key, np.ones(3, bool), target)
+        losses.append(loss)
+    assert losses[-1] < losses[0] / 10
+    assert np.abs(learner(network) - target).max() < 0.1
+
+
+@pytest.mark.parametrize("batch", [None, 16])
+def test_refit_ignores_infosets_without_target(batch):
+    has_target, networks = np.array([True, False, True]), []
+    for junk in (0.0, 1e6):
+        learner = Learner(
+            encode(["a", "b", "c"]), np.ones((3, 1), bool), Training((), 300, batch)
+        )
+        target = np.array([[1.0], [junk], [-1.0]], np.float32)
+        network, _ = learner.refit(learner.initial_weights(KEY), KEY, has_target, target)
+        networks.append(network)
+    assert np.array_equal(*networks)
+
+
+# ---- runs ------------------------------------------------------------------------------------
+
+
+class Table(Learner):
+    """A learner that stores its targets exactly instead of training a network."""
+
+    def __init__(self, features, legal, training):
+        super().__init__(features, legal, training)
+        self.table = np.zeros(legal.shape, np.float64)
+
+    def refit(self, network, key, has_target, target):
+        self.table[has_target] = target[has_target]
+        return network, 0.0
+
+    def __call__(self, network):
+        return self.table.copy()
+
+
+@pytest.mark.parametrize(
+    "sampling", [cfr.RobustSampling(1), "external", "outcome", "chance"], ids=repr
+)
+@pytest.mark.parametrize("rehearse", [0.0, 1.0])
+def test_exact_learner_reproduces_mccfr_plus(monkeypatch, sampling, rehearse):
+    """The sums are those of the tables up to single precision."""
+    monkeypatch.setattr(double_neural, "Learner", Table)
+    run = small(sampling=sampling, rehearse=rehearse).run(5, progress=False)
+    mccfr = cfr.MCCFR(KUHN, "cfr+", sampling=sampling, batch=50, seed=1).run(5, progress=False)
+    assert run.nodes == mccfr.nodes
+    for name in ("regret", "total", "sigma"):
+        predicted, sums = run._tables.table[name], mccfr._tables.table[name]
+        assert predicted == pytest.approx(sums, rel=1e-4, abs=1e-5)
+
+
+def test_kuhn_poker_is_solved():
+    run = DoubleNeural(KUHN, batch=500, seed=3).run(60, progress=False)
+    solution = run.solution()
+    assert solution.nash_conv < 0.06
+    assert "networks" in solution.guarantee
+    assert solution.value == pytest.approx(-1 / 18, abs=0.02)
+    assert run.regrets["K check-bet"]["call"] > run.regrets["K check-bet"]["fold"]
+
+
+def test_kuhn_poker_is_solved_by_recurrent_networks():
+    run = DoubleNeural(KUHN, batch=500, regret=READ, strategy=READ, seed=3)
+    assert run.run(40, progress=False).solution().nash_conv < 0.15
+
+
+def test_deep_cfr_with_recurrent_networks_can_be_saved_and_continued(tmp_path):
+    run = DeepCFR(KUHN, traversals=300, advantage=READ, memory=2_000, seed=0)
+    run.run(15, progress=False).save(tmp_path / "run.npz")
+    loaded = DeepCFR.load(tmp_path / "run.npz", KUHN)
+    assert loaded.advantage == READ
+    for same_run in (run, loaded):
+        same_run.run(1, progress=False)
+    assert loaded._mixture().tolist() == run._mixture().tolist()
+    assert cfr.nash_conv(KUHN, run.mixture) < 0.15
+
+
+def test_rehearsal_reduces_forgetting():
+    """Without it, predictions drift at infosets that the batch does not visit."""
+    mean_drift = {}
+    for rehearse in (0.0, 1.0):
+        run = small(batch=2, rehearse=rehearse, regret=Training((8,), 200), seed=0)
+        drift = []
+        for _ in range(40):
+            before, seen = (
+                run.regrets.values_by_sequence.copy(),
+                run._ever_visited[0].copy(),
+            )
+            visited = []
+            apply_batch = run._apply_batch
+
+            def record(i, apply_batch=apply_batch, visited=visited, run=run):
+                apply_batch(i)
+                visited[:] = [run._visited[0].copy()]
+
+            run._apply_batch = record
+            run.run(1, progress=False)
+            run._apply_batch = apply_batch
+            unvisited = np.flatnonzero(seen & ~visited[0])
+            q = run._sequences[unvisited]
+            after = run.regrets.values_by_sequence
+            if len(unvisited):
+                drift.append(np.abs(after[q] - before[q]).mean())
+        mean_drift[rehearse] = np.mean(drift)
+    assert mean_drift[1.0] < mean_drift[0.0] / 3
+
+
+def test_rehearsal_samples_a_fraction_of_old_infosets():
+    """The sample is a different one in each iteration."""
+    run = small(batch=2, rehearse=0.5).run(30, progress=False)
+    trained = []
+
+    def refit(network, key, has_target, target):
+        trained.append(has_target)
+        return network, 0.0
+
+    run._learners[0].refit = refit
+    ever_visited, sums = run._ever_visited[0].copy(), run._tables.table.regret
+    visited = np.zeros(12, bool)
+    visited[:3] = True
+    for t in (31, 32):
+        run._visited[0] = visited
+        run._train(t, 0, sums)
+    old = ever_visited & ~visited
+    for has_target in trained:
+        assert has_target[visited].all()
+        assert has_target[old].sum() == round(old.sum() / 2)
+        assert not has_target[~ever_visited & ~visited].any()
+    assert old.sum() > 4
+    assert not np.array_equal(*trained)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"sampling": "outcome", "rehearse": 0.3},
+        {"regret": Training((8,), 10, 8)}, {"regret": READ},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_seed_determines_the_run(options):
+    one, two, other = (small(**{**options, "seed": seed}) for seed in (1, 1, 2))
+    for run in (one, two, other):
+        run.run(6, progress=False)
+    assert same(one, two)
+    assert one._average().tolist() == two._average().tolist()
+    assert not same(one, other)
+
+
+def test_illegal_actions_are_masked():
+    """Leduc poker has infosets with two actions and infosets with three."""
+    run = small(LeducPoker(), regret=Training((8,), 5), strategy=Training((8,), 5))
+    run.run(2, progress=False)
+    assert run._legal.sum() < run._legal.size
+    for n, learner in enumerate(run._learners):
+        assert not learner(run._networks[n])[~run._legal].any()
+    sigma = run.average.values_by_sequence
+    for row, legal in zip(run._sequences, run._legal, strict=True):
+        assert sigma[row[legal]].sum() == pytest.approx(1)
+
+
+def test_input_contains_the_player():
+    """Its first word is the player's number, because one network serves both players."""
+    run = small(strategy=READ)
+    owner = cfr.compile(KUHN).infoset_player
+    first = np.asarray(run._learners[1].features)[:, 0]
+    assert len(set(first[owner == 0])) == len(set(first[owner == 1])) == 1
+    assert set(first[owner == 0]) != set(first[owner == 1])
+    one_hot = np.asarray(run._learners[0].features)
+    assert (one_hot[:, 0] == (owner == 0)).all()
+    assert (one_hot[:, 1] == (owner == 1)).all()
+
+
+def test_repr_and_description():
+    run = small().run(2, progress=False)
+    assert repr(run) == (
+        f"DoubleNeural(KuhnPoker(), {cfr.RobustSampling(1)!r}, batch=50, rehearse=1) after 2 "
+        f"iterations, {run.nodes:,} nodes"
+    )
+    assert "Double Neural CFR, rehearse 1, RobustSampling(k=1" in repr(run.solution())
+    assert run._remark.startswith("losses ")
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+def test_run_with_features_needs_them_to_load(tmp_path):
+    run = small(features=np.eye(12)).run(2, progress=False)
+    run.save(tmp_path / "run.npz")
+    assert same(DoubleNeural.load(tmp_path / "run.npz", KUHN, features=np.eye(12)), run)
+    with pytest.raises(ValueError, match="other features"):
+        DoubleNeural.load(tmp_path / "run.npz", KUHN)
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch": 0}, "batch must be a whole number"),
+        ({"rehearse": 1.5}, "rehearse must lie between 0 and 1"),
+        ({"sampling": "every"}, "unknown sampling"),
+        ({"features": np.ones((3, 2))}, "one row of numbers for each of the 12"),
+        (
+            {"features": np.full((12, 2), 0.5), "regret": Training((4,), cell="gru")},
+            "must be the numbers of words",
+        ),
+        (
+            {"features": np.tile([1, 0, 2], (12, 1)), "regret": Training((4,), cell="gru")},
+            "0 after the last word",
+        ),
+    ],
+    ids=lambda x: x if isinstance(x, str) else "",
+)
+def test_bad_argument_is_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        small(**options)
+
+
+def test_three_players_are_an_error():
+    with pytest.raises(ValueError, match="for two players"):
+        small(KuhnPoker(players=3))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cell": "transformer"}, "unknown cell 'transformer'"),
+        ({"attention": True}, "attention is over the states of a cell"),
+        ({"cell": "gru", "hidden": ()}, "a cell needs a width"),
+    ],
+    ids=str,
+)
+def test_bad_training_is_an_error(options, message):
+    with pytest.raises(ValueError, match=message):
+        Training(**options)
+
+
+def test_attention_without_a_cell_is_an_error():
+    learner = Learner(encode(["a", "b"]), np.ones((2, 1), bool), Training((4,)))
+    with pytest.raises(ValueError, match="has no attention"):
+        learner.attention(learner.initial_weights(KEY))
+
+
+# ---- the experiment --------------------------------------------------------------------------
+
+EXPERIMENT = Path(__file__).parents[3] / "experiments" / "double_neural.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("double_neural_script", EXPERIMENT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def faults():
+    return json.loads(EXPERIMENT.with_suffix(".json").read_text("utf-8"))["faults"]
+
+
+@pytest.mark.parametrize(
+    "fault", ["table", "nothing", "visited only", "new networks", "raw sums"]
+)
+def test_results_file_matches_the_script(script, faults, fault):
+    """Only the first iterations are compared; later, rounding leads to other trajectories."""
+    for key in ("batch", "width", "steps", "rate", "seeds", "iterations"):
+        assert faults[key] == script.FAULTS[key]
+    curve = script.curve(script.faulty(fault, 3), faults["iterations"][:4])
+    error = 1e-5 if fault == "table" else 0.02  # networks: processors round differently
+    assert [row[0] for row in curve] == pytest.approx(faults["runs"][fault][3][:4], abs=error)
+
+
+@pytest.mark.parametrize(("fault", "is_new"), [("nothing", False), ("new networks", True)])
+def test_new_networks_are_new_in_each_iteration(script, monkeypatch, fault, is_new):
+    """A new network predicts 0 everywhere."""
+    run = script.faulty(fault, 0).run(1, progress=False)
+    learner, initial = run._learners[0], []
+    refit = learner.refit
+
+    def spy(network, *rest):
+        initial.append(network)
+        return refit(network, *rest)
+
+    monkeypatch.setattr(learner, "refit", spy)
+    run.run(2, progress=False)
+    assert [not learner(network).any() for network in initial] == [is_new, is_new]
+    assert not np.array_equal(*initial)
+
+
+def test_raw_sums_are_divided_by_their_root_mean_square(script):
+    run, sums = script.faulty("raw sums", 0), np.array([0.0, 3.0, 4.0])
+    target = run._compress(0, sums)
+    assert np.allclose(target, sums * np.sqrt(3) / 5)
+    assert np.allclose(run._decompress(0, target), sums)
+    assert np.allclose(run._decompress(1, target), target)  # the other network's scale is 1
+
+
+def test_settings_of_the_other_faults(script):
+    assert script.faulty("nothing", 0).rehearse == 1
+    assert script.faulty("visited only", 0).rehearse == 0
+    assert {t.steps for t in script.faulty("one step", 0).trainings} == {1}
+
+
+@pytest.fixture
+def leduc(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXPERIMENT.parent))
+    path = EXPERIMENT.with_name("double_neural_leduc.py")
+    spec = importlib.util.spec_from_file_location("double_neural_leduc", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_leduc_results_file_matches_the_script(leduc):
+    data = json.loads(leduc.RESULTS.read_text("utf-8"))
+    assert data["iterations"] == leduc.ITERATIONS and list(data["runs"]) == list(leduc.METHODS)
+    assert (data["k"], data["batch"]) == (leduc.K, leduc.BATCH)
+    assert {name: data[name] for name in leduc.NETWORK} == leduc.NETWORK
+    seeds = {len(runs) for runs in data["runs"].values()}
+    nodes = [curve[-1][1] for runs in data["runs"].values() for curve in runs]
+    assert len(seeds) == 1 and max(nodes) < 1.1 * min(nodes), "equal numbers of histories"
+    run = leduc.METHODS["table"](cfr.games.LeducPoker(), 3).run(4, progress=False)
+    conv, visited, _ = data["runs"]["table"][3][3]
+    assert run.nodes == visited
+    assert cfr.nash_conv(run.game, run.average) == pytest.approx(conv, abs=1e-5)

@@ -1,0 +1,135 @@
+"""Batches shared among threads, processes and a cluster lead to the same numbers."""
+
+import pickle
+import sys
+
+import joblib
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib.montecarlo import mccfr, workers
+
+pytestmark = pytest.mark.slow
+
+CASES = {
+    "external": {"sampling": "external", "batch": 40},
+    "robust, baseline, lazy average": {
+        "variant": "cfr+", "sampling": cfr.RobustSampling(2, 0.6), "batch": 33, "baseline": 0.5,
+        "averaging": "lazy",
+    },
+    "outcome, simultaneous, discounts": {
+        "variant": "dcfr", "sampling": "outcome", "batch": 7, "update": "simultaneous",
+    },
+}  # fmt: skip
+case = pytest.mark.parametrize("options", CASES.values(), ids=CASES)
+
+
+def same(a, b):
+    """Whether two runs hold the same numbers, bit for bit."""
+    tables = zip(a._tables, b._tables, strict=True)
+    return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in tables)
+
+
+@pytest.fixture(scope="module")
+def leduc():
+    return cfr.games.LeducPoker()
+
+
+@pytest.fixture
+def always_share(monkeypatch):
+    monkeypatch.setattr(mccfr, "WORTH_SHARING", 0)
+
+
+@case
+@pytest.mark.parametrize("threads", [2, 3, 20])
+def test_runs_do_not_depend_on_threads(leduc, always_share, options, threads):
+    alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(12)
+    shared = cfr.MCCFR(leduc, seed=1, threads=threads, **options).run(12)
+    assert "_pool" in shared.__dict__  # otherwise no batch was shared
+    assert same(alone, shared)
+
+
+def test_small_batches_are_not_shared(leduc):
+    run = cfr.MCCFR(leduc, batch=10, threads=4, seed=0).run(20)
+    assert "_pool" not in run.__dict__
+
+
+@case
+def test_runs_do_not_depend_on_processes(leduc, options):
+    alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(6)
+    shared = cfr.MCCFR(leduc, seed=1, jobs=2, **options).run(6)
+    assert same(alone, shared)
+
+
+def test_processes_use_the_proposal(leduc):
+    deals = leduc.node(leduc.root()).actions
+    weight = np.arange(1.0, len(deals) + 1)
+    proposal = dict(zip(deals, weight / weight.sum(), strict=True))
+    options = {"proposal": proposal, "batch": 20, "seed": 2}
+    alone = cfr.MCCFR(leduc, **options).run(4)
+    assert same(alone, cfr.MCCFR(leduc, jobs=2, **options).run(4))
+    assert not same(alone, cfr.MCCFR(leduc, batch=20, seed=2).run(4))
+
+
+def test_runs_do_not_depend_on_a_cluster(leduc):
+    import dask
+    from distributed import Client, LocalCluster
+
+    timeouts = {
+        f"distributed.comm.timeouts.{what}": "20 minutes" for what in ("connect", "tcp")
+    }
+    options = {"variant": "cfr+", "sampling": cfr.RobustSampling(2), "batch": 100, "seed": 3}
+    alone = cfr.MCCFR(leduc, threads=1, **options).run(10)
+    with dask.config.set(timeouts):
+        cluster = LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+        with cluster, Client(cluster) as client, joblib.parallel_config("dask"):
+            assert len(client.run(lambda: None)) == 2  # two processes answered
+            shared = cfr.MCCFR(leduc, jobs=-1, **options).run(10)
+    assert same(alone, shared)
+
+
+def test_worker_caches_a_few_games():
+    baseline = np.zeros((2, 0))
+    for n in range(workers.CACHE_SIZE + 3):
+        run = cfr.MCCFR(cfr.games.KuhnPoker(3 + n), batch=4, seed=0)
+        task = workers.Task(
+            run._run_id,
+            run.game,
+            None,
+            run._settings,
+            run._sizes,
+            4,
+            0,
+            1,
+            1,
+            0,
+        )
+        results = workers.work(task, np.array(run._tables.table.sigma), baseline)
+        assert [result.lane for result in results] == [0, 1, 2, 3]
+    assert len(workers._cache) == workers.CACHE_SIZE
+
+
+def test_pickled_game_has_no_memo(leduc):
+    cfr.solve(leduc, iterations=1)
+    copy = pickle.loads(pickle.dumps(leduc))
+    assert repr(copy) == repr(leduc)
+    assert "_memo" in set(vars(leduc)) - set(vars(copy))
+    assert cfr.compile(copy) is not cfr.compile(leduc)
+    assert cfr.compile(copy).infoset_label == cfr.compile(leduc).infoset_label
+
+
+def test_error_without_joblib_says_how_to_install_it(leduc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(ImportError, match="pip install joblib"):
+        cfr.MCCFR(leduc, batch=4, jobs=2).run(1)
+
+
+@pytest.mark.parametrize(
+    "options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}, {"jobs": 2, "on_demand": True}]
+)
+def test_invalid_jobs_are_refused(leduc, options):
+    with pytest.raises(ValueError, match="jobs must be"):
+        cfr.MCCFR(leduc, **options)

@@ -1,0 +1,32 @@
+"""The experiment on pruning: exact where it must be, and never pruned for too long."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import cfrlib as cfr
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
+
+import pruning
+
+GAME = cfr.games.LeducPoker(merge_suits=True)
+
+
+@pytest.mark.parametrize("prune", ["full", "partial"])
+def test_pruning_by_reach_changes_nothing(prune):
+    run = pruning.PrunedCFR(GAME, prune).run(30)
+    package = cfr.CFR(GAME).run(30)
+    assert cfr.exploitability(GAME, run.average()) == pytest.approx(
+        cfr.exploitability(GAME, package.average), abs=1e-12
+    )
+    assert run.nodes < 30 * 2 * 1_000 or prune == "full"
+
+
+def test_pruned_regrets_stay_negative():
+    """`settle` raises an error if an action was pruned for too long."""
+    run = pruning.PrunedCFR(GAME, "regret").run(200)
+    assert run.due.any()
+    assert run.nodes < 200 * 2 * 1_936 / 2
+    assert cfr.exploitability(GAME, run.average()) < 0.08
