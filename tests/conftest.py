@@ -2,34 +2,17 @@
 
 import signal
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 import cfrlib as cfr
 
-# Parts of cfrlib that contain no kernel and that no kernel imports
-NO_KERNELS = {"bugs", "exercises", "explore", "interop", "plot"}
-
 
 def pytest_configure():
-    """Enable SIGINT, which some tests send, and delete cached kernels older than the sources.
-
-    A process that a shell starts in the background ignores SIGINT. Numba's cache notices a
-    change in a kernel's own file, but not in the kernels that it calls.
-    """
+    """Enable SIGINT, which some tests send: a process in the background ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    library = Path(cfr.__file__).parent
-    newest = max(
-        path.stat().st_mtime
-        for path in library.rglob("*.py")
-        if path.relative_to(library).parts[0] not in NO_KERNELS
-    )
-    for path in library.rglob("*.nbi"):
-        if path.stat().st_mtime < newest:
-            path.unlink(missing_ok=True)
 
 
 @pytest.hookimpl(trylast=True)

@@ -11,6 +11,8 @@ import sys
 
 from numba.core import event as events
 
+from cfrlib.core.jit import PACKAGES
+
 NOTICE = (
     "cfrlib: compiling kernels for this processor; the result is kept, so this happens only "
     "once and takes up to a minute."
@@ -27,7 +29,7 @@ class Notice(events.Listener):
         """Print the notice once."""
         module = event.data["dispatcher"].py_func.__module__
         terminal = sys.stderr is not None and sys.stderr.isatty()
-        if terminal and not self.printed and module.split(".")[0] == "cfrlib":
+        if terminal and not self.printed and module.partition(".")[0] in PACKAGES:
             self.printed = True
             print(NOTICE, file=sys.stderr, flush=True)
 

@@ -12,10 +12,18 @@
     Python takes a large part of the compile time.
 
 With ``NUMBA_DISABLE_JIT=1`` all three return the function unchanged.
+
+A compiled kernel is kept on disk until a source of its package, or of a package that it was
+built on, changes. (Numba by itself would look at the kernel's own file only, although the
+kernels that it calls are compiled into it.)
 """
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from functools import cache
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -29,9 +37,17 @@ _KERNEL: dict[str, Any] = {
     "no_cfunc_wrapper": True,  # nobody calls kernels from C
 }
 _INLINED = {**_KERNEL, "forceinline": True, "_nrt": False}
+PACKAGES: dict[str, str] = {}  # those with kernels, each with a digest of its sources
 
-kernel = njit(**_KERNEL)
-inlined: Any = njit(**_INLINED)
+
+def kernel(function: Any) -> Any:
+    """Compile a function that is called from Python or from other kernels."""
+    return _compiled(function, **_KERNEL)
+
+
+def inlined(function: Any) -> Any:
+    """Compile a function into each kernel that calls it."""
+    return _compiled(function, **_INLINED)
 
 
 class Inner(CPUDispatcher):
@@ -44,10 +60,29 @@ class Inner(CPUDispatcher):
 
 def inner(function: Any) -> Any:
     """Compile a function into the kernels that call it, without a Python wrapper."""
-    compiled = njit(**{**_INLINED, "no_cpython_wrapper": True})(function)
+    compiled = _compiled(function, **_INLINED, no_cpython_wrapper=True)
     if isinstance(compiled, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
         compiled.__class__ = Inner
     return compiled
+
+
+def _compiled(function: Any, **options: Any) -> Any:
+    """Return a compiled function whose cache on disk is valid for these sources only."""
+    compiled: Any = njit(**options)(function)
+    package = sys.modules[function.__module__.partition(".")[0]]
+    if hasattr(compiled, "_cache") and hasattr(package, "__path__"):
+        compiled._cache._cache_file._source_stamp = sources_of(package.__name__)
+    return compiled
+
+
+@cache
+def sources_of(package: str) -> str:
+    """Return a digest of a package's sources, and of those of packages with earlier kernels."""
+    digest = hashlib.sha256("".join(PACKAGES.values()).encode())
+    for path in sorted(Path(sys.modules[package].__path__[0]).rglob("*.py")):
+        digest.update(path.read_bytes())
+    PACKAGES[package] = digest.hexdigest()
+    return PACKAGES[package]
 
 
 def interpreted(*modules: ModuleType) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.jit import inner
-from cfrlib.core.memo import memo
+from cfrlib.core.memo import remembered
 from cfrlib.core.sequence import Indices, SequenceForm, Treeplexes, sum_leaves
 from cfrlib.core.tree import Floats
 
@@ -342,10 +342,7 @@ def _leaf_table(
     )
 
 
+@remembered
 def band_layout(form: SequenceForm) -> Layout:
     """Return the layout of a sequence form; it is cached on the form."""
-    cache = memo(form)
-    if "layout" not in cache:
-        cache["layout"] = Layout(form)
-    layout: Layout = cache["layout"]
-    return layout
+    return Layout(form)

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def memo(owner: object) -> dict[str, Any]:
-    """Return the object's cache, a dict. A pickled game does not include it.
+class remembered(Generic[P, R]):
+    """Decorator of a function that computes something of an object, its first argument, once.
+
+    The result is kept on the object, once for each combination of further positional
+    arguments; keyword arguments matter only to the call that computes it. A pickled game
+    leaves it behind.
 
     Examples
     --------
     >>> import cfrlib as cfr
+    >>> from cfrlib.core.sequence import sequence_form
     >>> game = cfr.games.KuhnPoker()
-    >>> tree = cfr.compile(game)
-    >>> memo(game)["tree"] is tree
-    True
+    >>> sequence_form.knows(game)
+    False
+    >>> sequence_form(game) is sequence_form(game), sequence_form.knows(game)
+    (True, True)
     """
-    cache: dict[str, Any] | None = getattr(owner, "_memo", None)
-    if cache is None:
-        cache = {}
-        object.__setattr__(owner, "_memo", cache)  # games are frozen
-    return cache
+
+    def __init__(self, function: Callable[Concatenate[Any, P], R]):
+        self._function = function
+        update_wrapper(self, function)
+
+    def __call__(self, owner: Any, /, *args: P.args, **options: P.kwargs) -> R:
+        """Return the result for an object, computed at the first call."""
+        key = self._function, *args
+        if not self.knows(owner, *args):  # the function refuses objects of a wrong type
+            result = self._function(owner, *args, **options)
+            if getattr(owner, "_memo", None) is None:
+                object.__setattr__(owner, "_memo", {})  # games are frozen
+            owner._memo[key] = result
+        kept: R = owner._memo[key]
+        return kept
+
+    def knows(self, owner: object, *args: Any) -> bool:
+        """Return whether the result for an object has been computed."""
+        return (self._function, *args) in (getattr(owner, "_memo", None) or {})

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.jit import inner, kernel
-from cfrlib.core.memo import memo
+from cfrlib.core.memo import remembered
 from cfrlib.core.tree import TERMINAL, Floats, Tree, compile
 from cfrlib.game import Game
 
@@ -221,6 +221,7 @@ def _leaf_table(tree: Tree, num_sequences: int) -> tuple[Indices, Floats, tuple[
     return start, payoffs, tuple(np.ascontiguousarray(column) for column in others.T)
 
 
+@remembered
 def sequence_form(game: Game) -> SequenceForm:
     """Return the sequence form of `game`; the game is compiled once.
 
@@ -229,8 +230,4 @@ def sequence_form(game: Game) -> SequenceForm:
     GameError
         If the rules are unsound, or the game exceeds the limits of :func:`cfrlib.compile`.
     """
-    tree, cache = compile(game), memo(game)
-    if "sequence form" not in cache:
-        cache["sequence form"] = SequenceForm(tree)
-    form: SequenceForm = cache["sequence form"]
-    return form
+    return SequenceForm(compile(game))

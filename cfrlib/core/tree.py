@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.memo import memo
+from cfrlib.core.memo import remembered
 from cfrlib.game import (
     Action,
     Chance,
@@ -218,11 +218,17 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
     check_game(game)
-    cache = memo(game)
-    if "tree" not in cache:
-        cache["tree"] = _Compiler(game, max_histories, max_depth).tree()
-    tree: Tree = cache["tree"]
-    return tree
+    return _compiled(game, max_histories=max_histories, max_depth=max_depth)
+
+
+@remembered
+def _compiled(game: Game, *, max_histories: int, max_depth: int) -> Tree:
+    return _Compiler(game, max_histories, max_depth).tree()
+
+
+def is_compiled(game: Game) -> bool:
+    """Return whether `compile` has succeeded for this game."""
+    return _compiled.knows(game)
 
 
 def check_game(game: object) -> None:

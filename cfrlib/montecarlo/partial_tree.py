@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cfrlib.core.memo import memo
 from cfrlib.core.tree import (
     CHANCE,
     TERMINAL,
@@ -24,6 +23,7 @@ from cfrlib.core.tree import (
     TooLarge,
     Tree,
     compile,
+    is_compiled,
     is_huge,
 )
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
@@ -363,7 +363,7 @@ def initial_tree(
     TooLarge
         If the game does not compile and `on_demand` is False.
     """
-    if on_demand or (on_demand is None and "tree" not in memo(game) and is_huge(game)):
+    if on_demand or (on_demand is None and not is_compiled(game) and is_huge(game)):
         return PartialTree(game, proposal)
     try:
         return PartialTree.of(compile(game), proposal)

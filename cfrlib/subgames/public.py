@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.memo import memo
+from cfrlib.core.memo import remembered
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, Tree
 from cfrlib.game import Action, Game, GameError, action_label
@@ -187,6 +187,7 @@ class PublicTree:
         return f"PublicTree({self.tree.game!r}: {len(self.states)} public states)"
 
 
+@remembered
 def public_tree(game: Game) -> PublicTree:
     """Return the public states of a game; they are computed once.
 
@@ -213,11 +214,7 @@ def public_tree(game: Game) -> PublicTree:
 
     The first is the empty history, where chance deals; the second holds the six deals.
     """
-    cache = memo(game)
-    if "public tree" not in cache:
-        cache["public tree"] = PublicTree(sequence_form(game).tree)
-    public: PublicTree = cache["public tree"]
-    return public
+    return PublicTree(sequence_form(game).tree)
 
 
 def _components(keys: list[list[Any]]) -> list[list[int]]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core import files, schema
-from cfrlib.core.memo import memo
+from cfrlib.core.memo import remembered
 from cfrlib.core.rng import uniforms
 from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
@@ -428,6 +428,7 @@ class Decisions(NamedTuple):
     sequence: Numbers
 
 
+@remembered
 def decisions_of(game: KoiKoi, ordered: bool = False) -> Decisions:
     """Return all decisions of a game that compiles; cached on the game object.
 
@@ -438,31 +439,26 @@ def decisions_of(game: KoiKoi, ordered: bool = False) -> Decisions:
     GameError
         If the game is too large.
     """
-    kept = memo(game)
-    key = f"decisions, ordered={ordered}"
-    if key not in kept:
-        tree = sequence_form(game).tree
-        history_of: dict[str, History] = {}
-        level: list[History] = [game.root()]
-        while level:
-            below: list[History] = []
-            for h in level:
-                node = game.node(h)
-                if isinstance(node, Decision):
-                    history_of.setdefault(node.infoset, h)
-                if isinstance(node, Decision | Chance):
-                    below.extend(game.step(h, a) for a in node.actions)
-            level = below
-        which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
-        describer = Describer(game, ordered)
-        rounds = describer.simulator.place([history_of[tree.infoset_label[I]] for I in which])
-        sequences = sequences_of(tree)
-        kept[key] = Decisions(
-            describer.after(rounds, np.arange(len(which))),
-            np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which]),
-        )
-    decisions: Decisions = kept[key]
-    return decisions
+    tree = sequence_form(game).tree
+    history_of: dict[str, History] = {}
+    level: list[History] = [game.root()]
+    while level:
+        below: list[History] = []
+        for h in level:
+            node = game.node(h)
+            if isinstance(node, Decision):
+                history_of.setdefault(node.infoset, h)
+            if isinstance(node, Decision | Chance):
+                below.extend(game.step(h, a) for a in node.actions)
+        level = below
+    which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+    describer = Describer(game, ordered)
+    rounds = describer.simulator.place([history_of[tree.infoset_label[I]] for I in which])
+    sequences = sequences_of(tree)
+    return Decisions(
+        describer.after(rounds, np.arange(len(which))),
+        np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which]),
+    )
 
 
 # ---- files -----------------------------------------------------------------------------------
