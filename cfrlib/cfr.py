@@ -1,14 +1,13 @@
 """Counterfactual regret minimization over the whole tree.
 
 One iteration updates every player once. To update player i, a pass over the leaves computes
-the gradient of u_i, a bottom-up pass turns it into counterfactual values and adds the regrets,
-regret matching gives the next strategy, and a top-down pass its realization plan. The average
+the gradient of u_i; `update` turns it into counterfactual values, bottom-up, adds the regrets
+and matches them; a top-down pass computes the realization plan of the new strategy. The average
 strategy is the weighted sum of these plans (Zinkevich et al., 2007), because a plan already
 contains the player's own reach probability.
 
-`reference_update` is the bottom-up pass in plain Python, one infoset at a time. `update` does
-the same for a level of infosets at a time, in a memory layout of its own
-(:mod:`cfrlib.core.layout`); a run takes and returns vectors in the order of the game.
+A game of more than `LARGE` sequences runs in the memory layout of :mod:`cfrlib.bands` instead,
+whose results are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -16,73 +15,58 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from cfrlib.core import schema
+from cfrlib import bands
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved
-from cfrlib.core.jit import inlined, inner
-from cfrlib.core.layout import (
-    Bands,
-    Tables,
-    add_regrets,
-    band_layout,
+from cfrlib.core.files import Array, Fields, PathLike, Saved
+from cfrlib.core.jit import kernel
+from cfrlib.core.sequence import (
+    SequenceForm,
+    Treeplexes,
+    behavior,
     best_response,
-    evaluate,
     gradient,
-    match,
-    pass_up,
     realize,
+    sequence_form,
 )
-from cfrlib.core.sequence import SequenceForm, Treeplexes, behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Game
-from cfrlib.regret import Variant, discount, find_variant
+from cfrlib.regret import Rule, Variant, discount, find_variant, weight
 from cfrlib.run import Measured, Run
-from cfrlib.solution import BEST, HEADER, TRACE, UPDATES
-from cfrlib.strategy import SIGMA, InfosetTable, Regrets, Strategy, check_probabilities
+from cfrlib.solution import UPDATES
+from cfrlib.strategy import InfosetTable, Regrets, Strategy
 
-RUN_FILE = Format(
-    "cfrlib.CFR 3",
-    "run",
-    "CFR.save",
-    {**HEADER, "best": BEST},
-    {
-        "regret": schema.Array(("sequences",)),
-        "sigma": SIGMA,
-        "total": schema.Array(("sequences",), schema.sums),
-        "best": SIGMA,
-        "trace": TRACE,
-    },
-)
+LARGE = 200  # sequences; with fewer, the layout saves less than it costs
 
 
-class Rule(NamedTuple):
-    """The update rule of a run: its variant, delay and kind of update."""
+class Tables(NamedTuple):
+    """The state of a run, in the numbering of the game. Arrays have shape (sequences,)."""
 
-    alpha: float
-    beta: float
-    gamma: float
-    prediction: float
-    delay: int
-    alternating: bool
-    against_best: bool
+    regret: Floats  # cumulative counterfactual regret R(I, a)
+    sigma: Floats  # current strategy σ(a | I)
+    plan: Floats  # its realization plan
+    strategy_sum: Floats  # Σ_t weight_t · plan_t: the average, unnormalized
+    best_response_plan: Floats  # against the current strategy; unused by most updates
+    counterfactual_value: Floats  # scratch: first the gradient at (I, a), then v(I, a)
+    iteration: npt.NDArray[np.int64]  # shape (1,): counted by the kernel, safe from interrupts
 
 
-def reference_update(
+@kernel
+def update(
     form: Treeplexes,
     player: int,
     v: Floats,
     regret: Floats,
     sigma: Floats,
-    discounts: tuple[float, float] = (1.0, 1.0),
-    prediction: float = 0.0,
+    discounts: tuple[float, float],
+    prediction: float,
 ) -> None:
-    """Update one player, infoset by infoset, as in chapter 4.
-
-    This is the specification of `update`; no run calls it.
+    """Update the regrets and the strategy of one player, infoset by infoset, as in chapter 4.
 
     Parameters
     ----------
@@ -106,71 +90,63 @@ def reference_update(
     >>> sigma, regret = form.uniform(), np.zeros(form.num_sequences)
     >>> sigma[1:4] = 0, 1, 0  # player 0 plays paper; player 1 responds
     >>> v = form.gradients(form.plans(sigma))
-    >>> reference_update(form.treeplexes, 1, v, regret, sigma)
+    >>> update(form.treeplexes, 1, v, regret, sigma, (1.0, 1.0), 0.0)
     >>> regret[5:], sigma[5:]
     (array([-1.,  0.,  1.]), array([0., 0., 1.]))
     """
     positive, negative = discounts
-    for I in reversed(range(form.player_infosets[player], form.player_infosets[player + 1])):
-        actions = range(form.infoset_start[I], form.infoset_stop[I])
+    for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
+        start, stop = form.infoset_start[I], form.infoset_stop[I]
         value = 0.0
-        for a in actions:
+        for a in range(start, stop):
             value += sigma[a] * v[a]
-        for a in actions:
+        norm = 0.0
+        for a in range(start, stop):
             r = v[a] - value
             regret[a] += r
             regret[a] *= positive if regret[a] > 0.0 else negative
             sigma[a] = max(regret[a] + prediction * r, 0.0)
-        norm = 0.0
-        for a in actions:
             norm += sigma[a]
-        for a in actions:
-            sigma[a] = sigma[a] / norm if norm > 0.0 else 1.0 / len(actions)
+        for a in range(start, stop):
+            sigma[a] = sigma[a] / norm if norm > 0.0 else 1.0 / (stop - start)
         v[form.infoset_parent[I]] += value
 
 
-@inner
-def update(
-    form: Bands, tables: Tables, player: int, discounts: tuple[float, float], prediction: float
-) -> None:
-    """Compute values, regrets and the next strategy from the gradient, bottom-up."""
-    for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
-        evaluate(form, tables, level)
-        add_regrets(form, tables, level, discounts, prediction)
-        match(form, tables, level)
-        pass_up(form, tables, level)
+@kernel
+def respond(form: Treeplexes, plan: Floats, reply: Floats, v: Floats) -> None:
+    """Write the plan of every player's best response to `plan` into `reply`."""
+    for i in range(len(form.player_infosets) - 1):
+        gradient(form, i, plan, v)
+        best_response(form, i, v, reply)
+        realize(form, i, reply, reply)
 
 
-@inner
-def respond(form: Bands, tables: Tables) -> None:
-    """Compute the plan of every player's best response to the current profile."""
-    for i in range(len(form.player_levels) - 1):
-        gradient(form, i, tables.plan, tables.counterfactual_value, tables.leaf_sums)
-        best_response(form, tables, i)
-        reply = tables.best_response_plan
-        realize(form, i, reply, reply, tables.infoset_reach)
-
-
-@inlined
-def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> None:
+@kernel
+def iterate(form: Treeplexes, tables: Tables, rule: Rule, first: int, count: int) -> None:
     """Run iterations first, first + 1, …, first + count - 1."""
-    players = len(form.player_levels) - 1
-    opponents = tables.best_response_plan if rule.against_best else tables.plan
+    players = len(form.player_infosets) - 1
+    regret, sigma, plan, v = (
+        tables.regret,
+        tables.sigma,
+        tables.plan,
+        tables.counterfactual_value,
+    )
+    opponents = tables.best_response_plan if rule.against_best else plan
     for t in range(first, first + count):
         discounts = discount(t, rule.alpha), discount(t, rule.beta)
-        weight = float(t - rule.delay) ** rule.gamma if t > rule.delay else 0.0
+        w = weight(t, rule.gamma, rule.delay)
         if rule.against_best:
-            respond(form, tables)
+            respond(form, plan, tables.best_response_plan, v)
         for i in range(players):
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
-                tables.strategy_sum[q] += weight * tables.plan[q]
-            gradient(form, i, opponents, tables.counterfactual_value, tables.leaf_sums)
-            update(form, tables, i, discounts, rule.prediction)
+                tables.strategy_sum[q] += w * plan[q]
+            gradient(form, i, opponents, v)
+            update(form, i, v, regret, sigma, discounts, rule.prediction)
             if rule.alternating:
-                realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
+                realize(form, i, sigma, plan)
         if not rule.alternating:
             for i in range(players):
-                realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
+                realize(form, i, sigma, plan)
         tables.iteration[0] = t
 
 
@@ -241,20 +217,33 @@ class CFR(Run):
             raise ValueError(f"unknown update {update!r}; choose one of {UPDATES}")
         self.game, self.update = game, update
         self.delay = whole_number("delay", delay, 0)
+        self._rule = Rule.of(self.variant, update, self.delay)
         self._form = form = sequence_form(game)
-        self._layout = band_layout(form)
+        large = form.num_sequences > LARGE
+        self._layout = bands.band_layout(form) if large else None
         sigma = form.uniform()
-        self._tables = self._layout.new_tables(sigma, form.plans(sigma))
+        self._tables = self._new_tables(sigma, form.plans(sigma))
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, sigma.copy())  # the best at checkpoints so far
 
+    def _new_tables(self, sigma: Floats, plan: Floats) -> Tables | bands.Tables:
+        if self._layout:
+            return self._layout.new_tables(sigma, plan)
+        regret, strategy_sum, reply, v = np.zeros((4, len(sigma)))
+        return Tables(regret, sigma.copy(), plan, strategy_sum, reply, v, np.zeros(1, np.int64))
+
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
-        alternating, against_best = self.update == "alternating", self.update == "best response"
-        variant, delay = self.variant, self.delay
-        rule = Rule(*variant.exponents, variant.prediction, delay, alternating, against_best)
-        iterate(self._layout.bands, self._tables, rule, self.iterations + 1, count)
+        first = self.iterations + 1
+        if self._layout:
+            bands.iterate(self._layout.bands, self._tables, self._rule, first, count)
+        else:
+            iterate(self._form.treeplexes, self._tables, self._rule, first, count)
+
+    def _unpack(self, table: Floats) -> Floats:
+        """Return a copy of a table in the numbering of the game."""
+        return self._layout.unpack(table) if self._layout else table.copy()
 
     @property
     def iterations(self) -> int:
@@ -281,15 +270,15 @@ class CFR(Run):
     @property
     def regrets(self) -> InfosetTable:
         """Cumulative counterfactual regrets R(I, a), in units of the game."""
-        return Regrets(self._form, self._layout.unpack(self._tables.regret))
+        return Regrets(self._form, self._unpack(self._tables.regret))
 
     def _average(self) -> Floats:
         sigma = np.empty(self._form.num_sequences)
-        behavior(self._form.treeplexes, self._layout.unpack(self._tables.strategy_sum), sigma)
+        behavior(self._form.treeplexes, self._unpack(self._tables.strategy_sum), sigma)
         return sigma
 
     def _current(self) -> Floats:
-        return self._layout.unpack(self._tables.sigma)
+        return self._unpack(self._tables.sigma)
 
     def _strategy(self, sigma: Floats) -> Strategy:
         return Strategy.from_vector(self._form, sigma)
@@ -297,16 +286,17 @@ class CFR(Run):
     def copy(self) -> CFR:
         """Return an independent copy of the run in its present state."""
         other = copy.copy(self)
-        other._tables = Tables._make(table.copy() for table in self._tables)
+        kind: Any = type(self._tables)
+        other._tables = kind._make(table.copy() for table in self._tables)
         other._rows = [list(row) for row in self._rows]
         return other
 
     # ---- files -------------------------------------------------------------------------------
 
-    FILES = (RUN_FILE,)
+    FORMAT = "cfrlib.CFR 4"
 
     @classmethod
-    def load(cls, path: PathLike, game: Game) -> Self:
+    def load(cls, path: PathLike, game: Game) -> CFR:
         """Return the run saved in `path`, ready to continue exactly where it stopped.
 
         Raises
@@ -320,36 +310,19 @@ class CFR(Run):
     def _labels(self) -> SequenceForm:
         return self._form
 
-    @classmethod
-    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
-        header = file.header
-        variant = Variant(**header["variant"])
-        return cls(game, variant, update=header["update"], delay=header["delay"])
+    def _options(self) -> Fields:
+        return {"variant": asdict(self.variant), "update": self.update, "delay": self.delay}
 
-    def _pack(self) -> tuple[Header, Arrays]:
-        header, arrays = super()._pack()
-        tables, unpack = self._tables, self._layout.unpack
-        return header, arrays | {
-            "regret": unpack(tables.regret),
-            "sigma": unpack(tables.sigma),
-            "total": unpack(tables.strategy_sum),
-            "best": self._best.sigma,
-        }
+    def _state(self) -> dict[str, Array]:
+        tables = self._tables
+        vectors = {"regret": tables.regret, "sigma": tables.sigma, "sum": tables.strategy_sum}
+        unpacked = {name: self._unpack(vector) for name, vector in vectors.items()}
+        return {**unpacked, "iteration": tables.iteration}
 
-    def _unpack(self, file: Saved) -> Arrays:
-        header, arrays, form = file.header, file.arrays(), self._form
-        check_probabilities(form, arrays["sigma"], arrays["best"])
-        tables, pack = self._tables, self._layout.pack
-        tables.regret[:], tables.sigma[:] = pack(arrays["regret"]), pack(arrays["sigma"])
-        tables.strategy_sum[:] = pack(arrays["total"])
-        tables.plan[:] = pack(form.plans(arrays["sigma"]))
-        tables.iteration[0] = header["iterations"]
-        self._unpack_trace(header, arrays, math.inf)
-        return arrays
-
-    def __repr__(self) -> str:
-        delay = f", delay={self.delay}" if self.delay else ""
-        return (
-            f"CFR({self.game!r}, {self.variant.name!r}, update={self.update!r}{delay}) "
-            f"after {self.iterations:,} iterations"
-        )
+    def _restore(self, file: Saved) -> None:
+        form, shape = self._form, (self._form.num_sequences,)
+        regret, sigma, total = (file.array(name, shape) for name in ("regret", "sigma", "sum"))
+        self._tables = self._new_tables(sigma, form.plans(sigma))
+        pack = self._layout.pack if self._layout else np.copy
+        self._tables.regret[:], self._tables.strategy_sum[:] = pack(regret), pack(total)
+        file.fill(iteration=self._tables.iteration)

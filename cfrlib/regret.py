@@ -82,6 +82,24 @@ class Variant:
             )
 
 
+class Rule(NamedTuple):
+    """How a run updates, as the kernels read it: a variant, a delay and the kind of update."""
+
+    alpha: float
+    beta: float
+    gamma: float
+    prediction: float
+    delay: int
+    alternating: bool
+    against_best: bool
+
+    @classmethod
+    def of(cls, variant: Variant, update: str, delay: int) -> Rule:
+        """Return the rule of a variant; `update` is as for `CFR`."""
+        kinds = update == "alternating", update == "best response"
+        return cls(*variant.exponents, float(variant.prediction), delay, *kinds)
+
+
 VARIANTS = {
     variant.name: variant
     for variant in (
@@ -122,6 +140,12 @@ def discount(t: int, exponent: float) -> float:
         return 0.0
     power: float = float(t) ** exponent
     return power / (power + 1.0) if power < math.inf else 1.0
+
+
+@kernel
+def weight(t: int, gamma: float, delay: int) -> float:
+    """Return (t − d)^γ, the weight of iteration t in the average; 0 up to the delay d."""
+    return float(t - delay) ** gamma if t > delay else 0.0
 
 
 @kernel

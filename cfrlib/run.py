@@ -15,7 +15,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -23,13 +22,13 @@ from tqdm.auto import tqdm
 
 from cfrlib.core import files
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Described, Format, Header, PathLike, Saved
+from cfrlib.core.files import Array, Described, Fields, PathLike, Saved
 from cfrlib.core.sequence import sequence_form
-from cfrlib.core.tree import Floats
+from cfrlib.core.tree import Floats, check_game
 from cfrlib.equilibrium import evaluate
 from cfrlib.game import Game
 from cfrlib.regret import Variant
-from cfrlib.solution import Solution, Trace, check_best, check_trace, next_checkpoint
+from cfrlib.solution import Solution, Trace, next_checkpoint
 from cfrlib.strategy import PartialStrategy, Strategy
 
 BAR_DELAY = 2.0  # seconds before a progress bar appears
@@ -113,13 +112,11 @@ class Run(ABC):
     update: str
     delay: int
     seconds: float
-    _measurable = True  # whether exploitability can be computed
     _rows: list[list[float]]
     _chunk = 1  # iterations between two readings of the clock
     _best: Measured
     METHOD: ClassVar[str]  # the name of the algorithm
     CAVEAT: ClassVar[str] = ""  # added to the guarantee
-    FILES: ClassVar[tuple[Format, ...]]  # kinds of files that hold such a run
 
     def run(
         self,
@@ -199,6 +196,11 @@ class Run(ABC):
         finally:
             bar.close()
         return reached
+
+    @property
+    def _measurable(self) -> bool:
+        """Whether exploitability can be computed."""
+        return True
 
     @property
     @abstractmethod
@@ -330,34 +332,43 @@ class Run(ABC):
 
     # ---- files -------------------------------------------------------------------------------
 
+    FORMAT: ClassVar[str]  # name and version of the file of a run
+
     def save(self, path: PathLike) -> None:
         """Write the run to `path` (npz: plain arrays and a JSON header, no pickle).
 
         An existing file is replaced only after the new one is complete;
         :mod:`cfrlib.core.files` describes the format.
         """
-        header, arrays = self._pack()
-        files.write(path, self._file, self._labels, header, arrays)
+        measured = {"exploitability": self._best.exploitability, "value": self._best.value}
+        fields = {"options": self._options(), "seconds": self.seconds, "best": measured}
+        rows = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
+        arrays = {"trace": rows, "best": self._best.sigma, **self._state()}
+        files.write(path, self.FORMAT, self._labels, {**fields, **self._numbers()}, arrays)
 
     @classmethod
-    def _load(cls, path: PathLike, game: Game, **options: Any) -> Self:
-        """Return the run in a file; `options` are arguments that files do not store.
+    def _load(cls, path: PathLike, game: Game, **more: Any) -> Self:
+        """Return the run in a file; `more` are arguments that files do not store.
 
         Raises
         ------
         ValueError
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
-        kind = files.format_of(path, *cls.FILES)
-        with files.reading(path, kind, cls._labels_in(kind, game)) as file:
-            self = cls._from_header(file, game, **options)
-            self._unpack(file)
+        check_game(game)
+        with files.reading(path, cls.FORMAT) as file:
+            file.require_game(cls._labels_in(file, game))
+            options = cls._read_options(file.header["options"], game)
+            if "variant" in options:
+                options["variant"] = Variant(**options["variant"])
+            create: Any = cls
+            self: Self = create(game, **{**options, **more})
+            self._restore(file)
+            self._rows = file.array("trace", (None, len(Trace.COLUMNS))).tolist()
+            sigma = file.array("best", self._best.sigma.shape)
+            self._best = Measured(**file.header["best"], sigma=sigma)
+            self.seconds = file.header["seconds"]
         return self
-
-    @property
-    def _file(self) -> Format:
-        """The kind of file that holds the run."""
-        return self.FILES[0]
 
     @property
     @abstractmethod
@@ -365,42 +376,30 @@ class Run(ABC):
         """The sequence form, or another object that labels the infosets known so far."""
 
     @classmethod
-    def _labels_in(cls, kind: Format, game: Game) -> Described:
-        """Return an object that labels the infosets of a file of that kind."""
+    def _labels_in(cls, file: Saved, game: Game) -> Described:
+        """Return an object that labels the infosets of a file."""
         return sequence_form(game)
 
+    @abstractmethod
+    def _options(self) -> Fields:
+        """Return the arguments that create such a run, in types that JSON knows."""
+
     @classmethod
-    @abstractmethod
-    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
-        """Return a new run with the options in the header of a file."""
-
-    def _pack(self) -> tuple[Header, Arrays]:
-        """Return the header and the arrays of a file; solvers add their own."""
-        header: Header = {
-            "variant": asdict(self.variant),
-            "update": self.update,
-            "delay": self.delay,
-            "iterations": self.iterations,
-            "seconds": self.seconds,
-            "best": {"exploitability": self._best.exploitability, "value": self._best.value},
-        }
-        rows = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
-        return header, {"trace": rows}
+    def _read_options(cls, options: Fields, game: Game) -> Fields:
+        """Return the arguments that a file holds in types that JSON knows."""
+        return options
 
     @abstractmethod
-    def _unpack(self, file: Saved) -> Arrays:
-        """Restore the state from a file, and return the arrays of the file.
+    def _state(self) -> dict[str, Array]:
+        """Return the arrays of the run's state, by name."""
 
-        Raises a ValueError if no run could have written the file.
-        """
+    def _numbers(self) -> Fields:
+        """Return the rest of the run's state, in types that JSON knows."""
+        return {}
 
-    def _unpack_trace(self, header: Header, arrays: Arrays, nodes: float) -> None:
-        """Restore the trace and the best strategy; `nodes` counts the histories visited."""
-        form = sequence_form(self.game) if self._measurable else None
-        check_best(header, check_trace(arrays["trace"], header, form, nodes))
-        self.seconds, self._rows = header["seconds"], arrays["trace"].tolist()
-        best = arrays["best"] if "best" in arrays else self._current()
-        self._best = Measured(**header["best"], sigma=best)
+    @abstractmethod
+    def _restore(self, file: Saved) -> None:
+        """Set the state of a new run to that of a file: `_state` and `_numbers`."""
 
 
 def check_weight(variant: Variant, t: int) -> None:

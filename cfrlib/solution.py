@@ -8,52 +8,18 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cfrlib.core import files, schema
-from cfrlib.core.files import Format, Header, PathLike, require
-from cfrlib.core.sequence import SequenceForm, sequence_form
+from cfrlib.core import files
+from cfrlib.core.files import PathLike
+from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Game
 from cfrlib.regret import Variant
-from cfrlib.strategy import SIGMA, PartialStrategy, Strategy, check_probabilities
+from cfrlib.strategy import PartialStrategy, Strategy
 
 UPDATES = ("alternating", "simultaneous", "best response")
 STRATEGIES = ("strategy", "current", "best")
-TRACE = schema.Array((None, 6), lambda rows: True)  # `check_trace` checks the values
-# fields of the headers of both runs and solutions
-HEADER: schema.Schema = {
-    "variant": schema.record(
-        name=schema.text,
-        alpha=schema.number(infinite=True),
-        beta=schema.number(infinite=True),
-        gamma=schema.number(0),
-        prediction=schema.number(0),
-    ),
-    "update": schema.one_of(*UPDATES),
-    "delay": schema.integer(),
-    "iterations": schema.integer(),
-    "seconds": schema.number(0),
-}
-BEST = schema.record(exploitability=schema.number(infinite=True), value=schema.number())
-_SCALARS: schema.Schema = {
-    "value": schema.number(),
-    "exploitability": schema.number(),
-    "nash_conv": schema.number(),
-    "current_exploitability": schema.number(),
-    "best_exploitability": schema.number(),
-    "nodes": schema.integer(),
-    "method": schema.text,
-    "guarantee": schema.text,
-    "sampling": schema.text,
-}
-SOLUTION_FILE = Format(
-    "cfrlib.Solution 4",
-    "solution",
-    "Solution.save",
-    {**HEADER, **_SCALARS},
-    {**dict.fromkeys(STRATEGIES, SIGMA), "trace": TRACE},
-)
+FORMAT = "cfrlib.Solution 5"
 
 
 class Trace:
@@ -244,11 +210,12 @@ class Solution(NamedTuple):
                 f"the tree of {self.game!r} was expanded on demand, so not all infosets are "
                 "known; save the run instead: MCCFR.save"
             )
-        header = {name: getattr(self, name) for name in SOLUTION_FILE.header}
-        header["variant"] = asdict(self.variant)
+        apart = {"game", "trace", *STRATEGIES}
+        fields = {name: x for name, x in self._asdict().items() if name not in apart}
+        fields["variant"] = asdict(self.variant)
         arrays = {name: getattr(self, name).values_by_sequence for name in STRATEGIES}
         arrays["trace"] = self.trace.rows
-        files.write(path, SOLUTION_FILE, sequence_form(self.game), header, arrays)
+        files.write(path, FORMAT, sequence_form(self.game), {"solution": fields}, arrays)
 
     @classmethod
     def load(cls, path: PathLike, game: Game) -> Solution:
@@ -260,18 +227,15 @@ class Solution(NamedTuple):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-        with files.reading(path, SOLUTION_FILE, form) as file:
-            arrays, found = file.arrays(), dict(file.header)
-            check_probabilities(form, *(arrays[name] for name in STRATEGIES))
-            trace = check_trace(arrays["trace"], found, form, found["nodes"], ended=True)
-            least = min(found["exploitability"], found["current_exploitability"])
-            least = float(trace[:, [3, 5]].min(initial=least))
-            require(found["best_exploitability"] == least, "best_exploitability")
-            found = {name: found[name] for name in SOLUTION_FILE.header}
-            found["variant"] = Variant(**found["variant"])
+        with files.reading(path, FORMAT) as file:
+            file.require_game(form)
+            fields = file.header["solution"]
+            fields["variant"] = Variant(**fields["variant"])
             for name in STRATEGIES:
-                found[name] = Strategy.from_vector(form, arrays[name])
-        return cls(game=game, trace=Trace(trace), **found)
+                sigma = file.array(name, (form.num_sequences,))
+                fields[name] = Strategy.from_vector(form, sigma)
+            fields["trace"] = Trace(file.array("trace", (None, len(Trace.COLUMNS))))
+            return cls(game=game, **fields)
 
 
 def next_checkpoint(t: int) -> int:
@@ -280,61 +244,6 @@ def next_checkpoint(t: int) -> int:
     while round(10 ** (k / 8)) <= t:
         k += 1
     return round(10 ** (k / 8))
-
-
-def check_trace(
-    rows: Floats,
-    header: Header,
-    form: SequenceForm | None,
-    nodes: float,
-    *,
-    ended: bool = False,
-) -> Floats:
-    """Return the rows of a trace; raise a ValueError unless a run could have written them.
-
-    Parameters
-    ----------
-    rows : float array, shape (checkpoints, 6)
-    header : dict
-        The header of a run or of a solution.
-    form : SequenceForm, optional
-        None if exploitability is unknown.
-    nodes : float
-        The number of histories visited by the end of the run.
-    ended : bool
-        Whether the last row is the end of the run, even if that is no checkpoint.
-    """
-    t, visited, seconds, *measured = rows.T
-    allowed, checkpoint = set(), next_checkpoint(0)
-    while checkpoint <= header["iterations"]:
-        allowed.add(checkpoint)
-        checkpoint = next_checkpoint(checkpoint)
-    if ended:
-        allowed.add(header["iterations"])
-    increasing = bool((np.diff(t) > 0).all())
-    require(allowed.issuperset(t.tolist()) and increasing, "trace of iterations")
-    for column, limit in ((visited, nodes), (seconds, header["seconds"])):
-        steps = np.diff(column, prepend=0.0, append=limit)
-        require(bool((steps >= 0).all()), "trace of work done")
-    if form is None:
-        require(bool(np.isnan(measured).all()), "trace of exploitability")
-    else:
-        check_exploitability(form, measured[0], measured[2])
-        require(bool(np.isfinite(measured[1]).all()), "trace of value")
-    return rows
-
-
-def check_exploitability(form: SequenceForm, *numbers: npt.ArrayLike) -> None:
-    """Raise a ValueError unless all numbers are finite and, up to rounding, nonnegative."""
-    slack = schema.ROUNDING * float(np.abs(form.tree.utility).max(initial=0.0))
-    for each in map(np.asarray, numbers):
-        require(bool(((each >= -slack) & (each < math.inf)).all()), "exploitability")
-
-
-def check_best(header: Header, trace: Floats) -> None:
-    """Raise a ValueError unless the best strategy is the best one of the trace."""
-    least = float(np.fmin.reduce(trace[:, [3, 5]], axis=None, initial=math.inf))
-    require(header["best"]["exploitability"] == least, "best")
 
 
 def _update_text(update: str, delay: int) -> str:

@@ -13,17 +13,13 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from cfrlib.core import files
-from cfrlib.core.files import Format, PathLike
-from cfrlib.core.schema import Array
+from cfrlib.core.files import PathLike
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game, action_label
 
 ROWS_SHOWN = 24
-SIGMA = Array(("sequences",))  # `check_probabilities` checks the values
-STRATEGY_FILE = Format(
-    "cfrlib.Strategy 1", "strategy", "Strategy.save", {}, {"strategy": SIGMA}
-)
+FORMAT = "cfrlib.Strategy 2"
 
 
 class InfosetIndex(Protocol):
@@ -281,7 +277,7 @@ class Strategy(InfosetTable):
         :mod:`cfrlib.core.files` describes; the header lists the infosets and actions. An
         existing file is replaced only after the new one is complete.
         """
-        files.write(path, STRATEGY_FILE, self._form, {}, {"strategy": self._values})
+        files.write(path, FORMAT, self._form, {}, {"strategy": self._values})
 
     @classmethod
     def load(cls, path: PathLike, game: Game) -> Strategy:
@@ -293,10 +289,9 @@ class Strategy(InfosetTable):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-        with files.reading(path, STRATEGY_FILE, form) as file:
-            sigma = file.arrays()["strategy"]
-            check_probabilities(form, sigma)
-        return cls.from_vector(form, sigma)
+        with files.reading(path, FORMAT) as file:
+            file.require_game(form)
+            return cls.from_vector(form, file.array("strategy", (form.num_sequences,)))
 
 
 class PartialStrategy(InfosetTable):
@@ -318,21 +313,6 @@ class PartialStrategy(InfosetTable):
 
 class Regrets(InfosetTable):
     """Cumulative counterfactual regrets. Not a strategy: see chapter 1."""
-
-
-def check_probabilities(form: SequenceForm, *sigmas: Floats) -> None:
-    """Raise a ValueError unless these vectors, read from a file, are strategies."""
-    for sigma in sigmas:
-        check_rows(form.treeplexes.infoset_start, form.treeplexes.infoset_stop, sigma)
-
-
-def check_rows(start: Any, stop: Any, sigma: Floats) -> None:
-    """Raise a ValueError unless sigma[start[I]:stop[I]] are probabilities for every I."""
-    before = np.concatenate(([0.0], np.cumsum(sigma)))
-    sums = before[stop] - before[start]
-    possible = ((sigma >= 0) & (sigma <= 1 + 1e-9)).all()
-    if not (possible and (np.abs(sums - 1) <= 1e-9).all()):
-        raise ValueError("not probabilities")
 
 
 StrategyLike: TypeAlias = Strategy | Mapping[str, Mapping[Action, float]]

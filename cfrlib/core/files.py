@@ -2,18 +2,20 @@
 
 Everything that cfrlib saves has this form. ``header`` is a JSON string: the ``format`` (a name
 and a version), the ``repr`` of the ``game``, a ``fingerprint`` of its rules, the ``infosets``
-(player, label and actions of each), and the fields of that format. All other entries are
-arrays of float64; only the networks of a player may be stored as shorter floats. A vector over
-sequences lists player 0's empty sequence, then player 0's pairs (infoset, action) in the order
-of ``infosets``, then player 1's empty sequence, and so on.
+(player, label and actions of each), the fields of that format, and for each array its dtype,
+shape and digest. ``digest`` is that of the header. A vector over sequences lists player 0's
+empty sequence, then player 0's pairs (infoset, action) in the order of ``infosets``, then
+player 1's empty sequence, and so on.
 
-Files are untrusted. Before an array is allocated, the header must satisfy the schema of its
-format, and the shape and dtype of the array must match it; the numbers are checked last.
+A file is read back into the arrays that it was written from: a solver is created from the
+header, and an array of the file must have the dtype and shape of the solver's own. So no number
+is used of a file that `write` has not made, or that was changed since.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import math
 import os
@@ -23,49 +25,20 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, TypeAlias
+from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from cfrlib.core.schema import Array, Schema, exactly, text
-from cfrlib.core.tree import Floats
 from cfrlib.game import GameError, action_label
 
 if sys.platform != "win32":
     import fcntl
 
 PathLike: TypeAlias = str | os.PathLike[str]
-Header: TypeAlias = dict[str, Any]
-Arrays: TypeAlias = dict[str, Floats]
+Array: TypeAlias = npt.NDArray[Any]
+Fields: TypeAlias = dict[str, Any]
 MAX_QUOTED = 80  # characters that an error message quotes from a file
-
-
-class Format(NamedTuple):
-    """The schema of a file.
-
-    Attributes
-    ----------
-    format : str
-        Name and version, as in the header.
-    noun, writer : str
-        The content, and the method that writes it, as error messages call them.
-    header : mapping from str to rule
-        The fields of the header besides those of all formats.
-    arrays : mapping from str to Array
-        The schema of each array.
-    dtypes : tuple of str
-        The permitted dtypes of all arrays.
-    added : mapping from str to value
-        Fields that older files lack, with the values they had.
-    """
-
-    format: str
-    noun: str
-    writer: str
-    header: Schema
-    arrays: Mapping[str, Array]
-    dtypes: tuple[str, ...] = ("float64",)
-    added: Mapping[str, Any] = {}
 
 
 class Described(Protocol):
@@ -74,10 +47,6 @@ class Described(Protocol):
     @property
     def tree(self) -> Any:
         """An object with a game, and with those attributes of Tree that describe infosets."""
-
-    @property
-    def num_sequences(self) -> int:
-        """The length of a vector over sequences."""
 
     def fingerprint(self) -> str:
         """Return a digest of the rules, as far as they are known."""
@@ -91,19 +60,34 @@ class Mismatch(ValueError):
 
 
 def write(
-    path: PathLike, kind: Format, form: Described, header: Header, arrays: Mapping[str, Floats]
+    path: PathLike, kind: str, form: Described, fields: Fields, arrays: Mapping[str, Array]
 ) -> None:
-    """Write a file; an existing one is replaced only once the new one is complete."""
-    full_header = {
-        "format": kind.format,
-        "game": repr(form.tree.game),
-        "fingerprint": form.fingerprint(),
-        **header,
-        "infosets": _infosets(form),
-    }
-    entries = {"header": np.array(json.dumps(full_header)), **arrays}
+    """Write a file; an existing one is replaced only once the new one is complete.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : str
+        Name and version of the format, such as ``"cfrlib.CFR 4"``.
+    form : SequenceForm, or an object that describes as much of a game as is known
+    fields : dict
+        Further fields of the header, of types that JSON knows.
+    arrays : mapping from str to array
+    """
+    listed = {name: [a.dtype.str, list(a.shape), _digest(a)] for name, a in arrays.items()}
+    header = json.dumps(
+        {
+            "format": kind,
+            "game": repr(form.tree.game),
+            "fingerprint": form.fingerprint(),
+            **fields,
+            "infosets": _infosets(form),
+            "arrays": listed,
+        }
+    )
+    sealed = {"header": np.array(header), "digest": np.array(_digest(header.encode()))}
     with replacing(path) as file:
-        np.savez(file, **entries)  # type: ignore[arg-type]  # mypy: might hold `allow_pickle`
+        np.savez(file, **sealed, **arrays)  # type: ignore[arg-type]  # might hold `allow_pickle`
 
 
 def _infosets(form: Described) -> list[list[Any]]:
@@ -111,6 +95,10 @@ def _infosets(form: Described) -> list[list[Any]]:
     tree = form.tree
     infosets = zip(tree.infoset_player, tree.infoset_label, tree.infoset_actions, strict=True)
     return [[int(i), label, [action_label(a) for a in A]] for i, label, A in infosets]
+
+
+def _digest(data: bytes | Array) -> str:
+    return hashlib.sha256(data if isinstance(data, bytes) else data.tobytes()).hexdigest()
 
 
 @contextmanager
@@ -166,115 +154,103 @@ def _remove_abandoned(target: Path) -> None:
 
 
 class Saved:
-    """An open file with a valid header; its arrays are read on demand."""
+    """An open file with an intact header; its arrays are read one by one.
 
-    def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: Format, form: Described):
-        self.path, self._archive, self.kind = path, archive, kind
-        self._sizes = {"sequences": form.num_sequences, "players": form.tree.game.num_players}
-        self.header = header = {**kind.added, **_header(archive)}
-        if header.get("format") != kind.format:
-            raise ValueError(f"format {_short(header.get('format'))}")
-        if not text(header.get("fingerprint")):
-            raise ValueError("no fingerprint")
-        if header["fingerprint"] != form.fingerprint():
+    Attributes
+    ----------
+    path : path
+    header : dict
+        All fields of the header.
+    unread : set of str
+        The arrays not read so far.
+    """
+
+    def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: str):
+        self.path, self._archive = path, archive
+        text, digest = (_text(archive, name) for name in ("header", "digest"))
+        if digest != _digest(text.encode()):
+            raise ValueError("the header does not match its digest")
+        self.header: Fields = json.loads(text)
+        if self.header.get("format") != kind:
+            raise ValueError(f"format {_short(self.header.get('format'))}")
+        self.unread = set(self.header["arrays"])
+        if {f"{name}.npy" for name in {"header", "digest", *self.unread}} != set(
+            archive.namelist()
+        ):
+            raise ValueError(f"expected the arrays {sorted(self.unread)}")
+
+    def require_game(self, form: Described) -> None:
+        """Raise a `Mismatch` unless the file belongs to this game."""
+        if self.header["fingerprint"] != form.fingerprint():
             raise Mismatch(
-                f"{path} holds a {kind.noun} of {str(header.get('game'))[:MAX_QUOTED]}, not of "
+                f"{self.path} was saved for {str(self.header['game'])[:MAX_QUOTED]}, not for "
                 f"{form.tree.game!r} (or the rules have changed since); load it with the game "
                 "it was saved from"
             )
-        rules = {
-            "format": text, "game": text, "fingerprint": text,
-            "infosets": exactly(_infosets(form)), **kind.header,
-        }  # fmt: skip
-        if mismatch := header.keys() ^ rules.keys():
-            raise ValueError(
-                f"expected the header fields {sorted(rules)}: see {_short(min(mismatch))}"
-            )
-        for name, rule in rules.items():
-            if not rule(header[name]):
-                raise ValueError(f"invalid {name}: {_short(header[name])}")
-        names = {f"{name}.npy" for name in ("header", *kind.arrays)}
-        if sorted(archive.namelist()) != sorted(names):
-            raise ValueError(f"expected the arrays {sorted(names)}")
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array, checked against the size of the file."""
         return _shape(self._archive, name)[0]
 
-    def arrays(self, **sizes: int) -> Arrays:
-        """Read and check all arrays; `sizes` are the named sizes of their schemas.
+    def array(
+        self, name: str, shape: tuple[int | None, ...], dtype: npt.DTypeLike = np.float64
+    ) -> Array:
+        """Return an array, which must have this dtype and shape; None stands for any size.
 
         Raises
         ------
         ValueError
-            If an array has a wrong shape or dtype, or holds numbers that no `save` writes.
+            If it has another dtype or shape, or does not match its digest.
         """
-        sizes = {**self._sizes, **sizes}
-        for name, array in self.kind.arrays.items():
-            shape, dtype = _shape(self._archive, name)
-            if dtype.name not in self.kind.dtypes:
-                raise ValueError(f"{name} has dtype {_short(dtype.name)}")
-            if not array.fits(shape, sizes):
-                raise ValueError(f"{name} has shape {_short(shape)}")
-        arrays = {name: _read(self._archive, name) for name in self.kind.arrays}
-        for name, array in self.kind.arrays.items():
-            if not array.rule(arrays[name]):
-                raise ValueError(f"{name} holds invalid numbers")
-        return arrays
+        found, kind = _shape(self._archive, name)
+        if kind != np.dtype(dtype):
+            raise ValueError(
+                f"{name} has dtype {_short(str(kind))}, expected {np.dtype(dtype)}"
+            )
+        if len(found) != len(shape) or any(
+            n not in (None, m) for m, n in zip(found, shape, strict=True)
+        ):
+            raise ValueError(f"{name} has shape {_short(found)}, expected {shape}")
+        array: Array = _read(self._archive, name)
+        if self.header["arrays"][name] != [kind.str, list(found), _digest(array)]:
+            raise ValueError(f"{name} does not match its digest")
+        self.unread.discard(name)
+        return array
+
+    def fill(self, **arrays: Array) -> None:
+        """Read each array of these names into the array given, of the same dtype and shape."""
+        for name, into in arrays.items():
+            into[...] = self.array(name, into.shape, into.dtype)
 
 
 @contextmanager
-def reading(path: PathLike, kind: Format, form: Described) -> Iterator[Saved]:
-    """Open a file of one format and one game; any error in the block means a damaged file.
+def reading(path: PathLike, kind: str) -> Iterator[Saved]:
+    """Open a file of one format; any error in the block means a damaged file.
 
     Raises
     ------
     ValueError
-        If the file is damaged, of another format, or of another game.
+        If the file is damaged, of another format, or has arrays that the block does not read.
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            yield Saved(path, archive, kind, form)
+            file = Saved(path, archive, kind)
+            yield file
+            if file.unread:
+                raise ValueError(f"unexpected arrays {sorted(file.unread)}")
     except (FileNotFoundError, Mismatch, GameError):
         raise
     except Exception as error:  # NumPy and zipfile raise many types of error on damaged files
         raise _damaged(path, kind, error) from error
 
 
-def format_of(path: PathLike, *kinds: Format) -> Format:
-    """Return the format of a file, one of `kinds`.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or of another format.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            name = _header(archive).get("format")
-        for kind in kinds:
-            if name == kind.format:
-                return kind
-        raise ValueError(f"format {_short(name)}")
-    except FileNotFoundError:
-        raise
-    except Exception as error:
-        raise _damaged(path, kinds[0], error) from error
-
-
-def require(valid: bool, name: str) -> None:
-    """Raise a ValueError that names a part of a file, unless that part is valid."""
-    if not valid:
-        raise ValueError(f"invalid {name}")
-
-
-def _damaged(path: PathLike, kind: Format, error: Exception) -> ValueError:
+def _damaged(path: PathLike, kind: str, error: Exception) -> ValueError:
     reason = str(error) or type(error).__name__
     if len(reason) > 3 * MAX_QUOTED:
         reason = f"{reason[: 3 * MAX_QUOTED]}…"
+    writer = kind.split()[0].rpartition(".")[2]
     return ValueError(
-        f"{path} is not a complete file written by {kind.writer} ({reason}); save the "
-        f"{kind.noun} again"
+        f"{path} is not a complete file written by {writer}.save ({reason}); save it again"
     )
 
 
@@ -311,12 +287,9 @@ def _read(archive: zipfile.ZipFile, name: str) -> Any:
         return np.lib.format.read_array(member, allow_pickle=False)
 
 
-def _header(archive: zipfile.ZipFile) -> Header:
-    """Return the parsed header."""
-    shape, dtype = _shape(archive, "header")
+def _text(archive: zipfile.ZipFile, name: str) -> str:
+    """Return an array that is one string."""
+    shape, dtype = _shape(archive, name)
     if shape or dtype.kind != "U":
-        raise ValueError("no header")
-    header = json.loads(str(_read(archive, "header")))
-    if not isinstance(header, dict):
-        raise ValueError("no header")
-    return header
+        raise ValueError(f"no {name}")
+    return str(_read(archive, name))

@@ -22,12 +22,14 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from numba import njit
+from numba.core.caching import IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 _KERNEL: dict[str, Any] = {
@@ -67,22 +69,32 @@ def inner(function: Any) -> Any:
 
 
 def _compiled(function: Any, **options: Any) -> Any:
-    """Return a compiled function whose cache on disk is valid for these sources only."""
+    """Return a compiled function whose files on disk are those of the present sources."""
     compiled: Any = njit(**options)(function)
     package = sys.modules[function.__module__.partition(".")[0]]
     if hasattr(compiled, "_cache") and hasattr(package, "__path__"):
-        compiled._cache._cache_file._source_stamp = sources_of(package.__name__)
+        cache, digest = compiled._cache, sources_of(package.__name__)
+        name = f"{cache._impl.filename_base}.{digest}"
+        cache._cache_file = IndexDataCacheFile(cache._cache_path, name, digest)
     return compiled
 
 
 @cache
 def sources_of(package: str) -> str:
-    """Return a digest of a package's sources, and of those of packages with earlier kernels."""
-    digest = hashlib.sha256("".join(PACKAGES.values()).encode())
-    for path in sorted(Path(sys.modules[package].__path__[0]).rglob("*.py")):
-        digest.update(path.read_bytes())
-    PACKAGES[package] = digest.hexdigest()
-    return PACKAGES[package]
+    """Return a digest of a package's sources, and of those of packages with earlier kernels.
+
+    Removes compiled kernels beside the sources that belong to other ones.
+    """
+    root = Path(sys.modules[package].__path__[0])
+    hashed = hashlib.sha256("".join(PACKAGES.values()).encode())
+    for path in sorted(root.rglob("*.py")):
+        hashed.update(path.read_bytes())
+    PACKAGES[package] = digest = hashed.hexdigest()[:16]
+    for path in root.rglob("__pycache__/*.nb[ic]"):
+        if digest not in path.name:
+            with suppress(OSError):  # another process removed it first, or nobody may
+                path.unlink()
+    return digest
 
 
 def interpreted(*modules: ModuleType) -> dict[str, Any]:

@@ -16,15 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Self
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core import schema
-from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved, require
-from cfrlib.core.sequence import behavior, sequence_form
+from cfrlib.core.files import Array, Fields, PathLike, Saved
+from cfrlib.core.sequence import SequenceForm, behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.deep.features import (
     check_digest,
@@ -33,42 +32,17 @@ from cfrlib.deep.features import (
     network_inputs,
     sequences_of,
 )
-from cfrlib.deep.networks import LOSS, NETWORKS_ERR, TRAINING, Learner, Training, random_key
+from cfrlib.deep.networks import NETWORKS_ERR, Learner, Training, random_key
 from cfrlib.game import Game
-from cfrlib.montecarlo.mccfr import RUN_FILE as TABLES
-from cfrlib.montecarlo.mccfr import CompiledMCCFR
-from cfrlib.montecarlo.schemes import SCHEMES, RobustSampling, Sampling
-from cfrlib.regret import find_variant
+from cfrlib.montecarlo.mccfr import MCCFR
+from cfrlib.montecarlo.schemes import RobustSampling, Sampling, from_file
 from cfrlib.run import Run
 
 ROBUST = RobustSampling(1)
 REGRET, STRATEGY = range(2)  # indices of the networks
-_NETWORKS = ("network regret", "network strategy")
-RUN_FILE = Format(
-    "cfrlib.deep.DoubleNeural 2",
-    "run",
-    "DoubleNeural.save",
-    {
-        **TABLES.header,
-        "variant": schema.exactly(asdict(find_variant("cfr+"))),
-        "update": schema.one_of("alternating"),
-        "delay": schema.integer(0, 0),
-        "baseline": schema.exactly(None),
-        "proposal": schema.exactly(None),
-        "rehearse": schema.number(0, 1),
-        "losses": schema.tuple_of(LOSS, LOSS),
-        "features": schema.optional(schema.text),
-        "training": schema.tuple_of(TRAINING, TRAINING),
-    },
-    {
-        **TABLES.arrays,
-        "met": schema.Array((2, "infosets"), schema.integers(0, 1)),
-        **{name: schema.Array((name,), schema.fits_float32) for name in _NETWORKS},
-    },
-)
 
 
-class DoubleNeural(CompiledMCCFR):
+class DoubleNeural(MCCFR):
     """A run of Double Neural CFR that can be continued, saved and inspected.
 
     Parameters
@@ -123,7 +97,7 @@ class DoubleNeural(CompiledMCCFR):
     """
 
     METHOD, CAVEAT = "Double Neural CFR", NETWORKS_ERR
-    FILES = (RUN_FILE,)
+    FORMAT = "cfrlib.DoubleNeural 3"
 
     def __init__(
         self,
@@ -145,7 +119,9 @@ class DoubleNeural(CompiledMCCFR):
             )
         if not 0 <= rehearse <= 1:
             raise ValueError(f"rehearse must lie between 0 and 1, got {rehearse!r}")
-        super().__init__(game, "cfr+", sampling=sampling, batch=batch, seed=seed, threads=1)
+        super().__init__(
+            game, "cfr+", sampling=sampling, batch=batch, seed=seed, threads=1, on_demand=False
+        )
         self.rehearse = rehearse
         self.trainings = (regret or Training(), strategy or Training())
         tree = sequence_form(game).tree
@@ -289,44 +265,40 @@ class DoubleNeural(CompiledMCCFR):
         """
         return cls._load(path, game, features=features)
 
-    @classmethod
-    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
-        header = file.header
-        name, parameters = header["sampling"]
-        regret, strategy = map(Training.restored, header["training"])
-        self = cls(
-            game,
-            sampling=SCHEMES[name](**parameters),
-            batch=header["batch"],
-            regret=regret,
-            strategy=strategy,
-            rehearse=header["rehearse"],
-            **options,
-        )
-        check_digest(file.path, self._features_digest, header["features"])
-        require(header["averaging"] == self.averaging, "averaging")
-        return self
-
-    def _pack(self) -> tuple[Header, Arrays]:
-        header, arrays = super()._pack()
-        header |= {
+    def _options(self) -> Fields:
+        options = super()._options()
+        regret, strategy = map(asdict, self.trainings)
+        return {
+            "sampling": options["sampling"],
+            "batch": self.batch,
+            "regret": regret,
+            "strategy": strategy,
             "rehearse": self.rehearse,
-            "losses": self.losses,
-            "features": self._features_digest,
-            "training": [asdict(training) for training in self.trainings],
         }
-        arrays["met"] = self._ever_visited.astype(np.float64)
-        for name, network in zip(_NETWORKS, self._networks, strict=True):
-            arrays[name] = network.astype(np.float64)
-        return header, arrays
 
-    def _unpack(self, file: Saved) -> Arrays:
-        arrays = super()._unpack(file)
-        self._ever_visited, self.losses = arrays["met"] > 0, file.header["losses"]
-        self._networks = [arrays[name].astype(np.float32) for name in _NETWORKS]
-        return arrays
+    @classmethod
+    def _labels_in(cls, file: Saved, game: Game) -> SequenceForm:
+        return sequence_form(game)
 
-    @property
-    def _more_sizes(self) -> dict[str, int]:
-        pairs = zip(_NETWORKS, self._learners, strict=True)
-        return {name: learner.size for name, learner in pairs}
+    @classmethod
+    def _read_options(cls, options: Fields, game: Game) -> Fields:
+        trainings = {name: Training.restored(options[name]) for name in ("regret", "strategy")}
+        return {**options, **trainings, "sampling": from_file(options["sampling"])}
+
+    def _numbers(self) -> Fields:
+        more = {"losses": self.losses, "features": self._features_digest}
+        return {**super()._numbers(), **more}
+
+    def _state(self) -> dict[str, Array]:
+        networks = {f"network{n}": network for n, network in enumerate(self._networks)}
+        return {**super()._state(), "visited": self._ever_visited, **networks}
+
+    def _restore(self, file: Saved) -> None:
+        check_digest(file.path, self._features_digest, file.header["features"])
+        super()._restore(file)
+        file.fill(visited=self._ever_visited)
+        self.losses = file.header["losses"]
+        self._networks = [
+            file.array(f"network{n}", (learner.size,), np.float32)
+            for n, learner in enumerate(self._learners)
+        ]

@@ -24,7 +24,7 @@ from cfrlib.core.sequence import SequenceForm, backup, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game, action_label
 from cfrlib.montecarlo import schemes, traversal, updates
-from cfrlib.montecarlo.mccfr import MCCFR, CompiledMCCFR
+from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.partial_tree import TreeArrays
 from cfrlib.montecarlo.schemes import P, Sampling
 from cfrlib.strategy import InfosetTable, StrategyLike, strategy_vector
@@ -166,7 +166,7 @@ class KernelWalk:
 
     def __init__(
         self,
-        run: CompiledMCCFR,
+        run: MCCFR,
         sigma: Floats | None = None,
         kernels: dict[str, Any] | None = None,
     ):
@@ -449,7 +449,7 @@ def certify(
         sigma = form.uniform() if strategy is None else strategy_vector(form, strategy)
         named = getattr(estimator, "__name__", type(estimator).__name__)
         return _certificate(named, _Function(estimator, form), form, sigma, limit)
-    if not isinstance(run, CompiledMCCFR):
+    if not run.is_complete:
         raise ValueError(f"certify needs a game that compiles, got {run!r}")
     current = run.current if strategy is None else strategy
     sigma = strategy_vector(form, current)

@@ -19,28 +19,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, Format, Header, PathLike, Saved, require
+from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import begin, new_key
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import workers
 from cfrlib.montecarlo.partial_tree import TreeArrays, grown
 from cfrlib.montecarlo.schemes import (
-    SCHEME,
-    SCHEMES,
     Sampling,
     Scheme,
     find_sampling,
+    from_file,
+    in_file,
     room_to_draw,
 )
-from cfrlib.montecarlo.state import Compiled, OnDemand, Sampled
+from cfrlib.montecarlo.state import Sampled, columns, fill_columns
 from cfrlib.montecarlo.traversal import descend, enter
 from cfrlib.montecarlo.updates import (
     AVERAGING,
     LANES,
-    LAST_UPDATE,
     Lanes,
     Settings,
     Tables,
@@ -60,55 +58,7 @@ from cfrlib.montecarlo.updates import (
 )
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
-from cfrlib.solution import BEST, HEADER, TRACE
-from cfrlib.strategy import SIGMA, check_rows
 
-_LOGARITHM = schema.number(most=0, infinite=True)  # of discounts
-_HEADER: schema.Schema = {
-    **HEADER,
-    "update": schema.one_of("alternating", "simultaneous"),
-    "best": BEST,
-    "batch": schema.integer(1),
-    "averaging": schema.one_of(*AVERAGING),
-    "baseline": schema.optional(schema.number(0, 1)),
-    "sampling": SCHEME,
-    "proposal": schema.optional(schema.list_of(schema.number(0, 1))),
-    "key": schema.integer(0, 2**64 - 1),
-    "ledger": schema.tuple_of(
-        schema.integer(),
-        schema.integer(),
-        schema.number(0),
-        schema.number(0),
-        schema.number(0, 1),
-        schema.number(0, 1),
-        *[_LOGARITHM] * 4,
-    ),
-    "turn": schema.optional(schema.integer()),
-}
-_ARRAYS = {
-    "regret": schema.Array(("sequences",)),
-    "sigma": SIGMA,
-    "total": schema.Array(("sequences",), schema.sums),
-    "memory": schema.Array(
-        (3, "infosets"), lambda m: schema.sums(m[0]) and bool((m[1:] <= 0).all())
-    ),
-    "baseline": schema.Array(("players", "learned")),
-    "trace": TRACE,
-}
-RUN_FILE = Format("cfrlib.MCCFR 3", "run", "MCCFR.save", _HEADER, {**_ARRAYS, "best": SIGMA})
-PARTIAL_FILE = Format(
-    "cfrlib.MCCFR explored 3",
-    "run",
-    "MCCFR.save",
-    {
-        **_HEADER,
-        "infosets": schema.list_of(
-            schema.tuple_of(schema.integer(), schema.text, schema.list_of(schema.text, 1))
-        ),
-    },
-    {**_ARRAYS, "parents": schema.Array(("infosets",), schema.integers(0, 2**31 - 1))},
-)
-_OPTIONS = ("batch", "averaging", "baseline", "update", "delay")
 WORTH_SHARING = 20_000  # histories per batch; with fewer, starting threads costs more
 
 
@@ -195,7 +145,7 @@ class MCCFR(Sampled, Run):
     """
 
     METHOD = "MCCFR"
-    FILES: ClassVar[tuple[Format, ...]] = (RUN_FILE, PARTIAL_FILE)
+    FORMAT: ClassVar[str] = "cfrlib.MCCFR 4"
 
     def __init__(
         self,
@@ -230,8 +180,9 @@ class MCCFR(Sampled, Run):
             )
         if baseline is not None and not 0 <= baseline <= 1:
             raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
+        self._plant(game, on_demand, proposal)
         self.averaging = self._find_averaging(averaging)
-        if not self._can_share(jobs):
+        if jobs == 0 or (jobs is not None and not self._tree.is_complete):
             raise ValueError(
                 "jobs must be at least 1, or -1, and needs a game that compiles, because every "
                 f"process compiles it; got jobs={jobs!r}, {self._tree!r}"
@@ -247,6 +198,11 @@ class MCCFR(Sampled, Run):
 
     def _find_averaging(self, averaging: str | None) -> str:
         """Check the averaging rule, or choose one."""
+        if averaging == "full" and not self._tree.is_complete:
+            raise ValueError(
+                'averaging="full" passes over all infosets, but a tree that is expanded on '
+                'demand holds only those visited; choose "lazy", which has the same result'
+            )
         if averaging is None:
             if self.sampling.expands_opponents:
                 return "own"
@@ -260,10 +216,6 @@ class MCCFR(Sampled, Run):
                 'strategies of third players; choose "lazy"'
             )
         return averaging
-
-    def _can_share(self, jobs: int | None) -> bool:
-        """Return whether batches can be shared among that many processes."""
-        return jobs != 0
 
     def _read_settings(self, key: np.uint64) -> Settings:
         alpha, beta, gamma = self.variant.exponents
@@ -291,9 +243,30 @@ class MCCFR(Sampled, Run):
 
     # ---- iterations --------------------------------------------------------------------------
 
+    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
+        """Run `count` iterations, in one kernel if the tree is complete and nothing shared."""
+        if not self._tree.is_complete or self._shared or self._turn is not None:
+            super()._advance(count, interrupted)
+        else:
+            first, arrays = self.iterations + 1, self._tree.arrays
+            iterate(arrays, self._tables, self._settings, self._lanes, first, count)
+
+    @property
+    def _shared(self) -> bool:
+        """Whether batches are shared; sharing small ones would cost more than it saves."""
+        steps = max(self.iterations, 1) * self.game.num_players
+        large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
+        return self.jobs is not None or (self.threads > 1 and large)
+
     def _warm_up(self) -> None:
         """Compile every kernel that a run uses; change nothing."""
-        super()._warm_up()
+        self._advance(0)
+        if self._tree.is_complete and self.jobs is None:
+            return
+        if not self._tree.is_complete:
+            arrays, lane = self._tree.arrays, lane_of(self._lanes, 0)
+            descend(arrays, self._tables.table, self._settings.scheme, 0, lane, 0, 0)
+            ascend(arrays, self._tables, self._settings.rule, 0, lane, 0)
         progress = self._tables.progress.copy()
         begin_iteration(progress, self._settings, 0)
         end_iteration(progress, 0)
@@ -329,158 +302,9 @@ class MCCFR(Sampled, Run):
 
     def _sample_batch(self, t: int, i: int) -> None:
         """Run all walks of player i."""
-        raise NotImplementedError
-
-    # ---- results -----------------------------------------------------------------------------
-
-    def _average(self) -> Floats:
-        if self.averaging != "lazy":
-            return super()._average()
-        settled = Sampled.copy(self)
-        settle(self._tree.arrays, settled._tables, self._tree.num_infosets)
-        return Sampled._average(settled)
-
-    @property
-    def _describe(self) -> str:
-        parts = [f"{self.sampling!r}", f"batch {self.batch:,}", f"{self.averaging} averaging"]
-        if self.baseline is not None:
-            parts.append(f"baseline {self.baseline:g}")
-        if self.proposal is not None:
-            parts.append("first chance event sampled from a proposal")
-        return ", ".join(parts)
-
-    def __repr__(self) -> str:
-        return (
-            f"MCCFR({self.game!r}, {self.variant.name!r}, {self._describe}) after "
-            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
-        )
-
-    def copy(self) -> Self:
-        """Return an independent copy of the run and its state."""
-        other = super().copy()
-        other.__dict__.pop("_pool", None)
-        other._lanes = Lanes._make(array.copy() for array in self._lanes)
-        other._rows = [list(row) for row in self._rows]
-        return other
-
-    # ---- files -------------------------------------------------------------------------------
-
-    @classmethod
-    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
-        """Return the run saved in `path`, ready to continue exactly where it stopped.
-
-        The file of a tree expanded on demand holds the infosets, but not the histories: the
-        tree is expanded again, and until an infoset is visited again, its actions are only
-        known by their labels.
-
-        Raises
-        ------
-        ValueError
-            If the file is damaged, was not written by `save`, or belongs to another game.
-        """
-        if threads is not None:
-            whole_number("threads", threads, 1)
-        return cls._load(path, game, threads=threads)
-
-    @classmethod
-    def _from_header(cls, file: Saved, game: Game, **options: Any) -> Self:
-        header = file.header
-        name, parameters = header["sampling"]
-        return cls(
-            game,
-            Variant(**header["variant"]),
-            sampling=SCHEMES[name](**parameters),
-            proposal=_named_proposal(game, header["proposal"]),
-            on_demand=file.kind is PARTIAL_FILE,
-            **{option: header[option] for option in _OPTIONS},
-            **options,
-        )
-
-    def _pack(self) -> tuple[Header, Arrays]:
-        header, arrays = super()._pack()
-        tree, (table, last_update, progress, baseline) = self._tree, self._tables
-        q, n = tree.num_sequences, tree.num_infosets
-        header |= {
-            "sampling": [type(self.sampling).__name__, asdict(self.sampling)],
-            **{name: getattr(self, name) for name in _OPTIONS},
-            "proposal": self._ordered_proposal(),
-            "key": int(self._settings.key),
-            "ledger": list(progress[0].item()),
-            "turn": self._turn,
-        }
-        arrays |= {name: np.array(table[name][:q]) for name in ("regret", "sigma", "total")}
-        arrays["memory"] = np.array(
-            [last_update[name][:n] for name in LAST_UPDATE.fields or ()]
-        )
-        arrays["baseline"] = baseline[:, :q]
-        return header, arrays
-
-    def _ordered_proposal(self) -> list[float] | None:
-        """Return the proposal in the order of the outcomes."""
-        if self.proposal is None:
-            return None
-        node: Any = self.game.node(self.game.root())
-        return [float(self.proposal[a]) for a in node.actions]
-
-    @property
-    def _more_sizes(self) -> dict[str, int]:
-        """Sizes of further arrays in files of a subclass."""
-        return {}
-
-    def _read(self, file: Saved) -> Arrays:
-        """Return the arrays of a file; make room for them in the tables."""
-        raise NotImplementedError
-
-    def _unpack(self, file: Saved) -> Arrays:
-        header, arrays, tree = file.header, self._read(file), self._tree
-        infosets = tree.infosets[: tree.num_infosets]
-        for name in arrays.keys() & {"sigma", "best"}:
-            check_rows(infosets.start, infosets.stop, arrays[name])
-        done, nodes, _, weights, *_ = header["ledger"]
-        require(
-            float(arrays["memory"][0].max(initial=0.0)) <= max(1.0, 1.001 * weights), "memory"
-        )
-        require(done == header["iterations"], "ledger")
-        require((header["turn"] or 0) <= self.game.num_players, "turn")
-        self._settings = self._read_settings(np.uint64(header["key"]))
-        table, last_update, progress, baseline = self._tables
-        for field in ("regret", "sigma", "total"):
-            table[field][: len(arrays[field])] = arrays[field]
-        for field, row in zip(LAST_UPDATE.fields or (), arrays["memory"], strict=True):
-            last_update[field][: len(row)] = row
-        progress[0] = tuple(header["ledger"])
-        baseline[:, : arrays["baseline"].shape[1]] = arrays["baseline"]
-        self._turn = header["turn"]
-        self._unpack_trace(header, arrays, nodes)
-        return arrays
-
-
-class CompiledMCCFR(Compiled, MCCFR):
-    """Monte Carlo CFR on a compiled tree: threads or processes share large batches."""
-
-    def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
-        """Run `count` iterations, in one kernel if batches are not shared."""
-        if self._shared or self._turn is not None:
-            super()._advance(count, interrupted)
-        else:
-            first, arrays = self.iterations + 1, self._tree.arrays
-            iterate(arrays, self._tables, self._settings, self._lanes, first, count)
-
-    def _warm_up(self) -> None:
-        if self.jobs is None:
-            self._advance(0)
-        else:
-            super()._warm_up()
-
-    @property
-    def _shared(self) -> bool:
-        """Whether batches are shared; sharing small ones would cost more than it saves."""
-        steps = max(self.iterations, 1) * self.game.num_players
-        large = self.batch > 1 and self.nodes / steps > WORTH_SHARING
-        return self.jobs is not None or (self.threads > 1 and large)
-
-    def _sample_batch(self, t: int, i: int) -> None:
-        if self.jobs is not None:
+        if not self._tree.is_complete:
+            self._sample_and_expand(t, i)
+        elif self.jobs is not None:
             self._sample_in_processes(t, i)
         else:
             others = self._pool.map(
@@ -520,47 +344,7 @@ class CompiledMCCFR(Compiled, MCCFR):
         for result in workers.collect(self.jobs, task, sigma, self._tables.baseline):
             workers.add_result(self._tree.infosets, self._lanes, result)
 
-    def kernel_arguments(self) -> tuple[TreeArrays, Tables, Settings, Lanes]:
-        """Return copies of what the kernels of a walk read and write; see `certify`."""
-        tables = Tables._make(table.copy() for table in self._tables)
-        lanes = Lanes._make(array[:1].copy() for array in self._lanes)
-        return self._tree.copy().arrays, tables, self._settings, lanes
-
-    # ---- files -------------------------------------------------------------------------------
-
-    def _pack(self) -> tuple[Header, Arrays]:
-        header, arrays = super()._pack()
-        return header, arrays | {"best": self._best.sigma}
-
-    def _read(self, file: Saved) -> Arrays:
-        tree = self._tree
-        learned = 0 if self.baseline is None else tree.num_sequences
-        sizes = {"infosets": tree.num_infosets, "learned": learned, **self._more_sizes}
-        return file.arrays(**sizes)
-
-
-class OnDemandMCCFR(OnDemand, MCCFR):
-    """Monte Carlo CFR on a tree that is expanded on demand, one walk after the other."""
-
-    def _find_averaging(self, averaging: str | None) -> str:
-        if averaging == "full":
-            raise ValueError(
-                'averaging="full" passes over all infosets, but a tree that is expanded on '
-                'demand holds only those visited; choose "lazy", which has the same result'
-            )
-        return super()._find_averaging(averaging)
-
-    def _can_share(self, jobs: int | None) -> bool:
-        return jobs is None
-
-    def _warm_up(self) -> None:
-        arrays, tables, settings = self._tree.arrays, self._tables, self._settings
-        lane = lane_of(self._lanes, 0)
-        descend(arrays, tables.table, settings.scheme, 0, lane, 0, 0)
-        ascend(arrays, tables, settings.rule, 0, lane, 0)
-        super()._warm_up()
-
-    def _sample_batch(self, t: int, i: int) -> None:
+    def _sample_and_expand(self, t: int, i: int) -> None:
         """Run all walks of a batch; expand histories at their first visit."""
         settings, lanes = self._settings, len(self._lanes.walk)
         for j in range(lanes):
@@ -602,27 +386,117 @@ class OnDemandMCCFR(OnDemand, MCCFR):
             ),
         )
 
+    # ---- results -----------------------------------------------------------------------------
+
+    def _average(self) -> Floats:
+        if self.averaging != "lazy":
+            return super()._average()
+        settled = Sampled.copy(self)
+        settle(self._tree.arrays, settled._tables, self._tree.num_infosets)
+        return Sampled._average(settled)
+
+    @property
+    def _describe(self) -> str:
+        parts = [f"{self.sampling!r}", f"batch {self.batch:,}", f"{self.averaging} averaging"]
+        if self.baseline is not None:
+            parts.append(f"baseline {self.baseline:g}")
+        if self.proposal is not None:
+            parts.append("first chance event sampled from a proposal")
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return (
+            f"MCCFR({self.game!r}, {self.variant.name!r}, {self._describe}) after "
+            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
+        )
+
+    def copy(self) -> Self:
+        """Return an independent copy of the run and its state."""
+        other = super().copy()
+        other.__dict__.pop("_pool", None)
+        other._lanes = Lanes._make(array.copy() for array in self._lanes)
+        other._rows = [list(row) for row in self._rows]
+        return other
+
+    def kernel_arguments(self) -> tuple[TreeArrays, Tables, Settings, Lanes]:
+        """Return copies of what the kernels of a walk read and write; see `certify`."""
+        tables = Tables._make(table.copy() for table in self._tables)
+        lanes = Lanes._make(array[:1].copy() for array in self._lanes)
+        return self._tree.copy().arrays, tables, self._settings, lanes
+
     # ---- files -------------------------------------------------------------------------------
 
-    def _pack(self) -> tuple[Header, Arrays]:
-        header, arrays = super()._pack()
+    @classmethod
+    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
+        """Return the run saved in `path`, ready to continue exactly where it stopped.
+
+        The file of a tree expanded on demand holds the infosets, but not the histories: the
+        tree is expanded again, and until an infoset is visited again, its actions are only
+        known by their labels.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        if threads is not None:
+            whole_number("threads", threads, 1)
+        return cls._load(path, game, threads=threads)
+
+    def _options(self) -> Fields:
+        return {
+            "variant": asdict(self.variant),
+            "sampling": in_file(self.sampling),
+            "batch": self.batch,
+            "averaging": self.averaging,
+            "baseline": self.baseline,
+            "proposal": self._ordered_proposal(),
+            "update": self.update,
+            "delay": self.delay,
+            "on_demand": not self._tree.is_complete,
+        }
+
+    @classmethod
+    def _read_options(cls, options: Fields, game: Game) -> Fields:
+        proposal = _named_proposal(game, options["proposal"])
+        return {**options, "sampling": from_file(options["sampling"]), "proposal": proposal}
+
+    def _numbers(self) -> Fields:
+        return {"key": int(self._settings.key), "turn": self._turn}
+
+    def _state(self) -> dict[str, Array]:
+        tree, (table, last_update, progress, baseline) = self._tree, self._tables
+        q, n = tree.num_sequences, tree.num_infosets
+        parents = {} if tree.is_complete else {"parents": tree.infosets.parent[:n].copy()}
+        return {
+            **columns("table", table, q),
+            **columns("last_update", last_update, n),
+            **columns("progress", progress, 1),
+            "baseline": baseline[:, :q],
+            **parents,
+        }
+
+    def _restore(self, file: Saved) -> None:
         tree = self._tree
-        parents = tree.infosets.parent[: tree.num_infosets]
-        return header, arrays | {"parents": parents.astype(np.float64)}
+        if not tree.is_complete:
+            rows = file.header["infosets"]
+            tree.restore(rows, file.array("parents", (len(rows),), np.int32))
+            self._tables = new_tables(tree, self.baseline is not None)
+            self._lanes = self._new_lanes(1)
+        table, last_update, progress, baseline = self._tables
+        fill_columns(file, "table", table, tree.num_sequences)
+        fill_columns(file, "last_update", last_update, tree.num_infosets)
+        fill_columns(file, "progress", progress, 1)
+        file.fill(baseline=baseline[:, : tree.num_sequences])
+        self._settings = self._read_settings(np.uint64(file.header["key"]))
+        self._turn = file.header["turn"]
 
-    def _read(self, file: Saved) -> Arrays:
-        tree, rows = self._tree, file.header["infosets"]
-        sequences = tree.num_sequences + sum(len(actions) for _, _, actions in rows)
-        learned = 0 if self.baseline is None else sequences
-        sizes = {"sequences": sequences, "infosets": len(rows), "learned": learned}
-        arrays = file.arrays(**sizes)
-        tree.restore(rows, arrays["parents"].astype(np.int32))
-        self._tables = new_tables(tree, self.baseline is not None)
-        self._lanes = self._new_lanes(1)
-        return arrays
-
-
-MCCFR.KINDS = (CompiledMCCFR, OnDemandMCCFR)
+    def _ordered_proposal(self) -> list[float] | None:
+        """Return the proposal in the order of the outcomes."""
+        if self.proposal is None:
+            return None
+        node: Any = self.game.node(self.game.root())
+        return [float(self.proposal[a]) for a in node.actions]
 
 
 def _named_proposal(game: Game, proposal: list[float] | None) -> dict[Action, float] | None:

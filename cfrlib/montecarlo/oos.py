@@ -12,18 +12,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import LINE, begin, new_key, uniform
-from cfrlib.core.sequence import behavior, sequence_form
-from cfrlib.core.tree import TERMINAL, Floats
+from cfrlib.core.sequence import behavior
+from cfrlib.core.tree import TERMINAL, Floats, check_game
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
-from cfrlib.montecarlo.state import Compiled, OnDemand, Sampled
+from cfrlib.montecarlo.state import Sampled
 from cfrlib.montecarlo.targeting import (
     ELSEWHERE,
     ENTRY,
@@ -197,8 +197,6 @@ class OOS(Sampled):
     Match of 3 games: mean payoff +0.000 ± 1.000
     """
 
-    _chunk: ClassVar[int]  # iterations at a time
-
     def __init__(
         self,
         game: Game,
@@ -226,13 +224,23 @@ class OOS(Sampled):
                 f"{game.num_players}: the weights in the average would depend on the "
                 'strategies of third players; use cfrlib.MCCFR(..., sampling="outcome")'
             )
+        check_game(game)
         self.variant = find_variant(variant)
         self.epsilon, self.delta = float(epsilon), float(delta)
-        self.playout = self._find_playout(playout)
+        self._plant(game, on_demand)
+        grows = not self._tree.is_complete
+        if playout and not grows:
+            raise ValueError(
+                f"the tree of {self.game!r} is compiled and has all infosets from the start; "
+                "leave out playout, or expand the tree on demand with on_demand=True"
+            )
+        self.playout = grows if playout is None else bool(playout)
+        # iterations between checks for an interrupt, about 20 ms
+        self._chunk = 1 if grows else 10_000
         self._tables = new_tables(self._tree, baseline=False)
         actions = max([len(a) for a in self._tree.actions_at], default=1)
         self._workspace = Workspace(
-            path=records(self._longest_path, ENTRY),
+            path=records(len(self._form.tree.level_start) if self._form else 1, ENTRY),
             scratch=np.zeros((ROWS, actions)),
             state=np.zeros(LINE, np.uint64),
             sampled_regret=np.zeros(len(self._tree.owner)),
@@ -258,15 +266,6 @@ class OOS(Sampled):
             decay=0.0,
             key=new_key(seed),
         )
-
-    def _find_playout(self, playout: bool | None) -> bool:
-        """Return whether walks end in playouts; refuse what is not possible."""
-        raise NotImplementedError
-
-    @property
-    def _longest_path(self) -> int:
-        """The number of histories on the longest path, as far as the tree is expanded."""
-        raise NotImplementedError
 
     # ---- search ------------------------------------------------------------------------------
 
@@ -351,7 +350,126 @@ class OOS(Sampled):
 
     def _run(self, end: int, nodes_end: int) -> None:
         """Run iterations up to `end`, or until `nodes_end` histories have been visited."""
-        raise NotImplementedError
+        if self._tree.is_complete:
+            state = self._tables, self._settings, self._target, self._workspace
+            iterate(self._tree.arrays, *state, self.iterations + 1, end, nodes_end)
+            return
+        while self.iterations < end and self.nodes < nodes_end:
+            t = self.iterations + 1
+            begin_iteration(self._tables.progress, self._settings, t)
+            for i in range(2):
+                self._walk(t, i)
+            end_iteration(self._tables.progress, t)
+
+    # ---- walks that expand the tree ----------------------------------------------------------
+
+    def _walk(self, t: int, i: int) -> None:
+        """Run one walk; expand histories at their first visit."""
+        tree, settings, delta = self._tree, self._settings, self._target.delta
+        begin(self._workspace.state, settings.key, t, i, 0)
+        targeted = sample_scenario(self._workspace.state, delta)
+        begin_at_root(self._workspace.path)
+        self._met_new_infoset = False
+        k, expanded, played, value = 0, False, 0, math.nan
+        while True:
+            table, marks, workspace = self._tables.table, self._target.marks, self._workspace
+            k = descend(tree.arrays, table, marks, self.epsilon, targeted, i, workspace, k)
+            h = int(self._workspace.path[k].node)
+            if tree.nodes[h].player == TERMINAL:
+                value = float(tree.utility[h, i])
+                break
+            if tree.nodes[h].player == UNKNOWN:
+                if self._met_new_infoset:
+                    value, played = self._play_out(h, i)
+                    break
+                self._expand(h)
+                expanded = True
+            self._make_room(k + 2)
+        path = self._workspace.path
+        path[k].value = value
+        ascend(tree.arrays, self._tables, settings, delta, i, self._workspace, k)
+        marks, route, player, _ = self._target
+        tally(marks, delta, targeted, path, self._workspace.counts, k)
+        if expanded and player >= 0:
+            marks.mark[self._dead_ends] = OUT
+            self._dead_ends.clear()
+            rule_out(tree.nodes, marks, route, player, path, k)
+        self._tables.progress[0].nodes += k + 1 + played
+
+    def _expand(self, h: int) -> None:
+        """Expand history h, and grow the arrays that are too short for it."""
+        tree, before = self._tree, self._tree.num_infosets
+        tree.expand(h)
+        self._met_new_infoset = self.playout and before < tree.num_infosets
+        self._tables = grow_tables(self._tables, tree, before)
+        marks, route, player, delta = self._target
+        marks, route = grown(marks, len(tree.nodes)), grown(route, len(tree.infosets))
+        self._target = Target(marks, route, player, delta)
+        for new in range(before, tree.num_infosets):
+            route[new] = self._goal(new)
+        mark_children(tree.nodes, tree.infosets, marks, route, player, h, True)
+        if marks[h].mark == TOWARD:
+            self._look_ahead(h)
+
+    def _look_ahead(self, h: int) -> None:
+        """Mark OUT the children of h that do not lead to the target.
+
+        Their nodes are computed, but not stored. If no child is left, all of them count as
+        leading to the target until the current walk ends, after which h is marked OUT.
+        """
+        tree, (marks, _, player, _) = self._tree, self._target
+        first = int(tree.nodes[h].first_child)
+        children = range(first, first + int(tree.nodes[h].num_children))
+        dead = []
+        for c in children:
+            if marks[c].mark == TOWARD and tree.nodes[c].player == UNKNOWN:
+                node = self.game.node(tree._history[c])
+                if isinstance(node, Decision):
+                    elsewhere = node.player == player and node.infoset not in self._path
+                else:
+                    elsewhere = isinstance(node, Terminal)
+                if elsewhere:
+                    dead.append(c)
+        alive = {c for c in children if marks[c].mark != OUT}.difference(dead)
+        if alive:
+            marks.mark[dead] = OUT
+            mark_from_children(tree.nodes, marks, h)
+        else:
+            self._dead_ends.append(h)
+
+    def _make_room(self, entries: int) -> None:
+        """Grow the workspace to this many entries, and to the most actions so far."""
+        tree, workspace = self._tree, self._workspace
+        actions = len(tree.actions_at[-1]) if tree.actions_at else 1
+        self._workspace = workspace._replace(
+            path=grown(workspace.path, entries),
+            scratch=grown(workspace.scratch, actions, axis=1),
+            sampled_regret=grown(workspace.sampled_regret, len(tree.owner)),
+        )
+
+    def _play_out(self, h: int, i: int) -> tuple[float, int]:
+        """Play on to the end, storing nothing; return the payoff and the number of steps.
+
+        All actions are sampled from the strategies themselves, so no weights are needed.
+        """
+        history: History = self._tree._history[h]
+        game, state = self.game, self._workspace.state
+        row: Mapping[Action, float]
+        for steps in range(1_000_000):
+            node = game.node(history)
+            if isinstance(node, Terminal):
+                return float(node.utilities[i]), steps
+            if isinstance(node, Chance):
+                self._tree.check_chance(h, node.probabilities)
+                row = node.probabilities
+            elif node.infoset in self._tree.infoset_of_label:
+                I = self._tree.infosets[self._tree.infoset_of_label[node.infoset]]
+                sigma = self._tables.table.sigma[I.start : I.stop]
+                row = dict(zip(node.actions, sigma.tolist(), strict=True))
+            else:
+                row = dict.fromkeys(node.actions, 1 / len(node.actions))
+            history = game.step(history, pick(row, uniform(state)))
+        raise ValueError(f"{game!r} did not end within a million actions")
 
     # ---- targets -----------------------------------------------------------------------------
 
@@ -386,6 +504,16 @@ class OOS(Sampled):
 
     def _look_ahead_of_all(self) -> None:
         """Mark OUT unexpanded histories that do not lead to the target."""
+        if self._tree.is_complete:
+            return
+        tree, (marks, *_), n = self._tree, self._target, self._tree.num_histories
+        ways = (marks.mark[:n] == TOWARD) & (tree.nodes.player[:n] != UNKNOWN)
+        for h in np.flatnonzero(ways)[:MAX_LOOKAHEAD]:
+            self._look_ahead(int(h))
+        marks.mark[self._dead_ends] = OUT
+        self._dead_ends.clear()
+        for h in range(n - 1, -1, -1):
+            mark_from_children(tree.nodes, marks, h)
 
     def _goal(self, I: int) -> int:
         """Return an infoset's entry of `route`."""
@@ -439,12 +567,21 @@ class OOS(Sampled):
 
     def _find(self, label: str) -> int:
         """Return the number of an infoset."""
-        raise NotImplementedError
+        tree, number = self._tree, self._number.get(label)
+        if number is not None and number < tree.num_infosets:
+            return number
+        some = ", ".join(map(repr, tree.labels[:6]))
+        if tree.is_complete:
+            raise KeyError(f"no infoset {label!r}; {self.game!r} has {some}")
+        raise KeyError(
+            f"infoset {label!r} has not been visited yet: name it by one of its histories, "
+            f"search((...), nodes=...), or search longer; {self.game!r} has {some}, …"
+        )
 
     @property
     def _number(self) -> Mapping[str, int]:
-        """The numbers of the infosets expanded so far, by label."""
-        raise NotImplementedError
+        """The numbers of the infosets known so far, by label."""
+        return self._form.infoset_number if self._form else self._tree.infoset_of_label
 
     # ---- results -----------------------------------------------------------------------------
 
@@ -607,7 +744,12 @@ class OOS(Sampled):
         True
         """
         self._limits(nodes, None, iterations)
-        tree, form = self._tree, sequence_form(self.game)
+        tree, form = self._tree, self._form
+        if form is None:
+            raise ValueError(
+                f"the tree of {self.game!r} is expanded on demand, so not all infosets are "
+                "known; play matches instead: match(opponent, games=..., nodes=...)"
+            )
         below: dict[int, list[int]] = {}
         for I in range(tree.num_infosets):
             below.setdefault(int(tree.owner[tree.infosets[I].parent]), []).append(I)
@@ -631,211 +773,11 @@ class OOS(Sampled):
         return Strategy.from_vector(form, sigma)
 
     def __repr__(self) -> str:
+        visited = "" if self._form else f", {self.num_infosets:,} infosets visited"
         return (
             f"OOS({self.game!r}, epsilon={self.epsilon:g}, delta={self.delta:g}): "
-            f"{self.iterations:,} iterations, {self.nodes:,} nodes"
+            f"{self.iterations:,} iterations, {self.nodes:,} nodes{visited}"
         )
-
-
-class CompiledOOS(Compiled, OOS):
-    """Online outcome sampling on a compiled tree."""
-
-    _chunk = 10_000  # iterations between checks for an interrupt, about 20 ms
-
-    def _find_playout(self, playout: bool | None) -> bool:
-        if playout:
-            raise ValueError(
-                f"the tree of {self.game!r} is compiled and has all infosets from the start; "
-                "leave out playout, or expand the tree on demand with on_demand=True"
-            )
-        return False
-
-    @property
-    def _longest_path(self) -> int:
-        return len(self._form.tree.level_start)
-
-    def _run(self, end: int, nodes_end: int) -> None:
-        arrays, first = self._tree.arrays, self.iterations + 1
-        state = self._tables, self._settings, self._target, self._workspace
-        iterate(arrays, *state, first, end, nodes_end)
-
-    def _find(self, label: str) -> int:
-        tree, number = self._tree, self._number.get(label)
-        if number is None:
-            some = ", ".join(map(repr, tree.labels[:6]))
-            raise KeyError(f"no infoset {label!r}; {self.game!r} has {some}")
-        return number
-
-    @property
-    def _number(self) -> Mapping[str, int]:
-        return self._form.infoset_number
-
-
-class OnDemandOOS(OnDemand, OOS):
-    """Online outcome sampling on a tree that is expanded on demand."""
-
-    _chunk = 1
-    _met_new_infoset: bool  # whether the current walk has, so the rest of it is a playout
-
-    def _find_playout(self, playout: bool | None) -> bool:
-        return True if playout is None else bool(playout)
-
-    @property
-    def _longest_path(self) -> int:
-        return 1
-
-    def _run(self, end: int, nodes_end: int) -> None:
-        while self.iterations < end and self.nodes < nodes_end:
-            t = self.iterations + 1
-            begin_iteration(self._tables.progress, self._settings, t)
-            for i in range(2):
-                self._walk(t, i)
-            end_iteration(self._tables.progress, t)
-
-    def _walk(self, t: int, i: int) -> None:
-        """Run one walk; expand histories at their first visit."""
-        tree, settings, delta = self._tree, self._settings, self._target.delta
-        begin(self._workspace.state, settings.key, t, i, 0)
-        targeted = sample_scenario(self._workspace.state, delta)
-        begin_at_root(self._workspace.path)
-        self._met_new_infoset = False
-        k, expanded, played, value = 0, False, 0, math.nan
-        while True:
-            table, marks, workspace = self._tables.table, self._target.marks, self._workspace
-            k = descend(tree.arrays, table, marks, self.epsilon, targeted, i, workspace, k)
-            h = int(self._workspace.path[k].node)
-            if tree.nodes[h].player == TERMINAL:
-                value = float(tree.utility[h, i])
-                break
-            if tree.nodes[h].player == UNKNOWN:
-                if self._met_new_infoset:
-                    value, played = self._play_out(h, i)
-                    break
-                self._expand(h)
-                expanded = True
-            self._make_room(k + 2)
-        path = self._workspace.path
-        path[k].value = value
-        ascend(tree.arrays, self._tables, settings, delta, i, self._workspace, k)
-        marks, route, player, _ = self._target
-        tally(marks, delta, targeted, path, self._workspace.counts, k)
-        if expanded and player >= 0:
-            marks.mark[self._dead_ends] = OUT
-            self._dead_ends.clear()
-            rule_out(tree.nodes, marks, route, player, path, k)
-        self._tables.progress[0].nodes += k + 1 + played
-
-    def _expand(self, h: int) -> None:
-        """Expand history h, and grow the arrays that are too short for it."""
-        tree, before = self._tree, self._tree.num_infosets
-        tree.expand(h)
-        self._met_new_infoset = self.playout and before < tree.num_infosets
-        self._tables = grow_tables(self._tables, tree, before)
-        marks, route, player, delta = self._target
-        marks, route = grown(marks, len(tree.nodes)), grown(route, len(tree.infosets))
-        self._target = Target(marks, route, player, delta)
-        for new in range(before, tree.num_infosets):
-            route[new] = self._goal(new)
-        mark_children(tree.nodes, tree.infosets, marks, route, player, h, True)
-        if marks[h].mark == TOWARD:
-            self._look_ahead(h)
-
-    def _look_ahead(self, h: int) -> None:
-        """Mark OUT the children of h that do not lead to the target.
-
-        Their nodes are computed, but not stored. If no child is left, all of them count as
-        leading to the target until the current walk ends, after which h is marked OUT.
-        """
-        tree, (marks, _, player, _) = self._tree, self._target
-        first = int(tree.nodes[h].first_child)
-        children = range(first, first + int(tree.nodes[h].num_children))
-        dead = []
-        for c in children:
-            if marks[c].mark == TOWARD and tree.nodes[c].player == UNKNOWN:
-                node = self.game.node(tree._history[c])
-                if isinstance(node, Decision):
-                    elsewhere = node.player == player and node.infoset not in self._path
-                else:
-                    elsewhere = isinstance(node, Terminal)
-                if elsewhere:
-                    dead.append(c)
-        alive = {c for c in children if marks[c].mark != OUT}.difference(dead)
-        if alive:
-            marks.mark[dead] = OUT
-            mark_from_children(tree.nodes, marks, h)
-        else:
-            self._dead_ends.append(h)
-
-    def _make_room(self, entries: int) -> None:
-        """Grow the workspace to this many entries, and to the most actions so far."""
-        tree, workspace = self._tree, self._workspace
-        actions = len(tree.actions_at[-1]) if tree.actions_at else 1
-        self._workspace = workspace._replace(
-            path=grown(workspace.path, entries),
-            scratch=grown(workspace.scratch, actions, axis=1),
-            sampled_regret=grown(workspace.sampled_regret, len(tree.owner)),
-        )
-
-    def _play_out(self, h: int, i: int) -> tuple[float, int]:
-        """Play on to the end, storing nothing; return the payoff and the number of steps.
-
-        All actions are sampled from the strategies themselves, so no weights are needed.
-        """
-        history: History = self._tree._history[h]
-        game, state = self.game, self._workspace.state
-        row: Mapping[Action, float]
-        for steps in range(1_000_000):
-            node = game.node(history)
-            if isinstance(node, Terminal):
-                return float(node.utilities[i]), steps
-            if isinstance(node, Chance):
-                self._tree.check_chance(h, node.probabilities)
-                row = node.probabilities
-            elif node.infoset in self._tree.infoset_of_label:
-                I = self._tree.infosets[self._tree.infoset_of_label[node.infoset]]
-                sigma = self._tables.table.sigma[I.start : I.stop]
-                row = dict(zip(node.actions, sigma.tolist(), strict=True))
-            else:
-                row = dict.fromkeys(node.actions, 1 / len(node.actions))
-            history = game.step(history, pick(row, uniform(state)))
-        raise ValueError(f"{game!r} did not end within a million actions")
-
-    def _look_ahead_of_all(self) -> None:
-        tree, (marks, *_), n = self._tree, self._target, self._tree.num_histories
-        ways = (marks.mark[:n] == TOWARD) & (tree.nodes.player[:n] != UNKNOWN)
-        for h in np.flatnonzero(ways)[:MAX_LOOKAHEAD]:
-            self._look_ahead(int(h))
-        marks.mark[self._dead_ends] = OUT
-        self._dead_ends.clear()
-        for h in range(n - 1, -1, -1):
-            mark_from_children(tree.nodes, marks, h)
-
-    def _find(self, label: str) -> int:
-        tree, number = self._tree, self._number.get(label)
-        if number is None or number >= tree.num_infosets:
-            some = ", ".join([*map(repr, tree.labels[:6]), "…"])
-            raise KeyError(
-                f"infoset {label!r} has not been visited yet: name it by one of its histories, "
-                f"search((...), nodes=...), or search longer; {self.game!r} has {some}"
-            )
-        return number
-
-    @property
-    def _number(self) -> Mapping[str, int]:
-        return self._tree.infoset_of_label
-
-    def online_strategy(self, **budget: Any) -> Strategy:
-        """Raise a ValueError: the infosets are not all known."""
-        raise ValueError(
-            f"the tree of {self.game!r} is expanded on demand, so not all infosets are known; "
-            "play matches instead: match(opponent, games=..., nodes=...)"
-        )
-
-    def __repr__(self) -> str:
-        return f"{super().__repr__()}, {self.num_infosets:,} infosets visited"
-
-
-OOS.KINDS = (CompiledOOS, OnDemandOOS)
 
 
 def _policy_of(

@@ -9,13 +9,12 @@ chance sampling (Zinkevich et al., 2007) expands all actions of all players.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core import schema
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.tree import Floats, Tree
 from cfrlib.game import Game
@@ -124,17 +123,6 @@ class OutcomeSampling:
 
 
 Sampling = ExternalSampling | ChanceSampling | RobustSampling | OutcomeSampling
-SCHEMES: dict[str, Any] = {
-    scheme.__name__: scheme
-    for scheme in (ExternalSampling, ChanceSampling, OutcomeSampling, RobustSampling)
-}  # by their names in files
-_EPSILON = schema.number(0, 1)
-_K = schema.any_of(schema.number(1, schema.EXACT), schema.exactly(math.inf))
-SCHEME = schema.any_of(
-    schema.tuple_of(schema.one_of("ExternalSampling", "ChanceSampling"), schema.record()),
-    schema.tuple_of(schema.one_of("OutcomeSampling"), schema.record(epsilon=_EPSILON)),
-    schema.tuple_of(schema.one_of("RobustSampling"), schema.record(k=_K, epsilon=_EPSILON)),
-)
 SAMPLINGS: dict[str, Sampling] = {
     "chance": ChanceSampling(),
     "external": ExternalSampling(),
@@ -159,6 +147,19 @@ def find_sampling(sampling: str | Sampling) -> Sampling:
             "cfrlib.OutcomeSampling(epsilon=...) or cfrlib.RobustSampling(k=...)"
         )
     return SAMPLINGS[sampling]
+
+
+def in_file(sampling: Sampling) -> list[Any]:
+    """Return the name of a scheme and its parameters, in types that JSON knows."""
+    return [type(sampling).__name__, asdict(sampling)]
+
+
+def from_file(named: list[Any]) -> Sampling:
+    """Return the scheme that `in_file` describes."""
+    name, parameters = named
+    kinds = (ExternalSampling, ChanceSampling, OutcomeSampling, RobustSampling)
+    scheme: Sampling = {kind.__name__: kind for kind in kinds}[name](**parameters)
+    return scheme
 
 
 # ---- inclusion probabilities -----------------------------------------------------------------

@@ -1,122 +1,86 @@
-"""The state that the sampling solvers share: a game tree, regrets and strategy sums.
-
-A solver is one of two kinds: `Compiled` holds the whole tree, `OnDemand` expands it during its
-walks. The kind is decided once, when the solver is created.
-"""
+"""What the sampling solvers share: a game tree, complete or growing, and tables over it."""
 
 from __future__ import annotations
 
 import copy
 import math
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
 
-from cfrlib.core.files import Format
+from cfrlib.core.files import Array, Saved
 from cfrlib.core.sequence import SequenceForm, sequence_form
-from cfrlib.core.tree import Floats, check_game
-from cfrlib.game import Game
-from cfrlib.montecarlo.partial_tree import PartialTree, Snapshot, initial_tree
+from cfrlib.core.tree import Floats
+from cfrlib.game import Action, Game
+from cfrlib.montecarlo.partial_tree import PartialTree, Records, Snapshot, initial_tree
 from cfrlib.montecarlo.schemes import Sampling, most_entries
 from cfrlib.montecarlo.updates import Tables, normalize
 from cfrlib.run import Measured
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 
 
-class CompiledOrOnDemand:
-    """A solver that comes in two kinds, `Compiled` and `OnDemand`.
+class OnTree:
+    """A solver on the tree of a game: complete if the game compiles, else grown by its walks.
 
-    Calling the class creates one of ``KINDS``: the first if the game compiles and the caller
-    does not ask for ``on_demand=True``, otherwise the second.
+    If the tree grows, exploitability is not known, and strategies cover the infosets visited.
     """
 
-    KINDS: ClassVar[tuple[type, ...]] = ()
-    FILES: ClassVar[tuple[Format, ...]]  # file formats, in the same order
     game: Game
     _tree: PartialTree
-    _form: SequenceForm | None
+    _form: SequenceForm | None  # None while the tree grows
 
-    def __new__(cls, game: Game | None = None, *_: object, **options: Any) -> Self:
-        """Return a solver of the right kind for the game."""
-        if game is None:  # a copy, whose state is filled in
-            return super().__new__(cls)
-        check_game(game)
-        if kinds := vars(cls).get("KINDS"):
-            on_demand = options.get("on_demand")
-        else:
-            kinds, on_demand = (cls, cls), issubclass(cls, OnDemand)
-        tree = initial_tree(game, on_demand, options.get("proposal"))
-        self: Self = super().__new__(kinds[0 if tree.is_complete else 1])
-        self.game, self._tree = game, tree
-        self._form = sequence_form(game) if tree.is_complete else None
-        return self
+    def _plant(
+        self, game: Game, on_demand: bool | None, proposal: Mapping[Action, float] | None = None
+    ) -> None:
+        """Set the game and its tree; `on_demand` is as for `MCCFR`."""
+        self.game, self._tree = game, initial_tree(game, on_demand, proposal)
+        self._form = sequence_form(game) if self._tree.is_complete else None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the tree is complete, or grows because the game is too large to compile."""
+        return self._tree.is_complete
+
+    @property
+    def _measurable(self) -> bool:
+        return self.is_complete
 
     @property
     def _labels(self) -> SequenceForm | Snapshot:
-        """The labels of the infosets expanded so far."""
-        raise NotImplementedError
+        """The labels of the infosets known so far."""
+        return self._form or self._tree.snapshot()
 
     @classmethod
-    def _labels_in(cls, kind: Format, game: Game) -> SequenceForm | Snapshot:
-        """Return the labels of the infosets in a file of that format."""
-        if kind is cls.FILES[0]:
-            return sequence_form(game)
-        return PartialTree(game).snapshot()
+    def _labels_in(cls, file: Saved, game: Game) -> SequenceForm | Snapshot:
+        """Return an object that labels the infosets of a file."""
+        grows = file.header["options"]["on_demand"]
+        return PartialTree(game).snapshot() if grows else sequence_form(game)
 
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
         """Attach labels to a strategy vector."""
-        raise NotImplementedError
-
-    def _most_entries(self, sampling: Sampling) -> int:
-        """Return the most histories that a walk can visit, as far as the tree is expanded."""
-        raise NotImplementedError
-
-
-class Compiled(CompiledOrOnDemand):
-    """A solver that holds the whole tree."""
-
-    _form: SequenceForm
-
-    @property
-    def _labels(self) -> SequenceForm:
-        return self._form
-
-    def _strategy(self, sigma: Floats) -> Strategy:
+        if self._form is None:
+            return PartialStrategy(self._tree.snapshot(), sigma)
         return Strategy.from_vector(self._form, sigma)
 
-    def _most_entries(self, sampling: Sampling) -> int:
-        return most_entries(self._form.tree, sampling)
-
-
-class OnDemand(CompiledOrOnDemand):
-    """A solver that expands the tree during its walks: exploitability is not known."""
-
-    _form: None
-    _measurable = False
-
-    @property
-    def _labels(self) -> Snapshot:
-        return self._tree.snapshot()
-
-    @property
-    def _file(self) -> Format:
-        return self.FILES[1]
-
-    def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
-        return PartialStrategy(self._tree.snapshot(), sigma)
-
     def _measure(self, sigma: Floats) -> Measured:
-        return Measured(math.nan, math.nan, sigma)
+        """Return a strategy with its exploitability and its value to player 0, if known."""
+        if self._form is None:
+            return Measured(math.nan, math.nan, sigma)
+        return super()._measure(sigma)  # type: ignore[misc,no-any-return]  # of Run
 
     @property
     def _guarantee(self) -> str:
-        return "exploitability not known: sampling visited only a part of the game"
+        if self._form is None:
+            return "exploitability not known: sampling visited only a part of the game"
+        return super()._guarantee  # type: ignore[misc,no-any-return]  # of Run
 
     def _most_entries(self, sampling: Sampling) -> int:
-        return 1  # grows
+        """Return the most histories that a walk can visit, as far as the tree is known."""
+        return most_entries(self._form.tree, sampling) if self._form else 1
 
 
-class Sampled(CompiledOrOnDemand):
+class Sampled(OnTree):
     """A solver whose walks update tables: `MCCFR` and `OOS`."""
 
     _tables: Tables
@@ -178,3 +142,15 @@ class Sampled(CompiledOrOnDemand):
         other._tree = self._tree.copy()
         other._tables = Tables._make(table.copy() for table in self._tables)
         return other
+
+
+def columns(name: str, records: Records, n: int) -> dict[str, Array]:
+    """Return the first n records as an array for each field, for files."""
+    fields: Any = records.dtype.names
+    return {f"{name}.{field}": np.array(records[field][:n]) for field in fields}
+
+
+def fill_columns(file: Saved, name: str, records: Records, n: int) -> None:
+    """Set the first n records to those of a file that holds their `columns`."""
+    for field in records.dtype.names:
+        records[field][:n] = file.array(f"{name}.{field}", (n,), records.dtype[field])
