@@ -11,6 +11,7 @@ The companion package of the book. Games are one method, strategies are dictiona
 """
 
 import importlib
+import pkgutil
 
 from cfrlib import games
 from cfrlib.cfr import CFR
@@ -53,6 +54,9 @@ from cfrlib.strategy import PartialStrategy, Strategy
 
 __version__ = "0.1.0"
 
+SUBMODULES = sorted(
+    module.name for module in pkgutil.iter_modules(__path__) if module.name != "core"
+)
 compiling.announce()
 
 __all__ = [
@@ -100,7 +104,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import ``cfrlib.deep`` when it is first used: JAX takes seconds to load."""
-    if name == "deep":
-        return importlib.import_module("cfrlib.deep")
+    """Import a submodule when it is first used: JAX, for one, takes seconds to load."""
+    if name in SUBMODULES:
+        return importlib.import_module(f"cfrlib.{name}")
     raise AttributeError(f"module 'cfrlib' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *SUBMODULES})

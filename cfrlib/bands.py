@@ -74,7 +74,7 @@ class Bands(NamedTuple):
     leaf_others: tuple[Indices, ...]
 
 
-class Tables(NamedTuple):
+class BandTables(NamedTuple):
     """The state of a run and its scratch arrays, in the layout of the run.
 
     Arrays have shape (sequences,) unless noted.
@@ -89,7 +89,7 @@ class Tables(NamedTuple):
     infoset_value: Floats  # scratch, shape (infosets,): v(I)
     infoset_reach: Floats  # scratch, shape (infosets,): the owner's reach probability
     norm: Floats  # scratch, shape (infosets,): Σ_b R⁺(I, b)
-    leaf_sums: Floats  # scratch of `gradient`, shape (distinct sets of leaf rows,)
+    leaf_sums: Floats  # scratch of `gradient_bands`, shape (distinct sets of leaf rows,)
     iteration: npt.NDArray[np.int64]  # shape (1,): counted by the kernel, safe from interrupts
 
 
@@ -97,7 +97,7 @@ class Tables(NamedTuple):
 
 
 @inner
-def evaluate(form: Bands, tables: Tables, level: int) -> None:
+def level_values(form: Bands, tables: BandTables, level: int) -> None:
     """v(I) = Σ_a σ(I,a) v(I,a)."""
     sigma, v, value = tables.sigma, tables.counterfactual_value, tables.infoset_value
     for b in range(form.level_bands[level], form.level_bands[level + 1]):
@@ -111,8 +111,12 @@ def evaluate(form: Bands, tables: Tables, level: int) -> None:
 
 
 @inner
-def add_regrets(
-    form: Bands, tables: Tables, level: int, discounts: tuple[float, float], prediction: float
+def level_regrets(
+    form: Bands,
+    tables: BandTables,
+    level: int,
+    discounts: tuple[float, float],
+    prediction: float,
 ) -> None:
     """R(I,a) ← (R(I,a) + r(I,a)) · discount, where r(I,a) = v(I,a) − v(I).
 
@@ -139,7 +143,7 @@ def add_regrets(
 
 
 @inner
-def match(form: Bands, tables: Tables, level: int) -> None:
+def level_strategy(form: Bands, tables: BandTables, level: int) -> None:
     """σ(I,a) = R⁺(I,a) / Σ_b R⁺(I,b); uniform where the sum is 0."""
     sigma, norm = tables.sigma, tables.norm
     for b in range(form.level_bands[level], form.level_bands[level + 1]):
@@ -153,7 +157,7 @@ def match(form: Bands, tables: Tables, level: int) -> None:
 
 
 @inner
-def pass_up(form: Bands, tables: Tables, level: int) -> None:
+def pass_up(form: Bands, tables: BandTables, level: int) -> None:
     """v(parent(I)) += v(I) for each infoset of the level."""
     v, value = tables.counterfactual_value, tables.infoset_value
     for k in range(form.level_infosets[level], form.level_infosets[level + 1]):
@@ -164,7 +168,7 @@ def pass_up(form: Bands, tables: Tables, level: int) -> None:
 
 
 @inner
-def realize(form: Bands, player: int, sigma: Floats, x: Floats, reach: Floats) -> None:
+def realize_bands(form: Bands, player: int, sigma: Floats, x: Floats, reach: Floats) -> None:
     """Write the realization plan of `player` into `x`; `reach` is scratch, by infoset."""
     x[form.player_sequences[player]] = 1.0
     for level in range(form.player_levels[player], form.player_levels[player + 1]):
@@ -179,7 +183,7 @@ def realize(form: Bands, player: int, sigma: Floats, x: Floats, reach: Floats) -
 
 
 @inner
-def gradient(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> None:
+def gradient_bands(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> None:
     """Write ∂u_i/∂x_i[q] into `g` for every sequence q of `player`; `sums` is scratch."""
     sum_leaves(form, form.player_sums, player, x, sums)
     for q in range(form.player_sequences[player], form.player_sequences[player + 1]):
@@ -187,7 +191,7 @@ def gradient(form: Bands, player: int, x: Floats, g: Floats, sums: Floats) -> No
 
 
 @inner
-def best_response(form: Bands, tables: Tables, player: int) -> None:
+def best_response_bands(form: Bands, tables: BandTables, player: int) -> None:
     """Compute a best response of `player` from the gradient in `counterfactual_value`.
 
     Writes the behavior strategy into `best_response_plan`; of several best actions it takes
@@ -217,29 +221,33 @@ def best_response(form: Bands, tables: Tables, player: int) -> None:
 
 
 @inner
-def update(
-    form: Bands, tables: Tables, player: int, discounts: tuple[float, float], prediction: float
+def update_bands(
+    form: Bands,
+    tables: BandTables,
+    player: int,
+    discounts: tuple[float, float],
+    prediction: float,
 ) -> None:
     """Compute values, regrets and the next strategy from the gradient, bottom-up."""
     for level in range(form.player_levels[player + 1] - 1, form.player_levels[player] - 1, -1):
-        evaluate(form, tables, level)
-        add_regrets(form, tables, level, discounts, prediction)
-        match(form, tables, level)
+        level_values(form, tables, level)
+        level_regrets(form, tables, level, discounts, prediction)
+        level_strategy(form, tables, level)
         pass_up(form, tables, level)
 
 
 @inner
-def respond(form: Bands, tables: Tables) -> None:
+def respond_bands(form: Bands, tables: BandTables) -> None:
     """Compute the plan of every player's best response to the current profile."""
     for i in range(len(form.player_levels) - 1):
-        gradient(form, i, tables.plan, tables.counterfactual_value, tables.leaf_sums)
-        best_response(form, tables, i)
+        gradient_bands(form, i, tables.plan, tables.counterfactual_value, tables.leaf_sums)
+        best_response_bands(form, tables, i)
         reply = tables.best_response_plan
-        realize(form, i, reply, reply, tables.infoset_reach)
+        realize_bands(form, i, reply, reply, tables.infoset_reach)
 
 
 @inlined
-def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> None:
+def iterate_bands(form: Bands, tables: BandTables, rule: Rule, first: int, count: int) -> None:
     """Run iterations first, first + 1, …, first + count - 1: `cfrlib.cfr.iterate`, faster."""
     players = len(form.player_levels) - 1
     opponents = tables.best_response_plan if rule.against_best else tables.plan
@@ -247,17 +255,17 @@ def iterate(form: Bands, tables: Tables, rule: Rule, first: int, count: int) -> 
         discounts = discount(t, rule.alpha), discount(t, rule.beta)
         w = weight(t, rule.gamma, rule.delay)
         if rule.against_best:
-            respond(form, tables)
+            respond_bands(form, tables)
         for i in range(players):
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
                 tables.strategy_sum[q] += w * tables.plan[q]
-            gradient(form, i, opponents, tables.counterfactual_value, tables.leaf_sums)
-            update(form, tables, i, discounts, rule.prediction)
+            gradient_bands(form, i, opponents, tables.counterfactual_value, tables.leaf_sums)
+            update_bands(form, tables, i, discounts, rule.prediction)
             if rule.alternating:
-                realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
+                realize_bands(form, i, tables.sigma, tables.plan, tables.infoset_reach)
         if not rule.alternating:
             for i in range(players):
-                realize(form, i, tables.sigma, tables.plan, tables.infoset_reach)
+                realize_bands(form, i, tables.sigma, tables.plan, tables.infoset_reach)
         tables.iteration[0] = t
 
 
@@ -308,16 +316,16 @@ class Layout:
             _indices(np.argsort(order)[upward]),
             _indices(self.place[t.infoset_parent[upward]]),
             t.player_sequences,
-            *_leaf_table(t, self.place),
+            *_leaf_sums(t, self.place),
         )
 
-    def new_tables(self, sigma: Floats, plan: Floats) -> Tables:
+    def new_tables(self, sigma: Floats, plan: Floats) -> BandTables:
         """Return the tables of a run that starts from `sigma` and its realization plan `plan`.
 
         Both are in the numbering of the game.
         """
         n, infosets = len(self.place), len(self.bands.parent)
-        return Tables(
+        return BandTables(
             regret=np.zeros(n),
             sigma=self.pack(sigma),
             plan=self.pack(plan),
@@ -364,7 +372,7 @@ def _run_starts(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
     return np.append(0, np.flatnonzero(changes) + 1)
 
 
-def _leaf_table(
+def _leaf_sums(
     t: Treeplexes, place: npt.NDArray[np.int64]
 ) -> tuple[Indices, Indices, Indices, Floats, tuple[Indices, ...]]:
     """Return `player_sums` and the leaf table of this layout, with duplicate rows merged."""

@@ -29,7 +29,7 @@ from cfrlib.core.sequence import (
     SequenceForm,
     Treeplexes,
     behavior,
-    best_response,
+    best_backup,
     gradient,
     realize,
     sequence_form,
@@ -41,7 +41,7 @@ from cfrlib.run import Measured, Run
 from cfrlib.solution import UPDATES
 from cfrlib.strategy import InfosetTable, Regrets, Strategy
 
-LARGE = 200  # sequences; with fewer, the layout saves less than it costs
+LARGE = 500  # sequences; with fewer, the layout saves nothing
 
 
 class Tables(NamedTuple):
@@ -117,7 +117,7 @@ def respond(form: Treeplexes, plan: Floats, reply: Floats, v: Floats) -> None:
     """Write the plan of every player's best response to `plan` into `reply`."""
     for i in range(len(form.player_infosets) - 1):
         gradient(form, i, plan, v)
-        best_response(form, i, v, reply)
+        best_backup(form, i, v, reply)
         realize(form, i, reply, reply)
 
 
@@ -227,7 +227,7 @@ class CFR(Run):
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, sigma.copy())  # the best at checkpoints so far
 
-    def _new_tables(self, sigma: Floats, plan: Floats) -> Tables | bands.Tables:
+    def _new_tables(self, sigma: Floats, plan: Floats) -> Tables | bands.BandTables:
         if self._layout:
             return self._layout.new_tables(sigma, plan)
         regret, strategy_sum, reply, v = np.zeros((4, len(sigma)))
@@ -237,7 +237,7 @@ class CFR(Run):
         """Run `count` iterations in compiled code, which nothing interrupts."""
         first = self.iterations + 1
         if self._layout:
-            bands.iterate(self._layout.bands, self._tables, self._rule, first, count)
+            bands.iterate_bands(self._layout.bands, self._tables, self._rule, first, count)
         else:
             iterate(self._form.treeplexes, self._tables, self._rule, first, count)
 
@@ -290,6 +290,13 @@ class CFR(Run):
         other._tables = kind._make(table.copy() for table in self._tables)
         other._rows = [list(row) for row in self._rows]
         return other
+
+    def __repr__(self) -> str:
+        delay = f", delay={self.delay}" if self.delay else ""
+        return (
+            f"CFR({self.game!r}, {self.variant.name!r}, update={self.update!r}{delay}) "
+            f"after {self.iterations:,} iterations"
+        )
 
     # ---- files -------------------------------------------------------------------------------
 

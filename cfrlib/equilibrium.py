@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cfrlib.core.sequence import SequenceForm, behavior, gradient, sequence_form
-from cfrlib.core.sequence import best_response as _best_response_kernel
+from cfrlib.core.sequence import SequenceForm, behavior, best_backup, gradient, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
@@ -164,7 +163,7 @@ def evaluate(form: SequenceForm, x: Floats) -> tuple[Floats, Floats, Floats]:
     own = _sum_by_player(form, x * g)
     choice = np.ones(form.num_sequences)
     for i in range(form.num_players):
-        _best_response_kernel(form.treeplexes, i, g, choice)
+        best_backup(form.treeplexes, i, g, choice)
     return own, g[form.treeplexes.player_sequences[:-1]] - own, choice
 
 
@@ -368,7 +367,7 @@ def solve_lp(game: Game) -> LPSolution:
         values.append(value)
     sigma = np.empty(form.num_sequences)
     behavior(form.treeplexes, plan, sigma)
-    value = _checked(form, values[0], sigma)
+    value = _checked_strategies(form, values[0], sigma)
     return LPSolution(math.ldexp(value, exponent), Strategy.from_vector(form, sigma))
 
 
@@ -392,7 +391,7 @@ def _scaled(form: SequenceForm) -> tuple[int, SequenceForm]:
     return exponent, scaled
 
 
-def _checked(form: SequenceForm, value: float, sigma: Floats) -> float:
+def _checked_strategies(form: SequenceForm, value: float, sigma: Floats) -> float:
     """Return the value of the game; raise an error unless `sigma` is an equilibrium."""
     x = form.plans(sigma)
     own, gain, _ = evaluate(form, x)

@@ -139,7 +139,7 @@ class MirrorDescent:
 Method: TypeAlias = RegretMatching | MirrorDescent
 
 
-class Rule(NamedTuple):
+class MethodRule(NamedTuple):
     """The numbers of `RegretMatching` that the kernel reads."""
 
     floor: bool
@@ -187,7 +187,7 @@ def regret_step(
     played: tuple[Floats, Floats],
     regret: tuple[Floats, Floats],
     sigma: Floats,
-    rule: Rule,
+    rule: MethodRule,
 ) -> None:
     """At each infoset, bottom-up: R ← P(R + r), and σ matches R + λ r.
 
@@ -321,7 +321,7 @@ class Iterates:
             self._reference, self._gamma = self._plan.copy(), method.gamma
             self._regret, self._unused = method.least * self._uniform, np.zeros(size)
             numbers = float(method.prediction), float(method.least)
-            self._rule = Rule(bool(method.floor), *numbers, bool(method.keep_norm))
+            self._rule = MethodRule(bool(method.floor), *numbers, bool(method.keep_norm))
         else:
             self._magnet, self._weights = self._uniform.copy(), entropy_weights(form)
             self._before = form.gradients(self._plan)

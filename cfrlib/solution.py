@@ -19,7 +19,7 @@ from cfrlib.strategy import PartialStrategy, Strategy
 
 UPDATES = ("alternating", "simultaneous", "best response")
 STRATEGIES = ("strategy", "current", "best")
-FORMAT = "cfrlib.Solution 5"
+SOLUTION_FORMAT = "cfrlib.Solution 5"
 
 
 class Trace:
@@ -215,7 +215,9 @@ class Solution(NamedTuple):
         fields["variant"] = asdict(self.variant)
         arrays = {name: getattr(self, name).values_by_sequence for name in STRATEGIES}
         arrays["trace"] = self.trace.rows
-        files.write(path, FORMAT, sequence_form(self.game), {"solution": fields}, arrays)
+        files.write(
+            path, SOLUTION_FORMAT, sequence_form(self.game), {"solution": fields}, arrays
+        )
 
     @classmethod
     def load(cls, path: PathLike, game: Game) -> Solution:
@@ -227,7 +229,7 @@ class Solution(NamedTuple):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-        with files.reading(path, FORMAT) as file:
+        with files.reading(path, SOLUTION_FORMAT) as file:
             file.require_game(form)
             fields = file.header["solution"]
             fields["variant"] = Variant(**fields["variant"])

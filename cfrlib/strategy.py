@@ -19,7 +19,7 @@ from cfrlib.core.tree import Floats
 from cfrlib.game import Action, Game, action_label
 
 ROWS_SHOWN = 24
-FORMAT = "cfrlib.Strategy 2"
+STRATEGY_FORMAT = "cfrlib.Strategy 2"
 
 
 class InfosetIndex(Protocol):
@@ -277,7 +277,7 @@ class Strategy(InfosetTable):
         :mod:`cfrlib.core.files` describes; the header lists the infosets and actions. An
         existing file is replaced only after the new one is complete.
         """
-        files.write(path, FORMAT, self._form, {}, {"strategy": self._values})
+        files.write(path, STRATEGY_FORMAT, self._form, {}, {"strategy": self._values})
 
     @classmethod
     def load(cls, path: PathLike, game: Game) -> Strategy:
@@ -289,7 +289,7 @@ class Strategy(InfosetTable):
             If the file is damaged, was not written by `save`, or belongs to another game.
         """
         form = sequence_form(game)
-        with files.reading(path, FORMAT) as file:
+        with files.reading(path, STRATEGY_FORMAT) as file:
             file.require_game(form)
             return cls.from_vector(form, file.array("strategy", (form.num_sequences,)))
 

@@ -21,7 +21,7 @@ import flat_json
 import numpy as np
 
 import cfrlib as cfr
-from cfrlib.core.sequence import SequenceForm, best_response, sequence_form
+from cfrlib.core.sequence import SequenceForm, best_backup, sequence_form
 from cfrlib.core.tree import TERMINAL
 from cfrlib.equilibrium import evaluate
 from cfrlib.games import Coyote
@@ -59,7 +59,7 @@ def external_regret(
     """
     values, choice = gradients.copy(), np.ones(form.num_sequences)
     for i in range(form.num_players):
-        best_response(form.treeplexes, i, values, choice)
+        best_backup(form.treeplexes, i, values, choice)
     return values[form.treeplexes.player_sequences[:-1]] - earned
 
 

@@ -23,6 +23,7 @@ LEVELS = [
     {"cfrlib.solution"},
     {"cfrlib.run"},
     {"cfrlib.simulate"},
+    {"cfrlib.bands"},
     {"cfrlib.cfr"},
     {"cfrlib.last_iterate"},
     {"cfrlib.montecarlo"},
@@ -125,3 +126,15 @@ def test_public_names_exist_and_have_docstrings():
     for name in cfrlib.__all__:
         thing = getattr(cfrlib, name)
         assert name == "VARIANTS" or thing.__doc__, name
+
+
+@pytest.mark.slow
+def test_every_submodule_is_an_attribute():
+    program = """
+import cfrlib as cfr
+for name in cfr.SUBMODULES:
+    assert getattr(cfr, name).__name__ == f"cfrlib.{name}" or callable(getattr(cfr, name)), name
+print(cfr.subgames.__name__, "last_iterate" in dir(cfr), "core" in cfr.SUBMODULES)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["cfrlib.subgames", "True", "False"], done.stderr

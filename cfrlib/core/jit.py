@@ -75,7 +75,8 @@ def _compiled(function: Any, **options: Any) -> Any:
     if hasattr(compiled, "_cache") and hasattr(package, "__path__"):
         cache, digest = compiled._cache, sources_of(package.__name__)
         name = f"{cache._impl.filename_base}.{digest}"
-        cache._cache_file = IndexDataCacheFile(cache._cache_path, name, digest)
+        file: Any = IndexDataCacheFile
+        cache._cache_file = file(cache._cache_path, name, digest)
     return compiled
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
+Params = ParamSpec("Params")
+Value = TypeVar("Value")
 
 
-class remembered(Generic[P, R]):
+class remembered(Generic[Params, Value]):
     """Decorator of a function that computes something of an object, its first argument, once.
 
     The result is kept on the object, once for each combination of further positional
@@ -28,11 +28,11 @@ class remembered(Generic[P, R]):
     (True, True)
     """
 
-    def __init__(self, function: Callable[Concatenate[Any, P], R]):
+    def __init__(self, function: Callable[Concatenate[Any, Params], Value]):
         self._function = function
         update_wrapper(self, function)
 
-    def __call__(self, owner: Any, /, *args: P.args, **options: P.kwargs) -> R:
+    def __call__(self, owner: Any, /, *args: Params.args, **options: Params.kwargs) -> Value:
         """Return the result for an object, computed at the first call."""
         key = self._function, *args
         if not self.knows(owner, *args):  # the function refuses objects of a wrong type
@@ -40,7 +40,7 @@ class remembered(Generic[P, R]):
             if getattr(owner, "_memo", None) is None:
                 object.__setattr__(owner, "_memo", {})  # games are frozen
             owner._memo[key] = result
-        kept: R = owner._memo[key]
+        kept: Value = owner._memo[key]
         return kept
 
     def knows(self, owner: object, *args: Any) -> bool:

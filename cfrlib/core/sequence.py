@@ -9,11 +9,10 @@ computation is a pass over the leaves or over the infosets:
     backup     v(I)   = Σ_a σ[I,a] (g[I,a] + Σ_{I' below (I,a)} v(I'))           bottom-up
 
 After `backup`, g[I,a] is the counterfactual value of a at I, and g[∅] the expected payoff.
-`best_response` is `backup` with a maximum in place of the mean; `behavior` inverts `realize`.
+`best_backup` is `backup` with a maximum in place of the mean; `behavior` inverts `realize`.
 
-These kernels go infoset by infoset, in the numbering of the game, and evaluate strategies. The
-iterations of CFR make the same passes in the vectorized layout of :mod:`cfrlib.core.layout`,
-which is tested against these.
+These kernels go infoset by infoset, in the numbering of the game. In large games the iterations
+of CFR make the same passes in the layout of :mod:`cfrlib.bands`, which is tested against these.
 
 The sequence form is due to von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
 """
@@ -79,7 +78,7 @@ def realize(form: Treeplexes, player: int, sigma: Floats, x: Floats) -> None:
 def sum_leaves(form: Any, bounds: Indices, player: int, x: Floats, sums: Floats) -> None:
     """Write Σ_z π_c(z) u_i(z) Π_{j≠i} x_j into ``sums[bounds[player]:bounds[player + 1]]``.
 
-    `form` holds a leaf table: Treeplexes, or the bands of :mod:`cfrlib.core.layout`.
+    `form` holds a leaf table: Treeplexes, or the bands of :mod:`cfrlib.bands`.
     """
     for q in range(bounds[player], bounds[player + 1]):
         total = 0.0
@@ -108,7 +107,7 @@ def backup(form: Treeplexes, player: int, sigma: Floats, g: Floats) -> None:
 
 
 @kernel
-def best_response(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> None:
+def best_backup(form: Treeplexes, player: int, g: Floats, sigma: Floats) -> None:
     """Like `backup`, but take the best action at each infoset, and write it into `sigma`."""
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         best = form.infoset_start[I]

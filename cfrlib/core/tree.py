@@ -218,17 +218,17 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
     check_game(game)
-    return _compiled(game, max_histories=max_histories, max_depth=max_depth)
+    return _tree_of(game, max_histories=max_histories, max_depth=max_depth)
 
 
 @remembered
-def _compiled(game: Game, *, max_histories: int, max_depth: int) -> Tree:
+def _tree_of(game: Game, *, max_histories: int, max_depth: int) -> Tree:
     return _Compiler(game, max_histories, max_depth).tree()
 
 
 def is_compiled(game: Game) -> bool:
     """Return whether `compile` has succeeded for this game."""
-    return _compiled.knows(game)
+    return _tree_of.knows(game)
 
 
 def check_game(game: object) -> None:

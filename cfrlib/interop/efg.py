@@ -51,7 +51,7 @@ OTHER_FORMATS = {  # first words of Gambit's other file formats
     "#AGG": "an action-graph game, which cfrlib cannot read",
     "#BAGG": "a Bayesian action-graph game, which cfrlib cannot read",
 }
-FIRST = "|".join(["EFG", *OTHER_FORMATS])
+FIRST_WORDS = "|".join(["EFG", *OTHER_FORMATS])
 SHORT = 40  # characters of a name quoted in an error message
 TOLERANCE = 1e-9  # for the sum of probabilities, as in compile
 
@@ -134,7 +134,7 @@ class GambitGame(Game):
         return self._nodes[h]
 
     def __repr__(self) -> str:
-        return f"GambitGame({_short(self.title, 2 * SHORT)})"
+        return f"GambitGame({_quoted(self.title, 2 * SHORT)})"
 
 
 def read_efg(source: PathLike) -> GambitGame:
@@ -189,7 +189,9 @@ def read_efg(source: PathLike) -> GambitGame:
     >>> cfr.solve_lp(game).strategy["guess"]
     {'heads': 0.5, 'tails': 0.5}
     """
-    if isinstance(source, str) and re.match(rf"\ufeff?\s*({FIRST})(\s|\Z)|.*\n|\Z", source):
+    if isinstance(source, str) and re.match(
+        rf"\ufeff?\s*({FIRST_WORDS})(\s|\Z)|.*\n|\Z", source
+    ):
         return _Reader(source, "text").game()
     path = Path(source)
     name = path.name if len(path.name) <= SHORT else f"…{path.name[-SHORT // 2 :]}"
@@ -215,7 +217,7 @@ def _place(name: str, text: str, at: int) -> str:
 
 
 @dataclass(slots=True)
-class _Infoset:
+class _InfosetInFile:
     """Infoset or chance event as described in the file."""
 
     player: int  # or CHANCE
@@ -245,9 +247,9 @@ class _Reader:
 
     def __init__(self, text: str, name: str):
         self.text, self.name = text.removeprefix("\ufeff"), name
-        self.infosets: dict[tuple[int, int], _Infoset] = {}
+        self.infosets: dict[tuple[int, int], _InfosetInFile] = {}
         self.outcomes: dict[int, tuple[str, Payoffs]] = {}
-        self.nodes: list[_Infoset | Terminal] = []
+        self.nodes: list[_InfosetInFile | Terminal] = []
         self.children: dict[tuple[int, Action], int] = {}
         self.stop = 0
         self.advance()
@@ -268,7 +270,7 @@ class _Reader:
         """Describe the current token, for an error message."""
         if self.kind == "end":
             return "the end of the file"
-        return _short(self.text[self.at : self.stop])
+        return _quoted(self.text[self.at : self.stop])
 
     def expected(self, what: str) -> NoReturn:
         """Raise an EfgError that describes the token expected here."""
@@ -409,13 +411,13 @@ class _Reader:
         what = "a node: 'c', 'p' or 't'"
         if parent is not None:
             line = self.text.count("\n", 0, parent.at) + 1
-            action = _short(parent.actions[parent.children])
+            action = _quoted(parent.actions[parent.children])
             what += f" (the node after {action} at the node of line {line})"
         self.expected(what)
 
     # ---- infosets ----
 
-    def infoset(self, chance: bool) -> _Infoset:
+    def infoset(self, chance: bool) -> _InfosetInFile:
         """Read the infoset or chance event of a node and its description, if any."""
         player, whose = CHANCE, "the chance event"
         if not chance:
@@ -433,7 +435,7 @@ class _Reader:
             elif described != known:
                 self.fail(
                     f"{whose} {number} was described differently before, with name "
-                    f"{_short(known.name)} and actions {_listed(known.labels)}; leave the "
+                    f"{_quoted(known.name)} and actions {_listed(known.labels)}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -445,7 +447,7 @@ class _Reader:
             )
         return known
 
-    def description(self, player: int, number: int, whose: str) -> _Infoset:
+    def description(self, player: int, number: int, whose: str) -> _InfosetInFile:
         """Read the name and actions of an infoset, for a chance event with probabilities."""
         name = self.string(f"the name of {whose}")
         brace = self.mark("{", f"'{{' and the actions after the name of {whose}")
@@ -456,10 +458,10 @@ class _Reader:
             labels.append(self.string(f"an action in quotes{more}"))
             if player == CHANCE:
                 at = self.at
-                p = self.number(f"a number, the probability of {_short(labels[-1])}")
+                p = self.number(f"a number, the probability of {_quoted(labels[-1])}")
                 if not 0 <= p <= 1:
                     self.fail(
-                        f"the probability of {_short(labels[-1])} is not between 0 and 1", at
+                        f"the probability of {_quoted(labels[-1])} is not between 0 and 1", at
                     )
                 probabilities.append(p)
         self.advance()
@@ -467,7 +469,7 @@ class _Reader:
             total = math.fsum(map(float, probabilities))
             if abs(total - 1) > TOLERANCE:
                 self.fail(f"the probabilities sum to {total:.10g}, expected 1", brace)
-        return _Infoset(player, number, name, labels, probabilities)
+        return _InfosetInFile(player, number, name, labels, probabilities)
 
     def infoset_nodes(self) -> dict[tuple[int, int], Node]:
         """Return one node per infoset or chance event, with unique labels."""
@@ -504,7 +506,7 @@ class _Reader:
             elif described != known:
                 self.fail(
                     f"outcome {number} was described differently before, with name "
-                    f"{_short(known[0])} and payoffs {_listed(map(str, known[1]))}; leave the "
+                    f"{_quoted(known[0])} and payoffs {_listed(map(str, known[1]))}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -523,14 +525,14 @@ class _Reader:
         self.mark("{", "'{' and the payoffs after the name of the outcome")
         payoffs = []
         for player in self.players:
-            payoffs.append(self.number(f"a number, the payoff of {_short(player)}"))
+            payoffs.append(self.number(f"a number, the payoff of {_quoted(player)}"))
             if self.at_mark(","):
                 self.advance()
         self.mark("}", f"'}}' after {len(payoffs)} payoffs, one for each player")
         return tuple(payoffs)
 
 
-def _short(word: str, most: int = SHORT) -> str:
+def _quoted(word: str, most: int = SHORT) -> str:
     """Quote a word, truncated to fit in an error message."""
     text = word[:most]
     while len(repr(text)) > most + 2:  # an unprintable character is escaped by up to ten
@@ -540,7 +542,7 @@ def _short(word: str, most: int = SHORT) -> str:
 
 def _listed(words: Iterable[str]) -> str:
     """Quote the first three of several words."""
-    listed = [_short(word, SHORT // 2) for word in words]
+    listed = [_quoted(word, SHORT // 2) for word in words]
     return ", ".join(listed[:3]) + (", …" if len(listed) > 3 else "")
 
 
@@ -750,16 +752,16 @@ def _distribution_texts(probabilities: tuple[float, ...]) -> tuple[str, ...]:
     """Write a distribution so that it sums to one exactly and reads back as the same floats."""
     exact = [_exact_ratio(p) for p in probabilities]
     if sum(exact) != 1:
-        exact = _normalized(probabilities)
+        exact = _normalized_text(probabilities)
     return tuple(_ratio_text(p) for p in exact)
 
 
-def _normalized(probabilities: Sequence[float]) -> list[Fraction]:
+def _normalized_text(probabilities: Sequence[float]) -> list[Fraction]:
     """Return ratios that sum to one and, if possible, round to the given floats.
 
     Examples
     --------
-    >>> sum(map(Fraction, (0.1, 0.9))), sum(_normalized((0.1, 0.9)))
+    >>> sum(map(Fraction, (0.1, 0.9))), sum(_normalized_text((0.1, 0.9)))
     (Fraction(36028797018963969, 36028797018963968), Fraction(1, 1))
     """
     exact = [Fraction(p) for p in probabilities]

@@ -144,8 +144,8 @@ class Target(NamedTuple):
 
     Attributes
     ----------
-    aim : record array of AIM, shape (histories,)
-    way : int array, shape (infosets,)
+    marks : record array of MARK, shape (histories,)
+    route : int array, shape (infosets,)
         At infosets of the searching player: the sequence that leads on, HERE or ELSEWHERE.
     player : int
         The searching player; -1 if there is no target.

@@ -53,8 +53,8 @@ class Tables(NamedTuple):
     Attributes
     ----------
     table : record array of SEQUENCE, shape (sequences,)
-    memory : record array of MEMORY, shape (infosets,)
-    ledger : record array of LEDGER, shape (1,)
+    last_update : record array of LAST_UPDATE, shape (infosets,)
+    progress : record array of PROGRESS, shape (1,)
     baseline : float array, shape (players, sequences), or (players, 0) without
         Estimate of each player's expected payoff after a sequence.
     """
@@ -133,11 +133,11 @@ class Lanes(NamedTuple):
     scratch : float array, shape (lanes, ROWS, most actions)
     state : uint64 array, shape (lanes, LINE)
         State of the random numbers, in the first column.
-    gain : float array, shape (lanes, sequences)
+    sampled_regret : float array, shape (lanes, sequences)
         Sums of sampled regrets.
     sums : record array of SUMS, shape (lanes, infosets)
         ``mass`` is the weight of the current strategy at the infoset in the average.
-    told : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
+    estimates : float array, shape (lanes, players, sequences, 2), or (lanes, 1, 0, 2)
         For the baseline: sum and number of the estimates of the payoff after a sequence.
     counts : int array, shape (lanes, LINE)
         Infosets touched; histories visited. Each row of `counts` and of `state` fills a cache

@@ -38,7 +38,7 @@ class Task(NamedTuple):
 
     Attributes
     ----------
-    token : str
+    run_id : str
         Identifies the run, and so the game, the proposal and the sizes of lanes.
     game, proposal
         As for :class:`cfrlib.MCCFR`.

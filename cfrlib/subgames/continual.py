@@ -17,7 +17,7 @@ from cfrlib.core.tree import Floats
 from cfrlib.game import Game
 from cfrlib.strategy import Strategy
 from cfrlib.subgames.public import PublicState, public_tree
-from cfrlib.subgames.ranges import Pair, Part, ValueFunction
+from cfrlib.subgames.ranges import Part, ValueFunction, ValuePair
 from cfrlib.subgames.resolving import check_zero_sum
 
 NOBODY = np.empty(0)
@@ -94,7 +94,7 @@ class _Search:
         self.sigma = self.form.uniform()
         self._parts: dict[int, Part] = {}
 
-    def visit(self, state: PublicState, out: Floats, ends: dict[int, Pair]) -> None:
+    def visit(self, state: PublicState, out: Floats, ends: dict[int, ValuePair]) -> None:
         """Solve at a public state if it is our turn, and go on.
 
         `out` holds the alternative values of the opponent's hands, as counterfactual values,
@@ -112,7 +112,7 @@ class _Search:
                 below = self._best_values(child, ends)
             self.visit(child, below, ends)
 
-    def solve(self, state: PublicState, out: Floats) -> dict[int, Pair]:
+    def solve(self, state: PublicState, out: Floats) -> dict[int, ValuePair]:
         """Solve the part that begins here, and write both strategies into `sigma`."""
         part, ranges = self._part(state), list(self._ranges(state))
         outs = [NOBODY, NOBODY]
@@ -135,20 +135,22 @@ class _Search:
             self._parts[state.number] = Part(self.public, state, self.horizon)
         return self._parts[state.number]
 
-    def _best_values(self, state: PublicState, ends: dict[int, Pair]) -> Floats:
+    def _best_values(self, state: PublicState, ends: dict[int, ValuePair]) -> Floats:
         """Return what the opponent's hands can earn from here against the last solve.
 
         At the horizon they earn the averages that were found there. Asking the value function
         again, with average ranges, would assume the opponent's range.
         """
 
-        def found(states: Sequence[PublicState], ranges: Sequence[Pair]) -> list[Pair]:
+        def found(
+            states: Sequence[PublicState], ranges: Sequence[ValuePair]
+        ) -> list[ValuePair]:
             return [ends[end.number] for end in states]
 
         part = self._part(state)
         return part.values(self._ranges(state), self.sigma, values=found)[1 - self.player]
 
-    def _ranges(self, state: PublicState) -> Pair:
+    def _ranges(self, state: PublicState) -> ValuePair:
         """Return both ranges: how likely each hand makes the moves that lead here."""
         plan, tree, found = self.form.plans(self.sigma), self.public.tree, []
         for i in (0, 1):

@@ -24,7 +24,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import Floats
 from cfrlib.deep.networks import MLP
 from cfrlib.subgames.public import PublicState
-from cfrlib.subgames.ranges import Pair, ValueFunction
+from cfrlib.subgames.ranges import ValueFunction, ValuePair
 
 BATCH = 256  # examples of one step of training
 RATE = 1e-3  # the first learning rate of Adam; it falls to 0 along a cosine
@@ -42,8 +42,8 @@ class Examples(NamedTuple):
     """
 
     states: list[PublicState]
-    ranges: list[Pair]
-    values: list[Pair]
+    ranges: list[ValuePair]
+    values: list[ValuePair]
 
 
 def examples(
@@ -176,7 +176,9 @@ class ValueNetwork:
         self._layers = self._weights()
         return np.array(losses, float)
 
-    def __call__(self, states: Sequence[PublicState], ranges: Sequence[Pair]) -> list[Pair]:
+    def __call__(
+        self, states: Sequence[PublicState], ranges: Sequence[ValuePair]
+    ) -> list[ValuePair]:
         """Return the predicted values of all hands, for each public state with its ranges."""
         x, (n, _) = self._inputs(states, ranges), self.hands
         for weight, bias in self._layers[:-1]:
@@ -192,7 +194,7 @@ class ValueNetwork:
             found.append((first, second))
         return found
 
-    def _inputs(self, states: Sequence[PublicState], ranges: Sequence[Pair]) -> Floats:
+    def _inputs(self, states: Sequence[PublicState], ranges: Sequence[ValuePair]) -> Floats:
         """Return the inputs, shape (examples, public states + hands of both)."""
         n, (first, second) = len(self.column), self.hands
         x = np.zeros((len(states), n + first + second))
@@ -205,7 +207,7 @@ class ValueNetwork:
             )
         return x
 
-    def _scaled(self, ranges: Pair, values: Pair) -> Pair:
+    def _scaled(self, ranges: ValuePair, values: ValuePair) -> ValuePair:
         """Return the values for ranges that sum to 1."""
         return values[0] / (ranges[1].sum() or 1.0), values[1] / (ranges[0].sum() or 1.0)
 

@@ -19,11 +19,13 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from cfrlib.core.jit import kernel
-from cfrlib.core.sequence import Treeplexes, behavior, best_response, gradient, realize
+from cfrlib.core.sequence import Treeplexes, behavior, best_backup, gradient, realize
 from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.subgames.public import Numbers, PublicState, PublicTree
 
-Pair: TypeAlias = tuple[Floats, Floats]  # one number for each hand, of player 0 and of player 1
+ValuePair: TypeAlias = tuple[
+    Floats, Floats
+]  # one number for each hand, of player 0 and of player 1
 
 
 class ValueFunction(Protocol):
@@ -44,7 +46,9 @@ class ValueFunction(Protocol):
     1.0
     """
 
-    def __call__(self, states: Sequence[PublicState], ranges: Sequence[Pair]) -> list[Pair]:
+    def __call__(
+        self, states: Sequence[PublicState], ranges: Sequence[ValuePair]
+    ) -> list[ValuePair]:
         """Return counterfactual values of all hands, for each public state with its ranges."""
 
 
@@ -71,10 +75,10 @@ class Solved(NamedTuple):
     """
 
     sigma: Floats
-    ends: dict[int, Pair]
+    ends: dict[int, ValuePair]
 
 
-class _Shape(NamedTuple):
+class _Numbering(NamedTuple):
     """The infosets of a part: the first five arrays of `Treeplexes`."""
 
     infosets: list[int]
@@ -197,9 +201,9 @@ class Part:
         )
         self._at_end = [[self._hands_at(end, i, root) for i in (0, 1)] for end in self.ends]
 
-    def _number(self, decisions: Numbers, root: Numbers) -> _Shape:
+    def _number(self, decisions: Numbers, root: Numbers) -> _Numbering:
         """Return the infosets and sequences of the part, the choice of a hand first."""
-        tree, state, shape = self.public.tree, self.state, _Shape([0], [0], [], [], [])
+        tree, state, shape = self.public.tree, self.state, _Numbering([0], [0], [], [], [])
         self.full: list[int] = []  # the same sequence in the whole game, or -1
         self.hands: list[slice] = []  # where the ranges of a player are
         self._local: dict[int, int] = {}  # from sequences of the whole game
@@ -231,7 +235,7 @@ class Part:
             return found
         return int(self.hands[player].start + self.state.hand[player][root[k]])
 
-    def _treeplexes(self, terminals: Numbers, root: Numbers, shape: _Shape) -> Treeplexes:
+    def _treeplexes(self, terminals: Numbers, root: Numbers, shape: _Numbering) -> Treeplexes:
         """Return the arrays for the kernels, with a leaf for each pair of sequences."""
         tree, payoff = self.public.tree, np.zeros((len(self.full), len(self.full)))
         for k in terminals.tolist():
@@ -260,11 +264,11 @@ class Part:
 
     def solve(
         self,
-        ranges: Pair,
+        ranges: ValuePair,
         iterations: int = 1_000,
         *,
         values: ValueFunction | None = None,
-        alternatives: Pair | None = None,
+        alternatives: ValuePair | None = None,
     ) -> Solved:
         """Solve the part by CFR+ with linear averaging and alternating updates.
 
@@ -315,7 +319,7 @@ class Part:
         }
         return Solved(self._average(tables.total), average)
 
-    def _start(self, ranges: Pair) -> _Tables:
+    def _start(self, ranges: ValuePair) -> _Tables:
         """Return the tables of a uniform strategy with these ranges."""
         n = len(self.full)
         sigma, plan = np.empty(n), np.empty(n)
@@ -325,11 +329,11 @@ class Part:
             realize(self.form, i, sigma, plan)
         return _Tables(sigma, np.zeros(n), np.zeros(n), plan, np.zeros(n), np.zeros(n))
 
-    def _ranges_at_ends(self, plan: Floats) -> list[Pair]:
+    def _ranges_at_ends(self, plan: Floats) -> list[ValuePair]:
         """Return both ranges at each early end."""
         return [(plan[a], plan[b]) for a, b in self._at_end]
 
-    def _write_ends(self, extra: Floats, player: int, found: list[Pair]) -> None:
+    def _write_ends(self, extra: Floats, player: int, found: list[ValuePair]) -> None:
         """Write values of the hands at the early ends to the sequences that lead there."""
         extra[:] = 0.0
         for own, pair in zip(self._at_end, found, strict=True):
@@ -345,8 +349,8 @@ class Part:
         return result
 
     def values(
-        self, ranges: Pair, sigma: Floats, *, values: ValueFunction | None = None
-    ) -> Pair:
+        self, ranges: ValuePair, sigma: Floats, *, values: ValueFunction | None = None
+    ) -> ValuePair:
         """Return counterfactual best-response values: of each hand, against the other's play.
 
         Parameters
@@ -376,7 +380,7 @@ class Part:
                 pairs = values(self.ends, self._ranges_at_ends(tables.plan))
                 self._write_ends(tables.extra, i, pairs)
                 tables.value[:] += tables.extra
-            best_response(self.form, i, tables.value, np.empty(len(full)))
+            best_backup(self.form, i, tables.value, np.empty(len(full)))
             found.append(tables.value[self.hands[i]].copy())
         return found[0], found[1]
 
@@ -412,7 +416,9 @@ class ExactValues:
             self._parts[state.number] = Part(self.public, state)
         return self._parts[state.number]
 
-    def __call__(self, states: Sequence[PublicState], ranges: Sequence[Pair]) -> list[Pair]:
+    def __call__(
+        self, states: Sequence[PublicState], ranges: Sequence[ValuePair]
+    ) -> list[ValuePair]:
         """Return counterfactual best-response values of all hands."""
         found = []
         for state, pair in zip(states, ranges, strict=True):

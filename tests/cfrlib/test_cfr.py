@@ -273,7 +273,7 @@ def test_average_is_the_weighted_sum_of_plans(kuhn, variant, delay):
     total, form = np.zeros(run._form.num_sequences), run._form
     for t in range(1, 21):
         # alternating: a player's plan is averaged before the player's own update
-        plan = undelayed._layout.unpack(undelayed._tables.plan)
+        plan = undelayed._unpack(undelayed._tables.plan)
         undelayed.run(1)
         run.run(1)
         total += max(t - delay, 0) ** gamma * plan if t > delay else 0

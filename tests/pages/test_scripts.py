@@ -62,7 +62,7 @@ def first_iterations() -> list[dict[str, Any]]:
     run, found = cfr.CFR(game, "cfr"), []
     for _ in range(FIRST):
         run.run(1)
-        sums = run._layout.unpack(run._tables.strategy_sum)
+        sums = run._unpack(run._tables.strategy_sum)
         found.append(
             {
                 "regrets": rows(run.regrets),

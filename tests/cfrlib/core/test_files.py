@@ -48,7 +48,7 @@ SAVED = {
 def test_files_of_another_game_are_rejected(tmp_path, kuhn, noun, other):
     make, cls = SAVED[noun]
     make(kuhn).save(tmp_path / "file.npz")
-    with pytest.raises(ValueError, match=rf"a {noun} of KuhnPoker\(\), not of .* load it with"):
+    with pytest.raises(ValueError, match=r"saved for KuhnPoker\(\), not for .* load it with"):
         cls.load(tmp_path / "file.npz", other)
 
 
@@ -57,9 +57,7 @@ def test_files_of_another_game_are_rejected(tmp_path, kuhn, noun, other):
 def test_files_of_another_format_are_rejected(tmp_path, kuhn, noun, expected):
     if noun != expected:
         SAVED[noun][0](kuhn).save(tmp_path / "file.npz")
-        with pytest.raises(
-            ValueError, match=rf"not a complete file .* save the {expected} again"
-        ):
+        with pytest.raises(ValueError, match=r"not a complete file .* save it again"):
             SAVED[expected][1].load(tmp_path / "file.npz", kuhn)
 
 
@@ -75,26 +73,13 @@ def test_truncated_files_are_rejected(tmp_path, kuhn, noun):
             cls.load(path, kuhn)
 
 
-@pytest.mark.parametrize("noun", ["strategy", "solution"])
-def test_files_with_invalid_probabilities_are_rejected(tmp_path, kuhn, noun):
-    make, cls = SAVED[noun]
-    path = tmp_path / "file.npz"
-    make(kuhn).save(path)
-    with np.load(path) as file:
-        arrays = dict(file)
-    arrays["strategy"][3] += 0.1
-    np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="not probabilities"):
-        cls.load(path, kuhn)
-
-
 def test_a_saved_strategy_can_be_read_without_cfrlib(tmp_path, kuhn):
     """As documented: a JSON header that names infosets, and an array over sequences."""
     strategy = cfr.solve(kuhn, iterations=50).strategy
     strategy.save(tmp_path / "s.npz")
     with np.load(tmp_path / "s.npz", allow_pickle=False) as file:
         header, p = json.loads(str(file["header"])), file["strategy"].tolist()
-    assert header["format"] == "cfrlib.Strategy 1"
+    assert header["format"] == "cfrlib.Strategy 2"
     assert header["game"] == "KuhnPoker()"
     found, at, owner = {}, 0, -1
     for player, label, actions in header["infosets"]:

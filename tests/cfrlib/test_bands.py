@@ -1,4 +1,4 @@
-"""The vectorized layout agrees with the reference implementation to the last bit."""
+"""Iterations in bands agree with those infoset by infoset to the last bit."""
 
 import math
 
@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from toy_games import random_game
 
 import cfrlib as cfr
-from cfrlib.cfr import UPDATES, reference_update
-from cfrlib.core import layout as kernels
+from cfrlib import bands as kernels
+from cfrlib import cfr as plain
+from cfrlib.bands import Layout, band_layout
 from cfrlib.core import sequence
 from cfrlib.core.jit import inlined
-from cfrlib.core.layout import Layout, band_layout
 from cfrlib.core.sequence import sequence_form
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, LiarsDice
-from cfrlib.regret import discount
+from cfrlib.solution import UPDATES
 
 GAMES = [
     KuhnPoker(),
@@ -33,17 +33,17 @@ every_game = pytest.mark.parametrize("game", GAMES, ids=repr)
 # The layout's kernels have no Python wrapper, so tests call them from kernels.
 @inlined
 def realize(form, player, sigma, x, reach):
-    kernels.realize(form, player, sigma, x, reach)
+    kernels.realize_bands(form, player, sigma, x, reach)
 
 
 @inlined
 def gradient(form, player, x, g, sums):
-    kernels.gradient(form, player, x, g, sums)
+    kernels.gradient_bands(form, player, x, g, sums)
 
 
 @inlined
 def best_response(form, tables, player):
-    kernels.best_response(form, tables, player)
+    kernels.best_response_bands(form, tables, player)
 
 
 def scratch(form):
@@ -77,7 +77,7 @@ def test_band_kernels_equal_sequence_kernels(game, seed):
     tables.counterfactual_value[:] = g
     expected = sigma.copy()
     for i in range(form.num_players):
-        sequence.best_response(t, i, expected_values, expected)
+        sequence.best_backup(t, i, expected_values, expected)
         best_response(layout.bands, tables, i)
     nonempty = np.ones(form.num_sequences, bool)
     nonempty[t.player_sequences[:-1]] = False  # there is no action at the empty sequence
@@ -99,48 +99,18 @@ def test_best_response_takes_the_first_of_equal_actions(game):
         assert list(row.values()) == [1.0] + [0.0] * (len(row) - 1)
 
 
-def reference_run(game, variant, update, delay, iterations):
-    """Return cumulative regrets, current strategy and strategy sum, by `reference_update`."""
-    form = sequence_form(game)
-    t, players = form.treeplexes, range(form.num_players)
-    regret, strategy_sum = np.zeros((2, form.num_sequences))
-    sigma, v = form.uniform(), np.empty(form.num_sequences)
-    plan = form.plans(sigma)
-    for k in range(1, iterations + 1):
-        discounts = discount(k, variant.alpha), discount(k, variant.beta)
-        opponents = plan
-        if update == "best response":
-            response = np.ones(form.num_sequences)
-            for i in players:
-                sequence.gradient(t, i, plan, v)
-                sequence.best_response(t, i, v, response)
-            opponents = form.plans(response)
-        for i in players:
-            own = slice(*t.player_sequences[i : i + 2])
-            weight = float(k - delay) ** variant.gamma if k > delay else 0.0
-            strategy_sum[own] += weight * plan[own]
-            sequence.gradient(t, i, opponents, v)
-            reference_update(t, i, v, regret, sigma, discounts, variant.prediction)
-            if update == "alternating":
-                sequence.realize(t, i, sigma, plan)
-        plan[:] = form.plans(sigma)
-    return regret, sigma, strategy_sum
-
-
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("variant", ["cfr", "dcfr", "pcfr+"])
 @every_game
-def test_a_run_equals_the_reference_run(game, variant, update):
-    run = cfr.CFR(game, variant, update=update, delay=2).run(12, progress=False)
-    expected = reference_run(game, cfr.VARIANTS[variant], update, 2, 12)
-    tables = (
-        run._tables.regret,
-        run._tables.sigma,
-        run._tables.strategy_sum,
-    )
-    names = "regret", "σ", "strategy sum"
-    for table, vector, name in zip(tables, expected, names, strict=True):
-        np.testing.assert_array_equal(run._layout.unpack(table), vector, name)
+def test_a_run_in_bands_equals_one_infoset_by_infoset(game, variant, update, monkeypatch):
+    states = []
+    for large in (0, math.inf):
+        monkeypatch.setattr(plain, "LARGE", large)
+        run = cfr.CFR(game, variant, update=update, delay=2).run(12, progress=False)
+        assert (run._layout is None) == (large > 0)
+        states.append(run._state())
+    for name in states[0]:
+        np.testing.assert_array_equal(states[0][name], states[1][name], name)
 
 
 # ---- the order of sequences ----------------------------------------------------------------
@@ -191,8 +161,8 @@ def test_duplicate_leaf_rows_are_merged():
     assert list(np.diff(bands.player_sums)) == [8_191, 8_191]
 
 
-def test_a_layout_is_built_once_per_game(kuhn):
-    assert cfr.CFR(kuhn)._layout is cfr.CFR(kuhn, "cfr+")._layout
+def test_a_layout_is_built_once_per_game(leduc):
+    assert cfr.CFR(leduc)._layout is cfr.CFR(leduc, "cfr+")._layout is not None
 
 
 def test_a_game_without_decisions_can_be_solved():

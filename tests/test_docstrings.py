@@ -1,0 +1,95 @@
+"""Docstrings name the parameters and attributes that exist."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import cfrlib
+
+ROOT = Path(cfrlib.__file__).parents[1]
+FILES = [
+    path
+    for shelf in ("cfrlib", "cfrbook", "koikoi", "experiments/koikoi_learners")
+    for path in sorted((ROOT / shelf).rglob("*.py"))
+]
+SECTION = r"^{}\n-+\n(.*?)(?=^[A-Z][A-Za-z ]+\n-+$|\Z)"
+ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : .*)?$", re.MULTILINE)
+
+
+def documented(docstring, section):
+    """Return the names that a section of a docstring describes, or None without a section."""
+    found = re.search(SECTION.format(section), docstring, re.MULTILINE | re.DOTALL)
+    if not found:
+        return None
+    entries = ENTRY.findall(found[1])
+    return {name.strip("* ") for entry in entries for name in entry.split(",")}
+
+
+def arguments(function):
+    given = function.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return {argument.arg for argument in every if argument} - {"self", "cls"}
+
+
+def attributes(cls):
+    """Return the fields and methods of a class, and what its methods set."""
+    nodes = list(ast.walk(cls))
+    fields = {n.target.id for n in cls.body if isinstance(n, ast.AnnAssign)}
+    methods = {n.name for n in cls.body if isinstance(n, ast.FunctionDef)}
+    own = (n for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self")
+    return fields | methods | {n.attr for n in own}
+
+
+def mismatches(path):
+    """Yield what docstrings of a file describe and code lacks, and the other way round."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            continue
+        text = inspect.cleandoc(ast.get_docstring(node) or "")
+        function = node
+        if isinstance(node, ast.ClassDef):
+            named = documented(text, "Attributes") or set()
+            if unknown := named - attributes(node):
+                yield f"{node.name} has no attributes {sorted(unknown)}"
+            makers = [n for n in node.body if getattr(n, "name", "") == "__init__"]
+            function = makers[0] if makers else None
+        named = documented(text, "Parameters")
+        if function and named is not None and named != arguments(function):
+            yield f"{node.name}: {sorted(named ^ arguments(function))}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_docstring_names_what_exists(path):
+    assert not list(mismatches(path))
+
+
+WRONG = '''
+class Tables:
+    """Tables.
+
+    Attributes
+    ----------
+    memory : array
+    """
+
+    progress: float
+
+
+def act(a, *, b=0):
+    """Act.
+
+    Parameters
+    ----------
+    a, c
+        Both.
+    """
+'''
+
+
+def test_a_renamed_field_is_found(tmp_path):
+    (tmp_path / "wrong.py").write_text(WRONG)
+    found = list(mismatches(tmp_path / "wrong.py"))
+    assert found == ["Tables has no attributes ['memory']", "act: ['b', 'c']"]
