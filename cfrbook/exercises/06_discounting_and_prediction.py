@@ -12,7 +12,6 @@ from cfrbook.exercises.grading import Unreadable, as_list, as_number, pair_value
 from cfrbook.exercises.shared import KUHN_INFOSETS, average, in_both_orders, solver
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
-from cfrbook.museum.catalog import SETTINGS
 from cfrlib import games
 from cfrlib.plain import Family
 from cfrlib.regret import VARIANTS, Variant, regret_matching
@@ -146,7 +145,7 @@ def log_ratios(answer: Any) -> dict[str, dict[int, float]]:
 
 
 STORED_REGRET = "self.R[I, a] = total * self.factor(self.alpha if total > 0 else self.beta)"
-friend = partial(solver, Family, **SETTINGS["dcfr"])
+friend = partial(solver, Family, alpha=1.5, beta=0, gamma=2)
 
 
 def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
