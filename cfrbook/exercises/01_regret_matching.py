@@ -11,6 +11,7 @@ import numpy as np
 from cfrbook.exercises.grading import (
     Unreadable,
     as_list,
+    as_number,
     normalized,
     pair_values,
     require_complete,
@@ -110,7 +111,7 @@ def averages(learn: Any) -> dict[str, list[float]]:
     def average(opponent: Any, rounds: int, seed: int) -> list[float]:
         answer = learn(PAYOFF.copy(), np.array(opponent), rounds, seed)
         require_complete(answer)
-        return [float(p) for p in as_list(answer, 3)]
+        return [as_number(p) for p in as_list(answer, 3)]
 
     friend = next(iter(FRIENDS.values()))
     two = [average(friend, 2, seed) for seed in range(20)]

@@ -16,6 +16,7 @@ import numpy as np
 from cfrbook.exercises.grading import (
     Unreadable,
     as_list,
+    as_number,
     entries,
     require_complete,
     require_function,
@@ -158,7 +159,7 @@ def fit_error(features: Any) -> float:
     require_function(features)
     listed = [features(card) for card in CARDS]
     require_complete(listed)
-    rows = [[1.0, *map(float, entries(row))] for row in listed]
+    rows = [[1.0, *map(feature, entries(row))] for row in listed]
     x = np.array([as_list(row, len(rows[0])) for row in rows])
     if not np.isfinite(x).all():
         raise Unreadable("some of your numbers are not finite")
@@ -166,6 +167,11 @@ def fit_error(features: Any) -> float:
     weights = np.linalg.lstsq(x[shown], calling_advantages()[shown], rcond=None)[0]
     errors = (x @ weights - calling_advantages())[~shown]
     return float(np.sqrt(np.mean(errors**2)))
+
+
+def feature(x: Any) -> float:
+    """Return a reader's feature as a number; True is 1."""
+    return float(x) if isinstance(x, bool | np.bool_) else as_number(x)
 
 
 def rank(card: int) -> list[float]:

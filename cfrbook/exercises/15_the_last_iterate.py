@@ -104,7 +104,7 @@ def strategies(play: Any) -> list[float]:
     for A in MATRICES:
         for rounds in ROUNDS:
             for strategy in play(np.array(A, float), rounds):
-                found += [float(p) for p in strategy]
+                found += map(as_number, entries(strategy))
     return found
 
 

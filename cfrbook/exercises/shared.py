@@ -8,9 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from cfrbook.exercises.grading import Unreadable, as_list, as_number, require_function
 from cfrbook.museum import DealtBackward, mutant
 from cfrlib import games
+from cfrlib.core.tree import compile
 from cfrlib.game import Chance, Decision, Game, Terminal
 from cfrlib.plain import Plain
 
@@ -65,6 +68,18 @@ def average(sums: Mapping[str, Any], I: str) -> list[float]:
         raise Unreadable(f"your S has no row for the infoset {I!r}")
     row = [as_number(x) for x in as_list(sums[I], 2)]
     return [x / (sum(row) or 1) for x in row]
+
+
+def as_rows(game: Game, strategy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a reader's strategy with its numbers read; a list has the order of the actions."""
+    tree = compile(game)
+    actions = dict(zip(tree.infoset_label, tree.infoset_actions, strict=True))
+    rows = {}
+    for I, row in strategy.items():
+        if I in actions and isinstance(row, list | tuple | np.ndarray):
+            row = dict(zip(actions[I], as_list(row, len(actions[I])), strict=True))
+        rows[I] = {a: as_number(x) for a, x in row.items()} if isinstance(row, Mapping) else row
+    return rows
 
 
 def largest_gap(found: Sequence[Table], wanted: Sequence[Table]) -> float:

@@ -635,6 +635,31 @@ def exact_values():
     return rounded(of("16.5"))
 
 
+# ---- numbers as text, which only these exercises read themselves -----------------------------
+
+
+WRITTEN = (lambda p: f"{100 * p:.9f} %", lambda p: str(F(p).limit_denominator(10**9)))
+
+
+def rows_of(strategy, write):
+    """Return a strategy with its probabilities written as text."""
+    return {I: {a: write(p) for a, p in row.items()} for I, row in strategy.items()}
+
+
+def strategy_written(number, write):
+    """Return the answer to a project, with the probabilities of its strategy as text."""
+    return of(number) | {"strategy": rows_of(of(number, "strategy"), write)}
+
+
+def returned_as_text(number, write):
+    """Return a right program whose numbers, in nested lists, are text."""
+
+    def text(x):
+        return [text(y) for y in x] if np.ndim(x) else write(x)
+
+    return lambda *args: text(of(number)(*args))
+
+
 # ---- the table -------------------------------------------------------------------------------
 
 FORGET = ("1/4", "1/4", "1/2", 1)
@@ -661,6 +686,11 @@ ROWS = [
     ),
     ("1.4", lambda: clipped),
     ("1.4", lambda: with_lists),
+    *[
+        (number, lambda number=number, write=write: returned_as_text(number, write))
+        for number in ("1.4", "10.5", "15.3")
+        for write in WRITTEN
+    ],
     ("1.5", lambda: [np.float64(x) for x in values("1.5")[:3]] + ["no"]),
     ("1.6", lambda: [10, 1, 1, 10, 0]),
     (
@@ -895,6 +925,8 @@ ROWS = [
         },
     ),
     ("13.5", lambda: cfr.Strategy(MiniKoiKoi.K8(), of("13.5"))),
+    *[("13.5", lambda write=write: rows_of(of("13.5"), write)) for write in WRITTEN],
+    ("13.5", lambda: {I: list(row.values()) for I, row in of("13.5").items()}),
     ("14.1", lambda: {float(half): n for half, n in of("14.1").items()}),
     ("14.1", lambda: [str(n) for n in of("14.1").values()]),
     ("14.2", lambda: values("14.2")),
@@ -983,6 +1015,11 @@ ROWS = [
     ),
     ("classic.2", lambda: kuhn_project(cfr.games.KuhnPoker(), "bet", "J")),
     ("classic.2", lambda: kuhn_project(Kuhn123(), "b", "() J")),
+    *[
+        (number, lambda number=number, write=write: strategy_written(number, write))
+        for number in ("classic.2", "classic.3", "classic.4")
+        for write in WRITTEN
+    ],
     (
         "classic.3",
         lambda: (
