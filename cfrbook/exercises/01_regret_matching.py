@@ -11,12 +11,14 @@ import numpy as np
 from cfrbook.exercises.grading import (
     Unreadable,
     as_list,
+    as_number,
     normalized,
     pair_values,
     require_complete,
     require_function,
 )
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib.equilibrium import solve_lp
 from cfrlib.games import RockPaperScissors
 from cfrlib.regret import regret_matching
@@ -25,7 +27,6 @@ NAMES = ("rock", "paper", "scissors")
 ROCK, PAPER, SCISSORS = range(3)
 PAYOFF = RockPaperScissors().row_payoffs
 
-Learner = Callable[[Any, Any, int, int], Any]  # payoffs, opponent, rounds and seed
 # opponents with a clear best response after ROUNDS rounds
 FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.5, 0.1, 0.4)": (0.5, 0.1, 0.4)}
 ROUNDS = 2_000
@@ -81,46 +82,21 @@ def values_at_some_n(formula: Any) -> dict[str, dict[str, float]]:
     return found
 
 
-@cache
-def learner(weigh: Callable[[Any], Any], compares: bool = True) -> Learner:
-    """Return the program of exercise 1.4, correct or with a mistake.
-
-    Parameters
-    ----------
-    weigh : callable
-        Converts regrets to weights of actions.
-    compares : bool
-        Whether the payoff that was earned is subtracted.
-    """
-
-    def learn(payoff: Any, opponent: Any, rounds: int, seed: int) -> Any:
-        rng = np.random.default_rng(seed)
-        regret, total = np.zeros(3), np.zeros(3)
-        for _ in range(rounds):
-            weight = weigh(regret)
-            uniform = np.full(3, 1 / 3)
-            strategy = weight / weight.sum() if weight.sum() > 0 else uniform
-            mine, theirs = rng.choice(3, p=strategy), rng.choice(3, p=opponent)
-            regret += payoff[:, theirs] - compares * payoff[mine, theirs]
-            total += strategy
-        return total / rounds
-
-    return learn
+def learn(payoff: Any, opponent: Any, rounds: int, seed: int) -> Any:
+    """Return the average strategy of the program of exercise 1.4, without the bug."""
+    rng = np.random.default_rng(seed)
+    regret, total = np.zeros(3), np.zeros(3)
+    for _ in range(rounds):
+        weight = np.maximum(regret, 0)
+        uniform = np.full(3, 1 / 3)
+        strategy = weight / weight.sum() if weight.sum() > 0 else uniform
+        mine, theirs = rng.choice(3, p=strategy), rng.choice(3, p=opponent)
+        regret += payoff[:, theirs] - payoff[mine, theirs]
+        total += strategy
+    return total / rounds
 
 
-def negative_part(regret: Any) -> Any:
-    """Return the negative parts of regrets: a mistake."""
-    return np.maximum(-regret, 0)
-
-
-def above_least(regret: Any) -> Any:
-    """Return how far regrets are above the least one: a mistake."""
-    return regret - regret.min()
-
-
-def positive_part(regret: Any) -> Any:
-    """Return the positive parts of regrets."""
-    return np.maximum(regret, 0)
+WEIGHT = "weight = np.maximum(regret, 0)"  # a line of it
 
 
 def averages(learn: Any) -> dict[str, list[float]]:
@@ -135,7 +111,7 @@ def averages(learn: Any) -> dict[str, list[float]]:
     def average(opponent: Any, rounds: int, seed: int) -> list[float]:
         answer = learn(PAYOFF.copy(), np.array(opponent), rounds, seed)
         require_complete(answer)
-        return [float(p) for p in as_list(answer, 3)]
+        return [as_number(p) for p in as_list(answer, 3)]
 
     friend = next(iter(FRIENDS.values()))
     two = [average(friend, 2, seed) for seed in range(20)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
@@ -11,6 +11,7 @@ from typing import Any
 from cfrbook.exercises.grading import Unanswered, Unreadable, entries, shortened
 from cfrbook.exercises.shared import fresh
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib.core.tree import Tree
 from cfrlib.core.tree import compile as compile_game
 from cfrlib.equilibrium import reach, solve_lp
@@ -57,46 +58,28 @@ def deal_of(chance: float) -> dict[str, float]:
 
 
 class Liar(Game):
-    """The game of exercise 2.3, correct or with a mistake.
-
-    Parameters
-    ----------
-    peeks : bool
-        Whether player 1 sees the toss.
-    blind : bool
-        Whether player 0 does not see the toss.
-    deaf : bool
-        Whether player 1 does not hear the word.
-    sign : int
-        -1 to exchange the payoffs.
-    judged : str
-        What the payoffs depend on: ``"both"`` the word and the reply, or one of them only.
-    """
-
-    def __init__(
-        self,
-        peeks: bool = False,
-        blind: bool = False,
-        deaf: bool = False,
-        sign: int = 1,
-        judged: str = "both",
-    ):
-        self.peeks, self.blind, self.deaf = peeks, blind, deaf
-        self.sign, self.judged = sign, judged
+    """The game of exercise 2.3: player 0 sees a toss and says a side, player 1 replies."""
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""
         if len(h) == 0:
             return Chance(dict.fromkeys(SIDES, 0.5))
         if len(h) == 1:
-            return Decision(0, "blind" if self.blind else f"saw {h[0]}", SIDES)
+            return Decision(0, f"saw {h[0]}", SIDES)
         if len(h) == 2:
-            heard = "deaf" if self.deaf else f"heard {h[1]}"
-            return Decision(1, f"{heard}, saw {h[0]}" if self.peeks else heard, REPLIES)
-        true, believed = h[0] == h[1], h[2] == "believe"
-        right = {"both": true == believed, "word": true, "reply": believed}[self.judged]
-        paid = -self.sign if right else self.sign
+            return Decision(1, f"heard {h[1]}", REPLIES)
+        right = (h[0] == h[1]) == (h[2] == "believe")
+        paid = -1 if right else 1
         return Terminal((paid, -paid))
+
+
+def liar(lines: Mapping[str, str]) -> Game:
+    """Return the game with other lines."""
+    return mutant(Liar, lines)()
+
+
+HEARS = 'return Decision(1, f"heard {h[1]}", REPLIES)'  # lines of it
+RIGHT = 'right = (h[0] == h[1]) == (h[2] == "believe")'
 
 
 def require_nodes(game: Game) -> None:

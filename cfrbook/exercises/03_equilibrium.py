@@ -20,6 +20,7 @@ from cfrbook.exercises.grading import (
     require_function,
 )
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import best_response, expected_utility, nash_conv, solve_lp
 from cfrlib.game import Chance, Game, History, Node, Terminal
@@ -27,7 +28,6 @@ from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 from cfrlib.strategy import Strategy
 
 Rows = Mapping[str, Mapping[Any, float]]
-Responder = Callable[[Game, Rows, int], float]
 
 NAMES = ("rock", "paper", "scissors")
 SEATS = ("player 0", "player 1")
@@ -77,41 +77,19 @@ def both_gains(answer: Any) -> dict[object, str]:
     return found
 
 
-def responder(backward: bool = True, from_uniform: bool = True, fault: str = "") -> Responder:
-    """Return a best-response function for exercise 3.3, correct or with a bug.
+def respond(game: Game, strategy: Rows, player: int) -> float:
+    """Return the value of a best response, as exercise 3.3 computes it, without the bug."""
+    even = Strategy.uniform(game)
+    own = [I for I in even if even.player(I) == player]
+    best = Strategy(game, {**strategy, **{I: even[I] for I in own}})
 
-    Parameters
-    ----------
-    backward : bool
-        Whether later infosets are decided first.
-    from_uniform : bool
-        Whether the player's own strategy is first replaced by the uniform one.
-    fault : str
-        ``"worst"``: the worst action is kept; ``"other"``: the other player's utility counts;
-        ``"player 0"``: player 0's utility decides; ``"both"``: the other player's infosets
-        are decided as well; ``"alone"``: each infoset is tried with all others uniform.
-    """
+    def earns(profile: Strategy) -> float:
+        return float(expected_utility(game, profile)[player])
 
-    def respond(game: Game, strategy: Rows, player: int) -> float:
-        uniform = Strategy.uniform(game)
-        own = [I for I in uniform if fault == "both" or uniform.player(I) == player]
-        start = {I: uniform[I] for I in own} if from_uniform else {}
-        best = first = Strategy(game, {**strategy, **start})
-        seat = 1 - player if fault == "other" else player
-
-        def utility(profile: Strategy, seat: int = seat) -> float:
-            return float(expected_utility(game, profile)[seat])
-
-        def wish(profile: Strategy) -> float:
-            u = utility(profile, 0 if fault == "player 0" else seat)
-            return -u if fault == "worst" else u
-
-        for I in reversed(own) if backward else own:
-            base = first if fault == "alone" else best
-            best = max((base.replace({I: {a: 1}}) for a in base[I]), key=wish)
-        return utility(best)
-
-    return respond
+    for infoset in reversed(own):
+        tried = [best.replace({infoset: {a: 1}}) for a in best[infoset]]
+        best = max(tried, key=earns)
+    return earns(best)
 
 
 def profiles() -> dict[str, Strategy]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Set
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from math import inf
 from typing import Any
@@ -16,81 +16,21 @@ from cfrbook.exercises.grading import (
     require_function,
     shortened,
 )
-from cfrbook.exercises.shared import Solver, Sums, average, in_both_orders
+from cfrbook.exercises.shared import average, in_both_orders, solver
 from cfrbook.exercises.sheet import read
-from cfrbook.museum import find
+from cfrbook.museum import find, mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.equilibrium import exploitability, solve_lp
-from cfrlib.game import Chance, Game, History, Terminal
+from cfrlib.game import Game
 from cfrlib.plain import Vanilla
-from cfrlib.regret import Variant, regret_matching
+from cfrlib.regret import Variant
 from cfrlib.strategy import Strategy
 
 Program = Callable[[Game, int], Any]  # returns the average strategy
 
 ROUNDS = 100  # for solvers in plain Python: well below a second
-
-
-@cache
-def solver(
-    regret: str = "others", plan: str = "own", match: str = "iteration", keep: str = "all"
-) -> Solver:
-    """Return a solver for exercise 4.3.
-
-    Parameters
-    ----------
-    regret, plan : str
-        Reach probability that weights regrets and the strategy sum: ``"own"``, ``"others"``
-        or ``"none"``.
-    match : str
-        What regret matching follows: each ``"iteration"``, which is right, each ``"history"``,
-        or ``"nothing"``.
-    keep : str
-        The regrets that are kept: ``"all"``, those of the ``"history"`` or ``"iteration"`` at
-        hand, or the ``"positive"`` ones.
-    """
-
-    def solve(game: Game, iterations: int) -> Sums:
-        R: Sums = {}
-        S: Sums = {}
-        sigma: Sums = {}
-        at = cache(game.node)
-
-        def walk(h: History, pi: tuple[float, ...]) -> float:
-            node = at(h)
-            if isinstance(node, Terminal):
-                return node.utilities[0]
-            if isinstance(node, Chance):
-                outcomes = node.probabilities.items()
-                return sum(f * walk((*h, a), (*pi[:2], f * pi[2])) for a, f in outcomes)
-            I, i, sign = node.infoset, node.player, 1 - 2 * node.player
-            row = sigma.setdefault(I, [1 / len(node.actions)] * len(node.actions))
-            reaches = [(*pi[:i], p * pi[i], *pi[i + 1 :]) for p in row]
-            children = zip(node.actions, reaches, strict=True)
-            u = [sign * walk((*h, a), reach) for a, reach in children]
-            mean = sum(p * x for p, x in zip(row, u, strict=True))
-            weight = {"others": pi[1 - i] * pi[2], "own": pi[i], "none": 1.0}
-            if keep == "history":
-                R.pop(I, None)
-            for n, p in enumerate(row):
-                R.setdefault(I, [0.0] * len(row))[n] += weight[regret] * (u[n] - mean)
-                S.setdefault(I, [0.0] * len(row))[n] += weight[plan] * p
-            if match == "history":
-                sigma[I] = regret_matching(R[I]).tolist()
-            return sign * mean
-
-        for _ in range(iterations):
-            if keep == "iteration":
-                R.clear()
-            walk((), (1, 1, 1))
-            if keep == "positive":
-                R.update({I: [max(x, 0.0) for x in r] for I, r in R.items()})
-            if match == "iteration":
-                sigma.update({I: regret_matching(r).tolist() for I, r in R.items()})
-        return S
-
-    return solve
+friend = partial(solver, Vanilla)
 
 
 BETS = {"J": 2 / 3, "K": 1}  # how often player 1 bets each card, in exercise 4.1
@@ -141,19 +81,16 @@ def regrets_to_the_best() -> Any:
     return with_regrets({a: best - v for a, v in values.items()})
 
 
+REGRETS, PLANS = "self.R[I, a] += others * (u[a] - mean)", "self.S[I, a] += own * p"  # lines
+
+
 @cache
 def exploitability_with_weights(regret: str, plan: str, iterations: int = 1_000) -> float:
-    """Return the exploitability in Kuhn poker with other weights."""
+    """Return the exploitability in Kuhn poker with other weights, ``"own"`` or ``"others"``."""
+    lines = {REGRETS: f"self.R[I, a] += {regret} * (u[a] - mean)"}
+    lines[PLANS] = f"self.S[I, a] += {plan} * p"
     game = games.KuhnPoker()
-    sums = solver(regret, plan)(game, iterations)
-    rows = Strategy.uniform(game).items()
-    return exploitability(
-        game,
-        {
-            I: {a: x / sum(sums[I]) for a, x in zip(row, sums[I], strict=True)}
-            for I, row in rows
-        },
-    )
+    return exploitability(game, mutant(Vanilla, lines)(game).run(iterations))
 
 
 def swapped_reaches(**changes: object) -> dict[str, Any]:

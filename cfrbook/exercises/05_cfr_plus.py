@@ -7,17 +7,18 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from cfrbook.exercises.grading import Unreadable, as_number, entries, pair_values, shortened
-from cfrbook.exercises.shared import Solver, Sums, average, strategy_sums, traversal
+from cfrbook.exercises.shared import KUHN_INFOSETS, Solver, Sums, average, solver, strategy_sums
 from cfrbook.exercises.sheet import read
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.game import Decision, Game, History, Node, Terminal
+from cfrlib.plain import Family
 from cfrlib.regret import regret_matching
 from cfrlib.solve import solve
 
@@ -64,55 +65,39 @@ def tables_clipped_when_read() -> dict[str, object]:
 # ---- 5.2 -------------------------------------------------------------------------------------
 
 
-@cache
-def solver(emptied: str = "at once", fault: str = "") -> Solver:
-    """Return a solver for exercise 5.2, correct or with a bug.
+class Buffered(Family):
+    """CFR+ with one buffer of regrets, which is emptied after each traversal (exercise 5.2)."""
 
-    Parameters
-    ----------
-    emptied : str
-        When the buffer of regrets is emptied. ``"at once"``: after it is added to Q, which is
-        correct; ``"never"``; ``"too soon"``: before it is added; ``"late"``: after both
-        traversals, so that player 0's regrets are added twice; ``"together"``: the tables are
-        updated after both traversals, which makes the updates simultaneous.
-    fault : str
-        ``"no sum"``: Q keeps the regrets of one traversal only; ``"no floor"``: Q may be
-        negative; ``"even"``: all iterations have the weight 1.
-    """
+    def iterate(self) -> None:
+        """Traverse the tree for each player in turn, then empty the buffer."""
+        self.t += 1
+        self.seen = self.sigma
+        for i in (0, 1):
+            self.walk((), i, 1, 1)
+            self.add(i)
+            self.floor()
+            self.r.clear()
 
-    def solve(game: Game, iterations: int) -> Sums:
-        Q: dict[str, Any] = {}
-        S: Sums = {}
-        r: Sums = {}
-        sigma: Sums = {}
-        walk = traversal(game, sigma, r, S)
+    def add(self, i: int) -> None:
+        """Add player i's strategy to the strategy sums."""
+        for I in (I for I, player in self.owner.items() if player == i):
+            for a, p in self.sigma[I].items():
+                self.S[I, a] += self.t * self.own[I] * p
 
-        def update() -> None:
-            if emptied == "too soon":
-                r.clear()
-            for I, row in r.items():
-                total = np.array(row) + (0 if fault == "no sum" else Q.get(I, 0))
-                Q[I] = total if fault == "no floor" else np.maximum(total, 0)
-                sigma[I] = regret_matching(Q[I]).tolist()
-            if emptied in ("at once", "together"):
-                r.clear()
+    def floor(self) -> None:
+        """Add the regrets in the buffer, keep no negative sum, and match."""
+        for (I, a), x in self.r.items():
+            self.R[I, a] = max(self.R[I, a] + x, 0)
+        self.sigma.update({I: self.match(I) for I in self.actions})
 
-        for t in range(1, iterations + 1):
-            for i in (0, 1):
-                walk((), i, 1 if fault == "even" else t, 1, 1)
-                if i == 1 or emptied != "together":
-                    update()
-            if emptied == "late":
-                r.clear()
-        return S
 
-    return solve
+friend = partial(solver, Buffered)
 
 
 def average_strategy(solve: Any, rounds: int = ROUNDS) -> dict[str, list[float]]:
     """Return the average strategy of a reader's solver in Kuhn poker."""
     sums = strategy_sums(solve, games.KuhnPoker(), rounds)
-    return {I: average(sums, I) for I in solver()(games.KuhnPoker(), 1)}
+    return {I: average(sums, I) for I in KUHN_INFOSETS}
 
 
 # ---- 5.3 -------------------------------------------------------------------------------------

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from cfrbook.exercises.grading import Unreadable, as_list, as_number, pair_values
-from cfrbook.exercises.shared import Solver, Sums, average, in_both_orders, traversal
+from cfrbook.exercises.shared import KUHN_INFOSETS, average, in_both_orders, solver
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
-from cfrlib.game import Game
+from cfrlib.plain import Family
 from cfrlib.regret import VARIANTS, Variant, regret_matching
 from cfrlib.solve import solve
 
@@ -40,28 +41,25 @@ def discounted(R: Any, sign: Any, t: int, v: Variant) -> Any:
 # ---- 6.1 -------------------------------------------------------------------------------------
 
 
-def by_hand(fault: str = "") -> dict[str, dict[str, list[float]]]:
-    """Return stored regrets and next strategies of three variants, optionally with a fault."""
+def by_hand() -> dict[str, dict[str, list[float]]]:
+    """Return stored regrets and next strategies of three variants."""
     before, r = np.array(STORED, float), np.array(NEW, float)
     found = {}
     for name in ("linear", "dcfr", "pcfr+"):
-        v = VARIANTS[name]
-        t = T + {"one too few": -1, "one too many": 1}.get(fault, 0)
-        R = discounted(before + r, before + r, t, v)
-        if fault == "no discount" and name != "pcfr+":
-            R = before + r
-        if fault == "not added":
-            R = discounted(before, before, t, v)
-        if fault == "discount first":
-            R = discounted(before, before, t, v) + r
-        if fault == "sign of the new":
-            R = discounted(before + r, r, t, v)
-        guess = v.prediction * r if fault != "no guess" else 0 * r
-        played = regret_matching(R + guess)
-        if fault == "stored guess":
-            R = np.maximum(R + guess, 0) if v.prediction else R
+        v, total = VARIANTS[name], before + r
+        R = discounted(total, total, T, v)
+        played = regret_matching(R + v.prediction * r)
         found[name] = {"stored": R.tolist(), "played": played.tolist()}
     return found
+
+
+def by_hand_but(*lines: str) -> dict[str, dict[str, list[float]]]:
+    """Return the answer with other lines: for the stored regrets, then for the strategy."""
+    right = (
+        "R = discounted(total, total, T, v)",
+        "played = regret_matching(R + v.prediction * r)",
+    )
+    return mutant(by_hand, dict(zip(right, lines, strict=False)))()
 
 
 def stored_as(name: str, third: float, first: float = 1) -> dict[str, Any]:
@@ -146,63 +144,14 @@ def log_ratios(answer: Any) -> dict[str, dict[int, float]]:
 # ---- 6.3 -------------------------------------------------------------------------------------
 
 
-@cache
-def solver(discount: str = "once") -> Solver:
-    """Return a solver for exercise 6.3, correct or with a bug.
-
-    Parameters
-    ----------
-    discount : str
-        ``"once"``: each table after its player's traversal, which is correct; ``"early"``:
-        after each history; ``"twice"``: all tables after each traversal; ``"before"``: only
-        the stored regrets, before the new ones are added; ``"today"``: once, by the sign of the
-        new regret; ``"player 0"``: both tables, after player 0's traversal; ``"new"``: only the
-        new regret of each history; ``"never"``.
-    """
-
-    def solve(game: Game, iterations: int) -> Sums:
-        R: dict[str, Any] = {}
-        S: Sums = {}
-        r: Sums = {}
-        sigma: Sums = {}
-        dcfr, t = VARIANTS["dcfr"], 0  # t is the iteration
-
-        def update() -> None:
-            for I, row in r.items():
-                new = np.array(row)
-                old = R.get(I, 0 * new)
-                if discount in ("never", "player 0"):
-                    R[I] = old + new
-                elif discount == "new":
-                    R[I] = old + discounted(new, new, t, dcfr)
-                elif discount == "before":
-                    R[I] = discounted(old, old, t, dcfr) + new
-                else:
-                    sign = new if discount == "today" else old + new
-                    R[I] = discounted(old + new, sign, t, dcfr)
-            if discount == "twice":
-                R.update({I: discounted(x, x, t, dcfr) for I, x in R.items() if I not in r})
-            r.clear()
-
-        each = discount in ("early", "new")
-        walk = traversal(game, sigma, r, S, update if each else lambda: None)
-        for t in range(1, iterations + 1):
-            for i in (0, 1):
-                walk((), i, t**2, 1, 1)
-                update()
-                sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
-                if discount == "player 0" and i == 0:
-                    R.update({I: discounted(x, x, t, dcfr) for I, x in R.items()})
-        return S
-
-    return solve
+STORED_REGRET = "self.R[I, a] = total * self.factor(self.alpha if total > 0 else self.beta)"
+friend = partial(solver, Family, alpha=1.5, beta=0, gamma=2)
 
 
 def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
     """Return a solver's average strategies for both orders of the deals."""
-    infosets = solver()(games.KuhnPoker(), 1)
     found = in_both_orders(solve, ROUNDS)
-    return {name: {I: average(sums, I) for I in infosets} for name, sums in found.items()}
+    return {name: {I: average(sums, I) for I in KUHN_INFOSETS} for name, sums in found.items()}
 
 
 # ---- 6.5 -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from cfrbook.exercises.grading import require_function
 from cfrbook.exercises.shared import Draw, Table, Weights
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.game import Chance, Game, History, Terminal
@@ -20,7 +21,7 @@ from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
 
 Profile = Mapping[str, Mapping[Any, float]]
-Walk = Callable[[Game, History, int, Draw, Profile, Table, Table], Any]
+Walk = Callable[..., Any]  # of game, h, i, draw, sigma, r and S
 
 MIX = 0.6  # ε, the weight of uniform sampling, on the whole page
 AFTER = (1, 3, 100, 1_000)  # iterations of CFR, exercise 7.5
@@ -31,113 +32,67 @@ def new_table() -> Table:
     return defaultdict(float)
 
 
-def external_walk(source: str = "strategy", at: str = "opponent", fault: str = "") -> Walk:
-    """Return the traversal of exercise 7.3, external sampling, correct or with a bug.
-
-    Parameters
-    ----------
-    source : str
-        Distribution of the opponent's actions: ``"strategy"``, ``"average"``, ``"even"``, or
-        ``"likeliest"`` for one action only.
-    at : str
-        Player at whose infosets S is updated: ``"opponent"`` or ``"traverser"``.
-    fault : str
-        ``"weighted"``: regrets are multiplied by the strategy; ``"even mean"``: the mean is not
-        weighted by it; ``"no mean"``: it is not subtracted; ``"again"``: the value of a sampled
-        action is multiplied by its probability; ``"overwritten"``: S keeps the latest strategy;
-        ``"sampled"``: S adds the sampled action only.
-    """
-
-    def walk(
-        game: Game, h: History, i: int, draw: Draw, sigma: Profile, r: Table, S: Table
-    ) -> Any:
-        node = game.node(h)
-        if isinstance(node, Terminal):
-            return node.utilities[i]
-        if isinstance(node, Chance):
-            return walk(game, (*h, draw(node.probabilities)), i, draw, sigma, r, S)
-        I, row = node.infoset, sigma[node.infoset]
-        if (node.player != i) == (at == "opponent") and fault != "sampled":
-            for a in row:
-                S[I, a] = row[a] + (0 if fault == "overwritten" else S[I, a])
-        if node.player != i:
-            average = {a: S[I, a] for a in row}
-            weights = {"strategy": row, "average": average, "even": dict.fromkeys(row, 1.0)}
-            likeliest = {max(row, key=lambda a: row[a]): 1.0}
-            a = draw(weights.get(source, likeliest))
-            S[I, a] += row[a] * (fault == "sampled")
-            below = walk(game, (*h, a), i, draw, sigma, r, S)
-            return row[a] * below if fault == "again" else below
-        u = {a: walk(game, (*h, a), i, draw, sigma, r, S) for a in row}
-        mean = sum(row[a] * u[a] for a in row)
-        if fault == "even mean":
-            mean = sum(u.values()) / len(u)
+def external(
+    game: Game, h: History, i: int, draw: Draw, sigma: Profile, r: Table, S: Table
+) -> Any:
+    """Return an estimate of player i's utility at h by external sampling; add to r and S."""
+    node = game.node(h)
+    if isinstance(node, Terminal):
+        return node.utilities[i]
+    if isinstance(node, Chance):
+        return external(game, (*h, draw(node.probabilities)), i, draw, sigma, r, S)
+    I, row = node.infoset, sigma[node.infoset]
+    if node.player != i:
         for a in row:
-            weight = row[a] if fault == "weighted" else 1
-            r[I, a] += weight * (u[a] - (0 if fault == "no mean" else mean))
-        return mean
+            S[I, a] += row[a]
+        a = draw(row)
+        return external(game, (*h, a), i, draw, sigma, r, S)
+    u = {a: external(game, (*h, a), i, draw, sigma, r, S) for a in row}
+    mean = sum(row[a] * u[a] for a in row)
+    for a in row:
+        r[I, a] += u[a] - mean
+    return mean
 
-    return walk
 
-
-def outcome_walk(
-    epsilon: float = MIX, tail: bool = True, charged: bool = True, compared: bool = True
-) -> Walk:
-    """Return the traversal of exercise 7.1, outcome sampling, correct or with a mistake.
-
-    Parameters
-    ----------
-    epsilon : float
-        Weight of uniform sampling.
-    tail : bool
-        Whether the sampled value is divided by the probability of the action.
-    charged : bool
-        Whether actions that are not sampled get a regret.
-    compared : bool
-        Whether the mean is subtracted.
-    """
-
-    def walk(
-        game: Game,
-        h: History,
-        i: int,
-        draw: Draw,
-        sigma: Profile,
-        r: Table,
-        S: Table,
-        q: float = 1.0,
-    ) -> Any:
-        node = game.node(h)
-        if isinstance(node, Terminal):
-            return node.utilities[i]
-        if isinstance(node, Chance):
-            return walk(game, (*h, draw(node.probabilities)), i, draw, sigma, r, S, q)
-        I, row = node.infoset, sigma[node.infoset]
-        if node.player != i:
-            for a in row:
-                S[I, a] += row[a] / q
-            return walk(game, (*h, draw(row)), i, draw, sigma, r, S, q)
-        p = {a: epsilon / len(row) + (1 - epsilon) * x for a, x in row.items()}
-        sampled = draw(p)
-        u = walk(game, (*h, sampled), i, draw, sigma, r, S, q * p[sampled])
-        u /= p[sampled] if tail else 1
-        mean = row[sampled] * u
-        for a in row:
-            if charged or a == sampled:
-                r[I, a] += (u * (a == sampled) - compared * mean) / q
-        return mean
-
-    return walk
+def outcome(
+    game: Game,
+    h: History,
+    i: int,
+    draw: Draw,
+    sigma: Profile,
+    r: Table,
+    S: Table,
+    q: float = 1.0,
+    epsilon: float = MIX,
+) -> Any:
+    """Return an estimate of player i's utility at h by outcome sampling; add to r and S."""
+    node = game.node(h)
+    if isinstance(node, Terminal):
+        return node.utilities[i]
+    if isinstance(node, Chance):
+        h = (*h, draw(node.probabilities))
+        return outcome(game, h, i, draw, sigma, r, S, q, epsilon)
+    I, row = node.infoset, sigma[node.infoset]
+    if node.player != i:
+        for a, x in row.items():
+            S[I, a] += x / q
+        return outcome(game, (*h, draw(row)), i, draw, sigma, r, S, q, epsilon)
+    p = {a: epsilon / len(row) + (1 - epsilon) * x for a, x in row.items()}
+    b = draw(p)
+    u = outcome(game, (*h, b), i, draw, sigma, r, S, q * p[b], epsilon) / p[b]
+    mean = row[b] * u
+    for a in row:
+        r[I, a] += (u * (a == b) - mean) / q
+    return mean
 
 
 # ---- one traversal ---------------------------------------------------------------------------
 
 
-def by_hand(head: bool = True, **weights: bool) -> dict[str, dict[str, float]]:
+def by_hand(walk: Any = outcome, head: bool = True) -> dict[str, dict[str, float]]:
     """Return the sampled regrets of the trajectory K against Q, check, bet, call."""
     game, script = games.KuhnPoker(), iter([("K", "Q"), "check", "bet", "call"])
     r, S = new_table(), new_table()
-    walk = outcome_walk(**weights)
     walk(game, (), 0, lambda _: next(script), Strategy.uniform(game), r, S)
     first, second = "K", "K check-bet"
     sampled = 1.0 if head else 1 / 2  # the check is sampled with probability 1/2
@@ -164,7 +119,7 @@ def count_paths(cards: int = 4, **changes: int) -> dict[str, int]:
     for i in (0, 1):
 
         def walk(draw: Draw, i: int = i) -> None:
-            external_walk()(game, (), i, draw, sigma, new_table(), new_table())
+            external(game, (), i, draw, sigma, new_table(), new_table())
 
         found.append(sum(1 for _ in every_path(walk)))
     deals = cards * (cards - 1)
@@ -213,7 +168,7 @@ def expected_increments(walk: Any) -> dict[str, Table]:
 @cache
 def correct_increments() -> dict[str, Table]:
     """Return the expected increments by the correct traversal."""
-    return expected_increments(external_walk())
+    return expected_increments(external)
 
 
 def biases(walk: Any) -> dict[str, float]:
@@ -256,7 +211,7 @@ def variances(alpha: float | None = 0.2, epsilon: float = MIX) -> tuple[float, f
     """Return the variances of both schemes at an equilibrium, or at uniform play."""
     game = games.KuhnPoker()
     sigma = Strategy.uniform(game) if alpha is None else games.kuhn_equilibrium(game, alpha)
-    walks = external_walk(), outcome_walk(epsilon)
+    walks = external, partial(outcome, epsilon=epsilon)
     first, second = (total_variance(sigma, walk) for walk in walks)
     return first, second
 
@@ -265,8 +220,8 @@ def variances_at_equilibrium(vanishes: bool = False, **how: Any) -> dict[str, ob
     """Return the variances of both schemes at an equilibrium."""
     sigma = games.kuhn_equilibrium(games.KuhnPoker(), 0.2)
     return {
-        "external": total_variance(sigma, external_walk(), **how),
-        "outcome": total_variance(sigma, outcome_walk(), **how),
+        "external": total_variance(sigma, external, **how),
+        "outcome": total_variance(sigma, outcome, **how),
         "vanishes": vanishes,
     }
 
@@ -286,7 +241,7 @@ def best_epsilons(
     for T in AFTER:
         run.run(T - run.iterations)
         sigma = run.average if average else run.current
-        total = [total_variance(sigma, outcome_walk(epsilon)) for epsilon in grid]
+        total = [total_variance(sigma, partial(outcome, epsilon=epsilon)) for epsilon in grid]
         found[T] = grid[int(np.argmax(total) if loudest else np.argmin(total))]
     return found
 

@@ -15,12 +15,11 @@ import numpy as np
 from cfrbook.exercises.grading import require_function
 from cfrbook.exercises.shared import Draw, Table, Weights, largest_gap
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.montecarlo import MCCFR, RobustSampling, every_path, inclusion_probabilities
 from cfrlib.strategy import Strategy
-
-Walk = Callable[[Any, Any, int, float, float], Any]
 
 FIRST = (0.6, 0.3, 0.1)  # probabilities of the first sample, exercise 8.1
 EPSILON = 0.2  # weight of uniform sampling in the code of the page
@@ -60,50 +59,28 @@ def sample(m: Any, I: str) -> dict[Any, float]:
     return sampled
 
 
-def robust_walk(bug: str = "", own: bool = False) -> Walk:
-    """Return the page's traversal with robust sampling, optionally with a bug.
-
-    Parameters
-    ----------
-    bug : str
-        ``"piles up"``: q accumulates over the sampled actions of an infoset; ``"stays"``: q is
-        never multiplied; ``"alone"``: q is the inclusion probability of one decision;
-        ``"left out"``: regrets are not divided by q; ``"upside down"``: q is divided;
-        ``"twice"``: values are divided by q as well; ``"whole"``: values are not divided.
-    own : bool
-        Whether S is updated at the traverser's infosets.
-    """
-
-    def walk(m: Any, h: Any, i: int, w: float, q: float) -> Any:
-        node = m.game.node(h)
-        if isinstance(node, Terminal):
-            return node.utilities[i]
-        if isinstance(node, Chance):
-            return walk(m, (*h, m.draw(node.probabilities)), i, w, q)
-        I, row = node.infoset, m.sigma[node.infoset]
-        if (node.player == i) == own:
-            for a in row:
-                m.S[I, a] += w * row[a] / q
-        if node.player != i:
-            return walk(m, (*h, m.draw(row)), i, w, q)
-        u, q_child = dict.fromkeys(row, 0.0), q
-        for a, rho in m.sample(I).items():
-            below = {
-                "piles up": q_child * rho,
-                "stays": q,
-                "upside down": q / rho,
-                "alone": rho,
-            }
-            q_child = below.get(bug, q * rho)
-            u[a] = walk(m, (*h, a), i, w, q_child)
-            u[a] /= {"whole": 1.0, "twice": q * rho}.get(bug, rho)
-        mean = sum(row[a] * u[a] for a in row)
-        divisor = {"piles up": q_child, "left out": 1.0}.get(bug, q)
+def robust(m: Any, h: Any, i: int, w: float, q: float) -> Any:
+    """Return an estimate of player i's utility at h by robust sampling; add to g and S."""
+    node = m.game.node(h)
+    if isinstance(node, Terminal):
+        return node.utilities[i]
+    if isinstance(node, Chance):
+        return robust(m, (*h, m.draw(node.probabilities)), i, w, q)
+    I, row = node.infoset, m.sigma[node.infoset]
+    if node.player != i:
         for a in row:
-            m.g[I, a] += (u[a] - mean) / divisor
-        return mean
+            m.S[I, a] += w * row[a] / q
+        return robust(m, (*h, m.draw(row)), i, w, q)
+    u = dict.fromkeys(row, 0.0)
+    for a, rho in m.sample(I).items():
+        u[a] = robust(m, (*h, a), i, w, q * rho) / rho
+    mean = sum(row[a] * u[a] for a in row)
+    for a in row:
+        m.g[I, a] += (u[a] - mean) / q
+    return mean
 
-    return walk
+
+BELOW = "u[a] = robust(m, (*h, a), i, w, q * rho) / rho"  # a line of it
 
 
 def expected_increments(game: Game, k: float, walk: Any) -> tuple[Table, Table]:
@@ -154,7 +131,7 @@ def increments(k: float, walk: Any) -> list[Table]:
 @cache
 def correct_increments(k: float) -> list[Table]:
     """Return the expected increments by the correct traversal."""
-    return increments(k, robust_walk())
+    return increments(k, robust)
 
 
 def biases(walk: Any) -> dict[str, float]:
@@ -191,7 +168,7 @@ def total_variance(once: bool) -> float:
                 return samples[-1]
 
             m.draw, m.g, m.S = shared_draw, defaultdict(float), defaultdict(float)
-            robust_walk()(m, (), i, 1.0, 1.0)
+            robust(m, (), i, 1.0, 1.0)
 
         for p, _ in every_path(one):
             for key, x in m.g.items():

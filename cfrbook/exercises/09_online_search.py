@@ -14,6 +14,7 @@ import numpy as np
 from cfrbook.exercises.grading import Unanswered, as_number, require_function
 from cfrbook.exercises.shared import Draw, Table, largest_gap
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.core.tree import compile
 from cfrlib.equilibrium import solve_lp
@@ -23,7 +24,6 @@ from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
 
 Aim = frozenset[History]
-Walk = Callable[[Any, History, int, float, float, float, bool], Any]
 
 PRICES = (-0.8, -0.2, 0.0, 0.4, 0.6)
 DELTA, EPSILON = 0.5, 0.4  # of the listings of the page
@@ -196,49 +196,36 @@ def check_targets(answer: Any) -> dict[str, set[History]]:
 # ---- the traversal of the page ---------------------------------------------------------------
 
 
-def targeted_walk(bug: str = "") -> Walk:
-    """Return the page's traversal with targeted sampling, optionally with a bug.
+def targeted_walk(
+    m: Any, h: History, i: int, s1: float, s2: float, others: float, targeted: bool
+) -> Any:
+    """Return an estimate of player i's utility at h by a targeted walk; add to R and S."""
+    node = m.game.node(h)
+    if isinstance(node, Terminal):
+        return node.utilities[i]
+    played, p2, p1 = m.rows(h, node, i)
+    n = m.draw(p1 if targeted else p2)
+    a, x = list(node.actions)[n], played[n]
+    t1, t2 = s1 * p1[n], s2 * p2[n]
+    q = m.delta * s1 + (1 - m.delta) * s2
+    after = m.delta * t1 + (1 - m.delta) * t2
+    decides = isinstance(node, Decision)
+    own = decides and node.player == i
+    reach = others if own else others * x
+    u = targeted_walk(m, (*h, a), i, t1, t2, reach, targeted) * (q / after)
+    mean = x * u
+    for c in node.actions if decides else ():
+        if own:
+            m.R[node.infoset, c] += (u * (c == a) - mean) * others / q
+        else:
+            m.S[node.infoset, c] += m.sigma[node.infoset][c] * others / q
+    return mean
 
-    Parameters
-    ----------
-    bug : str
-        ``"chance"``: values at chance nodes are not multiplied by the probability of the
-        outcome; ``"nobody"``: nowhere are values multiplied by a probability; ``"reach"``: as
-        ``"chance"``, and the others' reach omits chance; ``"own reach"``: the others' reach
-        includes the player's own; ``"S"`` and ``"R"``: what is added to a table omits the
-        others' reach; ``"ordinary"``: q counts ordinary walks only; ``"tail"``: values are not
-        divided by the probability of an action; ``"head"``: regrets are not divided by q.
-    """
 
-    def walk(
-        m: Any, h: History, i: int, s1: float, s2: float, others: float, targeted: bool
-    ) -> Any:
-        node = m.game.node(h)
-        if isinstance(node, Terminal):
-            return node.utilities[i]
-        played, p2, p1 = m.rows(h, node, i)
-        n = m.draw(p1 if targeted else p2)
-        a, x = list(node.actions)[n], played[n]
-        t1, t2 = s1 * p1[n], s2 * p2[n]
-        share = 0.0 if bug == "ordinary" else DELTA
-        q, after = (share * s + (1 - share) * t for s, t in ((s1, s2), (t1, t2)))
-        chance = isinstance(node, Chance)
-        own = not chance and node.player == i
-        left_out = (own and bug != "own reach") or (chance and bug == "reach")
-        reach = others if left_out else others * x
-        u = walk(m, (*h, a), i, t1, t2, reach, targeted) * (1 if bug == "tail" else q / after)
-        mean = u if bug == "nobody" or (chance and bug in ("chance", "reach")) else x * u
-        for c in () if chance else node.actions:
-            if own:
-                regret = u * (c == a) - mean
-                weight = 1.0 if bug == "R" else others
-                m.R[node.infoset, c] += regret * weight / (1 if bug == "head" else q)
-            else:
-                weight = 1.0 if bug == "S" else others
-                m.S[node.infoset, c] += m.sigma[node.infoset][c] * weight / q
-        return mean
-
-    return walk
+REACH = "reach = others if own else others * x"  # lines of it
+BELOW = "u = targeted_walk(m, (*h, a), i, t1, t2, reach, targeted) * (q / after)"
+REGRET = "m.R[node.infoset, c] += (u * (c == a) - mean) * others / q"
+PLAN = "m.S[node.infoset, c] += m.sigma[node.infoset][c] * others / q"
 
 
 def sampling_rows(m: Any, h: History, node: Any, i: int) -> tuple[list[float], ...]:
@@ -287,7 +274,7 @@ def increments(name: str, walk: Any) -> tuple[Table, Table]:
 @cache
 def correct_increments(name: str) -> tuple[Table, Table]:
     """Return the expected increments by the correct traversal."""
-    return increments(name, targeted_walk())
+    return increments(name, targeted_walk)
 
 
 def biases(walk: Any) -> dict[str, float]:

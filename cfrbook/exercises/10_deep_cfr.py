@@ -16,16 +16,17 @@ import numpy as np
 from cfrbook.exercises.grading import (
     Unreadable,
     as_list,
+    as_number,
     entries,
     require_complete,
     require_function,
 )
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.solve import solve
 
 Shares = dict[str, Fraction]
-Place = Callable[[random.Random, int, int], int]  # (rng, rows offered, size) -> index
 Features = Callable[[int], Sequence[float]]
 
 CARDS = range(1, 61)
@@ -91,36 +92,24 @@ def first_action(
 # ---- 10.3: the borrowed buffer --------------------------------------------------------------
 
 
-@cache
-def buffer_class(kind: str) -> type:
-    """Return the buffer of exercise 10.3, with a rule for placing a late row."""
-    place: Place = {
-        "fair": lambda rng, offered, size: rng.randrange(offered),
-        "ring": lambda rng, offered, size: (offered - 1) % size,
-        "forgets": lambda rng, offered, size: rng.randrange(size),
-        "one too few": lambda rng, offered, size: rng.randrange(offered - 1),
-        "one too many": lambda rng, offered, size: rng.randrange(offered + 1),
-        "twice": lambda rng, offered, size: rng.randrange(2 * offered),
-        "coin": lambda rng, offered, size: rng.randrange(2 * size),
-        "first": lambda rng, offered, size: 0,
-        "rare": lambda rng, offered, size: rng.randrange(size * offered),
-        "closed": lambda rng, offered, size: size,
-    }[kind]
+class Buffer:
+    """The buffer of exercise 10.3, without the bug: a reservoir."""
 
-    class Buffer:
-        def __init__(self, size: int, rng: random.Random):
-            self.rng, self.seen = rng, 0
-            self.rows: list[Any] = [None] * size
+    def __init__(self, size: int, rng: random.Random):
+        self.rng, self.seen = rng, 0
+        self.rows: list[Any] = [None] * size
 
-        def offer(self, I: int, weight: float, target: object) -> None:
-            index, size = self.seen, len(self.rows)
-            self.seen += 1
-            if index >= size:
-                index = place(self.rng, self.seen, size)
-            if index < size:
-                self.rows[index] = I, weight, target
+    def offer(self, I: int, weight: float, target: object) -> None:
+        """Take a row up, or drop it."""
+        index, size = self.seen, len(self.rows)
+        self.seen += 1
+        if index >= size:
+            index = self.rng.randrange(self.seen)
+        if index < size:
+            self.rows[index] = I, weight, target
 
-    return Buffer
+
+INDEX = "index = self.rng.randrange(self.seen)"  # a line of it
 
 
 def kept_by_quarter(make: Any) -> list[float]:
@@ -170,7 +159,7 @@ def fit_error(features: Any) -> float:
     require_function(features)
     listed = [features(card) for card in CARDS]
     require_complete(listed)
-    rows = [[1.0, *map(float, entries(row))] for row in listed]
+    rows = [[1.0, *map(feature, entries(row))] for row in listed]
     x = np.array([as_list(row, len(rows[0])) for row in rows])
     if not np.isfinite(x).all():
         raise Unreadable("some of your numbers are not finite")
@@ -178,6 +167,11 @@ def fit_error(features: Any) -> float:
     weights = np.linalg.lstsq(x[shown], calling_advantages()[shown], rcond=None)[0]
     errors = (x @ weights - calling_advantages())[~shown]
     return float(np.sqrt(np.mean(errors**2)))
+
+
+def feature(x: Any) -> float:
+    """Return a reader's feature as a number; True is 1."""
+    return float(x) if isinstance(x, bool | np.bool_) else as_number(x)
 
 
 def rank(card: int) -> list[float]:

@@ -21,11 +21,10 @@ from cfrbook.exercises.grading import (
     shortened,
 )
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.core.tree import compile
 from cfrlib.regret import regret_matching
-
-Attention = Callable[[Any, Any, Any, Any], Any]
 
 BATCHES = (-0.75, 0.25), (0.5, 0.0)  # mean sampled regrets, exercise 11.1
 INPUTS, OUTPUTS = 8, 2  # of the package's networks on Kuhn poker
@@ -82,35 +81,21 @@ def errors(**changes: float) -> dict[str, float]:
 # ---- 11.3: padding --------------------------------------------------------------------------
 
 
-def attention(mask: str) -> Attention:
-    """Return attention with a mask for padding: correct, wrong or none, or another mean."""
+def attend(H: Any, words: Any, W: Any, v: Any) -> Any:
+    """Return the weighted mean of the states of each label; 0 in `words` is padding."""
+    scores = np.tanh(H @ W) @ v
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = weights * (words > 0)
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    return np.einsum("lp,lpw->lw", weights, H)
 
-    def attend(H: Any, words: Any, W: Any, v: Any) -> Any:
-        scores = np.tanh(H @ W) @ v
-        if mask == "scores of 0":
-            scores = np.where(words > 0, scores, 0)
-        if mask == "scores of -1":
-            scores = np.where(words > 0, scores, -1)
-        if mask == "late 0":
-            scores = np.where(words > 0, scores - scores.max(axis=1, keepdims=True), 0)
-        if mask == "states of 0":
-            H = H * (words > 0)[:, :, None]
-            scores = np.tanh(H @ W) @ v
-        if mask == "even":
-            scores = np.zeros(words.shape)
-        largest = 0 if mask == "late 0" else scores.max(axis=1, keepdims=True)
-        weights = np.exp(scores - largest)
-        if mask in ("before the sum", "no sum", "even"):
-            weights = weights * (words > 0)
-        if mask == "last":
-            weights = np.eye(words.shape[1])[(words > 0).sum(axis=1) - 1]
-        if mask != "no sum":
-            weights = weights / weights.sum(axis=0 if mask == "labels" else 1, keepdims=True)
-        if mask == "after the sum":
-            weights = weights * (words > 0)
-        return np.einsum("lp,lpw->lw", weights, H)
 
-    return attend
+SCORES = "scores = np.tanh(H @ W) @ v"  # lines of it
+WEIGHTS = "weights = np.exp(scores - scores.max(axis=1, keepdims=True))"
+MASK, SUM = (
+    "weights = weights * (words > 0)",
+    "weights = weights / weights.sum(axis=1, keepdims=True)",
+)
 
 
 def answers_with_padding(attend: Any) -> list[list[float]]:

@@ -11,13 +11,13 @@ from typing import Any, cast
 
 from cfrbook.exercises.grading import as_number, require_function
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib.equilibrium import expected_utility, solve_lp
 from cfrlib.games import Coyote
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 
 Card = int | str
-Adder = Callable[..., Any]
 
 BEATS = {("R", "S"), ("S", "P"), ("P", "R")}
 ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.4
@@ -79,32 +79,19 @@ def values_of_calling(most: int = -1) -> dict[str, float]:
 # ---- 12.3: the planted bug ------------------------------------------------------------------
 
 
-def adder(kind: str = "right") -> Adder:
-    """Return a function that adds up cards, correct or with a bug."""
+def add_up(cards: Sequence[Card], drawn: Card | None = None) -> int:
+    """Return the total of the cards; `drawn` replaces a "?"."""
+    shown = [drawn if card == "?" else card for card in cards]
+    numbers = [card for card in shown if isinstance(card, int)]
+    times = 2 if "x2" in shown else 1
+    total = sum(numbers)
+    if "max0" in shown:
+        total -= max(numbers, default=0)
+    return total * times
 
-    def add_up(cards: Sequence[Card], drawn: Card | None = None) -> int:
-        shown = [drawn if card == "?" else card for card in cards]
-        numbers = [card for card in shown if isinstance(card, int)]
-        if kind == "black 0 as a number":
-            numbers += [0] * shown.count("black0")
-        times = 2 if "x2" in shown else 1
-        highest = max(numbers, default=0)
-        if kind == "never below 0":
-            highest = max(highest, 0)
-        if kind == "lowest":
-            highest = min(numbers, default=0)
-        if kind == "largest size":
-            highest = max(numbers, key=abs, default=0)
-        if kind == "no ?" and "?" in cards:
-            return add_up([card for card in cards if card != "?"])
-        if kind == "all highest":
-            highest *= numbers.count(highest)
-        total = sum(numbers) * (times if kind in ("early", "twice") else 1)
-        if "max0" in shown and kind != "no max0":
-            total -= highest
-        return total * (1 if kind in ("early", "no x2") else times)
 
-    return add_up
+NUMBERS = "numbers = [card for card in shown if isinstance(card, int)]"  # lines of it
+STRUCK = "total -= max(numbers, default=0)"
 
 
 @cache
@@ -151,32 +138,22 @@ def against(rounds: Sequence[str], own: str) -> Fraction:
     return Fraction(sum(payoff(own, other) for other in rounds), len(rounds))
 
 
-def regrets_and_gains(how: str = "") -> dict[str, list[Fraction]]:
-    """Return both players' average regrets, and their gains against the average strategies."""
+def regrets_and_gains(
+    regrets: Callable[..., Any] = list, gains: Callable[..., Any] = list
+) -> dict[str, list[Fraction]]:
+    """Return both players' average regrets, and their gains against the average strategies.
+
+    The functions compute other pairs from the right ones.
+    """
     sides = tuple(zip(*ROUNDS, strict=True))
     best = [max(against(sides[1 - i], own) for own in "RPS") for i in (0, 1)]
     values = [against(sides[1], own) for own in sides[0]]
     independent = sum(values, Fraction()) / len(values)  # utility of the average strategies
     played = Fraction(sum(payoff(*r) for r in ROUNDS), len(ROUNDS))
-    regrets = [best[0] - played, best[1] + played]
-    gains = [best[0] - independent, best[1] + independent]
-    if how in ("sums", "all sums"):
-        regrets = [3 * r for r in regrets]
-    if how == "all sums":
-        gains = [3 * g for g in gains]
-    if how == "zero":
-        regrets, gains = [regrets[0], -regrets[0]], [gains[0], -gains[1]]
-    if how == "players":
-        gains = gains[::-1]
-    if how == "equal gains":
-        gains = [max(gains)] * 2
-    if how == "NashConv":
-        gains = [gains[0] + gains[1]] * 2
-    if how == "wrong sign":
-        regrets, gains = [-r for r in regrets], [-g for g in gains]
-    if how == "best of each round":
-        regrets = [Fraction(1) - played, Fraction(1) + played]
-    return {"regrets": regrets, "gains": gains}
+    return {
+        "regrets": regrets([best[0] - played, best[1] + played]),
+        "gains": gains([best[0] - independent, best[1] + independent]),
+    }
 
 
 # ---- 12.5: any number -----------------------------------------------------------------------

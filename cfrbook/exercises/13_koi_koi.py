@@ -12,6 +12,7 @@ from math import comb, factorial, log10, prod
 from typing import Any
 
 from cfrbook.exercises.grading import Unreadable, as_number
+from cfrbook.exercises.shared import as_rows
 from cfrbook.exercises.sheet import read
 from cfrlib.equilibrium import exploitability
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
@@ -233,8 +234,8 @@ def exploitability_in_k8(answer: Any) -> float:
     """Return the exploitability of a player of K8."""
     if not isinstance(answer, Mapping):
         raise Unreadable("yours is not a dictionary")
-    rows = {I: row if isinstance(row, Mapping) else {row: 1} for I, row in answer.items()}
-    return exploitability(k8(), Strategy.uniform(k8()).replace(rows))
+    rows = {I: {row: 1} if isinstance(row, str) else row for I, row in answer.items()}
+    return exploitability(k8(), Strategy.uniform(k8()).replace(as_rows(k8(), rows)))
 
 
 @cache

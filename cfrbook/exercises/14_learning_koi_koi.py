@@ -12,6 +12,7 @@ import numpy as np
 
 from cfrbook.exercises.grading import Unreadable, require_function
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib.equilibrium import solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from koikoi import KoiKoi, MiniKoiKoi
@@ -21,7 +22,6 @@ from koikoi.simulator import OVER, Simulator
 
 SPREAD, HALVES, SURE = 6.0, ("0.1", "0.05"), 1.96  # of the mean of a deal, in points
 LEADS = ("0 ahead", "2 ahead")
-Lessons = Callable[[Any], tuple[Any, Any]]
 
 
 def deals_needed(sure: float = SURE, power: int = 2) -> dict[str, int]:
@@ -53,58 +53,35 @@ def changed_ratios(change: Callable[[float], float]) -> dict[str, float]:
     return {other: change(x) for other, x in error_ratios().items()}
 
 
-def lesson(
-    order: str = "before",
-    fair: bool = True,
-    with_stops: bool = False,
-    scaled: bool = True,
-    sign: int = 1,
-    explores: float | None = None,
-) -> Lessons:
-    """Return the page's function `lesson`, correct or with a bug.
-
-    Parameters
-    ----------
-    order : str
-        When the player to move is recorded: ``"before"`` the action, ``"after"`` it, or
-        ``"late"``, at the end of the round.
-    fair : bool
-        Whether targets have the sign of the player to move.
-    with_stops : bool
-        Whether stop actions are samples as well.
-    scaled : bool
-        Whether targets are divided by the scale of payoffs.
-    sign : int
-        -1 for targets with the sign of the other player.
-    explores : float, optional
-        Probability of exploring, in place of that of the argument.
-    """
+def lesson(task: Any, explore: float = 0.05) -> tuple[Any, Any]:
+    """Return afterstates and targets, as the page's function `lesson` computes them."""
     from koikoi.learners.network_player import payoff_scale
     from koikoi.learners.segments import greedy, sample_rows
 
-    def given(task: Any, explore: float = 0.05) -> tuple[Any, Any]:
-        network, rounds, rng = task.begin()
-        scale, table = payoff_scale(task.game), []
-        explore = explore if explores is None else explores
-        while len(going := np.flatnonzero(rounds.stage != OVER)):
-            after = network.describer.after(rounds, going)
-            predicted = network(task.networks[0], after.code)
-            paid, n = after.paid / scale, np.diff(after.start)
-            sigma = greedy(np.where(np.isnan(paid), predicted, paid), after.start)
-            policy = (1 - explore) * sigma + explore * np.repeat(1 / n, n)
-            chosen = sample_rows(policy, after.start, rng.random(len(going)))
-            unknown = np.isnan(paid[chosen]) | with_stops
-            mover = rounds.player[going[unknown]]
-            network.describer.simulator.act(rounds, going, after.action[chosen])
-            if order == "after":
-                mover = rounds.player[going[unknown]]
-            table.append((after.code[chosen[unknown]], going[unknown], mover))
-        codes, which, player = map(np.concatenate, zip(*table, strict=True))
-        player = rounds.player[which] if order == "late" else player
-        signs = sign * np.where(player == 0, 1, -1) if fair else 1
-        return codes, signs * rounds.paid[which] / (scale if scaled else 1)
+    network, rounds, rng = task.begin()
+    scale, table = payoff_scale(task.game), []
+    while len(going := np.flatnonzero(rounds.stage != OVER)):
+        after = network.describer.after(rounds, going)
+        predicted = network(task.networks[0], after.code)
+        paid, n = after.paid / scale, np.diff(after.start)
+        sigma = greedy(np.where(np.isnan(paid), predicted, paid), after.start)
+        policy = (1 - explore) * sigma + explore * np.repeat(1 / n, n)
+        chosen = sample_rows(policy, after.start, rng.random(len(going)))
+        unknown = np.isnan(paid[chosen])
+        mover = rounds.player[going[unknown]]
+        network.describer.simulator.act(rounds, going, after.action[chosen])
+        table.append((after.code[chosen[unknown]], going[unknown], mover))
+    codes, which, player = map(np.concatenate, zip(*table, strict=True))
+    sign = np.where(player == 0, 1, -1)
+    return codes, sign * rounds.paid[which] / scale
 
-    return given
+
+MOVER, SIGN = (
+    "mover = rounds.player[going[unknown]]",
+    "sign = np.where(player == 0, 1, -1)",
+)  # lines
+ACT = "network.describer.simulator.act(rounds, going, after.action[chosen])"
+POLICY = "policy = (1 - explore) * sigma + explore * np.repeat(1 / n, n)"
 
 
 @cache
@@ -195,8 +172,8 @@ def column_sums(hide: Any) -> list[float]:
 class LastRound(Game):
     """The last round of a match, played as K8: 1 for winning the match, −1 for losing it."""
 
-    def __init__(self, ahead: int, score: Callable[[float], float] | None = None):
-        self.round, self.ahead, self.score = MiniKoiKoi.K8(), ahead, score or np.sign
+    def __init__(self, ahead: int, score: Callable[[float], float]):
+        self.round, self.ahead, self.score = MiniKoiKoi.K8(), ahead, score
 
     def root(self) -> History:
         """Return the root."""
@@ -215,22 +192,18 @@ class LastRound(Game):
         return node
 
 
-def as_points(x: float) -> float:
-    """Return the points themselves: a mistake."""
-    return x
-
-
 def win_or_loss(x: float) -> float:
     """Return −1 also for a tied match: a mistake."""
     return 1.0 if x > 0 else -1.0
 
 
 @cache
-def match_values(change: str = "") -> dict[str, float]:
-    """Return the value of the last round to a dealer who is 0 or 2 points ahead."""
-    scores = {"points": as_points, "tie lost": win_or_loss}
-    sign = -1 if change == "behind" else 1
-    games = (LastRound(sign * lead, scores.get(change)) for lead in (0, 2))
+def match_values(score: Callable[[float], float] = np.sign, sign: int = 1) -> dict[str, float]:
+    """Return the value of the last round to a dealer who is 0 or 2 points ahead.
+
+    `sign` is -1 for a dealer who is as far behind.
+    """
+    games = (LastRound(sign * lead, score) for lead in (0, 2))
     return {word: float(solve_lp(game).value) for word, game in zip(LEADS, games, strict=True)}
 
 

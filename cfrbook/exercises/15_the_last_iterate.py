@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from cfrbook.exercises.grading import Unreadable, as_number, entries
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.equilibrium import exploitability
 from cfrlib.last_iterate import Iterates, MirrorDescent, RegretMatching
 from cfrlib.regret import regret_matching
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Duel: TypeAlias = Callable[[Floats, int], tuple[Floats, Floats]]
 
 STORED, LATEST, VALUES = (5, 3), (1, -1), (0.4, 0)  # of exercise 15.1
 BEFORE, REGRET, SUM = (2, 3, 4), (0, -4, -8), 6  # of exercise 15.2
@@ -65,70 +65,37 @@ def lifted(z: Any, least: float, power: int) -> list[float]:
     return [float(x) for x in np.maximum(z + high, 0)]
 
 
-def two_lifts(fault: str = "") -> dict[str, list[float]]:
-    """Return the stored regrets under two rules, optionally with a fault."""
-    before = np.array(BEFORE, float)
-    z = before + REGRET
-    norm, clipped = float(np.linalg.norm(before)), np.maximum(z, 0)
-    if fault == "scale":
-        found = clipped * SUM / clipped.sum(), clipped * norm / np.linalg.norm(clipped)
-        return {"smooth": found[0].tolist(), "norm": found[1].tolist()}
-    if fault == "clip first":
-        return {"smooth": lifted(clipped, SUM, 1), "norm": lifted(clipped, norm, 2)}
-    if fault == "all three":
-        return {"smooth": (z + (SUM - z.sum()) / 3).tolist(), "norm": lifted(z, norm, 2)}
-    if fault == "none":
-        return {"smooth": clipped.tolist(), "norm": clipped.tolist()}
-    if fault == "not lifted":
-        return {"smooth": z.tolist(), "norm": z.tolist()}
-    if fault == "old":
-        return {"smooth": before.tolist(), "norm": before.tolist()}
-    if fault == "shares":
-        return {key: (x / np.sum(x)).tolist() for key, x in two_lifts().items()}
-    if fault == "exchanged":
-        return dict(zip(("smooth", "norm"), list(two_lifts().values())[::-1], strict=True))
-    if fault == "sum for norm":
-        return {"smooth": lifted(z, SUM, 1), "norm": lifted(z, float(before.sum()), 1)}
-    return {"smooth": lifted(z, SUM, 1), "norm": lifted(z, norm, 2)}
+OLD = np.array(BEFORE, float)
+NEW = OLD + REGRET  # negative entries included
+CLIPPED, NORM = np.maximum(NEW, 0), float(np.linalg.norm(OLD))
+
+
+def two_lifts(**changes: Any) -> dict[str, Any]:
+    """Return the stored regrets under two rules, optionally with changes."""
+    return {"smooth": lifted(NEW, SUM, 1), "norm": lifted(NEW, NORM, 2)} | changes
 
 
 # ---- 15.3 ------------------------------------------------------------------------------------
 
 
-@cache
-def duel(fault: str = "") -> Duel:
-    """Return extragradient RM+ with a sum of at least 1, optionally with a fault."""
+def duel(A: Floats, rounds: int) -> tuple[Floats, Floats]:
+    """Return the strategies of extragradient RM+ with a sum of at least 1."""
 
-    def step(R: Floats, sigma: Floats, v: Floats) -> tuple[Floats, Floats]:
-        R = np.array(lifted(R + v - sigma @ v, 1, 1))
+    def step(R: Floats, at: Floats, v: Floats) -> tuple[Floats, Floats]:
+        R = np.array(lifted(R + v - at @ v, 1, 1))
         return R, R / R.sum()
 
-    def play(A: Floats, rounds: int) -> tuple[Floats, Floats]:
-        A = np.asarray(A, float)
-        R, Q = (np.full(n, 1 / n) for n in A.shape)
-        x, y = R, Q
-        for _ in range(rounds):
-            (H, a), (K, b) = step(R, x, A @ y), step(Q, y, -A.T @ x)
-            if fault == "no trial":
-                (R, x), (Q, y) = (H, a), (K, b)
-                continue
-            if fault in ("twice", "player 0"):
-                R = H
-            if fault in ("twice", "player 1"):
-                Q = K
-            if fault == "trial alternates":
-                b = step(Q, y, -A.T @ a)[1]
-            against = (x, y) if fault == "own old strategy" else (a, b)
-            if fault == "old opponent":
-                (R, x), (Q, y) = step(R, a, A @ y), step(Q, b, -A.T @ x)
-                continue
-            (R, x), (Q, y) = (
-                step(R, against[0], A @ b),
-                step(Q, against[1], -A.T @ (x if fault == "alternating" else a)),
-            )
-        return x, y
+    A = np.asarray(A, float)
+    R, Q = (np.full(n, 1 / n) for n in A.shape)
+    x, y = R, Q
+    for _ in range(rounds):
+        a, b = step(R, x, A @ y)[1], step(Q, y, -A.T @ x)[1]
+        (R, x), (Q, y) = step(R, a, A @ b), step(Q, b, -A.T @ a)
+    return x, y
 
-    return play
+
+TRIAL = "a, b = step(R, x, A @ y)[1], step(Q, y, -A.T @ x)[1]"  # lines of it
+STEP = "(R, x), (Q, y) = step(R, a, A @ b), step(Q, b, -A.T @ a)"
 
 
 def strategies(play: Any) -> list[float]:
@@ -137,7 +104,7 @@ def strategies(play: Any) -> list[float]:
     for A in MATRICES:
         for rounds in ROUNDS:
             for strategy in play(np.array(A, float), rounds):
-                found += [float(p) for p in strategy]
+                found += map(as_number, entries(strategy))
     return found
 
 
@@ -151,23 +118,12 @@ def price(method: RegretMatching | MirrorDescent, rounds: int = 3_000) -> float:
     return exploitability(run.game, run.current)
 
 
-def prices(kind: str = "") -> dict[float, float]:
-    """Return the price of each strength, optionally with a fault."""
-    if kind == "quadratic":
-        return {t: price(RegretMatching(mu=t, stage=0, alternating=True)) for t in TAUS}
-    if kind == "moving":
-        return {t: price(MirrorDescent(eta=0.1, tau=t, stage=100)) for t in TAUS}
-    if kind == "few":
-        return {t: price(MirrorDescent(eta=0.1, tau=t), rounds=30) for t in TAUS}
-    if kind == "fast":
-        return {t: price(MirrorDescent(eta=1, tau=t)) for t in TAUS}
-    if kind == "exchanged":
-        return dict(zip(TAUS, list(prices().values())[::-1], strict=True))
-    if kind == "in proportion":
-        return {t: t * prices()[1] for t in TAUS}
-    if kind == "gap":
-        return {t: 2 * p for t, p in prices().items()}
-    return {t: price(MirrorDescent(eta=0.1, tau=t)) for t in TAUS}
+def prices(
+    method: Callable[[float], RegretMatching | MirrorDescent] = lambda t: MirrorDescent(0.1, t),
+    rounds: int = 3_000,
+) -> dict[float, float]:
+    """Return the price of each strength, for a method that depends on it."""
+    return {t: price(method(t), rounds) for t in TAUS}
 
 
 # ---- 15.5 ------------------------------------------------------------------------------------

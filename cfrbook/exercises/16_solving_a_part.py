@@ -11,6 +11,7 @@ import numpy as np
 
 from cfrbook.exercises.grading import Unanswered, as_number, pair_values, require_function
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib.equilibrium import exploitability
 from cfrlib.games import LeducPoker
 from cfrlib.solve import solve
@@ -115,42 +116,22 @@ def two_numbers(answer: Any) -> dict[str, float]:
 # ---- alternative values ----------------------------------------------------------------------
 
 
-def alternatives(
-    weighted: bool = True, divided: bool = True, swap: bool = False, fault: str = ""
-) -> Callable[..., dict[str, float]]:
-    """Return a function that computes alternative values, correct or with a mistake.
+def outs(start: Any, weight: Any, worth: Any, j: int) -> dict[str, float]:
+    """Return the alternative value of each of player j's hands, as the page computes it."""
+    total: dict[str, float] = defaultdict(float)
+    earned: dict[str, float] = defaultdict(float)
+    for h in start:
+        w, card = weight[h], h[0][j]
+        total[card] += w
+        earned[card] += w * worth[h]
+    return {c: earned[c] / total[c] for c in total if total[c] > 0}
 
-    Parameters
-    ----------
-    weighted : bool
-        Whether histories count by their weight.
-    divided : bool
-        Whether the sum is divided by the weight of the hand.
-    swap : bool
-        Whether the solving player's cards are taken for the opponent's.
-    fault : str
-        ``"earned"``: only the values are weighted; ``"total"``: only the divisor is;
-        ``"last"``: one history counts;
-        ``"best"``: the best one counts; ``"twice"``: values are weighted twice.
-    """
 
-    def outs(start: Any, weight: Any, worth: Any, j: int) -> dict[str, float]:
-        total: dict[str, float] = defaultdict(float)
-        earned: dict[str, float] = defaultdict(float)
-        for h in start:
-            w, card = weight[h] if weighted else 1.0, h[0][1 - j if swap else j]
-            if fault == "last":
-                total[card] = earned[card] = 0.0
-            total[card] += 1 if fault == "earned" else w
-            earned[card] += (
-                (1 if fault == "total" else w) * worth[h] * (w if fault == "twice" else 1)
-            )
-            if fault == "best":
-                best = max(worth[k] for k in start if k[0][j] == card)
-                total[card], earned[card] = 1.0, best
-        return {c: earned[c] / (total[c] if divided else 1.0) for c in total if total[c] > 0}
-
-    return outs
+HISTORY, TOTAL, EARNED = (  # lines of it
+    "w, card = weight[h], h[0][j]",
+    "total[card] += w",
+    "earned[card] += w * worth[h]",
+)
 
 
 def at_one_state(answer: Any) -> dict[str, float]:

@@ -1,12 +1,13 @@
 """Kuhn poker with imperfect recall: CFR with merged infosets, and the best guarantee.
 
 The package rejects games with imperfect recall, since CFR's regret bound does not cover them.
-The fifth project of the appendix measures CFR on them, so this module has its own vanilla CFR.
+The fifth project of the appendix measures CFR on them, so here plain CFR gets other labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from cfrlib import games
 from cfrlib.core.tree import compile
 from cfrlib.equilibrium import best_response, expected_utility
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.plain import Vanilla
 from cfrlib.strategy import Strategy
 
 Rows = Mapping[str, Mapping[Any, float]]
@@ -79,8 +81,8 @@ class Outcome(NamedTuple):
     reached: float
 
 
-class Merged:
-    """Vanilla CFR with simultaneous updates and merged infosets.
+class Merged(Vanilla):
+    """Vanilla CFR with merged infosets.
 
     Parameters
     ----------
@@ -90,60 +92,34 @@ class Merged:
     """
 
     def __init__(self, game: Game, merge: Mapping[str, str]):
-        self.game, self.merge = game, merge
-        self.R: dict[str, list[float]] = {}
-        self.S: dict[str, list[float]] = {}
-        self.sigma: dict[str, list[float]] = {}
-        self.owner: dict[str, int] = {}
-        self.tree, self.total_utility = self.build(game.root()), 0.0
+        super().__init__(game)
+        self.merge, self.total_utility = merge, 0.0
+        self.node = cache(self.merged)
+        self.actions = {merge.get(I, I): A for I, A in self.actions.items()}
+        self.owner = {merge.get(I, I): player for I, player in self.owner.items()}
+        self.sigma = {I: self.match(I) for I in self.actions}
 
-    def build(self, h: History) -> Any:
-        """Return the subtree of a history.
-
-        A terminal node is a utility, a chance node a list of (probability, child), and a
-        decision a tuple (infoset, player, children).
-        """
-        node = self.game.node(h)
-        if isinstance(node, Terminal):
-            return float(node.utilities[0])
-        children = {a: self.build(self.game.step(h, a)) for a in node.actions}
-        if isinstance(node, Chance):
-            return [(p, children[a]) for a, p in node.probabilities.items()]
-        I, k = self.merge.get(node.infoset, node.infoset), len(children)
-        self.R[I], self.S[I], self.sigma[I] = [0.0] * k, [0.0] * k, [1 / k] * k
-        self.owner[I] = node.player
-        return I, node.player, list(children.values())
-
-    def traverse(self, node: Any, p: float, q: float, c: float) -> float:
-        """Update R and S, and return player 0's expected utility.
-
-        The reach probabilities of player 0, player 1 and chance are p, q and c.
-        """
-        if isinstance(node, float):
+    def merged(self, h: History) -> Node:
+        """Return the node of a history, with its new label."""
+        node: Node = self.game.node(h)
+        if not isinstance(node, Decision):
             return node
-        if isinstance(node, list):
-            return float(sum(f * self.traverse(child, p, q, c * f) for f, child in node))
-        I, i, children = node
-        row, r, s = self.sigma[I], self.R[I], self.S[I]
-        if i == 0:
-            u = [self.traverse(d, p * x, q, c) for d, x in zip(children, row, strict=True)]
-            others, own = q * c, p
-        else:
-            u = [self.traverse(d, p, q * x, c) for d, x in zip(children, row, strict=True)]
-            others, own = -p * c, q
-        mean = float(sum(x * v for x, v in zip(row, u, strict=True)))
-        for k, x in enumerate(row):
-            r[k] += others * (u[k] - mean)
-            s[k] += own * x
-        return mean
+        return Decision(node.player, self.merge.get(node.infoset, node.infoset), node.actions)
 
-    def run(self, iterations: int) -> Outcome:
+    def iterate(self) -> None:
+        """Run one iteration, and add up player 0's utility."""
+        self.total_utility += self.walk((), 1, 1, 1)
+        self.sigma = {I: self.match(I) for I in self.actions}
+
+    def outcome(self, iterations: int) -> Outcome:
         """Run some iterations and return the outcome."""
-        for _ in range(iterations):
-            self.total_utility += self.traverse(self.tree, 1.0, 1.0, 1.0)
-            self.sigma.update({I: match(r) for I, r in self.R.items()})
-        rows = unmerge(self.game, self.merge, self.S)
-        positive = [max(*r, 0.0) for I, r in self.R.items() if self.owner[I] == 0]
+        average = self.run(iterations)
+        rows = {I: average[self.merge.get(I, I)] for I in Strategy.uniform(self.game)}
+        positive = [
+            max(*(self.R[I, a] for a in A), 0.0)
+            for I, A in self.actions.items()
+            if self.owner[I] == 0
+        ]
         best = best_in_hindsight(self.game, self.merge, rows)
         return Outcome(
             rows,
@@ -152,24 +128,6 @@ class Merged:
             sum(positive) / iterations,
             0.0 - best_response(self.game, rows, 1).value,
         )
-
-
-def match(regrets: Sequence[float]) -> list[float]:
-    """Return the strategy by regret matching."""
-    positive = [max(r, 0.0) for r in regrets]
-    total = sum(positive)
-    return [x / total if total > 0 else 1 / len(positive) for x in positive]
-
-
-def unmerge(
-    game: Game, merge: Mapping[str, str], S: Mapping[str, Sequence[float]]
-) -> dict[str, dict[Any, float]]:
-    """Return the average strategy on the infosets of the original game."""
-    rows = {}
-    for I, row in Strategy.uniform(game).items():
-        s = S[merge.get(I, I)]
-        rows[I] = {a: x / sum(s) for a, x in zip(row, s, strict=True)}
-    return rows
 
 
 def best_in_hindsight(game: Game, merge: Mapping[str, str], rows: Rows) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cfrbook.exercises.grading import require_function
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 
 Rule = Callable[[int, int, bool, bool], object]
 
@@ -58,6 +59,9 @@ def rule(points: int, left: int, mine: bool, theirs: bool) -> bool:
     return mine or left >= FEWEST[points]
 
 
+STOP, CALL = "if theirs or points >= 7:", "return mine or left >= FEWEST[points]"  # lines of it
+
+
 def answers(given: Any) -> list[bool]:
     """Return a rule's answers for all points, cards left and states of calls."""
     require_function(given)
@@ -69,34 +73,6 @@ def answers(given: Any) -> list[bool]:
         for mine in (False, True)
         for theirs in (False, True)
     ]
-
-
-def rule_with(change: str) -> Rule:
-    """Return the rule with one of its parts left out."""
-
-    def changed(points: int, left: int, mine: bool, theirs: bool) -> bool:
-        if change == "theirs":
-            theirs = False
-        if change == "mine":
-            mine = False
-        if change == "seven" and points >= 7:
-            return rule(6, left, mine, theirs)
-        if change == "mine first" and mine:
-            return True
-        if change == "mine stops" and mine:
-            return False
-        if change == "late" and not mine:
-            left -= 1
-        if change == "eight" and points == 7:
-            points = 6
-        if (change, points) in (("one", 1), ("five", 5)):
-            points = 2
-        if change == "exchanged" and points in (1, 5):
-            points = 6 - points
-        found = rule(points, left, mine, theirs)
-        return not found if change == "upside down" else found
-
-    return changed
 
 
 EXERCISES = read(__file__, globals())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from cfrbook.exercises.grading import Unreadable, as_number, pair_values
-from cfrbook.exercises.shared import Solver, Sums, average, strategy_sums
+from cfrbook.exercises.shared import average, solver, strategy_sums
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import BUGS, CHECKS, LADDER, Bug
 from cfrlib.core.tree import compile
 from cfrlib.equilibrium import exploitability
-from cfrlib.game import Chance, Game, History, Terminal
-from cfrlib.regret import regret_matching
+from cfrlib.game import Chance, History, Terminal
+from cfrlib.plain import Plain
 
 ROUNDS, LONG = 50, 200  # of exercises museum.2 and museum.3
 PASSED = ("value of Kuhn poker", "threshold on Kuhn poker", "deals in reverse")
@@ -41,52 +41,39 @@ def numbers(answer: Any) -> list[float]:
 # ---- museum.2 --------------------------------------------------------------------------------
 
 
-def solver(above: bool = False, below: bool = True, fault: str = "") -> Solver:
-    """Return the solver of exercise museum.2; by default the right one.
+class ValuesOfOthersReach(Plain):
+    """Vanilla CFR whose traversal returns counterfactual values, as exercise museum.2 has it.
 
-    Its traversal returns counterfactual values, which contain the others' reach. A weight of
-    chance belongs into that reach (`below`), and not before the value as well (`above`).
-
-    Other faults are ``"again"``, regrets weighted by the others' reach once more; ``"even"``,
-    an average without weights; and ``"others"``, an average weighted by the others' reach.
+    They contain the others' reach, which is multiplied in at the ends of the game.
     """
 
-    def solve(game: Game, iterations: int) -> Sums:
-        R: Sums = {}
-        S: Sums = {}
-        sigma: Sums = {}
+    def iterate(self) -> None:
+        """Traverse the tree for each player, then match regrets at every infoset."""
+        for i in (0, 1):
+            self.walk((), i, 1, 1)
+        self.sigma = {I: self.match(I) for I in self.actions}
 
-        def walk(h: History, i: int, own: float, others: float) -> float:
-            node = game.node(h)
-            if isinstance(node, Terminal):
-                return others * node.utilities[i]
-            if isinstance(node, Chance):
-                return sum(
-                    (f if above else 1) * walk((*h, a), i, own, (f if below else 1) * others)
-                    for a, f in node.probabilities.items()
-                )
-            I, A = node.infoset, node.actions
-            row = sigma.setdefault(I, [1 / len(A)] * len(A))
-            moves = list(zip(A, row, strict=True))
-            if node.player != i:
-                return sum(walk((*h, a), i, own, p * others) for a, p in moves)
-            v = [walk((*h, a), i, p * own, others) for a, p in moves]
-            mean = sum(p * x for p, x in zip(row, v, strict=True))
-            w = others if fault == "again" else 1.0
-            R[I] = [
-                x + w * (y - mean) for x, y in zip(R.get(I, [0.0] * len(A)), v, strict=True)
-            ]
-            w = {"even": 1.0, "others": others}.get(fault, own)
-            S[I] = [x + w * p for x, p in zip(S.get(I, [0.0] * len(A)), row, strict=True)]
-            return mean
+    def walk(self, h: History, i: int, own: float, others: float) -> float:
+        """Return player i's counterfactual value at h; add regrets and strategies."""
+        node = self.node(h)
+        if isinstance(node, Terminal):
+            return others * node.utilities[i]
+        if isinstance(node, Chance):
+            outcomes = node.probabilities.items()
+            return sum(self.walk((*h, a), i, own, f * others) for a, f in outcomes)
+        I, row = node.infoset, self.sigma[node.infoset]
+        if node.player != i:
+            return sum(self.walk((*h, a), i, own, p * others) for a, p in row.items())
+        v = {a: self.walk((*h, a), i, p * own, others) for a, p in row.items()}
+        mean = sum(p * v[a] for a, p in row.items())
+        for a, p in row.items():
+            self.R[I, a] += v[a] - mean
+            self.S[I, a] += own * p
+        return mean
 
-        for _ in range(iterations):
-            for i in (0, 1):
-                walk((), i, 1.0, 1.0)
-            sigma.update({I: regret_matching(x).tolist() for I, x in R.items()})
-        return S
 
-    return solve
+friend = partial(solver, ValuesOfOthersReach)
+COIN = "return sum(self.walk((*h, a), i, own, f * others) for a, f in outcomes)"
 
 
 def averages(solve: Any) -> dict[str, list[float]]:

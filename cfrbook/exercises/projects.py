@@ -18,7 +18,7 @@ from cfrbook.exercises.forgetting import (
     forgetful,
 )
 from cfrbook.exercises.grading import Unreadable, as_number, entries, normalized, shortened
-from cfrbook.exercises.shared import fresh, knows_own_card
+from cfrbook.exercises.shared import as_rows, fresh, knows_own_card
 from cfrbook.exercises.sheet import read
 from cfrlib import games
 from cfrlib.cfr import CFR
@@ -68,7 +68,7 @@ def quality(game: Game, strategy: Any, bar: float) -> str:
     if not isinstance(strategy, Mapping):
         raise Unreadable("'strategy' is not a dictionary of infosets")
     if not isinstance(strategy, Strategy) or strategy.game is not game:
-        strategy = Strategy(game, strategy)
+        strategy = Strategy(game, as_rows(game, strategy))
     if strategy.max_difference(Strategy.uniform(game)) < 1e-6:
         return "uniform"
     return "solved" if exploitability(game, strategy) < bar else "exploitable"
@@ -416,6 +416,8 @@ def dudo_values(answer: object) -> dict[str, object]:
     strategy = part(answer, "strategy")
     game = strategy.game if isinstance(strategy, Strategy) else rules(6)
     tree, answered = zero_sum_tree(game), as_number(part(answer, "value"))
+    if isinstance(strategy, Mapping):
+        strategy = Strategy(game, as_rows(game, strategy))
     value = float(expected_utility(game, strategy)[0])
     return {
         "histories with 3 and 4 faces": [tree.num_histories for tree in small],
@@ -572,7 +574,7 @@ GAP = 0.1  # least distance of the average strategy below the best guarantee
 @cache
 def kuhn_merged(merge: tuple[tuple[str, str], ...]) -> tuple[float, Outcome]:
     """Return the best guarantee in an abstraction of Kuhn poker, and the outcome of CFR."""
-    return best_guarantee(dict(merge)), Merged(games.KuhnPoker(), dict(merge)).run(MERGED)
+    return best_guarantee(dict(merge)), Merged(games.KuhnPoker(), dict(merge)).outcome(MERGED)
 
 
 @cache
@@ -583,7 +585,7 @@ def regret_in_rain(factor: float) -> str:
             f"the absolute value of the factor {factor:g} is not between 1/2 and 10"
         )
     early, late = (
-        Merged(Weather(factor), FORGET_WEATHER).run(iterations).regret
+        Merged(Weather(factor), FORGET_WEATHER).outcome(iterations).regret
         for iterations in (MERGED // 4, MERGED)
     )
     return "falls" if late < 0.75 * early else "stays"

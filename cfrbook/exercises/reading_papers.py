@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cfrbook.exercises.grading import entries, require_complete, require_function
+from cfrbook.exercises.grading import as_number, entries, require_complete, require_function
 from cfrbook.exercises.sheet import read
 
 Histories = frozenset[tuple[str, ...]]
@@ -98,12 +98,7 @@ def weights(answer: Any) -> list[float]:
     require_function(answer)
     found = [answer(*numbers) for numbers in REACHES]
     require_complete(found)
-    return [float(x) for x in found]
-
-
-def weight(form: Callable[[float, float, float], float]) -> Callable[[], object]:
-    """Return a function that returns a formula for the weight, as an answer."""
-    return lambda: form
+    return [as_number(x) for x in found]
 
 
 EXERCISES = read(__file__, globals())

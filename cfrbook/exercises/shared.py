@@ -5,54 +5,52 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from cfrbook.exercises.grading import Unreadable, as_list, as_number, require_function
-from cfrbook.museum import DealtBackward
+from cfrbook.museum import DealtBackward, mutant
 from cfrlib import games
-from cfrlib.game import Chance, Decision, Game, History, Terminal
+from cfrlib.core.tree import compile
+from cfrlib.game import Chance, Decision, Game, Terminal
+from cfrlib.plain import Plain
 
 Weights = Mapping[Any, float]  # of outcomes; they need not add up to 1
 Draw = Callable[[Weights], Any]
 Table = dict[Any, float]  # by infoset and action
-Sums = dict[str, list[float]]  # by infoset: regret sums or strategy sums of its actions
+Sums = dict[str, list[float]]  # strategy sums of the actions, by infoset
 Solver = Callable[[Game, int], Sums]
-Traversal = Callable[[History, int, float, float, float], float]
+
+# The infosets of Kuhn poker, in the order in which the traversals of both players leave them
+KUHN_INFOSETS = (
+    *(f"{card}{moves}" for card in "JQK" for moves in (" check-bet", "")),
+    *(f"{card} {move}" for card in "QKJ" for move in ("check", "bet")),
+)
 
 
-def traversal(
-    game: Game, sigma: Sums, r: Sums, S: Sums, then: Callable[[], None] = lambda: None
-) -> Traversal:
-    """Return a tree traversal for one player, as alternating updates need it.
+def solver(
+    program: type[Plain], lines: Mapping[str, str] = MappingProxyType({}), **settings: float
+) -> Solver:
+    """Return a plain program as readers write it: a function that returns the strategy sums.
 
-    ``walk(h, i, w, own, others)`` returns player `i`'s expected utility at `h`. It adds `i`'s
-    counterfactual regrets to `r`, and `i`'s strategy, weighted by `w` and `i`'s own reach
-    probability, to the strategy sums `S`. After each history of `i`, it calls `then`.
+    Parameters
+    ----------
+    program : class
+        A solver of `cfrlib.plain`, or one like them.
+    lines : mapping
+        Lines to replace, as in `cfrbook.museum.mutant`; by default none, so it is right.
+    **settings : float
+        Arguments of the class.
     """
-    at = cache(game.node)
 
-    def walk(h: History, i: int, w: float, own: float, others: float) -> float:
-        node = at(h)
-        if isinstance(node, Terminal):
-            return node.utilities[i]
-        if isinstance(node, Chance):
-            f = node.probabilities
-            return sum(f[a] * walk((*h, a), i, w, own, f[a] * others) for a in f)
-        I, A = node.infoset, node.actions
-        row = sigma.setdefault(I, [1 / len(A)] * len(A))
-        if node.player != i:
-            moves = zip(A, row, strict=True)
-            return sum(p * walk((*h, a), i, w, own, p * others) for a, p in moves)
-        u = [walk((*h, a), i, w, p * own, others) for a, p in zip(A, row, strict=True)]
-        mean = sum(p * x for p, x in zip(row, u, strict=True))
-        for n, p in enumerate(row):
-            r.setdefault(I, [0.0] * len(A))[n] += others * (u[n] - mean)
-            S.setdefault(I, [0.0] * len(A))[n] += w * own * p
-        then()
-        return mean
+    def solve(game: Game, iterations: int) -> Sums:
+        run = mutant(program, lines)(game, **settings)
+        run.run(iterations)
+        return {I: [run.S[I, a] for a in A] for I, A in run.actions.items()}
 
-    return walk
+    return solve
 
 
 def strategy_sums(solve: Any, game: Game, iterations: int) -> Mapping[str, Any]:
@@ -70,6 +68,18 @@ def average(sums: Mapping[str, Any], I: str) -> list[float]:
         raise Unreadable(f"your S has no row for the infoset {I!r}")
     row = [as_number(x) for x in as_list(sums[I], 2)]
     return [x / (sum(row) or 1) for x in row]
+
+
+def as_rows(game: Game, strategy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a reader's strategy with its numbers read; a list has the order of the actions."""
+    tree = compile(game)
+    actions = dict(zip(tree.infoset_label, tree.infoset_actions, strict=True))
+    rows = {}
+    for I, row in strategy.items():
+        if I in actions and isinstance(row, list | tuple | np.ndarray):
+            row = dict(zip(actions[I], as_list(row, len(actions[I])), strict=True))
+        rows[I] = {a: as_number(x) for a, x in row.items()} if isinstance(row, Mapping) else row
+    return rows
 
 
 def largest_gap(found: Sequence[Table], wanted: Sequence[Table]) -> float:

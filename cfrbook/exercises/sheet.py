@@ -58,7 +58,12 @@ def read(module: str, names: dict[str, Any]) -> tuple[Exercise, ...]:
         If an expression uses an unknown name.
     """
     path = Path(module).with_suffix(".md")
-    sections = list(SECTION.finditer(path.read_text("utf-8")))
+    text = path.read_text("utf-8")
+    sections = list(SECTION.finditer(text))
+    if len(sections) != len(re.findall("^##", text, re.MULTILINE)):
+        raise ValueError(
+            f"{path.name}: after each heading comes an empty line, then the fields"
+        )
     return tuple(_exercise(path.name, names, *section.groups()) for section in sections)
 
 

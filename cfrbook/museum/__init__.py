@@ -11,9 +11,10 @@ with the bug, what one sees, who published it, and which check finds it::
     cfr.exploitability(solver.game, solver.run(300))
 """
 
-from cfrbook.museum.catalog import BUGS, Bug, changed, find, program
+from cfrbook.museum.catalog import BUGS, Bug, find, program
 from cfrbook.museum.checks import CHECKS, caught
 from cfrbook.museum.ladder import LADDER, DealtBackward, LateCoin
+from cfrbook.museum.mutant import changed, mutant
 
 __all__ = [
     "BUGS",
@@ -25,5 +26,6 @@ __all__ = [
     "caught",
     "changed",
     "find",
+    "mutant",
     "program",
 ]

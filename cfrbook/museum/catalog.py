@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from textwrap import dedent, indent
-from types import FunctionType
 from typing import Any
 
+from cfrbook.museum.mutant import mutant, replaced, source
 from cfrlib import plain
 from cfrlib.game import Game
 from cfrlib.plain import SOLVERS, Plain
@@ -79,7 +77,7 @@ class Bug:
     @property
     def sampled(self) -> bool:
         """Whether the solver is a Monte Carlo one."""
-        return issubclass(SOLVERS[self.solver], plain.Sampler)
+        return issubclass(SOLVERS[self.solver], plain.SamplingSolver)
 
     def right(self, game: Game, **settings: Any) -> Plain:
         """Return a new solver without the bug; `settings` are a sampler's."""
@@ -87,69 +85,22 @@ class Bug:
 
     def wrong(self, game: Game, **settings: Any) -> Plain:
         """Return a new solver with the bug; `settings` are a sampler's."""
-        solver: Plain = self.compiled()(game, **self._settings(), **settings)
-        return solver
+        return self.compiled()(game, **self._settings(), **settings)
 
     def source_code(self) -> str:
         """Return the program with the bug: the solver's class and the classes it inherits."""
-        lines = program(self.solver).split("\n")
-        found = [n for n, line in enumerate(lines) if line.strip() == self.line]
-        if len(found) != 1:
-            raise ValueError(
-                f"{self.name!r} replaces a line that {self.solver} has {len(found)} times, not "
-                f"once: {self.line!r}"
-            )
-        lines[found[0]] = lines[found[0]].replace(self.line, self.broken)
-        return "\n".join(lines)
+        return replaced(SOLVERS[self.solver], {self.line: self.broken})
 
     def compiled(self) -> type[Plain]:
         """Return the class with the bug."""
-        space = dict(vars(plain))
-        exec("from __future__ import annotations\n" + self.source_code(), space)
-        broken: type[Plain] = space[self.solver]
-        return broken
+        try:
+            return mutant(SOLVERS[self.solver], {self.line: self.broken})
+        except ValueError as error:
+            what = str(error).removeprefix("cannot replace")
+            raise ValueError(f"{self.name!r} replaces{what}") from None
 
     def _settings(self) -> dict[str, float]:
         return dict(SETTINGS[self.variant]) if self.solver == "Family" else {}
-
-
-def changed(function: FunctionType, pieces: Mapping[str, str]) -> Any:
-    """Return a copy of a function in which pieces of its source are replaced.
-
-    The copy sees the same global variables, now and later. Where the function calls itself, the
-    copy calls the copy.
-
-    Parameters
-    ----------
-    function : function
-        A function written in Python, at the top level of a module or a notebook.
-    pieces : mapping
-        What to replace, and by what. Each piece must occur exactly once.
-
-    Raises
-    ------
-    ValueError
-        If a piece does not occur exactly once.
-
-    Examples
-    --------
-    >>> def countdown(n):
-    ...     return [n, *countdown(n - 1)] if n > 0 else []
-    >>> changed(countdown, {"n - 1": "n - 2"})(5)
-    [5, 3, 1]
-    """
-    source = dedent(inspect.getsource(function))
-    for old, new in pieces.items():
-        if (times := source.count(old)) != 1:
-            raise ValueError(
-                f"{function.__name__} has the piece {old!r} {times} times, not once"
-            )
-        source = source.replace(old, new)
-    # Inside another function its own name is a local variable, so the original stays as it is.
-    inside = f"def copy():\n{indent(source, '    ')}\n    return {function.__name__}"
-    space: dict[str, Any] = {}
-    exec(inside, function.__globals__, space)
-    return space["copy"]()
 
 
 def program(solver: str) -> str:
@@ -160,8 +111,7 @@ def program(solver: str) -> str:
     >>> program("Outcome").count("class ")
     3
     """
-    classes = [each for each in SOLVERS[solver].__mro__ if each is not object]
-    return "\n\n".join(inspect.getsource(each) for each in reversed(classes))
+    return source(SOLVERS[solver])
 
 
 MEAN = "mean = sum(p * u[a] for a, p in row.items())"

@@ -17,7 +17,7 @@ from cfrlib.core.tree import compile
 from cfrlib.equilibrium import expected_utility, exploitability, nash_conv
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import every_path
-from cfrlib.plain import Family, Plain, Row
+from cfrlib.plain import ExternalSamplingSolver, Family, Plain, Row
 from cfrlib.strategy import Strategy
 
 Make = Callable[[Game], Plain]
@@ -81,7 +81,7 @@ def published_threshold(make: Make, right: Make) -> bool:
     """
     game = games.KuhnPoker()
     solver = make(game)
-    external = type(solver).__name__ == "External"
+    external = type(solver).__name__ == ExternalSamplingSolver.__name__  # or a copy of it
     return nash_conv(game, solver.run(10 if external else 10_000)) < (1 if external else 0.17)
 
 
@@ -171,7 +171,7 @@ def _chance_reach(game: Game) -> dict[str, float]:
 def _expected(make: Make, game: Game, i: int) -> tuple[Table, Table]:
     """Return expected regrets and strategy sums of one traversal, by listing all its paths."""
     start = _uneven(game)
-    solver: Any = make(game)  # a Sampler, or a copy of that class with a bug
+    solver: Any = make(game)  # SamplingSolver, or a copy of one with a bug
     R, S = dict.fromkeys(start, 0.0), dict.fromkeys(start, 0.0)
 
     def walk(choose: Callable[[Row], Action]) -> None:

@@ -8,7 +8,7 @@ test_goldens.py.
 import numpy as np
 import pytest
 from goldens import RUNS, misses, row
-from reference import BUGS, Reference
+from reference import BUGS, Reference, wrong
 
 import cfrlib as cfr
 
@@ -70,21 +70,21 @@ def test_reference_without_bug_matches_goldens(leduc, name):
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_every_bug_misses_goldens_on_leduc(leduc, bug):
-    variant, update = RUNS[BUGS[bug]]
-    wanted = row("leduc", BUGS[bug], up_to=10)
-    found = Reference(leduc, variant, update, bug=bug).exploitability_at(leduc, wanted)
+    golden = BUGS[bug][0]
+    wanted = row("leduc", golden, up_to=10)
+    found = wrong(bug)(leduc, *RUNS[golden]).exploitability_at(leduc, wanted)
     assert 10 in misses(found, wanted)
     assert abs(found[10] / wanted[10] - 1) > 1e-3  # by far, not by rounding
 
 
 def test_discount_per_history_misses_linear_goldens(leduc):
     wanted = row("leduc", "lcfr", up_to=5)
-    reference = Reference(leduc, "linear", bug="discount per history")
+    reference = wrong("discount per history")(leduc, "linear")
     assert 5 in misses(reference.exploitability_at(leduc, wanted), wanted)
 
 
 def test_literal_algorithm_1_stays_far_from_equilibrium(kuhn):
     """With the sign bug, exploitability stays at 1/3."""
     bug = "value returned at player 1's nodes not negated"
-    found = Reference(kuhn, "cfr", "simultaneous", bug=bug).exploitability_at(kuhn, [1000])
+    found = wrong(bug)(kuhn, "cfr", "simultaneous").exploitability_at(kuhn, [1000])
     assert found[1000] == pytest.approx(1 / 3, abs=2e-3)

@@ -1,28 +1,83 @@
 """Reference implementation of CFR, history by history in plain Python, as in the papers.
 
-It shares only the numbering of histories, infosets and sequences with cfrlib. `bug` introduces
-a bug found in published code, to prove that the tests detect it.
+It shares only the numbering of histories, infosets and sequences with cfrlib, nothing with
+`cfrlib.plain`. A copy with other lines (`wrong`) has a bug found in published code, to prove
+that the tests detect it.
 """
 
 import math
 
 import cfrlib as cfr
+from cfrbook.museum import mutant
 from cfrlib.core.tree import TERMINAL
 
-# bug -> a golden row that detects it
+VALUE, REACH, STORED = (  # lines of `Reference`
+    "value[self.parent[k]] += p * value[k]",
+    "reach = own[self.members[I][0]]  # the same at all histories of the infoset",
+    "regret[q] = total * (positive if total > 0 else negative)",
+)
+ADDED = "instant[q] += others[h] * (value[k] - value[h])"
+
+# bug -> (a golden row that detects it, its lines)
 BUGS = {
-    "average without own reach": "cfr",
-    "average by opponents' reach": "cfr",
-    "clip per history": "cfr+",
-    "weight (t/(t+1))^gamma": "dcfr",
-    "discount per history": "dcfr",
-    "discount by sign of instantaneous regret": "dcfr",
-    "value returned at player 1's nodes not negated": "cfr",
-    "regret without reach of others": "cfr",
-    "simultaneous": "cfr",
-    "average after the update": "cfr",
-    "negative regrets forgotten": "cfr",
+    "average without own reach": ("cfr", {REACH: "reach = 1.0"}),
+    "average by opponents' reach": (
+        "cfr",
+        {REACH: "reach = sum(others[h] for h in self.members[I])"},
+    ),
+    "clip per history": (
+        "cfr+",
+        {
+            ADDED: "regret[q] = max(regret[q] + others[h] * (value[k] - value[h]), 0.0)",
+            STORED: "pass",
+        },
+    ),
+    "weight (t/(t+1))^gamma": (
+        "dcfr",
+        {"weight = self.t**v.gamma": "weight = (self.t / (self.t + 1)) ** v.gamma"},
+    ),
+    "discount per history": (
+        "dcfr",
+        {
+            ADDED: (
+                "total = regret[q] + others[h] * (value[k] - value[h])\n"
+                "regret[q] = total * (positive if total > 0 else negative)"
+            ),
+            STORED: "pass",
+        },
+    ),
+    "discount by sign of instantaneous regret": (
+        "dcfr",
+        {STORED: "regret[q] = total * (positive if instant[q] > 0 else negative)"},
+    ),
+    "value returned at player 1's nodes not negated": (
+        "cfr",
+        {
+            "value[k] = self.utility[i][k]": "value[k] = self.utility[0][k]",
+            VALUE: "value[self.parent[k]] += -p * value[k] if m == 1 else p * value[k]",
+            ADDED: "instant[q] += others[h] * ((-value[k] if i == 1 else value[k]) - value[h])",
+        },
+    ),
+    "regret without reach of others": ("cfr", {ADDED: "instant[q] += value[k] - value[h]"}),
+    "simultaneous": (
+        "cfr",
+        {"self.sigma[:] = after  # at once, for the players that follow": "pass"},
+    ),
+    "average after the update": (
+        "cfr",
+        {
+            "self.strategy_sum[q] += weight * reach * p": (
+                "self.strategy_sum[q] += weight * reach * next_sigma[q]"
+            )
+        },
+    ),
+    "negative regrets forgotten": ("cfr", {STORED: "regret[q] = max(total, 0.0)"}),
 }
+
+
+def wrong(bug):
+    """Return the class with a bug."""
+    return mutant(Reference, BUGS[bug][1])
 
 
 def discount(t, exponent):
@@ -34,11 +89,9 @@ def discount(t, exponent):
 class Reference:
     """A run of CFR: `sigma`, `regret` and `strategy_sum` by sequence, as lists of floats."""
 
-    def __init__(self, game, variant="cfr", update="alternating", bug=None):
-        assert bug is None or bug in BUGS
+    def __init__(self, game, variant="cfr", update="alternating"):
         tree = self.tree = cfr.compile(game)
-        self.variant, self.bug, self.t = cfr.VARIANTS[variant], bug, 0
-        self.simultaneous = update == "simultaneous" or bug == "simultaneous"
+        self.variant, self.update, self.t = cfr.VARIANTS[variant], update, 0
         self.player, self.parent = tree.player.tolist(), tree.parent.tolist()
         self.infoset, self.chance = tree.infoset.tolist(), tree.probability.tolist()
         self.utility = tree.utility.T.tolist()
@@ -67,37 +120,29 @@ class Reference:
     def iterate(self):
         """Run one iteration, which updates every player once."""
         self.t += 1
-        next_sigma = list(self.sigma)
+        after = list(self.sigma)
         for i in range(self.tree.num_players):
-            self.update(i, next_sigma)
-            if not self.simultaneous:
-                self.sigma[:] = next_sigma
-        self.sigma[:] = next_sigma
+            self.update_player(i, after)
+            if self.update == "alternating":
+                self.sigma[:] = after  # at once, for the players that follow
+        self.sigma[:] = after
 
-    def update(self, i, next_sigma):
+    def update_player(self, i, next_sigma):
         """Traverse the tree for player i: update regrets, strategy sum and next strategy."""
         own, others, value = self.traverse(i)
         instant = self.add_regrets(i, others, value)
-        v, bug = self.variant, self.bug
+        v = self.variant
         weight = self.t**v.gamma
-        if bug == "weight (t/(t+1))^gamma":
-            weight = (self.t / (self.t + 1)) ** v.gamma
         for I in (I for I, p in enumerate(self.owner) if p == i):
             reach = own[self.members[I][0]]  # the same at all histories of the infoset
-            if bug == "average without own reach":
-                reach = 1.0
-            elif bug == "average by opponents' reach":
-                reach = sum(others[h] for h in self.members[I])
             before = [self.sigma[q] for q in self.pairs[I]]
             self.match(I, instant, next_sigma)
             for q, p in zip(self.pairs[I], before, strict=True):
-                p = next_sigma[q] if bug == "average after the update" else p
                 self.strategy_sum[q] += weight * reach * p
 
     def traverse(self, i):
         """Return π_i(h), π_-i(h) and u_i(h) of every history h."""
         n, sigma = len(self.player), self.sigma
-        literal = self.bug == "value returned at player 1's nodes not negated"
         own, others = [1.0] * n, [1.0] * n
         for k in range(1, n):
             up, m = self.parent[k], self.mover[k]
@@ -106,41 +151,26 @@ class Reference:
             others[k] = others[up] if m == i else others[up] * p
         value = [0.0] * n
         for k in self.ends:
-            value[k] = self.utility[0 if literal else i][k]
+            value[k] = self.utility[i][k]
         for k in range(n - 1, 0, -1):
             m = self.mover[k]
             p = self.chance[k] if m < 0 else sigma[self.pair[k]]
-            value[self.parent[k]] += -p * value[k] if literal and m == 1 else p * value[k]
+            value[self.parent[k]] += p * value[k]
         return own, others, value
 
     def add_regrets(self, i, others, value):
         """Add r(h, a) = π_-i(h) (u(ha) - u(h)) of all histories, then discount."""
-        bug, regret = self.bug, self.regret
-        literal = bug == "value returned at player 1's nodes not negated"
+        regret, instant = self.regret, [0.0] * len(self.regret)
         positive = discount(self.t, self.variant.alpha)
         negative = discount(self.t, self.variant.beta)
-        instant = [0.0] * len(regret)
         for k in range(len(self.player) - 1, 0, -1):
-            if self.mover[k] != i:
-                continue
-            q, h = self.pair[k], self.parent[k]
-            u = -value[k] if literal and i == 1 else value[k]
-            r = (1.0 if bug == "regret without reach of others" else others[h]) * (u - value[h])
-            instant[q] += r
-            if bug == "clip per history":
-                regret[q] = max(regret[q] + r, 0.0)
-            elif bug == "discount per history":
-                total = regret[q] + r
-                regret[q] = total * (positive if total > 0 else negative)
+            if self.mover[k] == i:
+                q, h = self.pair[k], self.parent[k]
+                instant[q] += others[h] * (value[k] - value[h])
         for I in (I for I, p in enumerate(self.owner) if p == i):
             for q in self.pairs[I]:
                 total = regret[q] + instant[q]
-                if bug == "discount by sign of instantaneous regret":
-                    regret[q] = total * (positive if instant[q] > 0 else negative)
-                elif bug == "negative regrets forgotten":
-                    regret[q] = max(total, 0.0)
-                elif bug not in ("clip per history", "discount per history"):
-                    regret[q] = total * (positive if total > 0 else negative)
+                regret[q] = total * (positive if total > 0 else negative)
         return instant
 
     def match(self, I, instant, next_sigma):

@@ -223,7 +223,7 @@ def merges():
 
 def test_without_merges_it_equals_cfr():
     game = cfr.games.KuhnPoker()
-    mine = forgetting.Merged(game, {}).run(50)
+    mine = forgetting.Merged(game, {}).outcome(50)
     known = cfr.CFR(game, update="simultaneous").run(50, progress=False).average
     assert cfr.Strategy(game, mine.rows).max_difference(known) < 1e-9
 
@@ -242,7 +242,7 @@ def test_perfect_recall_keeps_the_regret_bound(merge):
     else:
         assert not forgets
     best = forgetting.best_guarantee(merge)
-    outcome = forgetting.Merged(cfr.games.KuhnPoker(), merge).run(100)
+    outcome = forgetting.Merged(cfr.games.KuhnPoker(), merge).outcome(100)
     assert outcome.reached <= best + 1e-9
     if not forgets:
         assert outcome.regret <= outcome.immediate + 1e-9
@@ -253,7 +253,7 @@ def test_perfect_recall_keeps_the_regret_bound(merge):
 def test_merging_jack_and_king_keeps_cfr_from_the_best():
     best, outcome = classics.kuhn_merged(tuple(classics.J_OR_K.items()))
     assert best == pytest.approx(-1 / 18, abs=1e-9)
-    longer = forgetting.Merged(cfr.games.KuhnPoker(), classics.J_OR_K).run(4_000)
+    longer = forgetting.Merged(cfr.games.KuhnPoker(), classics.J_OR_K).outcome(4_000)
     assert longer.reached < best - 0.16 and longer.regret > 0.27
     assert longer.immediate < 0.002 < outcome.immediate
 
@@ -296,7 +296,9 @@ def test_forgetting_the_weather_is_harmless_in_the_full_game():
     """The regret bound of well-formed games holds for the game before merging."""
     game = forgetting.Weather(2.0)
     found = [
-        cfr.exploitability(game, forgetting.Merged(game, forgetting.FORGET_WEATHER).run(T).rows)
+        cfr.exploitability(
+            game, forgetting.Merged(game, forgetting.FORGET_WEATHER).outcome(T).rows
+        )
         for T in (100, 1_600)
     ]
     assert found[1] < 0.3 * found[0]

@@ -26,6 +26,7 @@ from cfrbook.exercises.grading import (
     parts,
     plain,
 )
+from cfrbook.museum import mutant
 
 cfr_plus = importlib.import_module("cfrbook.exercises.05_cfr_plus")
 hidden_cards = importlib.import_module("cfrbook.exercises.02_games_with_hidden_cards")
@@ -366,7 +367,8 @@ def test_program_that_learns_nothing_is_refused(uniform_rounds):
 
 def test_follower_of_the_leader_is_refused():
     """Exercise 1.4: all on the largest regret is another algorithm."""
-    learn = regret_matching.learner(lambda r: (r == r.max()).astype(float))
+    weight = "weight = (regret == regret.max()).astype(float)"
+    learn = mutant(regret_matching.learn, {regret_matching.WEIGHT: weight})
     feedback = exercises.check("1.4", learn)
     assert not feedback.right and "in proportion" in feedback.text
 
@@ -375,7 +377,7 @@ def test_last_strategy_is_no_average():
     """Exercise 1.4: after 5,000 rounds the two are nearly the same."""
 
     def program(payoff, opponent, rounds, seed):
-        average, total = regret_matching.learner(regret_matching.positive_part), []
+        average, total = regret_matching.learn, []
         for n in (rounds - 1, rounds):
             total.append(n * average(payoff, opponent, n, seed) if n else np.zeros(3))
         return np.clip(total[1] - total[0], 0, 1)

@@ -1,0 +1,149 @@
+"""Right answers in other forms: each way of writing that the reader is promised, everywhere.
+
+`FORMS` are the ways. An answer that is data is written in each of them. Programs, games, and
+answers that their exercise reads in a way of its own are in test_other_forms.py.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from graded import ALL, cached
+from test_other_forms import ROWS
+
+from cfrbook import exercises
+from cfrbook.exercises.grading import Unreadable, is_number, plain
+
+
+def numbers(write, x):
+    """Return an answer with each of its numbers changed."""
+    return change(lambda leaf: write(leaf) if is_number(leaf) else leaf, x)
+
+
+def words(write, x, kind=str):
+    """Return an answer with each of its words changed, or each truth value."""
+    return change(lambda leaf: write(leaf) if isinstance(leaf, kind) else leaf, x)
+
+
+def change(leaf, x, key=lambda key: key, rows=lambda row: row):
+    """Return an answer with its leaves, the keys of its dictionaries, and its lists changed."""
+    if isinstance(x, dict):
+        return {key(k): change(leaf, y, key, rows) for k, y in x.items()}
+    if isinstance(x, list):
+        return rows([change(leaf, y, key, rows) for y in x])
+    return leaf(x)
+
+
+def keys(write, x):
+    """Return an answer with the keys of its dictionaries changed."""
+    return change(lambda leaf: leaf, x, key=write)
+
+
+def rows(kind, x):
+    """Return an answer with its dictionaries and lists of numbers as another kind of list."""
+    return change(
+        lambda leaf: leaf,
+        lists(x),
+        rows=lambda row: kind(row) if all(map(is_number, row)) else row,
+    )
+
+
+def lists(x):
+    """Return an answer with lists in place of dictionaries, in the same order."""
+    x = list(x.values()) if isinstance(x, dict) else x
+    return [lists(y) for y in x] if isinstance(x, list) else x
+
+
+def backward(x):
+    """Return an answer with the keys in the opposite order."""
+    return (
+        OrderedDict((key, backward(y)) for key, y in reversed(x.items()))
+        if isinstance(x, dict)
+        else x
+    )
+
+
+def text_key(key):
+    return key if isinstance(key, tuple) else str(key)
+
+
+def fraction(n):
+    return Fraction(n).limit_denominator(10**9)
+
+
+FORMS = {
+    "list": lists,
+    "tuple": partial(rows, tuple),
+    "array": partial(rows, np.array),
+    "dictionary": lambda x: dict(zip("abcdefghi", x, strict=False)) if is_row(x) else x,
+    "backward": backward,
+    "text": partial(numbers, lambda n: f"{n:.9f}".replace("-", "−")),
+    "en dash": partial(numbers, lambda n: f"{n:.9f}".replace("-", "–")),
+    "percent": partial(numbers, lambda n: f"{100 * n:.9f} %"),
+    "fraction": partial(numbers, fraction),
+    "fraction as text": partial(numbers, lambda n: str(fraction(n))),
+    "decimal": partial(numbers, lambda n: Decimal(str(n))),
+    "NumPy number": partial(numbers, np.float64),
+    "single precision": partial(numbers, np.float32),
+    "whole number": partial(numbers, lambda n: np.int64(n) if n == int(n) else n),
+    "array of one": partial(numbers, lambda n: np.array([n])),
+    "upper keys": partial(keys, lambda k: k.upper() if isinstance(k, str) else k),
+    "spaced keys": partial(keys, lambda k: f" {k} " if isinstance(k, str) else k),
+    "keys as text": partial(keys, text_key),
+    "keys as numbers": partial(
+        keys, lambda k: np.float64(k) if isinstance(k, int | float) else k
+    ),
+    "upper words": partial(words, lambda w: f" {w.upper()}. "),
+    "quoted words": partial(words, lambda w: f"'{w}'"),
+    "yes and no": partial(words, lambda t: "Yes" if t else "no", kind=bool),
+    "NumPy truth": partial(words, np.bool_, kind=bool),
+}
+
+OTHER = {number for number, _ in ROWS}
+
+# Answers that are data, but that their exercise reads in a way of its own
+OWN = {
+    "2.5": "groups of cards",
+    "5.6": "letters of lines",
+    "13.5": "a player of K8",
+    "museum.3": "a line of code",
+    "classic.5": "labels of infosets",
+}
+
+
+def is_row(x):
+    """Return whether an answer is a list of numbers or words."""
+    return isinstance(x, list) and not any(isinstance(y, list | dict) for y in x)
+
+
+def is_data(x):
+    """Return whether an answer contains no program, game or set."""
+    if isinstance(x, dict | list):
+        return all(map(is_data, x.values() if isinstance(x, dict) else x))
+    return isinstance(x, bool | float | str)
+
+
+def solution_as_data(number):
+    """Return the solution of an exercise as plain data, or None if it is anything else."""
+    try:
+        found = plain(exercises.find(number).solution())
+    except Unreadable:
+        return None
+    return found if is_data(found) else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [e.number for e in ALL if e.number not in OWN])
+def test_answer_in_every_form_is_right(number):
+    answer = solution_as_data(number)
+    if answer is None:
+        assert number in OTHER  # a program
+        return
+    for form, write in FORMS.items():
+        feedback = cached(number).check(write(answer))
+        assert feedback.right, (form, feedback)
