@@ -20,10 +20,17 @@ class Memory(NamedTuple):
     Attributes
     ----------
     infoset : int array, shape (rows,)
+        The number of each sample's infoset.
     weight : float32 array, shape (rows,)
         Weight in the loss: the sample's iteration, times its importance weight.
     target : float32 array, shape (rows, actions)
         What the network is trained to predict.
+    features : float32 array, shape (infosets, inputs)
+        The network's input at each infoset. Empty if the tree is complete, because the inputs
+        at its infosets never change. If the tree grows, infosets have no lasting numbers: a
+        reservoir numbers the infosets of its samples by row.
+    num_actions : int array, shape (infosets,)
+        Number of actions at each infoset; empty if the tree is complete.
     seen : int array, shape (1,)
         How many samples were offered. The first min(seen, rows) rows are filled.
     state : uint64 array, shape (LINE,)
@@ -34,7 +41,7 @@ class Memory(NamedTuple):
     >>> memory = new_memory(rows=100, actions=2, key=np.uint64(0), number=0)
     >>> samples = new_buffer(rows=250, actions=2)
     >>> samples.infoset[:], samples.weight[:] = 0, 1.0
-    >>> offer(samples, 250, memory)
+    >>> offer(samples, memory)
     >>> int(memory.seen[0]), memory.filled
     (250, 100)
     """
@@ -42,6 +49,8 @@ class Memory(NamedTuple):
     infoset: Ints
     weight: Singles
     target: Singles
+    features: Singles
+    num_actions: npt.NDArray[np.int32]
     seen: npt.NDArray[np.int64]
     state: State
 
@@ -50,26 +59,49 @@ class Memory(NamedTuple):
         """How many rows are filled."""
         return min(int(self.seen[0]), len(self.infoset))
 
+    def first(self, rows: int) -> Memory:
+        """Return the first rows as views."""
+        return Memory._make([*(array[:rows] for array in self[:-2]), self.seen, self.state])
+
+    def trimmed(self) -> Memory:
+        """Return a copy without empty rows."""
+        return Memory._make(array.copy() for array in self.first(self.filled))
+
+    def columns(self) -> dict[str, npt.NDArray[np.generic]]:
+        """Return the filled rows as views by name, for files."""
+        stored = len(self) - 2 if len(self.features) else 3
+        rows = self.first(self.filled)
+        return dict(zip(self._fields[:stored], rows[:stored], strict=True))
+
+    def check(self, infosets: int) -> None:
+        """Raise a ValueError unless kernels may use the filled rows as indices."""
+        rows, actions = self.first(self.filled), self.target.shape[1]
+        for numbers, first, last in (
+            (rows.infoset, 0, infosets - 1),
+            (rows.num_actions, 1, actions),
+        ):
+            if not ((numbers >= first) & (numbers <= last)).all():
+                raise ValueError(f"a number is not in {first} … {last}")
+
 
 def new_buffer(rows: int, actions: int) -> Memory:
     """Return an empty memory large enough for all its samples, which stay in order."""
-    return Memory(
-        np.empty(rows, np.int32),
-        np.empty(rows, np.float32),
-        np.zeros((rows, actions), np.float32),
-        np.zeros(1, np.int64),
-        np.zeros(LINE, np.uint64),
-    )
+    return new_memory(rows, actions, np.uint64(0), 0)
 
 
-def new_memory(rows: int, actions: int, key: np.uint64, number: int) -> Memory:
-    """Return an empty memory; each memory of a run has a different `number`."""
-    state = np.zeros(LINE, np.uint64)
+def new_memory(rows: int, actions: int, key: np.uint64, number: int, inputs: int = 0) -> Memory:
+    """Return an empty memory; each memory of a run has a different `number`.
+
+    `inputs` is the number of features of an infoset, or 0 if the tree is complete.
+    """
+    state, infosets = np.zeros(LINE, np.uint64), rows if inputs else 0
     begin(state, key, 0, number, 0)
     return Memory(
         np.zeros(rows, np.int32),
         np.zeros(rows, np.float32),
         np.zeros((rows, actions), np.float32),
+        np.zeros((infosets, inputs), np.float32),
+        np.zeros(infosets, np.int32),
         np.zeros(1, np.int64),
         state,
     )
@@ -87,39 +119,15 @@ def next_row(seen: npt.NDArray[np.int64], rows: int, state: State) -> int:
 
 
 @inlined
-def offer(samples: Memory, number: int, memory: Memory) -> None:
-    """Offer the first `number` samples of a buffer to a memory."""
-    infoset, weight, target, seen, state = memory
-    for n in range(number):
-        row = next_row(seen, len(infoset), state)
-        if row < len(infoset):
-            infoset[row], weight[row] = samples.infoset[n], samples.weight[n]
-            for a in range(target.shape[1]):
-                target[row, a] = samples.target[n, a]
-
-
-class RowFeatures(NamedTuple):
-    """Infoset features stored per row of a memory, for games whose infosets are not numbered.
-
-    Attributes
-    ----------
-    features : float32 array, shape (rows, inputs)
-        The network's input at the infoset of each row.
-    num_actions : int array, shape (rows,)
-        Number of actions at that infoset.
-    """
-
-    features: Singles
-    num_actions: npt.NDArray[np.int32]
-
-    def store(
-        self, memory: Memory, features: Singles, num_actions: npt.NDArray[np.int64]
-    ) -> None:
-        """Copy the features of the memory's new rows, and set their infoset to -1.
-
-        The infosets of new rows are indices into `features` and `num_actions`.
-        """
-        new = np.flatnonzero(memory.infoset[: memory.filled] >= 0)
-        infoset = memory.infoset[new]
-        self.features[new], self.num_actions[new] = features[infoset], num_actions[infoset]
-        memory.infoset[new] = -1
+def offer(samples: Memory, memory: Memory) -> None:
+    """Offer all samples of a buffer to a memory, in order."""
+    for n in range(len(samples.infoset)):
+        row, I = next_row(memory.seen, len(memory.infoset), memory.state), samples.infoset[n]
+        if row < len(memory.infoset):
+            memory.infoset[row], memory.weight[row] = I, samples.weight[n]
+            for a in range(memory.target.shape[1]):
+                memory.target[row, a] = samples.target[n, a]
+            if len(memory.features):
+                memory.infoset[row], memory.num_actions[row] = row, samples.num_actions[I]
+                for x in range(memory.features.shape[1]):
+                    memory.features[row, x] = samples.features[I, x]

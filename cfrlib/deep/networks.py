@@ -15,7 +15,6 @@ import optax
 from flax import nnx
 from jax.flatten_util import ravel_pytree
 
-from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
 from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
@@ -252,16 +251,6 @@ class Training:
         return Architecture(self.hidden, self.cell, self.attention)
 
 
-# Parts of a file's header
-TRAINING = schema.record(
-    hidden=schema.list_of(schema.integer(1), 0, 64),
-    steps=schema.integer(1, 2**31 - 1),
-    batch=schema.optional(schema.integer(1)),
-    rate=schema.number(0),
-    cell=schema.optional(schema.one_of(*GATES)),
-    attention=schema.boolean,
-)
-LOSS = schema.number(infinite=True, nan=True)  # training may have diverged
 NETWORKS_ERR = ", up to the error of the networks"  # a caveat of theoretical guarantees
 
 
@@ -359,16 +348,8 @@ class Learner:
     def _train(
         self, weights: jax.Array, key: jax.Array, samples: _Samples
     ) -> tuple[Singles, float]:
-        network, loss = _fit(
-            weights,
-            key,
-            self.features,
-            self.legal,
-            samples,
-            self._sizes,
-            self.training,
-            self.probabilities,
-        )
+        options = self._sizes, self.training, self.probabilities
+        network, loss = _fit(weights, key, self.features, self.legal, samples, *options)
         return np.asarray(network), float(loss)
 
     def __call__(self, network: Singles) -> Singles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -37,6 +38,22 @@ def uniform(legal: Bools) -> Floats:
     """Return the uniform strategy, shape (rows, actions)."""
     sigma: Floats = legal / legal.sum(axis=1, keepdims=True)
     return sigma
+
+
+def mixture_weights(networks: int) -> Floats:
+    """Return the weights of the uniform strategy and of the networks of a run.
+
+    The network trained in iteration t is played in iteration t + 1, so its weight is t + 1. No
+    iteration has played the last one: its weight is 0. Iteration 1 plays the uniform strategy.
+
+    Examples
+    --------
+    >>> mixture_weights(3)
+    array([1., 2., 3., 0.])
+    """
+    weights = np.arange(1.0, networks + 2)
+    weights[networks or 1 :] = 0.0
+    return weights
 
 
 class Network(NamedTuple):
@@ -125,7 +142,7 @@ class Policy:
         encode: Encoder,
         actions: int,
         training: Training,
-        networks: Sequence[Singles],
+        networks: Sequence[Singles | Sequence[Singles]],
         weights: Sequence[Floats],
         probabilities: bool = False,
     ):
@@ -137,7 +154,7 @@ class Policy:
             )
         self.game, self.encode, self.actions = game, encode, actions
         self.training, self.probabilities = training, probabilities
-        self.networks = list(networks)
+        self.networks = [np.asarray(stored) for stored in networks]
         self.weights = [np.asarray(each, np.float64) / np.sum(each) for each in weights]
 
     def draw(self, seed: int | np.random.Generator | None = None) -> Policy:
@@ -146,15 +163,9 @@ class Policy:
         sampled = [np.zeros(len(weights)) for weights in self.weights]
         for one_hot, weights in zip(sampled, self.weights, strict=True):
             one_hot[rng.choice(len(weights), p=weights)] = 1.0
-        return Policy(
-            self.game,
-            self.encode,
-            self.actions,
-            self.training,
-            self.networks,
-            sampled,
-            self.probabilities,
-        )
+        policy = copy.copy(self)
+        policy.weights = sampled
+        return policy
 
     def __call__(
         self, decisions: Sequence[Decision], tickets: npt.ArrayLike | None = None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from cfrlib.core.files import PathLike
-from cfrlib.deep.deep_cfr import OnDemandDeepCFR
+from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.policy import Encoder, Network, Policy
 
 
-class Responder(OnDemandDeepCFR):
+class Responder(DeepCFR):
     """Deep CFR of one player against a fixed policy of the others.
 
     Against fixed opponents there is nothing to mix: regret matching approaches a best response,
@@ -44,18 +44,14 @@ class Responder(OnDemandDeepCFR):
     Policy of KuhnPoker(): one network for each player
     """
 
-    def __new__(cls, policy: Policy | None = None, *_: object, **options: Any) -> Self:
-        """Return a responder for the policy's game."""
-        return super().__new__(cls, policy.game if policy else None)
-
     def __init__(self, policy: Policy, seat: int, **options: Any):
         players = policy.game.num_players
         if seat not in range(players):
             raise ValueError(f"seat must lie between 0 and {players - 1}, got {seat!r}")
         self.opponents, self.seat = policy, seat
-        options |= {"average": "mixture", "actions": policy.actions}
+        options |= {"on_demand": True, "average": "mixture", "actions": policy.actions}
         super().__init__(policy.game, **options)
-        self._learners = (seat,)
+        self._learners = [seat]
 
     def _find_encoder(self) -> Encoder:
         return self.opponents.encode
@@ -84,8 +80,8 @@ class Responder(OnDemandDeepCFR):
         """Return a policy in which the responder's seat plays its current network."""
         own = self._networks[self.seat][-1:]
         weights = np.array([0.0, 1.0] if own else [1.0])
-        players = self.game.num_players
-        networks, mixtures = [np.array(own)] * players, [weights] * players
+        opponents, players = self.opponents, self.game.num_players
+        networks, mixtures = [own] * players, [weights] * players
         return Policy(
-            self.game, self._encode, self._actions, self.advantage, networks, mixtures
+            self.game, opponents.encode, opponents.actions, self.advantage, networks, mixtures
         )

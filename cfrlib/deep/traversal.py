@@ -202,10 +202,10 @@ def offer_advantages(
     start: int,
 ) -> None:
     """Offer v̂(a) − û(h) for all actions a at entry k, whose history is h."""
-    infoset, weight, target, seen, state = advantages
-    row, e, scale = next_row(seen, len(infoset), state), walk[k], settings.scale
-    if row < len(infoset):
-        infoset[row], weight[row] = h.infoset, settings.t * e.weight
+    target, e, scale = advantages.target, walk[k], settings.scale
+    row = next_row(advantages.seen, len(target), advantages.state)
+    if row < len(target):
+        advantages.infoset[row], advantages.weight[row] = h.infoset, settings.t * e.weight
         for a in range(h.num_children):
             b = baseline[settings.i, start + a] if baseline.shape[1] else 0.0
             target[row, a] = (b - e.value) * scale
@@ -220,9 +220,9 @@ def offer_strategy(
     table: Records, strategies: Memory, t: int, e: Records, h: Records, start: int
 ) -> None:
     """Offer the strategy at history h, whose entry is e."""
-    infoset, weight, target, seen, state = strategies
-    row = next_row(seen, len(infoset), state)
-    if row < len(infoset):
-        infoset[row], weight[row] = h.infoset, t * e.weight
+    target = strategies.target
+    row = next_row(strategies.seen, len(target), strategies.state)
+    if row < len(target):
+        strategies.infoset[row], strategies.weight[row] = h.infoset, t * e.weight
         for a in range(target.shape[1]):
             target[row, a] = table[start + a].sigma if a < h.num_children else 0.0

@@ -17,6 +17,7 @@ from cfrlib.core.rng import new_key
 from cfrlib.deep import DeepCFR, Training, encode
 from cfrlib.deep.memory import new_memory, next_row
 from cfrlib.deep.networks import Learner
+from cfrlib.deep.traversal import Memories
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
 
 pytestmark = pytest.mark.slow
@@ -33,22 +34,9 @@ def small(game=KUHN, **options):
 
 def same(a, b):
     """Return whether two runs hold the same numbers, bit for bit."""
-    nested = [
-        *zip(
-            (*a._memories, a._strategies),
-            (*b._memories, b._strategies),
-            strict=True,
-        )
-    ]
-    nested += zip(a._networks, b._networks, strict=True)
-    pairs = [
-        (a._table, b._table),
-        (a._total, b._total),
-        (a._baseline, b._baseline),
-    ]
-    pairs += [pair for both in nested for pair in zip(*both, strict=True)]
+    one, other = a._state(), b._state()
     return (a.nodes, a.iterations) == (b.nodes, b.iterations) and all(
-        np.array_equal(x, y) for x, y in pairs
+        np.array_equal(one[name], other[name]) for name in one.keys() | other.keys()
     )
 
 
@@ -138,19 +126,21 @@ def traversed(game, sampling, sigma, traversals, baseline=None, seed=0):
         game, sampling=sampling, memory=2_000_000, baseline=baseline, seed=seed,
         average="mixture", **{k: SMALL[k] for k in ("advantage", "strategy")},
     )  # fmt: skip
-    run._table.sigma[:] = sigma
-    run._baseline[:] = np.random.default_rng(1).normal(size=run._baseline.shape)
-    run._walk(3, 0, traversals, run._memories[0], run._strategies)
+    infosets = run._infosets
+    infosets.table.sigma[:] = sigma
+    infosets.baseline[:] = np.random.default_rng(1).normal(size=infosets.baseline.shape)
+    run._walk(3, 0, traversals, Memories(run._memories[0], run._memories[-1]))
     return run
 
 
-def sums(memory, form, run):
+def sums(memory, infosets):
     """Return the sums of weight · target and of its square by sequence."""
+    form = infosets.form
     total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
     n = memory.filled
     for a in range(memory.target.shape[1]):
-        legal = run._legal[memory.infoset[:n], a]
-        q = run._sequences[memory.infoset[:n][legal], a]
+        legal = infosets.legal[memory.infoset[:n], a]
+        q = infosets.sequences[memory.infoset[:n][legal], a]
         value = (memory.weight[:n] / 3 * memory.target[:n, a])[legal].astype(float)
         total += np.bincount(q, value, form.num_sequences)
         square += np.bincount(q, value**2, form.num_sequences)
@@ -166,11 +156,11 @@ def test_sampled_advantages_are_unbiased(game, sampling, baseline):
     """Their means over many traversals are the exact regrets, within 5 standard errors."""
     sigma, traversals = random_strategy(game, 4), 20_000
     run = traversed(game, sampling, sigma, traversals, baseline)
-    form = run._form
-    total, square = sums(run._memories[0], form, run)
-    exact = exact_regrets(game, sigma) / run._scale
+    infosets, form = run._infosets, run._form
+    total, square = sums(run._memories[0], infosets)
+    exact = exact_regrets(game, sigma) / infosets.scale
     own = np.zeros(form.num_sequences, bool)
-    own[run._sequences[run._legal & (form.tree.infoset_player == 0)[:, None]]] = True
+    own[infosets.sequences[infosets.legal & (form.tree.infoset_player == 0)[:, None]]] = True
     mean, error = total / traversals, np.sqrt(square) / traversals
     assert np.all(np.abs(mean - exact)[own] <= 5 * error[own] + 1e-6)
     assert np.abs(exact[own]).max() > 10 * np.median(error[own])
@@ -180,7 +170,7 @@ def test_opponents_strategy_is_sampled_by_own_reach():
     """External sampling visits the opponent's infosets with their own reach probability."""
     sigma, traversals = random_strategy(KUHN, 4), 20_000
     run = traversed(KUHN, "external", sigma, traversals)
-    memory, form = run._strategies, run._form
+    memory, form = run._memories[-1], run._form
     infoset = memory.infoset[: memory.filled]
     start = form.tree.infoset_start[infoset]
     assert (form.tree.infoset_player[infoset] == 1).all()
@@ -197,7 +187,7 @@ def test_advantages_are_in_units_of_the_largest_payoff():
     run = traversed(KUHN, "external", random_strategy(KUHN, 4), 500)
     memory = run._memories[0]
     assert np.abs(memory.target).max() <= 2
-    assert DeepCFR(MatrixGame([[8.0, -8.0], [-4.0, 4.0]]), **SMALL)._scale == 8
+    assert DeepCFR(MatrixGame([[8.0, -8.0], [-4.0, 4.0]]), **SMALL)._infosets.scale == 8
 
 
 # ---- networks --------------------------------------------------------------------------------
@@ -218,14 +208,16 @@ def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
     """Overfit the regrets of a converged predictive CFR+; NashConv is below 1e-3."""
     tabular = cfr.CFR(KUHN, "pcfr+").run(5_000, progress=False)
     run = small()
-    regret = np.where(run._legal, tabular.regrets.values_by_sequence[run._sequences], 0.0)
+    infosets = run._infosets
+    regrets = tabular.regrets.values_by_sequence[infosets.sequences]
+    regret = np.where(infosets.legal, regrets, 0.0)
     targets = regret / np.abs(regret).max(
         axis=1, keepdims=True
     )  # regret matching ignores scale
-    learner = Learner(run._features, run._legal, Training((64, 64), 3_000, batch, 1e-2))
+    learner = Learner(infosets.features, infosets.legal, Training((64, 64), 3_000, batch, 1e-2))
     network, loss = learner.fit(KEY, one_sample_each(targets), 1)
     for i in range(2):
-        run._play(i, run._match(learner(network)))
+        infosets.play(i, infosets.match(learner(network)))
     assert loss < 1e-6
     assert cfr.nash_conv(KUHN, run.current) < 1e-3
 
@@ -261,16 +253,17 @@ def test_illegal_actions_are_masked(probabilities):
 
 
 def test_argmax_is_played_where_no_advantage_is_positive():
-    run = small(LiarsDice(3))
-    advantages = np.random.default_rng(0).normal(-1, 1, run._legal.shape)
-    sigma = run._match(np.where(run._legal, advantages, 0.0))
-    assert (sigma[~run._legal] == 0).all()
+    infosets = small(LiarsDice(3))._infosets
+    legal = infosets.legal
+    advantages = np.random.default_rng(0).normal(-1, 1, legal.shape)
+    sigma = infosets.match(np.where(legal, advantages, 0.0))
+    assert (sigma[~legal] == 0).all()
     assert sigma.sum(axis=1) == pytest.approx(np.ones(len(sigma)))
-    none = ~((advantages > 0) & run._legal).any(axis=1)
-    best = np.where(run._legal, advantages, -np.inf).argmax(axis=1)
+    none = ~((advantages > 0) & legal).any(axis=1)
+    best = np.where(legal, advantages, -np.inf).argmax(axis=1)
     assert none.any() and (~none).any()
     assert (sigma[none, best[none]] == 1).all()
-    positive = np.where(run._legal, np.maximum(advantages, 0), 0)[~none]
+    positive = np.where(legal, np.maximum(advantages, 0), 0)[~none]
     assert sigma[~none] == pytest.approx(positive / positive.sum(axis=1, keepdims=True))
 
 
@@ -309,10 +302,35 @@ def test_warm_up_does_not_change_the_baseline():
     # Formerly the traversal that compiles the kernels counted in the first update.
     once, twice = (small(sampling="outcome", baseline=0.5, seed=1) for _ in range(2))
     twice._warm_up()
+    assert same(once, twice)
     for run in (once, twice):
         run.run(1, progress=False)
-    assert np.array_equal(once._baseline, twice._baseline)
-    assert once._baseline.any()
+    assert same(once, twice)
+    assert once._infosets.baseline.any()
+
+
+@pytest.mark.parametrize("through_a_file", [False, True])
+def test_interrupt_during_training_changes_no_number(through_a_file, tmp_path, monkeypatch):
+    """Formerly the traversals were repeated, and their samples counted twice."""
+    options = {"sampling": "outcome", "baseline": 0.5}
+    run, undisturbed = small(**options).run(2), small(**options).run(4)
+    fit, calls = Learner.fit, []
+
+    def interrupted(self, *arguments):
+        calls.append(self)
+        if len(calls) == 2:  # of player 1, in iteration 3
+            raise KeyboardInterrupt
+        return fit(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.run(2)
+    assert (run.iterations, [len(networks) for networks in run._networks]) == (2, [3, 2])
+    if through_a_file:
+        run.save(tmp_path / "run.npz")
+        run = DeepCFR.load(tmp_path / "run.npz", KUHN)
+    assert same(run.run(2), undisturbed)
 
 
 def test_mixture_is_the_mean_of_sampled_strategies():
@@ -320,7 +338,7 @@ def test_mixture_is_the_mean_of_sampled_strategies():
     plans = np.zeros(run._form.num_sequences)
     for seed in range(2_000):
         plans += run._form.plans(run.draw(seed).values_by_sequence)
-    mixture = run._form.plans(run._mixture())
+    mixture = run._form.plans(run.mixture.values_by_sequence)
     assert plans / 2_000 == pytest.approx(mixture, abs=0.05)
     assert np.ptp(mixture) > 0.5
 

@@ -13,8 +13,10 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, Terminal
 from cfrlib.core.sequence import sequence_form
 from cfrlib.deep import DeepCFR, Responder, Training, encode, hashed
-from cfrlib.deep import lanes as lanes_module
+from cfrlib.deep import growing_tree
 from cfrlib.deep.lanes import split
+from cfrlib.deep.networks import Learner
+from cfrlib.deep.traversal import Memories
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
 
 pytestmark = pytest.mark.slow
@@ -47,14 +49,17 @@ def on_demand(game, **options):
 
 def samples(run, which):
     """Return features, action counts, weights and targets of a memory, in order."""
-    memory = [*run._memories, run._strategies][which]
-    n = memory.filled
-    if run._form is None:
-        features, num_actions = (part[:n] for part in run._row_features[which])
-    else:
-        features = run._features[memory.infoset[:n]]
-        num_actions = run._legal.sum(axis=1)[memory.infoset[:n]]
-    return features, num_actions, memory.weight[:n], memory.target[:n]
+    rows = run._memories[which].trimmed()
+    features, num_actions = rows.features, rows.num_actions
+    if run.is_complete:
+        features = run._infosets.features[rows.infoset]
+        num_actions = run._infosets.legal.sum(axis=1)[rows.infoset]
+    return features, num_actions, rows.weight, rows.target
+
+
+def walk(run, t, i, traversals):
+    """Run traversals of a player, and return how many histories they visit."""
+    return run._walk(t, i, traversals, Memories(run._memories[i], run._memories[-1]))
 
 
 SCHEMES = ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"]
@@ -70,10 +75,7 @@ def test_first_samples_equal_those_of_the_compiled_game(game, sampling):
     expanded = on_demand(game, sampling=sampling)
     compiled = DeepCFR(game, sampling=sampling, **OPTIONS)
     for i in range(2):
-        visited = [
-            run._walk(1, i, 60, run._memories[i], run._strategies)
-            for run in (expanded, compiled)
-        ]
+        visited = [walk(run, 1, i, 60) for run in (expanded, compiled)]
         assert visited[0] == visited[1] > 60
     for which in range(3):
         assert len(samples(expanded, which)[0]) >= 60
@@ -102,7 +104,7 @@ def test_sampled_advantages_are_unbiased(sampling):
     assert sigma.max_difference(cfr.Strategy.uniform(game)) > 0.2
     memory, traversals = run._memories[0], 10_000
     memory.seen[0] = 0
-    run._walk(3, 0, traversals, memory, run._strategies)
+    walk(run, 3, 0, traversals)
     form = sequence_form(game)
     exact = exact_regrets(game, sigma.values_by_sequence)
     infoset = {row.tobytes(): I for I, row in enumerate(game.features(form.tree.infoset_label))}
@@ -110,7 +112,7 @@ def test_sampled_advantages_are_unbiased(sampling):
     total, square = np.zeros(form.num_sequences), np.zeros(form.num_sequences)
     start = form.tree.infoset_start[[infoset[row.tobytes()] for row in features]]
     for a in range(2):
-        value = weight.astype(float) / 3 * target[:, a] * run._scale
+        value = weight.astype(float) / 3 * target[:, a] * run._infosets.scale
         np.add.at(total, start + a, value)
         np.add.at(square, start + a, value**2)
     first, stop = form.tree.player_sequences[:2]
@@ -179,14 +181,30 @@ def test_seed_determines_the_run_however_it_is_split():
 def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
     """The run itself keeps no expanded tree either."""
     trees, run = [], on_demand(Coyote(3), average="mixture", traversals=300)
-    new_tree = lanes_module.PartialTree
+    new_tree = growing_tree.PartialTree
     monkeypatch.setattr(
-        lanes_module, "PartialTree", lambda game: trees.append(new_tree(game)) or trees[-1]
+        growing_tree, "PartialTree", lambda game: trees.append(new_tree(game)) or trees[-1]
     )
     run.run(2)
     assert len(trees) == 2 * 3 * 2 + 1  # lanes · players · iterations, and the warm-up
     assert all(tree.num_histories > 1 for tree in trees)
     assert run._tree.num_histories == 1
+
+
+def test_interrupt_while_compiling_changes_no_number(monkeypatch):
+    """Formerly all memories shared one buffer of features from then on."""
+
+    def ctrl_c(self, *arguments):
+        raise KeyboardInterrupt
+
+    run, undisturbed = on_demand(Kuhn()), on_demand(Kuhn()).run(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(Learner, "fit", ctrl_c)
+        with pytest.raises(KeyboardInterrupt):
+            run.run(3)
+    assert run.iterations == 0
+    assert len({memory.features.ctypes.data for memory in run._memories}) == 3
+    assert same(run.run(3), undisturbed)
 
 
 # ---- policies --------------------------------------------------------------------------------
@@ -374,8 +392,8 @@ def test_hashed_features_depend_on_the_label_alone():
 
 
 def test_number_of_actions_is_given_or_found():
-    assert on_demand(Wide(), actions=7)._actions == 7
-    assert on_demand(Wide())._actions == 4  # random games sample outcomes uniformly
+    assert on_demand(Wide(), actions=7)._infosets.actions == 7
+    assert on_demand(Wide())._infosets.actions == 4  # random games sample outcomes uniformly
     with pytest.raises(ValueError, match="give actions=4"):
         on_demand(Wide(), actions=3).current([Wide().node(("rare",))])
 

@@ -12,9 +12,9 @@ import test_deep_cfr as tests
 from numba import njit
 
 from cfrlib.core.rng import uniform
-from cfrlib.deep import Memory, deep_cfr, traversal
-from cfrlib.deep.deep_cfr import CompiledDeepCFR
+from cfrlib.deep import Memory, traversal, whole_tree
 from cfrlib.deep.networks import Learner
+from cfrlib.deep.whole_tree import WholeTree
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def recompiled(kernel, **replacements):
 def replace_in_ascend(monkeypatch, **replacements):
     """Run traversals with some of the names in `ascend` replaced."""
     ascend = recompiled(traversal.ascend, **replacements)
-    monkeypatch.setattr(deep_cfr, "collect", recompiled(traversal.collect, ascend=ascend))
+    monkeypatch.setattr(whole_tree, "collect", recompiled(traversal.collect, ascend=ascend))
 
 
 def unweighted_value(monkeypatch):
@@ -94,14 +94,14 @@ def unweighted_training(monkeypatch):
 
 def uniform_not_argmax(monkeypatch):
     """Play uniformly where no advantage is positive."""
-    match = CompiledDeepCFR._match
+    match = WholeTree.match
 
     def uniform_match(self, advantages):
-        none = ~((advantages > 0) & self._legal).any(axis=1)
-        uniform = self._legal / self._legal.sum(axis=1, keepdims=True)
+        none = ~((advantages > 0) & self.legal).any(axis=1)
+        uniform = self.legal / self.legal.sum(axis=1, keepdims=True)
         return np.where(none[:, None], uniform, match(self, advantages))
 
-    monkeypatch.setattr(CompiledDeepCFR, "_match", uniform_match)
+    monkeypatch.setattr(WholeTree, "match", uniform_match)
 
 
 def always_kept(monkeypatch):
