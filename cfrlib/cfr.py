@@ -44,7 +44,7 @@ from cfrlib.strategy import InfosetTable, Regrets, Strategy
 LARGE = 500  # sequences; with fewer, the layout saves nothing
 
 
-class Tables(NamedTuple):
+class CFRTables(NamedTuple):
     """The state of a run, in the numbering of the game. Arrays have shape (sequences,)."""
 
     regret: Floats  # cumulative counterfactual regret R(I, a)
@@ -122,7 +122,7 @@ def respond(form: Treeplexes, plan: Floats, reply: Floats, v: Floats) -> None:
 
 
 @kernel
-def iterate(form: Treeplexes, tables: Tables, rule: Rule, first: int, count: int) -> None:
+def iterate(form: Treeplexes, tables: CFRTables, rule: Rule, first: int, count: int) -> None:
     """Run iterations first, first + 1, …, first + count - 1."""
     players = len(form.player_infosets) - 1
     regret, sigma, plan, v = (
@@ -227,11 +227,13 @@ class CFR(Run):
         self._rows: list[list[float]] = []
         self._best = Measured(math.inf, 0.0, sigma.copy())  # the best at checkpoints so far
 
-    def _new_tables(self, sigma: Floats, plan: Floats) -> Tables | bands.BandTables:
+    def _new_tables(self, sigma: Floats, plan: Floats) -> CFRTables | bands.BandTables:
         if self._layout:
             return self._layout.new_tables(sigma, plan)
         regret, strategy_sum, reply, v = np.zeros((4, len(sigma)))
-        return Tables(regret, sigma.copy(), plan, strategy_sum, reply, v, np.zeros(1, np.int64))
+        return CFRTables(
+            regret, sigma.copy(), plan, strategy_sum, reply, v, np.zeros(1, np.int64)
+        )
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""

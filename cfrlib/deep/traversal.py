@@ -13,7 +13,7 @@ from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Memory, next_row
 from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import Scheme
-from cfrlib.montecarlo.traversal import descend, enter, evaluate
+from cfrlib.montecarlo.traversal import descend, enter, value_of
 
 Numbers = npt.NDArray[np.int64]
 
@@ -126,7 +126,7 @@ def ascend(
     for k in range(n - 1, -1, -1):
         e = walk[k]
         h = tree.nodes[e.node]
-        e.value = evaluate(tree, table, baseline, i, walk, k)
+        e.value = value_of(tree, table, baseline, i, walk, k)
         if h.player >= 0:
             start = tree.infosets[h.infoset].start
             if h.player == i:

@@ -24,7 +24,7 @@ from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import begin, new_key
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
-from cfrlib.montecarlo import workers
+from cfrlib.montecarlo import updates, workers
 from cfrlib.montecarlo.partial_tree import TreeArrays, grown
 from cfrlib.montecarlo.schemes import (
     Sampling,
@@ -36,26 +36,6 @@ from cfrlib.montecarlo.schemes import (
 )
 from cfrlib.montecarlo.state import Sampled, columns, fill_columns
 from cfrlib.montecarlo.traversal import descend, enter
-from cfrlib.montecarlo.updates import (
-    AVERAGING,
-    LANES,
-    Lanes,
-    Settings,
-    Tables,
-    apply_batch,
-    ascend,
-    begin_iteration,
-    clear,
-    end_iteration,
-    grow_tables,
-    iterate,
-    lane_of,
-    merge,
-    new_lanes,
-    new_tables,
-    sample_batch,
-    settle,
-)
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
 
@@ -188,7 +168,7 @@ class MCCFR(Sampled, Run):
                 f"process compiles it; got jobs={jobs!r}, {self._tree!r}"
             )
         self._run_id = uuid.uuid4().hex  # identifies the run in other processes
-        self._tables = new_tables(self._tree, baseline is not None)
+        self._tables = updates.new_tables(self._tree, baseline is not None)
         self._lanes = self._new_lanes(self._most_entries(self.sampling))
         self._settings = self._read_settings(new_key(seed))
         self._turn: int | None = None  # next player of an iteration that was interrupted
@@ -207,8 +187,10 @@ class MCCFR(Sampled, Run):
             if self.sampling.expands_opponents:
                 return "own"
             return "opponent" if self.game.num_players == 2 else "lazy"
-        if averaging not in AVERAGING:
-            raise ValueError(f"unknown averaging {averaging!r}; choose one of {AVERAGING}")
+        if averaging not in updates.AVERAGING:
+            raise ValueError(
+                f"unknown averaging {averaging!r}; choose one of {updates.AVERAGING}"
+            )
         if averaging == "opponent" and self.game.num_players != 2:
             raise ValueError(
                 f'averaging="opponent" is for two players, {self.game!r} has '
@@ -217,11 +199,11 @@ class MCCFR(Sampled, Run):
             )
         return averaging
 
-    def _read_settings(self, key: np.uint64) -> Settings:
+    def _read_settings(self, key: np.uint64) -> updates.Settings:
         alpha, beta, gamma = self.variant.exponents
-        return Settings(
+        return updates.Settings(
             scheme=Scheme.of(self.sampling),
-            rule=AVERAGING.index(self.averaging),
+            rule=updates.AVERAGING.index(self.averaging),
             batch=self.batch,
             alternating=self.update == "alternating",
             alpha=alpha,
@@ -233,13 +215,13 @@ class MCCFR(Sampled, Run):
             key=key,
         )
 
-    def _new_lanes(self, entries: int) -> Lanes:
+    def _new_lanes(self, entries: int) -> updates.Lanes:
         tree = self._tree
         actions = max([len(actions) for actions in tree.actions_at], default=1)
         width = room_to_draw(self.sampling, actions, self.game)
         learners = self.game.num_players if self.baseline is not None else 0
         self._sizes = entries, len(tree.infosets), len(tree.owner), width, learners
-        return new_lanes(min(self.batch, LANES), *self._sizes)
+        return updates.new_lanes(min(self.batch, updates.LANES), *self._sizes)
 
     # ---- iterations --------------------------------------------------------------------------
 
@@ -249,7 +231,9 @@ class MCCFR(Sampled, Run):
             super()._advance(count, interrupted)
         else:
             first, arrays = self.iterations + 1, self._tree.arrays
-            iterate(arrays, self._tables, self._settings, self._lanes, first, count)
+            updates.iterate_batches(
+                arrays, self._tables, self._settings, self._lanes, first, count
+            )
 
     @property
     def _shared(self) -> bool:
@@ -264,18 +248,18 @@ class MCCFR(Sampled, Run):
         if self._tree.is_complete and self.jobs is None:
             return
         if not self._tree.is_complete:
-            arrays, lane = self._tree.arrays, lane_of(self._lanes, 0)
+            arrays, lane = self._tree.arrays, updates.lane_of(self._lanes, 0)
             descend(arrays, self._tables.table, self._settings.scheme, 0, lane, 0, 0)
-            ascend(arrays, self._tables, self._settings.rule, 0, lane, 0)
+            updates.ascend(arrays, self._tables, self._settings.rule, 0, lane, 0)
         progress = self._tables.progress.copy()
-        begin_iteration(progress, self._settings, 0)
-        end_iteration(progress, 0)
+        updates.begin_iteration(progress, self._settings, 0)
+        updates.end_iteration(progress, 0)
         self._apply_batch(0)  # an empty one
 
     def _iterate(self, t: int) -> None:
         """Run iteration t: for each player in turn, run a batch of walks and apply it."""
         if self._turn is None:  # otherwise resume an iteration that failed
-            begin_iteration(self._tables.progress, self._settings, t)
+            updates.begin_iteration(self._tables.progress, self._settings, t)
             self._turn = 0
         players, alternating = self.game.num_players, self.update == "alternating"
         for i in range(self._turn, players):
@@ -285,7 +269,7 @@ class MCCFR(Sampled, Run):
                 self._turn = i + 1
         if not alternating:
             self._apply_batch(-1)
-        end_iteration(self._tables.progress, t)
+        updates.end_iteration(self._tables.progress, t)
         self._turn = None
 
     def _walk(self, t: int, i: int) -> None:
@@ -294,11 +278,11 @@ class MCCFR(Sampled, Run):
             self._sample_batch(t, i)
         except BaseException:  # unsound rules, a lost worker, Ctrl-C
             for n in range(len(self._lanes.walk)):
-                clear(self._tree.infosets, lane_of(self._lanes, n))
+                updates.clear(self._tree.infosets, updates.lane_of(self._lanes, n))
             raise
 
     def _apply_batch(self, i: int) -> None:
-        apply_batch(self._tree.arrays, self._tables, self._settings, self._lanes, i)
+        updates.apply_batch(self._tree.arrays, self._tables, self._settings, self._lanes, i)
 
     def _sample_batch(self, t: int, i: int) -> None:
         """Run all walks of player i."""
@@ -320,10 +304,10 @@ class MCCFR(Sampled, Run):
     def _sample_in_thread(self, t: int, i: int, first: int) -> None:
         """Run the walks of one thread."""
         arrays = self._tree.arrays
-        sample_batch(
+        updates.sample_batch(
             arrays, self._tables, self._settings, self._lanes, t, i, first, self.threads
         )
-        merge(arrays.infosets, self._lanes, first, self.threads)
+        updates.merge(arrays.infosets, self._lanes, first, self.threads)
 
     def _sample_in_processes(self, t: int, i: int) -> None:
         """Run the walks in other processes."""
@@ -354,11 +338,11 @@ class MCCFR(Sampled, Run):
                 done, n = 0, 1
                 while done < n:
                     arrays, table = self._tree.arrays, self._tables.table
-                    lane = lane_of(self._lanes, j)
+                    lane = updates.lane_of(self._lanes, j)
                     done, n = descend(arrays, table, settings.scheme, i, lane, done, n)
                     if done < n:
                         self._make_room(int(lane.walk[done].node), n)
-                ascend(arrays, self._tables, settings.rule, i, lane, n)
+                updates.ascend(arrays, self._tables, settings.rule, i, lane, n)
 
     def _make_room(self, k: int, entries: int) -> None:
         """Expand history k if necessary, and grow the arrays that are too short for it."""
@@ -366,7 +350,7 @@ class MCCFR(Sampled, Run):
         if tree.is_unknown(k):
             tree.expand(k)
         if tree.num_infosets > before:
-            self._tables = grow_tables(self._tables, tree, before)
+            self._tables = updates.grow_tables(self._tables, tree, before)
             self._grow_lanes()
         entries += int(tree.nodes[k].num_children)
         if entries > self._lanes.walk.shape[1]:
@@ -392,7 +376,7 @@ class MCCFR(Sampled, Run):
         if self.averaging != "lazy":
             return super()._average()
         settled = Sampled.copy(self)
-        settle(self._tree.arrays, settled._tables, self._tree.num_infosets)
+        updates.settle(self._tree.arrays, settled._tables, self._tree.num_infosets)
         return Sampled._average(settled)
 
     @property
@@ -414,14 +398,16 @@ class MCCFR(Sampled, Run):
         """Return an independent copy of the run and its state."""
         other = super().copy()
         other.__dict__.pop("_pool", None)
-        other._lanes = Lanes._make(array.copy() for array in self._lanes)
+        other._lanes = updates.Lanes._make(array.copy() for array in self._lanes)
         other._rows = [list(row) for row in self._rows]
         return other
 
-    def kernel_arguments(self) -> tuple[TreeArrays, Tables, Settings, Lanes]:
+    def kernel_arguments(
+        self,
+    ) -> tuple[TreeArrays, updates.Tables, updates.Settings, updates.Lanes]:
         """Return copies of what the kernels of a walk read and write; see `certify`."""
-        tables = Tables._make(table.copy() for table in self._tables)
-        lanes = Lanes._make(array[:1].copy() for array in self._lanes)
+        tables = updates.Tables._make(table.copy() for table in self._tables)
+        lanes = updates.Lanes._make(array[:1].copy() for array in self._lanes)
         return self._tree.copy().arrays, tables, self._settings, lanes
 
     # ---- files -------------------------------------------------------------------------------
@@ -481,7 +467,7 @@ class MCCFR(Sampled, Run):
         if not tree.is_complete:
             rows = file.header["infosets"]
             tree.restore(rows, file.array("parents", (len(rows),), np.int32))
-            self._tables = new_tables(tree, self.baseline is not None)
+            self._tables = updates.new_tables(tree, self.baseline is not None)
             self._lanes = self._new_lanes(1)
         table, last_update, progress, baseline = self._tables
         fill_columns(file, "table", table, tree.num_sequences)

@@ -21,38 +21,10 @@ from cfrlib.core.rng import LINE, begin, new_key, uniform
 from cfrlib.core.sequence import behavior
 from cfrlib.core.tree import TERMINAL, Floats, check_game
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
+from cfrlib.montecarlo import targeting, updates
 from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
 from cfrlib.montecarlo.state import Sampled
-from cfrlib.montecarlo.targeting import (
-    ELSEWHERE,
-    ENTRY,
-    HERE,
-    IN,
-    MARK,
-    OUT,
-    TOWARD,
-    Target,
-    Workspace,
-    ascend,
-    begin_at_root,
-    descend,
-    iterate,
-    mark_all,
-    mark_children,
-    mark_from_children,
-    rule_out,
-    sample_scenario,
-    tally,
-)
-from cfrlib.montecarlo.updates import (
-    OPPONENT,
-    Settings,
-    begin_iteration,
-    end_iteration,
-    grow_tables,
-    new_tables,
-)
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import deferred_interrupt
 from cfrlib.simulate import pick
@@ -237,25 +209,27 @@ class OOS(Sampled):
         self.playout = grows if playout is None else bool(playout)
         # iterations between checks for an interrupt, about 20 ms
         self._chunk = 1 if grows else 10_000
-        self._tables = new_tables(self._tree, baseline=False)
+        self._tables = updates.new_tables(self._tree, baseline=False)
         actions = max([len(a) for a in self._tree.actions_at], default=1)
-        self._workspace = Workspace(
-            path=records(len(self._form.tree.level_start) if self._form else 1, ENTRY),
+        self._workspace = targeting.SearchWorkspace(
+            path=records(
+                len(self._form.tree.level_start) if self._form else 1, targeting.PATH_ENTRY
+            ),
             scratch=np.zeros((ROWS, actions)),
             state=np.zeros(LINE, np.uint64),
             sampled_regret=np.zeros(len(self._tree.owner)),
             counts=np.zeros(3, np.int64),
         )
-        marks = records(len(self._tree.nodes), MARK)
-        marks.mark = IN
-        route = np.full(len(self._tree.infosets), ELSEWHERE, np.int32)
-        self._target = Target(marks, route, -1, 0.0)
+        marks = records(len(self._tree.nodes), targeting.MARK)
+        marks.mark = targeting.IN
+        route = np.full(len(self._tree.infosets), targeting.ELSEWHERE, np.int32)
+        self._target = targeting.Target(marks, route, -1, 0.0)
         self._path: dict[str, Action | None] = {}  # own actions to the target, where it is None
         self._dead_ends: list[int] = []  # to be marked OUT when the current walk ends
         alpha, beta, gamma = self.variant.exponents
-        self._settings = Settings(
+        self._settings = updates.Settings(
             scheme=Scheme(1, self.epsilon, False),
-            rule=OPPONENT,
+            rule=updates.OPPONENT,
             batch=1,
             alternating=True,
             alpha=alpha,
@@ -352,14 +326,16 @@ class OOS(Sampled):
         """Run iterations up to `end`, or until `nodes_end` histories have been visited."""
         if self._tree.is_complete:
             state = self._tables, self._settings, self._target, self._workspace
-            iterate(self._tree.arrays, *state, self.iterations + 1, end, nodes_end)
+            targeting.iterate_targeted(
+                self._tree.arrays, *state, self.iterations + 1, end, nodes_end
+            )
             return
         while self.iterations < end and self.nodes < nodes_end:
             t = self.iterations + 1
-            begin_iteration(self._tables.progress, self._settings, t)
+            updates.begin_iteration(self._tables.progress, self._settings, t)
             for i in range(2):
                 self._walk(t, i)
-            end_iteration(self._tables.progress, t)
+            updates.end_iteration(self._tables.progress, t)
 
     # ---- walks that expand the tree ----------------------------------------------------------
 
@@ -367,13 +343,15 @@ class OOS(Sampled):
         """Run one walk; expand histories at their first visit."""
         tree, settings, delta = self._tree, self._settings, self._target.delta
         begin(self._workspace.state, settings.key, t, i, 0)
-        targeted = sample_scenario(self._workspace.state, delta)
-        begin_at_root(self._workspace.path)
+        targeted = targeting.sample_scenario(self._workspace.state, delta)
+        targeting.begin_at_root(self._workspace.path)
         self._met_new_infoset = False
         k, expanded, played, value = 0, False, 0, math.nan
         while True:
             table, marks, workspace = self._tables.table, self._target.marks, self._workspace
-            k = descend(tree.arrays, table, marks, self.epsilon, targeted, i, workspace, k)
+            k = targeting.descend_to_target(
+                tree.arrays, table, marks, self.epsilon, targeted, i, workspace, k
+            )
             h = int(self._workspace.path[k].node)
             if tree.nodes[h].player == TERMINAL:
                 value = float(tree.utility[h, i])
@@ -387,13 +365,15 @@ class OOS(Sampled):
             self._make_room(k + 2)
         path = self._workspace.path
         path[k].value = value
-        ascend(tree.arrays, self._tables, settings, delta, i, self._workspace, k)
+        targeting.ascend_from_target(
+            tree.arrays, self._tables, settings, delta, i, self._workspace, k
+        )
         marks, route, player, _ = self._target
-        tally(marks, delta, targeted, path, self._workspace.counts, k)
+        targeting.tally(marks, delta, targeted, path, self._workspace.counts, k)
         if expanded and player >= 0:
-            marks.mark[self._dead_ends] = OUT
+            marks.mark[self._dead_ends] = targeting.OUT
             self._dead_ends.clear()
-            rule_out(tree.nodes, marks, route, player, path, k)
+            targeting.rule_out(tree.nodes, marks, route, player, path, k)
         self._tables.progress[0].nodes += k + 1 + played
 
     def _expand(self, h: int) -> None:
@@ -401,14 +381,14 @@ class OOS(Sampled):
         tree, before = self._tree, self._tree.num_infosets
         tree.expand(h)
         self._met_new_infoset = self.playout and before < tree.num_infosets
-        self._tables = grow_tables(self._tables, tree, before)
+        self._tables = updates.grow_tables(self._tables, tree, before)
         marks, route, player, delta = self._target
         marks, route = grown(marks, len(tree.nodes)), grown(route, len(tree.infosets))
-        self._target = Target(marks, route, player, delta)
+        self._target = targeting.Target(marks, route, player, delta)
         for new in range(before, tree.num_infosets):
             route[new] = self._goal(new)
-        mark_children(tree.nodes, tree.infosets, marks, route, player, h, True)
-        if marks[h].mark == TOWARD:
+        targeting.mark_children(tree.nodes, tree.infosets, marks, route, player, h, True)
+        if marks[h].mark == targeting.TOWARD:
             self._look_ahead(h)
 
     def _look_ahead(self, h: int) -> None:
@@ -422,7 +402,7 @@ class OOS(Sampled):
         children = range(first, first + int(tree.nodes[h].num_children))
         dead = []
         for c in children:
-            if marks[c].mark == TOWARD and tree.nodes[c].player == UNKNOWN:
+            if marks[c].mark == targeting.TOWARD and tree.nodes[c].player == UNKNOWN:
                 node = self.game.node(tree._history[c])
                 if isinstance(node, Decision):
                     elsewhere = node.player == player and node.infoset not in self._path
@@ -430,10 +410,10 @@ class OOS(Sampled):
                     elsewhere = isinstance(node, Terminal)
                 if elsewhere:
                     dead.append(c)
-        alive = {c for c in children if marks[c].mark != OUT}.difference(dead)
+        alive = {c for c in children if marks[c].mark != targeting.OUT}.difference(dead)
         if alive:
-            marks.mark[dead] = OUT
-            mark_from_children(tree.nodes, marks, h)
+            marks.mark[dead] = targeting.OUT
+            targeting.mark_from_children(tree.nodes, marks, h)
         else:
             self._dead_ends.append(h)
 
@@ -487,42 +467,44 @@ class OOS(Sampled):
             return
         tree = self._tree
         marks, route = self._target.marks, self._target.route
-        self._path, self._target = path, Target(marks, route, player, delta)
+        self._path, self._target = path, targeting.Target(marks, route, player, delta)
         n = tree.num_histories
         if delta:
             number = self._number
-            route[:] = ELSEWHERE
+            route[:] = targeting.ELSEWHERE
             for label in path:
                 if label in number:
                     route[number[label]] = self._goal(number[label])
-            marks[0].mark = TOWARD
-            mark_all(tree.nodes, tree.infosets, marks, route, player, n)
+            marks[0].mark = targeting.TOWARD
+            targeting.mark_all(tree.nodes, tree.infosets, marks, route, player, n)
             self._look_ahead_of_all()
-        if not delta or marks[0].mark == OUT:  # no target, or one that chance never deals
-            self._target = Target(marks, route, -1, 0.0)
-            marks.mark[:n] = IN
+        if (
+            not delta or marks[0].mark == targeting.OUT
+        ):  # no target, or one that chance never deals
+            self._target = targeting.Target(marks, route, -1, 0.0)
+            marks.mark[:n] = targeting.IN
 
     def _look_ahead_of_all(self) -> None:
         """Mark OUT unexpanded histories that do not lead to the target."""
         if self._tree.is_complete:
             return
         tree, (marks, *_), n = self._tree, self._target, self._tree.num_histories
-        ways = (marks.mark[:n] == TOWARD) & (tree.nodes.player[:n] != UNKNOWN)
+        ways = (marks.mark[:n] == targeting.TOWARD) & (tree.nodes.player[:n] != UNKNOWN)
         for h in np.flatnonzero(ways)[:MAX_LOOKAHEAD]:
             self._look_ahead(int(h))
-        marks.mark[self._dead_ends] = OUT
+        marks.mark[self._dead_ends] = targeting.OUT
         self._dead_ends.clear()
         for h in range(n - 1, -1, -1):
-            mark_from_children(tree.nodes, marks, h)
+            targeting.mark_from_children(tree.nodes, marks, h)
 
     def _goal(self, I: int) -> int:
         """Return an infoset's entry of `route`."""
         tree = self._tree
         if tree.labels[I] not in self._path:
-            return ELSEWHERE
+            return targeting.ELSEWHERE
         a = self._path[tree.labels[I]]
         if a is None:
-            return HERE
+            return targeting.HERE
         return int(tree.infosets[I].start) + tree.actions_at[I].index(a)
 
     def _past_of(self, label: str) -> tuple[int, dict[str, Action | None]]:
@@ -609,9 +591,11 @@ class OOS(Sampled):
     def copy(self, seed: int | None = None) -> Self:
         """Return an independent copy of the player, optionally with a new seed."""
         other = super().copy()
-        other._workspace = Workspace._make(array.copy() for array in self._workspace)
+        other._workspace = targeting.SearchWorkspace._make(
+            array.copy() for array in self._workspace
+        )
         marks, route, player, delta = self._target
-        other._target = Target(marks.copy(), route.copy(), player, delta)
+        other._target = targeting.Target(marks.copy(), route.copy(), player, delta)
         other._path, other._dead_ends = dict(self._path), []
         if seed is not None:
             other._settings = self._settings._replace(key=new_key(seed))

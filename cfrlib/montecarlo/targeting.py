@@ -124,7 +124,7 @@ def rule_out(
 # ---- one walk --------------------------------------------------------------------------------
 
 # A walk is a path: an array of records, from the empty history down.
-ENTRY = np.dtype(
+PATH_ENTRY = np.dtype(
     [
         ("node", "u4"),  # the history
         ("s1", "f8"),  # probability that a targeted walk reaches it …
@@ -159,7 +159,7 @@ class Target(NamedTuple):
     delta: float
 
 
-class Workspace(NamedTuple):
+class SearchWorkspace(NamedTuple):
     """The arrays of one walk: path, one decision, random state, sampled regrets, counts."""
 
     path: Records
@@ -192,14 +192,14 @@ def begin_at_root(path: Records) -> None:
 
 
 @inlined
-def descend(
+def descend_to_target(
     tree: TreeArrays,
     table: Records,
     marks: Records,
     epsilon: float,
     targeted: bool,
     i: int,
-    workspace: Workspace,
+    workspace: SearchWorkspace,
     k: int,
 ) -> int:
     """Go down from entry k; return the last entry.
@@ -226,7 +226,7 @@ def step(
     epsilon: float,
     targeted: bool,
     i: int,
-    workspace: Workspace,
+    workspace: SearchWorkspace,
     k: int,
 ) -> None:
     """Sample a child of entry k, and append it to the path."""
@@ -282,13 +282,13 @@ def restrict(marks: Records, restricted: bool, first: int, n: int, scratch: Floa
 
 
 @inlined
-def ascend(
+def ascend_from_target(
     tree: TreeArrays,
     tables: Tables,
     settings: Settings,
     delta: float,
     i: int,
-    workspace: Workspace,
+    workspace: SearchWorkspace,
     k: int,
 ) -> None:
     """Go back up from entry k, whose value is known; update every infoset on the path."""
@@ -321,12 +321,12 @@ def tally(
 
 
 @inlined
-def iterate(
+def iterate_targeted(
     tree: TreeArrays,
     tables: Tables,
     settings: Settings,
     target: Target,
-    workspace: Workspace,
+    workspace: SearchWorkspace,
     first: int,
     most: int,
     nodes_most: int,
@@ -341,9 +341,9 @@ def iterate(
             begin(workspace.state, settings.key, t, i, 0)
             targeted = sample_scenario(workspace.state, delta)
             begin_at_root(workspace.path)
-            k = descend(tree, tables.table, marks, epsilon, targeted, i, workspace, 0)
+            k = descend_to_target(tree, tables.table, marks, epsilon, targeted, i, workspace, 0)
             workspace.path[k].value = tree.utility[workspace.path[k].node, i]
-            ascend(tree, tables, settings, delta, i, workspace, k)
+            ascend_from_target(tree, tables, settings, delta, i, workspace, k)
             tally(marks, delta, targeted, workspace.path, workspace.counts, k)
             progress[0].nodes += k + 1
         end_iteration(progress, t)

@@ -196,7 +196,7 @@ def choose(
 
 
 @inner
-def evaluate(
+def value_of(
     tree: TreeArrays, table: Records, baseline: Floats, i: int, walk: Records, k: int
 ) -> float:
     """Return û of entry k from those of its children; set their excess over the baseline."""

@@ -19,7 +19,7 @@ from cfrlib.core.rng import LINE, State, begin
 from cfrlib.core.tree import Floats
 from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
-from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, evaluate
+from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, value_of
 from cfrlib.regret import discount
 
 LANES = 8  # a batch is split into this many sums, on any number of threads
@@ -239,7 +239,7 @@ def ascend(tree: TreeArrays, tables: Tables, rule: int, i: int, lane: Lane, n: i
     for k in range(n - 1, -1, -1):
         e = walk[k]
         h = tree.nodes[e.node]
-        e.value = evaluate(tree, tables.table, baseline, i, walk, k)
+        e.value = value_of(tree, tables.table, baseline, i, walk, k)
         if h.player >= 0:
             start, s = tree.infosets[h.infoset].start, lane.sums[h.infoset]
             if h.player == i:
@@ -469,7 +469,7 @@ def update_baseline(
 
 
 @inlined
-def iterate(
+def iterate_batches(
     tree: TreeArrays, tables: Tables, settings: Settings, lanes: Lanes, first: int, count: int
 ) -> None:
     """Run iterations first, first + 1, …, first + count - 1 in one thread."""

@@ -61,10 +61,12 @@ def walk(player, kernels, i):
     kernels["begin_iteration"](tables.progress, player._settings, 1)
     targeted = kernels["sample_scenario"](workspace.state, target.delta)
     kernels["begin_at_root"](workspace.path)
-    k = kernels["descend"](tree, table, target.marks, player.epsilon, targeted, i, workspace, 0)
+    k = kernels["descend_to_target"](
+        tree, table, target.marks, player.epsilon, targeted, i, workspace, 0
+    )
     workspace.path[k].value = tree.utility[workspace.path[k].node, i]
     before = table.copy()
-    kernels["ascend"](tree, tables, player._settings, target.delta, i, workspace, k)
+    kernels["ascend_from_target"](tree, tables, player._settings, target.delta, i, workspace, k)
     path = workspace.path[: k + 1].copy()
     return targeted, path, table.regret - before.regret, table.total - before.total
 
@@ -187,8 +189,8 @@ def test_wrong_weight_of_targeted_walks_is_biased():
 
         def with_wrong_delta(choose, player=player, wrong=wrong):
             kernels = plain_kernels(choose)
-            ascend = kernels["ascend"]
-            kernels["ascend"] = lambda *args: ascend(*args[:3], wrong, *args[4:])
+            ascend = kernels["ascend_from_target"]
+            kernels["ascend_from_target"] = lambda *args: ascend(*args[:3], wrong, *args[4:])
             return walk(player, kernels, 0)[2]
 
         found = sum(p * r for p, r in every_path(with_wrong_delta))

@@ -195,7 +195,7 @@ MISTAKES = {
         "outcome",
     ),
     "1/ρ missing in values": (
-        ("evaluate", "/ c.rho", "/ 1.0"), "outcome",
+        ("value_of", "/ c.rho", "/ 1.0"), "outcome",
     ),
     "estimates of 0 omitted": (
         (
@@ -216,17 +216,17 @@ MISTAKES = {
     ),
     "exploration as strategy": (
         (
-            "evaluate", "table[q].sigma * c.excess",
+            "value_of", "table[q].sigma * c.excess",
             "(0.6 / h.num_children + 0.4 * table[q].sigma) * c.excess",
         ),
         OutcomeSampling(0.6),
     ),
     "baseline not subtracted": (
-        ("evaluate", "(c.value - b) / c.rho", "c.value / c.rho"), "outcome",
+        ("value_of", "(c.value - b) / c.rho", "c.value / c.rho"), "outcome",
         "baseline",
     ),
     "the other player's baseline": (
-        ("evaluate", "b = baseline[i, q]", "b = baseline[1 - i, q]"),
+        ("value_of", "b = baseline[i, q]", "b = baseline[1 - i, q]"),
         "outcome", "baseline",
     ),
     "sampled from ρ instead of p": (
@@ -260,7 +260,7 @@ MISTAKES = {
         "chance",
     ),
     "payoff of player 0": (
-        ("evaluate", "value = utility[e.node, i]", "value = utility[e.node, 0]"), "external",
+        ("value_of", "value = utility[e.node, i]", "value = utility[e.node, 0]"), "external",
     ),
 }  # fmt: skip
 
@@ -484,7 +484,9 @@ def test_compiled_and_interpreted_kernels_agree_bit_for_bit(game, scheme, option
     compiled.run(12)
     arrays = python._tree.arrays
     with np.errstate(over="ignore", divide="ignore"):  # 64 bits wrap; log(0) is a discount
-        interpreted()["iterate"](arrays, python._tables, python._settings, python._lanes, 1, 12)
+        interpreted()["iterate_batches"](
+            arrays, python._tables, python._settings, python._lanes, 1, 12
+        )
     assert tables(compiled) == tables(python)
     assert compiled.iterations == 12
     assert compiled.nodes > 100
