@@ -12,8 +12,7 @@ from every_path import exact_regrets
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, Terminal
 from cfrlib.core.sequence import sequence_form
-from cfrlib.deep import DeepCFR, Responder, Training, encode, hashed
-from cfrlib.deep import growing_tree
+from cfrlib.deep import DeepCFR, Responder, Training, encode, growing_tree, hashed
 from cfrlib.deep.lanes import split
 from cfrlib.deep.networks import Learner
 from cfrlib.deep.traversal import Memories
