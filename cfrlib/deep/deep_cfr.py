@@ -164,13 +164,12 @@ class DeepCFR(OnTree, Run):
         self.advantage = advantage or Training(batch=batch)
         self.strategy = strategy or Training(batch=batch)
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
-        self._infosets = self._evaluate(features, actions)
+        self._infosets = self._new_infosets(features, actions)
         self._key, players = new_key(seed), game.num_players
-        self._learners: list[int] = list(range(players))  # the players who learn
-        sizes = self.memory, self._infosets.actions, self._key
-        self._memories = [  # of each player's advantages, and of strategies
-            new_memory(*sizes, n, self._infosets.inputs) for n in range(players + 1)
-        ]
+        self._learners = list(range(players))  # the players who learn
+        sizes, inputs = (self.memory, self._infosets.actions, self._key), self._infosets.inputs
+        # the memories of each player's advantages, and the memory of strategies
+        self._memories = [new_memory(*sizes, n, inputs) for n in range(players + 1)]
         self._networks: list[list[Singles]] = [[] for _ in range(players)]
         self._iterations = self._nodes = 0
         self._sampled = [0] * players  # the last iteration whose traversals are done
@@ -180,7 +179,7 @@ class DeepCFR(OnTree, Run):
         self._distilled: tuple[int, Strategy | Policy] | None = None  # when, and the average
         self._best = Measured(math.inf, 0.0, self._current())
 
-    def _evaluate(
+    def _new_infosets(
         self, features: npt.ArrayLike | None, actions: int | None
     ) -> WholeTree | GrowingTree:
         """Return an object that evaluates networks at the infosets of the tree."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from cfrlib.deep.memory import Memory, offer
 from cfrlib.deep.policy import Network
@@ -17,7 +17,6 @@ from cfrlib.deep.traversal import Memories, Settings
 from cfrlib.montecarlo import workers
 
 LANE_SIZE = 250  # traversals in a lane, at most
-Task = TypeVar("Task")
 
 
 class Lane(NamedTuple):
@@ -68,10 +67,7 @@ def split(traversals: int) -> list[tuple[int, int]]:
 
 
 def run_lanes(
-    traverse: Callable[[Task], Samples],
-    lanes: Sequence[Task],
-    memories: Memories,
-    jobs: int | None,
+    traverse: Callable[[Lane], Samples], lanes: list[Lane], memories: Memories, jobs: int | None
 ) -> int:
     """Run all lanes, then fill the memories; return the histories visited.
 
@@ -79,8 +75,7 @@ def run_lanes(
     ----------
     traverse : function
         Runs one lane and returns its samples.
-    lanes : sequence
-        The argument of `traverse` for each lane.
+    lanes : list of Lane
     memories : Memories
     jobs : int, optional
         Number of processes, as for :class:`DeepCFR`; None runs all lanes in this one.

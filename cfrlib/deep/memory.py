@@ -60,7 +60,7 @@ class Memory(NamedTuple):
         return min(int(self.seen[0]), len(self.infoset))
 
     def first(self, rows: int) -> Memory:
-        """Return the first rows as views."""
+        """Return the first rows of a reservoir as views."""
         return Memory._make([*(array[:rows] for array in self[:-2]), self.seen, self.state])
 
     def trimmed(self) -> Memory:
@@ -76,12 +76,10 @@ class Memory(NamedTuple):
     def check(self, infosets: int) -> None:
         """Raise a ValueError unless kernels may use the filled rows as indices."""
         rows, actions = self.first(self.filled), self.target.shape[1]
-        for numbers, first, last in (
-            (rows.infoset, 0, infosets - 1),
-            (rows.num_actions, 1, actions),
-        ):
-            if not ((numbers >= first) & (numbers <= last)).all():
-                raise ValueError(f"a number is not in {first} … {last}")
+        if not ((rows.infoset >= 0) & (rows.infoset < infosets)).all():
+            raise ValueError(f"an infoset of a memory is not in 0 … {infosets - 1}")
+        if not ((rows.num_actions >= 1) & (rows.num_actions <= actions)).all():
+            raise ValueError(f"a number of actions of a memory is not in 1 … {actions}")
 
 
 def new_buffer(rows: int, actions: int) -> Memory:

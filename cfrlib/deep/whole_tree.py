@@ -79,8 +79,7 @@ class WholeTree:
         features: npt.ArrayLike | None,
         baseline: float | None,
     ):
-        self.form, self.arrays, self.sampling = form, arrays, sampling
-        tree = form.tree
+        self.form, self.arrays, tree = form, arrays, form.tree
         self.game: Game = tree.game
         self.legal, self.sequences = legal_actions(tree), sequences_of(tree)
         self.actions = self.legal.shape[1]
@@ -120,8 +119,8 @@ class WholeTree:
             lanes = [lane._replace(networks=()) for lane in lanes]  # σ holds their strategies
             return run_lanes(traverse, lanes, memories, jobs)
         self._workspace.estimates[:] = 0.0
-        task = settings, self._workspace, memories, lanes[0].first, lanes[-1].stop
-        visited: int = collect(self.arrays, self.table, self.baseline, *task)
+        rest = settings, self._workspace, memories, lanes[0].first, lanes[-1].stop
+        visited: int = collect(self.arrays, self.table, self.baseline, *rest)
         if settings.t:  # iteration 0 only compiles
             self._update_baseline(settings.i)
         return visited

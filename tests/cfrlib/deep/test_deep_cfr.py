@@ -309,10 +309,19 @@ def test_warm_up_does_not_change_the_baseline():
     assert once._infosets.baseline.any()
 
 
+BATCHES = {"advantage": Training((8,), 20, 32), "strategy": Training((8,), 20, 32)}
+
+
 @pytest.mark.parametrize("through_a_file", [False, True])
-def test_interrupt_during_training_changes_no_number(through_a_file, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "options",
+    [{"sampling": "outcome", "baseline": 0.5}, {"on_demand": True, **BATCHES}],
+    ids=["whole tree", "growing tree"],
+)
+def test_interrupt_during_training_changes_no_number(
+    options, through_a_file, tmp_path, monkeypatch
+):
     """Formerly the traversals were repeated, and their samples counted twice."""
-    options = {"sampling": "outcome", "baseline": 0.5}
     run, undisturbed = small(**options).run(2), small(**options).run(4)
     fit, calls = Learner.fit, []
 
@@ -383,6 +392,26 @@ def test_run_with_features_needs_them_to_load(tmp_path):
     small().save(tmp_path / "run.npz")
     with pytest.raises(ValueError, match="other features"):
         DeepCFR.load(tmp_path / "run.npz", KUHN, features=np.eye(12))
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "number"),
+    [
+        ({}, "infoset", 12),
+        ({}, "infoset", -1),
+        ({"on_demand": True, **BATCHES}, "infoset", 300),
+        ({"on_demand": True, **BATCHES}, "num_actions", 0),
+        ({"on_demand": True, **BATCHES}, "num_actions", 3),
+    ],
+    ids=str,
+)
+def test_indices_of_a_file_are_in_range(options, name, number, tmp_path):
+    """Kernels do not check them."""
+    run = small(**options).run(1, progress=False)
+    getattr(run._memories[1], name)[5] = number
+    run.save(tmp_path / "run.npz")
+    with pytest.raises(ValueError, match="of a memory is not in"):
+        DeepCFR.load(tmp_path / "run.npz", KUHN)
 
 
 # ---- errors ----------------------------------------------------------------------------------
