@@ -148,7 +148,7 @@ class Restarting(RobustDeepCFR):
 
     def kept(self, t):
         """Return the player of the regret network that was kept at iteration t."""
-        return self._by_regret([self._kept[self._kept_at.index(t)]], [1.0])
+        return self._by_regret([self._kept[t // self.keep_every - 1]], [1.0])
 
     @property
     def targets(self):

@@ -35,7 +35,6 @@ import argparse
 import json
 import time
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import flat_json
@@ -267,10 +266,9 @@ def told(critic):
 
 
 def load(game, folder=""):
-    """Return the players of a folder and the checksums of their files, by name."""
-    paths = files(folder)
-    sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
-    return {name: NetworkPlayer.load(path, game) for name, path in paths.items()}, sums
+    """Return the players of a folder and the checksums of their networks, by name."""
+    players = {name: NetworkPlayer.load(path, game) for name, path in files(folder).items()}
+    return players, {name: player.checksum for name, player in players.items()}
 
 
 def meet(results, players, sums):
