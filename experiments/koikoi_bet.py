@@ -35,7 +35,8 @@ Writes experiments/koikoi_bet.json:
 
 Options were chosen with seeds 100 and 101, which are not in the plan. Learning has another
 error than deals: compare the seeds. Nothing here bounds the exploitability of the full game's
-players.
+players. The players of koikoi_bet.json itself are not kept: their `networks` are checksums of
+files in an earlier format.
 """
 
 import argparse

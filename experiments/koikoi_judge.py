@@ -11,6 +11,7 @@ a player) and local best responses (ten minutes a player), on one core.
 
 A player is named by its learner, "monte carlo"; those of koikoi_bet.py, which are judged in the
 same way, also by their seed, "monte carlo, seed 1", and they meet only some of the simple ones.
+The `networks` of a result are the checksums of its players (`NetworkPlayer.checksum`).
 
 - `duels`: points per round that each player wins from the simple ones and from each other, with
   every deal played in both seats, ± 95 %; the number of deals depends on the spread. `won` and

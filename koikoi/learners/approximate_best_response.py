@@ -180,7 +180,7 @@ def identity(player: Player) -> str:
     --------
     >>> from koikoi.players import GreedyPlayer
     >>> identity(GreedyPlayer("koi"))
-    "GreedyPlayer('koi')"
+    "GreedyPlayer(call='koi')"
     """
     networks = f", {player.checksum}" if isinstance(player, NetworkPlayer) else ""
     return f"{player!r}{networks}"

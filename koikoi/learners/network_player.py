@@ -333,8 +333,9 @@ class NetworkPlayer:
             check_widths(file, "networks", hidden)
             precision, (number, size), _ = file.header["arrays"]["networks"]
             networks = file.array("networks", (number, size), precision)
-            weights = file.array("weights", (number,))
-            return cls(game, list(networks), hidden, rule, weights.tolist(), kind)
+            player = cls(game, list(networks), hidden, rule, network=kind)
+            player.weights = file.array("weights", (number,))  # normalized before
+        return player
 
     def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
         """Return a number for each action in round r.
