@@ -35,7 +35,8 @@ Writes experiments/koikoi_bet.json:
 
 Options were chosen with seeds 100 and 101, which are not in the plan. Learning has another
 error than deals: compare the seeds. Nothing here bounds the exploitability of the full game's
-players.
+players. The players of koikoi_bet.json itself are not kept: their `networks` are checksums of
+files in an earlier format.
 """
 
 import argparse
@@ -148,7 +149,7 @@ class Restarting(RobustDeepCFR):
 
     def kept(self, t):
         """Return the player of the regret network that was kept at iteration t."""
-        return self._by_regret([self._kept[self._kept_at.index(t)]], [1.0])
+        return self._by_regret([self._kept[t // self.keep_every - 1]], [1.0])
 
     @property
     def targets(self):

@@ -11,6 +11,7 @@ a player) and local best responses (ten minutes a player), on one core.
 
 A player is named by its learner, "monte carlo"; those of koikoi_bet.py, which are judged in the
 same way, also by their seed, "monte carlo, seed 1", and they meet only some of the simple ones.
+The `networks` of a result are the checksums of its players (`NetworkPlayer.checksum`).
 
 - `duels`: points per round that each player wins from the simple ones and from each other, with
   every deal played in both seats, ± 95 %; the number of deals depends on the spread. `won` and
@@ -35,7 +36,6 @@ import argparse
 import json
 import time
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 
 import flat_json
@@ -267,10 +267,9 @@ def told(critic):
 
 
 def load(game, folder=""):
-    """Return the players of a folder and the checksums of their files, by name."""
-    paths = files(folder)
-    sums = {name: sha256(path.read_bytes()).hexdigest()[:16] for name, path in paths.items()}
-    return {name: NetworkPlayer.load(path, game) for name, path in paths.items()}, sums
+    """Return the players of a folder and the checksums of their networks, by name."""
+    players = {name: NetworkPlayer.load(path, game) for name, path in files(folder).items()}
+    return players, {name: player.checksum for name, player in players.items()}
 
 
 def meet(results, players, sums):

@@ -44,7 +44,7 @@ POINT_SCALE = 10.0  # points per unit of a feature
 UNDECIDED = -1  # value of `stops` in the table before a decision
 SEAT = len(PLACES) + COUNTS.index("seat")
 ENTRY = 2 * CARD_BITS + 1  # bits of an entry in the record of play
-ENTRIES = 3  # of the record in each number, so that a float64 can hold it
+ENTRIES = 3  # of the record in each number
 KINDS = 5  # of tokens: padding, or a turn of mine or theirs, with koi-koi called or not
 PARTS = 4  # of a token: the card played, the first it captured, the card drawn, its capture
 

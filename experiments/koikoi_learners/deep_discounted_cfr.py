@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.learners.segments import segment_ids
 from koikoi.learners.selfplay import CriticValues, Samples, concatenate, samples_of
@@ -60,7 +60,7 @@ class DeepDiscountedCFR(RegretNetworks):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks (pair), (16,), by regret
     """
 
-    FORMAT = "koikoi.DeepDiscountedCFR 1"
+    FORMAT = "koikoi.DeepDiscountedCFR 2"
 
     def __init__(
         self,
@@ -114,8 +114,8 @@ class DeepDiscountedCFR(RegretNetworks):
         self._fit(REGRET, regrets._replace(target=target), rng)
         self._keep(t)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"alpha": self.alpha, "clip": self.clip}
+    def _options(self) -> Fields:
+        return {**super()._options(), "alpha": self.alpha, "clip": self.clip}
 
 
 def bootstrapped(t: int, last: Floats, regret: Floats, alpha: float, clip: int) -> Floats:

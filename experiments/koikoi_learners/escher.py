@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
 from koikoi.learners.network_player import action_probabilities, payoff_scale
@@ -85,7 +85,7 @@ class ESCHER(MeanRegrets):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
     """
 
-    FORMAT = "koikoi.ESCHER 2"
+    FORMAT = "koikoi.ESCHER 3"
 
     def __init__(
         self,
@@ -133,8 +133,8 @@ class ESCHER(MeanRegrets):
         self._fit(CRITIC, self._recent.add(critic), rng)
         self._learn_regrets(t, concatenate([values for _, _, values in results]), rng)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"critic": self._networks[CRITIC].kind}
+    def _options(self) -> Fields:
+        return {**super()._options(), "critic": self._networks[CRITIC].kind}
 
 
 def play_by_regret(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 
 from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
 from koikoi.learners.network_player import payoff_scale
 from koikoi.learners.segments import segment_ids, softmax
 from koikoi.learners.selfplay import (
-    COUNTS,
     CriticValues,
     Samples,
     Task,
@@ -22,7 +21,6 @@ from koikoi.learners.selfplay import (
     concatenate,
     critic_targets,
     play_out,
-    samples_in_file,
     samples_of,
 )
 from koikoi.learners.value_network import choice_loss
@@ -79,8 +77,7 @@ class MMDPolicyGradient(PolicyNetworks):
     NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by logit
     """
 
-    FORMAT = "koikoi.MMDPolicyGradient 1"
-    _EXTRA: ClassVar = {"recent": samples_in_file(CRITIC), "lengths": COUNTS}
+    FORMAT = "koikoi.MMDPolicyGradient 2"
 
     def __init__(
         self,
@@ -117,12 +114,9 @@ class MMDPolicyGradient(PolicyNetworks):
         policy = concatenate([policy for _, _, policy in results])
         self._fit_policy(policy, rng, choice_loss)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
-            "eta": self.eta,
-            "magnet": self.magnet,
-            "window": self._recent.length,
-        }
+    def _options(self) -> Fields:
+        more = {"eta": self.eta, "magnet": self.magnet, "window": self._recent.length}
+        return {**super()._options(), **more}
 
 
 def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Samples, Samples]:

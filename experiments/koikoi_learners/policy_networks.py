@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from cfrlib.core.files import Fields
 from koikoi.learners.network_player import NetworkPlayer
 from koikoi.learners.selfplay import Samples, SelfPlay
 from koikoi.simulator import Numbers
@@ -37,6 +38,9 @@ class PolicyNetworks(SelfPlay):
             self.rate,
             loss,
         )
+
+    def _options(self) -> Fields:
+        return {**super()._options(), "network": self._networks[POLICY].kind}
 
     def player(self) -> NetworkPlayer:
         """Return the player by the averaged policy network."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
 from koikoi.learners.network_player import payoff_scale
@@ -80,7 +80,7 @@ class PPO(PolicyNetworks):
     NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by logit
     """
 
-    FORMAT = "koikoi.PPO 1"
+    FORMAT = "koikoi.PPO 2"
 
     def __init__(
         self,
@@ -115,12 +115,9 @@ class PPO(PolicyNetworks):
         policy = concatenate([policy for _, _, policy in results])
         self._fit_policy(standardized(policy), rng, self._loss)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
-            "clip": self.clip,
-            "entropy": self.entropy,
-            "trace": self.trace,
-        }
+    def _options(self) -> Fields:
+        more = {"clip": self.clip, "entropy": self.entropy, "trace": self.trace}
+        return {**super()._options(), **more}
 
 
 def play_and_judge(task: Task, trace: float) -> tuple[int, Samples, Samples]:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from cfrlib.core import schema
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, require
+from cfrlib.core.files import Array, Fields, Saved
 from cfrlib.deep.memory import Singles
 from koikoi.learners.network_player import NetworkPlayer
 from koikoi.learners.selfplay import (
-    COUNTS,
     Reservoir,
     Samples,
     SelfPlay,
     Window,
     check_fraction,
-    samples_in_file,
 )
 from koikoi.rules import KoiKoi
 
@@ -38,12 +34,6 @@ class RegretNetworks(SelfPlay):
     """
 
     NETWORKS = 2
-    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
-        "recent": samples_in_file(CRITIC),
-        "lengths": COUNTS,
-        "kept": schema.Array((None, f"network {REGRET}"), schema.fits_float32),
-        "kept_at": COUNTS,
-    }
 
     def __init__(
         self,
@@ -62,7 +52,6 @@ class RegretNetworks(SelfPlay):
         self.power = float(power)
         self.keep_every = whole_number("keep_every", keep_every, 1)
         self._kept: list[Singles] = []
-        self._kept_at: list[int] = []
         self._recent = Window(whole_number("window", window, 1), self._networks[CRITIC].width)
         self._buffers.append(self._recent)
 
@@ -70,7 +59,6 @@ class RegretNetworks(SelfPlay):
         """Keep the regret network of iteration t if it is due."""
         if t % self.keep_every == 0:
             self._kept.append(self._states[REGRET].averaged)
-            self._kept_at.append(t)
 
     def _playing(self) -> tuple[Singles, ...]:
         """Return the weights that the rounds are played with, averaged for the regret network.
@@ -86,7 +74,7 @@ class RegretNetworks(SelfPlay):
             raise ValueError(
                 f"no network is kept yet: run {self.keep_every} iterations or more"
             )
-        weights = [t**self.power for t in self._kept_at]
+        weights = [(n * self.keep_every) ** self.power for n in range(1, len(self._kept) + 1)]
         return self._by_regret(self._kept, weights)
 
     @property
@@ -98,28 +86,24 @@ class RegretNetworks(SelfPlay):
         kind = self._networks[REGRET].kind
         return NetworkPlayer(self.game, networks, self.hidden, "regret", weights, kind)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {
+    def _options(self) -> Fields:
+        return {
+            **super()._options(),
             "explore": self.explore,
             "power": self.power,
             "window": self._recent.length,
             "keep_every": self.keep_every,
         }
 
-    def _arrays(self) -> Arrays:
-        kept = np.array(self._kept, np.float64).reshape(
-            len(self._kept), self._networks[REGRET].size
-        )
-        at = np.array(self._kept_at, np.float64)
-        return super()._arrays() | {"kept": kept, "kept_at": at}
+    def _state(self) -> dict[str, Array]:
+        size = self._networks[REGRET].size
+        kept = np.array(self._kept, np.float32).reshape(-1, size)
+        return {**super()._state(), "kept": kept}
 
-    def _restore(self, steps: list[int], arrays: Arrays) -> None:
-        super()._restore(steps, arrays)
-        self._kept = list(arrays["kept"].astype(np.float32))
-        self._kept_at = arrays["kept_at"].astype(np.int64).tolist()
-        every = self.keep_every
-        due = list(range(every, self.iterations + 1, every))
-        require(self._kept_at == due and len(self._kept) == len(due), "kept")
+    def _restore(self, file: Saved) -> None:
+        super()._restore(file)
+        shape = (self.iterations // self.keep_every, self._networks[REGRET].size)
+        self._kept = list(file.array("kept", shape, np.float32))
 
 
 class MeanRegrets(RegretNetworks):
@@ -127,12 +111,6 @@ class MeanRegrets(RegretNetworks):
 
     The samples of all iterations share a reservoir; those of iteration t have weight t^power.
     """
-
-    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {
-        "memory": samples_in_file(REGRET),
-        "seen": schema.Array((1,), schema.integers(0)),
-        **RegretNetworks._EXTRA,
-    }
 
     def __init__(self, game: KoiKoi, *, memory: int, **options: Any):
         super().__init__(game, **options)
@@ -150,5 +128,5 @@ class MeanRegrets(RegretNetworks):
         self._fit(REGRET, all_samples._replace(weight=weight), rng)
         self._keep(t)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"memory": self._memory.size}
+    def _options(self) -> Fields:
+        return {**super()._options(), "memory": self._memory.size}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.checks import whole_number
+from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
 from koikoi.learners.network_player import (
@@ -87,7 +88,7 @@ class RobustDeepCFR(MeanRegrets):
     RobustDeepCFR of MiniKoiKoi.K8(): 0 iterations, 0 rounds, 0 decisions
     """
 
-    FORMAT = "koikoi.RobustDeepCFR 2"
+    FORMAT = "koikoi.RobustDeepCFR 3"
 
     def __init__(
         self,
@@ -133,10 +134,8 @@ class RobustDeepCFR(MeanRegrets):
         self._fit(CRITIC, self._recent.add(values), rng)
         self._learn_regrets(t, concatenate([found.regrets for found in results]), rng)
 
-    def _settings(self) -> dict[str, Any]:
-        settings = super()._settings() | {"k": self.k}
-        del settings["network"]  # always "pair"
-        return settings
+    def _options(self) -> Fields:
+        return {**super()._options(), "k": self.k}
 
 
 class Found(NamedTuple):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from hashlib import sha256
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
-from cfrlib.core import schema
-from cfrlib.core.files import Arrays, PathLike
+from cfrlib.core import files
+from cfrlib.core.files import Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
-from cfrlib.core.tree import Floats
 from koikoi.learners.deep_monte_carlo import DeepMonteCarlo
 from koikoi.learners.network_player import (
     NetworkPlayer,
@@ -69,8 +67,7 @@ class ApproximateBestResponse(DeepMonteCarlo):
     True
     """
 
-    FORMAT = "koikoi.ApproximateBestResponse 1"
-    _EXTRA: ClassVar = {"target": schema.Array((32,), schema.integers(0, 255))}
+    FORMAT = "koikoi.ApproximateBestResponse 2"
 
     def __init__(
         self,
@@ -127,21 +124,18 @@ class ApproximateBestResponse(DeepMonteCarlo):
         """
         if target is None:
             raise ValueError("pass the player that the learner was trained against: target=…")
-        with cls._reading(path, game) as file:
-            self = cls(game, target, **file.header["settings"], jobs=jobs)._resume(file)
-        if not np.array_equal(self._digest, digest(target)):
-            raise ValueError(
-                f"{path} holds a learner against another target than {target!r}: load it with "
-                "the very player it was trained against"
+        return cls._load(path, game, target=target, jobs=jobs)
+
+    def _numbers(self) -> Fields:
+        return {**super()._numbers(), "target": identity(self.target)}
+
+    def _restore(self, file: Saved) -> None:
+        super()._restore(file)
+        if file.header["target"] != identity(self.target):
+            raise files.Mismatch(
+                f"{file.path} holds a learner against another target than {self.target!r}; "
+                "load it with the very player it was trained against"
             )
-        return self
-
-    def _restore(self, steps: list[int], arrays: Arrays) -> None:
-        super()._restore(steps, arrays)
-        self._digest = arrays["target"]
-
-    def _arrays(self) -> Arrays:
-        return super()._arrays() | {"target": digest(self.target)}
 
 
 def play_response(task: Task, target: Player, explore: float) -> tuple[int, Samples]:
@@ -179,17 +173,14 @@ def play_response(task: Task, target: Player, explore: float) -> tuple[int, Samp
     return decisions, samples_of(codes, [payoff[rows] for rows in played])
 
 
-def digest(player: Player) -> Floats:
-    """Return 32 bytes that identify a player: a hash of its repr and its networks.
+def identity(player: Player) -> str:
+    """Return a text that identifies a player: its repr, and the checksum of its networks.
 
     Examples
     --------
     >>> from koikoi.players import GreedyPlayer
-    >>> digest(GreedyPlayer("koi")).shape
-    (32,)
+    >>> identity(GreedyPlayer("koi"))
+    "GreedyPlayer(call='koi')"
     """
-    content = sha256(repr(player).encode())
-    if isinstance(player, NetworkPlayer):
-        for array in (player.weights, *player.networks):
-            content.update(array.tobytes())
-    return np.frombuffer(content.digest(), np.uint8).astype(np.float64)
+    networks = f", {player.checksum}" if isinstance(player, NetworkPlayer) else ""
+    return f"{player!r}{networks}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
+from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
 from koikoi.learners.network_player import (
@@ -82,7 +82,7 @@ class DeepMonteCarlo(SelfPlay):
     3
     """
 
-    FORMAT = "koikoi.DeepMonteCarlo 1"
+    FORMAT = "koikoi.DeepMonteCarlo 2"
     NETWORKS = 1
 
     def __init__(
@@ -116,8 +116,9 @@ class DeepMonteCarlo(SelfPlay):
         weights, kind = [self._states[0].averaged], self._networks[0].kind
         return NetworkPlayer(self.game, weights, self.hidden, "value", network=kind)
 
-    def _settings(self) -> dict[str, Any]:
-        return super()._settings() | {"explore": self.explore}
+    def _options(self) -> Fields:
+        kind = self._networks[0].kind
+        return {**super()._options(), "explore": self.explore, "network": kind}
 
 
 def play_by_value(task: Task, explore: float) -> tuple[int, Samples]:

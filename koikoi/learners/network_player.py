@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from cfrlib.core import files, schema
+from cfrlib.core import files
+from cfrlib.core.files import Array, PathLike, Saved
 from cfrlib.core.memo import remembered
 from cfrlib.core.rng import uniforms
 from cfrlib.core.sequence import behavior, sequence_form
@@ -169,6 +169,8 @@ class NetworkPlayer:
     NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by value
     """
 
+    FORMAT = "koikoi.NetworkPlayer 2"
+
     def __init__(
         self,
         game: KoiKoi,
@@ -299,39 +301,41 @@ class NetworkPlayer:
             actions[some] = after.action[sample_rows(sigma, after.start, u[some])]
         return actions
 
-    def save(self, path: files.PathLike) -> None:
+    @property
+    def checksum(self) -> str:
+        """A digest of the networks and their weights in the mixture, 16 characters."""
+        content = sha256(self.weights.tobytes())
+        for row in self.networks:
+            content.update(row.tobytes())
+        return content.hexdigest()[:16]
+
+    def save(self, path: PathLike) -> None:
         """Write the player to a file: in float16 if that is lossless, else in float32."""
-        networks: npt.NDArray[Any] = np.stack(self.networks)
-        if (networks == (half := networks.astype(np.float16))).all():
+        networks: Array = np.stack(self.networks)
+        if np.array_equal(half := networks.astype(np.float16), networks):
             networks = half
-        header = {
-            "hidden": self.hidden,
-            "rule": self.rule,
-            "network": self.network.kind,
-            "sha256": _digest(networks),
-        }
-        arrays: Any = {"networks": networks, "weights": self.weights}
-        files.write(path, PLAYER, RulesOnly(self.game), header, arrays)
+        fields = {"hidden": self.hidden, "rule": self.rule, "network": self.network.kind}
+        arrays = {"networks": networks, "weights": self.weights}
+        files.write(path, self.FORMAT, RulesOnly(self.game), fields, arrays)
 
     @classmethod
-    def load(cls, path: files.PathLike, game: KoiKoi) -> NetworkPlayer:
+    def load(cls, path: PathLike, game: KoiKoi) -> NetworkPlayer:
         """Load a saved player.
 
         Raises
         ------
         ValueError
-            If the file is damaged, of another kind, or of a game with other rules; or if its
-            networks do not match their checksum.
+            If the file is damaged, of another kind, or of a game with other rules.
         """
-        with files.reading(path, PLAYER, RulesOnly(game)) as file:
-            hidden, kind = file.header["hidden"], file.header["network"]
+        with files.reading(path, cls.FORMAT) as file:
+            file.require_game(RulesOnly(game))
+            hidden, rule, kind = (file.header[name] for name in ("hidden", "rule", "network"))
             check_widths(file, "networks", hidden)
-            arrays = file.arrays(weights=value_network(game, hidden, kind).size)
-            if file.header["sha256"] != _digest(arrays["networks"]):
-                raise ValueError("the networks do not match their checksum")
-            networks, weights = arrays["networks"].astype(np.float32), arrays["weights"]
-            rule = file.header["rule"]
-            return cls(game, list(networks), hidden, rule, weights.tolist(), kind)
+            precision, (number, size), _ = file.header["arrays"]["networks"]
+            networks = file.array("networks", (number, size), precision)
+            player = cls(game, list(networks), hidden, rule, network=kind)
+            player.weights = file.array("weights", (number,))  # normalized before
+        return player
 
     def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
         """Return a number for each action in round r.
@@ -464,58 +468,30 @@ def decisions_of(game: KoiKoi, ordered: bool = False) -> Decisions:
 # ---- files -----------------------------------------------------------------------------------
 
 
-HIDDEN = schema.list_of(schema.integer(1), 0, 64)
-PLAYER = files.Format(
-    "cfrlib network player 1",
-    "player",
-    "NetworkPlayer.save",
-    {
-        "hidden": HIDDEN,
-        "rule": schema.one_of(*RULES),
-        "network": schema.one_of(*PLAYABLE),
-        "sha256": schema.text,
-    },
-    {
-        "networks": schema.Array((None, "weights"), schema.fits_float32),
-        "weights": schema.Array(
-            (None,), lambda share: schema.finite(share) and bool((share >= 0).all())
-        ),
-    },
-    ("float16", "float32", "float64"),
-    {"network": "mlp"},
-)
-
-
-def check_widths(file: files.Saved, name: str, hidden: Any) -> None:
+def check_widths(file: Saved, name: str, hidden: Sequence[int]) -> None:
     """Raise a ValueError if networks of these widths have more weights than the file holds.
 
     This bounds the memory that is allocated for a file by the size of the file.
     """
-    files.require(HIDDEN(hidden), "hidden")
-    least = sum(m * n for m, n in pairwise((1, *hidden)))
-    files.require(least <= file.shape(name)[-1], "hidden")
-
-
-def _digest(networks: npt.NDArray[Any]) -> str:
-    return sha256(networks.tobytes()).hexdigest()
+    if sum(m * n for m, n in pairwise((1, *hidden))) > file.shape(name)[-1]:
+        raise ValueError(f"{name} is smaller than networks of widths {hidden}")
 
 
 class RulesOnly:
     """A file's description of a game that is too large to list its infosets: its rules."""
 
-    num_sequences = 0
+    infoset_player = infoset_label = infoset_actions = ()
 
     def __init__(self, game: KoiKoi):
-        self.tree = _NoInfosets(game, [], [], [])
-        self._rules = repr((game, game.deck, game.hand, game.open, game.yaku))
+        self.game = game
+
+    @property
+    def tree(self) -> RulesOnly:
+        """The game, and no infosets."""
+        return self
 
     def fingerprint(self) -> str:
         """Return a digest of the rules."""
-        return sha256(self._rules.encode()).hexdigest()
-
-
-class _NoInfosets(NamedTuple):
-    game: KoiKoi
-    infoset_player: list[int]
-    infoset_label: list[str]
-    infoset_actions: list[tuple[str, ...]]
+        game = self.game
+        rules = repr((game, game.deck, game.hand, game.open, game.yaku))
+        return sha256(rules.encode()).hexdigest()

@@ -10,24 +10,22 @@ targets: values (`deep_monte_carlo`), regrets (`escher`, `robust_deep_cfr`) or l
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core import files, schema
+from cfrlib.core import files
 from cfrlib.core.checks import whole_number
-from cfrlib.core.files import Arrays, PathLike, Saved, require
+from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
-from cfrlib.deep.networks import LOSS
 from cfrlib.run import Bar, Limits, deferred_interrupt
 from koikoi.afterstates import CODE, Afterstates, Describer
 from koikoi.learners.network_player import (
-    HIDDEN,
     NetworkPlayer,
     RulesOnly,
     check_widths,
@@ -108,40 +106,15 @@ class Samples(NamedTuple):
     target: Floats
     weight: Floats
 
-    def table(self) -> Floats:
-        """Return one array of shape (rows, width + 2), for files."""
-        return np.column_stack(self)
+    def named(self, name: str) -> dict[str, Array]:
+        """Return the arrays that a file stores under a name."""
+        return {f"{name}_{part}": array for part, array in self._asdict().items()}
 
     @classmethod
-    def of_table(cls, table: Floats) -> Samples:
-        """Return the samples of an array made by `table`."""
-        return cls(table[:, :-2].astype(np.int64), table[:, -2], table[:, -1])
-
-
-def samples_in_file(n: int) -> schema.Array:
-    """Return the form of an array of samples for network n."""
-    return schema.Array(
-        (None, f"sample {n}"),
-        lambda table: schema.finite(table) and schema.integers(-schema.EXACT)(table[:, :-2]),
-    )
-
-
-COUNTS = schema.Array((None,), schema.integers(1))
-
-
-def _setting(value: Any) -> bool:
-    """Return whether a value may be a learner's option; its constructor checks the rest."""
-    number = schema.number(0, schema.EXACT)
-    return schema.any_of(HIDDEN, number, schema.one_of(*NETWORKS))(value)
-
-
-_HEADER = {
-    "settings": lambda value: isinstance(value, dict) and all(map(_setting, value.values())),
-    "iterations": schema.integer(),
-    "decisions": schema.integer(),
-    "losses": schema.list_of(LOSS),
-    "steps": schema.list_of(schema.integer(0, 2**31 - 1)),
-}
+    def read(cls, file: Saved, name: str, rows: int | None, width: int) -> Samples:
+        """Return the samples that a file stores under a name."""
+        code = file.array(f"{name}_code", (rows, width), np.int64)
+        return cls(code, *(file.array(f"{name}_{part}", (rows,)) for part in cls._fields[1:]))
 
 
 class Window:
@@ -156,21 +129,20 @@ class Window:
         self.batches = [*self.batches, batch][-self.length :]
         return concatenate(self.batches)
 
-    def tables(self) -> Arrays:
+    def state(self) -> dict[str, Array]:
         """Return the arrays that a file stores."""
-        rows = [batch.table() for batch in self.batches] or [np.zeros((0, self.width + 2))]
-        lengths = np.array([len(batch.code) for batch in self.batches], float)
-        return {"recent": np.concatenate(rows), "lengths": lengths}
+        empty = Samples(np.zeros((0, self.width), np.int64), np.zeros(0), np.zeros(0))
+        lengths = np.array([len(batch.code) for batch in self.batches], np.int64)
+        return {**concatenate([empty, *self.batches]).named("recent"), "lengths": lengths}
 
-    def restore(self, tables: Arrays) -> None:
-        """Set the buffer to the arrays of `tables`."""
-        lengths = tables["lengths"].astype(np.int64)
-        ends = np.cumsum(lengths)
-        require(
-            len(lengths) <= self.length and lengths.sum() == len(tables["recent"]), "recent"
-        )
-        parts = np.split(tables["recent"], ends[:-1]) if len(ends) else []
-        self.batches = [Samples.of_table(part) for part in parts]
+    def restore(self, file: Saved) -> None:
+        """Set the buffer to the arrays of a file."""
+        rows = Samples.read(file, "recent", None, self.width)
+        ends = np.cumsum(file.array("lengths", (None,), np.int64)).tolist()
+        self.batches = [
+            Samples._make(column[begin:end] for column in rows)
+            for begin, end in pairwise([0, *ends])
+        ]
 
 
 class Reservoir:
@@ -199,16 +171,17 @@ class Reservoir:
         code, target, weight = self._rows
         return Samples(code[:filled], target[:filled], weight[:filled])
 
-    def tables(self) -> Arrays:
+    def state(self) -> dict[str, Array]:
         """Return the arrays that a file stores."""
-        return {"memory": self.samples.table(), "seen": np.array([float(self.seen)])}
+        return {**self.samples.named("memory"), "seen": np.array([self.seen])}
 
-    def restore(self, tables: Arrays) -> None:
-        """Set the buffer to the arrays of `tables`."""
-        self.seen = int(tables["seen"][0])
-        require(len(tables["memory"]) == min(self.seen, self.size), "memory")
-        for column, saved in zip(self._rows, Samples.of_table(tables["memory"]), strict=True):
-            column[: len(saved)] = saved
+    def restore(self, file: Saved) -> None:
+        """Set the buffer to the arrays of a file."""
+        self.seen = int(file.array("seen", (1,), np.int64)[0])
+        filled, width = self.samples.code.shape
+        saved = Samples.read(file, "memory", filled, width)
+        for column, into in zip(saved, self.samples, strict=True):
+            into[:] = column
 
 
 Decide = Callable[[Numbers, Numbers, Afterstates], tuple[Floats, Floats]]
@@ -288,7 +261,6 @@ class SelfPlay(ABC):
 
     FORMAT: ClassVar[str]
     NETWORKS: ClassVar[int]  # number of networks trained
-    _EXTRA: ClassVar[Mapping[str, schema.Array]] = {}  # arrays in a file beside the networks'
 
     def __init__(
         self,
@@ -312,7 +284,6 @@ class SelfPlay(ABC):
         self.seed = whole_number("seed", seed, 0)
         self.iterations = self.decisions = 0
         self.losses = [0.0] * self.NETWORKS
-        self._one_kind = isinstance(network, str)
         kinds = (network,) * self.NETWORKS if isinstance(network, str) else network
         self._networks = [value_network(game, hidden, kind) for kind in kinds]
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
@@ -405,14 +376,8 @@ class SelfPlay(ABC):
 
         An existing file is replaced only once the new one is complete.
         """
-        header = {
-            "settings": self._settings(),
-            "iterations": self.iterations,
-            "decisions": self.decisions,
-            "losses": self.losses,
-            "steps": [state.steps for state in self._states],
-        }
-        files.write(path, self._kind(), RulesOnly(self.game), header, self._arrays())
+        fields = {"options": self._options(), **self._numbers()}
+        files.write(path, self.FORMAT, RulesOnly(self.game), fields, self._state())
 
     @classmethod
     def load(cls, path: PathLike, game: KoiKoi, *, jobs: int | None = None) -> Self:
@@ -423,78 +388,52 @@ class SelfPlay(ABC):
         ValueError
             If the file is damaged, of another kind, or of a game with other rules.
         """
-        with cls._reading(path, game) as file:
-            return cls(game, **file.header["settings"], jobs=jobs)._resume(file)
+        return cls._load(path, game, jobs=jobs)
 
     @classmethod
-    @contextmanager
-    def _reading(cls, path: PathLike, game: KoiKoi) -> Iterator[Saved]:
-        """Open a file of such a learner, whose networks are no larger than the file."""
-        with files.reading(path, cls._kind(), RulesOnly(game)) as file:
-            check_widths(file, "weights0", file.header["settings"].get("hidden"))
-            yield file
-
-    def _resume(self, file: Saved) -> Self:
-        """Restore the state of a run from a file; return self."""
-        header = file.header
-        require(header["settings"] == self._settings(), "settings")
-        require(len(header["losses"]) == len(header["steps"]) == self.NETWORKS, "losses")
-        self.iterations, self.decisions = header["iterations"], header["decisions"]
-        self.losses = list(header["losses"])
-        self._restore(header["steps"], self._arrays_of(file))
+    def _load(cls, path: PathLike, game: KoiKoi, **more: Any) -> Self:
+        """Return the learner in a file; `more` are arguments that files do not store."""
+        with files.reading(path, cls.FORMAT) as file:
+            file.require_game(RulesOnly(game))
+            options = file.header["options"]
+            check_widths(file, "weights0", options["hidden"])
+            create: Any = cls
+            self: Self = create(game, **options, **more)
+            self._restore(file)
         return self
 
-    def _arrays_of(self, file: Saved) -> Arrays:
-        sizes = {f"network {n}": each.size for n, each in enumerate(self._networks)}
-        widths = {f"sample {n}": each.width + 2 for n, each in enumerate(self._networks)}
-        return file.arrays(**sizes, **widths)
+    def _options(self) -> Fields:
+        """Return the arguments that create such a learner, in types that JSON knows."""
+        names = ("hidden", "rounds", "steps", "batch", "rate", "seed")
+        return {name: getattr(self, name) for name in names}
 
-    @classmethod
-    def _kind(cls) -> files.Format:
-        networks = {
-            f"{name}{n}": schema.Array((f"network {n}",), schema.fits_float32)
-            for n in range(cls.NETWORKS)
+    def _numbers(self) -> Fields:
+        """Return the numbers of the learner's state, in types that JSON knows."""
+        steps = [state.steps for state in self._states]
+        numbers = {name: getattr(self, name) for name in ("iterations", "decisions", "losses")}
+        return {**numbers, "trained": steps}
+
+    def _state(self) -> dict[str, Array]:
+        """Return the arrays of the learner's state, by name."""
+        arrays = {
+            f"{name}{n}": getattr(state, name)
+            for n, state in enumerate(self._states)
             for name in NETWORK
         }
-        arrays = {**networks, **cls._EXTRA}
-        return files.Format(cls.FORMAT, "run", f"{cls.__name__}.save", _HEADER, arrays)
-
-    @classmethod
-    def _names(cls) -> list[str]:
-        return [f"{name}{n}" for n in range(cls.NETWORKS) for name in NETWORK]
-
-    def _arrays(self) -> Arrays:
-        rows = [getattr(state, name) for state in self._states for name in NETWORK]
-        arrays = {
-            name: np.asarray(row, np.float64)
-            for name, row in zip(self._names(), rows, strict=True)
-        }
         for buffer in self._buffers:
-            arrays |= buffer.tables()
+            arrays |= buffer.state()
         return arrays
 
-    def _restore(self, steps: list[int], arrays: Arrays) -> None:
-        """Set the state to the arrays of `_arrays`."""
-        self._states = []
-        for n, taken in enumerate(steps):
-            weights, averaged, first, second = (
-                arrays[f"{name}{n}"].astype(np.float32) for name in NETWORK
-            )
-            self._states.append(TrainState(weights, averaged, first, second, taken))
+    def _restore(self, file: Saved) -> None:
+        """Set the state of a new learner to that of a file: `_state` and `_numbers`."""
+        header = file.header
+        self.iterations, self.decisions = header["iterations"], header["decisions"]
+        self.losses = header["losses"]
+        for n, (each, steps) in enumerate(zip(self._networks, header["trained"], strict=True)):
+            rows = (file.array(f"{name}{n}", (each.size,), np.float32) for name in NETWORK)
+            self._states[n] = TrainState._make([*rows, steps])
         for buffer in self._buffers:
-            buffer.restore(arrays)
-
-    def _settings(self) -> dict[str, Any]:
-        kind = self._networks[0].kind
-        named = self._one_kind and kind != "mlp"  # files of MLPs do not name it
-        return {
-            "hidden": list(self.hidden),
-            "rounds": self.rounds,
-            "steps": self.steps,
-            "batch": self.batch,
-            "rate": self.rate,
-            "seed": self.seed,
-        } | ({"network": kind} if named else {})
+            buffer.restore(file)
 
     def __repr__(self) -> str:
         return (

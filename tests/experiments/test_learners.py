@@ -1,6 +1,9 @@
 """Self-play learners of Koi-Koi: features, training targets, convergence, and files."""
 
+import json
+import tracemalloc
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
 
 import jax
@@ -636,7 +639,7 @@ LEARNERS = [
 def same(a, b):
     pairs = zip(a._states, b._states, strict=True)
     equal = all(np.array_equal(x, y) for s, t in pairs for x, y in zip(s, t, strict=True))
-    arrays, others = a._arrays(), b._arrays()
+    arrays, others = a._state(), b._state()
     return equal and all(np.array_equal(arrays[name], others[name]) for name in arrays)
 
 
@@ -667,9 +670,9 @@ def test_results_do_not_depend_on_workers():
 def test_foreign_or_damaged_files_raise(tmp_path):
     path = tmp_path / "run.npz"
     DeepMonteCarlo(K8, **TINY).run(1, progress=False).save(path)
-    with pytest.raises(ValueError, match="not of MiniKoiKoi"):
+    with pytest.raises(ValueError, match="not for MiniKoiKoi"):
         DeepMonteCarlo.load(path, K9)
-    with pytest.raises(ValueError, match="not of"):
+    with pytest.raises(ValueError, match="not for"):
         DeepMonteCarlo.load(path, MiniKoiKoi.K8(koi_factor=3))
     with pytest.raises(ValueError, match="complete file"):
         ESCHER.load(path, K8)
@@ -682,19 +685,21 @@ def test_foreign_or_damaged_files_raise(tmp_path):
 def test_save_and_load_round_trip(tmp_path):
     path, seed = tmp_path / "player.npz", np.uint64(7)
     whole = ESCHER(K8, **TINY).run(3, progress=False).player()
-    half = [network.astype(np.float16) for network in whole.networks]
-    for player in (whole, NetworkPlayer(K8, half, (16,), "regret", whole.weights)):
+    half = [network.astype(np.float16) for network in 3 * whole.networks][:7]
+    squares = np.arange(1, 8) ** 2  # normalized twice, they would change
+    for player in (whole, NetworkPlayer(K8, half, (16,), "regret", squares)):
         player.save(path)
         loaded = NetworkPlayer.load(path, K8)
         assert repr(loaded) == repr(player)
         assert all(map(np.array_equal, loaded.networks, player.networks))
         assert np.array_equal(loaded.weights, player.weights)
+        assert loaded.checksum == player.checksum
         rounds = (simulator := Simulator(K8)).deal(50, seed=0)
         rows = np.arange(50)
         assert np.array_equal(*(p(simulator, rounds, rows, seed) for p in (player, loaded)))
     with np.load(path) as file:
         assert file["networks"].dtype == np.float16  # lossless here
-    with pytest.raises(ValueError, match="not of MiniKoiKoi"):
+    with pytest.raises(ValueError, match="not for MiniKoiKoi"):
         NetworkPlayer.load(path, K9)
 
 
@@ -739,8 +744,28 @@ def test_tampered_players_raise(tampered, tmp_path):
     if tampered == "a byte":
         whole[len(whole) // 2] ^= 1
     path.write_bytes(whole[: len(whole) // 2] if tampered == "cut" else whole)
-    with pytest.raises(ValueError, match=r"complete file|rule must|shares of"):
+    with pytest.raises(ValueError, match="complete file"):
         NetworkPlayer.load(path, K8)
+
+
+@pytest.mark.parametrize("kind", ["learner", "player"])
+def test_networks_larger_than_their_file_are_refused_before_they_are_created(kind, tmp_path):
+    """The header claims widths of a network of 6 GB, and its digest is right."""
+    run, path = DeepMonteCarlo(K8, **TINY), tmp_path / "forged.npz"
+    (run if kind == "learner" else run.player()).save(path)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    header = json.loads(str(arrays["header"]))
+    header.get("options", header)["hidden"] = [40_000, 40_000]
+    text = json.dumps(header)
+    arrays["header"] = np.array(text)
+    arrays["digest"] = np.array(sha256(text.encode()).hexdigest())
+    np.savez(path, **arrays)
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="smaller than networks of widths"):
+        (DeepMonteCarlo if kind == "learner" else NetworkPlayer).load(path, K8)
+    assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    tracemalloc.stop()
 
 
 def test_invalid_options_raise():

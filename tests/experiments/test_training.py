@@ -4,7 +4,6 @@ import importlib
 import json
 import runpy
 import sys
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -124,6 +123,10 @@ def file_of(name):
     return FOLDER / f"{name.replace(' ', '_')}.npz"
 
 
+def shipped(name):
+    return NetworkPlayer.load(file_of(name), KoiKoi())
+
+
 @pytest.fixture(scope="module")
 def recorded():
     return json.loads(SCRIPT.with_name("koikoi_judge.json").read_text())
@@ -132,7 +135,7 @@ def recorded():
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_players_are_small_and_match_the_recorded_checksums(name, recorded):
     assert file_of(name).stat().st_size <= 1_500_000
-    digest = sha256(file_of(name).read_bytes()).hexdigest()[:16]
+    digest = shipped(name).checksum
     duels = [found for key, found in recorded["duels"].items() if key.startswith(f"{name} - ")]
     assert len(duels) >= 7
     assert all(found["networks"].startswith(digest) for found in duels)
@@ -140,7 +143,7 @@ def test_shipped_players_are_small_and_match_the_recorded_checksums(name, record
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_players_reproduce_the_recorded_duels(name, recorded):
-    player = NetworkPlayer.load(file_of(name), KoiKoi())
+    player = shipped(name)
     found = duel(KoiKoi(), player, GreedyPlayer("stop"), deals=1_000, seed=7)
     mean, half = recorded["duels"][f"{name} - greedy, stops"]["points"]
     assert abs(found.mean - mean) < 2 * (found.error**2 + half**2) ** 0.5
@@ -158,7 +161,7 @@ def questions():
 
 def test_answers_to_players_belong_to_the_shipped_networks(questions):
     answers = json.loads(questions.RESULTS.read_text())
-    digests = {sha256(file_of(name).read_bytes()).hexdigest()[:16] for name in SHIPPED} | {""}
+    digests = {shipped(name).checksum for name in SHIPPED} | {""}
     assert set(answers) == {
         *("positions", "calls", "dealer", "cards", "calibration", "single"),
         *("withholding", "policies", "matches"),
@@ -170,7 +173,7 @@ def test_answers_to_players_belong_to_the_shipped_networks(questions):
 def test_calls_of_self_play_reproduce_the_recorded_mean(questions):
     """A batch of other rounds: the mean payoff of all forced calls, and the dealer's."""
     answers = json.loads(questions.RESULTS.read_text())
-    player = NetworkPlayer.load(file_of("monte carlo"), KoiKoi())
+    player = shipped("monte carlo")
     log = questions.self_play(player, 3_000, np.random.SeedSequence(99))
     for values, cluster, (mean, half) in (
         (log.call, log.which, answers["calls"]["monte carlo"]["overall"]["all"][2:4]),

@@ -491,7 +491,7 @@ def test_loading_with_another_target_raises(tmp_path):
             ApproximateBestResponse.load(path, K8, target=other)
     with pytest.raises(ValueError, match="target=…"):
         ApproximateBestResponse.load(path, K8)
-    with pytest.raises(ValueError, match="of MiniKoiKoi"):
+    with pytest.raises(ValueError, match="not for MiniKoiKoi"):
         ApproximateBestResponse.load(path, MiniKoiKoi.K8(koi_factor=3), target=target)
     with pytest.raises(ValueError, match="complete file"):
         DeepMonteCarlo.load(path, K8)

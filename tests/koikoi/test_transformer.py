@@ -201,7 +201,7 @@ def test_saved_learners_resume_exactly(learner, tmp_path):
     half = learner.load(path, K8).run(2, progress=False)
     half.save(path)
     again = learner.load(path, K8).run(2, progress=False)
-    arrays, others = whole._arrays(), again._arrays()
+    arrays, others = whole._state(), again._state()
     assert all(np.array_equal(arrays[name], others[name]) for name in arrays)
     assert again.player().network.kind == "transformer"
 
@@ -217,20 +217,6 @@ def test_saved_players_keep_the_kind_of_their_network(tmp_path):
         NetworkPlayer(K8, player.networks, (16,), "value")
     with pytest.raises(ValueError, match="network must be"):
         DeepMonteCarlo(K8, **TINY | {"network": "lstm"})
-
-
-def test_files_without_a_kind_hold_mlps(tmp_path):
-    """A player's file as it was written before there were other networks."""
-    path = tmp_path / "player.npz"
-    player = DeepMonteCarlo(K8, **TINY | {"network": "mlp"}).player()
-    player.save(path)
-    with np.load(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    header = str(arrays["header"])
-    assert '"network": "mlp", ' in header
-    arrays["header"] = np.array(header.replace('"network": "mlp", ', ""))
-    np.savez(path, **arrays)
-    assert NetworkPlayer.load(path, K8).network.kind == "mlp"
 
 
 def test_responders_play_against_transformers():
