@@ -15,11 +15,11 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from plain_python import PlainCFR
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
 from cfrlib.equilibrium import _payoff_matrix
+from cfrlib.plain import Vanilla
 
 try:
     import pyspiel
@@ -95,14 +95,14 @@ class Ours:
 
 
 class Plain:
-    """The solver of plain_python.py; `sample` returns microseconds per iteration."""
+    """CFR in plain Python, `cfrlib.plain`; `sample` returns microseconds per iteration."""
 
     def __init__(self, game):
         self.game = GAMES[game]
 
     def sample(self, iterations=400):
         began = perf_counter()
-        PlainCFR(self.game).run(iterations)
+        Vanilla(self.game).run(iterations)
         return (perf_counter() - began) / iterations * 1e6
 
 
@@ -189,11 +189,10 @@ def checks():
     """Return the largest difference from each peer; stop if it is more than rounding."""
     found = {}
     ours = cfr.CFR(GAMES["kuhn_poker"], update="simultaneous").run(2_000).average
-    theirs = PlainCFR(GAMES["kuhn_poker"]).run(2_000).average
+    theirs = Vanilla(GAMES["kuhn_poker"]).run(2_000)
     found["plain Python: probabilities after 2,000 iterations"] = max(
         abs(ours[infoset][action] - p)
-        for table in theirs.values()
-        for infoset, row in table.items()
+        for infoset, row in theirs.items()
         for action, p in row.items()
     )
     for game, variant in ((g, v) for g in GAMES for v in ("cfr", "cfr+")):

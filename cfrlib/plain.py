@@ -424,7 +424,7 @@ class OnlineOutcomeSampling(SamplingSolver):
     >>> import cfrlib as cfr
     >>> solver = OnlineOutcomeSampling(cfr.games.KuhnPoker(), seed=0, target="Q check-bet")
     >>> len(solver.aim), round(solver.run(10_000)["Q check-bet"]["call"], 3)
-    (11, 0.677)
+    (11, 0.614)
     """
 
     def __init__(
@@ -480,7 +480,7 @@ class OnlineOutcomeSampling(SamplingSolver):
         if isinstance(node, Terminal):
             return node.utilities[i]
         if not h:
-            targeted = bool(self.draw({True: self.delta, False: 1 - self.delta}))
+            targeted = bool(self.draw({False: 1 - self.delta, True: self.delta}))
         if isinstance(node, Chance):
             I, own, row = "", False, node.probabilities
         else:

@@ -168,8 +168,12 @@ class Exercise:
     def check(self, answer: object) -> Feedback:
         """Return the feedback to an answer; see `cfrbook.exercises.check`."""
         try:
-            program = callable(answer) or isinstance(answer, Game)
-            verdict, text = self._compare(self._read(answer), program)
+            given = self._read(answer)
+            if self.accepts:
+                verdict, text = self._by_rule(self.accepts, given)
+            else:
+                program = callable(answer) or isinstance(answer, Game)
+                verdict, text = self._by_value(given, program)
         except Unanswered as missing:
             verdict, text = "open", f"Not answered yet{missing}: the answer is {self.asks}."
         except Unreadable as trouble:
@@ -193,24 +197,36 @@ class Exercise:
         """Return the values to compare, as plain data."""
         return plain(self.see(answer))
 
-    def _compare(self, given: Any, program: bool) -> tuple[str, str]:
+    def _by_rule(self, accepts: Callable[[Any], bool], given: Any) -> tuple[str, str]:
+        """Return the verdict and the feedback if several answers are correct."""
+        if accepts(given):
+            return "right", f"Right. {self.takeaway}"
+        for value, says in self._mistaken_values():
+            if not self._differences(given, value):
+                return "wrong", f"Not yet. {says}"
+        return "wrong", f"Not yet. {self.advice}"
+
+    def _by_value(self, given: Any, program: bool) -> tuple[str, str]:
         """Return the verdict and the feedback; a program's numbers are not its reader's."""
-        wanted = None if self.accepts else self._values(self.solution())
-        wrong = [] if self.accepts else self._differences(given, wanted)
-        if self.accepts(given) if self.accepts else not wrong:
+        wanted = self._values(self.solution())
+        wrong = self._differences(given, wanted)
+        if not wrong:
             return "right", f"Right. {self.takeaway}"
         known = []
-        for mistake in self.mistakes:
-            known.append((self._values(mistake.answer()), mistake.says))
-            if not self._differences(given, known[-1][0]):
-                return "wrong", f"Not yet. {mistake.says}"
-        if self.accepts:
-            return "wrong", f"Not yet. {self.advice}"
+        for value, says in self._mistaken_values():
+            if not self._differences(given, value):
+                return "wrong", f"Not yet. {says}"
+            known.append((value, says))
         found = ""
         if not program:
             found = self._one_of_several(given, wanted, wrong, known)
             found = found or common_error(given, wanted, wrong)
         return "wrong", f"Not yet. {wrong_parts(wrong, wanted)} {found} {self.advice}"
+
+    def _mistaken_values(self) -> Iterator[tuple[Any, str]]:
+        """Yield the values of each typical mistake, and its feedback."""
+        for mistake in self.mistakes:
+            yield self._values(mistake.answer()), mistake.says
 
     def _one_of_several(self, given: Any, wanted: Any, wrong: Any, known: Any) -> str:
         """Return the feedback to typical mistakes in some of the wrong parts of an answer.
@@ -310,7 +326,18 @@ def as_key(key: Any) -> Any:
         return tuple(map(as_key, key))
     if isinstance(key, str):
         return str.__str__(key)
-    return key if type(key) in (bool, int, float) else shortened(plain(key))
+    return key if type(key) in (bool, int, float) else text_of_key(key)
+
+
+def text_of_key(key: Any) -> str:
+    """Return a key of another kind as text, in full, so that no two keys become one.
+
+    Examples
+    --------
+    >>> text_of_key(np.int64(300)), text_of_key(frozenset({"fold"}))
+    ('300.0', "frozenset({'fold'})")
+    """
+    return " ".join(repr(plain(key)).split())
 
 
 def as_number(value: Any) -> float:
@@ -556,29 +583,38 @@ def shared_error(a: Any, b: Any) -> str:
     if not b.any():
         return ""
     one, counts = len(b) == 1, bool((a == a.round()).all() and (b == b.round()).all())
-    if np.allclose(a, b, 0.02, 1e-9) and not counts:
-        return "Close, but not close enough: give more digits, or compute for longer."
-    if np.allclose(a, -b, 1e-3, 1e-6):
-        sizes = "size is right, the sign is" if one else "sizes are right, the signs are"
-        return f"The {sizes} not: whose payoff is it, and what is subtracted from what?"
-    if np.allclose(a, 100 * b, 1e-3):
-        return "Is this in percent? Write 0.25 or '25 %', not 25."
-    if np.allclose(sorted(a), sorted(b), 1e-3, 1e-6):
-        return "All numbers are there, but in the wrong order."
     used = b != 0
     ratio = a[used] / b[used]
-    if np.allclose(ratio, ratio[0], 1e-3) and not a[~used].any() and ratio[0] > 0:
-        if len(ratio) > 1:
-            return "All numbers are off by one and the same factor: is a weight missing?"
-        if any(math.isclose(ratio[0], r, rel_tol=1e-3) for r in (2, 0.5)):
-            return "You are off by a factor of two: is it a sum, or a mean, or one of a pair?"
-    if counts and (abs(a - b) == 1).all() and b.min() >= 10:
-        return "You are off by one: did you leave something out, or count it twice?"
-    if min(a.min(), b.min()) > 0 and np.allclose(a, 1 - b, 1e-3):
-        return "Is this the probability of the opposite?"
-    if a.all() and b.all() and np.allclose(a, 1 / b, 1e-3):
-        return "Is this upside down? A quotient has two sides."
-    return ""
+    scaled = np.allclose(ratio, ratio[0], 1e-3) and not a[~used].any() and ratio[0] > 0
+    twice = any(math.isclose(ratio[0], r, rel_tol=1e-3) for r in (2, 0.5))
+    off_by_one = counts and (abs(a - b) == 1).all() and b.min() >= 10
+    sizes = "size is right, the sign is" if one else "sizes are right, the signs are"
+    errors = {
+        "Close, but not close enough: give more digits, or compute for longer.": (
+            np.allclose(a, b, 0.02, 1e-9) and not counts
+        ),
+        f"The {sizes} not: whose payoff is it, and what is subtracted from what?": (
+            np.allclose(a, -b, 1e-3, 1e-6)
+        ),
+        "Is this in percent? Write 0.25 or '25 %', not 25.": np.allclose(a, 100 * b, 1e-3),
+        "All numbers are there, but in the wrong order.": (
+            np.allclose(sorted(a), sorted(b), 1e-3, 1e-6)
+        ),
+        "All numbers are off by one and the same factor: is a weight missing?": (
+            scaled and len(ratio) > 1
+        ),
+        "You are off by a factor of two: is it a sum, or a mean, or one of a pair?": (
+            scaled and twice
+        ),
+        "You are off by one: did you leave something out, or count it twice?": off_by_one,
+        "Is this the probability of the opposite?": (
+            min(a.min(), b.min()) > 0 and np.allclose(a, 1 - b, 1e-3)
+        ),
+        "Is this upside down? A quotient has two sides.": (
+            a.all() and b.all() and np.allclose(a, 1 / b, 1e-3)
+        ),
+    }
+    return next((says for says, holds in errors.items() if holds), "")
 
 
 def wrong_sum(a: Any, b: Any, above: tuple[object, ...]) -> str:
