@@ -71,12 +71,13 @@ def inner(function: Any) -> Any:
 def _compiled(function: Any, **options: Any) -> Any:
     """Return a compiled function whose files on disk are those of the present sources."""
     compiled: Any = njit(**options)(function)
-    package = sys.modules[function.__module__.partition(".")[0]]
-    if hasattr(compiled, "_cache") and hasattr(package, "__path__"):
-        cache, digest = compiled._cache, sources_of(package.__name__)
+    if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
+        cache: Any = compiled._cache
+        index_file: Any = IndexDataCacheFile
+        digest = sources_of(function.__module__.partition(".")[0])
+        stamp = cache._impl.locator.get_source_stamp()
         name = f"{cache._impl.filename_base}.{digest}"
-        file: Any = IndexDataCacheFile
-        cache._cache_file = file(cache._cache_path, name, digest)
+        cache._cache_file = index_file(cache._cache_path, name, stamp)
     return compiled
 
 
@@ -84,14 +85,17 @@ def _compiled(function: Any, **options: Any) -> Any:
 def sources_of(package: str) -> str:
     """Return a digest of a package's sources, and of those of packages with earlier kernels.
 
-    Removes compiled kernels beside the sources that belong to other ones.
+    A module that is no package has only the latter. Removes compiled kernels beside the sources
+    that belong to other ones.
     """
-    root = Path(sys.modules[package].__path__[0])
     hashed = hashlib.sha256("".join(PACKAGES.values()).encode())
-    for path in sorted(root.rglob("*.py")):
+    root = getattr(sys.modules[package], "__path__", None)
+    if root is None:
+        return hashed.hexdigest()[:16]
+    for path in sorted(Path(root[0]).rglob("*.py")):
         hashed.update(path.read_bytes())
     PACKAGES[package] = digest = hashed.hexdigest()[:16]
-    for path in root.rglob("__pycache__/*.nb[ic]"):
+    for path in Path(root[0]).rglob("__pycache__/*.nb[ic]"):
         if digest not in path.name:
             with suppress(OSError):  # another process removed it first, or nobody may
                 path.unlink()

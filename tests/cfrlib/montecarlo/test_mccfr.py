@@ -30,9 +30,10 @@ from cfrlib import (
 )
 from cfrlib.core.sequence import behavior
 from cfrlib.games import Goofspiel, KuhnPoker, LeducPoker, MatrixGame, RockPaperScissors
-from cfrlib.montecarlo.mccfr import ascend, descend, enter
+from cfrlib.montecarlo.traversal import descend, enter
 from cfrlib.montecarlo.updates import (
     AVERAGING,
+    ascend,
     begin,
     begin_iteration,
     clear,
