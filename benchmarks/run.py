@@ -18,7 +18,7 @@ import numpy as np
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
-from cfrlib.equilibrium import _payoff_matrix
+from cfrlib.evaluate import _payoff_matrix
 from cfrlib.plain import Vanilla
 
 try:

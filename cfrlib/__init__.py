@@ -17,7 +17,7 @@ from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core import compiling
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import (
+from cfrlib.evaluate import (
     best_response,
     expected_utility,
     exploitability,

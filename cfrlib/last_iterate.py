@@ -40,7 +40,7 @@ from cfrlib.core.sequence import (
 from cfrlib.core.tree import Floats
 
 __all__ = ["Curve", "Iterates", "MirrorDescent", "RegretMatching", "follow"]
-from cfrlib.equilibrium import nash_conv_of_plans
+from cfrlib.evaluate import nash_conv_of_plans
 from cfrlib.game import Game
 from cfrlib.strategy import Strategy
 

@@ -25,7 +25,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Array, Described, Fields, PathLike, Saved
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, check_game
-from cfrlib.equilibrium import evaluate
+from cfrlib.evaluate import evaluate
 from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.solution import Solution, Trace, next_checkpoint

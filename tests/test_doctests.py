@@ -42,7 +42,7 @@ def test_doctest_finds_the_examples():
         for name in MODULES
     }
     assert sum(counts.values()) >= 50
-    for name in ("game", "core.tree", "strategy", "equilibrium", "regret", "cfr", "games.kuhn"):
+    for name in ("game", "core.tree", "strategy", "evaluate", "regret", "cfr", "games.kuhn"):
         assert counts[f"cfrlib.{name}"] > 0
 
 

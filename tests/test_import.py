@@ -17,7 +17,7 @@ LEVELS = [
     {"cfrlib.strategy"},
     {"cfrlib.games"},  # imports game, core and strategy, but no solver
     {"cfrlib.interop"},  # likewise
-    {"cfrlib.equilibrium"},
+    {"cfrlib.evaluate"},
     {"cfrlib.regret"},
     {"cfrlib.plain"},
     {"cfrlib.solution"},
@@ -82,7 +82,7 @@ def test_modules_import_only_lower_levels(path):
 
 
 def test_import_scan_finds_imports():
-    found = set(imported(ROOT / "cfrlib" / "equilibrium.py"))
+    found = set(imported(ROOT / "cfrlib" / "evaluate.py"))
     assert {"cfrlib.game", "cfrlib.core.sequence", "cfrlib.strategy"} <= found
 
 

@@ -36,7 +36,7 @@ import numpy as np
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
-from cfrlib.equilibrium import evaluate
+from cfrlib.evaluate import evaluate
 from cfrlib.strategy import strategy_vector
 
 ROOT = Path(__file__).resolve().parents[1]

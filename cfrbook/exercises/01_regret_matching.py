@@ -19,7 +19,7 @@ from cfrbook.exercises.grading import (
 )
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
-from cfrlib.equilibrium import solve_lp
+from cfrlib.evaluate import solve_lp
 from cfrlib.games import RockPaperScissors
 from cfrlib.regret import regret_matching
 

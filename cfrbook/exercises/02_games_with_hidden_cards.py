@@ -14,7 +14,7 @@ from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib.core.tree import Tree
 from cfrlib.core.tree import compile as compile_game
-from cfrlib.equilibrium import reach, solve_lp
+from cfrlib.evaluate import reach, solve_lp
 from cfrlib.game import Chance, Decision, Game, GameError, History, Node, Terminal
 from cfrlib.games import KuhnPoker
 from cfrlib.strategy import Strategy

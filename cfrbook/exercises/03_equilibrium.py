@@ -22,7 +22,7 @@ from cfrbook.exercises.grading import (
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib.cfr import CFR
-from cfrlib.equilibrium import best_response, expected_utility, nash_conv, solve_lp
+from cfrlib.evaluate import best_response, expected_utility, nash_conv, solve_lp
 from cfrlib.game import Chance, Game, History, Node, Terminal
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 from cfrlib.strategy import Strategy

@@ -21,7 +21,7 @@ from cfrbook.exercises.sheet import read
 from cfrbook.museum import find, mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
-from cfrlib.equilibrium import exploitability, solve_lp
+from cfrlib.evaluate import exploitability, solve_lp
 from cfrlib.game import Game
 from cfrlib.plain import Vanilla
 from cfrlib.regret import Variant

@@ -17,7 +17,7 @@ from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import solve_lp
+from cfrlib.evaluate import solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import kuhn_equilibrium
 from cfrlib.montecarlo import every_path

@@ -12,7 +12,7 @@ from typing import Any, cast
 from cfrbook.exercises.grading import as_number, require_function
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
-from cfrlib.equilibrium import expected_utility, solve_lp
+from cfrlib.evaluate import expected_utility, solve_lp
 from cfrlib.games import Coyote
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy

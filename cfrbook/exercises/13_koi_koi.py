@@ -14,7 +14,7 @@ from typing import Any
 from cfrbook.exercises.grading import Unreadable, as_number
 from cfrbook.exercises.shared import as_rows
 from cfrbook.exercises.sheet import read
-from cfrlib.equilibrium import exploitability
+from cfrlib.evaluate import exploitability
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
 from cfrlib.strategy import Strategy
 from koikoi import DECK, KoiKoi, MiniKoiKoi, made

@@ -13,7 +13,7 @@ import numpy as np
 from cfrbook.exercises.grading import Unreadable, require_function
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
-from cfrlib.equilibrium import solve_lp
+from cfrlib.evaluate import solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.afterstates import CODE, Describer

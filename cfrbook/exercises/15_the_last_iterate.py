@@ -13,7 +13,7 @@ from cfrbook.exercises.grading import Unreadable, as_number, entries
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib import games
-from cfrlib.equilibrium import exploitability
+from cfrlib.evaluate import exploitability
 from cfrlib.last_iterate import Iterates, MirrorDescent, RegretMatching
 from cfrlib.regret import regret_matching
 

@@ -12,7 +12,7 @@ import numpy as np
 from cfrbook.exercises.grading import Unanswered, as_number, pair_values, require_function
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
-from cfrlib.equilibrium import exploitability
+from cfrlib.evaluate import exploitability
 from cfrlib.games import LeducPoker
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy

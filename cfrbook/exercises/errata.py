@@ -17,7 +17,7 @@ from cfrbook.exercises.grading import (
     require_function,
 )
 from cfrbook.exercises.sheet import read
-from cfrlib.equilibrium import reach
+from cfrlib.evaluate import reach
 from cfrlib.game import Chance, Decision, History, Terminal
 from cfrlib.games import KuhnPoker, kuhn_equilibrium
 from cfrlib.strategy import Strategy

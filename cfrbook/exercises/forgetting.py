@@ -16,7 +16,7 @@ import numpy as np
 from cfrbook.exercises.grading import Unreadable, shortened
 from cfrlib import games
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import best_response, expected_utility
+from cfrlib.evaluate import best_response, expected_utility
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.plain import Vanilla
 from cfrlib.strategy import Strategy

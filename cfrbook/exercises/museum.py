@@ -10,7 +10,7 @@ from cfrbook.exercises.shared import average, solver, strategy_sums
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import BUGS, CHECKS, LADDER, Bug
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import exploitability
+from cfrlib.evaluate import exploitability
 from cfrlib.game import Chance, History, Terminal
 from cfrlib.plain import Plain
 

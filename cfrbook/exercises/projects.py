@@ -23,7 +23,7 @@ from cfrbook.exercises.sheet import read
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core.tree import Floats, Tree, compile
-from cfrlib.equilibrium import expected_utility, exploitability, solve_lp
+from cfrlib.evaluate import expected_utility, exploitability, solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal, history_label
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy

@@ -17,7 +17,7 @@ from cfrbook.exercises.sheet import read
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import expected_utility, exploitability, solve_lp
+from cfrlib.evaluate import expected_utility, exploitability, solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy

@@ -14,7 +14,7 @@ from cfrbook.museum.catalog import Bug
 from cfrbook.museum.ladder import LADDER, DealtBackward, LateCoin
 from cfrlib import games
 from cfrlib.core.tree import compile
-from cfrlib.equilibrium import expected_utility, exploitability, nash_conv
+from cfrlib.evaluate import expected_utility, exploitability, nash_conv
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import every_path
 from cfrlib.plain import ExternalSamplingSolver, Family, Plain, Row

@@ -31,12 +31,12 @@ from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.deep.features import check_digest, hashed
-from cfrlib.deep.growing_tree import BATCH, GrowingTree
-from cfrlib.deep.lanes import Lane, split
+from cfrlib.deep.growing_tree import DEFAULT_BATCH, GrowingTree
+from cfrlib.deep.lanes import TraversalLane, split
 from cfrlib.deep.memory import Memory, Singles, new_memory
 from cfrlib.deep.networks import NETWORKS_ERR, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy
-from cfrlib.deep.traversal import Memories, Settings
+from cfrlib.deep.traversal import Memories, TraversalSettings
 from cfrlib.deep.whole_tree import WholeTree
 from cfrlib.game import Game
 from cfrlib.montecarlo.schemes import Sampling, Scheme, find_sampling, from_file, in_file
@@ -160,7 +160,7 @@ class DeepCFR(OnTree, Run):
                 f"jobs={jobs!r}, baseline={baseline!r}"
             )
         self._plant(game, on_demand)
-        batch = None if self.is_complete else BATCH
+        batch = None if self.is_complete else DEFAULT_BATCH
         self.advantage = advantage or Training(batch=batch)
         self.strategy = strategy or Training(batch=batch)
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0
@@ -224,9 +224,9 @@ class DeepCFR(OnTree, Run):
     def _walk(self, t: int, i: int, traversals: int, memories: Memories) -> int:
         """Run traversals of player i and fill the memories; return the histories visited."""
         scale = 1.0 / self._infosets.scale
-        settings = Settings(Scheme.of(self.sampling), self._key, t, i, scale)
+        settings = TraversalSettings(Scheme.of(self.sampling), self._key, t, i, scale)
         lanes = [
-            Lane(settings, *ends, self._current_networks(t, n))
+            TraversalLane(settings, *ends, self._current_networks(t, n))
             for n, ends in enumerate(split(traversals))
         ]
         return self._infosets.traverse(lanes, memories, self.jobs)

@@ -17,10 +17,10 @@ import numpy as np
 from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Array
 from cfrlib.core.rng import LINE
-from cfrlib.deep.lanes import Lane, Samples, run_lanes
+from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
 from cfrlib.deep.memory import Memory, Singles, new_buffer
 from cfrlib.deep.networks import Learner, Training, shape
-from cfrlib.deep.policy import Encoder, Policy, action_mask, mixture_weights, uniform
+from cfrlib.deep.policy import Encoder, Policy, action_mask, mixture_weights
 from cfrlib.deep.traversal import (
     Group,
     Memories,
@@ -33,7 +33,7 @@ from cfrlib.montecarlo.partial_tree import PartialTree, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Sampling, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 
-BATCH = 1_024  # default batch size
+DEFAULT_BATCH = 1_024  # default batch size
 MIN_ROWS = 1 << 14  # a smaller memory is padded for training, to limit recompilation
 PROBES, MAX_LENGTH = 1_000, 1_000_000  # random games to probe, and the longest one allowed
 NO_ESTIMATES = np.zeros((0, 2))  # no baseline is learned
@@ -52,7 +52,7 @@ class GrowingTree:
     actions : int or None
         The largest number of actions at an infoset, if the caller knows it.
     record_strategies : bool
-        Whether to collect samples for the memory of strategies.
+        Whether to collect_samples samples for the memory of strategies.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class GrowingTree:
             if training.batch is None:
                 raise ValueError(
                     f"the tree of {game!r} is expanded on demand, so training cannot pass "
-                    f"over all infosets; give a batch, such as Training(batch={BATCH:,})"
+                    f"over all infosets; give a batch, such as Training(batch={DEFAULT_BATCH:,})"
                 )
             if training.cell is not None:
                 raise ValueError(
@@ -106,11 +106,11 @@ class GrowingTree:
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def traverse(self, lanes: list[Lane], memories: Memories, jobs: int | None) -> int:
+    def traverse(self, lanes: list[TraversalLane], memories: Memories, jobs: int | None) -> int:
         """Run traversals, fill the memories, and return the number of histories visited."""
         return run_lanes(self._traverse_lane, lanes, memories, jobs)
 
-    def _traverse_lane(self, lane: Lane) -> Samples:
+    def _traverse_lane(self, lane: TraversalLane) -> Samples:
         """Run the traversals of a lane.
 
         Raises
@@ -189,7 +189,7 @@ class GrowingTree:
 class _Traversals:
     """The traversals of a lane in progress."""
 
-    def __init__(self, infosets: GrowingTree, lane: Lane):
+    def __init__(self, infosets: GrowingTree, lane: TraversalLane):
         number = lane.stop - lane.first
         self.infosets, self.lane, self.tree = infosets, lane, PartialTree(infosets.game)
         self.table = records(len(self.tree.owner), SEQUENCE)
@@ -235,7 +235,7 @@ class _Traversals:
         num_actions = [len(actions) for actions in tree.actions_at[new]]
         legal = action_mask(num_actions, most, tree.game)
         features = self.infosets.encode(tree.labels[new])
-        sigma, player = uniform(legal), tree.infosets.player[new]
+        sigma, player = uniform_rows(legal), tree.infosets.player[new]
         for i in np.unique(player):
             network = self.lane.networks[i]
             if network is not None:

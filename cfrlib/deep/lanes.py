@@ -13,25 +13,25 @@ from typing import NamedTuple
 
 from cfrlib.deep.memory import Memory, offer
 from cfrlib.deep.policy import Network
-from cfrlib.deep.traversal import Memories, Settings
+from cfrlib.deep.traversal import Memories, TraversalSettings
 from cfrlib.montecarlo import workers
 
 LANE_SIZE = 250  # traversals in a lane, at most
 
 
-class Lane(NamedTuple):
+class TraversalLane(NamedTuple):
     """Consecutive traversals of one player.
 
     Attributes
     ----------
-    settings : Settings
+    settings : TraversalSettings
     first, stop : int
         The traversals are numbered first … stop - 1.
     networks : list of Network, or None
         The current network of each player; None stands for the uniform strategy.
     """
 
-    settings: Settings
+    settings: TraversalSettings
     first: int
     stop: int
     networks: Sequence[Network | None]
@@ -67,7 +67,10 @@ def split(traversals: int) -> list[tuple[int, int]]:
 
 
 def run_lanes(
-    traverse: Callable[[Lane], Samples], lanes: list[Lane], memories: Memories, jobs: int | None
+    traverse: Callable[[TraversalLane], Samples],
+    lanes: list[TraversalLane],
+    memories: Memories,
+    jobs: int | None,
 ) -> int:
     """Run all lanes, then fill the memories; return the histories visited.
 
@@ -75,7 +78,7 @@ def run_lanes(
     ----------
     traverse : function
         Runs one lane and returns its samples.
-    lanes : list of Lane
+    lanes : list of TraversalLane
     memories : Memories
     jobs : int, optional
         Number of processes, as for :class:`DeepCFR`; None runs all lanes in this one.

@@ -19,7 +19,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
 
-Tree: TypeAlias = Any  # of arrays, in the sense of JAX
+PyTree: TypeAlias = Any  # of arrays, in the sense of JAX
 _Pair: TypeAlias = tuple[jax.Array, jax.Array]
 MAX_BATCH, MAX_WEIGHTS = 1 << 20, 1 << 28  # larger ones would exhaust the memory
 GATES = {"gru": 3, "lstm": 4}  # the cells, and how many vectors each computes from a word
@@ -474,7 +474,7 @@ def _fit(
     batch = training.batch
     optimizer = optax.adam(optax.cosine_decay_schedule(training.rate, training.steps))
 
-    def loss(network: Tree, rows: Any) -> jax.Array:
+    def loss(network: PyTree, rows: Any) -> jax.Array:
         I = infoset[rows]
         predicted = _mask(nnx.merge(graph, network)(features[I]), legal[I], probabilities)
         errors = jnp.where(legal[I], predicted - target[rows], 0.0)

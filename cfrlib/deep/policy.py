@@ -18,10 +18,10 @@ from cfrlib.strategy import Strategy
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Encoder: TypeAlias = Callable[[Sequence[str]], Singles]
-MIN_ROWS = 16
+FEWEST_ROWS = 16
 
 
-def match(advantages: Singles, legal: Bools) -> Floats:
+def match_advantages(advantages: Singles, legal: Bools) -> Floats:
     """Return σ ∝ max(D, 0); where no D is above 0, play the action with the largest D.
 
     Both arrays, and the strategy returned, have shape (infosets, actions).
@@ -34,7 +34,7 @@ def match(advantages: Singles, legal: Bools) -> Floats:
     return sigma
 
 
-def uniform(legal: Bools) -> Floats:
+def uniform_rows(legal: Bools) -> Floats:
     """Return the uniform strategy, shape (rows, actions)."""
     sigma: Floats = legal / legal.sum(axis=1, keepdims=True)
     return sigma
@@ -78,14 +78,14 @@ class Network(NamedTuple):
         Pads the rows to a power of two, because each number of rows is compiled separately.
         """
         n = len(features)
-        rows = 1 << (max(n, MIN_ROWS) - 1).bit_length()
+        rows = 1 << (max(n, FEWEST_ROWS) - 1).bit_length()
         inputs = np.zeros((rows, features.shape[1]), np.float32)
         mask = np.zeros((rows, legal.shape[1]), bool)
         inputs[:n], mask[:n] = features, legal
         learner = Learner(inputs, mask, self.training, self.probabilities)
         output = learner(self.weights)[:n]
         if not self.probabilities:
-            return match(output, legal)
+            return match_advantages(output, legal)
         sigma = output.astype(np.float64)
         total: Floats = sigma.sum(axis=1, keepdims=True)
         return sigma / total
@@ -187,7 +187,7 @@ class Policy:
             outputs.
         """
         legal = action_mask([len(node.actions) for node in decisions], self.actions, self.game)
-        sigma = uniform(legal)
+        sigma = uniform_rows(legal)
         player = np.array([node.player for node in decisions], np.int64)
         selected = self._select(player, tickets)
         features = self.encode([node.infoset for node in decisions])

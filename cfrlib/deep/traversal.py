@@ -15,7 +15,7 @@ from cfrlib.montecarlo.partial_tree import UNKNOWN, Records, TreeArrays
 from cfrlib.montecarlo.schemes import Scheme
 from cfrlib.montecarlo.traversal import descend, enter, value_of
 
-Numbers = npt.NDArray[np.int64]
+Int64s = npt.NDArray[np.int64]
 
 
 class Workspace(NamedTuple):
@@ -56,11 +56,11 @@ class Group(NamedTuple):
     scratch: Floats
     states: npt.NDArray[np.uint64]
     estimates: Floats
-    done: Numbers
-    entered: Numbers
+    done: Int64s
+    entered: Int64s
 
 
-class Settings(NamedTuple):
+class TraversalSettings(NamedTuple):
     """What all traversals of one player in one iteration have in common.
 
     Attributes
@@ -90,11 +90,11 @@ class Memories(NamedTuple):
 
 
 @inlined
-def collect(
+def collect_samples(
     tree: TreeArrays,
     table: Records,
     baseline: Floats,
-    settings: Settings,
+    settings: TraversalSettings,
     workspace: Workspace,
     memories: Memories,
     first: int,
@@ -106,17 +106,17 @@ def collect(
         begin(workspace.state, settings.key, settings.t, settings.i, number)
         enter(workspace.walk[0], 0, 1.0, 1.0, 1.0)
         _, n = descend(tree, table, settings.scheme, settings.i, workspace, 0, 1)
-        ascend(tree, table, baseline, settings, workspace, memories, n)
+        ascend_and_store(tree, table, baseline, settings, workspace, memories, n)
         visited += n
     return visited
 
 
 @inner
-def ascend(
+def ascend_and_store(
     tree: TreeArrays,
     table: Records,
     baseline: Floats,
-    settings: Settings,
+    settings: TraversalSettings,
     workspace: Workspace,
     memories: Memories,
     n: int,
@@ -141,7 +141,7 @@ def ascend(
 
 
 @inlined
-def begin_all(group: Group, settings: Settings, first: int) -> None:
+def begin_all(group: Group, settings: TraversalSettings, first: int) -> None:
     """Begin traversals first, first + 1, …."""
     for w in range(len(group.walks)):
         begin(group.states[w], settings.key, settings.t, settings.i, first + w)
@@ -156,7 +156,11 @@ def workspace_of(group: Group, w: int) -> Workspace:
 
 @inlined
 def descend_all(
-    tree: TreeArrays, table: Records, settings: Settings, group: Group, frontier: Numbers
+    tree: TreeArrays,
+    table: Records,
+    settings: TraversalSettings,
+    group: Group,
+    frontier: Int64s,
 ) -> int:
     """Advance each traversal as far as the tree is expanded; write where they stopped.
 
@@ -181,14 +185,14 @@ def ascend_all(
     tree: TreeArrays,
     table: Records,
     baseline: Floats,
-    settings: Settings,
+    settings: TraversalSettings,
     group: Group,
     memories: Memories,
 ) -> None:
     """Evaluate all traversals, in order."""
     for w in range(len(group.walks)):
         workspace = workspace_of(group, w)
-        ascend(tree, table, baseline, settings, workspace, memories, group.entered[w])
+        ascend_and_store(tree, table, baseline, settings, workspace, memories, group.entered[w])
 
 
 @inner
@@ -196,7 +200,7 @@ def offer_advantages(
     baseline: Floats,
     walk: Records,
     advantages: Memory,
-    settings: Settings,
+    settings: TraversalSettings,
     k: int,
     h: Records,
     start: int,

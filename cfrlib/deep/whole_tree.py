@@ -19,18 +19,17 @@ from cfrlib.core.rng import LINE
 from cfrlib.core.sequence import SequenceForm, behavior
 from cfrlib.core.tree import Floats, compile
 from cfrlib.deep.features import digest, legal_actions, network_inputs, sequences_of
-from cfrlib.deep.lanes import Lane, Samples, run_lanes
+from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
 from cfrlib.deep.memory import Memory, Singles, new_buffer
 from cfrlib.deep.networks import Learner, Training
-from cfrlib.deep.policy import Policy, match, mixture_weights
-from cfrlib.deep.traversal import Memories, Workspace, collect
+from cfrlib.deep.policy import Policy, match_advantages, mixture_weights
+from cfrlib.deep.traversal import Memories, Workspace, collect_samples
 from cfrlib.game import Game
+from cfrlib.montecarlo import workers
 from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, records
 from cfrlib.montecarlo.schemes import ROWS, Sampling, most_entries, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 from cfrlib.strategy import InfosetTable, Regrets, Strategy
-
-CACHE_SIZE = 4  # games that a worker keeps
 
 
 class WholeTree:
@@ -110,7 +109,7 @@ class WholeTree:
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def traverse(self, lanes: list[Lane], memories: Memories, jobs: int | None) -> int:
+    def traverse(self, lanes: list[TraversalLane], memories: Memories, jobs: int | None) -> int:
         """Run traversals, fill the memories, and return the number of histories visited."""
         settings = lanes[0].settings
         if jobs is not None:
@@ -120,7 +119,7 @@ class WholeTree:
             return run_lanes(traverse, lanes, memories, jobs)
         self._workspace.estimates[:] = 0.0
         rest = settings, self._workspace, memories, lanes[0].first, lanes[-1].stop
-        visited: int = collect(self.arrays, self.table, self.baseline, *rest)
+        visited: int = collect_samples(self.arrays, self.table, self.baseline, *rest)
         if settings.t:  # iteration 0 only compiles
             self._update_baseline(settings.i)
         return visited
@@ -144,7 +143,7 @@ class WholeTree:
 
     def match(self, advantages: Singles) -> Floats:
         """Apply regret matching to the advantages at all infosets."""
-        return match(advantages, self.legal)
+        return match_advantages(advantages, self.legal)
 
     def play(self, i: int, sigma: Floats) -> None:
         """Set player i's strategy; `sigma` has shape (infosets, actions)."""
@@ -215,8 +214,6 @@ class WholeTree:
 
 # ---- other processes -------------------------------------------------------------------------
 
-_cache: dict[str, tuple[TreeArrays, Records, Workspace]] = {}
-
 
 def _new_workspace(entries: int, width: int, learned: int = 0) -> Workspace:
     """Return a workspace for traversals of at most `entries` histories."""
@@ -229,22 +226,24 @@ def _new_workspace(entries: int, width: int, learned: int = 0) -> Workspace:
 
 
 def _traverse(
-    run_id: str, game: Game, sizes: tuple[int, int, int], sigma: Floats, lane: Lane
+    run_id: str, game: Game, sizes: tuple[int, int, int], sigma: Floats, lane: TraversalLane
 ) -> Samples:
     """Run the traversals of a lane in a worker, which caches the game of the run.
 
     `sizes` are the entries of a walk, the columns of `scratch` and the most actions.
     """
     entries, width, actions = sizes
-    if run_id not in _cache:
-        while len(_cache) >= CACHE_SIZE:
-            del _cache[next(iter(_cache))]
+
+    def make() -> tuple[TreeArrays, Records, Workspace]:
         arrays, table = PartialTree.of(compile(game)).arrays, records(len(sigma), SEQUENCE)
-        _cache[run_id] = arrays, table, _new_workspace(entries, width)
-    arrays, table, workspace = _cache[run_id]
+        return arrays, table, _new_workspace(entries, width)
+
+    arrays, table, workspace = workers.kept(run_id, make)
     table.sigma[:] = sigma
     settings, first, stop, _ = lane
     rows, baseline = entries * (stop - first), np.zeros((game.num_players, 0))
     memories = Memories(new_buffer(rows, actions), new_buffer(rows, actions))
-    visited: int = collect(arrays, table, baseline, settings, workspace, memories, first, stop)
+    visited: int = collect_samples(
+        arrays, table, baseline, settings, workspace, memories, first, stop
+    )
     return Samples(memories.advantages.trimmed(), memories.strategies.trimmed(), visited)

@@ -74,18 +74,28 @@ class Result(NamedTuple):
     nodes: int
 
 
-_cache: dict[str, tuple[TreeArrays, Lanes, Tables]] = {}
+_kept: dict[str, Any] = {}
+
+
+def kept(run_id: str, make: Callable[[], R]) -> R:
+    """Return what a worker needs for all tasks of a run; it keeps that of the last few runs."""
+    if run_id not in _kept:
+        while len(_kept) >= CACHE_SIZE:
+            del _kept[next(iter(_kept))]
+        _kept[run_id] = make()
+    result: R = _kept[run_id]
+    return result
 
 
 def work(task: Task, sigma: Floats, baseline: Floats) -> list[Result]:
     """Run the walks of some lanes, in the worker."""
-    if task.run_id not in _cache:
-        while len(_cache) >= CACHE_SIZE:
-            del _cache[next(iter(_cache))]
+
+    def make() -> tuple[TreeArrays, Lanes, Tables]:
         tree = PartialTree.of(compile(task.game), task.proposal)
         lanes, tables = new_lanes(task.lanes, *task.sizes), new_tables(tree, baseline=False)
-        _cache[task.run_id] = tree.arrays, lanes, tables
-    arrays, lanes, tables = _cache[task.run_id]
+        return tree.arrays, lanes, tables
+
+    arrays, lanes, tables = kept(task.run_id, make)
     tables.table.sigma[:] = sigma
     tables = tables._replace(baseline=baseline)
     sample_batch(arrays, tables, task.settings, lanes, task.t, task.i, task.first, task.step)

@@ -17,7 +17,7 @@ import numpy as np
 from cfrlib.cfr import CFR
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats, Tree
-from cfrlib.equilibrium import best_response
+from cfrlib.evaluate import best_response
 from cfrlib.game import Game
 from cfrlib.strategy import Strategy
 from cfrlib.subgames.gadgets import Gadget, MaxMargin, Subgame

@@ -109,7 +109,7 @@ def test_worker_caches_a_few_games():
         )
         results = workers.work(task, np.array(run._tables.table.sigma), baseline)
         assert [result.lane for result in results] == [0, 1, 2, 3]
-    assert len(workers._cache) == workers.CACHE_SIZE
+    assert len(workers._kept) == workers.CACHE_SIZE
 
 
 def test_pickled_game_has_no_memo(leduc):

@@ -9,7 +9,7 @@ from toy_games import Scaled, TableGame, Wrapper
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
-from cfrlib.equilibrium import _flow_matrix, _maximin
+from cfrlib.evaluate import _flow_matrix, _maximin
 from cfrlib.games import (
     ColonelBlotto,
     Coyote,
