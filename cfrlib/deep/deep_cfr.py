@@ -31,7 +31,7 @@ from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.deep.features import check_digest, hashed
-from cfrlib.deep.growing_tree import DEFAULT_BATCH, GrowingTree
+from cfrlib.deep.growing_tree import USUAL_BATCH, GrowingTree
 from cfrlib.deep.lanes import TraversalLane, split
 from cfrlib.deep.memory import Memory, Singles, new_memory
 from cfrlib.deep.networks import NETWORKS_ERR, Training, random_key
@@ -160,7 +160,7 @@ class DeepCFR(OnTree, Run):
                 f"jobs={jobs!r}, baseline={baseline!r}"
             )
         self._plant(game, on_demand)
-        batch = None if self.is_complete else DEFAULT_BATCH
+        batch = None if self.is_complete else USUAL_BATCH
         self.advantage = advantage or Training(batch=batch)
         self.strategy = strategy or Training(batch=batch)
         self.variant, self.update, self.delay = find_variant("linear"), "alternating", 0

@@ -20,7 +20,7 @@ from cfrlib.core.rng import LINE
 from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
 from cfrlib.deep.memory import Memory, Singles, new_buffer
 from cfrlib.deep.networks import Learner, Training, shape
-from cfrlib.deep.policy import Encoder, Policy, action_mask, mixture_weights
+from cfrlib.deep.policy import Encoder, Policy, action_mask, mixture_weights, uniform_rows
 from cfrlib.deep.traversal import (
     Group,
     Memories,
@@ -33,7 +33,7 @@ from cfrlib.montecarlo.partial_tree import PartialTree, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Sampling, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 
-DEFAULT_BATCH = 1_024  # default batch size
+USUAL_BATCH = 1_024  # default batch size
 MIN_ROWS = 1 << 14  # a smaller memory is padded for training, to limit recompilation
 PROBES, MAX_LENGTH = 1_000, 1_000_000  # random games to probe, and the longest one allowed
 NO_ESTIMATES = np.zeros((0, 2))  # no baseline is learned
@@ -89,7 +89,7 @@ class GrowingTree:
             if training.batch is None:
                 raise ValueError(
                     f"the tree of {game!r} is expanded on demand, so training cannot pass "
-                    f"over all infosets; give a batch, such as Training(batch={DEFAULT_BATCH:,})"
+                    f"over all infosets; give a batch, such as Training(batch={USUAL_BATCH:,})"
                 )
             if training.cell is not None:
                 raise ValueError(
