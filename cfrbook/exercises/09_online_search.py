@@ -69,48 +69,31 @@ def at_prices(answer: Any) -> dict[str, float]:
 
 
 def sampling_weights(
-    own: bool = False,
-    deal: bool = True,
-    either: bool = False,
-    swap: bool = False,
-    delta: float = 0.9,
-    free: int = 0,
-    **changes: float,
+    s1: float = 1.0, s2: float = 1.0, delta: float = 0.9, **changes: float
 ) -> dict[str, float]:
-    """Return the answer to exercise 9.2, correct or with a mistake.
+    """Return the answer to exercise 9.2, optionally with other numbers.
 
     Parameters
     ----------
-    own : bool
-        Whether the weight includes the player's own reach.
-    deal : bool
-        Whether s2 includes the probability of the deal.
-    either : bool
-        Whether targeted samples are divided by s1 alone.
-    swap : bool
-        Whether s1 and s2 are exchanged.
+    s1, s2 : float
+        Factors of the two probabilities, 1 for the right ones.
     delta : float
         Share of aimed walks.
-    free : int
-        Number of steps after the deal that an aimed walk would not be certain to take.
     **changes : float
         Other numbers in the answer.
     """
     game, h = games.KuhnPoker(), (("Q", "J"), "check", "bet")
     sigma, aim = Strategy.uniform(game), targeted(game, "Q check-bet")
-    s1 = s2 = others = 1.0
+    others = 1.0
     for n, a in enumerate(h):
         node = game.node(h[:n])
         assert not isinstance(node, Terminal)
         row = node.probabilities if isinstance(node, Chance) else sigma[node.infoset]
         s1 *= row[a] / sum(x for c, x in row.items() if (*h[:n], c) in aim)
-        if deal or n:
-            s2 *= row[a]
-        if own or isinstance(node, Chance) or node.player == 1:
+        s2 *= row[a]
+        if isinstance(node, Chance) or node.player == 1:
             others *= row[a]
-    s1 /= 2**free
-    s1, s2 = (s2, s1) if swap else (s1, s2)
-    q = s1 if either else delta * s1 + (1 - delta) * s2
+    q = delta * s1 + (1 - delta) * s2
     return {"s1": s1, "s2": s2, "aimed": others / q, "not aimed": others / s2} | changes
 
 

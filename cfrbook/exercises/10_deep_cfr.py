@@ -179,51 +179,6 @@ def rank(card: int) -> list[float]:
     return [card / 30 - 1]
 
 
-def one_hot(card: int) -> list[float]:
-    """Return the one-hot encoding of a card."""
-    return [float(card == n) for n in CARDS]
-
-
-def powers(card: int) -> list[float]:
-    """Return the first nine powers of the rank."""
-    return [(card / 30 - 1) ** n for n in range(1, 10)]
-
-
-def square(card: int) -> list[float]:
-    """Return the rank and its square."""
-    return powers(card)[:2]
-
-
-def cube(card: int) -> list[float]:
-    """Return the first three powers of the rank."""
-    return powers(card)[:3]
-
-
-def half(card: int) -> list[float]:
-    """Return whether a card is in the upper half."""
-    return [float(card > 30)]
-
-
-def thirds(card: int) -> list[float]:
-    """Return in which third of the deck a card is."""
-    return [float(card > 20), float(card > 40)]
-
-
-def steps(card: int) -> list[float]:
-    """Return for every fifth card whether a card is at least as high."""
-    return [float(card >= n) for n in range(0, 60, 5)]
-
-
-def logarithm(card: int) -> list[float]:
-    """Return the logarithm of the rank."""
-    return [math.log(card)]
-
-
-def constant(card: int) -> list[float]:
-    """Return the same for every card."""
-    return [1.0]
-
-
 def hinges(card: int) -> list[float]:
     """Return the positive distances of a card above 0, 10, ..., 50."""
     return [max(card - n, 0) / 30 for n in range(0, 60, 10)]

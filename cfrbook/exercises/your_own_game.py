@@ -14,6 +14,7 @@ import numpy as np
 from cfrbook.exercises.grading import Unreadable
 from cfrbook.exercises.shared import fresh, knows_own_card
 from cfrbook.exercises.sheet import read
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core.tree import compile
@@ -136,10 +137,7 @@ def exploitability_and_name(update: str) -> dict[str, object]:
 
 
 class LabeledKuhn(Game):
-    """Kuhn poker whose labels show a player's own card and the moves, or with a mistake."""
-
-    def __init__(self, knows: str = "moves", called: int = 2, folded: int = 1):
-        self.knows, self.called, self.folded = knows, called, folded
+    """Kuhn poker whose labels show a player's own card and the moves."""
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""
@@ -150,20 +148,16 @@ class LabeledKuhn(Game):
         i = len(moves) % 2
         won = 1 if "JQK".index(cards[0]) > "JQK".index(cards[1]) else -1
         if moves[-2:] == ("bet", "pass"):
-            gain = self.folded if i == 0 else -self.folded
+            gain = 1 if i == 0 else -1
             return Terminal((gain, -gain))
         if len(moves) > 1 and moves[-2:] != ("pass", "bet"):
-            stake = self.called if moves[-1] == "bet" else 1
+            stake = 2 if moves[-1] == "bet" else 1
             return Terminal((won * stake, -won * stake))
-        label = {
-            "player 0's": f"{i} {cards[0]} {moves}",
-            "moves": f"{cards[i]} {moves}",
-            "number": f"{cards[i]} {len(moves)}",
-            "cards": f"{i} {cards} {moves}",
-            "nothing": f"{i} {moves}",
-            "other's": f"{cards[1 - i]} {moves}",
-        }[self.knows]
+        label = f"{cards[i]} {moves}"
         return Decision(i, label, ("pass", "bet"))
+
+
+LABEL, FOLD = 'label = f"{cards[i]} {moves}"', "gain = 1 if i == 0 else -1"  # lines of it
 
 
 def size_and_value(answer: Any) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The museum of bugs: each changes one line, and the check it names finds it."""
 
 import difflib
+import inspect
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrbook.museum import BUGS, LADDER, Bug, LateCoin, caught, changed, find, program
+from cfrbook.museum import BUGS, LADDER, Bug, LateCoin, caught, changed, find, mutant, program
 from cfrbook.museum.catalog import SETTINGS
 from cfrlib.plain import SOLVERS, Family, Vanilla
 
@@ -40,6 +41,49 @@ def test_changed_function_calls_itself_and_sees_the_same_variables(monkeypatch):
 def test_changed_refuses_a_piece_that_is_not_there_once(piece, times):
     with pytest.raises(ValueError, match=f"staircase has the piece '{piece}' {times} times"):
         changed(staircase, {piece: ""})
+
+
+class Counter:
+    """Counts in steps."""
+
+    def count(self, n):
+        """Return the numbers from n down."""
+        if n <= 0:
+            return []
+        return [n, *self.count(n - step)]
+
+
+class Doubler(Counter):
+    """Counts, twice as high."""
+
+    def double(self, n):
+        """Return the numbers from 2n down, in steps of 2."""
+        return [2 * x for x in self.count(n)]
+
+
+def test_mutant_of_a_class_has_other_lines_of_what_it_inherits():
+    line = "return [n, *self.count(n - step)]"
+    odd = mutant(Doubler, {line: "half = n // 2\nreturn [n, *self.count(half)]"})
+    assert odd().double(4) == [8, 4, 2] and Doubler().double(2) == [4, 2]
+    assert odd is mutant(Doubler, {line: "half = n // 2\nreturn [n, *self.count(half)]"})
+    assert odd.__name__ == "Doubler" and not issubclass(odd, Doubler)
+
+
+def test_mutant_of_a_function_shows_its_own_lines():
+    line = "return [n, *staircase(n - step)] if n > 0 else []"
+    wrong = mutant(staircase, {line: "return 1 / n"})
+    assert "return 1 / n" in inspect.getsource(wrong)
+    with pytest.raises(ZeroDivisionError) as caught:
+        wrong(0)
+    assert "return 1 / n" in str(caught.traceback[-1].statement)
+
+
+def test_mutant_replaces_whole_lines_that_are_there_once():
+    for line in ("return [n, *staircase(n - step)]", "n"):
+        with pytest.raises(ValueError, match="cannot replace a line that staircase has"):
+            mutant(staircase, {line: "pass"})
+    for line in ('"""Counts, twice as high."""', '"""Counts in steps."""'):
+        assert mutant(Doubler, {line: "pass"})().double(1) == [2]
 
 
 # ---- the catalog -----------------------------------------------------------------------------

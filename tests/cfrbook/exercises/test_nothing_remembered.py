@@ -10,6 +10,7 @@ from graded import ALL, name
 
 import cfrlib as cfr
 from cfrbook import exercises
+from cfrbook.museum import mutant
 
 deep_cfr = importlib.import_module("cfrbook.exercises.10_deep_cfr")
 monte_carlo = importlib.import_module("cfrbook.exercises.07_monte_carlo_cfr")
@@ -41,17 +42,20 @@ def test_mended_method_is_used():
 @pytest.mark.parametrize("number", ["2.3", "own.4"])
 def test_mended_class_of_a_game_is_used(number):
     """Also where the reader compiled the same object before."""
-    right = exercises.find(number).solution()
-    right = right if isinstance(right, type) else type(right)
+    exercise = exercises.find(number)
+    right, wrong = (
+        game() if isinstance(game, type) else game
+        for game in (exercise.solution(), exercise.mistakes[0].answer())
+    )
 
     class Game(cfr.Game):
         def node(self, h):
-            return exercises.find(number).mistakes[0].answer().node(h)
+            return wrong.node(h)
 
     game = Game()
     cfr.compile(game)
     assert not exercises.check(number, game).right
-    Game.node = lambda self, h: right().node(h)
+    Game.node = lambda self, h: right.node(h)
     assert exercises.check(number, game).right
 
 
@@ -111,14 +115,17 @@ def test_labels_of_kuhn_poker():
     """Deals come in many forms; a label that shows the other's card is found in all of them."""
     from cfrbook.exercises.shared import knows_own_card
 
+    own = "{cards[i]} {moves}"
+
     class Cards(cfr.Game):
         """Kuhn poker with other deals, seats and names."""
 
-        def __init__(self, names="JQK", deal=tuple, swap=False, sees="own"):
+        def __init__(self, names="JQK", deal=tuple, swap=False, sees=own):
             self.names, self.deal, self.swap, self.sees = names, deal, swap, sees
 
         def node(self, h):
-            right = your_own_game.LabeledKuhn("moves" if self.sees == "own" else self.sees)
+            label = f'label = f"{self.sees}"'
+            right = mutant(your_own_game.LabeledKuhn, {your_own_game.LABEL: label})()
             if not h:
                 odds = right.node(()).probabilities
                 return cfr.Chance({self.renamed(deal): p for deal, p in odds.items()})
@@ -129,12 +136,14 @@ def test_labels_of_kuhn_poker():
             cards = [self.names["JQK".index(card)] for card in deal]
             return self.deal(cards[::-1] if self.swap else cards)
 
+    others, both = "{cards[1 - i]} {moves}", "{i} {cards} {moves}"
+    nothing, number = "{i} {moves}", "{cards[i]} {len(moves)}"
     forms = (tuple, "".join, "-".join)
     for names in ("JQK", "123", "jqk"):
         for deal in forms:
             for swap in (False, True):
                 assert knows_own_card(Cards(names, deal, swap))
-                for sees in ("other's", "cards", "nothing", "number"):
+                for sees in (others, both, nothing, number):
                     assert not knows_own_card(Cards(names, deal, swap, sees)), (names, sees)
     assert knows_own_card(cfr.games.KuhnPoker())
 
