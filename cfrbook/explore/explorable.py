@@ -160,9 +160,8 @@ class Explorable:
             )
         if not caption.strip():
             raise ValueError("an explorable needs a caption that says what to move and why")
-        for name, control in controls.items():
-            control.label = control.label or name.replace("_", " ")
-        self.draw, self.caption, self.controls = draw, caption, controls
+        self.draw, self.caption = draw, caption
+        self.controls = {name: control.labeled(name) for name, control in controls.items()}
         sliders = [name for name, control in controls.items() if control.plays]
         if play is not None and play not in sliders:
             raise ValueError(f"play={play!r} is not a slider; the sliders are {sliders}")
