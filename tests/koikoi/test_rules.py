@@ -1,13 +1,10 @@
 """The rules of Koi-Koi: yaku, turns, special deals, and sizes."""
 
-import importlib.util
-import json
 import random
 import re
 from collections import Counter
 from itertools import combinations
 from math import comb, factorial, log10
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -800,103 +797,3 @@ def test_invalid_small_decks_raise(changes, message):
 )
 def test_repr_evaluates_to_the_game(text):
     assert repr(eval(text)) == text
-
-
-@pytest.mark.slow
-def test_recorded_sizes():
-    path = Path(__file__).parents[2] / "experiments" / "koikoi_size.json"
-    sizes = json.loads(path.read_text())
-    for name in NAMES:
-        tree = cfr.compile(mini(name))
-        assert sizes["counted"][name] == {
-            "histories": tree.num_histories,
-            "terminals": tree.num_terminals,
-            "infosets": np.diff(tree.player_infosets).tolist(),
-        }
-    assert sizes["counted"]["K8, copies told apart"]["histories"] == 102_505
-    found = estimate(FULL, 300, sizes["seed"])
-    assert [round(x, 2) for x in found.other] == sizes["full"]["300"]["other"]
-    for row in sizes["full"].values():
-        for kind, wanted in (("terminals", 52.1), ("dealer", 49.4), ("other", 51.1)):
-            low, middle, high = row[kind]
-            assert low <= middle <= high
-            assert middle == pytest.approx(wanted, abs=0.3)
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-EXPERIMENT = Path(__file__).parents[2] / "experiments" / "koikoi_exact.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("koikoi_exact", EXPERIMENT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def results():
-    return json.loads(EXPERIMENT.with_suffix(".json").read_text())
-
-
-def test_recorded_values_and_curves(results):
-    assert results["K8"]["value"]["lp"] == pytest.approx(-83 / 90, abs=1e-8)
-    assert results["K10"]["value"]["lp"] == pytest.approx(0.041380, abs=5e-7)
-    for name, found in results.items():
-        value = found["value"]
-        assert value["exploitability"] < (2e-4 if name == "K12" else 2e-6)
-        if "lp" in value:
-            assert value["cfr+"] == pytest.approx(value["lp"], abs=5e-6)
-        for algorithm, rows in found["curves"].items():
-            gaps = [gap for _, gap in rows]
-            assert gaps[-1] < gaps[0], algorithm
-        won = found["duels"]
-        for one in won:
-            assert won[one][one] == 0
-            for other in won:
-                assert won[one][other] == pytest.approx(-won[other][one], abs=1e-6)
-
-
-def test_recorded_losses_do_not_exceed_exploitability(results):
-    for found in results.values():
-        gaps = found["players"]
-        for one, row in found["duels"].items():
-            for other, won in row.items():
-                assert won <= gaps[other] + 2e-5, (one, other)
-        assert all(won >= -gaps["CFR+"] - 2e-5 for won in found["duels"]["CFR+"].values())
-
-
-def test_recorded_bluff_of_the_dealer(results):
-    rows = {(r["captured"], r["left"]): r for r in results["K10"]["first calls"]}
-    bluff = rows["Moon Moon Pine Pine", "Sake"]
-    assert bluff["p"] == pytest.approx([0.209, 0.209], abs=2e-3)
-    assert bluff["koi"] == pytest.approx(bluff["stop"], abs=2e-3)
-    assert rows["Moon Moon Pine Pine", "Plum"]["p"] == [1, 1]
-    assert rows["Pine Pine Plum Plum", "Moon"]["p"] == pytest.approx([0, 0], abs=1e-4)
-
-
-@pytest.mark.slow
-def test_recorded_results_are_reproducible(script, results):
-    game, found = mini("K8"), results["K8"]
-    form = script.sequence_form(game)
-    for name in ("cfr+", "external"):
-        wanted = found["curves"][name][:3]
-        again = script.curve(game, name, [t for t, _ in wanted][: 3 if name == "cfr+" else 1])
-        for (t, gap), (goal, other) in zip(again, wanted, strict=False):
-            assert t == goal
-            assert gap == pytest.approx(other, rel=1e-3)
-    known = script.examples(form.tree)
-    players = {
-        "uniform": form.uniform(),
-        "greedy, stops": script.greedy(form, known, "stop"),
-        "greedy, calls": script.greedy(form, known, "koi-koi"),
-        "perfect information": script.perfect_information(form),
-    }
-    for name, sigma in players.items():
-        gap = script.measured(form, sigma)[1]
-        assert gap == pytest.approx(found["players"][name], rel=1e-4)
-    other = script.options("K8")["other never calls"]
-    change = cfr.solve_lp(other).value - cfr.solve_lp(game).value
-    assert change == pytest.approx(found["options"]["other never calls"]["change"], abs=1e-4)

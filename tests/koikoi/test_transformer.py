@@ -1,9 +1,5 @@
 """The Transformer over the order of play: its input, what it can learn, and its files."""
 
-import json
-import runpy
-from pathlib import Path
-
 import jax
 import numpy as np
 import pytest
@@ -239,22 +235,3 @@ def test_responders_play_against_transformers():
     assert duel(K8, local, target, deals=200, seed=0).mean > 0
     run = ApproximateBestResponse(K8, target, start=target, rounds=60, steps=4, batch=32)
     assert run.run(1, progress=False).player().network.kind == "transformer"
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-SCRIPT = Path(__file__).parents[2] / "experiments" / "koikoi_order.py"
-
-
-def test_the_recorded_experiment_is_reproduced():
-    """The mean over equal tables is exact; fits are compared by their size."""
-    recorded = json.loads(SCRIPT.with_suffix(".json").read_text())
-    names = runpy.run_path(str(SCRIPT))
-    found, known = names["averaged"](), recorded["averaged"]["looks"]
-    assert found["looks"] == known["looks"] == 870
-    assert found["exploitability"] == pytest.approx(known["exploitability"], rel=0.02)
-    last = str(names["CHECKED"][-1])
-    fitted = {kind: [seed[last] for seed in recorded["fitted"][kind].values()]
-              for kind in names["NETWORKS"]}  # fmt: skip
-    assert len(fitted["mlp"]) == len(fitted["transformer"]) == len(names["SEEDS"])
-    assert min(fitted["mlp"]) > 0.9 * found["exploitability"] > 5 * max(fitted["transformer"])

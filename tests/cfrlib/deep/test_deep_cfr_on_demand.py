@@ -1,9 +1,6 @@
 """Deep CFR of games expanded on demand: traversals, workers, policies and responders."""
 
-import importlib.util
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -418,52 +415,3 @@ def test_run_continues_after_a_failed_traversal():
     game.broken = False
     run.run(4 - run.iterations)
     assert same(run, undisturbed)
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location(
-        "coyote_players", EXPERIMENTS / "coyote_players.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_caller_calls_bids_above_the_expected_sum(script):
-    """The sum is 2 plus the mean of −2, 4, 4 and 0 for the doubling card: 3.5."""
-    game = Coyote(deck={-2: 1, 2: 1, 4: 2, "x2": 1}, cap=9)
-    nodes = [Decision(0, f"_ 2: {n}", ("+1", "coyote")) for n in (3, 4)]
-    assert script.caller(game, 0)(nodes, None).tolist() == [[1, 0], [0, 1]]
-    assert script.caller(game, 1)(nodes, None).tolist() == [[1, 0], [1, 0]]
-    last = Decision(0, "_ 2: 9", ("coyote",))
-    assert script.caller(game, 99)([last], None)[0, 0] == 1
-
-
-def test_payoff_difference_of_equal_players_is_zero(script, monkeypatch):
-    monkeypatch.setattr(script, "ROUNDS", 60)
-    game = Coyote(3)
-    player = script.caller(game, 0)
-    assert script.table(game, player, player)["more_than_they"] == [0, 0]
-    assert script.table(game, player, {})["more_than_they"][0] > 0.1
-
-
-def test_results_file_is_consistent(script):
-    data = json.loads((EXPERIMENTS / "coyote_players.json").read_text())
-    settings = data["settings"]
-    assert settings["iterations"] == script.ITERATIONS
-    assert settings["training"] == repr(script.OPTIONS["advantage"])
-    assert settings["traversals"] == script.OPTIONS["traversals"]
-    for players, found in data["players"].items():
-        assert found["fair"] == pytest.approx((int(players) - 2) / int(players), abs=1e-4)
-        assert found["tables"]["start (uniform)"]["more_than_they"][0] > 0.2
-        gain, width = found["responder"]["gain"]
-        if "exact" in found:
-            assert found["exact"]["nash_conv"] < found["uniform"]["nash_conv"] / 4
-            assert found["responder"]["exact"] <= found["exact"]["gains"][0]
-            assert abs(gain - found["responder"]["exact"]) < 2 * width

@@ -1,9 +1,5 @@
 """Double Neural CFR: recurrent networks, and runs whose sums are networks' predictions."""
 
-import importlib.util
-import json
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -407,88 +403,3 @@ def test_attention_without_a_cell_is_an_error():
     learner = Learner(encode(["a", "b"]), np.ones((2, 1), bool), Training((4,)))
     with pytest.raises(ValueError, match="has no attention"):
         learner.attention(learner.initial_weights(KEY))
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-EXPERIMENT = Path(__file__).parents[3] / "experiments" / "double_neural.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("double_neural_script", EXPERIMENT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def faults():
-    return json.loads(EXPERIMENT.with_suffix(".json").read_text("utf-8"))["faults"]
-
-
-@pytest.mark.parametrize(
-    "fault", ["table", "nothing", "visited only", "new networks", "raw sums"]
-)
-def test_results_file_matches_the_script(script, faults, fault):
-    """Only the first iterations are compared; later, rounding leads to other trajectories."""
-    for key in ("batch", "width", "steps", "rate", "seeds", "iterations"):
-        assert faults[key] == script.FAULTS[key]
-    curve = script.curve(script.faulty(fault, 3), faults["iterations"][:4])
-    error = 1e-5 if fault == "table" else 0.02  # networks: processors round differently
-    assert [row[0] for row in curve] == pytest.approx(faults["runs"][fault][3][:4], abs=error)
-
-
-@pytest.mark.parametrize(("fault", "is_new"), [("nothing", False), ("new networks", True)])
-def test_new_networks_are_new_in_each_iteration(script, monkeypatch, fault, is_new):
-    """A new network predicts 0 everywhere."""
-    run = script.faulty(fault, 0).run(1, progress=False)
-    learner, initial = run._learners[0], []
-    refit = learner.refit
-
-    def spy(network, *rest):
-        initial.append(network)
-        return refit(network, *rest)
-
-    monkeypatch.setattr(learner, "refit", spy)
-    run.run(2, progress=False)
-    assert [not learner(network).any() for network in initial] == [is_new, is_new]
-    assert not np.array_equal(*initial)
-
-
-def test_raw_sums_are_divided_by_their_root_mean_square(script):
-    run, sums = script.faulty("raw sums", 0), np.array([0.0, 3.0, 4.0])
-    target = run._compress(0, sums)
-    assert np.allclose(target, sums * np.sqrt(3) / 5)
-    assert np.allclose(run._decompress(0, target), sums)
-    assert np.allclose(run._decompress(1, target), target)  # the other network's scale is 1
-
-
-def test_settings_of_the_other_faults(script):
-    assert script.faulty("nothing", 0).rehearse == 1
-    assert script.faulty("visited only", 0).rehearse == 0
-    assert {t.steps for t in script.faulty("one step", 0).trainings} == {1}
-
-
-@pytest.fixture
-def leduc(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXPERIMENT.parent))
-    path = EXPERIMENT.with_name("double_neural_leduc.py")
-    spec = importlib.util.spec_from_file_location("double_neural_leduc", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_leduc_results_file_matches_the_script(leduc):
-    data = json.loads(leduc.RESULTS.read_text("utf-8"))
-    assert data["iterations"] == leduc.ITERATIONS and list(data["runs"]) == list(leduc.METHODS)
-    assert (data["k"], data["batch"]) == (leduc.K, leduc.BATCH)
-    assert {name: data[name] for name in leduc.NETWORK} == leduc.NETWORK
-    seeds = {len(runs) for runs in data["runs"].values()}
-    nodes = [curve[-1][1] for runs in data["runs"].values() for curve in runs]
-    assert len(seeds) == 1 and max(nodes) < 1.1 * min(nodes), "equal numbers of histories"
-    run = leduc.METHODS["table"](cfr.games.LeducPoker(), 3).run(4, progress=False)
-    conv, visited, _ = data["runs"]["table"][3][3]
-    assert run.nodes == visited
-    assert cfr.nash_conv(run.game, run.average) == pytest.approx(conv, abs=1e-5)
