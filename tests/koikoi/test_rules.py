@@ -181,7 +181,7 @@ def test_points_are_monotone_in_the_pile():
         assert worth == sorted(worth)
 
 
-# ---- turns, in hand-made positions -----------------------------------------------------------
+# ---- payment and rules of the house; turns: test_turns.py -------------------------------------
 
 
 def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
@@ -200,54 +200,6 @@ def play(at, *actions, game=FULL):
         assert a in (node.actions if isinstance(node, Decision) else node.probabilities)
         at = game.step(at, a)
     return at
-
-
-def test_a_card_without_a_match_stays_on_the_field():
-    at = play(position(["Crane", "Deer"], ["Moon"]), "Crane", "Willow-1")
-    assert set(at.field) == {"Crane", "Moon", "Willow-1"}
-    assert at.piles == ((), ())
-    assert at.player == 1
-
-
-def test_a_card_captures_its_only_match():
-    at = play(position(["Crane", "Deer"], ["Pine-1", "Moon"]), "Crane")
-    assert set(at.piles[0]) == {"Crane", "Pine-1"}
-    assert at.field == ("Moon",)
-    assert at.stage == "draw"
-
-
-def test_the_player_chooses_one_of_two_matches():
-    at = play(position(["Crane", "Deer"], ["Pine-1", "Pine-poem", "Moon"]), "Crane")
-    assert FULL.node(at).actions == ("Pine-poem", "Pine-1")
-    for card, left in (("Pine-1", "Pine-poem"), ("Pine-poem", "Pine-1")):
-        after = play(at, card)
-        assert set(after.piles[0]) == {"Crane", card}
-        assert set(after.field) == {left, "Moon"}
-
-
-def test_a_card_captures_all_three_matches():
-    field = ["Pine-1", "Pine-2", "Pine-poem", "Moon"]
-    at = play(position(["Crane", "Deer"], field), "Crane")
-    assert set(at.piles[0]) == {"Crane", "Pine-1", "Pine-2", "Pine-poem"}
-    assert at.field == ("Moon",)
-
-
-def test_the_drawn_card_captures_like_a_played_card():
-    field = ["Pine-1", "Pine-poem", "Moon"]
-    at = play(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
-    assert FULL.node(at).player == 0
-    at = play(at, "Pine-poem")
-    assert set(at.piles[0]) == {"Crane", "Pine-poem"}
-    assert set(at.field) == {"Boar", "Moon", "Pine-1"}
-    assert at.player == 1
-    field = ["Pine-1", "Pine-2", "Pine-poem"]
-    at = play(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
-    assert len(at.piles[0]) == 4
-
-
-def test_the_drawn_card_can_capture_the_card_just_played():
-    at = play(position(["Crane", "Deer"], ["Moon"], draw="Pine-1"), "Crane", "Pine-1")
-    assert set(at.piles[0]) == {"Crane", "Pine-1"}
 
 
 def scoring(points, **changes):
@@ -270,69 +222,10 @@ def test_points_double_at_seven_and_after_a_call_of_the_opponent(points, calls):
     assert FULL.node(play(at, "stop")).utilities == (paid, -paid)
 
 
-def test_own_call_does_not_double_points():
-    assert FULL.node(play(scoring(5, calls=(1, 0)), "stop")).utilities == (5, -5)
-
-
-def test_payoff_of_the_other_player_has_the_opposite_sign():
-    at = position(
-        ["Crane"], ["Clover-1"], theirs=["Deer", "Butterflies"], other=["Boar", "Iris-1"]
-    )
-    at = play(at._replace(player=1, calls=(1, 0)), "Boar", "Willow-1", "stop")
-    assert FULL.node(at).utilities == (-10, 10)
-
-
 def test_payment_with_other_rules():
     assert KoiKoi(double_at=None).payment(12, called=False) == 12
     assert KoiKoi(double_at=5, koi_factor=3).payment(5, called=True) == 30
     assert KoiKoi(koi_factor=1).payment(7, called=True) == 14
-
-
-def test_after_a_call_only_new_points_lead_to_another_call():
-    at = play(scoring(5), "koi-koi")
-    assert (at.stage, at.player, at.calls) == ("play", 1, (1, 0))
-    at = play(at, "Swallow")  # the stock is empty
-    assert at.player == 0
-    again = at._replace(field=("Pine-1",), piles=((*at.piles[0], "Geese"), ()))
-    forced = play(again, "Crane")  # 6 points now, but this is the last card
-    assert FULL.node(forced).utilities == (6, -6)
-    two_cards = again._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)))
-    assert play(two_cards, "Crane").stage == "call"
-    unchanged = at._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)), field=("Pine-1",))
-    assert play(unchanged, "Crane").stage == "play"  # no new points, no decision
-
-
-def test_the_last_card_forces_a_stop():
-    assert FULL.node(scoring(5, hand=["Boar"])).utilities == (5, -5)
-
-
-def test_a_round_without_points_pays_nothing():
-    at = position(["Crane"], [], other=["Moon"])
-    at = play(at, "Crane", "Willow-1", "Moon")
-    assert FULL.node(at).utilities == (0, 0)
-
-
-def test_a_call_without_further_points_pays_nothing():
-    at = play(scoring(5), "koi-koi", "Swallow", "Crane")
-    assert FULL.node(at).utilities == (0, 0)
-
-
-def test_koi_limit_forces_a_stop():
-    limited = KoiKoi(koi_limit=1)
-    for calls, stage in (((0, 0), "call"), ((1, 0), "over"), ((0, 1), "over")):
-        at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"], calls=calls)
-        at = play(at, "Boar", "Willow-1", game=limited)
-        assert at.stage == stage
-    assert limited.node(at).utilities == (10, -10)  # the opponent's call doubles
-    never = KoiKoi(koi_limit=0)
-    at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"])
-    assert never.node(play(at, "Boar", "Willow-1", game=never)).utilities == (5, -5)
-
-
-def test_custom_yaku():
-    game = KoiKoi(yaku=[Yaku("boar", ("Boar",), 1, 3)])
-    at = position(["Boar", "Crane"], ["Clover-1"])
-    assert game.node(play(at, "Boar", "Willow-1", "stop", game=game)).utilities == (3, -3)
 
 
 def test_a_mapping_changes_the_points_of_yaku():
@@ -346,18 +239,6 @@ def test_a_mapping_changes_the_points_of_yaku():
     ]  # fmt: skip
     assert KoiKoi(yaku={}).yaku == YAKU
     assert made(["Crane", "Curtain", "Phoenix"]) == {"sanko": 5}
-
-
-def test_a_void_round_pays_the_dealer():
-    """Whoever plays the last card, and whether or not somebody has called."""
-    house = KoiKoi(void_points=6)
-    start = position(["Crane"], [], other=["Moon"])
-    assert play(start, "Crane", "Willow-1", "Moon", game=house).paid == 6
-    last = start._replace(player=1, hands=((), ("Moon",)))  # the dealer has played the last one
-    assert play(last, "Moon", "Willow-1", game=house).paid == 6
-    called = play(scoring(5), "koi-koi", "Swallow", "Crane", game=house)
-    assert house.node(called).utilities == (6, -6)
-    assert house.node(play(scoring(5), "stop", game=house)).utilities == (5, -5)
 
 
 @pytest.mark.parametrize("make", [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o)])
@@ -671,25 +552,6 @@ def test_histories_with_distinct_copies_are_counted_by_multiplicity():
         return found
 
     assert below(game.root(), 1) == count(MiniKoiKoi.K8(distinct=True)).histories
-
-
-def test_three_matches_are_captured_together_in_a_small_game():
-    game = mini("K12")
-    at = game.root()._replace(
-        stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas",) * 3 + ("Mum",),
-    )  # fmt: skip
-    at = game.step(at, "Moon")
-    assert at.piles[0] == ("Moon", "Pampas", "Pampas", "Pampas")
-    assert at.field == ("Mum",)
-
-
-def test_two_identical_matches_leave_no_choice():
-    game = mini("K9")
-    at = game.root()._replace(
-        stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas", "Pampas")
-    )
-    at = game.step(at, "Moon")
-    assert (at.piles[0], at.field, at.stage) == (("Moon", "Pampas"), ("Pampas",), "draw")
 
 
 # ---- sizes -----------------------------------------------------------------------------------
