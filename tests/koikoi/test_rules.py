@@ -181,7 +181,7 @@ def test_points_are_monotone_in_the_pile():
         assert worth == sorted(worth)
 
 
-# ---- payment and rules of the house; turns: test_turns.py -------------------------------------
+# ---- payment and rules of the house; turns: test_turns.py ------------------------------------
 
 
 def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
