@@ -19,8 +19,6 @@ from cfrlib.deep.memory import new_memory, next_row
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
 
-pytestmark = pytest.mark.slow
-
 KUHN, UNEVEN, THREE = KuhnPoker(), uneven(), KuhnPoker(players=3)
 SMALL = {"traversals": 50, "memory": 300, "advantage": Training((8,), 20)}
 SMALL["strategy"] = SMALL["advantage"]
@@ -96,6 +94,7 @@ def test_reservoir_keeps_each_sample_equally_often():
     assert chi2.cdf(np.sum((late - expected) ** 2) / expected, late.size - 1) < 0.999
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 30), st.integers(0, 100))
 def test_filled_rows_are_distinct_offered_samples(rows, offered):
@@ -108,6 +107,7 @@ def test_filled_rows_are_distinct_offered_samples(rows, offered):
     assert not memory.infoset[memory.filled :].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 64])
 def test_unfilled_rows_are_never_trained_on(batch):
     """Their huge weights and targets would show in the predictions."""
@@ -213,6 +213,7 @@ def one_sample_each(targets):
     return memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 256])
 def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
     """Overfit the regrets of a converged predictive CFR+; NashConv is below 1e-3."""
@@ -230,6 +231,7 @@ def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
     assert cfr.nash_conv(KUHN, run.current) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 64])
 def test_network_learns_the_weighted_mean(batch):
     """There are two samples at one infoset."""
@@ -242,6 +244,7 @@ def test_network_learns_the_weighted_mean(batch):
     assert learner(network)[0, 0] == pytest.approx(0.75, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probabilities", [False, True])
 def test_illegal_actions_are_masked(probabilities):
     """Their targets change no weight of the network, and their predictions are 0."""
@@ -277,6 +280,7 @@ def test_argmax_is_played_where_no_advantage_is_positive():
 # ---- runs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_solved():
     run = DeepCFR(KUHN, traversals=500, seed=3).run(60, progress=False)
     solution = run.solution()
@@ -288,6 +292,7 @@ def test_kuhn_poker_is_solved():
     assert king["call"] - king["fold"] == pytest.approx(3, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -315,6 +320,7 @@ def test_warm_up_does_not_change_the_baseline():
     assert once._baseline.any()
 
 
+@pytest.mark.slow
 def test_mixture_is_the_mean_of_sampled_strategies():
     run = small(KUHN, traversals=200).run(5, progress=False)
     plans = np.zeros(run._form.num_sequences)
@@ -330,6 +336,7 @@ def test_uniform_strategy_is_sampled_before_the_first_iteration():
     assert small().draw(0).values_by_sequence == pytest.approx(uniform.values_by_sequence)
 
 
+@pytest.mark.slow
 def test_three_players_need_a_mixture():
     run = small(THREE, average="mixture").run(3, progress=False)
     assert math.isfinite(run.solution().nash_conv)
@@ -356,6 +363,7 @@ def test_repr_and_description():
 # ---- files -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_with_features_needs_them_to_load(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
@@ -398,6 +406,7 @@ def test_bad_training_is_an_error(options):
         Training(**options)
 
 
+@pytest.mark.slow
 def test_missing_jax_names_the_package_to_install():
     program = "import sys; sys.modules['jax'] = None; import cfrlib; cfrlib.deep"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

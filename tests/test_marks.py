@@ -1,0 +1,55 @@
+"""Every test file of the packages has a quick test: `make test` leaves no room out."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOMS = ("cfrlib", "cfrbook", "koikoi", "book", "pages", "teaching")
+FILES = sorted(path for room in ROOMS for path in (HERE / room).rglob("test_*.py"))
+
+
+def is_slow(mark):
+    """Return whether an expression is, or has, the mark `slow`."""
+    return any(isinstance(n, ast.Attribute) and n.attr == "slow" for n in ast.walk(mark))
+
+
+def quick_tests(source):
+    """Return the names of tests that nothing marks as slow; cases of a table count as quick."""
+    body = ast.parse(source).body
+    for node in body:
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "pytestmark":
+            if is_slow(node.value):
+                return []
+    return [
+        node.name
+        for node in body
+        if isinstance(node, ast.FunctionDef)
+        and node.name.startswith("test")
+        and not any(
+            isinstance(d, ast.Attribute) and d.attr == "slow" for d in node.decorator_list
+        )
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(HERE).as_posix())
+def test_file_has_a_quick_test(path):
+    assert quick_tests(path.read_text("utf-8"))
+
+
+SLOW = "import pytest\n@pytest.mark.slow\ndef test_a(): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        (SLOW, []),
+        ("def test_a(): pass\n", ["test_a"]),
+        (SLOW + "def test_b(): pass\n", ["test_b"]),
+        (SLOW + "def helper(): pass\n", []),
+        ("import pytest\npytestmark = pytest.mark.slow\ndef test_a(): pass\n", []),
+    ],
+)
+def test_rule_finds_what_is_slow(source, names):
+    assert quick_tests(source) == names
