@@ -121,6 +121,7 @@ def test_cfr_script_equals_cfrlib_under_node(tmp_path: Path) -> None:
     passes("cfr_kuhn.test.js", KUHN_CFR_FIXTURE=str(path))
 
 
+@pytest.mark.slow
 def test_bugs_of_the_start_page_are_the_museums() -> None:
     """The name that stands for another bug gives the strategies of that other bug."""
     no_reach = replace(
