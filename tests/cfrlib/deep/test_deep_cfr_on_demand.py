@@ -14,8 +14,6 @@ from cfrlib.deep import lanes as lanes_module
 from cfrlib.deep.lanes import split
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
 
-pytestmark = pytest.mark.slow
-
 
 class OneHot:
     """A game with features, so that compiled and on-demand runs have the same inputs."""
@@ -78,6 +76,7 @@ def test_first_samples_equal_those_of_the_compiled_game(game, sampling):
             assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_runs_agree_with_compiled_runs():
     """They agree up to rounding: networks are evaluated on batches of other sizes."""
     expanded = on_demand(Kuhn()).run(3)
@@ -117,6 +116,7 @@ def test_sampled_advantages_are_unbiased(sampling):
     assert np.abs(exact[own]).max() > 10 * np.median(error[own])
 
 
+@pytest.mark.slow
 def test_leduc_poker_improves_on_demand():
     """A few iterations bring NashConv well below the uniform strategy's 4.75."""
     training = Training((32, 32), 200, 256)
@@ -173,6 +173,7 @@ def test_seed_determines_the_run_however_it_is_split():
     assert not same(one, other)
 
 
+@pytest.mark.slow
 def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
     """The run itself keeps no expanded tree either."""
     trees, run = [], on_demand(Coyote(3), average="mixture", traversals=300)
@@ -247,6 +248,7 @@ def test_policy_of_a_compiled_run_equals_its_mixture():
     assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the uniform strategy
 
 
+@pytest.mark.slow
 def test_simulated_payoffs_equal_expected_utilities(trained):
     """Mean payoffs of a mixture are exact within 5 standard errors."""
     game, policy = Kuhn(), trained.mixture
@@ -334,6 +336,7 @@ def test_responder_errors(trained):
 # ---- large games and errors ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_six_player_coyote_is_not_compiled():
     """It has 1.9 billion histories."""
     run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
@@ -405,6 +408,7 @@ class Unreliable(KuhnPoker):
         return super().node(h)
 
 
+@pytest.mark.slow
 def test_run_continues_after_a_failed_traversal():
     game = Unreliable()
     game.broken = False

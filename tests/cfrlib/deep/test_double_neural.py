@@ -11,8 +11,6 @@ from cfrlib.deep import DeepCFR, DoubleNeural, Reader, Training, double_neural, 
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker
 
-pytestmark = pytest.mark.slow
-
 KUHN = KuhnPoker()
 KEY = jax.random.key(0)
 TINY = Training((8,), 20)
@@ -80,6 +78,7 @@ def reader(cell="gru", attention=True, hidden=(8, 8)):
     return network
 
 
+@pytest.mark.slow
 @without_jit
 @pytest.mark.parametrize(("cell", "attention"), CELLS)
 def test_padding_changes_nothing(cell, attention):
@@ -137,6 +136,7 @@ def test_attention_output_by_hand():
     assert np.allclose(network(WORDS[3:4]), output, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "attention"), [("gru", False), ("lstm", True)])
 def test_recurrent_networks_fit_random_targets(cell, attention):
     """There is one target for each infoset of Kuhn poker."""
@@ -152,6 +152,7 @@ def test_recurrent_networks_fit_random_targets(cell, attention):
         assert learner.attention(network).sum(axis=1) == pytest.approx(np.ones(12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 16])
 def test_refit_continues_training(batch):
     """Repeated short trainings reduce the loss."""
@@ -166,6 +167,7 @@ def test_refit_continues_training(batch):
     assert np.abs(learner(network) - target).max() < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 16])
 def test_refit_ignores_infosets_without_target(batch):
     has_target, networks = np.array([True, False, True]), []
@@ -212,6 +214,7 @@ def test_exact_learner_reproduces_mccfr_plus(monkeypatch, sampling, rehearse):
         assert predicted == pytest.approx(sums, rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_solved():
     run = DoubleNeural(KUHN, batch=500, seed=3).run(60, progress=False)
     solution = run.solution()
@@ -221,11 +224,13 @@ def test_kuhn_poker_is_solved():
     assert run.regrets["K check-bet"]["call"] > run.regrets["K check-bet"]["fold"]
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_solved_by_recurrent_networks():
     run = DoubleNeural(KUHN, batch=500, regret=READ, strategy=READ, seed=3)
     assert run.run(40, progress=False).solution().nash_conv < 0.15
 
 
+@pytest.mark.slow
 def test_deep_cfr_with_recurrent_networks_can_be_saved_and_continued(tmp_path):
     run = DeepCFR(KUHN, traversals=300, advantage=READ, memory=2_000, seed=0)
     run.run(15, progress=False).save(tmp_path / "run.npz")
@@ -237,6 +242,7 @@ def test_deep_cfr_with_recurrent_networks_can_be_saved_and_continued(tmp_path):
     assert cfr.nash_conv(KUHN, run.mixture) < 0.15
 
 
+@pytest.mark.slow
 def test_rehearsal_reduces_forgetting():
     """Without it, predictions drift at infosets that the batch does not visit."""
     mean_drift = {}
@@ -267,6 +273,7 @@ def test_rehearsal_reduces_forgetting():
     assert mean_drift[1.0] < mean_drift[0.0] / 3
 
 
+@pytest.mark.slow
 def test_rehearsal_samples_a_fraction_of_old_infosets():
     """The sample is a different one in each iteration."""
     run = small(batch=2, rehearse=0.5).run(30, progress=False)
@@ -292,6 +299,7 @@ def test_rehearsal_samples_a_fraction_of_old_infosets():
     assert not np.array_equal(*trained)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -309,6 +317,7 @@ def test_seed_determines_the_run(options):
     assert not same(one, other)
 
 
+@pytest.mark.slow
 def test_illegal_actions_are_masked():
     """Leduc poker has infosets with two actions and infosets with three."""
     run = small(LeducPoker(), regret=Training((8,), 5), strategy=Training((8,), 5))
@@ -321,6 +330,7 @@ def test_illegal_actions_are_masked():
         assert sigma[row[legal]].sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_input_contains_the_player():
     """Its first word is the player's number, because one network serves both players."""
     run = small(strategy=READ)
@@ -333,6 +343,7 @@ def test_input_contains_the_player():
     assert (one_hot[:, 1] == (owner == 1)).all()
 
 
+@pytest.mark.slow
 def test_repr_and_description():
     run = small().run(2, progress=False)
     assert repr(run) == (
@@ -346,6 +357,7 @@ def test_repr_and_description():
 # ---- files -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_with_features_needs_them_to_load(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
@@ -357,6 +369,7 @@ def test_run_with_features_needs_them_to_load(tmp_path):
 # ---- errors ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -380,11 +393,13 @@ def test_bad_argument_is_named(options, message):
         small(**options)
 
 
+@pytest.mark.slow
 def test_three_players_are_an_error():
     with pytest.raises(ValueError, match="for two players"):
         small(KuhnPoker(players=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -399,6 +414,7 @@ def test_bad_training_is_an_error(options, message):
         Training(**options)
 
 
+@pytest.mark.slow
 def test_attention_without_a_cell_is_an_error():
     learner = Learner(encode(["a", "b"]), np.ones((2, 1), bool), Training((4,)))
     with pytest.raises(ValueError, match="has no attention"):
