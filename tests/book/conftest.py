@@ -9,7 +9,7 @@ for folder in ("tools", "tests/support"):
 import pytest  # noqa: E402
 
 # Fixtures that build a book, a kit or a PDF, or run notebooks: whatever needs one is slow.
-BUILT = {"site", "made", "book", "pages", "shorter", "edited", "failed"}
+BUILT = {"site", "made", "book", "shorter", "executed"}
 
 
 @pytest.hookimpl(tryfirst=True)
