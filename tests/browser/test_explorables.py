@@ -8,7 +8,8 @@ import re
 from typing import Any
 
 import pytest
-from explorables import decode, explorables
+from decoding import decode
+from explorables import explorables
 from playwright.sync_api import Browser, Locator, Page, expect
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 

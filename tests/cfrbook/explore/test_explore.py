@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from explorables import decode
+from decoding import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
