@@ -3,7 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PAGES := $(wildcard book/*.ipynb)
-LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+# Supported Pythons, first and last minor version, from `requires-python`
+MINORS := $(shell sed -n 's/^requires-python = ">=3\.\([0-9]*\),<3\.\([0-9]*\)"$$/\1 \2/p' pyproject.toml)
+OLDEST := $(word 1,$(MINORS))
+NEWEST := $(shell expr $(word 2,$(MINORS)) - 1)
+LOCK := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.$(OLDEST) \
 	--fork-strategy fewest --only-binary :all: --no-emit-index-url --no-emit-find-links \
 	--no-emit-build-options --custom-compile-command "make lock"
 # uv installs in seconds, pip in a minute; pip is used where uv is not available or cannot reach
@@ -22,9 +26,9 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help book test check portable lab bench notebooks format lock clean lint types kernels \
-	test-library test-fast test-notebooks test-changed test-book test-browser test-pages pdf \
-	classroom kit tournament package
+.PHONY: help book test test-all test-slow portable lab bench notebooks format lock clean lint \
+	types kernels programs test-quick test-notebooks test-changed pdf classroom kit tournament \
+	package
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,8 +39,8 @@ help: ## show this list
 $(shell test -x $(BIN)/python || rm -f $(VENV)/.made)
 
 $(VENV)/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
-		{ echo "Python 3.11, 3.12 or 3.13 is needed; try: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, $(OLDEST)) <= sys.version_info[:2] <= (3, $(NEWEST)))' || \
+		{ echo "Python 3.$(OLDEST) to 3.$(NEWEST) is needed; try: make PYTHON=python3.$(NEWEST) ..."; exit 1; }
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV) > /dev/null || { rm -rf $(VENV); \
 		echo "Python's module venv does not work; on Debian and Ubuntu: apt install python3-venv"; \
@@ -60,11 +64,13 @@ $(VENV)/.classroom: requirements-classroom.txt $(VENV)/.book
 	@$(call install,-r requirements-classroom.txt)
 	@touch $@
 
-# These two need no other package of the environment, and no other needs them.
+# The packages of a dependency group in pyproject.toml
+group = $$($(BIN)/python -c 'import sys, tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"][sys.argv[1]])' $(1))
+
 $(VENV)/.package: | $(VENV)/.made
 	@$(PYTHON) -m venv $(VENV)/package
 	@$(VENV)/package/bin/python -m pip install --quiet --disable-pip-version-check \
-		"build==1.6.1" "twine==7.0.0"
+		$(call group,release)
 	@touch $@
 
 # ---- book ----------------------------------------------------------------------------------
@@ -99,28 +105,27 @@ notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal
 # ---- tests ---------------------------------------------------------------------------------
 
 # Report every failure, and print the output of each job in one piece.
-TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=3 \
+TOGETHER := $(MAKE) --no-print-directory --keep-going --jobs=2 \
 	$(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
-LIBRARY := tests --ignore=tests/book --ignore=tests/browser
 NBVAL := --nbval --nbval-sanitize-with tests/plugins/nbval_sanitize.cfg \
 	-p tests.plugins.patient_kernels -p tests.plugins.page_runs
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
-# Then three jobs run at a time, since each of them waits now and then.
-test: $(VENV)/.test ## everything: lint, types, library, notebooks, book (20 to 35 minutes, 2.1 GB, 565 MB)
-	@$(TOGETHER) lint types kernels; first=$$?; \
-		$(TOGETHER) test-pages test-library && exit $$first
-	@echo "All tests passed."
+# The book reuses the notebooks that the comparison has run.
+test: $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (@TIME@, 2.1 GB, 565 MB)
+	@$(TOGETHER) programs lint types kernels; first=$$?; \
+		$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
+		$(MAKE) --no-print-directory test-quick && exit $$((first + notebooks))
+	@echo "All quick tests passed; \`make test-slow\` runs the others."
 
-check: $(VENV)/.test ## lint, types, fast library tests, changed notebooks (3 minutes)
-	@$(TOGETHER) lint types test-fast test-changed
-	@echo "All checks passed; \`make test\` runs the rest."
+test-all: ## everything: \`make test\`, then the slow tests (@ALLTIME@)
+	@$(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-slow
 
-# In this order: the book reuses the notebooks that the comparison has run.
-test-pages: $(VENV)/.test
-	@$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
-		$(MAKE) --no-print-directory test-browser test-book && exit $$notebooks
+# Chromium and the graders' sandbox, which tests need
+programs: $(VENV)/.test
+	@$(BIN)/python tools/programs.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -132,28 +137,25 @@ types: $(VENV)/.test
 kernels: $(VENV)/.test
 	$(BIN)/python tools/warm.py
 
-test-library: $(VENV)/.test
-	$(BIN)/pytest $(IN_TWO) --durations=20 $(LIBRARY)
-
-test-fast: $(VENV)/.test
-	$(BIN)/pytest $(IN_TWO) -m "not slow" $(LIBRARY)
-
 # Check that committed outputs exist, are in normal form, and match the code.
 test-notebooks: $(VENV)/.test
 	$(BIN)/python tools/notebooks.py --check $(PAGES)
-	$(BIN)/python -m pytest $(NBVAL) $(IN_TWO) --durations=20 $(PAGES)
+	$(BIN)/python -m pytest $(NBVAL) $(IN_TWO) --durations=10 $(PAGES)
 
 test-changed: $(VENV)/.test
 	@changed=$$(git status --porcelain --untracked-files=all $(PAGES) | cut -c4-); \
 		echo "Changed notebooks: $${changed:-none}"; \
 		test -z "$$changed" || $(BIN)/python -m pytest $(NBVAL) $$changed
 
-test-book: book $(VENV)/.test
-	$(BIN)/pytest --durations=20 tests/book
+# The package, the built pages, and one visit of each page in Chromium
+test-quick: book $(VENV)/.test
+	$(BIN)/pytest $(IN_TWO) -m "not slow" --durations=10
 
-# The built pages, and notebooks in JupyterLab, in Chromium; its three processes mostly wait.
-test-browser: book $(VENV)/.test
-	$(BIN)/pytest -n 3 --no-loadscope-reorder --durations=20 tests/browser
+# One process a page in the browser, where three processes mostly wait
+test-slow: book $(VENV)/.test
+	@$(MAKE) --no-print-directory programs
+	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser
+	$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 tests/browser
 
 portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)
 	$(BIN)/python tools/portable.py
@@ -167,12 +169,12 @@ format: $(VENV)/.test ## format the code and the notebook cells
 $(VENV)/.liteefg: | $(BIN)/python
 	$(PYTHON) -m venv $(VENV)/liteefg
 	$(VENV)/liteefg/bin/python -m pip install --quiet --disable-pip-version-check \
-		LiteEFG==1.0.0 || { echo "LiteEFG cannot be installed here and is left out."; \
+		$(call group,liteefg) || { echo "LiteEFG cannot be installed here and is left out."; \
 		rm -rf $(VENV)/liteefg; }
 	@touch $@
 
 $(VENV)/.donksolver: | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check donksolver==0.1.0 \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(call group,donksolver) \
 		|| echo "donksolver cannot be installed here and is left out."
 	@touch $@
 

@@ -13,8 +13,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 import portable  # noqa: E402
 from portable import MACHINES, Result, Row  # noqa: E402
 
-pytestmark = pytest.mark.slow
-
 GROUPS = {"X86_V3": True, "X86_V4": True, "AVX512_ICL": True, "AVX512_SPR": False}
 SINGLE = ["SSSE3", "SSE41", "POPCNT", "SSE42", "AVX", "F16C", "FMA3", "AVX2", "AVX512F"]
 OLDER = {**dict.fromkeys(SINGLE, True), "AVX512_SKX": False}
@@ -85,6 +83,7 @@ def test_libraries_that_ignore_settings_are_reported(machine, found, complaints)
     assert portable.missed(MACHINES[machine], OLD | found) == complaints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [[*portable.possible()][n] for n in (0, -1)])
 def test_installed_libraries_follow_settings(tmp_path, name):
     machine = portable.possible()[name]
@@ -92,6 +91,7 @@ def test_installed_libraries_follow_settings(tmp_path, name):
     assert portable.missed(machine, portable.probe_under(variables)) == []
 
 
+@pytest.mark.slow
 def test_failed_imitation_fails_the_run(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(portable, "PLACE", tmp_path)
     monkeypatch.setattr(portable, "environment", lambda *_: {})
@@ -123,6 +123,7 @@ def test_skipped():
 """
 
 
+@pytest.mark.slow
 def test_report_lists_failing_tests(tmp_path):
     (tmp_path / "test_planted.py").write_text(TESTS)
     result = portable.run([str(tmp_path)], {"PLANTED": "yes"}, tmp_path / "report.xml")
@@ -134,6 +135,7 @@ def test_report_lists_failing_tests(tmp_path):
     assert fixture == "E       fixture 'not_there' not found"
 
 
+@pytest.mark.slow
 def test_pytest_usage_error_is_reported_as_failure(tmp_path):
     result = portable.run([str(tmp_path / "nowhere.py")], {}, tmp_path / "report.xml")
     assert result.passed == 0
@@ -149,6 +151,7 @@ def notebook(path, cells):
     nbformat.write(nb, path)
 
 
+@pytest.mark.slow
 def test_report_lists_differing_cell_outputs(tmp_path):
     path = tmp_path / "page.ipynb"
     notebook(path, [("print(1 + 1)", "2\n"), ("print('same'); print(0.5)", "same\n0.6\n")])
@@ -214,6 +217,7 @@ def test_examples(n):
 """
 
 
+@pytest.mark.slow
 def test_fresh_profile_varies_examples_with_the_seed(tmp_path):
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text("utf-8"))
     (tmp_path / "test_planted.py").write_text(EXAMPLES)

@@ -28,6 +28,10 @@ def read(name):
     return (ROOT / name).read_text("utf-8")
 
 
+OLDEST, PAST = map(int, re.search(r">=3\.(\d+),<3\.(\d+)", read("pyproject.toml")).groups())
+PYTHONS = [f"3.{minor}" for minor in range(OLDEST, PAST)]
+
+
 def code(text):
     """Return a text's inline code and indented code lines."""
     blocks = re.findall(r"^(?: {4}|\t)(.*)$", text, re.MULTILINE)
@@ -46,6 +50,17 @@ def test_version_agrees_across_files():
     assert f"version {version}" in read("book/index.md")
     newest = re.search(r"^## \[(.*?)\]", read("CHANGELOG.md"), re.MULTILINE)[1]
     assert newest in (version, "Unreleased")
+
+
+def test_supported_pythons_agree_across_files():
+    """`requires-python` is their one place; the Makefile and ruff read it."""
+    named = tomllib.loads(read("pyproject.toml"))["project"]["classifiers"]
+    assert [name.rpartition(" ")[2] for name in named if ":: 3." in name] == PYTHONS
+    first, last = PYTHONS[0], PYTHONS[-1]
+    assert f"Python {first} to {last}" in read("README.md")
+    assert f"Python {first} to {last} is needed" in read("book/troubleshooting.md")
+    assert f"older than {first} or newer than {last}" in read("book/troubleshooting.md")
+    assert read("binder/runtime.txt").strip() == f"python-{first}"
 
 
 def test_book_title_agrees_across_files():
@@ -133,9 +148,8 @@ def test_readme_lists_the_pages_of_the_book():
 
 def test_badges_of_the_readme_are_true():
     badges = re.findall(r"img\.shields\.io/badge/(\w+)-([\w.]+)-", read("README.md"))
-    low, high = re.search(r">=(3\.\d+),<3\.(\d+)", read("pyproject.toml")).groups()
     assert dict(badges) == {
-        "python": f"{low}_to_3.{int(high) - 1}",
+        "python": f"{PYTHONS[0]}_to_{PYTHONS[-1]}",
         "code": tomllib.loads(read("pyproject.toml"))["project"]["license"],
         "text": "CC_BY_4.0",
     }
@@ -151,15 +165,16 @@ def test_workflow_runs_the_two_commands_of_the_readme():
     commands = [line.split("#")[0].strip() for line in two.splitlines()]
     assert commands == ["make book", "make test"]
     runs = [step["run"] for step in JOBS["book"]["steps"] if "run" in step]
-    assert [run for run in runs if run.startswith("make")] == [*commands, "make package"]
+    made = [run for run in runs if run.startswith("make")]
+    assert made == [*commands, "make test-slow", "make package"]
+    assert re.findall(r"make [a-z-]+$", read(".ci/run"), re.MULTILINE) == made[1:3]
 
 
 def test_workflow_covers_every_machine_and_python():
     rows = JOBS["portable"]["strategy"]["matrix"]["include"]
     assert {row["machine"] for row in rows if "os" not in row} == set(portable.MACHINES)
-    supported = re.search(r">=3\.(\d+),<3\.(\d+)", read("pyproject.toml"))
-    versions = {f"3.{n}" for n in range(*map(int, supported.groups()))}
-    assert {row.get("python", "3.11") for row in rows} == versions
+    assert {row.get("python", PYTHONS[0]) for row in rows} == set(PYTHONS)
+    assert set(re.findall(r"python-version: .*?\b(3\.\d+)", WORKFLOW)) == {PYTHONS[0]}
     assert {row["os"].split("-")[0] for row in rows if "os" in row} == {"macos", "windows"}
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import programs
 
 if TYPE_CHECKING:  # Playwright need not be installed to find a browser
     from playwright.sync_api import Browser, BrowserContext
@@ -55,13 +56,7 @@ def executable() -> str:
     """
     found = present()
     if found is None and not os.environ.get("CHROMIUM"):
-        if shutil.which("apt-get") and os.geteuid() == 0:
-            apt = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
-            calm = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            subprocess.run([*apt, "update"], env=calm, check=False, stdout=sys.stderr)
-            wanted = ["chromium", "fonts-dejavu-core"]  # a bare machine has no fonts
-            install = [*apt, "install", "-y", "--no-install-recommends", *wanted]
-            subprocess.run(install, env=calm, check=False, stdout=sys.stderr)
+        programs.install("chromium", "fonts-dejavu-core")  # a bare machine has no fonts
         found = present()
     if found is None:
         raise RuntimeError(CURE)

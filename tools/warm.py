@@ -30,11 +30,11 @@ def sampling() -> None:
 
 def koikoi() -> None:
     """Play Koi-Koi and encode its states for networks."""
-    from koikoi import estimate
+    from koikoi import KoiKoi, estimate
     from koikoi.afterstates import Describer
     from koikoi.players import GreedyPlayer, SearchPlayer, duel
 
-    game = koikoi.KoiKoi()
+    game = KoiKoi()
     estimate(game, 30, seed=0)
     duel(game, GreedyPlayer(), SearchPlayer(2), deals=2, seed=0)
     describer = Describer(game)

@@ -6,10 +6,11 @@ accepts any value in range.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -50,6 +51,12 @@ class Control(ABC):
                 f"{', '.join(map(self.text, positions[:12]))}{', …' * (len(positions) > 12)}"
             )
         self.positions, self.start, self.label = positions, positions.index(start), label
+
+    def labeled(self, name: str) -> Self:
+        """Return a copy whose label, if it has none, is the name of a parameter."""
+        copied = copy.copy(self)
+        copied.label = self.label or name.replace("_", " ")
+        return copied
 
     @abstractmethod
     def text(self, value: Any) -> str:

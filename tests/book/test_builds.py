@@ -88,6 +88,7 @@ def rewritten(before: dict[str, int], after: dict[str, int]) -> set[str]:
     return {name for name, time in after.items() if time != before.get(name)}
 
 
+@pytest.mark.slow
 def test_build_runs_and_writes_only_changed_pages(book: Path) -> None:
     output = build(book)
     assert "14_one" in output and "02_two" in output and " 0 left" in output
@@ -121,6 +122,7 @@ def test_build_runs_and_writes_only_changed_pages(book: Path) -> None:
     assert "Another title" in (book / "_build/html/book/02_two.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to a group")
 def test_failed_or_stopped_build_keeps_finished_pages(book: Path) -> None:
     notebook(book / "book/14_one.ipynb", "# One", "1 / 0")

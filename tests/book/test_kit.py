@@ -50,6 +50,7 @@ def test_readme_names_every_folder_and_document(made: Path) -> None:
         assert path.name in text or path.name == "README.txt", path.name
 
 
+@pytest.mark.slow
 def test_handouts_fit_on_two_pages(made: Path) -> None:
     for path in (made / "handouts").iterdir():
         pdf = PdfReader(path)
@@ -97,6 +98,7 @@ def test_slides_need_nothing_else(path: Path) -> None:
     assert len({*idents}) == len(idents)
 
 
+@pytest.mark.slow
 def test_slides_work_in_a_browser(made: Path) -> None:
     with chromium.opened() as browser:
         page = chromium.context(browser, offline=True).new_page()
@@ -173,6 +175,7 @@ def test_a_session_must_fill_its_time() -> None:
         slides.slides_of("# Title\n\nNo notes.\n")
 
 
+@pytest.mark.slow
 def test_a_handout_may_not_grow(tmp_path: Path) -> None:
     long = kit.page("Long", "<h1>Long</h1>" + "<p>line</p>" * 300)
     with pytest.raises(ValueError, match="must fit on 2"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import chromium
 import nbformat
+import programs
 import pytest
 from notebooks import HOSTED
 
@@ -74,6 +75,10 @@ def test_venv_without_python_is_recreated(tmp_path: Path) -> None:
     python.write_text('#!/bin/sh\n[ "$1" = -c ] && exit 0\necho asked >&2; exit 1\n')
     python.chmod(0o755)
     assert "asked" in output_of("make", "book", f"PYTHON={python}", f"VENV={venv}")
+
+
+def test_missing_sandbox_messages_are_on_the_page() -> None:
+    assert programs.SANDBOX in PAGE and programs.FORBIDDEN in PAGE
 
 
 def test_missing_chromium_message_is_on_the_page() -> None:

@@ -36,7 +36,13 @@ def order(item: pytest.Item) -> tuple[bool, bool, str, bool]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Go page by page; look at all of a page before its sliders have been moved."""
+    """Go page by page; look at all of a page before its sliders have been moved.
+
+    All of these tests are slow, but `make test` has the one visit of every page.
+    """
+    for item in items:
+        if item.path.parent == Path(__file__).parent and item.path.stem != "test_visit":
+            item.add_marker("slow")
     yield  # pytest has an order of its own
     items.sort(key=order)
 

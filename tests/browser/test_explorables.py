@@ -8,7 +8,8 @@ import re
 from typing import Any
 
 import pytest
-from explorables import decode, explorables
+from decoding import decode
+from explorables import explorables
 from playwright.sync_api import Browser, Locator, Page, expect
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 
@@ -365,7 +366,7 @@ def test_first_frame_is_visible_without_scripts(
 # ---- the address -----------------------------------------------------------------------------
 
 CHAPTER = "book/07_monte_carlo_cfr.html"  # two figures have controls of the same name
-SCRIPT = (ROOT / "cfrlib" / "explore" / "page.js").read_text("utf-8")
+SCRIPT = (ROOT / "cfrbook" / "explore" / "page.js").read_text("utf-8")
 # Texts of a control that an address cannot tell apart
 SAME_IN_ADDRESS = """(figure, script) => {
   const module = {}, data = JSON.parse(figure.querySelector("script").textContent);

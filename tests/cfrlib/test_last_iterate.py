@@ -1,8 +1,6 @@
 """Last-iterate methods: a second implementation in NumPy, CFR, conditions of optimality."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -274,16 +272,3 @@ def test_curve_has_the_best_so_far():
     curve = follow(HARD, RegretMatching(), [1, 5, 25, 125])
     assert curve.iterations.tolist() == [1, 5, 25, 125]
     assert (np.diff(curve.best) <= 0).all() and (curve.best <= curve.last).all()
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-
-def test_experiment_can_be_reproduced():
-    path = Path(__file__).parents[2] / "experiments" / "last_iterate.json"
-    saved = json.loads(path.read_text())
-    marks = [t for t in saved["checkpoints"] if t <= 30]
-    for name, method in (("RM+", METHODS["RM+"]), ("PRM+", METHODS["PRM+"])):
-        found = follow(KUHN, method, marks)
-        expected = saved["long"][f"{name} | Kuhn poker"]["last"][: len(marks)]
-        np.testing.assert_allclose(found.last, expected, rtol=0.01)

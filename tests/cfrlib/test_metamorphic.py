@@ -63,7 +63,6 @@ def iterations(run, count):
 # ---- variants ------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("exponents", "name"),
     [
@@ -81,7 +80,6 @@ def test_named_variants_equal_their_exponents(game, exponents, name):
     assert_identical(mine, cfr.CFR(game, name).run(50))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("beta", "name"), [(60, "cfr"), (400, "cfr"), (-1100, "cfr+")])
 @every_game
 def test_huge_exponents_act_as_infinite_after_iteration_one(game, beta, name):
@@ -158,7 +156,6 @@ def test_large_gamma_or_long_delay_averages_only_the_last_plan(game):
 # ---- equivalent games ----------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("deck", [(3, 2), (4, 2)])
 @every_variant
 def test_merging_suits_leaves_leduc_runs_unchanged(variant, deck):
@@ -176,7 +173,6 @@ def test_merging_suits_leaves_leduc_runs_unchanged(variant, deck):
     assert suited.trace.value == pytest.approx(merged.trace.value, abs=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("deck", [(2, 2), (2, 3), (2, 4), (3, 3)])
 def test_merging_suits_leaves_the_value_of_leduc_unchanged(deck):
     suited, merged = (cfr.solve_lp(LeducPoker(*deck, merge_suits=m)) for m in (False, True))

@@ -12,8 +12,6 @@ from reference import BUGS, Reference, wrong
 
 import cfrlib as cfr
 
-pytestmark = pytest.mark.slow
-
 
 def largest_difference(run, reference):
     """Compare regrets, current and average strategy of a cfrlib run with the reference."""
@@ -40,6 +38,7 @@ def test_kuhn_iterates_equal_the_reference(kuhn, name):
         assert largest_difference(run, reference) < 1e-12, f"iteration {t}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_leduc_iterates_equal_the_reference(leduc, name):
     variant, update = RUNS[name]
@@ -50,6 +49,7 @@ def test_leduc_iterates_equal_the_reference(leduc, name):
         assert largest_difference(run, reference) < 1e-10, f"iteration {t}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [3, 4])
 def test_multiplayer_kuhn_equals_the_reference(players):
     # six cards: with five, four players start with a tie, which rounding would decide
@@ -61,6 +61,7 @@ def test_multiplayer_kuhn_equals_the_reference(players):
     assert largest_difference(run, reference) < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_reference_without_bug_matches_goldens(leduc, name):
     wanted = row("leduc", name, up_to=10)
@@ -68,6 +69,7 @@ def test_reference_without_bug_matches_goldens(leduc, name):
     assert misses(found, wanted) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", BUGS)
 def test_every_bug_misses_goldens_on_leduc(leduc, bug):
     golden = BUGS[bug][0]
@@ -77,12 +79,14 @@ def test_every_bug_misses_goldens_on_leduc(leduc, bug):
     assert abs(found[10] / wanted[10] - 1) > 1e-3  # by far, not by rounding
 
 
+@pytest.mark.slow
 def test_discount_per_history_misses_linear_goldens(leduc):
     wanted = row("leduc", "lcfr", up_to=5)
     reference = wrong("discount per history")(leduc, "linear")
     assert 5 in misses(reference.exploitability_at(leduc, wanted), wanted)
 
 
+@pytest.mark.slow
 def test_literal_algorithm_1_stays_far_from_equilibrium(kuhn):
     """With the sign bug, exploitability stays at 1/3."""
     bug = "value returned at player 1's nodes not negated"

@@ -13,8 +13,6 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
 from cfrlib.core.sequence import backup, gradient, realize, sequence_form
 
-pytestmark = pytest.mark.slow
-
 VARIANTS = sorted(cfr.VARIANTS)
 
 
@@ -94,6 +92,7 @@ def test_random_games_cover_all_features():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @given(games(), seeds)
 def test_expected_utility_is_reach_weighted_payoff(game, seed):
     strategy = random_strategy(game, seed)
@@ -109,6 +108,7 @@ def test_expected_utility_is_reach_weighted_payoff(game, seed):
             assert r.others(i) * r.players[i] == pytest.approx(r.total, rel=1e-14)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(games(depth=(2, 4)), seeds)
 def test_best_response_beats_all_pure_strategies(game, seed):
@@ -134,11 +134,13 @@ def test_best_response_beats_all_pure_strategies(game, seed):
     )
 
 
+@pytest.mark.slow
 @given(games(), seeds)
 def test_nash_conv_is_nonnegative(game, seed):
     assert cfr.nash_conv(game, random_strategy(game, seed)) >= -1e-12
 
 
+@pytest.mark.slow
 @given(games(), seeds)
 def test_realize_and_backup_are_dual(game, seed):
     """⟨x, g⟩ summed over sequences is the value of the empty sequence after backup."""
@@ -155,6 +157,7 @@ def test_realize_and_backup_are_dual(game, seed):
         assert g[first] == pytest.approx(inner, abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(zero_sum_games, st.integers(1, 40))
 def test_regrets_sum_to_nash_conv_of_the_average(game, iterations):
@@ -194,6 +197,7 @@ def best_fixed_plan_value(form, player, gradients):
     return g[t.player_sequences[player]]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(zero_sum_games)
 def test_lp_and_cfr_agree_on_zero_sum_games(game):
@@ -206,6 +210,7 @@ def test_lp_and_cfr_agree_on_zero_sum_games(game):
         assert abs(solution.value - lp.value) <= solution.nash_conv + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(games(whole=False, depth=(2, 5)), st.sampled_from(VARIANTS), st.booleans())
 def test_iterates_equal_the_plain_python_reference(game, variant, alternating):
@@ -220,6 +225,7 @@ def test_iterates_equal_the_plain_python_reference(game, variant, alternating):
     assert mine == pytest.approx(np.delete(np.array(reference.regret), empty), abs=1e-9)
 
 
+@pytest.mark.slow
 @given(games(), st.sampled_from(VARIANTS))
 def test_renaming_leaves_averages_identical(game, variant):
     plain, renamed = cfr.CFR(game, variant).run(10), cfr.CFR(Renamed(game), variant).run(10)
@@ -239,6 +245,7 @@ def test_action_order_does_not_matter_in_kuhn(kuhn, variant):
             assert reversed_[f"new {label}"]["new", a] == pytest.approx(p, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(games(), st.sampled_from(VARIANTS), st.sampled_from([0.25, 8.0]))
 def test_payoff_scale_does_not_matter(game, variant, factor):
     """Scaling by a power of two is exact, so the iterates are equal to the last bit."""
@@ -252,6 +259,7 @@ def test_payoff_scale_does_not_matter(game, variant, factor):
     assert scaled.solution().value == factor * plain.solution().value
 
 
+@pytest.mark.slow
 @given(games(), seeds)
 def test_strategy_round_trips_through_a_dictionary(game, seed):
     strategy = random_strategy(game, seed)

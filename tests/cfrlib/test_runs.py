@@ -32,8 +32,6 @@ from koikoi import MiniKoiKoi
 from koikoi.learners import DeepMonteCarlo
 from koikoi_learners import ESCHER, PPO, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
 
-pytestmark = pytest.mark.slow
-
 KUHN, THREE, LEDUC = KuhnPoker(), KuhnPoker(players=3), LeducPoker(merge_suits=True)
 RPS, KOI, UNEVEN = RockPaperScissors(3), MiniKoiKoi.K8(), uneven()
 DEAL = dict(zip(KUHN.node(()).actions, (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), strict=True))
@@ -324,6 +322,7 @@ def test_run_interrupted_in_every_iteration_is_unchanged(
     assert_same(run, solver.run(N + 1), tmp_path)
 
 
+@pytest.mark.slow
 def test_interrupt_waits_for_compiled_code(tmp_path):
     """A long run calls kernels for growing chunks; an interrupt never splits an iteration."""
     run = SOLVERS["cfr"].run(1)
@@ -343,6 +342,7 @@ def test_interrupt_waits_for_compiled_code(tmp_path):
     assert_same(run.run(1), SOLVERS["cfr"].run(done + 1), tmp_path)
 
 
+@pytest.mark.slow
 def test_error_after_ctrl_c_becomes_cause_of_keyboard_interrupt():
     with pytest.raises(KeyboardInterrupt) as raised, deferred_interrupt() as heard:
         press_ctrl_c()
@@ -353,6 +353,7 @@ def test_error_after_ctrl_c_becomes_cause_of_keyboard_interrupt():
         raise OSError("disk")
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_handler_installation_is_kept(monkeypatch):
     real = signal.signal
 
@@ -368,6 +369,7 @@ def test_ctrl_c_during_handler_installation_is_kept(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.slow
 def test_ignored_ctrl_c_stays_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -394,6 +396,7 @@ def child(program, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="this system has no process groups")
 def test_ctrl_c_to_the_process_group_raises_keyboard_interrupt():
     """A terminal interrupts the workers as well, and joblib then reports a crashed worker."""
@@ -426,6 +429,7 @@ def test_ctrl_c_to_the_process_group_raises_keyboard_interrupt():
 # ---- until -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each(COMPILED)
 def test_until_is_exact(solver):
     """A run stops at an exploitability that it reaches, and not at the next smaller float."""
@@ -443,6 +447,7 @@ def test_until_is_exact(solver):
     assert missed.iterations == after
 
 
+@pytest.mark.slow
 @each(without(SOLVERS, *COMPILED))
 def test_until_needs_exploitability(solver):
     with pytest.raises(ValueError, match=r"until=0\.1 asks for exploitability"):
@@ -452,6 +457,7 @@ def test_until_needs_exploitability(solver):
 # ---- interrupted saves -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_save_removes_leftovers_of_killed_saves(tmp_path):
     path, run = tmp_path / "run.npz", SOLVERS["cfr"].run(1)
     program = f"""
@@ -479,6 +485,7 @@ def test_save_removes_leftovers_of_killed_saves(tmp_path):
     assert_same(solver.load(path), run, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows cannot replace a file that is open")
 def test_concurrent_saves_to_one_path_are_atomic(tmp_path):
     path = tmp_path / "run.npz"
@@ -496,6 +503,7 @@ def test_concurrent_saves_to_one_path_are_atomic(tmp_path):
     assert SOLVERS["cfr"].load(path).iterations == 3
 
 
+@pytest.mark.slow
 @each(without(ALL_SOLVERS, "jobs"))
 def test_save_on_full_disk_keeps_the_previous_file(solver, tmp_path, monkeypatch):
     run, path = solver.run(1), tmp_path / "run.npz"
@@ -513,6 +521,7 @@ def test_save_on_full_disk_keeps_the_previous_file(solver, tmp_path, monkeypatch
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["on demand", "deep"])
 def test_killed_run_resumes_identically(name, tmp_path):
     """Kill the process during an iteration or a save, after the second save."""
@@ -565,6 +574,7 @@ def places(value, at=()):
             yield from places(value[n], (*at, n))
 
 
+@pytest.mark.slow
 @each(ALL_SOLVERS)
 def test_load_refuses_a_file_that_was_edited(solver, tmp_path):
     """Every field of the header and every array is covered by a digest."""
@@ -595,6 +605,7 @@ def test_load_refuses_a_file_that_was_edited(solver, tmp_path):
     assert not found, "\n".join(map(str, found))
 
 
+@pytest.mark.slow
 @each(ALL_SOLVERS)
 def test_load_refuses_arrays_that_no_such_run_has(solver, tmp_path):
     """Compiled code indexes without checks, so dtypes and shapes must be those of the run."""
@@ -619,6 +630,7 @@ def test_load_refuses_arrays_that_no_such_run_has(solver, tmp_path):
     assert not found, "\n".join(map(str, found))
 
 
+@pytest.mark.slow
 @each(without(ALL_SOLVERS, "jobs", *LEARNERS))
 def test_load_refuses_options_that_no_run_has(solver, tmp_path):
     """The class checks them, as it checks those of a caller."""
@@ -631,6 +643,7 @@ def test_load_refuses_options_that_no_run_has(solver, tmp_path):
             assert rejection(solver, path) == "", name
 
 
+@pytest.mark.slow
 def test_load_refuses_invalid_parents_of_infosets(tmp_path):
     """Compiled code would index outside the arrays and crash the interpreter."""
     solver, path = SOLVERS["on demand"], tmp_path / "run.npz"
@@ -662,6 +675,7 @@ def assert_rejected_unread(solver, path):
     assert peak < 8_000_000
 
 
+@pytest.mark.slow
 @each(without(ALL_SOLVERS, "jobs", "threads", "policies", "traversals"))
 def test_load_checks_sizes_before_reading_arrays(solver, tmp_path):
     path = tmp_path / "run.npz"
@@ -676,6 +690,7 @@ def test_load_checks_sizes_before_reading_arrays(solver, tmp_path):
     assert_rejected_unread(solver, path)
 
 
+@pytest.mark.slow
 def test_load_refuses_array_longer_than_its_file(tmp_path):
     solver, path = SOLVERS["cfr"], tmp_path / "run.npz"
     solver.run(1).save(path)
@@ -693,6 +708,7 @@ def test_load_refuses_array_longer_than_its_file(tmp_path):
     assert rejection(solver, path) == ""
 
 
+@pytest.mark.slow
 @each(ALL_SOLVERS)
 def test_load_refuses_files_of_other_games_and_solvers(solver, tmp_path):
     path = tmp_path / "run.npz"

@@ -1,16 +1,16 @@
 """The experiment on chapter 10's faults: it runs the page's functions, and is up to date."""
 
-import importlib.util
 import json
 from itertools import product
-from pathlib import Path
 
+import deep_faults as script
 import numpy as np
 import pytest
+from recorded import recorded
 
 pytestmark = pytest.mark.slow
 
-EXPERIMENT = Path(__file__).parents[2] / "experiments" / "deep_faults.py"
+RESULTS = recorded("deep_faults")
 FAULTS = (
     "one step", "no mask", "wrong value up", "unweighted advantages", "unweighted strategies",
     "uniform, not argmax", "forget", "old network",
@@ -18,52 +18,39 @@ FAULTS = (
 
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("deep_faults", EXPERIMENT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def chapter(script):
+def chapter():
     return script.page()
 
 
 @pytest.fixture(scope="module")
-def results():
-    return json.loads(EXPERIMENT.with_suffix(".json").read_text())
-
-
-@pytest.fixture(scope="module")
-def runs(results):
-    return {(run["game"], run["fault"], run["seed"]): run for run in results["runs"]}
+def runs():
+    return {(run["game"], run["fault"], run["seed"]): run for run in RESULTS["runs"]}
 
 
 @pytest.mark.parametrize("fault", ["nothing", *FAULTS])
 @pytest.mark.parametrize("game", ["Kuhn poker", "liar's dice"])
-def test_results_file_matches_the_page(script, chapter, results, runs, game, fault):
+def test_results_file_matches_the_page(chapter, runs, game, fault):
     """If a cell of the page was edited, run the experiment again.
 
     Tables agree to the last digit. The digits of networks depend on the processor, so they are
     compared after one iteration, before rounding leads to other trajectories.
     """
-    expected = {(row["game"], row["fault"]): row["memory"] for row in results["tables"]}
+    expected = {(row["game"], row["fault"]): row["memory"] for row in RESULTS["tables"]}
     assert script.table(chapter, game, fault) == expected[game, fault]
     for kind, start in script.curves(chapter, game, fault, 0, iterations=1).items():
         assert runs[game, fault, 0][kind][:1] == pytest.approx(start, abs=0.05)
 
 
-def test_results_file_matches_the_script(script, chapter, results, runs):
+def test_results_file_matches_the_script(chapter, runs):
     assert chapter.FAULTS == FAULTS
     assert set(runs) == set(product(script.GAMES, ("nothing", *FAULTS), script.SEEDS))
-    assert results["games"] == {name: repr(game) for name, game in script.GAMES.items()}
-    assert results["traversals"] == script.TRAVERSALS
-    assert results["iterations"] == [1, 2, 3, 5, 8, 13, 20]
-    assert results["iterations"][-1] == script.ITERATIONS
+    assert RESULTS["games"] == {name: repr(game) for name, game in script.GAMES.items()}
+    assert RESULTS["traversals"] == script.TRAVERSALS
+    assert RESULTS["iterations"] == [1, 2, 3, 5, 8, 13, 20]
+    assert RESULTS["iterations"][-1] == script.ITERATIONS
 
 
-def test_every_fault_changes_the_results(script, runs):
+def test_every_fault_changes_the_results(runs):
     """No two faults have the same results, and none has those of the correct run.
 
     The exception is the missing mask on Kuhn poker, where every action is legal.
@@ -77,7 +64,7 @@ def test_every_fault_changes_the_results(script, runs):
     assert len(np.unique(list(ends.values()), axis=0)) == len(ends)
 
 
-def test_only_definitions_of_the_page_are_executed(script, tmp_path, monkeypatch):
+def test_only_definitions_of_the_page_are_executed(tmp_path, monkeypatch):
     cells = [
         {"cell_type": "markdown", "metadata": {}, "source": "raise"},
         {"cell_type": "code", "metadata": {"tags": ["remove-cell"]}, "source": "%pip"},

@@ -39,8 +39,6 @@ from koikoi_learners import (
     robust_deep_cfr,
 )
 
-pytestmark = pytest.mark.slow
-
 FULL, K8, K9 = KoiKoi(), mini("K8"), mini("K9")
 TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
 ROW = {name: n for n, name in enumerate(PLACES + COUNTS)}
@@ -226,6 +224,7 @@ def test_targets_of_values_are_payoffs():
     assert not samples.code[:, ROW["stops"]].any()  # the value of stopping is known
 
 
+@pytest.mark.slow
 def test_targets_of_regret_networks_are_critic_values():
     """They agree with the same rounds, replayed here decision by decision."""
     learner = ESCHER(K9, **TINY, seed=3, critic="mlp").run(3, progress=False)
@@ -259,6 +258,7 @@ def test_targets_of_regret_networks_are_critic_values():
     assert seats == {0, 1}  # either traverser
 
 
+@pytest.mark.slow
 def test_regrets_are_action_values_minus_decision_values():
     """This holds for any weights, with known values for stopping."""
     learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
@@ -291,6 +291,7 @@ def test_critic_targets_without_exploration_end_in_payoffs():
     assert points == pytest.approx(points.round())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", escher.CRITICS)
 def test_the_critic_converges_to_the_values_of_a_fixed_strategy(kind):
     """While both players follow a fixed strategy, the critic converges to the exact values."""
@@ -341,6 +342,7 @@ def first_values(game, strategy):
     return deals, infosets, tree.probability[first], value[first]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "explore"), [(1, 0.5), (2, 1.0), (2, 0.5), (8, 1.0)])
 def test_traversals_estimate_counterfactual_regrets_without_bias(k, explore):
     """The mean of their weighted samples is the exact counterfactual regret."""
@@ -411,6 +413,7 @@ def exact_regrets(game, strategy):
     return total
 
 
+@pytest.mark.slow
 def test_traversals_grow_with_k():
     nodes = [
         RobustDeepCFR(MiniKoiKoi.K12(), **TINY, k=k).run(1, progress=False).decisions
@@ -483,6 +486,7 @@ def test_advantages_are_weighted_sums_of_surprises(trace):
             assert advantage == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_ppo_is_a_policy_gradient_until_it_is_clipped():
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(1, 3))
@@ -528,6 +532,7 @@ def test_bootstrapped_targets_follow_the_recursion_of_dcfr():
             assert t * output == pytest.approx(total)
 
 
+@pytest.mark.slow
 def test_instant_regrets_have_mean_zero():
     learner = DeepDiscountedCFR(K9, **TINY, seed=3).run(3, progress=False)
     known = []
@@ -553,6 +558,7 @@ def test_instant_regrets_have_mean_zero():
 # ---- convergence -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_escher_reduces_exploitability():
     start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
     run = ESCHER(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
@@ -562,6 +568,7 @@ def test_escher_reduces_exploitability():
     assert run.decisions > 20_000
 
 
+@pytest.mark.slow
 def test_bootstrapping_reduces_exploitability():
     start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
     run = DeepDiscountedCFR(K8, hidden=(64, 64), rounds=1_000, steps=60, batch=256, seed=1)
@@ -569,6 +576,7 @@ def test_bootstrapping_reduces_exploitability():
     assert found < start / 4
 
 
+@pytest.mark.slow
 def test_ppo_reduces_exploitability():
     start = cfr.exploitability(K8, cfr.Strategy.uniform(K8))
     run = PPO(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
@@ -576,12 +584,14 @@ def test_ppo_reduces_exploitability():
     assert found < start / 4
 
 
+@pytest.mark.slow
 def test_deep_monte_carlo_beats_random_play():
     run = DeepMonteCarlo(FULL, hidden=(64,), rounds=400, steps=20, batch=256)
     player = run.run(12, progress=False).player()
     assert duel(FULL, player, RandomPlayer(), deals=500, seed=0).mean > 2.5
 
 
+@pytest.mark.slow
 def test_payoffs_of_a_player_agree_with_its_strategy():
     run = ESCHER(K8, **TINY, seed=2).run(6, progress=False)
     player = run.player()
@@ -643,6 +653,7 @@ def same(a, b):
     return equal and all(np.array_equal(arrays[name], others[name]) for name in arrays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_runs_are_reproducible(learner):
     one, again = (learner(K8, **TINY, seed=5).run(3, progress=False) for _ in range(2))
@@ -650,6 +661,7 @@ def test_runs_are_reproducible(learner):
     assert not same(one, learner(K8, **TINY, seed=6).run(3, progress=False))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient, PPO])
 def test_players_use_averaged_weights(learner):
     run, weights = learner(K8, **TINY), []
@@ -703,6 +715,7 @@ def test_save_and_load_round_trip(tmp_path):
         NetworkPlayer.load(path, K9)
 
 
+@pytest.mark.slow
 def test_players_refuse_other_rules_unless_told():
     player = DeepMonteCarlo(K8, **TINY).run(1, progress=False).player()
     once = MiniKoiKoi.K8(koi_limit=1)

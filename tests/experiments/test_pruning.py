@@ -1,15 +1,9 @@
 """The experiment on pruning: exact where it must be, and never pruned for too long."""
 
-import sys
-from pathlib import Path
-
+import pruning
 import pytest
 
 import cfrlib as cfr
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
-
-import pruning
 
 GAME = cfr.games.LeducPoker(merge_suits=True)
 

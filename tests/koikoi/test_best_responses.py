@@ -25,8 +25,6 @@ from koikoi.rules import KOI, STOP, special_hand
 from koikoi.simulator import CALL, OVER, Simulator, members
 from koikoi_learners import ESCHER, LocalBestResponse, local_best_response
 
-pytestmark = pytest.mark.slow
-
 FULL, K8, K9, K10 = KoiKoi(), mini("K8"), mini("K9"), mini("K10")
 TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32}
 SEAT = (PLACES + COUNTS).index("seat")
@@ -149,15 +147,18 @@ def check_exact_beliefs():
     compare_beliefs(K9, mixture(K9), 1e-6, hands=10_000)
 
 
+@pytest.mark.slow
 def test_exhaustive_beliefs_are_exact_posteriors():
     check_exact_beliefs()
 
 
+@pytest.mark.slow
 def test_beliefs_are_exact_for_a_deterministic_target():
     target = DeepMonteCarlo(K8, **TINY).run(3, progress=False).player()
     compare_beliefs(K8, target, 1e-6, hands=10_000)
 
 
+@pytest.mark.slow
 def test_sampled_beliefs_approximate_the_posteriors():
     few = mixture(K8)
     many = NetworkPlayer(K8, few.networks * 60, few.hidden, few.rule, few.weights.tolist() * 60)
@@ -205,6 +206,7 @@ def swapped(rounds, rows, start):
     return changed
 
 
+@pytest.mark.slow
 def test_responder_does_not_depend_on_hidden_cards():
     check_hidden_cards()
 
@@ -226,6 +228,7 @@ def test_prior_lists_every_world_once():
         assert set(found) == expected
 
 
+@pytest.mark.slow
 def test_sampled_hands_are_uniform():
     simulator, target = Simulator(K10), mixture(K10, 3)
     rounds = simulator.deal(1, seed=0)
@@ -245,6 +248,7 @@ def test_sampled_hands_are_uniform():
     assert networks / 22_000 == pytest.approx(target.weights, abs=0.02)
 
 
+@pytest.mark.slow
 def test_special_hands_have_weight_zero():
     target = DeepMonteCarlo(FULL, **TINY).player()
     responder, specials = LocalBestResponse(target, hands=400), 0
@@ -276,6 +280,7 @@ def full_strategy(player):
     return cfr.Strategy.from_vector(form, sigma)
 
 
+@pytest.mark.slow
 def test_playouts_estimate_action_values_without_bias():
     """With one network in both seats, playouts are unbiased at every decision."""
     target, samples = single(K8), 1_500
@@ -305,6 +310,7 @@ def test_playouts_estimate_action_values_without_bias():
     assert np.abs(z).mean() < 1.2
 
 
+@pytest.mark.slow
 def test_worlds_are_resampled_in_proportion_to_weight():
     belief = local_best_response.Belief(
         np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
@@ -329,6 +335,7 @@ def targets(game):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [K8, K10], ids=repr)
 def test_lower_bounds_do_not_exceed_exploitability(game):
     for target, share in targets(game):
@@ -358,6 +365,7 @@ def seated(game, plays):
     return cfr.Strategy(game, {label: plays[i][label] for label, i in rows})
 
 
+@pytest.mark.slow
 def test_local_best_response_is_reproducible():
     target = mixture(K9)
     simulator = Simulator(K9)
@@ -369,6 +377,7 @@ def test_local_best_response_is_reproducible():
     assert duel(K9, fresh, fresh, deals=40, seed=0).deals == 40  # in both seats at once
 
 
+@pytest.mark.slow
 def test_choices_do_not_depend_on_the_batch_size(monkeypatch):
     target = mixture(K9)
     whole = play(Simulator(K9), LocalBestResponse(target, samples=4), target, 60, seed=3)
@@ -377,6 +386,7 @@ def test_choices_do_not_depend_on_the_batch_size(monkeypatch):
     assert (whole == parts).mean() > 0.9  # sums of float32 may differ in their last bits
 
 
+@pytest.mark.slow
 def test_watchers_observe_every_action():
     class Recorder:
         """Plays at random and records all actions."""
@@ -440,6 +450,7 @@ def look_at_the_hand(monkeypatch):
     monkeypatch.setattr(LocalBestResponse, "_prior", peek)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mutate", "check"),
     [
@@ -457,6 +468,7 @@ def test_mutants_are_detected(mutate, check, monkeypatch):
 # ---- approximate best responses --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["greedy", "networks"])
 def test_a_saved_responder_resumes_exactly(kind, tmp_path):
     target = GreedyPlayer("koi") if kind == "greedy" else mixture(K8)
@@ -497,6 +509,7 @@ def test_loading_with_another_target_raises(tmp_path):
         DeepMonteCarlo.load(path, K8)
 
 
+@pytest.mark.slow
 def test_samples_are_actions_of_the_responder_only():
     class Counted:
         decisions = 0

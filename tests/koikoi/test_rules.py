@@ -1,13 +1,10 @@
 """The rules of Koi-Koi: yaku, turns, special deals, and sizes."""
 
-import importlib.util
-import json
 import random
 import re
 from collections import Counter
 from itertools import combinations
 from math import comb, factorial, log10
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -184,7 +181,7 @@ def test_points_are_monotone_in_the_pile():
         assert worth == sorted(worth)
 
 
-# ---- turns, in hand-made positions -----------------------------------------------------------
+# ---- payment and rules of the house; turns: test_turns.py ------------------------------------
 
 
 def position(hand, field, pile=(), draw="Willow-1", other=("Swallow",), theirs=(), **changes):
@@ -203,54 +200,6 @@ def play(at, *actions, game=FULL):
         assert a in (node.actions if isinstance(node, Decision) else node.probabilities)
         at = game.step(at, a)
     return at
-
-
-def test_a_card_without_a_match_stays_on_the_field():
-    at = play(position(["Crane", "Deer"], ["Moon"]), "Crane", "Willow-1")
-    assert set(at.field) == {"Crane", "Moon", "Willow-1"}
-    assert at.piles == ((), ())
-    assert at.player == 1
-
-
-def test_a_card_captures_its_only_match():
-    at = play(position(["Crane", "Deer"], ["Pine-1", "Moon"]), "Crane")
-    assert set(at.piles[0]) == {"Crane", "Pine-1"}
-    assert at.field == ("Moon",)
-    assert at.stage == "draw"
-
-
-def test_the_player_chooses_one_of_two_matches():
-    at = play(position(["Crane", "Deer"], ["Pine-1", "Pine-poem", "Moon"]), "Crane")
-    assert FULL.node(at).actions == ("Pine-poem", "Pine-1")
-    for card, left in (("Pine-1", "Pine-poem"), ("Pine-poem", "Pine-1")):
-        after = play(at, card)
-        assert set(after.piles[0]) == {"Crane", card}
-        assert set(after.field) == {left, "Moon"}
-
-
-def test_a_card_captures_all_three_matches():
-    field = ["Pine-1", "Pine-2", "Pine-poem", "Moon"]
-    at = play(position(["Crane", "Deer"], field), "Crane")
-    assert set(at.piles[0]) == {"Crane", "Pine-1", "Pine-2", "Pine-poem"}
-    assert at.field == ("Moon",)
-
-
-def test_the_drawn_card_captures_like_a_played_card():
-    field = ["Pine-1", "Pine-poem", "Moon"]
-    at = play(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
-    assert FULL.node(at).player == 0
-    at = play(at, "Pine-poem")
-    assert set(at.piles[0]) == {"Crane", "Pine-poem"}
-    assert set(at.field) == {"Boar", "Moon", "Pine-1"}
-    assert at.player == 1
-    field = ["Pine-1", "Pine-2", "Pine-poem"]
-    at = play(position(["Boar", "Deer"], field, draw="Crane"), "Boar", "Crane")
-    assert len(at.piles[0]) == 4
-
-
-def test_the_drawn_card_can_capture_the_card_just_played():
-    at = play(position(["Crane", "Deer"], ["Moon"], draw="Pine-1"), "Crane", "Pine-1")
-    assert set(at.piles[0]) == {"Crane", "Pine-1"}
 
 
 def scoring(points, **changes):
@@ -273,69 +222,10 @@ def test_points_double_at_seven_and_after_a_call_of_the_opponent(points, calls):
     assert FULL.node(play(at, "stop")).utilities == (paid, -paid)
 
 
-def test_own_call_does_not_double_points():
-    assert FULL.node(play(scoring(5, calls=(1, 0)), "stop")).utilities == (5, -5)
-
-
-def test_payoff_of_the_other_player_has_the_opposite_sign():
-    at = position(
-        ["Crane"], ["Clover-1"], theirs=["Deer", "Butterflies"], other=["Boar", "Iris-1"]
-    )
-    at = play(at._replace(player=1, calls=(1, 0)), "Boar", "Willow-1", "stop")
-    assert FULL.node(at).utilities == (-10, 10)
-
-
 def test_payment_with_other_rules():
     assert KoiKoi(double_at=None).payment(12, called=False) == 12
     assert KoiKoi(double_at=5, koi_factor=3).payment(5, called=True) == 30
     assert KoiKoi(koi_factor=1).payment(7, called=True) == 14
-
-
-def test_after_a_call_only_new_points_lead_to_another_call():
-    at = play(scoring(5), "koi-koi")
-    assert (at.stage, at.player, at.calls) == ("play", 1, (1, 0))
-    at = play(at, "Swallow")  # the stock is empty
-    assert at.player == 0
-    again = at._replace(field=("Pine-1",), piles=((*at.piles[0], "Geese"), ()))
-    forced = play(again, "Crane")  # 6 points now, but this is the last card
-    assert FULL.node(forced).utilities == (6, -6)
-    two_cards = again._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)))
-    assert play(two_cards, "Crane").stage == "call"
-    unchanged = at._replace(hands=(("Crane", "Iris-1"), ("Peony-1",)), field=("Pine-1",))
-    assert play(unchanged, "Crane").stage == "play"  # no new points, no decision
-
-
-def test_the_last_card_forces_a_stop():
-    assert FULL.node(scoring(5, hand=["Boar"])).utilities == (5, -5)
-
-
-def test_a_round_without_points_pays_nothing():
-    at = position(["Crane"], [], other=["Moon"])
-    at = play(at, "Crane", "Willow-1", "Moon")
-    assert FULL.node(at).utilities == (0, 0)
-
-
-def test_a_call_without_further_points_pays_nothing():
-    at = play(scoring(5), "koi-koi", "Swallow", "Crane")
-    assert FULL.node(at).utilities == (0, 0)
-
-
-def test_koi_limit_forces_a_stop():
-    limited = KoiKoi(koi_limit=1)
-    for calls, stage in (((0, 0), "call"), ((1, 0), "over"), ((0, 1), "over")):
-        at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"], calls=calls)
-        at = play(at, "Boar", "Willow-1", game=limited)
-        assert at.stage == stage
-    assert limited.node(at).utilities == (10, -10)  # the opponent's call doubles
-    never = KoiKoi(koi_limit=0)
-    at = position(["Boar", "Crane"], ["Clover-1"], ["Deer", "Butterflies"])
-    assert never.node(play(at, "Boar", "Willow-1", game=never)).utilities == (5, -5)
-
-
-def test_custom_yaku():
-    game = KoiKoi(yaku=[Yaku("boar", ("Boar",), 1, 3)])
-    at = position(["Boar", "Crane"], ["Clover-1"])
-    assert game.node(play(at, "Boar", "Willow-1", "stop", game=game)).utilities == (3, -3)
 
 
 def test_a_mapping_changes_the_points_of_yaku():
@@ -349,18 +239,6 @@ def test_a_mapping_changes_the_points_of_yaku():
     ]  # fmt: skip
     assert KoiKoi(yaku={}).yaku == YAKU
     assert made(["Crane", "Curtain", "Phoenix"]) == {"sanko": 5}
-
-
-def test_a_void_round_pays_the_dealer():
-    """Whoever plays the last card, and whether or not somebody has called."""
-    house = KoiKoi(void_points=6)
-    start = position(["Crane"], [], other=["Moon"])
-    assert play(start, "Crane", "Willow-1", "Moon", game=house).paid == 6
-    last = start._replace(player=1, hands=((), ("Moon",)))  # the dealer has played the last one
-    assert play(last, "Moon", "Willow-1", game=house).paid == 6
-    called = play(scoring(5), "koi-koi", "Swallow", "Crane", game=house)
-    assert house.node(called).utilities == (6, -6)
-    assert house.node(play(scoring(5), "stop", game=house)).utilities == (5, -5)
 
 
 @pytest.mark.parametrize("make", [MiniKoiKoi.K8, lambda **o: MiniKoiKoi(**SIX, **o)])
@@ -676,25 +554,6 @@ def test_histories_with_distinct_copies_are_counted_by_multiplicity():
     assert below(game.root(), 1) == count(MiniKoiKoi.K8(distinct=True)).histories
 
 
-def test_three_matches_are_captured_together_in_a_small_game():
-    game = mini("K12")
-    at = game.root()._replace(
-        stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas",) * 3 + ("Mum",),
-    )  # fmt: skip
-    at = game.step(at, "Moon")
-    assert at.piles[0] == ("Moon", "Pampas", "Pampas", "Pampas")
-    assert at.field == ("Mum",)
-
-
-def test_two_identical_matches_leave_no_choice():
-    game = mini("K9")
-    at = game.root()._replace(
-        stage="play", hands=(("Moon",), ("Sake",)), field=("Pampas", "Pampas")
-    )
-    at = game.step(at, "Moon")
-    assert (at.piles[0], at.field, at.stage) == (("Moon", "Pampas"), ("Pampas",), "draw")
-
-
 # ---- sizes -----------------------------------------------------------------------------------
 
 
@@ -800,103 +659,3 @@ def test_invalid_small_decks_raise(changes, message):
 )
 def test_repr_evaluates_to_the_game(text):
     assert repr(eval(text)) == text
-
-
-@pytest.mark.slow
-def test_recorded_sizes():
-    path = Path(__file__).parents[2] / "experiments" / "koikoi_size.json"
-    sizes = json.loads(path.read_text())
-    for name in NAMES:
-        tree = cfr.compile(mini(name))
-        assert sizes["counted"][name] == {
-            "histories": tree.num_histories,
-            "terminals": tree.num_terminals,
-            "infosets": np.diff(tree.player_infosets).tolist(),
-        }
-    assert sizes["counted"]["K8, copies told apart"]["histories"] == 102_505
-    found = estimate(FULL, 300, sizes["seed"])
-    assert [round(x, 2) for x in found.other] == sizes["full"]["300"]["other"]
-    for row in sizes["full"].values():
-        for kind, wanted in (("terminals", 52.1), ("dealer", 49.4), ("other", 51.1)):
-            low, middle, high = row[kind]
-            assert low <= middle <= high
-            assert middle == pytest.approx(wanted, abs=0.3)
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-EXPERIMENT = Path(__file__).parents[2] / "experiments" / "koikoi_exact.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("koikoi_exact", EXPERIMENT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def results():
-    return json.loads(EXPERIMENT.with_suffix(".json").read_text())
-
-
-def test_recorded_values_and_curves(results):
-    assert results["K8"]["value"]["lp"] == pytest.approx(-83 / 90, abs=1e-8)
-    assert results["K10"]["value"]["lp"] == pytest.approx(0.041380, abs=5e-7)
-    for name, found in results.items():
-        value = found["value"]
-        assert value["exploitability"] < (2e-4 if name == "K12" else 2e-6)
-        if "lp" in value:
-            assert value["cfr+"] == pytest.approx(value["lp"], abs=5e-6)
-        for algorithm, rows in found["curves"].items():
-            gaps = [gap for _, gap in rows]
-            assert gaps[-1] < gaps[0], algorithm
-        won = found["duels"]
-        for one in won:
-            assert won[one][one] == 0
-            for other in won:
-                assert won[one][other] == pytest.approx(-won[other][one], abs=1e-6)
-
-
-def test_recorded_losses_do_not_exceed_exploitability(results):
-    for found in results.values():
-        gaps = found["players"]
-        for one, row in found["duels"].items():
-            for other, won in row.items():
-                assert won <= gaps[other] + 2e-5, (one, other)
-        assert all(won >= -gaps["CFR+"] - 2e-5 for won in found["duels"]["CFR+"].values())
-
-
-def test_recorded_bluff_of_the_dealer(results):
-    rows = {(r["captured"], r["left"]): r for r in results["K10"]["first calls"]}
-    bluff = rows["Moon Moon Pine Pine", "Sake"]
-    assert bluff["p"] == pytest.approx([0.209, 0.209], abs=2e-3)
-    assert bluff["koi"] == pytest.approx(bluff["stop"], abs=2e-3)
-    assert rows["Moon Moon Pine Pine", "Plum"]["p"] == [1, 1]
-    assert rows["Pine Pine Plum Plum", "Moon"]["p"] == pytest.approx([0, 0], abs=1e-4)
-
-
-@pytest.mark.slow
-def test_recorded_results_are_reproducible(script, results):
-    game, found = mini("K8"), results["K8"]
-    form = script.sequence_form(game)
-    for name in ("cfr+", "external"):
-        wanted = found["curves"][name][:3]
-        again = script.curve(game, name, [t for t, _ in wanted][: 3 if name == "cfr+" else 1])
-        for (t, gap), (goal, other) in zip(again, wanted, strict=False):
-            assert t == goal
-            assert gap == pytest.approx(other, rel=1e-3)
-    known = script.examples(form.tree)
-    players = {
-        "uniform": form.uniform(),
-        "greedy, stops": script.greedy(form, known, "stop"),
-        "greedy, calls": script.greedy(form, known, "koi-koi"),
-        "perfect information": script.perfect_information(form),
-    }
-    for name, sigma in players.items():
-        gap = script.measured(form, sigma)[1]
-        assert gap == pytest.approx(found["players"][name], rel=1e-4)
-    other = script.options("K8")["other never calls"]
-    change = cfr.solve_lp(other).value - cfr.solve_lp(game).value
-    assert change == pytest.approx(found["options"]["other never calls"]["change"], abs=1e-4)

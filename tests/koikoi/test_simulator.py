@@ -27,8 +27,6 @@ from koikoi.simulator import (
     worth,
 )
 
-pytestmark = pytest.mark.slow
-
 FULL = KoiKoi()
 GAMES = [
     FULL, KoiKoi(special=6), KoiKoi(koi_limit=1), KoiKoi(double_at=None, koi_factor=3),
@@ -61,6 +59,7 @@ def without_observations(at):
     return at._replace(first=("", ""), heard="")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_simulator_agrees_with_the_rules_move_by_move(game):
     simulator, rng = Simulator(game), np.random.default_rng(3)
@@ -104,6 +103,7 @@ def test_simulator_agrees_with_the_rules_on_points(changes):
         assert worth(bits, simulator.table) == sum(made(pile, house.yaku).values())
 
 
+@pytest.mark.slow
 def test_invariants_in_random_rounds():
     simulator = Simulator(FULL)
     everything, rng = np.uint64((1 << 48) - 1), np.random.default_rng(1)
@@ -245,6 +245,7 @@ def test_duels_are_antisymmetric():
     assert isinstance(one, Duel)
 
 
+@pytest.mark.slow
 def test_greedy_beats_random_and_search_beats_greedy():
     assert duel(FULL, GreedyPlayer(), RandomPlayer(), deals=3_000, seed=0).mean > 2.7
     assert duel(FULL, SearchPlayer(100), GreedyPlayer(), deals=300, seed=0).mean > 0.2

@@ -22,8 +22,6 @@ from koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
 from koikoi.simulator import OVER, Rounds, Simulator
 from koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
 
-pytestmark = pytest.mark.slow
-
 GAMES = [KoiKoi(), KoiKoi(special=6), KoiKoi(koi_limit=1), MiniKoiKoi.K9(), MiniKoiKoi.K10()]
 
 
@@ -291,6 +289,7 @@ def shown(sitting: Sitting) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [GAMES[0], GAMES[-1]], ids=repr)
 def test_hidden_cards_are_never_in_the_html(game: KoiKoi) -> None:
     rng, checked = random.Random(6), 0
@@ -306,6 +305,7 @@ def test_hidden_cards_are_never_in_the_html(game: KoiKoi) -> None:
     assert checked > 80
 
 
+@pytest.mark.slow
 def test_visible_cards_are_in_the_html() -> None:
     sitting, rng = sit_down(KoiKoi(), GreedyPlayer(), seed=7), random.Random(7)
     while not sitting.over:
@@ -321,6 +321,7 @@ def test_visible_cards_are_in_the_html() -> None:
         sitting.press(rng.choice(sitting.actions))
 
 
+@pytest.mark.slow
 def test_progress_of_yaku() -> None:
     sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=0)
     words = sitting._progress(("Moon", "Sake", "Boar", "Deer"))
@@ -333,6 +334,7 @@ def test_progress_of_yaku() -> None:
 # ---- hints -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_hints_of_values_agree_with_the_player() -> None:
     game = KoiKoi()
     player = network(game, "value")
@@ -360,6 +362,7 @@ def test_hints_of_values_agree_with_the_player() -> None:
     assert calls > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["regret", "logit"])
 def test_hints_of_probabilities_are_the_frequencies_of_the_player(rule: str) -> None:
     game = KoiKoi()
@@ -376,6 +379,7 @@ def test_hints_of_probabilities_are_the_frequencies_of_the_player(rule: str) -> 
         assert abs(share - p) <= 5 * (p * (1 - p) / asked) ** 0.5 + 1e-9
 
 
+@pytest.mark.slow
 def test_hints_may_come_from_another_player() -> None:
     game = KoiKoi()
     sitting = sit_down(game, SearchPlayer(5), hints=network(game, "value"), seed=1)
@@ -386,6 +390,7 @@ def test_hints_may_come_from_another_player() -> None:
 # ---- the widget, and the page ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_widget_plays_a_match() -> None:
     game, rng = KoiKoi(), random.Random(10)
     sitting = sit_down(game, network(game, "value"), hints=True, rounds=2, seed=10)
@@ -414,11 +419,13 @@ def test_the_widget_plays_a_match() -> None:
             assert unescape(status.value).startswith(f"<p role='status'>{news}")
 
 
+@pytest.mark.slow
 def test_without_an_adviser_there_is_no_button_for_hints() -> None:
     box = sit_down(KoiKoi(), GreedyPlayer(), seed=1).widget()
     assert box.toggle.layout.display == "none" and box.children[5].value == ""
 
 
+@pytest.mark.slow
 def test_static_page_and_widget(monkeypatch: pytest.MonkeyPatch) -> None:
     sitting = sit_down(KoiKoi(), GreedyPlayer(), seed=1)
     monkeypatch.setenv(PAGE, "1")
@@ -431,6 +438,7 @@ def test_static_page_and_widget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert explorable.PAGE == table.PAGE
 
 
+@pytest.mark.slow
 def test_page_carries_a_network_that_the_script_can_evaluate() -> None:
     known = network(KoiKoi(), "value")
     weights = known.networks[0].astype("<f2")
@@ -448,6 +456,7 @@ def test_page_carries_a_network_that_the_script_can_evaluate() -> None:
         assert other.page_data() is None, "float32, or not the values of one network"
 
 
+@pytest.mark.slow
 def test_identical_cards_have_the_same_action() -> None:
     sitting, rng, twins = (
         sit_down(MiniKoiKoi.K10(), RandomPlayer(), seed=3),

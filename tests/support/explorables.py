@@ -1,4 +1,4 @@
-"""Load every explorable of the book from its notebook, and decode it from a built page.
+"""Load every explorable of the book from its notebook.
 
 When nbval runs a notebook, its kernel also runs `COLLECT` and `SAVE`, which pickle the
 explorables. The browser tests load this file instead of running the notebook again. The
@@ -10,19 +10,15 @@ from __future__ import annotations
 import ast
 import dis
 import hashlib
-import json
 import linecache
 import pickle
-import re
 import sys
 import types
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import nbformat
-import numpy as np
 from IPython.core.inputtransformer2 import TransformerManager
 
 from cfrbook.explore import Explorable
@@ -133,20 +129,3 @@ def create(page: Path) -> list[Explorable]:
             linecache.cache[name] = len(source), None, source.splitlines(True), name
             exec(compile(source, name, "exec"), names)
     return created
-
-
-def decode(html: str) -> tuple[list[dict[str, Any]], Callable[..., str]]:
-    """Decode an explorable's HTML as its script does.
-
-    Returns the data of the controls, and a function from their positions to the drawing.
-    """
-    raw = re.search(r'<script type="application/json">(.*?)</script>', html, re.S)
-    assert raw
-    data = json.loads(raw.group(1))
-    sizes = [len(c.get("counts") or c["texts"]) for c in data["controls"]]
-
-    def stage(*at: int) -> str:
-        row = data["frames"][int(np.ravel_multi_index(at, sizes))]
-        return "".join(data["pieces"][n] for n in row)
-
-    return data["controls"], stage

@@ -18,8 +18,6 @@ from questions import Answer, Question
 import cfrlib as cfr
 from cfrbook import exercises
 
-pytestmark = pytest.mark.slow
-
 TEACHING = Path(__file__).parents[2] / "teaching"
 HOLDS = re.compile(r"<!-- holds: (.*?) -->", re.S)
 NAMES = {"cfr": cfr, "np": np, "kuhn": cfr.games.KuhnPoker()}

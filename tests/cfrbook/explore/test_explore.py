@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from explorables import decode
+from decoding import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +32,20 @@ def drawn():
 
 
 # ---- page and widget ------------------------------------------------------------------------
+
+
+def test_control_of_two_parameters_has_two_labels():
+    """An explorable labels copies: the control that it is given stays as it is."""
+
+    def draw(first_card, b):
+        return line(first_card + b)
+
+    control = explore.Linear(0, 1, step=0.5)
+    both = explore.Explorable(draw, caption="A line", first_card=control, b=control)
+    assert [c.label for c in both.controls.values()] == ["first card", "b"]
+    alone = explore.Explorable(line, caption="A line", a=control)
+    assert 'aria-label="a"' in alone.page()
+    assert control.label == ""
 
 
 @pytest.mark.slow

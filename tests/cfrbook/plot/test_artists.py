@@ -15,8 +15,6 @@ import cfrlib as cfr
 from cfrbook import explore, plot
 from cfrbook.plot import artists
 
-pytestmark = pytest.mark.slow
-
 GAME = cfr.games.KuhnPoker()
 NAMES = ("rock", "paper", "scissors")
 
@@ -37,6 +35,7 @@ def numbers(text):
 # ---- comparison with Matplotlib --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_lazy_axes_draw_the_same_svg_as_axes(scale):
     """Ticks created on first use are drawn, and so are the spines."""
@@ -165,6 +164,7 @@ def test_text_size_cache_distinguishes_fonts_and_resolutions():
         assert (pen.get_text(), pen.get_va()) == ("jig", va)
 
 
+@pytest.mark.slow
 def test_frames_do_not_depend_on_order_or_nesting():
     def small(a):
         figure = plot.lines({"y": ([0, 1], [0, a])}, xlabel="x", ylabel="y", size=(3, 2))
@@ -195,6 +195,7 @@ def test_frames_do_not_depend_on_order_or_nesting():
     )
 
 
+@pytest.mark.slow
 def test_frame_html_is_repeatable():
     kept = plot.lines({"y": ([0, 1], [0, 1])}, xlabel="x", ylabel="y")
     frame = explore.Frame(kept, alt="kept", numbers={"a": 1})

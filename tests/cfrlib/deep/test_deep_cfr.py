@@ -20,8 +20,6 @@ from cfrlib.deep.networks import Learner
 from cfrlib.deep.traversal import Memories
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
 
-pytestmark = pytest.mark.slow
-
 KUHN, UNEVEN, THREE = KuhnPoker(), uneven(), KuhnPoker(players=3)
 SMALL = {"traversals": 50, "memory": 300, "advantage": Training((8,), 20)}
 SMALL["strategy"] = SMALL["advantage"]
@@ -84,6 +82,7 @@ def test_reservoir_keeps_each_sample_equally_often():
     assert chi2.cdf(np.sum((late - expected) ** 2) / expected, late.size - 1) < 0.999
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(st.integers(1, 30), st.integers(0, 100))
 def test_filled_rows_are_distinct_offered_samples(rows, offered):
@@ -96,6 +95,7 @@ def test_filled_rows_are_distinct_offered_samples(rows, offered):
     assert not memory.infoset[memory.filled :].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 64])
 def test_unfilled_rows_are_never_trained_on(batch):
     """Their huge weights and targets would show in the predictions."""
@@ -203,6 +203,7 @@ def one_sample_each(targets):
     return memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 256])
 def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
     """Overfit the regrets of a converged predictive CFR+; NashConv is below 1e-3."""
@@ -222,6 +223,7 @@ def test_network_trained_on_equilibrium_regrets_plays_the_equilibrium(batch):
     assert cfr.nash_conv(KUHN, run.current) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 64])
 def test_network_learns_the_weighted_mean(batch):
     """There are two samples at one infoset."""
@@ -234,6 +236,7 @@ def test_network_learns_the_weighted_mean(batch):
     assert learner(network)[0, 0] == pytest.approx(0.75, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probabilities", [False, True])
 def test_illegal_actions_are_masked(probabilities):
     """Their targets change no weight of the network, and their predictions are 0."""
@@ -270,6 +273,7 @@ def test_argmax_is_played_where_no_advantage_is_positive():
 # ---- runs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_solved():
     run = DeepCFR(KUHN, traversals=500, seed=3).run(60, progress=False)
     solution = run.solution()
@@ -281,6 +285,7 @@ def test_kuhn_poker_is_solved():
     assert king["call"] - king["fold"] == pytest.approx(3, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -342,6 +347,7 @@ def test_interrupt_during_training_changes_no_number(
     assert same(run.run(2), undisturbed)
 
 
+@pytest.mark.slow
 def test_mixture_is_the_mean_of_sampled_strategies():
     run = small(KUHN, traversals=200).run(5, progress=False)
     plans = np.zeros(run._form.num_sequences)
@@ -357,6 +363,7 @@ def test_uniform_strategy_is_sampled_before_the_first_iteration():
     assert small().draw(0).values_by_sequence == pytest.approx(uniform.values_by_sequence)
 
 
+@pytest.mark.slow
 def test_three_players_need_a_mixture():
     run = small(THREE, average="mixture").run(3, progress=False)
     assert math.isfinite(run.solution().nash_conv)
@@ -383,6 +390,7 @@ def test_repr_and_description():
 # ---- files -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_with_features_needs_them_to_load(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
@@ -445,6 +453,7 @@ def test_bad_training_is_an_error(options):
         Training(**options)
 
 
+@pytest.mark.slow
 def test_missing_jax_names_the_package_to_install():
     program = "import sys; sys.modules['jax'] = None; import cfrlib; cfrlib.deep"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

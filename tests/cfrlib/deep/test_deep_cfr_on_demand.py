@@ -1,9 +1,6 @@
 """Deep CFR of games expanded on demand: traversals, workers, policies and responders."""
 
-import importlib.util
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,8 +14,6 @@ from cfrlib.deep.lanes import split
 from cfrlib.deep.networks import Learner
 from cfrlib.deep.traversal import Memories
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
-
-pytestmark = pytest.mark.slow
 
 
 class OneHot:
@@ -82,6 +77,7 @@ def test_first_samples_equal_those_of_the_compiled_game(game, sampling):
             assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 def test_runs_agree_with_compiled_runs():
     """They agree up to rounding: networks are evaluated on batches of other sizes."""
     expanded = on_demand(Kuhn()).run(3)
@@ -121,6 +117,7 @@ def test_sampled_advantages_are_unbiased(sampling):
     assert np.abs(exact[own]).max() > 10 * np.median(error[own])
 
 
+@pytest.mark.slow
 def test_leduc_poker_improves_on_demand():
     """A few iterations bring NashConv well below the uniform strategy's 4.75."""
     training = Training((32, 32), 200, 256)
@@ -177,6 +174,7 @@ def test_seed_determines_the_run_however_it_is_split():
     assert not same(one, other)
 
 
+@pytest.mark.slow
 def test_every_lane_starts_with_an_unexpanded_tree(monkeypatch):
     """The run itself keeps no expanded tree either."""
     trees, run = [], on_demand(Coyote(3), average="mixture", traversals=300)
@@ -267,6 +265,7 @@ def test_policy_of_a_compiled_run_equals_its_mixture():
     assert run.policy()([node], [0.0]).tolist() == [[0.5, 0.5]]  # the uniform strategy
 
 
+@pytest.mark.slow
 def test_simulated_payoffs_equal_expected_utilities(trained):
     """Mean payoffs of a mixture are exact within 5 standard errors."""
     game, policy = Kuhn(), trained.mixture
@@ -354,6 +353,7 @@ def test_responder_errors(trained):
 # ---- large games and errors ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_six_player_coyote_is_not_compiled():
     """It has 1.9 billion histories."""
     run = DeepCFR(Coyote(6), average="mixture", **OPTIONS).run(2)
@@ -425,6 +425,7 @@ class Unreliable(KuhnPoker):
         return super().node(h)
 
 
+@pytest.mark.slow
 def test_run_continues_after_a_failed_traversal():
     game = Unreliable()
     game.broken = False
@@ -435,52 +436,3 @@ def test_run_continues_after_a_failed_traversal():
     game.broken = False
     run.run(4 - run.iterations)
     assert same(run, undisturbed)
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-EXPERIMENTS = Path(__file__).parents[3] / "experiments"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location(
-        "coyote_players", EXPERIMENTS / "coyote_players.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_caller_calls_bids_above_the_expected_sum(script):
-    """The sum is 2 plus the mean of −2, 4, 4 and 0 for the doubling card: 3.5."""
-    game = Coyote(deck={-2: 1, 2: 1, 4: 2, "x2": 1}, cap=9)
-    nodes = [Decision(0, f"_ 2: {n}", ("+1", "coyote")) for n in (3, 4)]
-    assert script.caller(game, 0)(nodes, None).tolist() == [[1, 0], [0, 1]]
-    assert script.caller(game, 1)(nodes, None).tolist() == [[1, 0], [1, 0]]
-    last = Decision(0, "_ 2: 9", ("coyote",))
-    assert script.caller(game, 99)([last], None)[0, 0] == 1
-
-
-def test_payoff_difference_of_equal_players_is_zero(script, monkeypatch):
-    monkeypatch.setattr(script, "ROUNDS", 60)
-    game = Coyote(3)
-    player = script.caller(game, 0)
-    assert script.table(game, player, player)["more_than_they"] == [0, 0]
-    assert script.table(game, player, {})["more_than_they"][0] > 0.1
-
-
-def test_results_file_is_consistent(script):
-    data = json.loads((EXPERIMENTS / "coyote_players.json").read_text())
-    settings = data["settings"]
-    assert settings["iterations"] == script.ITERATIONS
-    assert settings["training"] == repr(script.OPTIONS["advantage"])
-    assert settings["traversals"] == script.OPTIONS["traversals"]
-    for players, found in data["players"].items():
-        assert found["fair"] == pytest.approx((int(players) - 2) / int(players), abs=1e-4)
-        assert found["tables"]["start (uniform)"]["more_than_they"][0] > 0.2
-        gain, width = found["responder"]["gain"]
-        if "exact" in found:
-            assert found["exact"]["nash_conv"] < found["uniform"]["nash_conv"] / 4
-            assert found["responder"]["exact"] <= found["exact"]["gains"][0]
-            assert abs(gain - found["responder"]["exact"]) < 2 * width

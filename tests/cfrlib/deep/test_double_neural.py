@@ -1,9 +1,5 @@
 """Double Neural CFR: recurrent networks, and runs whose sums are networks' predictions."""
 
-import importlib.util
-import json
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,8 +10,6 @@ import cfrlib as cfr
 from cfrlib.deep import DeepCFR, DoubleNeural, Reader, Training, double_neural, encode, spell
 from cfrlib.deep.networks import Learner
 from cfrlib.games import KuhnPoker, LeducPoker
-
-pytestmark = pytest.mark.slow
 
 KUHN = KuhnPoker()
 KEY = jax.random.key(0)
@@ -84,6 +78,7 @@ def reader(cell="gru", attention=True, hidden=(8, 8)):
     return network
 
 
+@pytest.mark.slow
 @without_jit
 @pytest.mark.parametrize(("cell", "attention"), CELLS)
 def test_padding_changes_nothing(cell, attention):
@@ -141,6 +136,7 @@ def test_attention_output_by_hand():
     assert np.allclose(network(WORDS[3:4]), output, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "attention"), [("gru", False), ("lstm", True)])
 def test_recurrent_networks_fit_random_targets(cell, attention):
     """There is one target for each infoset of Kuhn poker."""
@@ -156,6 +152,7 @@ def test_recurrent_networks_fit_random_targets(cell, attention):
         assert learner.attention(network).sum(axis=1) == pytest.approx(np.ones(12))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 16])
 def test_refit_continues_training(batch):
     """Repeated short trainings reduce the loss."""
@@ -170,6 +167,7 @@ def test_refit_continues_training(batch):
     assert np.abs(learner(network) - target).max() < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [None, 16])
 def test_refit_ignores_infosets_without_target(batch):
     has_target, networks = np.array([True, False, True]), []
@@ -216,6 +214,7 @@ def test_exact_learner_reproduces_mccfr_plus(monkeypatch, sampling, rehearse):
         assert predicted == pytest.approx(sums, rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_solved():
     run = DoubleNeural(KUHN, batch=500, seed=3).run(60, progress=False)
     solution = run.solution()
@@ -225,11 +224,13 @@ def test_kuhn_poker_is_solved():
     assert run.regrets["K check-bet"]["call"] > run.regrets["K check-bet"]["fold"]
 
 
+@pytest.mark.slow
 def test_kuhn_poker_is_solved_by_recurrent_networks():
     run = DoubleNeural(KUHN, batch=500, regret=READ, strategy=READ, seed=3)
     assert run.run(40, progress=False).solution().nash_conv < 0.15
 
 
+@pytest.mark.slow
 def test_deep_cfr_with_recurrent_networks_can_be_saved_and_continued(tmp_path):
     run = DeepCFR(KUHN, traversals=300, advantage=READ, memory=2_000, seed=0)
     run.run(15, progress=False).save(tmp_path / "run.npz")
@@ -241,6 +242,7 @@ def test_deep_cfr_with_recurrent_networks_can_be_saved_and_continued(tmp_path):
     assert cfr.nash_conv(KUHN, run.mixture) < 0.15
 
 
+@pytest.mark.slow
 def test_rehearsal_reduces_forgetting():
     """Without it, predictions drift at infosets that the batch does not visit."""
     mean_drift = {}
@@ -271,6 +273,7 @@ def test_rehearsal_reduces_forgetting():
     assert mean_drift[1.0] < mean_drift[0.0] / 3
 
 
+@pytest.mark.slow
 def test_rehearsal_samples_a_fraction_of_old_infosets():
     """The sample is a different one in each iteration."""
     run = small(batch=2, rehearse=0.5).run(30, progress=False)
@@ -296,6 +299,7 @@ def test_rehearsal_samples_a_fraction_of_old_infosets():
     assert not np.array_equal(*trained)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -313,6 +317,7 @@ def test_seed_determines_the_run(options):
     assert not same(one, other)
 
 
+@pytest.mark.slow
 def test_illegal_actions_are_masked():
     """Leduc poker has infosets with two actions and infosets with three."""
     run = small(LeducPoker(), regret=Training((8,), 5), strategy=Training((8,), 5))
@@ -325,6 +330,7 @@ def test_illegal_actions_are_masked():
         assert sigma[row[legal]].sum() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_input_contains_the_player():
     """Its first word is the player's number, because one network serves both players."""
     run = small(strategy=READ)
@@ -337,6 +343,7 @@ def test_input_contains_the_player():
     assert (one_hot[:, 1] == (owner == 1)).all()
 
 
+@pytest.mark.slow
 def test_repr_and_description():
     run = small().run(2, progress=False)
     assert repr(run) == (
@@ -350,6 +357,7 @@ def test_repr_and_description():
 # ---- files -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_run_with_features_needs_them_to_load(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
@@ -361,6 +369,7 @@ def test_run_with_features_needs_them_to_load(tmp_path):
 # ---- errors ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -384,11 +393,13 @@ def test_bad_argument_is_named(options, message):
         small(**options)
 
 
+@pytest.mark.slow
 def test_three_players_are_an_error():
     with pytest.raises(ValueError, match="for two players"):
         small(KuhnPoker(players=3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -403,92 +414,8 @@ def test_bad_training_is_an_error(options, message):
         Training(**options)
 
 
+@pytest.mark.slow
 def test_attention_without_a_cell_is_an_error():
     learner = Learner(encode(["a", "b"]), np.ones((2, 1), bool), Training((4,)))
     with pytest.raises(ValueError, match="has no attention"):
         learner.attention(learner.initial_weights(KEY))
-
-
-# ---- the experiment --------------------------------------------------------------------------
-
-EXPERIMENT = Path(__file__).parents[3] / "experiments" / "double_neural.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("double_neural_script", EXPERIMENT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def faults():
-    return json.loads(EXPERIMENT.with_suffix(".json").read_text("utf-8"))["faults"]
-
-
-@pytest.mark.parametrize(
-    "fault", ["table", "nothing", "visited only", "new networks", "raw sums"]
-)
-def test_results_file_matches_the_script(script, faults, fault):
-    """Only the first iterations are compared; later, rounding leads to other trajectories."""
-    for key in ("batch", "width", "steps", "rate", "seeds", "iterations"):
-        assert faults[key] == script.FAULTS[key]
-    curve = script.curve(script.faulty(fault, 3), faults["iterations"][:4])
-    error = 1e-5 if fault == "table" else 0.02  # networks: processors round differently
-    assert [row[0] for row in curve] == pytest.approx(faults["runs"][fault][3][:4], abs=error)
-
-
-@pytest.mark.parametrize(("fault", "is_new"), [("nothing", False), ("new networks", True)])
-def test_new_networks_are_new_in_each_iteration(script, monkeypatch, fault, is_new):
-    """A new network predicts 0 everywhere."""
-    run = script.faulty(fault, 0).run(1, progress=False)
-    learner, initial = run._learners[0], []
-    refit = learner.refit
-
-    def spy(network, *rest):
-        initial.append(network)
-        return refit(network, *rest)
-
-    monkeypatch.setattr(learner, "refit", spy)
-    run.run(2, progress=False)
-    assert [not learner(network).any() for network in initial] == [is_new, is_new]
-    assert not np.array_equal(*initial)
-
-
-def test_raw_sums_are_divided_by_their_root_mean_square(script):
-    run, sums = script.faulty("raw sums", 0), np.array([0.0, 3.0, 4.0])
-    target = run._compress(0, sums)
-    assert np.allclose(target, sums * np.sqrt(3) / 5)
-    assert np.allclose(run._decompress(0, target), sums)
-    assert np.allclose(run._decompress(1, target), target)  # the other network's scale is 1
-
-
-def test_settings_of_the_other_faults(script):
-    assert script.faulty("nothing", 0).rehearse == 1
-    assert script.faulty("visited only", 0).rehearse == 0
-    assert {t.steps for t in script.faulty("one step", 0).trainings} == {1}
-
-
-@pytest.fixture
-def leduc(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXPERIMENT.parent))
-    path = EXPERIMENT.with_name("double_neural_leduc.py")
-    spec = importlib.util.spec_from_file_location("double_neural_leduc", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_leduc_results_file_matches_the_script(leduc):
-    data = json.loads(leduc.RESULTS.read_text("utf-8"))
-    assert data["iterations"] == leduc.ITERATIONS and list(data["runs"]) == list(leduc.METHODS)
-    assert (data["k"], data["batch"]) == (leduc.K, leduc.BATCH)
-    assert {name: data[name] for name in leduc.NETWORK} == leduc.NETWORK
-    seeds = {len(runs) for runs in data["runs"].values()}
-    nodes = [curve[-1][1] for runs in data["runs"].values() for curve in runs]
-    assert len(seeds) == 1 and max(nodes) < 1.1 * min(nodes), "equal numbers of histories"
-    run = leduc.METHODS["table"](cfr.games.LeducPoker(), 3).run(4, progress=False)
-    conv, visited, _ = data["runs"]["table"][3][3]
-    assert run.nodes == visited
-    assert cfr.nash_conv(run.game, run.average) == pytest.approx(conv, abs=1e-5)

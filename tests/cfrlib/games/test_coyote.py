@@ -1,11 +1,8 @@
 """Coyote: cards, rules, sizes and values, against an independent scoring function."""
 
-import importlib.util
-import json
 import random
 from collections import Counter, defaultdict
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -349,95 +346,6 @@ def test_thinning_changes_neither_utility_nor_nash_conv(players):
     assert cfr.nash_conv(thinned, same) == pytest.approx(cfr.nash_conv(plain, strategy))
 
 
-# ---- the experiment ------------------------------------------------------------------------
-
-EXPERIMENT = Path(__file__).parents[3] / "experiments" / "coyote_exact.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("coyote_exact", EXPERIMENT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def results():
-    return json.loads(EXPERIMENT.with_suffix(".json").read_text())
-
-
-def test_stored_results_of_two_players(results):
-    two = results["two"]
-    assert two["infosets"] == 630
-    assert two["nash_conv"] <= 1e-4
-    assert two["value"] == pytest.approx(two["value_lp"], abs=1e-6)
-    call, arrives = np.array(two["call"]), np.array(two["arrives"])
-    assert call.shape == arrives.shape == (15, 42)
-    assert arrives[:, 0].sum() == pytest.approx(1, abs=1e-3)  # every deal starts here
-    assert (call[:, -1] == 1).all()  # the only legal action
-    row = two["cards"].index("2")
-    assert call[row, 5] == pytest.approx(0.4, abs=0.02)  # a mixed choice
-
-
-def test_with_more_players_nash_conv_stays_above_regret(results):
-    for run in results["runs"]:
-        last = run["rows"][-1]
-        if run["players"] == 2:
-            assert last["nash_conv"] == pytest.approx(last["regret"], rel=1e-3)
-        elif run["players"] == 3:
-            assert run["infosets"] == 15_768
-            assert last["regret"] < 0.0025 < 0.014 < last["nash_conv"]
-        else:  # few iterations, so the regret is still falling
-            assert run["infosets"] == 317_730
-            assert last["regret"] < last["nash_conv"] / 3
-
-
-@pytest.mark.slow
-def test_experiment_reproduces_its_stored_results(script, results):
-    run = results["runs"][0]
-    again = script.follow(Coyote(run["players"]), run["variant"], run["update"], 64)
-    assert len(again) == 7
-    for row, expected in zip(again, run["rows"], strict=False):
-        assert row["iterations"] == expected["iterations"]
-        for name in ("regrets", "gains", "values"):
-            assert row[name] == pytest.approx(expected[name], rel=1e-3, abs=1e-6)
-
-
-@pytest.mark.parametrize("deck", [Coyote.TINY, {**Coyote.TINY, "?": 1}])
-def test_a_call_wins_above_the_total(script, deck):
-    """All three cards, or two and a "?" that becomes the third, add up to 6."""
-    form = sequence_form(Coyote(3, deck=deck))
-    wins = script.wins_of_calls(form, form.plans(form.uniform()))
-    said = [int(label.split(": ")[1]) for label in form.tree.infoset_label]
-    assert wins.tolist() == [float(number > 6) for number in said]
-
-
-def test_stored_results_of_three_players(results):
-    alternating, simultaneous = results["three"]
-    assert [row["iterations"] for row in alternating["rows"]] == [4**k for k in range(7)]
-    for run, variant in ((alternating, "alternating"), (simultaneous, "simultaneous")):
-        last = run["rows"][-1]
-        (same,) = [
-            other["rows"][-1]["nash_conv"]
-            for other in results["runs"]
-            if (other["players"], other["variant"], other["update"]) == (3, "cfr+", variant)
-        ]
-        assert last["nash_conv"] == pytest.approx(same, rel=1e-3)
-        for view in ("3 10", "10 3"):
-            assert last["call"][view][16] < 0.01 and run["wins"][view][16] < 0.25
-
-
-@pytest.mark.slow
-def test_experiment_reproduces_its_calls_of_three(script, results):
-    again = script.three_players("alternating", [1, 4])["rows"]
-    for row, expected in zip(again, results["three"][0]["rows"], strict=False):
-        assert row["nash_conv"] == pytest.approx(expected["nash_conv"], rel=1e-3)
-        assert row["call"].keys() == expected["call"].keys()
-        for view, calls in row["call"].items():
-            assert calls == pytest.approx(expected["call"][view], abs=2e-3)
-
-
 # ---- the object ----------------------------------------------------------------------------
 
 
@@ -679,30 +587,3 @@ def test_random_games_with_lives_terminate(players):
         assert sorted(node.utilities) == [-1] * (players - 1) + [players - 1]
         rounds = h.count("coyote")
         assert 3 * (players - 1) <= rounds < 3 * players
-
-
-@pytest.fixture(scope="module")
-def sizes():
-    path = Path(__file__).parents[3] / "experiments" / "coyote_size.py"
-    spec = importlib.util.spec_from_file_location("coyote_size", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "game",
-    [
-        Coyote(deck=UNFAIR, lives=2), Coyote(deck={1: 2, 2: 1, "x2": 1, "?": 1}, lives=1),
-        Coyote(3, deck={1: 2, 2: 2, -1: 1}, cap=2, lives=1),
-    ],
-    ids=repr,
-)  # fmt: skip
-def test_size_estimates_agree_with_the_tree(sizes, game):
-    tree = cfr.compile(game)
-    found = sizes.estimate(game, 2_000, 0)
-    for name, exact in (("histories", tree.num_histories), ("infosets", tree.num_infosets)):
-        mean, error = found[name]
-        assert abs(mean - exact) <= 5 * error
-        assert error < 0.1 * exact

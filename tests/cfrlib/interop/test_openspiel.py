@@ -147,6 +147,7 @@ def open_spiel_counts(game):
     return ends, len(infosets)
 
 
+@pytest.mark.slow
 @EVERY_GAME
 def test_tree_sizes_agree_with_open_spiel(name):
     tree, theirs = cfr.compile(load(name)), load(name).pyspiel_game
@@ -164,7 +165,6 @@ def test_nash_conv_of_uniform_agrees(name):
     assert cfr.nash_conv(game, cfr.Strategy.uniform(game)) == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["cfr", "cfr+"])
 @EVERY_GAME
 def test_strategies_agree_after_50_iterations(name, variant):
@@ -229,7 +229,6 @@ def test_simultaneous_cfr_on_kuhn_agrees(kuhn, iterations):
     assert solution.nash_conv == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "iterations"), [("kuhn_poker", 3), ("leduc_poker", 10)])
 def test_cfr_br_agrees(name, iterations):
     """Few iterations of Kuhn: later, best responses tie and are chosen differently."""
@@ -290,7 +289,6 @@ def test_strategies_round_trip_exactly(name):
     assert cfr.from_open_spiel_policy(game, rows).max_difference(strategy) == 0
 
 
-@pytest.mark.slow
 def test_python_policies_are_converted():
     game = load("leduc_poker")
     theirs = game.pyspiel_game
@@ -504,7 +502,6 @@ def test_huge_game_is_rejected_within_memory_limit(name):
     assert megabytes <= 500
 
 
-@pytest.mark.slow
 def test_huge_game_can_be_sampled():
     run = cfr.MCCFR(cfr.from_open_spiel("hearts"), sampling="outcome", seed=0).run(2)
     assert run.iterations == 2 and len(run.average) > 20
@@ -524,7 +521,6 @@ def test_unsupported_types_of_games_are_rejected(name, why):
         cfr.from_open_spiel(name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["liars_dice_ir(dice_sides=3)", "goofspiel(num_cards=4)"])
 def test_compile_rejects_imperfect_recall(name):
     with rejects(cfr.GameError, "imperfect recall"):

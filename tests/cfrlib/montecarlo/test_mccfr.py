@@ -162,7 +162,6 @@ def test_runs_do_not_depend_on_the_number_of_threads(game, options, variant):
     assert_same(runs[0], runs[2], 30)
 
 
-@pytest.mark.slow
 @every_variant  # linear and dcfr failed: see above
 @pytest.mark.parametrize(
     ("game", "options"),
@@ -240,7 +239,6 @@ NO_CHANCE = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 @every_variant
 @every_update
 @pytest.mark.parametrize("averaging", [None, "lazy", "full", "stochastic", "optimistic"])
@@ -359,7 +357,6 @@ def plain_regrets(run, count, changes=None):
     return regret, late
 
 
-@pytest.mark.slow
 @every_update
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "linear", "dcfr", SHARP], ids=str)
 @pytest.mark.parametrize(

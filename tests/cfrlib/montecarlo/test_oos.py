@@ -16,8 +16,6 @@ from cfrlib.montecarlo.certify import every_path, regrets_of
 from cfrlib.montecarlo.targeting import IN, OUT, TOWARD, UNKNOWN, P
 from cfrlib.regret import discount
 
-pytestmark = pytest.mark.slow
-
 KUHN = KuhnPoker()
 
 # ---- kernels in plain Python, with an oracle in place of random numbers ----------------------
@@ -142,6 +140,7 @@ def asymmetric():
 GAMES = [KUHN, asymmetric(), random_game(3, depth=4, zero_sum=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 @pytest.mark.parametrize(("delta", "epsilon"), [(0.0, 0.1), (0.3, 0.6), (0.9, 0.4), (0.5, 1.0)])
 def test_updates_are_unbiased(game, delta, epsilon):
@@ -309,6 +308,7 @@ def expand_all(player):
     player._make_room(20)
 
 
+@pytest.mark.slow
 def test_marks_on_demand_converge_to_their_definition():
     game = LiarsDice(2)
     for label in cfr.compile(game).infoset_label[::3]:
@@ -340,6 +340,7 @@ def test_marks_on_demand_converge_to_their_definition():
         assert reached.targeted <= reached.reached
 
 
+@pytest.mark.slow
 def test_updates_are_unbiased_on_demand():
     """The marks of a walk are those before it, whatever has been expanded."""
     game = LiarsDice(2)
@@ -371,6 +372,7 @@ def large():
     return LiarsDice(6, 2)
 
 
+@pytest.mark.slow
 def test_search_of_a_large_game(large):
     player = cfr.OOS(large, seed=0)
     history = (("12", "36"), "1x1", "2x2", "2x5")
@@ -397,6 +399,7 @@ def test_walks_with_playouts_add_one_infoset_each(large):
     assert one.num_infosets <= 100 < all_.num_infosets
 
 
+@pytest.mark.slow
 def test_matches_on_a_large_game(large):
     player = cfr.OOS(large, seed=0, on_demand=True)
     match = player.match({}, games=4, nodes=1_500, seed=1)
@@ -510,6 +513,7 @@ def test_match_between_searchers():
     assert all(abs(move.probabilities[a] - p) < 0.1 for a, p in known.items())
 
 
+@pytest.mark.slow
 def test_online_strategy_is_the_mean_policy_in_matches():
     """At one infoset of player 0."""
     player = cfr.OOS(KUHN)

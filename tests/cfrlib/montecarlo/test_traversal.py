@@ -30,8 +30,6 @@ from cfrlib.montecarlo import schemes, targeting, traversal, updates
 from cfrlib.montecarlo.partial_tree import NODE
 from cfrlib.montecarlo.schemes import RHO, P
 
-pytestmark = pytest.mark.slow
-
 EXACT = 1e-12
 KUHN, RPS, UNEVEN = KuhnPoker(), RockPaperScissors(3), uneven()
 # more actions than the three draws of k = 3; not zero-sum
@@ -85,6 +83,7 @@ def test_sampled_regrets_are_unbiased(game, scheme, baseline):
         assert largest(means.regret) > 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES[:5], ids=repr)  # the rest is "external" here
 @pytest.mark.parametrize("baseline", [False, True], ids=["plain", "baseline"])
 def test_sampled_regrets_are_unbiased_for_three_players(scheme, baseline):
@@ -162,6 +161,7 @@ def test_own_averaging_of_external_sampling_is_biased_by_counterfactual_reach(ga
         assert largest(mass - own_reach(game, sigma) * sum_by_infoset(game, others)) < EXACT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["opponent", "own"])
 def test_own_averaging_is_far_off_in_leduc_and_opponent_averaging_is_not(rule):
     """The rule of the notes, "own", weights a strategy by the opponent's reach probability."""

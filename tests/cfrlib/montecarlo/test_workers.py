@@ -10,8 +10,6 @@ import pytest
 import cfrlib as cfr
 from cfrlib.montecarlo import mccfr, workers
 
-pytestmark = pytest.mark.slow
-
 CASES = {
     "external": {"sampling": "external", "batch": 40},
     "robust, baseline, lazy average": {
@@ -55,6 +53,7 @@ def test_small_batches_are_not_shared(leduc):
     assert "_pool" not in run.__dict__
 
 
+@pytest.mark.slow
 @case
 def test_runs_do_not_depend_on_processes(leduc, options):
     alone = cfr.MCCFR(leduc, seed=1, threads=1, **options).run(6)
@@ -62,6 +61,7 @@ def test_runs_do_not_depend_on_processes(leduc, options):
     assert same(alone, shared)
 
 
+@pytest.mark.slow
 def test_processes_use_the_proposal(leduc):
     deals = leduc.node(leduc.root()).actions
     weight = np.arange(1.0, len(deals) + 1)
@@ -72,6 +72,7 @@ def test_processes_use_the_proposal(leduc):
     assert not same(alone, cfr.MCCFR(leduc, batch=20, seed=2).run(4))
 
 
+@pytest.mark.slow
 def test_runs_do_not_depend_on_a_cluster(leduc):
     import dask
     from distributed import Client, LocalCluster
