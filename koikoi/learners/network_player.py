@@ -433,7 +433,7 @@ class Decisions(NamedTuple):
 
 
 @remembered
-def decisions_of(game: KoiKoi, ordered: bool = False) -> Decisions:
+def decisions_of(game: KoiKoi, ordered: bool = False, /) -> Decisions:
     """Return all decisions of a game that compiles; cached on the game object.
 
     With `ordered`, the tables contain the record of play; each infoset has one.

@@ -52,7 +52,7 @@ def module(network, weights):
 @pytest.mark.parametrize("game", [K8, mini("K9"), K10], ids=repr)
 def test_table_and_record_are_all_that_a_player_knows(game):
     """No two infosets have the same input; without the record, some do."""
-    known = decisions_of(game, ordered=True)
+    known = decisions_of(game, True)
     describer = Describer(game, ordered=True)
     before = known.after.before
     table = describer.see(before)
