@@ -167,6 +167,8 @@ class Saved:
 
     def __init__(self, path: PathLike, archive: zipfile.ZipFile, kind: str):
         self.path, self._archive = path, archive
+        if "digest.npy" not in archive.namelist():
+            raise ValueError("no digest: another program wrote it, or an earlier version")
         text, digest = (_text(archive, name) for name in ("header", "digest"))
         if digest != _digest(text.encode()):
             raise ValueError("the header does not match its digest")
