@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cfrbook.exercises.grading import require_function
-from cfrbook.exercises.shared import Draw, Table, Weights
+from cfrbook.exercises.shared import Draw, Table
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib import games

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
 from types import SimpleNamespace

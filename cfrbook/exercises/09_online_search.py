@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise, product
 from types import SimpleNamespace
@@ -22,8 +22,6 @@ from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import kuhn_equilibrium
 from cfrlib.montecarlo import every_path
 from cfrlib.strategy import Strategy
-
-Aim = frozenset[History]
 
 PRICES = (-0.8, -0.2, 0.0, 0.4, 0.6)
 DELTA, EPSILON = 0.5, 0.4  # of the listings of the page

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import permutations
 from typing import Any
 
-import numpy as np
-
 from cfrbook.exercises.grading import Unreadable
+from cfrbook.exercises.museum import ValuesOfOthersReach
 from cfrbook.exercises.shared import fresh, knows_own_card
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
@@ -20,7 +18,6 @@ from cfrlib.cfr import CFR
 from cfrlib.core.tree import compile
 from cfrlib.evaluate import expected_utility, exploitability, solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
-from cfrlib.regret import regret_matching
 from cfrlib.strategy import Strategy
 
 # ---- the smuggler ----------------------------------------------------------------------------
@@ -88,38 +85,15 @@ def changed_forecasts(change: Callable[[float], float]) -> dict[str, float]:
 @cache
 def too_early(iterations: int) -> float:
     """Return the exploitability if regret matching precedes each visit's regret update."""
+    visit, update = "I, row = node.infoset, self.sigma[node.infoset]", "for i in (0, 1):"
+    matching = "self.sigma = {I: self.match(I) for I in self.actions}"
+    lines = {
+        update: f"self.next = {{}}\n{update}",
+        visit: f"{visit}\nself.next[I] = self.match(I)",
+        matching: "self.sigma = self.next",
+    }
     game = games.KuhnPoker()
-    R: dict[str, Any] = defaultdict(lambda: np.zeros(2))
-    S: dict[str, Any] = defaultdict(lambda: np.zeros(2))
-    current: dict[str, Any] = defaultdict(lambda: np.full(2, 0.5))
-    following: dict[str, Any] = {}
-
-    def walk(h: History, i: int, mine: float, others: float) -> float:
-        node = game.node(h)
-        if isinstance(node, Terminal):
-            return float(node.utilities[i])
-        if isinstance(node, Chance):
-            return sum(
-                f * walk((*h, a), i, mine, others * f) for a, f in node.probabilities.items()
-            )
-        I, own = node.infoset, node.player == i
-        following[I] = regret_matching(R[I])
-        sigma, u = current[I], []
-        for a, p in zip(node.actions, sigma, strict=True):
-            u.append(walk((*h, a), i, *((mine * p, others) if own else (mine, others * p))))
-        if own:
-            R[I] += others * (np.array(u) - sigma @ u)
-            S[I] += mine * sigma
-        return float(sigma @ u)
-
-    for _ in range(iterations):
-        for i in (0, 1):
-            walk((), i, 1.0, 1.0)
-        current.update(following)
-    rows = Strategy.uniform(game).items()
-    return exploitability(
-        game, {I: dict(zip(row, S[I] / S[I].sum(), strict=True)) for I, row in rows}
-    )
+    return exploitability(game, mutant(ValuesOfOthersReach, lines)(game).run(iterations))
 
 
 @cache
