@@ -76,7 +76,7 @@ $(VENV)/.package: | $(VENV)/.made
 # ---- book ----------------------------------------------------------------------------------
 
 # Only solutions that are hidden need more than the book.
-book: $(VENV)/$(if $(CFR_BOOK_SOLUTIONS)$(CFR_BOOK_SOLUTIONS_KEY),.classroom,.book) ## run the notebooks, build the HTML book (4 minutes or more, 1.3 GB, 335 MB to download)
+book: $(VENV)/$(if $(CFR_BOOK_SOLUTIONS)$(CFR_BOOK_SOLUTIONS_KEY),.classroom,.book) ## run the notebooks, build the HTML book (about 5 minutes, 1.3 GB, 335 MB to download)
 	@$(BIN)/python tools/build.py
 
 pdf: book $(VENV)/.test ## print the built pages into one PDF
@@ -113,13 +113,13 @@ IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
 # The book reuses the notebooks that the comparison has run.
-test: $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (@TIME@, 2.1 GB, 565 MB)
+test: $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (10 to 15 minutes, 2.1 GB, 565 MB)
 	@$(TOGETHER) programs lint types kernels; first=$$?; \
 		$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
 		$(MAKE) --no-print-directory test-quick && exit $$((first + notebooks))
 	@echo "All quick tests passed; \`make test-slow\` runs the others."
 
-test-all: ## everything: \`make test\`, then the slow tests (@ALLTIME@)
+test-all: ## everything: first the quick tests, then the slow tests
 	@$(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-slow
 

@@ -45,7 +45,7 @@ RUN_WITH, WRITTEN_FROM = OUT / ".run-with", OUT / ".written-from"  # digests
 # Files a notebook may import or load: a change here runs all notebooks again.
 LOADED = ("requirements.txt", "cfrlib", "cfrbook", "koikoi", "experiments", "benchmarks")
 # The slowest pages, which start first
-LONGEST = ("14_", "12_", "07_", "06_", "01_", "10_", "08_", "13_")
+LONGEST = ("14_", "12_", "16_", "07_", "13_", "04_", "08_", "11_", "15_", "06_", "10_", "09_")
 # The lines of a page that other pages may show: headings, labels and numbered blocks
 SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILINE)
 SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
