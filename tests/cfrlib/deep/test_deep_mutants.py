@@ -48,9 +48,13 @@ def recompiled(kernel, **replacements):
 
 
 def replace_in_ascend(monkeypatch, **replacements):
-    """Run traversals with some of the names in `ascend` replaced."""
-    ascend = recompiled(traversal.ascend, **replacements)
-    monkeypatch.setattr(whole_tree, "collect", recompiled(traversal.collect, ascend=ascend))
+    """Run traversals with some of the names in `ascend_and_store` replaced."""
+    ascend = recompiled(traversal.ascend_and_store, **replacements)
+    monkeypatch.setattr(
+        whole_tree,
+        "collect_samples",
+        recompiled(traversal.collect_samples, ascend_and_store=ascend),
+    )
 
 
 def unweighted_value(monkeypatch):
@@ -59,7 +63,7 @@ def unweighted_value(monkeypatch):
     @njit
     def evaluate(tree, table, baseline, i, walk, k):
         e = walk[k]
-        value = traversal.evaluate(tree, table, baseline, i, walk, k)
+        value = traversal.value_of(tree, table, baseline, i, walk, k)
         if tree.nodes[e.node].player != i:
             return value
         total = 0.0
@@ -67,7 +71,7 @@ def unweighted_value(monkeypatch):
             total += walk[m].value
         return total / e.num_sampled
 
-    replace_in_ascend(monkeypatch, evaluate=evaluate)
+    replace_in_ascend(monkeypatch, value_of=evaluate)
 
 
 def no_iteration_weight(monkeypatch):
@@ -75,7 +79,9 @@ def no_iteration_weight(monkeypatch):
 
     @njit
     def offer(baseline, walk, advantages, settings, k, h, start):
-        first = traversal.Settings(settings.scheme, settings.key, 1, settings.i, settings.scale)
+        first = traversal.TraversalSettings(
+            settings.scheme, settings.key, 1, settings.i, settings.scale
+        )
         traversal.offer_advantages(baseline, walk, advantages, first, k, h, start)
 
     replace_in_ascend(monkeypatch, offer_advantages=offer)
