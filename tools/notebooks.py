@@ -22,6 +22,7 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import groupby
@@ -71,6 +72,17 @@ elif importlib.util.find_spec("cfrlib") is None:
         "in the book's source, or install it from the book's repository: "
         "%pip install git+https://github.com/OWNER/NAME"
     )"""
+# Below it, on pages that import JAX, directly or through the package
+NETWORKS = """
+if importlib.util.find_spec("jax") is None:
+    raise ModuleNotFoundError(
+        "this page needs JAX, which is not installed: "
+        "pip install jax flax optax"
+    )"""
+NEED_NETWORKS = re.compile(
+    r"\bimport (?:jax|flax|optax)\b|\b(?:cfr|cfrlib)\.deep\b|\bkoikoi\.learners\b"
+    r"|\bsubgames\.network\b"
+)
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
@@ -133,10 +145,16 @@ def read(text: str) -> Any:
     return nbformat.reads(json.dumps(raw), as_version=4)
 
 
+def hosted(cells: Iterable[Any]) -> str:
+    """Return the code of the first cell of a page with these cells."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    return HOSTED + NETWORKS if NEED_NETWORKS.search(code) else HOSTED
+
+
 def hosted_first(nb: Any) -> Any:
     """Insert the Colab cell below the title, replacing an older one."""
     cells = [cell for cell in nb.cells if cell.id != "colab"]
-    first = nbformat.v4.new_code_cell(HOSTED, id="colab", execution_count=1)
+    first = nbformat.v4.new_code_cell(hosted(cells), id="colab", execution_count=1)
     first.metadata["tags"] = ["remove-cell"]
     return nbformat.from_dict({**nb, "cells": [cells[0], first, *cells[1:]]})
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numerals
-from notebooks import HOSTED
+from notebooks import hosted
 from prose import directives, strip_fences, visible_text
 
 ALGORITHM = (
@@ -139,7 +139,7 @@ def imports(chapter: Chapter) -> Iterator[str]:
     if len(chapter.code) < 2:
         yield "there is no code"
         return
-    if chapter.code[0].source != HOSTED:
+    if chapter.code[0].source != hosted(chapter.code[1:]):
         yield "the first code cell is not the one of tools/notebooks.py; run `make notebooks`"
     for node in tree(chapter.code[1]).body:
         if not isinstance(node, ast.Import | ast.ImportFrom):

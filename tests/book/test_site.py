@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from built import HTML
 from IPython.core.inputtransformer2 import TransformerManager
-from notebooks import HOSTED
+from notebooks import HOSTED, NETWORKS
 from sphinx.config import Config
 
 ROOT = Path(__file__).parents[2]
@@ -131,6 +132,14 @@ def test_first_cell_says_how_to_get_a_missing_package(monkeypatch: pytest.Monkey
         ModuleNotFoundError, match=r"cfrlib is missing: .*make lab.*%pip install"
     ):
         run_hosted(monkeypatch, None)
+
+
+def test_first_cell_of_a_chapter_with_networks_says_how_to_get_jax(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "jax", None)
+    with pytest.raises(ModuleNotFoundError, match=r"needs JAX.*pip install jax flax optax"):
+        exec(NETWORKS, {"importlib": importlib})
 
 
 @pytest.mark.parametrize("branch", ["main", "fix/typo"])
