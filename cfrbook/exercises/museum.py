@@ -108,7 +108,9 @@ def measured(name: str, line: str, broken: str) -> dict[str, float]:
     bug = Bug("yours", "", name, line, broken, "", "")
     try:
         bug.compiled()
-    except (ValueError, SyntaxError) as error:
+    except SyntaxError as error:
+        raise Unreadable(f"{error.msg} (<string>, line {error.lineno})") from error
+    except ValueError as error:
         raise Unreadable(str(error)) from error
     tree, game = CHECKS["tree"], LADDER["Leduc, 2 ranks"]
     wrong, right = bug.wrong(game).run(LONG), bug.right(game).run(LONG)
