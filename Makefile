@@ -149,12 +149,13 @@ test-changed: $(VENV)/.test
 
 # The package, the built pages, and one visit of each page in Chromium
 test-quick: book $(VENV)/.test
-	$(BIN)/pytest $(IN_TWO) -m "not slow" --durations=10
+	$(BIN)/pytest $(IN_TWO) -m "not slow" --durations=10 --ignore=tests/browser tests
+	$(BIN)/pytest -n 2 --no-loadscope-reorder -m "not slow" --durations=10 tests/browser
 
 # One process a page in the browser, where three processes mostly wait
 test-slow: book $(VENV)/.test
 	@$(MAKE) --no-print-directory programs
-	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser
+	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests
 	$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 tests/browser
 
 portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)

@@ -12,7 +12,7 @@ FILES = sorted(path for room in ROOMS for path in (HERE / room).rglob("test_*.py
 
 # These start processes in which nothing is compiled, or train networks until they fail.
 NEVER_QUICK = {"test_nojit.py", "test_compiling.py", "test_classroom.py"}
-NEVER_QUICK |= {"test_deep_mutants.py", "test_other_forms.py"}
+NEVER_QUICK |= {"test_deep_mutants.py", "test_other_forms.py", "test_builds.py"}
 
 
 def is_slow(expression):

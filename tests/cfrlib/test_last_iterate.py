@@ -181,6 +181,7 @@ def divergence(form, player, sigma, other, weight):
     return total
 
 
+@pytest.mark.slow
 def test_mirror_step_maximizes_its_objective():
     form, eta, tau = sequence_form(KUHN), 0.7, 0.4
     rng, weight = np.random.default_rng(0), entropy_weights(sequence_form(KUHN))

@@ -18,6 +18,7 @@ def test_pruning_by_reach_changes_nothing(prune):
     assert run.nodes < 30 * 2 * 1_000 or prune == "full"
 
 
+@pytest.mark.slow
 def test_pruned_regrets_stay_negative():
     """`settle` raises an error if an action was pruned for too long."""
     run = pruning.PrunedCFR(GAME, "regret").run(200)

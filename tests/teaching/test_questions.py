@@ -20,7 +20,7 @@ from cfrbook import exercises
 
 TEACHING = Path(__file__).parents[2] / "teaching"
 HOLDS = re.compile(r"<!-- holds: (.*?) -->", re.S)
-NAMES = {"cfr": cfr, "np": np, "kuhn": cfr.games.KuhnPoker()}
+NAMES = {"cfr": cfr, "exercises": exercises, "np": np, "kuhn": cfr.games.KuhnPoker()}
 
 
 @pytest.fixture(scope="module")

@@ -89,6 +89,7 @@ def test_page_frames_equal_frame_html(drawn):
         assert f"<dd>{inside.number_text(float(a))}</dd>" in stage(k)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.sampled_from("abcdefg")), min_size=1, max_size=6))
 def test_shared_pieces_reassemble_the_frames(frames):
     pieces, rows = inside.shared_pieces(frames)

@@ -62,6 +62,7 @@ def test_invisible_ticks_are_not_created():
     assert len(vars(axis)["majorTicks"]) > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["plain", "Größe, jq", "$x^2$", "two\nlines", ""])
 def test_labels_draw_the_same_svg_as_annotations(words):
     for ha, va in product(("left", "center", "right"), ("bottom", "baseline", "center", "top")):
@@ -138,6 +139,7 @@ def figure_makers():
     }
 
 
+@pytest.mark.slow
 def test_figures_do_not_depend_on_earlier_figures():
     makers = figure_makers()
     alone = {}

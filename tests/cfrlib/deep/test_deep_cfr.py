@@ -303,6 +303,7 @@ def test_seed_determines_the_run(options):
     assert not same(one, other)
 
 
+@pytest.mark.slow
 def test_warm_up_does_not_change_the_baseline():
     # Formerly the traversal that compiles the kernels counted in the first update.
     once, twice = (small(sampling="outcome", baseline=0.5, seed=1) for _ in range(2))

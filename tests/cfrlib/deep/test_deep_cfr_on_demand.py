@@ -243,6 +243,7 @@ def test_tickets_select_networks_by_weight(trained):
         assert sigma[n] == pytest.approx(network.play(features, legal)[0], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_mixture_is_the_mean_of_sampled_policies(trained):
     form = sequence_form(Kuhn())
     mean = sum(
@@ -318,6 +319,7 @@ def test_bad_players_are_errors(players, match):
 # ---- responders ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seat", [0, 1])
 def test_responder_gains_at_most_what_a_best_response_gains(seat):
     """Against the uniform strategy of Kuhn poker, it gains nearly as much."""

@@ -90,6 +90,7 @@ def test_padding_changes_nothing(cell, attention):
     assert np.allclose(unpadded[0], network(WORDS)[1], atol=1e-6)
 
 
+@pytest.mark.slow
 @without_jit
 @pytest.mark.parametrize(("cell", "attention"), CELLS)
 def test_order_of_words_matters(cell, attention):

@@ -502,6 +502,7 @@ def test_huge_game_is_rejected_within_memory_limit(name):
     assert megabytes <= 500
 
 
+@pytest.mark.slow
 def test_huge_game_can_be_sampled():
     run = cfr.MCCFR(cfr.from_open_spiel("hearts"), sampling="outcome", seed=0).run(2)
     assert run.iterations == 2 and len(run.average) > 20

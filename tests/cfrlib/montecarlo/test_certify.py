@@ -133,6 +133,7 @@ def test_a_run_is_certified_as_it_is():
     assert all(found.exact[I][a] == pytest.approx(r) for (I, a), r in current.items())
 
 
+@pytest.mark.slow
 def test_exact_variance_agrees_with_many_seeds():
     run = cfr.MCCFR(KUHN, sampling="external", update="simultaneous", seed=0)
     exact = cfr.certify(run).variance.values_by_sequence

@@ -16,6 +16,7 @@ def flat(values):
     return np.array([np.concatenate(pair) for pair in values])
 
 
+@pytest.mark.slow
 def test_learning_lowers_the_error_on_new_ranges():
     data, new = examples(FLOPS, 200, EXACT, seed=0), examples(FLOPS, 20, EXACT, seed=1)
     network = ValueNetwork(FLOPS, (64,), seed=0)
@@ -25,6 +26,7 @@ def test_learning_lowers_the_error_on_new_ranges():
     assert (after**2).mean() < (before**2).mean() / 6
 
 
+@pytest.mark.slow
 def test_predictions_scale_with_the_ranges_and_sum_to_zero():
     data = examples(FLOPS[:2], 50, EXACT, seed=0)
     network = ValueNetwork(FLOPS[:2], (16,), seed=0)

@@ -52,6 +52,7 @@ def test_the_whole_game_as_a_part(game):
     assert cfr.exploitability(game, rows) < 1e-3
 
 
+@pytest.mark.slow
 def test_exact_values_replace_the_second_round():
     """With exact values at the horizon, continual re-solving approaches an equilibrium."""
     found, exact = [], ExactValues(PUBLIC, 100)

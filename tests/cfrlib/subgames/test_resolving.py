@@ -86,6 +86,7 @@ def test_only_the_solving_player_changes():
     assert {after.player(I) for I in after if after[I] != before[I]} == {0}
 
 
+@pytest.mark.slow
 def test_secret_information_of_koi_koi():
     """In a game whose public states are not those of poker: safe, and unsafe harms."""
     game = MiniKoiKoi.K8()
@@ -131,6 +132,7 @@ def test_no_limit_at_all():
     assert cfr.exploitability(game, joined(one, two)) < 1e-3
 
 
+@pytest.mark.slow
 def test_weights_are_checked():
     state = FLOPS[0]
     for weights in (np.ones(3), -np.ones(8), np.zeros(8)):
