@@ -70,7 +70,8 @@ class Decision:
     player : int
         The acting player: 0, 1, …
     infoset : str
-        What this player knows, as a readable label, e.g. ``"Q check-bet"``. Histories with
+        What this player knows (OpenSpiel's information state string), as a readable label,
+        e.g. ``"Q check-bet"``. Histories with
         the same label are indistinguishable to the player. No two players share a label.
     actions : sequence of actions
         The legal actions, equal (and in equal order) at every history of the infoset.

@@ -14,6 +14,8 @@ After `backup`, g[I,a] is the counterfactual value of a at I, and g[∅] the exp
 These kernels go infoset by infoset, in the numbering of the game. In large games the iterations
 of CFR make the same passes in the layout of :mod:`cfrlib.bands`, which is tested against these.
 
+The linear program over these plans is :func:`cfrlib.solve_lp`.
+
 The sequence form is due to von Stengel (1996) and Koller, Megiddo & von Stengel (1996).
 """
 

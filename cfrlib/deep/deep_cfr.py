@@ -214,7 +214,7 @@ class DeepCFR(OnTree, Run):
                 memories = Memories(self._memories[i], self._memories[-1])
                 self._nodes += self._walk(t, i, self.traversals, memories)
                 self._sampled[i] = t
-            if len(self._networks[i]) < t:
+            if len(self._networks[i]) < t:  # as `Learner.fit` does
                 key = random_key(self._key, t, i)
                 network, self.losses[i] = self._infosets.fit(key, self._memories[i], t)
                 self._infosets.update(t, i, network)

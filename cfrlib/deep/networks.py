@@ -255,7 +255,7 @@ NETWORKS_ERR = ", up to the error of the networks"  # a caveat of theoretical gu
 
 
 class Learner:
-    """Trains networks of one architecture, and evaluates them at all infosets.
+    """Trains advantage networks, or that of the average strategy, and evaluates them.
 
     Parameters
     ----------

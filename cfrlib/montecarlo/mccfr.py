@@ -4,6 +4,9 @@ In each iteration, for each player, `batch` independent walks
 (:mod:`cfrlib.montecarlo.traversal`) estimate the regrets at the infosets they visit; their mean
 is added to the regrets, and regret matching follows (:mod:`cfrlib.montecarlo.updates`). The
 estimates are unbiased (Lanctot et al., 2009), but noisy.
+
+To read the algorithm as one recursion, see `ExternalSamplingSolver` and its neighbors in
+:mod:`cfrlib.plain`.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 
 import cfrlib as cfr
-from cfrlib.cfr import Rule, iterate
-from cfrlib.core.layout import band_layout
+from cfrlib.bands import band_layout, iterate_bands
 from cfrlib.core.sequence import behavior, sequence_form
+from cfrlib.regret import Rule
 
 RESULTS = Path(__file__).with_suffix(".csv")
 GAMES = {
@@ -63,7 +63,7 @@ def averages_of_run(form, rule, iterations):
         for T, total in late.items():
             if T // 2 < t <= T:
                 total += np.outer(float(t - T // 2) ** exponents, tables.plan)
-        iterate(layout.bands, tables, rule, t, 1)
+        iterate_bands(layout.bands, tables, rule, t, 1)
         if t in late:
             sums = zip(DELAYED, (whole, late[t]), strict=True)
             found = {

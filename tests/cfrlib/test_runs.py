@@ -381,9 +381,11 @@ def test_ignored_ctrl_c_stays_ignored():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+HERE = Path(__file__).parent
+FOLDERS = [str(HERE / above) for above in (".", "../support", "../../experiments", "../..")]
 HEAD = f"""
     import sys
-    sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parent / "support")]!r}
+    sys.path[:0] = {FOLDERS!r}
     import cfrlib as cfr
 """
 
@@ -599,10 +601,14 @@ def test_load_refuses_a_file_that_was_edited(solver, tmp_path):
     for name, array in members.items():
         attempt(("without", name), {n: a for n, a in members.items() if n != name})
         if array.size and array.dtype.kind != "U":
-            edited = array.copy()
-            edited.flat[-1] += 1
-            attempt(("edited", name), {**members, name: edited})
+            edited = bytearray(array.tobytes())
+            edited[-1] ^= 1
+            other = np.frombuffer(bytes(edited), array.dtype).reshape(array.shape)
+            attempt(("edited", name), {**members, name: other})
     assert not found, "\n".join(map(str, found))
+
+
+OF_ANY_LENGTH = {"recent_target", "recent_weight", "lengths"}  # of Koi-Koi's learners
 
 
 @pytest.mark.slow
@@ -621,7 +627,8 @@ def test_load_refuses_arrays_that_no_such_run_has(solver, tmp_path):
     for name, array in arrays.items():
         attempt((name, "missing"), {n: a for n, a in arrays.items() if n != name})
         attempt((name, "text"), {**arrays, name: np.full(array.shape, "x")})
-        attempt((name, "flat"), {**arrays, name: np.zeros(array.size + 1, array.dtype)})
+        if name not in OF_ANY_LENGTH:
+            attempt((name, "flat"), {**arrays, name: np.zeros(array.size + 1, array.dtype)})
         attempt((name, "a number"), {**arrays, name: np.array(0, array.dtype)})
         attempt((name, "complex"), {**arrays, name: array.astype(np.complex128)})
     attempt("another", {**arrays, "another": np.zeros(3)})
