@@ -131,7 +131,7 @@ BAD = {
     "i.json": (GOOD | {"J": {"check": True, "bet": False}}, "no probability"),
     "j.json": (GOOD | {"J": {"check": "1/2", "bet": "1/2"}}, "no probability"),
     "k.json": (GOOD | {"J": [0.5, 0.5]}, "no dictionary of actions"),
-    "l.json": ("[" * 100_000, "recursion"),
+    "l.json": ("[" * 100_000, "recursion|Stack overflow"),
     "m.json": (json.dumps(GOOD).replace("0.5", "1" + "0" * 400, 1), "no probability"),
     "n.csv": ("card,action,p\nJ,bet,1", "first line"),
     "o.csv": (table(GOOD) + "\nJ;bet;1", "a line with 1 fields"),
