@@ -217,7 +217,6 @@ class CFR(Run):
             raise ValueError(f"unknown update {update!r}; choose one of {UPDATES}")
         self.game, self.update = game, update
         self.delay = whole_number("delay", delay, 0)
-        self._rule = Rule.of(self.variant, update, self.delay)
         self._form = form = sequence_form(game)
         large = form.num_sequences > LARGE
         self._layout = bands.band_layout(form) if large else None
@@ -237,11 +236,11 @@ class CFR(Run):
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
-        first = self.iterations + 1
+        rule, first = Rule.of(self.variant, self.update, self.delay), self.iterations + 1
         if self._layout:
-            bands.iterate_bands(self._layout.bands, self._tables, self._rule, first, count)
+            bands.iterate_bands(self._layout.bands, self._tables, rule, first, count)
         else:
-            iterate(self._form.treeplexes, self._tables, self._rule, first, count)
+            iterate(self._form.treeplexes, self._tables, rule, first, count)
 
     def _unpack(self, table: Floats) -> Floats:
         """Return a copy of a table in the numbering of the game."""

@@ -38,6 +38,7 @@ def attributes(cls):
     """Return the fields and methods of a class, and what its methods set."""
     nodes = list(ast.walk(cls))
     fields = {n.target.id for n in cls.body if isinstance(n, ast.AnnAssign)}
+    fields |= {ast.unparse(t) for n in cls.body if isinstance(n, ast.Assign) for t in n.targets}
     methods = {n.name for n in cls.body if isinstance(n, ast.FunctionDef)}
     own = (n for n in nodes if isinstance(n, ast.Attribute) and ast.unparse(n.value) == "self")
     return fields | methods | {n.attr for n in own}

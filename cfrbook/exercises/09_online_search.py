@@ -138,6 +138,9 @@ def targeted(
 
     Parameters
     ----------
+    game : Game
+    target : str
+        Label of the infoset.
     public : bool
         Whether the infoset is extended to its public state.
     before, after : bool

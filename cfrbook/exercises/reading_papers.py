@@ -79,6 +79,8 @@ def schools(weighted: bool = True, deals: int = 2, **changes: float) -> dict[str
         Whether the regret is weighted by the others' reach.
     deals : int
         Number of deals that are counted.
+    **changes
+        Values that replace computed ones.
     """
     others = deals * (1 / 6) * (1 / 2)
     u, call = (-1 - 2) / 2, -2.0
