@@ -125,7 +125,8 @@ test-all: ## everything: first the quick tests, then the slow tests
 
 # Chromium and the graders' sandbox, which tests need
 programs: $(VENV)/.test
-	@$(BIN)/python tools/programs.py
+	@$(BIN)/python tools/chromium.py > /dev/null; chromium=$$?; \
+		$(BIN)/python tools/programs.py && exit $$chromium
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

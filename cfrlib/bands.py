@@ -305,18 +305,18 @@ class Layout:
 
         upward = np.lexsort((-infosets, depth, owner))
         self.bands = Bands(
-            np.searchsorted(owner[order[level]], np.arange(form.num_players + 1)),
-            _indices(np.searchsorted(band, bounds)),
-            _indices(bounds),
-            _indices(start),
-            _indices(size),
-            _indices(actions),
-            _indices(band),
-            _indices(self.place[t.infoset_parent[order]]),
-            _indices(np.argsort(order)[upward]),
-            _indices(self.place[t.infoset_parent[upward]]),
-            t.player_sequences,
-            *_leaf_sums(t, self.place),
+            player_levels=np.searchsorted(owner[order[level]], np.arange(form.num_players + 1)),
+            level_bands=_indices(np.searchsorted(band, bounds)),
+            level_infosets=_indices(bounds),
+            band_start=_indices(start),
+            band_size=_indices(size),
+            band_actions=_indices(actions),
+            band_infoset=_indices(band),
+            parent=_indices(self.place[t.infoset_parent[order]]),
+            child=_indices(np.argsort(order)[upward]),
+            child_parent=_indices(self.place[t.infoset_parent[upward]]),
+            player_sequences=t.player_sequences,
+            **_leaf_sums(t, self.place),
         )
 
     def new_tables(self, sigma: Floats, plan: Floats) -> BandTables:
@@ -372,10 +372,8 @@ def _run_starts(*keys: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
     return np.append(0, np.flatnonzero(changes) + 1)
 
 
-def _leaf_sums(
-    t: Treeplexes, place: npt.NDArray[np.int64]
-) -> tuple[Indices, Indices, Indices, Floats, tuple[Indices, ...]]:
-    """Return `player_sums` and the leaf table of this layout, with duplicate rows merged."""
+def _leaf_sums(t: Treeplexes, place: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Return the fields of `Bands` for the leaf table, with duplicate rows merged."""
     columns: tuple[npt.NDArray[Any], ...] = (t.leaf_payoff, *t.leaf_others)
     player_sums, leaf_sum = [0], np.empty(len(place), np.int64)
     distinct: list[slice] = []  # the rows of each leaf sum
@@ -393,13 +391,13 @@ def _leaf_sums(
     payoff, *others = (
         np.concatenate([column[rows] for rows in distinct]) for column in columns
     )
-    return (
-        _indices(np.array(player_sums)),
-        _indices(leaf_sum),
-        _indices(start),
-        payoff,
-        tuple(_indices(place[other]) for other in others),
-    )
+    return {
+        "player_sums": _indices(np.array(player_sums)),
+        "leaf_sum": _indices(leaf_sum),
+        "leaf_start": _indices(start),
+        "leaf_payoff": payoff,
+        "leaf_others": tuple(_indices(place[other]) for other in others),
+    }
 
 
 @remembered

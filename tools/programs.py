@@ -1,6 +1,6 @@
-"""Find or install the programs that tests need beside Python's packages.
+"""Find or install the sandbox that tests need beside Python's packages.
 
-    python tools/programs.py        Chromium and bubblewrap, or a sentence that says what to do
+    python tools/programs.py        bubblewrap, or a sentence that says what to do
 
 On Debian and Ubuntu, run as root, a missing program is installed with `apt-get`. Nothing is
 downloaded from anywhere else.
@@ -55,19 +55,13 @@ def sandbox() -> None:
         raise RuntimeError(FORBIDDEN)
 
 
-def main() -> int:
+def main() -> None:
     """Run the command line."""
-    import chromium
-
-    failures = 0
-    for needed in (chromium.executable, sandbox):
-        try:
-            needed()
-        except RuntimeError as error:
-            print(error, file=sys.stderr)
-            failures += 1
-    return failures
+    try:
+        sandbox()
+    except RuntimeError as error:
+        sys.exit(str(error))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -556,7 +556,7 @@ def many_strategies(formula):
     first = {I: {next(iter(row)): 1} for I, row in cfr.Strategy.uniform(game).items()}
     plans = [cfr.Strategy.random(game, rng), cfr.Strategy.uniform(game).replace(first)]
     return all(
-        np.isclose(formula(h, s, i), cfr.equilibrium.reach(game, s, h).others(i))
+        np.isclose(formula(h, s, i), cfr.evaluate.reach(game, s, h).others(i))
         for s in plans
         for h in map(tree.history, range(1, tree.num_histories))
         for i in (0, 1)
