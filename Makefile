@@ -113,7 +113,7 @@ IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 # Kernels are compiled once, while ruff and mypy, which need none, use the other processor.
 # The book reuses the notebooks that the comparison has run.
-test: $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (10 to 15 minutes, 2.1 GB, 565 MB)
+test: $(VENV)/.test ## lint, types, notebooks, quick tests, a visit of each page (12 minutes, 2.1 GB, 565 MB)
 	@$(TOGETHER) programs lint types kernels; first=$$?; \
 		$(MAKE) --no-print-directory test-notebooks; notebooks=$$?; \
 		$(MAKE) --no-print-directory test-quick && exit $$((first + notebooks))
