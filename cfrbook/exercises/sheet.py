@@ -11,7 +11,7 @@ Beside each module of helpers is a Markdown file of the same name. A section is 
     otherwise: Feedback to a wrong answer that matches no mistake.
 
     - `at_the_queen(scale=2)`, `at_the_queen(scale=3)`
-      Feedback to whoever answers this.
+      Feedback to this wrong answer.
 
 `asks`, `right` and `otherwise` are prose. The other fields, and the text between backticks,
 are Python expressions that may use every name of the module. A line that continues another is
