@@ -218,17 +218,21 @@ def compile(game: Game, *, max_histories: int = MAX_HISTORIES, max_depth: int = 
     KuhnPoker(): 2 players, zero-sum, 55 histories (30 terminal), 12 infosets
     """
     check_game(game)
-    return _tree_of(game, max_histories=max_histories, max_depth=max_depth)
+    kept = _trees(game)
+    if not kept:
+        kept.append(_Compiler(game, max_histories, max_depth).tree())
+    return kept[0]
 
 
 @remembered
-def _tree_of(game: Game, *, max_histories: int, max_depth: int) -> Tree:
-    return _Compiler(game, max_histories, max_depth).tree()
+def _trees(game: Game) -> list[Tree]:
+    """Return a list that holds the tree of a game once it is compiled, with any limits."""
+    return []
 
 
 def is_compiled(game: Game) -> bool:
     """Return whether `compile` has succeeded for this game."""
-    return _tree_of.knows(game)
+    return bool(_trees(game))
 
 
 def check_game(game: object) -> None:

@@ -23,7 +23,7 @@ from cfrlib.core.tree import TERMINAL, Floats, check_game
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 from cfrlib.montecarlo import targeting, updates
 from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
-from cfrlib.montecarlo.schemes import ROWS, Scheme
+from cfrlib.montecarlo.schemes import ROWS, Scheme, check_epsilon
 from cfrlib.montecarlo.state import Sampled
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import deferred_interrupt
@@ -180,11 +180,7 @@ class OOS(Sampled):
         on_demand: bool | None = None,
         playout: bool | None = None,
     ):
-        if not isinstance(epsilon, (int, float)) or not 0 < epsilon <= 1:
-            raise ValueError(
-                "epsilon must be above 0, so that every action can be sampled, and at most 1; "
-                f"got {epsilon!r}"
-            )
+        check_epsilon(epsilon)
         if not isinstance(delta, (int, float)) or not 0 <= delta < 1:
             raise ValueError(
                 "delta must be at least 0 and below 1: with 1 no walk would visit the rest of "

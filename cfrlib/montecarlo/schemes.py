@@ -22,10 +22,11 @@ from cfrlib.game import Game
 MOST_ACTIONS = 16  # with unequal probabilities; all their subsets are enumerated
 
 
-def _check_epsilon(epsilon: float) -> None:
-    if not 0 < epsilon <= 1:
+def check_epsilon(epsilon: object) -> None:
+    """Raise a ValueError unless ε is a number above 0 and at most 1."""
+    if not isinstance(epsilon, (int, float)) or not 0 < epsilon <= 1:
         raise ValueError(
-            f"epsilon must be above 0, so that every action can be sampled, and at most 1; "
+            "epsilon must be above 0, so that every action can be sampled, and at most 1; "
             f"got {epsilon!r}"
         )
 
@@ -90,7 +91,7 @@ class RobustSampling:
     def __post_init__(self) -> None:
         if not (self.k >= 1 and (self.k == math.inf or self.k == int(self.k))):
             raise ValueError(f"k must be a whole number, at least 1, or inf; got {self.k!r}")
-        _check_epsilon(self.epsilon)
+        check_epsilon(self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class OutcomeSampling:
     expands_opponents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        _check_epsilon(self.epsilon)
+        check_epsilon(self.epsilon)
 
 
 Sampling = ExternalSampling | ChanceSampling | RobustSampling | OutcomeSampling

@@ -20,7 +20,7 @@ from cfrlib.core.tree import Floats
 from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE, descend, enter, value_of
-from cfrlib.regret import discount
+from cfrlib.regret import discount, weight
 
 LANES = 8  # a batch is split into this many sums, on any number of threads
 # The rules of averaging: see `MCCFR`.
@@ -326,7 +326,7 @@ def merge(infosets: Records, lanes: Lanes, first: int, step: int) -> None:
 def begin_iteration(progress: Records, settings: Settings, t: int) -> None:
     """Begin iteration t: compute its weight max(t − d, 0)^γ, where 0^0 = 0, and discounts."""
     b = progress[0]
-    b.weight = float(t - settings.delay) ** settings.gamma if t > settings.delay else 0.0
+    b.weight = weight(t, settings.gamma, settings.delay)
     b.weights += b.weight
     b.positive, b.negative = discount(t, settings.alpha), discount(t, settings.beta)
     b.log_positive_now, b.log_negative_now = b.log_positive_before, b.log_negative_before

@@ -162,7 +162,7 @@ def content(path):
 
 
 def rewrite(path, header, arrays):
-    """Write a file that holds what it says it does, with digests."""
+    """Write a file whose digests match its content."""
     listed = {
         name: [array.dtype.str, list(array.shape), hashlib.sha256(array.tobytes()).hexdigest()]
         for name, array in arrays.items()
