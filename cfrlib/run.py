@@ -300,7 +300,9 @@ class Run(ABC):
         )
 
     def _measure(self, sigma: Floats) -> Measured:
-        """Return a strategy with its exploitability and the value to player 0."""
+        """Return a strategy with its exploitability and the value to player 0, if known."""
+        if not self._measurable:
+            return Measured(math.nan, math.nan, sigma)
         form = sequence_form(self.game)
         own, gain, _ = evaluate(form, form.plans(sigma))
         return Measured(float(gain.sum()) / form.num_players, float(own[0]), sigma)
@@ -308,6 +310,8 @@ class Run(ABC):
     @property
     def _guarantee(self) -> str:
         """What theory guarantees for the average strategy in this kind of game."""
+        if not self._measurable:
+            return "exploitability not known: sampling visited only a part of the game"
         tree = sequence_form(self.game).tree
         if tree.num_players == 2 and tree.zero_sum:
             return f"two-player zero-sum: exploitability goes to 0{self.CAVEAT}"

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.files import Array, Fields, PathLike, Saved
-from cfrlib.core.sequence import SequenceForm, behavior, sequence_form
+from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.deep.features import (
     check_digest,
@@ -35,7 +35,7 @@ from cfrlib.deep.features import (
 from cfrlib.deep.networks import NETWORKS_ERR, Learner, Training, random_key
 from cfrlib.game import Game
 from cfrlib.montecarlo.mccfr import MCCFR
-from cfrlib.montecarlo.schemes import RobustSampling, Sampling, from_file
+from cfrlib.montecarlo.schemes import RobustSampling, Sampling, from_file, in_file
 from cfrlib.run import Run
 
 ROBUST = RobustSampling(1)
@@ -266,19 +266,14 @@ class DoubleNeural(MCCFR):
         return cls._load(path, game, features=features)
 
     def _options(self) -> Fields:
-        options = super()._options()
         regret, strategy = map(asdict, self.trainings)
         return {
-            "sampling": options["sampling"],
+            "sampling": in_file(self.sampling),
             "batch": self.batch,
             "regret": regret,
             "strategy": strategy,
             "rehearse": self.rehearse,
         }
-
-    @classmethod
-    def _labels_in(cls, file: Saved, game: Game) -> SequenceForm:
-        return sequence_form(game)
 
     @classmethod
     def _read_options(cls, options: Fields, game: Game) -> Fields:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -16,7 +15,6 @@ from cfrlib.game import Action, Game
 from cfrlib.montecarlo.partial_tree import PartialTree, Records, Snapshot, initial_tree
 from cfrlib.montecarlo.schemes import Sampling, most_entries
 from cfrlib.montecarlo.updates import Tables, normalize
-from cfrlib.run import Measured
 from cfrlib.strategy import InfosetTable, PartialStrategy, Regrets, Strategy
 
 
@@ -54,7 +52,7 @@ class OnTree:
     @classmethod
     def _labels_in(cls, file: Saved, game: Game) -> SequenceForm | Snapshot:
         """Return an object that labels the infosets of a file."""
-        grows = file.header["options"]["on_demand"]
+        grows = file.header["options"].get("on_demand")
         return PartialTree(game).snapshot() if grows else sequence_form(game)
 
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:
@@ -62,18 +60,6 @@ class OnTree:
         if self._form is None:
             return PartialStrategy(self._tree.snapshot(), sigma)
         return Strategy.from_vector(self._form, sigma)
-
-    def _measure(self, sigma: Floats) -> Measured:
-        """Return a strategy with its exploitability and its value to player 0, if known."""
-        if self._form is None:
-            return Measured(math.nan, math.nan, sigma)
-        return super()._measure(sigma)  # type: ignore[misc,no-any-return]  # of Run
-
-    @property
-    def _guarantee(self) -> str:
-        if self._form is None:
-            return "exploitability not known: sampling visited only a part of the game"
-        return super()._guarantee  # type: ignore[misc,no-any-return]  # of Run
 
     def _most_entries(self, sampling: Sampling) -> int:
         """Return the most histories that a walk can visit, as far as the tree is known."""
