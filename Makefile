@@ -150,14 +150,16 @@ test-changed: $(VENV)/.test
 
 # The package, the built pages, and one visit of each page in Chromium
 test-quick: book $(VENV)/.test
-	$(BIN)/pytest $(IN_TWO) -m "not slow" --durations=10 --ignore=tests/browser tests
-	$(BIN)/pytest -n 2 --no-loadscope-reorder -m "not slow" --durations=10 tests/browser
+	$(BIN)/pytest $(IN_TWO) -m "not slow" --durations=10 --ignore=tests/browser tests; rest=$$?; \
+		$(BIN)/pytest -n 2 --no-loadscope-reorder -m "not slow" --durations=10 \
+		tests/browser && exit $$rest
 
-# One process a page in the browser, where three processes mostly wait
+# In the browser three processes mostly wait.
 test-slow: book $(VENV)/.test
 	@$(MAKE) --no-print-directory programs
-	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests
-	$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 tests/browser
+	$(BIN)/pytest $(IN_TWO) -m slow --durations=20 --ignore=tests/browser tests; rest=$$?; \
+		$(BIN)/pytest -n 3 --no-loadscope-reorder -m slow --durations=20 \
+		tests/browser && exit $$rest
 
 portable: $(VENV)/.test ## tests and notebooks as on older processors, with one thread and many (hours)
 	$(BIN)/python tools/portable.py
