@@ -5,6 +5,7 @@
   const Z = 1.96; // 95% of a normal distribution
   const NOTHING = 5e-4; // what is less is written 0.000
   const PAUSE = 300; // milliseconds in which a second click is taken for part of the first
+  const ENOUGH = 10; // hands before the score tells how sure it is
 
   // ---- chance ----
 
@@ -29,12 +30,26 @@
     return numbers.length ? sum(numbers) / numbers.length : 0;
   }
 
-  // Total, mean and standard deviation of the results; half the width of the mean's 95% band.
+  // Student's t of a 95% interval, from the normal distribution's: Cornish and Fisher's expansion
+  // (Abramowitz and Stegun, 26.7.5), right to 3e-4 for nine degrees of freedom or more.
+  function student(freedom) {
+    const terms = [
+      Z,
+      (Z ** 3 + Z) / 4,
+      (5 * Z ** 5 + 16 * Z ** 3 + 3 * Z) / 96,
+      (3 * Z ** 7 + 19 * Z ** 5 + 17 * Z ** 3 - 15 * Z) / 384,
+    ];
+    return sum(terms.map((term, k) => term / freedom ** k));
+  }
+
+  // Total, mean and standard deviation of the results; half the width of the mean's 95% interval,
+  // NaN as long as there are too few results for one.
   function score(results) {
     const hands = results.length, middle = mean(results);
     const squares = sum(results.map((x) => (x - middle) ** 2));
     const sd = hands > 1 ? Math.sqrt(squares / (hands - 1)) : NaN;
-    return { hands, total: sum(results), mean: middle, sd, half: (Z * sd) / Math.sqrt(hands) };
+    const half = hands < ENOUGH ? NaN : (student(hands - 1) * sd) / Math.sqrt(hands);
+    return { hands, total: sum(results), mean: middle, sd, half };
   }
 
   // ---- words ----
@@ -65,17 +80,18 @@
 
   function chartWords(now, unit) {
     if (!now.hands) return `Chart of the score: no ${unit} finished yet.`;
-    const band = Z * now.sd * Math.sqrt(now.hands);
-    const reach = now.hands > 1 ? `; without an edge, 95% lie within ±${band.toFixed(1)}` : "";
+    const band = (now.half * now.hands).toFixed(1);
+    const reach = now.half >= 0 ? `; without an edge, 95% lie within ±${band}` : "";
     return `Chart of the score: ${signed(now.total)} after ${now.hands} ` +
       `${now.hands === 1 ? unit : unit + "s"}${reach}.`;
   }
 
-  // The score after each hand, or round, and the band in which 95% of scores lie without an edge.
+  // The score after each hand, or round, and once there are enough of them the band in which 95%
+  // of scores lie without an edge.
   function chart(results, width, unit) {
     const now = score(results), height = 210, left = 38, right = 10, top = 12, bottom = 26;
     const sums = results.reduce((all, x) => [...all, all[all.length - 1] + x], [0]);
-    const last = Math.max(10, now.hands), spread = Z * (now.sd || 0);
+    const last = Math.max(10, now.hands), spread = now.half >= 0 ? now.half * Math.sqrt(now.hands) : 0;
     const tallest = Math.max(4, ...sums.map(Math.abs), spread * Math.sqrt(last));
     const tick = [2, 5, 10, 20, 50, 100, 200, 500].find((step) => step * 2.5 > tallest) || 1000;
     const x = (n) => left + ((width - left - right) * n) / last;
@@ -89,7 +105,7 @@
     const rules = grid.map((s) => `<line class="${s ? "play-grid" : "play-zero"}" x1="${left}" ` +
       `x2="${width - right}" y1="${y(s)}" y2="${y(s)}"/>` +
       `<text x="${left - 6}" y="${y(s) + 4}" text-anchor="end">${signed(s)}</text>`).join("");
-    const band = now.hands > 1
+    const band = now.half >= 0
       ? `<polygon class="play-band" points="${path([...edge(1), ...edge(-1).reverse()])}"/>` +
         [1, -1].map((sign) => `<polyline class="play-edge" points="${path(edge(sign))}"/>`).join("")
       : "";
@@ -236,7 +252,7 @@
     const find = (part) => game.querySelector(`.play-${part}`);
     const page = { root, game, data, find, sitting: null, resume, show };
     const own = sit(page), { unit } = parts;
-    let changed = -PAUSE; // when the page last showed a hand that had begun or ended
+    let last = -PAUSE; // when the reader last clicked, or the page last showed other choices
 
     function begin(hands) {
       const hand = own.start(hands); // the other player may end it at once
@@ -258,16 +274,19 @@
         : { hands, hand: next, heard, before };
     }
 
-    function move(action) {
-      if (performance.now() - changed < PAUSE) return;
-      page.sitting = after(action);
-      show();
-      find("actions").querySelector("button").focus({ preventScroll: true }); // lays the page out
-      if (action === "next" || own.over(page.sitting.hand)) changed = performance.now();
+    // A double click, or a burst of them, is one move: the buttons under it have changed.
+    function move(action, clicks) {
+      const part = clicks > 1 || performance.now() - last < PAUSE;
+      if (!part) {
+        page.sitting = after(action);
+        show();
+        find("actions").querySelector("button").focus({ preventScroll: true }); // lays the page out
+      }
+      last = performance.now();
     }
 
     function showScore(results, now) {
-      const band = now.hands > 1 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
+      const band = now.half >= 0 ? ` <span>± ${now.half.toFixed(2)}</span>` : "";
       const numbers = [[`${unit}s`, now.hands], [parts.score, signed(now.total)],
         [`mean per ${unit}`, signed(now.mean, 2) + band], own.number(page.sitting)];
       put(find("numbers"), numbers.map(([what, value]) => `<div><dt>${what}</dt><dd>${value}</dd></div>`).join(""));
@@ -316,7 +335,7 @@
 
     find("actions").addEventListener("click", (event) => {
       const pressed = event.target.closest("button");
-      if (pressed) move(pressed.dataset.action);
+      if (pressed) move(pressed.dataset.action, event.detail);
     });
     listen(game);
     find("restart").addEventListener("click", restart);

@@ -343,9 +343,9 @@
     }
 
     function showVerdict(now) {
-      const luck = Math.abs(now.total) <= Z * now.sd * Math.sqrt(now.hands);
-      put(find("verdict"), now.hands < 20
-        ? "The shaded band holds 95% of the scores of a player without an edge."
+      const luck = Math.abs(now.mean) <= now.half;
+      put(find("verdict"), Number.isNaN(now.half)
+        ? "From ten hands on, a shaded band holds 95% of the scores of a player without an edge."
         : luck ? "Your score lies inside the shaded band: luck alone would explain it."
           : "Your score lies outside the shaded band: luck alone puts it there once in 20 times.");
     }

@@ -17,6 +17,7 @@ from bs4 import BeautifulSoup
 from kuhn_page import leak, namespace
 from playing import Choose, Table, at_random
 from playwright.sync_api import Browser
+from scipy import stats
 
 import cfrlib as cfr
 
@@ -50,7 +51,7 @@ def rules() -> dict[str, list[dict[str, Any]]]:
 
 def score(results: list[int]) -> dict[str, Any]:
     sd = float(np.std(results, ddof=1))
-    half = 1.96 * sd / np.sqrt(len(results))
+    half = stats.t.ppf(0.975, len(results) - 1) * sd / np.sqrt(len(results))
     return {
         "results": results,
         "hands": len(results),
@@ -102,7 +103,7 @@ def leak_case(member: int, hands: list[dict[str, Any]]) -> dict[str, Any]:
 def fixture() -> dict[str, Any]:
     rng = np.random.default_rng(0)
     sessions = [[random_hand(k % 2, rng) for k in range(n)] for n in (0, 1, 6, 50, 400)]
-    results = [rng.choice([-2, -1, 1, 2], n).tolist() for n in (2, 5, 50, 1_000)]
+    results = [rng.choice([-2, -1, 1, 2], n).tolist() for n in (10, 12, 50, 1_000)]
     return {
         "table": namespace()["table"],
         **rules(),
@@ -205,7 +206,7 @@ def test_score_is_the_sum_of_results(played: KuhnTable) -> None:
 
 def test_chart_has_a_description(played: KuhnTable) -> None:
     words = str(played.find("chart").get_attribute("aria-label"))
-    band = 1.96 * score(played.results)["sd"] * np.sqrt(60)
+    band = score(played.results)["half"] * 60
     assert f"{sum(played.results):+d}".replace("-", "−") + " after 60 hands" in words
     assert f"±{band:.1f}" in words
 

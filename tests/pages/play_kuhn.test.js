@@ -88,17 +88,23 @@ test("the opponent plays the table", () => {
 
 // ---- the score ----
 
-test("mean, standard deviation and confidence interval equal NumPy's", () => {
+test("mean, standard deviation and confidence interval equal NumPy's and SciPy's", () => {
   assert.ok(right.scores.length);
-  for (const { results, ...wanted } of right.scores) {
+  for (const { results, half, ...wanted } of right.scores) {
     const found = kuhn.score(results);
+    assert.ok(Math.abs(found.half / half - 1) < 3e-4, "half");
     for (const [name, value] of Object.entries(wanted)) close(found[name], value, name);
   }
 });
 
-test("a confidence interval needs two hands", () => {
+test("a confidence interval needs ten hands", () => {
   assert.deepEqual({ ...kuhn.score([]), sd: 0, half: 0 }, { hands: 0, total: 0, mean: 0, sd: 0, half: 0 });
-  assert.ok(Number.isNaN(kuhn.score([1]).half));
+  for (let n = 0; n < 10; n++) {
+    const results = Array.from({ length: n }, (_, k) => (k % 2 ? 1 : -2));
+    assert.ok(Number.isNaN(kuhn.score(results).half));
+    assert.doesNotMatch(kuhn.chart(results, 300, "hand"), /play-band|95%/);
+  }
+  assert.match(kuhn.chart(Array(10).fill(1), 300, "hand"), /play-band.*95%|95%.*play-band/);
 });
 
 test("handsToSee returns the fewest hands with a half-width below the leak", () => {
