@@ -90,14 +90,14 @@ lab: $(VENV)/.book ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=book
 
 classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRADE=..., grade one
-	$(BIN)/python tools/classroom.py $(if $(COURSE),--course $(COURSE)) \
-		$(if $(GRADE),--grade $(GRADE)) $(if $(COLLECT),--collect "$(COLLECT)")
+	$(BIN)/python tools/classroom.py $(if $(COURSE),--course "$(COURSE)") \
+		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)")
 
 kit: book $(VENV)/.test ## make slides, handouts, quizzes and an exam for teachers
 	$(BIN)/python tools/kit.py
 
 tournament: $(VENV)/.classroom ## play strategies against one another: FOLDER=... GAME=kuhn or leduc
-	$(BIN)/python tools/tournament.py $(FOLDER) $(if $(GAME),--game $(GAME))
+	$(BIN)/python tools/tournament.py $(if $(FOLDER),"$(FOLDER)") $(if $(GAME),--game $(GAME))
 
 notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,10 +22,14 @@ from typing import Any
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from notebooks import HOSTED
 
 from cfrbook import exercises
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+from repository import Unknown, addressed, place  # noqa: E402
+
 BOOK, EXPERIMENTS = ROOT / "book", ROOT / "experiments"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 HINT = "<details><summary><em>Hint: click to open</em></summary>"
@@ -58,7 +64,14 @@ def check_answer(number, name, exercises=exercises):
     import io
     import os
 
+    from IPython import get_ipython
+
     given, student = globals().get(name, ...), globals().get("student", "")
+    above = getattr(get_ipython(), "last_execution_result", None)
+    error = above and (above.error_before_exec or above.error_in_exec)
+    if given is ... and error:
+        text = f"{type(error).__name__}: {error}".partition("\\n")[0][:200]
+        raise NotYet(f"○ {number} · The cell above stopped with {text}")
     with contextlib.redirect_stderr(io.StringIO()):
         result = exercises.check(number, given, student=student)
     if name == "answer" and "NBGRADER_EXECUTION" in os.environ:
@@ -282,6 +295,8 @@ def assignment(path: Path) -> Any:
     title = titles[path.stem]
     head = HEAD.format(title=title, count=len(found), points=total, name=path.stem)
     cells = [graded(new_markdown_cell(head), "head")]
+    with suppress(Unknown):  # for Colab; the command says if there is no address
+        cells.append(graded(new_code_cell(addressed(HOSTED, *place(ROOT))), "hosted"))
     setup = [imports.source, *needed, CHECK]
     cells += [graded(new_code_cell(s), f"given-{n}") for n, s in enumerate(setup, 1)]
     cells += [cell for task in found for cell in cells_of(task)]

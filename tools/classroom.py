@@ -5,12 +5,12 @@
     python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr
     python tools/classroom.py --course ~/cfr --grade 04_vanilla_cfr --collect moodle.zip
 
-With `--collect`, a zip file from Moodle or Canvas, or one with a folder for each student, is
-unpacked into `submitted/` first. Grading reads `submitted/STUDENT/ASSIGNMENT/`, whatever the
-name of the notebook in it, rebuilds each submission from the release (see submissions.py) and
-grades each by itself: one that cannot be graded spoils no other. It prints a table and writes
-`grades/ASSIGNMENT.csv`, in which who could not be graded has a reason and no points. All that
-nbgrader writes is where it expects it.
+With `--collect`, the zip file of a learning platform, or any with a folder or a file for each
+student, is unpacked into `submitted/` first. Grading reads `submitted/STUDENT/ASSIGNMENT/`,
+whatever the name of the notebook in it, rebuilds each submission from the release (see
+submissions.py) and grades each by itself: one that cannot be graded spoils no other. It prints
+a table and writes `grades/ASSIGNMENT.csv`, in which who could not be graded has a reason and no
+points. All that nbgrader writes is where it expects it.
 
 The course, by default `_build/classroom/course`, has one assignment per page: with solutions in
 `source/`, without them in `release/`, and executed with them in `solutions/`. Students' work in
@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import csv
 import os
+import re
 import shutil
 import sys
 import warnings
@@ -36,12 +37,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from assignments import ROOT, assignment, files_of, pages, read
+from assignments import BOOK, ROOT, Unknown, assignment, files_of, pages, place, read
 from contained import can_sandbox
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.utils import capture_log, determine_grade, is_grade, is_solution, temp_attrs
-from submissions import NotGraded, collect, find, load, rebuild
+from submissions import NotGraded, choose, collect, harmless, number_of, printable, record
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
@@ -178,7 +179,8 @@ DELETE = """\
 import shutil
 from pathlib import Path
 here, home = Path.cwd(), Path.home()
-assert "submission-" in here.parts[-9] and home == here, "not contained: nothing is deleted"
+if "submission-" not in here.parts[-9:][0] or home != here:
+    raise SystemExit("not contained: nothing is deleted")
 for folder in (home, here, *list(here.parents)[:8]):
     shutil.rmtree(folder, ignore_errors=True)
 """
@@ -241,27 +243,30 @@ def grade(
     """Rebuild and grade a submission, and write feedback."""
     rebuilt = {"CourseDirectory": {"submitted_directory": REBUILT}}
     api = api_of(course, rebuilt | (options or {}))
+    noted = record(course / "submitted" / student / name).get("remarks", [])
     try:
         remarks = repair(course, name, student)
         result = api.autograde(name, student)
         if not result["success"]:
-            return Outcome(student, None, (last_line(result),))
+            return Outcome(student, None, (cause(result), *noted))
         succeed(api.generate_feedback(name, student), f"{name}: no feedback for {student}")
         with api.gradebook as book:
             submission = book.find_submission(name, student)
             grades = [grade for nb in submission.notebooks for grade in nb.grades]
             scores = {number_of(grade.name): grade.score for grade in grades}
-            return Outcome(student, scores, remarks)
+            return Outcome(student, scores, (*noted, *remarks))
     except NotGraded as reason:
-        return Outcome(student, None, (str(reason),))
+        return Outcome(student, None, (str(reason), *noted))
     except Exception as error:  # nobody else's work may wait for it
-        return Outcome(student, None, (f"{type(error).__name__}: {error}".partition("\n")[0],))
+        return Outcome(student, None, (f"{type(error).__name__}: {error}", *noted))
 
 
-def last_line(result: dict[str, Any]) -> str:
-    """Return the last line of nbgrader's log, or of its error."""
-    text = str(result.get("error") or result.get("log") or "nbgrader says nothing")
-    return text.strip().rpartition("\n")[2][:200]
+def cause(result: dict[str, Any]) -> str:
+    """Return what went wrong: the last exception that nbgrader did not raise itself."""
+    text = f"{result.get('log', '')}\n{result.get('error', '')}"
+    raised = re.findall(r"^(?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception)$", text, re.MULTILINE)
+    first = [line for line in raised if "NbGrader" not in line] or raised
+    return first[-1] if first else "nbgrader says nothing"
 
 
 def repair(course: Path, name: str, student: str) -> list[str]:
@@ -270,7 +275,7 @@ def repair(course: Path, name: str, student: str) -> list[str]:
     folder = course / REBUILT / student / name
     shutil.rmtree(folder, ignore_errors=True)
     release = read(course / "release" / name / f"{name}.ipynb")
-    nb, remarks = rebuild(release, load(find(handed_in, name)))
+    nb, remarks = choose(release, read(BOOK / f"{name}.ipynb"), handed_in)
     folder.mkdir(parents=True)
     nbformat.write(nb, folder / f"{name}.ipynb")
     if (handed_in / "timestamp.txt").is_file():
@@ -307,7 +312,8 @@ def grade_class(course: Path, name: str) -> int:
     most = worth(name, course)
     outcomes = []
     for n, outcome in enumerate(grade_all(course, name, students), 1):
-        print(f"{n:>4} of {len(students)}  {outcome.student}: {outcome.status}", flush=True)
+        told = printable(f"{outcome.student}: {outcome.status}")
+        print(f"{n:>4} of {len(students)}  {told}", flush=True)
         outcomes.append(outcome)
     report(course / "grades" / f"{name}.csv", most, outcomes)
     return sum(outcome.scores is None for outcome in outcomes)
@@ -324,17 +330,13 @@ def report(path: Path, most: dict[str, float], outcomes: Iterable[Outcome]) -> N
     rows.append(["possible", "", *most.values(), sum(most.values()), ""])
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([head, *rows])
+        guarded = [[harmless(c) if isinstance(c, str) else c for c in row] for row in rows]
+        csv.writer(file).writerows([head, *guarded])
     print()
     for student, status, *numbers, remarks in [head, *rows]:
         columns = "".join(f"{number!s:>6}" for number in numbers)
-        print(f"{student!s:<14} {status!s:<13}{columns}  {remarks}".rstrip())
+        print(printable(f"{student!s:<14} {status!s:<13}{columns}  {remarks}".rstrip()))
     print(f"\nPoints: {path}")
-
-
-def number_of(grade_id: str) -> str:
-    """Return the exercise number in a cell's grade id: 4.1 for ex-4-1-points."""
-    return ".".join(grade_id.split("-")[1:-1])
 
 
 def worth(name: str, course: Path) -> dict[str, float]:
@@ -403,13 +405,19 @@ def main(arguments: list[str] | None = None) -> int:
             parser.error(f"{course} has no release of {options.grade}; make the course first")
         if options.collect:
             try:
-                found = collect(options.collect, course / "submitted", options.grade)
+                archive = options.collect.expanduser()
+                found, aside = collect(archive, course / "submitted", options.grade)
             except (NotGraded, OSError) as reason:
                 parser.error(str(reason))
-            print(f"{len(found)} students in {options.collect}: {', '.join(found)}")
+            print(f"{len(found)} students in {archive}: {', '.join(found)}")
+            print(*(f"left aside: {each}\n" for each in aside), sep="", end="")
         return grade_class(course, options.grade) if consents(options.unprotected) else 1
     if options.collect:
         parser.error("--collect needs --grade, the assignment that was handed in")
+    try:
+        place(ROOT)
+    except Unknown as why:
+        print(f"On Colab the assignments do not find cfrlib: {why}; set CFR_BOOK_REPOSITORY.")
     prepare(course, [there[name] for name in names])
     failed = solutions(course, names)
     if not options.no_demo:

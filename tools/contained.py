@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,11 @@ PRINTED = 100_000  # characters
 # Variables that a kernel may see, by their beginnings: language, threads, instructions
 PASSED = ("PATH", "LANG", "LC_", "TZ", "OMP_", "OPENBLAS_", "MKL_", "NUMBA_", "NPY_", "XLA_")
 PASSED += ("JAX_", "NPROC", "MPLCONFIGDIR", "NBGRADER_", "PYTHONPATH", "SYSTEMROOT")
+# Folders whose names may be private: of the packages, of Python, of the user
+PRIVATE = {str(p.parent) for p in PACKAGES} | {sys.prefix, sys.base_prefix, str(Path.home())}
+PRIVATE |= {os.path.realpath(path) for path in PRIVATE} | {tempfile.gettempdir()}
+PRIVATE -= {"/", "/usr"}
+HERE = re.compile("|".join(re.escape(p + os.sep) for p in sorted(PRIVATE, key=len)[::-1]))
 SYSTEM = ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/sbin")
 SETTINGS = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "fonts", "localtime", "alternatives")
 
@@ -63,6 +69,10 @@ def bubblewrap(folder: Path) -> list[str]:
     python = {sys.prefix, sys.base_prefix, *map(str, PACKAGES)}
     python |= {path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
     python |= {os.environ[name] for name in ("MPLCONFIGDIR",) if name in os.environ}
+    # a link in a folder that is visible leads to what it stands for
+    linked = {path for path in python if {*map(str, Path(path).parents)} & python}
+    python -= set(filter(os.path.islink, linked))
+    python |= {os.path.realpath(path) for path in linked}
     visible = [*SYSTEM, *(f"/etc/{name}" for name in SETTINGS), *sorted(python)]
     read_only = [part for path in visible for part in ("--ro-bind-try", path, path)]
     own = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
@@ -79,6 +89,12 @@ def can_sandbox() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         tried = subprocess.run([*bubblewrap(Path(folder)), "true"], capture_output=True)
     return tried.returncode == 0
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Return the environment variables that a submission may see."""
+    passed = {name: value for name, value in os.environ.items() if name.startswith(PASSED)}
+    return passed | dict.fromkeys(("HOME", "TMPDIR"), str(home))
 
 
 def copy_compiled(folder: Path) -> None:
@@ -126,9 +142,7 @@ class Contained(Execute):  # type: ignore[misc]
         if self.sandbox:
             self.km.kernel_spec.interrupt_mode = "message"  # a signal would end bubblewrap
         self.km.connection_file = str(top / f"kernel-{uuid4().hex[:6]}.json")
-        home = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR"), str(self.folder))
-        passed = {k: v for k, v in os.environ.items() if k.startswith(PASSED)}
-        options["env"] = passed | home
+        options["env"] = environment(self.folder) | {"IPYTHONDIR": str(self.folder)}
         if self.sandbox and "NUMBA_CACHE_DIR" not in os.environ:
             compiled = Path(tempfile.mkdtemp(prefix="compiled-", dir=top))
             copy_compiled(compiled)
@@ -193,7 +207,10 @@ class Contained(Execute):  # type: ignore[misc]
                 self.restart(own[-1] + 1)
 
     def output(self, outs: Any, msg: Any, *rest: Any) -> Any:
-        """Keep what a cell prints or shows, up to `PRINTED` characters; errors are kept."""
+        """Keep what a cell prints or shows, up to `PRINTED` characters; errors are kept.
+
+        Of a picture that is too large, a sentence is left. Paths of this machine are shortened.
+        """
         content = msg["content"]
         said = str(content.get("text", content.get("data", "")))
         room = PRINTED - sum(len(str(out.get("text", out.get("data", "")))) for out in outs)
@@ -201,8 +218,18 @@ class Contained(Execute):  # type: ignore[misc]
             if room <= 0:
                 return None
             text = f"{content.get('text', '')[:room]}\n(the rest is left out)\n"
-            msg = {**msg, "msg_type": "stream", "content": {"name": "stdout", "text": text}}
-        return super().output(outs, msg, *rest)
+            content = {"name": "stdout", "text": text}
+            header = {**msg["header"], "msg_type": "stream"}
+            msg = {**msg, "header": header, "msg_type": "stream"}
+        return super().output(outs, {**msg, "content": self.without_paths(content)}, *rest)
+
+    def without_paths(self, content: Any) -> Any:
+        """Return a message's content without the folders that say whose machine this is."""
+        if isinstance(content, dict):
+            return {key: self.without_paths(value) for key, value in content.items()}
+        if isinstance(content, list):
+            return [self.without_paths(value) for value in content]
+        return HERE.sub("", content) if isinstance(content, str) else content
 
     def restart(self, index: int) -> None:
         """Start a new kernel and run the given cells that precede position `index`."""

@@ -1,59 +1,131 @@
-"""Rebuild a submission: the released assignment with a student's own code in it.
+"""Collect what students handed in, and rebuild it: the released assignment with their code.
+
+Every file that a learning platform hands over belongs to one student, and every student gets
+one row: graded, graded with remarks, or not graded and why. Nobody's work replaces another's.
 
 Submissions arrive under other file names, with cells copied, moved or deleted, and with the
-metadata gone by which nbgrader knows a cell. nbgrader gives such work no points, or stops. So
-only the code is taken from a submission: the answers, and the cells that a student added. All
-else is the release, whatever the file says.
+metadata gone by which nbgrader knows a cell; some students answer in the chapter's own
+notebook. nbgrader gives such work no points, or stops. So only the code is taken from a
+submission: the answers, and the cells that a student added. All else is the release, whatever
+the file says.
 """
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
+import os
 import re
+import stat
+import symtable
+import unicodedata
 import zipfile
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 from nbformat.v4 import new_code_cell
 from nbgrader.utils import is_grade, is_solution
 
+from cfrbook import exercises
+
 LARGEST = 50  # MB of a submitted file
-# Moodle: "Ada Lovelace_123_assignsubmission_file_/any.ipynb", some versions without the last _;
-# Canvas: "lovelaceada_123_456_any.ipynb", with "LATE_" before the numbers of late work
-PLATFORM = re.compile(r"(?P<student>.+?)(?:_LATE)?_\d+_(?:assignsubmission_file_?|\d+_.*)$")
+MOST = 20  # notebooks of one student that are unpacked
+RECORD = "collected.json"  # beside unpacked files: whose they are, and remarks on them
+# How a platform names a folder or file: whose it is, an id, and for several attempts the time.
+# Moodle: mod/assign/classes/downloader.php, `get_student_prefix`; with folders or without, and
+#   with a last _ before version 4.1. Blind marking calls everybody "Participant".
+# Canvas: lib/content_zipper.rb, `get_filename`; only the last attempt.
+# Blackboard: "Assignment File Download", as read by kwurst/bb-file-cleanup; beside each attempt
+#   is a text file with its comments.
+# Brightspace: "Download" in an assignment folder; one folder an attempt, beside an index.html.
+# ILIAS: ilExSubmission, `getDirectoryNameFromUserData`; teams have folders around it.
+# Google Classroom: "Make a copy for each student" puts the student's name before the title.
+PLATFORMS = {
+    "Moodle": r"(?P<student>.+)_(?P<id>\d+)_assignsubmission_[a-z]+(?:_.*)?",
+    "Canvas": r"(?:LATE_)?(?P<student>.+?)(?:_LATE)?_(?P<id>\d+|(?<=anon_)\w{5})"
+    r"_(?:\d+_.+|text\.html|link\.html)",
+    "Blackboard": r"(?P<id>.+_(?P<student>[^_]+))_attempt_(?P<when>[\d-]{19})(?:_.+|\.txt)",
+    "Brightspace": r"(?P<id>\d+-\d+) *- *(?P<student>.+?) *- *(?P<when>[^-]*\d{4}[^-]*)",
+    "ILIAS": r"(?P<student>[^_]+_.+)_[^_]+_(?P<id>\d+)",
+    "Google Classroom": r"(?P<student>.+?) - (?P<id>.+)\.\w+",
+}
+# What a platform adds of its own, beside the students' folders
+ADDED = {"Brightspace": r"index\.html", "ILIAS": r".+\.xlsx?"}
+COMMENTS = re.compile(r".+_attempt_[\d-]{19}\.txt")
+NO_HAND_IN = re.compile(r"(__MACOSX|\.ipynb_checkpoints|\.DS_Store|desktop\.ini|\._.*)")
+TIMES = ("%Y-%m-%d-%H-%M-%S", "%b %d, %Y %I:%M %p", "%B %d, %Y %I:%M %p", "%b %d, %Y %H:%M")
 
 
 class NotGraded(Exception):
     """A submission that cannot be graded; the message tells the teacher why."""
 
 
-def find(folder: Path, name: str) -> Path:
-    """Return the submitted notebook: the one of this name, or else the only one.
+def printable(text: object) -> str:
+    """Return a text without characters that steer a terminal: students choose file names."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(text))
 
-    Raises
-    ------
-    NotGraded
-        If there is none, or several of other names.
+
+def harmless(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula, and no terminal for a command.
+
+    Examples
+    --------
+    >>> harmless("=1+1"), harmless("Ada")
+    ("'=1+1", 'Ada')
     """
-    if (folder / f"{name}.ipynb").is_file():
-        return folder / f"{name}.ipynb"
-    there = [
-        path for path in sorted(folder.rglob("*.ipynb")) if ".ipynb_check" not in str(path)
-    ]
-    if len(there) != 1:
-        names = ", ".join(path.name for path in there)
-        raise NotGraded(f"several notebooks, keep one: {names}" if there else "no notebook")
-    return there[0]
+    text = printable(text)
+    return f"'{text}" if text.lstrip().startswith(tuple("=+-@＝＋－＠")) else text
 
 
-def collect(archive: Path, submitted: Path, name: str) -> list[str]:
+# ---- collecting ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file in an archive and the student who handed it in.
+
+    Attributes
+    ----------
+    info : ZipInfo
+        The file.
+    student, id : str
+        The student's name, and what tells students of one name apart.
+    when : datetime
+        When it was handed in; the same for all files if a platform keeps one attempt.
+    """
+
+    info: zipfile.ZipInfo
+    student: str
+    id: str
+    when: datetime = datetime.min
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return path_of(self.info).name
+
+
+def may_be_notebook(file: Member | Path) -> bool:
+    """Return whether a file may be a notebook, whatever a browser has made of its name."""
+    ending = PurePosixPath(file.name).suffix.lower()
+    return ".ipynb" in file.name.lower() or ending in ("", ".json", ".txt")
+
+
+def collect(archive: Path, submitted: Path, name: str) -> tuple[list[str], list[str]]:
     """Unpack what a learning platform collected into `submitted/STUDENT/NAME`.
 
-    A member's student is named by its folder, as Moodle's archives have it, or else by its file
-    name, as Canvas's do. Files that are already there are replaced.
+    Students of one name get the platform's number after it. If a student has several attempts,
+    the last one with a notebook counts. What is collected again replaces what the same student
+    handed in before. `collected.json` in each folder keeps the remarks for the table.
 
     Parameters
     ----------
@@ -66,50 +138,272 @@ def collect(archive: Path, submitted: Path, name: str) -> list[str]:
 
     Returns
     -------
-    list of str
-        The students, sorted.
+    students, aside : list of str
+        The students, sorted, and what was left aside, each with the reason.
 
     Raises
     ------
     NotGraded
         If the file is no zip file.
     """
-    students = set()
     try:
-        with zipfile.ZipFile(archive) as file:
-            for member in file.infolist():
-                path = PurePosixPath(member.filename.replace("\\", "/"))
-                if member.is_dir() or path.suffix != ".ipynb" or path.parts[0] == "__MACOSX":
-                    continue
-                student = student_of(path)
-                folder = submitted / student / name
-                folder.mkdir(parents=True, exist_ok=True)
-                with file.open(member) as handed_in:  # one byte more, for `load` to refuse it
-                    most = LARGEST * 1_000_000 + 1
-                    (folder / path.name).write_bytes(handed_in.read(most))
-                students.add(student)
+        opened = zipfile.ZipFile(archive)
     except zipfile.BadZipFile as error:
-        raise NotGraded(f"{archive} is no zip file") from error
-    return sorted(students)
+        raise NotGraded(
+            f"{archive} is no zip file; of a folder, make one with `zip -r`"
+        ) from error
+    with opened as file:
+        members, aside = attributed(file.infolist())
+        own: defaultdict[tuple[str, str], list[Member]] = defaultdict(list)
+        for member in members:
+            own[member.student, member.id].append(member)
+        folders, shared = named(list(own), submitted, name)
+        for key, files in own.items():
+            folder = submitted / folders[key] / name
+            if folder.is_symlink() or folder.parent.is_symlink():
+                aside.append(f"{folders[key]}: the folder is a link, nothing was unpacked")
+                continue
+            remarks = ["another student has the same name"] if key in shared else []
+            unpack(file, folder, key, files, remarks)
+    return sorted(folders.values()), aside
 
 
-def student_of(path: PurePosixPath) -> str:
-    """Return a student's name as a folder name, from the path of a file in an archive.
+def path_of(info: zipfile.ZipInfo) -> PurePosixPath:
+    """Return the path of a file in an archive, without ways out of it."""
+    path = PurePosixPath(unicodedata.normalize("NFC", info.filename.replace("\\", "/")))
+    return PurePosixPath(*(p for p in path.parts if p not in ("/", "..", ".")))
+
+
+def attributed(infos: Iterable[zipfile.ZipInfo]) -> tuple[list[Member], list[str]]:
+    """Return the files with their students, and what the platform has added.
+
+    The platform is the one whose pattern fits most files. Without one, a student is named by
+    the first folder below those around everything, or else by the file.
+    """
+    files = {info: path_of(info) for info in infos if not info.is_dir()}
+    files = {
+        info: path
+        for info, path in files.items()
+        if path.parts and not any(map(NO_HAND_IN.fullmatch, path.parts))
+    }
+    fits = {
+        platform: {info: fit(pattern, path) for info, path in files.items()}
+        for platform, pattern in PLATFORMS.items()
+    }
+    platform = max(fits, key=lambda each: sum(map(bool, fits[each].values())))
+    known = fits[platform]
+    if 2 * sum(map(bool, known.values())) < len(files):
+        platform, known = "", {}
+    common = os.path.commonpath(files.values()) if len(files) > 1 else ""
+    shared = len(PurePosixPath(common).parts)
+    members, aside = [], []
+    for info, path in files.items():
+        found = known.get(info)
+        if found:
+            groups = {"when": None, **found.groupdict()}
+            when = moment(groups["when"], info) if groups["when"] else datetime.min
+            members.append(Member(info, found["student"], found["id"], when))
+        elif platform in ADDED and re.fullmatch(ADDED[platform], path.name):
+            aside.append(f"{printable(path)}: added by {platform}")
+        else:
+            label = path.parts[shared] if len(path.parts) > shared + 1 else path.stem
+            members.append(Member(info, label, label))
+    return members, aside
+
+
+def fit(pattern: str, path: PurePosixPath) -> re.Match[str] | None:
+    """Return the match of the first folder, or of the file, that a pattern fits."""
+    return next(filter(None, (re.fullmatch(pattern, part) for part in path.parts)), None)
+
+
+def moment(text: str, info: zipfile.ZipInfo) -> datetime:
+    """Return the time in a name, or else the file's own.
 
     Examples
     --------
-    >>> student_of(PurePosixPath("Ada Lovelace_123_assignsubmission_file_/a.ipynb"))
-    'Ada Lovelace'
-    >>> student_of(PurePosixPath("lovelaceada_LATE_123_456_a.ipynb"))
-    'lovelaceada'
-    >>> student_of(PurePosixPath("ada/a.ipynb"))
-    'ada'
+    >>> moment("Sep 24, 2024 126 PM", zipfile.ZipInfo())
+    datetime.datetime(2024, 9, 24, 13, 26)
     """
-    folders = [part for part in path.parts[:-1] if part not in ("/", "..", ".")]
-    label = folders[0] if folders else path.stem
-    known = PLATFORM.fullmatch(label)
-    student = known["student"] if known else label
-    return re.sub(r"[^\w .,'@-]", "_", student).strip(" .") or "unnamed"
+    text = re.sub(r" (\d{1,2})(\d\d)\b(?=$| [AP]M)", r" \1:\2", text.strip())
+    for form in TIMES:
+        with suppress(ValueError):
+            return datetime.strptime(text, form)
+    with suppress(ValueError):
+        return datetime(*info.date_time)
+    return datetime.min
+
+
+def named(
+    keys: Sequence[tuple[str, str]], submitted: Path, name: str
+) -> tuple[dict[tuple[str, str], str], set[tuple[str, str]]]:
+    """Return a folder's name for each student, and who shares a name with somebody.
+
+    Who was collected before keeps the folder. Names that differ only in replaced characters, or
+    in upper and lower case, are the same name: some disks think so.
+    """
+    before: dict[tuple[str, str], str] = {}
+    for path in submitted.glob(f"*/{name}/{RECORD}"):
+        student, number = record(path.parent).get("key", ("", ""))
+        before[student, number] = path.parents[1].name
+    students = {*keys, *before}
+    counts = Counter(cleaned(student).casefold() for student, _ in students)
+    folders, taken = {}, {folder.casefold() for folder in before.values()}
+    for key in keys:
+        student = cleaned(key[0])
+        twins = counts[student.casefold()] > 1
+        choices = [student] * (not twins)
+        choices += [cleaned(f"{student} {key[1]}")] * (key[0] != key[1])
+        choices += [f"{student} {n}" for n in range(1, len(students) + 1)]
+        free = (choice for choice in choices if choice.casefold() not in taken)
+        folders[key] = before.get(key) or next(free)
+        taken.add(folders[key].casefold())
+    return folders, {key for key in keys if counts[cleaned(key[0]).casefold()] > 1}
+
+
+def cleaned(text: str) -> str:
+    """Return a text as the name of a folder or file.
+
+    Examples
+    --------
+    >>> cleaned("../Ada: Lovelace")
+    '_Ada_ Lovelace'
+    """
+    return re.sub(r"[^\w .,'@()-]", "_", text.lstrip("./\\"))[-60:].strip(" .") or "unnamed"
+
+
+def unpack(
+    file: zipfile.ZipFile,
+    folder: Path,
+    key: tuple[str, str],
+    members: Sequence[Member],
+    remarks: list[str],
+) -> None:
+    """Write a student's notebooks into a folder, and a record of what else there was."""
+    comments = [member for member in members if COMMENTS.fullmatch(member.name)]
+    files = [member for member in members if member not in comments] or comments
+    notebooks = sorted(
+        filter(may_be_notebook, files), key=lambda m: ".ipynb" not in m.name.lower()
+    )
+    last = max((member.when for member in notebooks), default=datetime.min)
+    earlier = [printable(member.name) for member in notebooks if member.when < last]
+    notebooks = [member for member in notebooks if member.when == last]
+    others = [member for member in files if not may_be_notebook(member)] + notebooks[MOST:]
+    folder.mkdir(parents=True, exist_ok=True)
+    replaced, written = taken_away(folder), {}
+    for member in notebooks[:MOST]:
+        try:
+            content = contents(file, member.info)
+        except NotGraded as reason:
+            remarks.append(f"{printable(member.name)} could not be unpacked: {reason}")
+            continue
+        new = folder / free_name(folder, cleaned(member.name))
+        with new.open("xb") as target:
+            target.write(content)
+        written[new.name] = hashlib.sha256(content).digest()
+    if earlier:
+        remarks.append(f"an earlier attempt does not count: {listed(earlier)}")
+    if replaced and replaced != {*written.values()}:
+        remarks.append("replaces what was collected before")
+    if others:
+        remarks.append(f"also handed in: {listed(printable(m.name) for m in others)}")
+    kept = {"key": key, "files": [*written], "remarks": remarks}
+    (folder / RECORD).unlink(missing_ok=True)  # it may be a link
+    (folder / RECORD).write_text(json.dumps(kept, indent=1), "utf-8")
+
+
+def contents(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Return what is in a member of an archive, up to one byte more than `load` accepts.
+
+    Raises
+    ------
+    NotGraded
+        If it cannot be read: it is a link, encrypted, damaged, or compressed in another way.
+    """
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise NotGraded("it is a link")
+    if info.flag_bits & 1:
+        raise NotGraded("it is encrypted")
+    try:
+        with file.open(info) as opened:
+            return opened.read(LARGEST * 1_000_000 + 1)
+    except Exception as error:  # of zipfile or of a decompressor
+        raise NotGraded(printable(f"{type(error).__name__}: {error}")[:200]) from error
+
+
+def free_name(folder: Path, name: str) -> str:
+    """Return the name, or one with a number, that no other file has."""
+    used = {RECORD, *(other.name.casefold() for other in folder.iterdir())}
+    stem, dot, suffix = name.partition(".")
+    tried = (name, *(f"{stem} ({n}){dot}{suffix}" for n in range(2, len(used) + 3)))
+    return next(each for each in tried if each.casefold() not in used)
+
+
+def taken_away(folder: Path) -> set[bytes]:
+    """Remove the files that were collected into a folder before; return their digests."""
+    found = set()
+    for old in record(folder).get("files", ()):
+        path = folder / PurePosixPath(old).name
+        if path.is_file() and not path.is_symlink():
+            found.add(hashlib.sha256(path.read_bytes()).digest())
+            path.unlink()
+    return found
+
+
+def record(folder: Path) -> dict[str, Any]:
+    """Return what `collect` has noted about a folder, {} if nothing."""
+    path = folder / RECORD
+    if path.is_symlink() or not path.is_file():
+        return {}
+    with suppress(ValueError):
+        found = json.loads(path.read_text("utf-8"))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Return names in a line, at most five of them."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+# ---- reading ---------------------------------------------------------------------------------
+
+
+def find(folder: Path) -> list[Path]:
+    """Return the submitted files that are notebooks by their names, or else by their contents.
+
+    Raises
+    ------
+    NotGraded
+        If there is none, or a link in its place: it may lead to somebody else's work.
+    """
+    for above in (folder, folder.parent):
+        if above.is_symlink():
+            raise NotGraded(f"the folder {above.name} is a link")
+    files, links = [], []
+    for path in sorted(folder.rglob("*")):
+        if any(map(NO_HAND_IN.fullmatch, path.relative_to(folder).parts)):
+            continue
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            links.append(printable(path.name))
+        elif path.is_file() and path.name not in (RECORD, "timestamp.txt"):
+            files.append(path)
+    found = [path for path in files if ".ipynb" in path.name.lower()]
+    found = found or [path for path in files if is_notebook(path)]
+    if links:
+        raise NotGraded(f"a link, or no ordinary file: {listed(links)}")
+    if not found:
+        there = listed(printable(path.name) for path in files)
+        raise NotGraded(f"no notebook, only {there}" if there else "no notebook")
+    return found
+
+
+def is_notebook(path: Path) -> bool:
+    """Return whether a file without a notebook's name is one."""
+    with suppress(NotGraded):
+        return may_be_notebook(path) and bool(load(path))
+    return False
 
 
 def load(path: Path) -> list[Any]:
@@ -120,8 +414,10 @@ def load(path: Path) -> list[Any]:
     NotGraded
         If the file is too large or is not a notebook.
     """
+    if path.is_symlink() or not path.is_file():
+        raise NotGraded(f"{printable(path.name)} is no ordinary file")
     if path.stat().st_size > LARGEST * 1_000_000:
-        raise NotGraded(f"{path.name} is larger than {LARGEST} MB")
+        raise NotGraded(f"{printable(path.name)} is larger than {LARGEST} MB")
     try:
         nb = nbformat.from_dict(json.loads(path.read_text("utf-8-sig")))
         nb = nb if nb.nbformat == 4 else nbformat.convert(nb, 4)
@@ -130,18 +426,213 @@ def load(path: Path) -> list[Any]:
                 {
                     "cell_type": cell.cell_type,
                     "source": "".join(cell.source),
-                    "metadata": cell.get("metadata", {}),
+                    "metadata": dict(cell.get("metadata") or {}),
                 }
             )
             for cell in nb.cells
         ]
     except Exception as error:
-        reason = str(error).partition("\n")[0][:200]
-        raise NotGraded(f"{path.name} is no notebook: {reason}") from error
+        reason = printable(error)[:200]
+        raise NotGraded(f"{printable(path.name)} is no notebook: {reason}") from error
     return cells
 
 
-def rebuild(release: Any, cells: Sequence[Any]) -> tuple[Any, list[str]]:
+def choose(release: Any, page: Any, folder: Path) -> tuple[Any, list[str]]:
+    """Return the notebook to grade of those in a folder, rebuilt, and remarks.
+
+    Files that are not of this assignment, copies, and files without an answer do not count if
+    another one has answers.
+
+    Raises
+    ------
+    NotGraded
+        If no notebook is of this assignment, or if several have different answers.
+    """
+    paths = find(folder)
+    usable: dict[str, tuple[Path, Any, list[str]]] = {}
+    reasons: dict[Path, str] = {}
+    for path in paths:
+        try:
+            nb, remarks = rebuild(release, load(path), page)
+        except NotGraded as reason:
+            reasons[path] = str(reason)
+            continue
+        text = json.dumps([cell.source for cell in nb.cells])
+        if text in usable:
+            reasons[path] = "a copy"
+        usable.setdefault(text, (path, nb, remarks))
+    released = json.dumps([cell.source for cell in release.cells])
+    if len(usable) > 1 and released in usable:
+        reasons[usable.pop(released)[0]] = "without an answer"
+    if len(usable) > 1:
+        names = listed(printable(path.name) for path, _, _ in usable.values())
+        raise NotGraded(f"several notebooks, keep one: {names}")
+    if not usable:
+        raise NotGraded("; ".join(reasons.values()))
+    [(_, nb, remarks)] = usable.values()
+    for path, reason in reasons.items():
+        told = reason if path.name in reason else f"{printable(path.name)}: {reason}"
+        remarks = [*remarks, f"left aside: {told}"]
+    return nb, remarks
+
+
+# ---- the chapter's own notebook --------------------------------------------------------------
+
+CHECK = re.compile(r"""\bexercises\.check\(\s*["']([\w.]+)["']""")
+
+
+def from_page(release: Any, page: Any, cells: Sequence[Any]) -> list[Any]:
+    """Return the cells of an assignment for answers given in the chapter's notebook.
+
+    An answer is a cell that calls `exercises.check("4.1", answer)`. The page's solutions do not
+    count. Each answer is preceded by the cells that the student added, and by the code of the
+    page that it uses.
+    """
+    places = {number_at(release, n): n for n in places_of(release, is_solution)}
+    tagged = [(c.source.strip(), c.metadata.get("tags", [])) for c in code_cells(page)]
+    forms = {
+        CHECK.search(source)[1]: n  # type: ignore[index]
+        for n, (source, tags) in enumerate(tagged)
+        if "answer" in tags
+    }
+    printed = {source for source, _ in tagged}
+    plain = [
+        "" if {"answer", "solution", "remove-cell"} & {*tags} else source
+        for source, tags in tagged
+    ]
+    own = [c for c in cells if c.cell_type == "code" and c.source.strip() not in printed]
+    answered = {
+        number
+        for cell in own
+        if "solution" not in tags_of(cell)
+        for number in CHECK.findall(cell.source)
+    }
+    given = [c for c in release.cells if not number_of(label(c))]
+    known = set().union(*(bound_and_needed(c.source)[0] for c in given if is_code(c)))
+    made, group = list(given), []
+    for cell in own:
+        found = [
+            answer
+            for answer in answers_in(cell.source, places)
+            if not ("solution" in tags_of(cell) and answer[0] in answered)
+        ]
+        if not CHECK.search(cell.source):
+            group.append(cell.source)
+        for number, code, name, value in found:
+            check = release.cells[places[number] + 1]
+            asked = re.findall(r'"([^"]*)"', check.source)[1]
+            code += f"\n{asked} = {value}" if name != asked else ""
+            used = from_above(plain[: forms.get(number)], [*group, code], known)
+            made += [new_code_cell(source) for source in [*used, *group]]
+            marked = release.cells[places[number]].metadata
+            made += [new_code_cell(code, metadata=marked), check]
+            group = []
+    return made
+
+
+def answers_in(source: str, numbers: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield number, code up to the check, name and value of each answer in a cell."""
+    try:
+        code = TransformerManager().transform_cell(source)
+        body = ast.parse(code).body
+    except SyntaxError:  # it fails when it is run, too
+        for number in CHECK.findall(source):
+            if number in numbers:
+                yield number, source, "", "..."
+        return
+    for statement in body:
+        for call in ast.walk(statement):
+            if not (isinstance(call, ast.Call) and len(call.args) == 2):
+                continue
+            number, value = call.args
+            if (
+                ast.unparse(call.func).endswith("exercises.check")
+                and isinstance(number, ast.Constant)
+                and number.value in numbers
+            ):
+                before = code.split("\n")[: statement.lineno - 1]
+                name = value.id if isinstance(value, ast.Name) else ""
+                yield str(number.value), "\n".join(before).rstrip(), name, ast.unparse(value)
+
+
+def from_above(sources: Sequence[str], used: Iterable[str], known: set[str]) -> list[str]:
+    """Return the cells of a page that bind what some code uses, in the page's order."""
+    facts = [bound_and_needed(source) for source in sources]
+    found: set[int] = set()
+    bound, wanted = set(known), []
+    for source in used:
+        binds, needs = bound_and_needed(source)
+        wanted += [(name, len(facts)) for name in sorted(needs - bound - {"answer"})]
+        bound |= binds
+    while wanted:
+        name, limit = wanted.pop()
+        place = next((n for n in reversed(range(limit)) if name in facts[n][0]), None)
+        if place is not None and place not in found:
+            found.add(place)
+            wanted += [(each, place) for each in facts[place][1] - known]
+    return [sources[n] for n in sorted(found)]
+
+
+@cache
+def bound_and_needed(source: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names that the code of a cell binds, and those that it needs first.
+
+    Examples
+    --------
+    >>> bound, needed = bound_and_needed("a = b\\ndef f(x):\\n    return x + a + c")
+    >>> sorted(bound), sorted(needed)
+    (['a', 'f'], ['b', 'c'])
+    """
+    bound: set[str] = set()
+    needed: set[str] = set()
+    try:
+        body = ast.parse(TransformerManager().transform_cell(source)).body
+        tables = [symtable.symtable(ast.unparse(one), "cell", "exec") for one in body]
+    except (SyntaxError, ValueError):
+        return frozenset(), frozenset()
+    for one, table in zip(body, tables, strict=True):
+        binds = {
+            s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()
+        }
+        used = {
+            symbol.get_name()
+            for each in nested(table)
+            for symbol in each.get_symbols()
+            if symbol.is_referenced() and (each is table or symbol.is_global())
+        }
+        first = binds if not isinstance(one, ast.Assign | ast.AugAssign) else set()
+        needed |= used - bound - first
+        bound |= binds
+    return frozenset(bound), frozenset(needed)
+
+
+def nested(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """Yield a table of symbols and all tables in it."""
+    yield table
+    for inner in table.get_children():
+        yield from nested(inner)
+
+
+def tags_of(cell: Any) -> list[str]:
+    """Return the tags of a submitted cell."""
+    tags = cell.metadata.get("tags")
+    return list(tags) if isinstance(tags, list) else []
+
+
+def is_code(cell: Any) -> bool:
+    """Return whether a cell has code."""
+    return bool(cell.cell_type == "code")
+
+
+def code_cells(nb: Any) -> list[Any]:
+    """Return the cells of a notebook that have code."""
+    return list(filter(is_code, nb.cells))
+
+
+# ---- rebuilding ------------------------------------------------------------------------------
+
+
+def rebuild(release: Any, cells: Sequence[Any], page: Any = None) -> tuple[Any, list[str]]:
     """Put the code of a submission into a released assignment.
 
     Parameters
@@ -150,6 +641,8 @@ def rebuild(release: Any, cells: Sequence[Any]) -> tuple[Any, list[str]]:
         The assignment as it was handed out.
     cells : sequence of cells
         What was handed in, as `load` returns it.
+    page : notebook, optional
+        The page of the book: answers may be in a copy of it.
 
     Returns
     -------
@@ -159,12 +652,30 @@ def rebuild(release: Any, cells: Sequence[Any]) -> tuple[Any, list[str]]:
     Raises
     ------
     NotGraded
-        If no cell of the assignment is recognized.
+        If no cell of the assignment is recognized, or if answers cannot be told apart.
     """
+    remarks = []
+    numbers = {number_at(release, n) for n in places_of(release, is_solution)}
+    checked = {n for c in cells if is_code(c) for n in CHECK.findall(c.source)}
+    labeled = {number_of(label(cell)) for cell in cells} & numbers
+    in_page = page is not None and checked & numbers and not labeled
+    if in_page:
+        cells = from_page(release, page, cells)
+        remarks.append("answered in the chapter's notebook")
     places = [recognized(release, cell) for cell in cells]
-    if all(place is None for place in places):
-        raise NotGraded("no cell of this assignment is in the notebook")
-    answers, added, remarks = sort_out(release, cells, places)
+    known = [number_at(release, place) for place in places if place is not None]
+    if not in_page and not any(known):
+        other = of_another_page(cells, numbers)
+        raise NotGraded(other or "no cell of this assignment is in the notebook")
+    answers, added, found = sort_out(release, cells, places)
+    remarks += found
+    missing = [
+        number_at(release, n) for n in places_of(release, is_solution) if n not in answers
+    ]
+    if missing and added and not any(map(label, cells)):
+        raise NotGraded(
+            f"its cells have lost their labels, and one may be an answer to {listed(missing)}"
+        )
     rebuilt = nbformat.from_dict(release)
     rebuilt.cells = list(added[-1])
     for place, cell in enumerate(release.cells):
@@ -177,6 +688,20 @@ def rebuild(release: Any, cells: Sequence[Any]) -> tuple[Any, list[str]]:
     return rebuilt, remarks
 
 
+def of_another_page(cells: Iterable[Any], numbers: Iterable[str]) -> str:
+    """Return in words of which other page the exercises in a notebook are, "" if none."""
+    called = re.compile(r"""\bcheck(?:_answer)?\(\s*["']([\w.]+)["']""")
+    found = Counter(
+        number.rpartition(".")[0]
+        for cell in cells
+        for number in [number_of(label(cell)), *called.findall(cell.source)]
+        if number and number not in numbers
+    )
+    pages = exercises.pages()
+    known = [page for page, _ in found.most_common() if page in pages]
+    return f"this is {pages[known[0]]}" if known else ""
+
+
 def sort_out(
     release: Any, cells: Sequence[Any], places: list[int | None]
 ) -> tuple[dict[int, str], defaultdict[int, list[Any]], list[str]]:
@@ -187,12 +712,13 @@ def sort_out(
     last = -1
     for n, (cell, place) in enumerate(zip(cells, places, strict=True)):
         if place is None and cell.cell_type == "code" and cell.source.strip():
-            place = unlabeled_answer(release, places, n, last)
+            place = unlabeled_answer(release, places, n)
             if place is None and "def check_answer" in cell.source:
                 remarks.append("a changed copy of check_answer is left out")
             elif place is None:
                 added[last].append(new_code_cell(cell.source))
             else:
+                require_order(places)
                 remarks.append(f"the answer to {number_at(release, place)} had lost its label")
         if place is None:
             continue
@@ -206,10 +732,16 @@ def sort_out(
     return answers, added, remarks
 
 
+def require_order(places: Sequence[int | None]) -> None:
+    """Raise NotGraded if cells are in another order: then labels alone tell answers apart."""
+    first = [n for k, n in enumerate(places) if n is not None and n not in places[:k]]
+    if first != sorted(first):
+        raise NotGraded("its cells have lost their labels and are in another order")
+
+
 def recognized(release: Any, cell: Any) -> int | None:
     """Return the place of a submitted cell in the release, or None."""
-    name = cell.metadata.get("nbgrader")
-    name = name.get("grade_id") if isinstance(name, dict) else None
+    name = label(cell)
     check = re.match(r'\s*check_answer\("[^"]+"', cell.source)
     for place, known in enumerate(release.cells):
         if check and is_grade(known) and known.source.startswith(check[0].strip()):
@@ -221,7 +753,7 @@ def recognized(release: Any, cell: Any) -> int | None:
     return None
 
 
-def unlabeled_answer(release: Any, places: list[int | None], n: int, last: int) -> int | None:
+def unlabeled_answer(release: Any, places: list[int | None], n: int) -> int | None:
     """Return the place of the answer that cell n must be, or None if it is an added cell.
 
     It is the answer to the exercise below, if no cell up to that exercise's check is labeled as
@@ -235,6 +767,29 @@ def unlabeled_answer(release: Any, places: list[int | None], n: int, last: int) 
     return answer if answer not in places and following == check else None
 
 
+def places_of(nb: Any, kind: Any) -> list[int]:
+    """Return the places of the cells of one kind."""
+    return [n for n, cell in enumerate(nb.cells) if kind(cell)]
+
+
+def label(cell: Any) -> str:
+    """Return the id by which nbgrader knows a cell, "" if it has none."""
+    found = cell.metadata.get("nbgrader")
+    return str(found.get("grade_id", "")) if isinstance(found, dict) else ""
+
+
+def number_of(grade_id: str) -> str:
+    """Return the number of the exercise in a cell's id, "" if it belongs to none.
+
+    Examples
+    --------
+    >>> number_of("ex-4-1-points"), number_of("given-1")
+    ('4.1', '')
+    """
+    found = re.fullmatch(r"ex-(.+)-(?:text|answer|points)", grade_id)
+    return found[1].replace("-", ".") if found else ""
+
+
 def number_at(release: Any, place: int) -> str:
     """Return the number of the exercise that a cell of the release belongs to."""
-    return ".".join(release.cells[place].metadata.nbgrader.grade_id.split("-")[1:-1])
+    return number_of(label(release.cells[place]))

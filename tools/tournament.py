@@ -20,7 +20,6 @@ import argparse
 import csv
 import json
 import math
-import os
 import re
 import subprocess
 import sys
@@ -33,6 +32,7 @@ from typing import Any
 
 import contained
 import numpy as np
+from submissions import harmless, printable
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form
@@ -147,13 +147,11 @@ def run_program(path: Path) -> Any:
         sizes = {"d": MEMORY * 2**20, "f": LARGEST * 2_000, "t": PATIENCE}
         limits = " && ".join(f"ulimit -{name} {size}" for name, size in sizes.items())
         start = ["sh", "-c", f'{limits} && exec "$@"', "sh", *contained.bubblewrap(folder)]
-        passed = {k: v for k, v in os.environ.items() if k.startswith(contained.PASSED)}
-        home = dict.fromkeys(("HOME", "TMPDIR"), top)
         try:
             with said.open("wb") as stderr:  # a file, whose size is limited
                 done = subprocess.run(
                     [*start, sys.executable, "-c", code],
-                    env=passed | home,
+                    env=contained.environment(folder),
                     cwd=folder,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -300,11 +298,6 @@ def minus(cell: str) -> str:
     return re.sub(r"^-(?=\d+\.\d+$)", "−", cell)
 
 
-def harmless(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: students choose file names."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
 def summary(results: Sequence[Result]) -> str:
     """Return who wins and who is safe, in two sentences."""
     best = results[0].mean
@@ -362,18 +355,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "tournament")
     options = parser.parse_args(arguments)
     game = GAMES[options.game]()
-    players, left_out = read_all(options.folder, game)
+    players, left_out = read_all(options.folder.expanduser(), game)
     for name, reason in left_out.items():
-        print(f"not playing  {name}: {reason}")
+        print(printable(f"not playing  {name}: {reason}"))
     if len(players) < 2:
         print("A tournament needs at least two valid strategies.")
         return 1
     results, payoffs = tournament(game, players)
     for row in [list(HEAD), *rows_of(results)]:
-        print(f"{row[0]:<20}" + "".join(f"{cell:>16}" for cell in row[1:]))
-    print(summary(results))
-    write(options.out, options.game, results, payoffs, left_out)
-    print(f"The table: {(options.out / 'table.html').resolve().as_uri()}")
+        print(f"{printable(row[0]):<20}" + "".join(f"{cell:>16}" for cell in row[1:]))
+    print(printable(summary(results)))
+    out = options.out.expanduser()
+    write(out, options.game, results, payoffs, left_out)
+    print(f"The table: {(out / 'table.html').resolve().as_uri()}")
     return 0
 
 

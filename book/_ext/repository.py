@@ -7,6 +7,7 @@ on a host that Colab cannot read, there are no launch buttons.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -23,6 +24,12 @@ ADDRESS = re.compile(
     r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?",
     re.IGNORECASE,
 )
+# What a notebook's first cell does on Colab to find its address, and then
+LOOK_UP = re.compile(
+    r"    from urllib\.parse import unquote\n.*?    branch = [^\n]*\n",
+    re.DOTALL,
+)
+PIP = "%pip install -q git+{home}@{branch}"
 LAUNCH = {
     "notebook_interface": "jupyterlab",
     "binderhub_url": "https://mybinder.org",
@@ -55,8 +62,12 @@ def git(folder: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def options(folder: Path) -> dict[str, Any]:
-    """Return the theme's options on the repository, {} if it is unknown."""
+class Unknown(LookupError):
+    """The address of the repository is not known; the message says why."""
+
+
+def place(folder: Path) -> tuple[str, str]:
+    """Return the address of the repository on GitHub, and the branch."""
     inside_another = git(folder, "rev-parse", "--show-prefix")
     remote = (
         "" if inside_another else git(folder, "remote", "get-url", "origin")
@@ -64,18 +75,40 @@ def options(folder: Path) -> dict[str, Any]:
     address = os.environ.get("CFR_BOOK_REPOSITORY") or remote
     url = github(address)
     if url is None:
-        why = "it is not on github.com" if address else "there is no address"
+        raise Unknown(
+            "it is not on github.com" if address else "there is no address"
+        )
+    branch = os.environ.get("CFR_BOOK_BRANCH") or git(
+        folder, "branch", "--show-current"
+    )
+    return url, branch or "main"
+
+
+def addressed(source: str, url: str, branch: str) -> str:
+    """Write the address into a notebook's first cell, which looks it up.
+
+    A copy in Google Drive cannot look it up.
+    """
+    known = f"{json.dumps(url)}, {json.dumps(branch)}"
+    pip = f'"pip", "install -q git+{url}@{branch}"'
+    source = LOOK_UP.sub(lambda _: f"    home, branch = {known}\n", source)
+    source = source.replace(PIP, f"get_ipython().run_line_magic({pip})")
+    return source.replace("https://github.com/OWNER/NAME", url)
+
+
+def options(folder: Path) -> dict[str, Any]:
+    """Return the theme's options on the repository, {} if it is unknown."""
+    try:
+        url, branch = place(folder)
+    except Unknown as why:
         # printed: visible in quiet builds, yet no warning
         print(
             f"No launch buttons: {why}. Set CFR_BOOK_REPOSITORY to have them."
         )
         return {}
-    branch = os.environ.get("CFR_BOOK_BRANCH") or git(
-        folder, "branch", "--show-current"
-    )
     return {
         "repository_url": url,
-        "repository_branch": branch or "main",
+        "repository_branch": branch,
         "use_repository_button": True,
         "use_issues_button": True,
         "launch_buttons": LAUNCH,
@@ -102,8 +135,25 @@ def only_notebooks(
         ]
 
 
+def address_downloads(app: Sphinx, exception: Exception | None) -> None:
+    """Write the address into the notebooks that readers can download."""
+    url = app.config.html_theme_options.get("repository_url")
+    if exception or not url:
+        return
+    branch = app.config.html_theme_options["repository_branch"]
+    for path in Path(app.outdir, "_sources").rglob("*.ipynb"):
+        nb = json.loads(path.read_text("utf-8"))
+        for cell in nb["cells"]:
+            if "remove-cell" in cell["metadata"].get("tags", []):
+                source = addressed("".join(cell["source"]), url, branch)
+                cell["source"] = source.splitlines(keepends=True)
+        text = json.dumps(nb, indent=1, ensure_ascii=False) + "\n"
+        path.write_text(text, "utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx; the theme adds its buttons at priority 501."""
     app.connect("config-inited", point)
     app.connect("html-page-context", only_notebooks, priority=600)
+    app.connect("build-finished", address_downloads)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

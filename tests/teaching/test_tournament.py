@@ -163,6 +163,8 @@ def test_invalid_files_do_not_stop_the_others(tmp_path, capsys):
     save(folder, "anna.json", GOOD)
     save(folder, "anna.csv", table(GOOD))
     save(folder, "=ben.json", GOOD | {"J": {"check": 0, "bet": 1}})
+    save(folder, "@dan.json", GOOD | {"J": {"check": 0, "bet": 1}})
+    save(folder, "-\x1b[2J.json", "[")
     save(folder, "<b>eve.json", "[")
     (folder / os.fsdecode(b"odd\xff.json")).write_text("{", "utf-8")
     save(folder, ".hidden", "")
@@ -173,8 +175,10 @@ def test_invalid_files_do_not_stop_the_others(tmp_path, capsys):
     assert "&lt;b&gt;eve.json" in page and "<b>eve" not in page
     with (out / "table.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
-    assert {row[0] for row in rows[1:3]} == {"'=ben", "anna"}  # no formula
-    assert len(rows) == 6 and rows[0] == list(tournament.HEAD)
+    assert {row[0] for row in rows[1:4]} == {"'=ben", "'@dan", "anna"}  # no formula
+    assert "'-\N{REPLACEMENT CHARACTER}[2J.json" in {row[0] for row in rows[4:]}
+    assert "\x1b" not in said
+    assert len(rows) == 8 and rows[0] == list(tournament.HEAD)
 
 
 def test_nobody_to_play_with(tmp_path):

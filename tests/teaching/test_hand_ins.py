@@ -1,0 +1,576 @@
+"""Every file that a platform hands over ends in one row, and nobody's work replaces another's.
+
+The archives have the names that the platforms give; `submissions.PLATFORMS` names the sources.
+"""
+
+import csv
+import json
+import os
+import random
+import zipfile
+
+import assignments
+import classroom
+import nbformat
+import pytest
+import submissions
+from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.utils import is_grade, is_solution
+
+NAME = "04_vanilla_cfr"
+PAGE = assignments.BOOK / f"{NAME}.ipynb"
+
+
+def released(name):
+    """Return an assignment as it is handed out, without nbgrader."""
+    nb = assignments.assignment(assignments.BOOK / f"{name}.ipynb")
+    for cell in nb.cells:
+        cell.source = cell.source.partition(assignments.BEGIN)[0].rstrip()
+    return nb
+
+
+@pytest.fixture(scope="module")
+def release():
+    return released(NAME)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return assignments.read(PAGE)
+
+
+def answered(release, word):
+    """Return the text of a submission with this word in all answers."""
+    nb = nbformat.from_dict(release)
+    for cell in filter(is_solution, nb.cells):
+        cell.source = f"answer = {word!r}"
+    return nbformat.writes(nb)
+
+
+def archive(path, members, **options):
+    """Write a zip file of (name, text) pairs, which may have one name twice."""
+    with zipfile.ZipFile(path, "w", **options) as file:
+        for name, text in members:
+            file.writestr(name, text)
+    return path
+
+
+# Platform -> files of (name, word in the answers or None), rows of student and word or None
+NB, X = f"{NAME}.ipynb", "no notebook"
+ARCHIVES = {
+    "Moodle": (
+        [
+            (f"Ada Lovelace_101_assignsubmission_file/{NB}", "ada"),
+            (f"Kim Min_111_assignsubmission_file/{NB}", "kim 1"),
+            (f"Kim Min_222_assignsubmission_file/{NB}", "kim 2"),
+            ("Émile Borel_124_assignsubmission_file/work/deep/a (1).ipynb", "émile"),
+            ("Lee_125_assignsubmission_file/essay.pdf", X),
+            ("Ann_126_assignsubmission_onlinetext/onlinetext.html", X),
+            (f"Bo_127_assignsubmission_file/{NAME}.ipynb.txt", "bo"),
+        ],
+        {
+            "Ada Lovelace": "ada",
+            "Kim Min 111": "kim 1",
+            "Kim Min 222": "kim 2",
+            "Émile Borel": "émile",
+            "Lee": None,
+            "Ann": None,
+            "Bo": "bo",
+        },
+    ),
+    "Moodle before 4.1, blind": (
+        [
+            (f"Participant_1_assignsubmission_file_/{NB}", "one"),
+            (f"Participant_2_assignsubmission_file_/{NB}", "two"),
+        ],
+        {"Participant 1": "one", "Participant 2": "two"},
+    ),
+    "Moodle without folders": (
+        [
+            (f"Ada Lovelace_101_assignsubmission_file_{NB}", "ada"),
+            (f"Kim Min_111_assignsubmission_file_{NB}", "kim 1"),
+            (f"Kim Min_222_assignsubmission_file_{NB}", "kim 2"),
+            ("Lee_125_assignsubmission_file_work.zip", X),
+        ],
+        {"Ada Lovelace": "ada", "Kim Min 111": "kim 1", "Kim Min 222": "kim 2", "Lee": None},
+    ),
+    "Canvas": (
+        [
+            (f"lovelaceada_1000_5_{NB}", "ada"),
+            (f"wangwei_1001_6_{NB}", "wei 1"),
+            (f"wangwei_1002_7_{NB}", "wei 2"),
+            (f"kuhnharold_LATE_1003_8_{NAME}-1.ipynb", "kuhn"),
+            (f"nash_1004_9_{NAME}.IPYNB", "nash"),
+            ("tucker_1005_text.html", X),
+        ],
+        {
+            "lovelaceada": "ada",
+            "wangwei 1001": "wei 1",
+            "wangwei 1002": "wei 2",
+            "kuhnharold": "kuhn",
+            "nash": "nash",
+            "tucker": None,
+        },
+    ),
+    "Canvas, anonymous": (
+        [(f"anon_x7Abc_5_{NB}", "x"), (f"LATE_anon_12345_6_{NB}", "y")],
+        {"anon x7Abc": "x", "anon 12345": "y"},
+    ),
+    "Blackboard": (
+        [
+            (f"Week 4_ada_attempt_2026-11-20-10-00-00_{NB}", "old"),
+            ("Week 4_ada_attempt_2026-11-20-10-00-00.txt", "Name: Ada (ada)"),
+            (f"Week 4_ada_attempt_2026-11-21-09-00-00_{NB}", "ada"),
+            ("Week 4_ada_attempt_2026-11-21-09-00-00.txt", "Name: Ada (ada)"),
+            ("Week 4_bob_attempt_2026-11-21-09-00-00_4.py", X),
+            ("Week 4_eve_attempt_2026-11-21-09-00-00.txt", "I could not do it."),
+        ],
+        {"ada": "ada", "bob": None, "eve": None},
+    ),
+    "Brightspace": (
+        [
+            (f"301-77 - Mary-Ann Smith - Sep 24, 2026 926 PM/{NB}", "old"),
+            (f"301-77 - Mary-Ann Smith - Sep 24, 2026 1126 PM/{NB}", "mary"),
+            (f"302-77 - Kim Min - Sep 24, 2026 926 PM/{NB}", "kim 1"),
+            (f"303-77 - Kim Min - Sep 24, 2026 927 PM/{NAME}.ipynb.json", "kim 2"),
+            ("index.html", X),
+        ],
+        {"Mary-Ann Smith": "mary", "Kim Min 302-77": "kim 1", "Kim Min 303-77": "kim 2"},
+    ),
+    "ILIAS": (
+        [
+            (f"Blatt_4/Abgaben/Lovelace_Ada_ada_7/{NB}", "ada"),
+            (f"Blatt_4/Abgaben/Min_Kim_kim1_8/{NB}", "kim 1"),
+            (f"Blatt_4/Abgaben/Min_Kim_kim2_9/{NB}", "kim 2"),
+            ("Blatt_4/Blatt_4.xlsx", X),
+        ],
+        {"Lovelace_Ada": "ada", "Min_Kim 8": "kim 1", "Min_Kim 9": "kim 2"},
+    ),
+    "ILIAS, teams": (
+        [
+            (f"Blatt_4/Abgaben/Team 3/Lovelace_Ada_ada_7/{NB}", "ada"),
+            (f"Blatt_4/Abgaben/Team 4/Min_Kim_kim1_8/Verspätet - {NB}", "kim"),
+        ],
+        {"Lovelace_Ada": "ada", "Min_Kim": "kim"},
+    ),
+    "Google Classroom": (
+        [
+            (f"Week 4/Ada Lovelace - {NB}", "ada"),
+            (f"Week 4/Kim Min - {NB}", "kim 1"),
+            (f"Week 4/Kim Min - {NAME} (1).ipynb", "kim 2"),
+            (f"Week 4/{NAME} (2).ipynb", "uploaded"),
+        ],
+        {
+            "Ada Lovelace": "ada",
+            f"Kim Min {NAME}": "kim 1",
+            f"Kim Min {NAME} (1)": "kim 2",
+            f"{NAME} (2)": "uploaded",
+        },
+    ),
+    "folders in a folder": (
+        [
+            (f"HW4/Ada/{NB}", "ada"),
+            (f"HW4/Kim [A]/{NB}", "kim 1"),
+            (f"HW4/Kim :A:/{NB}", "kim 2"),
+            (f"HW4/kim _a_/{NB}", "kim 3"),
+            ("__MACOSX/HW4/Ada/._a.ipynb", X),
+            ("HW4/.DS_Store", X),
+        ],
+        {"Ada": "ada", "Kim _A_ 1": "kim 1", "Kim _A_ 2": "kim 2", "kim _a_ 3": "kim 3"},
+    ),
+    "files in a folder": (
+        [("All/ada.ipynb", "ada"), ("All/bob.ipynb.txt", "bob"), ("All/eve.py", X)],
+        {"ada": "ada", "bob.ipynb": "bob", "eve": None},
+    ),
+    "two folders of one name": (
+        [(f"one/ada/{NB}", "ada"), (f"two/ada/{NB}", "other")],
+        {"one": "ada", "two": "other"},
+    ),
+    "ways out": (
+        [
+            (f"../../evil/{NB}", "evil"),
+            (f"/etc/{NB}", "etc"),
+            (f"..\\..\\back\\{NB}", "back"),
+            (f"C:\\drive\\{NB}", "drive"),
+        ],
+        {"evil": "evil", "etc": "etc", "back": "back", "C_": "drive"},
+    ),
+}
+
+
+def rows(submitted, release, page=None):
+    """Return, for each student, the answers to be graded or None, and all that is told."""
+    found = {}
+    for folder in sorted(submitted.glob(f"*/{NAME}")):
+        noted = submissions.record(folder).get("remarks", [])
+        try:
+            nb, remarks = submissions.choose(release, page, folder)
+            words = {cell.source for cell in nb.cells if is_solution(cell)}
+            found[folder.parent.name] = words, [*noted, *remarks]
+        except submissions.NotGraded as reason:
+            found[folder.parent.name] = None, [*noted, str(reason)]
+    return found
+
+
+@pytest.mark.parametrize("platform", ARCHIVES)
+def test_every_file_of_a_platform_ends_in_one_row(tmp_path, release, platform):
+    members, wanted = ARCHIVES[platform]
+    texts = [
+        (name, word if word == X or (name.endswith(".txt") and "ipynb" not in name)
+         else answered(release, word))
+        for name, word in members
+    ]  # fmt: skip
+    course = tmp_path / "a" / "course"
+    zipped = archive(tmp_path / "all.zip", texts)
+    found, aside = submissions.collect(zipped, course / "submitted", NAME)
+    table = rows(course / "submitted", release)
+    assert sorted(table) == found
+    graded = {next(iter(words)) for words, _ in table.values() if words}
+    for student, word in wanted.items():
+        words, told = table[student]
+        assert words == ({f"answer = {word!r}"} if word else None)
+        assert word or told, "a reason"
+    assert set(table) == set(wanted)
+    lost = {f"answer = {word!r}" for _, word in members if word not in (X, "old")} - graded
+    assert all("Name: " in word or "could not" in word for word in lost)
+    assert [entry.partition(":")[0] for entry in aside] == [
+        name for name, _ in members if name in ("index.html", "Blatt_4/Blatt_4.xlsx")
+    ]
+    outside = [p for p in tmp_path.rglob("*") if p.is_file() and course not in p.parents]
+    assert outside == [zipped]
+
+
+def test_earlier_attempts_and_other_files_are_named(tmp_path, release):
+    members, _ = ARCHIVES["Blackboard"]
+    texts = [(name, answered(release, word)) for name, word in members]
+    texts.append(("Week 4_ada_attempt_2026-11-21-09-00-00_notes.pdf", ""))
+    submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    told = " ".join(rows(tmp_path / "s", release)["ada"][1])
+    assert "an earlier attempt does not count: Week 4_ada_attempt_2026-11-20" in told
+    assert "also handed in" in told and "notes.pdf" in told and ".txt" not in told
+
+
+def test_students_of_one_name_are_told_apart_in_later_archives(tmp_path, release):
+    """Two groups come one after the other; then everybody once more, with a new attempt."""
+    folder = tmp_path / "s"
+
+    def hand_in(*numbers, word):
+        name = "Kim Min_{}_assignsubmission_file/" + NB
+        texts = [(name.format(n), answered(release, f"{word} {n}")) for n in numbers]
+        return submissions.collect(archive(tmp_path / "a.zip", texts), folder, NAME)[0]
+
+    assert hand_in(111, word="first") == ["Kim Min"]
+    assert hand_in(222, word="first") == ["Kim Min 222"]
+    assert hand_in(111, 222, word="then") == ["Kim Min", "Kim Min 222"]
+    table = rows(folder, release)
+    assert table["Kim Min"][0] == {"answer = 'then 111'"}
+    assert table["Kim Min 222"][0] == {"answer = 'then 222'"}
+    for _, told in table.values():
+        assert "replaces what was collected before" in told
+        assert "another student has the same name" in told
+
+
+def test_files_of_one_student_do_not_replace_each_other(tmp_path, release):
+    texts = [(f"ada/{n}/a.ipynb", answered(release, str(n))) for n in range(2)]
+    texts.append(("bob/b.ipynb", answered(release, "bob")))
+    submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    table = rows(tmp_path / "s", release)
+    assert table["ada"] == (None, ["several notebooks, keep one: a (2).ipynb, a.ipynb"])
+    assert table["bob"][0] == {"answer = 'bob'"}
+
+
+def test_copies_and_empty_files_do_not_count(tmp_path, release):
+    other = nbformat.writes(new_notebook(cells=[new_code_cell("1 + 1")]))
+    texts = {
+        "a (1).ipynb": answered(release, "mine"),
+        "a.ipynb": answered(release, "mine"),
+        f"{NAME}.ipynb": nbformat.writes(release),
+        "scratch.ipynb": other,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    nb, remarks = submissions.choose(release, None, tmp_path)
+    assert {cell.source for cell in nb.cells if is_solution(cell)} == {"answer = 'mine'"}
+    told = " ".join(remarks)
+    assert f"{NAME}.ipynb: without an answer" in told and "a.ipynb: a copy" in told
+    assert "scratch.ipynb: no cell of this assignment" in told
+
+
+# ---- hostile archives ------------------------------------------------------------------------
+
+
+def test_members_that_cannot_be_read_have_a_reason_and_spoil_no_other(tmp_path, release):
+    text = answered(release, "ada")
+    path = archive(tmp_path / "a.zip", [(f"{s}/a.ipynb", text) for s in "abcde"])
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as file:
+        local = {i.filename[0]: i.header_offset for i in file.infolist()}
+    entry = {s: data.rindex(f"{s}/a.ipynb".encode()) - 46 for s in "abcde"}
+    data[entry["a"] + 8] |= 1  # encrypted
+    data[local["a"] + 6] |= 1
+    data[entry["b"] + 10] = data[local["b"] + 8] = 97  # an unknown compression
+    data[entry["c"] + 16] ^= 255  # a bad checksum
+    data[entry["d"] + 41] = 0xA1  # a link
+    data[entry["d"] + 5] = 3  # written by Unix
+    path.write_bytes(data)
+    found, _ = submissions.collect(path, tmp_path / "s", NAME)
+    assert found == list("abcde")
+    table = rows(tmp_path / "s", release)
+    reasons = {"a": "encrypted", "b": "compression", "c": "CRC", "d": "a link"}
+    for student, reason in reasons.items():
+        words, told = table[student]
+        assert words is None and reason in " ".join(told)
+    assert table["e"][0] == {"answer = 'ada'"}
+
+
+def test_a_bomb_is_cut(tmp_path, release, monkeypatch):
+    monkeypatch.setattr(submissions, "LARGEST", 1)
+    texts = [("ada/a.ipynb", "0" * 3_000_000), ("bob/a.ipynb", answered(release, "bob"))]
+    path = archive(tmp_path / "a.zip", texts, compression=zipfile.ZIP_DEFLATED)
+    submissions.collect(path, tmp_path / "s", NAME)
+    assert (tmp_path / "s" / "ada" / NAME / "a.ipynb").stat().st_size == 1_000_001
+    table = rows(tmp_path / "s", release)
+    assert table["ada"] == (None, ["a.ipynb is larger than 1 MB"])
+    assert table["bob"][0]
+
+
+def test_the_number_of_files_is_limited(tmp_path, release):
+    flood = [(f"ada/{n}.ipynb", "{}") for n in range(3 * submissions.MOST)]
+    path = archive(tmp_path / "a.zip", [*flood, ("bob/a.ipynb", answered(release, "bob"))])
+    submissions.collect(path, tmp_path / "s", NAME)
+    assert len([*(tmp_path / "s" / "ada" / NAME).glob("*.ipynb")]) == submissions.MOST
+    table = rows(tmp_path / "s", release)
+    assert table["ada"][0] is None and "and 35 more" in table["ada"][1][0]
+    assert table["bob"][0]
+
+
+def test_links_are_not_followed(tmp_path, release):
+    """Work that was collected as clones may have links to other students' work."""
+    adam, eve, ann, dan = (tmp_path / "s" / s / NAME for s in ("adam", "eve", "ann", "dan"))
+    for folder in (adam, eve, dan.parent):
+        folder.mkdir(parents=True)
+    (adam / "a.ipynb").write_text(answered(release, "adam"), "utf-8")
+    (eve / "a.ipynb").symlink_to(adam / "a.ipynb")
+    ann.parent.symlink_to(adam.parent)
+    dan.symlink_to("/dev")
+    os.mkfifo(adam.parent / "pipe.ipynb")
+    table = rows(tmp_path / "s", release)
+    assert table["adam"][0] == {"answer = 'adam'"}
+    for student in ("eve", "ann", "dan"):
+        assert table[student][0] is None and "link" in table[student][1][0]
+    (adam.parent / "pipe.ipynb").rename(adam / "pipe.ipynb")
+    assert rows(tmp_path / "s", release)["adam"][0] is None  # nothing waits for a pipe
+    with pytest.raises(submissions.NotGraded, match="no ordinary file"):
+        submissions.load(eve / "a.ipynb")
+
+
+def test_collecting_writes_through_no_link(tmp_path, release):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "s" / "bob" / NAME).mkdir(parents=True)
+    (tmp_path / "s" / "ada").symlink_to(outside)
+    (outside / "a").write_text("mine")
+    for name in ("a.ipynb", submissions.RECORD):
+        (tmp_path / "s" / "bob" / NAME / name).symlink_to(outside / "a")
+    texts = [(f"{s}/a.ipynb", answered(release, s)) for s in ("ada", "bob")]
+    _, aside = submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    assert aside == ["ada: the folder is a link, nothing was unpacked"]
+    assert [path.name for path in outside.iterdir()] == ["a"]
+    assert (outside / "a").read_text() == "mine"
+
+
+def test_other_files_are_no_archive(tmp_path):
+    (tmp_path / "a.zip").write_text("no")
+    with pytest.raises(submissions.NotGraded, match="is no zip file"):
+        submissions.collect(tmp_path / "a.zip", tmp_path / "s", NAME)
+
+
+FORMULAS = ['=HYPERLINK("http://x","y")', "+1", "-1", "@SUM(1)", "\t=1", " =1", "＝1"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_name_becomes_a_formula_or_a_command(tmp_path, capsys, text):
+    steer = f"{text}\x1b[2J"
+    outcomes = [classroom.Outcome(steer, None, [f"{steer}.ipynb is no notebook"])]
+    classroom.report(tmp_path / "points.csv", {"4.1": 2.0}, outcomes)
+    lines = (tmp_path / "points.csv").read_text("utf-8").splitlines()
+    said = capsys.readouterr().out
+    assert "\x1b" not in said + "".join(lines)
+    student, status, _, _, remark = next(csv.reader(lines[1:]))
+    assert (
+        student[0] == remark[0]
+        and student[0] in "'\N{REPLACEMENT CHARACTER}"
+        and status == "not graded"
+    )
+
+
+def test_the_demonstration_deletes_nothing_outside_of_a_sandbox(tmp_path, monkeypatch):
+    """Also with -O, which removes asserts."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    deleted = []
+    monkeypatch.setattr("shutil.rmtree", lambda *args, **options: deleted.append(args))
+    with pytest.raises(SystemExit, match="not contained"):
+        exec(compile(classroom.DELETE, "cell", "exec", optimize=2), {})
+    assert not deleted
+
+
+# ---- what was answered -----------------------------------------------------------------------
+
+
+def test_another_chapter_is_not_graded(release):
+    """Its cells with imports and with check_answer may be the same."""
+    one = released("01_regret_matching")
+    for cells in (one.cells, [c | {"metadata": {}} for c in one.cells]):
+        cells = [nbformat.from_dict(c) for c in cells]
+        with pytest.raises(submissions.NotGraded, match="this is 01_regret_matching"):
+            submissions.rebuild(release, cells)
+    page = assignments.read(assignments.BOOK / "01_regret_matching.ipynb")
+    with pytest.raises(submissions.NotGraded, match="this is 01_regret_matching"):
+        submissions.rebuild(release, page.cells, assignments.read(PAGE))
+
+
+def unlabeled(release):
+    cells = json.loads(answered(release, "x"))["cells"]
+    nb = nbformat.from_dict({"cells": cells})
+    for n, cell in enumerate(nb.cells):
+        cell.source = "".join(cell.source)
+        if is_solution(release.cells[n]):
+            cell.source = f"answer = {release.cells[n].metadata.nbgrader.grade_id!r}"
+        cell.metadata.clear()
+    return nb.cells
+
+
+def test_answers_without_labels_are_found_by_their_order(release):
+    nb, remarks = submissions.rebuild(release, unlabeled(release))
+    for cell in filter(is_solution, nb.cells):
+        assert cell.source == f"answer = {cell.metadata.nbgrader.grade_id!r}"
+    assert all("had lost its label" in remark for remark in remarks)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_without_labels_and_in_another_order_nobody_gets_anothers_answer(release, seed):
+    cells = unlabeled(release)
+    last = cells[-8:]
+    random.Random(seed).shuffle(last)
+    try:
+        nb, _ = submissions.rebuild(release, [*cells[:-8], *last])
+    except submissions.NotGraded as reason:
+        assert "lost their labels" in str(reason)
+        return
+    for cell in filter(is_solution, nb.cells):
+        own = f"answer = {cell.metadata.nbgrader.grade_id!r}"
+        assert cell.source == own
+
+
+# ---- the chapter's notebook ------------------------------------------------------------------
+
+
+def on_page(page, answers, **options):
+    """Return the cells of the page's notebook with answers put in, as a student leaves them."""
+    cells = []
+    for cell in page.cells:
+        cell = nbformat.from_dict(cell)
+        if "answer" in assignments.tags(cell):
+            code, number, name = assignments.check_of(cell.source, "")
+            code = answers.get(number, code)
+            cell.source = f'{code}\nexercises.check("{number}", {name})'
+        if options.get("unlabeled"):
+            cell.metadata = {}
+        cells.append(cell)
+    return cells
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_answers_in_the_chapters_notebook_are_found(release, page, labels):
+    answers = {"4.1": "answer = 41", "4.2": "helper = 1\nanswer = helper"}
+    cells = on_page(page, answers, unlabeled=not labels)
+    nb, remarks = submissions.rebuild(release, cells, page)
+    found = {
+        submissions.number_of(cell.metadata.nbgrader.grade_id): cell.source
+        for cell in filter(is_solution, nb.cells)
+    }
+    assert {number: found[number] for number in answers} == answers
+    forms = {submissions.number_at(release, n): release.cells[n].source
+             for n in submissions.places_of(release, is_solution)}  # fmt: skip
+    assert {n: s for n, s in found.items() if n not in answers} == {
+        n: s for n, s in forms.items() if n not in answers
+    }
+    assert remarks[0] == "answered in the chapter's notebook"
+    assert [c.source for c in nb.cells if is_grade(c)] == [
+        c.source for c in release.cells if is_grade(c)
+    ]
+
+
+def test_solutions_of_the_page_are_no_answers(release, page):
+    cells = [nbformat.from_dict(cell | {"metadata": {}}) for cell in page.cells]
+    nb, _ = submissions.rebuild(release, cells, page)
+    assert [c.source for c in nb.cells if c.cell_type == "code"] == [
+        c.source for c in release.cells if c.cell_type == "code"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [
+        ('exercises.check("4.1", {"a": 1})', [("4.1", "", "", "{'a': 1}")]),
+        ('x = 2\nexercises.check("4.1", x)\nprint(x)', [("4.1", "x = 2", "x", "x")]),
+        (
+            'answer = 1\nprint(exercises.check("4.1", answer))\n'
+            'answer = 2\nexercises.check("4.2", answer)',
+            [
+                ("4.1", "answer = 1", "answer", "answer"),
+                (
+                    "4.2",
+                    'answer = 1\nprint(exercises.check("4.1", answer))\nanswer = 2',
+                    "answer",
+                    "answer",
+                ),
+            ],
+        ),
+        ('%time answer = 1\nexercises.check("4.1", answer)', None),
+        ('answer = (\nexercises.check("4.1", answer)', [("4.1", None, "", "...")]),
+        ('exercises.check("9.9", answer)', []),
+        ('exercises.check("3.7", answer, student="7")', []),
+    ],
+)
+def test_calls_of_check_are_read(source, wanted):
+    found = [*submissions.answers_in(source, ("4.1", "4.2"))]
+    if wanted is None:
+        assert len(found) == 1 and "answer = 1" in found[0][1]
+        return
+    assert [
+        (n, c if c2 is not None else None, name, value)
+        for (n, c, name, value), (_, c2, _, _) in zip(found, wanted, strict=True)
+    ] == wanted
+
+
+def test_an_answer_brings_the_code_of_the_page_that_it_uses():
+    sources = ["a = 1", "b = a + 1", "b = 0\nz = b", "def f(x):\n    return x + z"]
+    sources.append("answer = 7")
+    assert submissions.from_above(sources, ["answer = f(1)"], set()) == [sources[2], sources[3]]
+    assert submissions.from_above(sources, ["b = 3", "answer = b"], set()) == []
+    assert submissions.from_above(sources, ["a = a"], set()) == [sources[0]]
+    assert submissions.from_above(sources, ["f(1)"], {"f"}) == []
+    assert submissions.from_above(sources, ["answer"], set()) == []
+
+
+def test_a_student_may_use_the_names_of_the_chapter():
+    """Chapter 1 defines ROCK; its assignment does not."""
+    one, page = (
+        released("01_regret_matching"),
+        assignments.read(assignments.BOOK / "01_regret_matching.ipynb"),
+    )
+    cells = on_page(page, {"1.2": 'answer = {"best": ROCK, "earns": payoff[ROCK, 2]}'})
+    nb, _ = submissions.rebuild(one, cells, page)
+    place = next(n for n, c in enumerate(nb.cells) if "best" in c.source and is_solution(c))
+    facts = [
+        submissions.bound_and_needed(c.source)
+        for c in nb.cells[:place]
+        if c.cell_type == "code"
+    ]
+    bound = set()
+    for binds, needs in facts:  # in an order that runs
+        assert not needs & {"ROCK", "PAPER", "SCISSORS", "payoff", "np"} - bound
+        bound |= binds
+    assert {"ROCK", "payoff"} <= bound
