@@ -26,6 +26,7 @@ from sphinx.config import Config
 from sphinx.errors import ConfigError
 from sphinx.writers.html5 import HTML5Translator
 from sphinx_exercise.nodes import solution_node
+from unsolved import without_solutions
 
 if TYPE_CHECKING:  # a book that hides nothing does without this package
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -172,17 +173,6 @@ def add_script(
 
 
 # ---- sources ---------------------------------------------------------------
-
-
-def without_solutions(nb: dict[str, Any]) -> dict[str, Any]:
-    """Return a notebook without solutions and the code that follows them."""
-    kept, inside = [], False
-    for cell in nb["cells"]:
-        if cell["cell_type"] == "markdown":
-            inside = "{solution}" in "".join(cell["source"])
-        if not inside:
-            kept.append(cell)
-    return nb | {"cells": kept}
 
 
 def strip_sources(app: Sphinx, exception: Exception | None) -> None:
