@@ -406,11 +406,10 @@ def main(arguments: list[str] | None = None) -> int:
         if options.collect:
             try:
                 archive = options.collect.expanduser()
-                found, aside = collect(archive, course / "submitted", options.grade)
+                found = collect(archive, course / "submitted", options.grade)
             except (NotGraded, OSError) as reason:
                 parser.error(str(reason))
             print(f"{len(found)} students in {archive}: {', '.join(found)}")
-            print(*(f"left aside: {each}\n" for each in aside), sep="", end="")
         return grade_class(course, options.grade) if consents(options.unprotected) else 1
     if options.collect:
         parser.error("--collect needs --grade, the assignment that was handed in")

@@ -120,12 +120,13 @@ def may_be_notebook(file: Member | Path) -> bool:
     return ".ipynb" in file.name.lower() or ending in ("", ".json", ".txt")
 
 
-def collect(archive: Path, submitted: Path, name: str) -> tuple[list[str], list[str]]:
+def collect(archive: Path, submitted: Path, name: str) -> list[str]:
     """Unpack what a learning platform collected into `submitted/STUDENT/NAME`.
 
     Students of one name get the platform's number after it. If a student has several attempts,
     the last one with a notebook counts. What is collected again replaces what the same student
-    handed in before. `collected.json` in each folder keeps the remarks for the table.
+    handed in before. `collected.json` in each folder keeps the remarks for the table. What the
+    platform has added is printed.
 
     Parameters
     ----------
@@ -138,8 +139,8 @@ def collect(archive: Path, submitted: Path, name: str) -> tuple[list[str], list[
 
     Returns
     -------
-    students, aside : list of str
-        The students, sorted, and what was left aside, each with the reason.
+    list of str
+        The students, sorted.
 
     Raises
     ------
@@ -165,7 +166,9 @@ def collect(archive: Path, submitted: Path, name: str) -> tuple[list[str], list[
                 continue
             remarks = ["another student has the same name"] if key in shared else []
             unpack(file, folder, key, files, remarks)
-    return sorted(folders.values()), aside
+    for each in aside:
+        print(f"left aside: {each}")
+    return sorted(folders.values())
 
 
 def path_of(info: zipfile.ZipInfo) -> PurePosixPath:
@@ -266,7 +269,7 @@ def cleaned(text: str) -> str:
     Examples
     --------
     >>> cleaned("../Ada: Lovelace")
-    '_Ada_ Lovelace'
+    'Ada_ Lovelace'
     """
     return re.sub(r"[^\w .,'@()-]", "_", text.lstrip("./\\"))[-60:].strip(" .") or "unnamed"
 
@@ -566,7 +569,8 @@ def from_above(sources: Sequence[str], used: Iterable[str], known: set[str]) -> 
         bound |= binds
     while wanted:
         name, limit = wanted.pop()
-        place = next((n for n in reversed(range(limit)) if name in facts[n][0]), None)
+        before, later = reversed(range(limit)), range(limit, len(facts))  # a function calls
+        place = next((n for n in (*before, *later) if name in facts[n][0]), None)
         if place is not None and place not in found:
             found.add(place)
             wanted += [(each, place) for each in facts[place][1] - known]
@@ -585,25 +589,23 @@ def bound_and_needed(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """
     bound: set[str] = set()
     needed: set[str] = set()
+    within: set[str] = set()  # functions, which are called later
     try:
         body = ast.parse(TransformerManager().transform_cell(source)).body
         tables = [symtable.symtable(ast.unparse(one), "cell", "exec") for one in body]
     except (SyntaxError, ValueError):
         return frozenset(), frozenset()
     for one, table in zip(body, tables, strict=True):
-        binds = {
-            s.get_name() for s in table.get_symbols() if s.is_assigned() or s.is_imported()
-        }
-        used = {
-            symbol.get_name()
-            for each in nested(table)
-            for symbol in each.get_symbols()
-            if symbol.is_referenced() and (each is table or symbol.is_global())
-        }
-        first = binds if not isinstance(one, ast.Assign | ast.AugAssign) else set()
-        needed |= used - bound - first
+        symbols = table.get_symbols()
+        binds = {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+        used = {s.get_name() for s in symbols if s.is_referenced()}
+        needed |= (
+            used - bound - (set() if isinstance(one, ast.Assign | ast.AugAssign) else binds)
+        )
+        inner = [s for each in nested(table) for s in each.get_symbols()]
+        within |= {s.get_name() for s in inner if s.is_global() and s.is_referenced()} - used
         bound |= binds
-    return frozenset(bound), frozenset(needed)
+    return frozenset(bound), frozenset(needed | within - bound)
 
 
 def nested(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
