@@ -465,6 +465,25 @@ def test_without_labels_and_in_another_order_nobody_gets_anothers_answer(release
         assert cell.source == own
 
 
+def test_two_answers_that_changed_places_with_their_checks_are_not_graded(release):
+    cells = unlabeled(release)
+    kept = [
+        n for n, cell in enumerate(release.cells) if "ex-4-6" in cell.metadata.nbgrader.grade_id
+    ]
+    (t, a, c), (u, b, d) = kept, [n + 3 for n in kept]
+    mixed = [cells[n] for n in (t, u, a, d, b, c)]
+    with pytest.raises(submissions.NotGraded, match="in another order"):
+        submissions.rebuild(release, [*cells[:t], *mixed])
+
+
+def test_an_answer_that_moved_away_without_its_label_is_no_zero(release):
+    cells = unlabeled(release)
+    place = submissions.places_of(release, is_solution)[2]
+    cells.append(cells.pop(place))
+    with pytest.raises(submissions.NotGraded, match=r"may be an answer to 4\.3"):
+        submissions.rebuild(release, cells)
+
+
 # ---- the chapter's notebook ------------------------------------------------------------------
 
 
@@ -510,6 +529,25 @@ def test_solutions_of_the_page_are_no_answers(release, page):
     assert [c.source for c in nb.cells if c.cell_type == "code"] == [
         c.source for c in release.cells if c.cell_type == "code"
     ]
+
+
+def test_a_changed_solution_is_no_answer_beside_one(release, page):
+    cells = on_page(page, {"4.1": "answer = 41"})
+    for cell in cells:
+        if "solution" in assignments.tags(cell):
+            cell.source = f"changed = 1\n{cell.source}"
+    nb, _ = submissions.rebuild(release, cells, page)
+    found = [cell.source for cell in filter(is_solution, nb.cells)]
+    assert found[0] == "answer = 41" and "changed" in found[1]
+
+
+def test_an_answer_brings_no_solution(release, page):
+    cells = on_page(page, {"4.1": "answer = secret"})
+    page = nbformat.from_dict(page)
+    solution = new_code_cell("secret = 7", metadata={"tags": ["solution"]})
+    page.cells.insert(1, solution)
+    nb, _ = submissions.rebuild(release, cells, page)
+    assert "answer = secret" in str(nb) and "secret = 7" not in str(nb)
 
 
 @pytest.mark.slow
