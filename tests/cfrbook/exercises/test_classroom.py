@@ -505,6 +505,30 @@ def clumsy(course):
     nbformat.write(nb, folder / f"{NAME} (1).ipynb")
 
 
+PICTURE = """
+import matplotlib.pyplot as plt
+import numpy as np
+
+plt.imshow(np.random.default_rng(0).random((300, 300)))
+plt.show()
+"""
+
+
+def in_the_chapter(course):
+    """Answer in the chapter's notebook, with a large picture after each answer."""
+    page = read(PAGE)
+    found = assignments.tasks(page.cells, assignments.page_titles(), NAME)
+    answers = {task.number: f"# mine\n{task.form}\n{task.worked}\n{PICTURE}" for task in found}
+    for cell in page.cells:
+        if "answer" in tags(cell):
+            _, number, name = check_of(cell.source, "")
+            cell.source = f'{answers[number]}\nexercises.check("{number}", {name})'
+        cell.metadata.clear()
+    folder = course / "submitted" / "chapter" / NAME
+    folder.mkdir(parents=True)
+    (folder / f"{NAME}.ipynb.txt").write_text(nbformat.writes(page), "utf-8")
+
+
 @pytest.fixture(scope="module")
 def outcomes(course):
     """Return outcomes by student; those who misbehave come first and could harm others."""
@@ -523,11 +547,12 @@ def outcomes(course):
     for student in misbehaving + students:
         classroom.submit(course, NAME, student)
     clumsy(course)
+    in_the_chapter(course)
     broken = course / "submitted" / "broken" / NAME
     broken.mkdir(parents=True)
     (broken / f"{NAME}.ipynb").write_text('{"cells": [', "utf-8")
     first = ["broken", *(student.name for student in misbehaving)]
-    second = ["clumsy", *(student.name for student in students)]
+    second = ["clumsy", "chapter", *(student.name for student in students)]
     found = {}
     for names, seconds in ((first, SHORT), (second, PATIENCE)):
         options = {"Execute": {"timeout": seconds}}
@@ -587,6 +612,14 @@ def test_clumsy_submission_earns_all_points(outcomes, graded, most):
     assert any("had lost its label" in remark for remark in outcomes["clumsy"].remarks)
 
 
+def test_answers_in_the_chapters_notebook_earn_all_points(course, outcomes, graded, most):
+    assert graded["chapter"] == most
+    assert outcomes["chapter"].remarks == ("answered in the chapter's notebook",)
+    page = (course / "feedback" / "chapter" / NAME / f"{NAME}.html").read_text("utf-8")
+    assert "(the rest is left out)" in page
+    assert not any(f"{path}/" in page for path in (ROOT, sys.prefix, Path.home()))
+
+
 def test_unreadable_submission_is_not_graded_rather_than_zero(course, outcomes, most, capsys):
     broken = outcomes["broken"]
     assert broken.scores is None and broken.status == "not graded"
@@ -606,7 +639,7 @@ def test_output_is_cut_by_characters(course, graded):
 
 def test_files_of_all_students_are_kept(course, graded):
     for name in graded:
-        assert list((course / "submitted" / name / NAME).glob("*.ipynb"))
+        assert list((course / "submitted" / name / NAME).glob("*.ipynb*"))
         assert (course / "autograded" / name / NAME / f"{NAME}.ipynb").is_file()
         assert (course / "feedback" / name / NAME / f"{NAME}.html").is_file()
     assert (course / "gradebook.db").is_file() and (course / "release" / NAME).is_dir()
