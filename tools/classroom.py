@@ -258,7 +258,8 @@ def grade(
     except NotGraded as reason:
         return Outcome(student, None, (str(reason), *noted))
     except Exception as error:  # nobody else's work may wait for it
-        return Outcome(student, None, (f"{type(error).__name__}: {error}", *noted))
+        last = str(error).strip().rpartition("\n")[2]
+        return Outcome(student, None, (f"{type(error).__name__}: {last[:200]}", *noted))
 
 
 def cause(result: dict[str, Any]) -> str:
@@ -266,7 +267,7 @@ def cause(result: dict[str, Any]) -> str:
     text = f"{result.get('log', '')}\n{result.get('error', '')}"
     raised = re.findall(r"^(?:\w+\.)*[A-Z]\w*(?:: .+|Error|Exception)$", text, re.MULTILINE)
     first = [line for line in raised if "NbGrader" not in line] or raised
-    return first[-1] if first else "nbgrader says nothing"
+    return first[-1][:200] if first else "nbgrader says nothing"
 
 
 def repair(course: Path, name: str, student: str) -> list[str]:

@@ -95,6 +95,15 @@ ARCHIVES = {
         ],
         {"Ada Lovelace": "ada", "Kim Min 111": "kim 1", "Kim Min 222": "kim 2", "Lee": None},
     ),
+    "Moodle in a folder": (
+        [
+            (f"HW4/Ada_1_assignsubmission_file_/{NB}", "ada"),
+            (f"HW4/Kim_2_assignsubmission_file_/{NB}", "kim 1"),
+            (f"HW4/Kim_3_assignsubmission_file_/{NB}", "kim 2"),
+            ("__MACOSX/HW4/._Ada_1_assignsubmission_file_", X),
+        ],
+        {"Ada": "ada", "Kim 2": "kim 1", "Kim 3": "kim 2"},
+    ),
     "Canvas": (
         [
             (f"lovelaceada_1000_5_{NB}", "ada"),
