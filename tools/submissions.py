@@ -246,8 +246,10 @@ def named(
     """
     before: dict[tuple[str, str], str] = {}
     for path in submitted.glob(f"*/{name}/{RECORD}"):
-        if key := record(path.parent).get("key"):
-            before[tuple(key)] = path.parents[1].name
+        match record(path.parent).get("key"), path.parents[1].name:
+            # a record that a student has written cannot claim another name's folder
+            case [str(student), str(number)], folder if folder.startswith(cleaned(student)):
+                before[student, number] = folder
     students = {*keys, *before}
     counts = Counter(cleaned(student).casefold() for student, _ in students)
     folders, taken = {}, {folder.casefold() for folder in before.values()}
@@ -292,12 +294,13 @@ def unpack(
     notebooks = [member for member in notebooks if member.when == last]
     others = [member for member in files if not may_be_notebook(member)] + notebooks[MOST:]
     folder.mkdir(parents=True, exist_ok=True)
-    replaced, written = taken_away(folder), {}
+    replaced, written, unread = taken_away(folder), {}, []
     for member in notebooks[:MOST]:
         try:
             content = contents(file, member.info)
         except NotGraded as reason:
-            remarks.append(f"{printable(member.name)} could not be unpacked: {reason}")
+            unread.append(printable(member.name))
+            remarks.append(f"{unread[-1]} could not be unpacked: {reason}")
             continue
         new = folder / free_name(folder, cleaned(member.name))
         with new.open("xb") as target:
@@ -309,7 +312,7 @@ def unpack(
         remarks.append("replaces what was collected before")
     if others:
         remarks.append(f"also handed in: {listed(printable(m.name) for m in others)}")
-    kept = {"key": key, "files": [*written], "remarks": remarks}
+    kept = {"key": key, "files": [*written], "unread": unread, "remarks": remarks}
     (folder / RECORD).unlink(missing_ok=True)  # it may be a link
     (folder / RECORD).write_text(json.dumps(kept, indent=1), "utf-8")
 
@@ -441,8 +444,8 @@ def load(path: Path) -> list[Any]:
 def choose(release: Any, page: Any, folder: Path) -> tuple[Any, list[str]]:
     """Return the notebook to grade of those in a folder, rebuilt, and remarks.
 
-    Files that are not of this assignment, copies, and files without an answer do not count if
-    another one has answers.
+    Files that are not of this assignment, and copies, do not count. Neither does one without an
+    answer beside another one: the answers may be in that one.
 
     Raises
     ------
@@ -463,18 +466,22 @@ def choose(release: Any, page: Any, folder: Path) -> tuple[Any, list[str]]:
             reasons[path] = "a copy"
         usable.setdefault(text, (path, nb, remarks))
     released = json.dumps([cell.source for cell in release.cells])
-    if len(usable) > 1 and released in usable:
+    others = record(folder).get("unread", []) + [r for r in reasons.values() if r != "a copy"]
+    if released in usable and (len(usable) > 1 or others):  # else it is all there is
         reasons[usable.pop(released)[0]] = "without an answer"
     if len(usable) > 1:
         names = listed(printable(path.name) for path, _, _ in usable.values())
         raise NotGraded(f"several notebooks, keep one: {names}")
+    told = [
+        reason
+        if len(paths) == 1 or path.name in reason
+        else f"{printable(path.name)}: {reason}"
+        for path, reason in reasons.items()
+    ]
     if not usable:
-        raise NotGraded("; ".join(reasons.values()))
+        raise NotGraded("; ".join(told))
     [(_, nb, remarks)] = usable.values()
-    for path, reason in reasons.items():
-        told = reason if path.name in reason else f"{printable(path.name)}: {reason}"
-        remarks = [*remarks, f"left aside: {told}"]
-    return nb, remarks
+    return nb, [*remarks, *(f"left aside: {each}" for each in told)]
 
 
 # ---- the chapter's own notebook --------------------------------------------------------------

@@ -307,6 +307,21 @@ def test_copies_and_empty_files_do_not_count(tmp_path, release):
     assert "scratch.ipynb: no cell of this assignment" in told
 
 
+def test_an_empty_assignment_beside_a_file_that_cannot_be_read_is_no_zero(tmp_path, release):
+    (tmp_path / "a.ipynb").write_text(nbformat.writes(release), "utf-8")
+    nb, remarks = submissions.choose(release, None, tmp_path)
+    assert remarks == [] and len(nb.cells) == len(release.cells)
+    (tmp_path / "b.ipynb").write_text("{", "utf-8")
+    with pytest.raises(
+        submissions.NotGraded, match=r"b.ipynb is no notebook.*without an answer"
+    ):
+        submissions.choose(release, None, tmp_path)
+    (tmp_path / "b.ipynb").unlink()
+    (tmp_path / submissions.RECORD).write_text('{"unread": ["b.ipynb"]}')
+    with pytest.raises(submissions.NotGraded, match="without an answer"):
+        submissions.choose(release, None, tmp_path)
+
+
 # ---- hostile archives ------------------------------------------------------------------------
 
 
@@ -388,6 +403,17 @@ def test_collecting_writes_through_no_link(tmp_path, release, capsys):
     assert "ada: the folder is a link, nothing was unpacked" in capsys.readouterr().out
     assert [path.name for path in outside.iterdir()] == ["a"]
     assert (outside / "a").read_text() == "mine"
+
+
+@pytest.mark.parametrize("key", [["ada", "ada"], 7, ["bob"], None])
+def test_a_forged_record_gets_nobody_elses_work(tmp_path, release, key):
+    folder = tmp_path / "s" / "eve" / NAME
+    folder.mkdir(parents=True)
+    (folder / submissions.RECORD).write_text(json.dumps({"key": key}))
+    texts = [(f"{s}/a.ipynb", answered(release, s)) for s in ("ada", "bob")]
+    found = submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    assert found == ["ada", "bob"]
+    assert rows(tmp_path / "s", release)["ada"][0] == {"answer = 'ada'"}
 
 
 def test_other_files_are_no_archive(tmp_path):
