@@ -114,9 +114,9 @@ class Contained(Execute):  # type: ignore[misc]
     """Nbgrader's `Execute`, with a folder, a memory limit and new kernels when needed."""
 
     memory = Integer(4, help="GiB that a kernel may allocate; 0: no limit").tag(config=True)
-    patience = Integer(600, help="seconds that a given cell may take: it may compile").tag(
-        config=True
-    )
+    patience = Integer(
+        600, help="seconds that a cell of the book may take: it may compile"
+    ).tag(config=True)
     sandbox = Bool(False, help="run kernels in bubblewrap").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
@@ -248,7 +248,9 @@ class Contained(Execute):  # type: ignore[misc]
         return cell.cell_type == "code" and is_locked(cell) and not is_grade(cell)
 
     def _get_timeout(self, cell: Any) -> int | None:
-        given = cell is not None and self.is_given(cell)
+        given = cell is not None and (
+            self.is_given(cell) or cell.get("id", "").startswith("page-")
+        )
         return self.patience if given else super()._get_timeout(cell)
 
 

@@ -531,7 +531,9 @@ def from_page(release: Any, page: Any, cells: Sequence[Any]) -> list[Any]:
             asked = re.findall(r'"([^"]*)"', check.source)[1]
             code += f"\n{asked} = {value}" if name != asked else ""
             used = from_above(plain[: forms.get(number)], [*group, code], known)
-            made += [new_code_cell(source) for source in [*used, *group]]
+            for source in used:
+                made.append(new_code_cell(source, id=f"page-{len(made)}"))
+            made += [new_code_cell(source) for source in group]
             marked = release.cells[places[number]].metadata
             made += [new_code_cell(code, metadata=marked), check]
             group = []
@@ -723,7 +725,8 @@ def sort_out(
             if place is None and "def check_answer" in cell.source:
                 remarks.append("a changed copy of check_answer is left out")
             elif place is None:
-                added[last].append(new_code_cell(cell.source))
+                of_page = str(cell.get("id")).startswith("page-")  # `load` keeps no ids
+                added[last].append(cell if of_page else new_code_cell(cell.source))
             else:
                 require_order(places)
                 remarks.append(f"the answer to {number_at(release, place)} had lost its label")

@@ -13,7 +13,7 @@ import classroom
 import contained
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from nbformat.v4 import new_output
+from nbformat.v4 import new_code_cell, new_output
 from nbgrader.utils import is_grade, is_solution
 
 from cfrbook import exercises
@@ -117,6 +117,12 @@ def test_feedback_shows_no_path_of_this_machine():
         assert "File cfrlib/game.py:7, lib/a.py" in text
         for private in (classroom.ROOT, sys.prefix, Path.home()):
             assert str(private) not in text
+
+
+def test_code_of_the_page_has_the_patience_of_given_code():
+    kernel = contained.Contained(timeout=60, patience=600)
+    added, page = new_code_cell("1"), new_code_cell("1", id="page-7")
+    assert [kernel._get_timeout(cell) for cell in (added, page)] == [60, 600]
 
 
 def test_few_environment_variables_are_handed_on(monkeypatch, tmp_path):

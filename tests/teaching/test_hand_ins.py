@@ -670,3 +670,5 @@ def test_a_student_may_use_the_names_of_the_chapter():
         assert not needs & {"ROCK", "PAPER", "SCISSORS", "payoff", "np"} - bound
         bound |= binds
     assert {"ROCK", "payoff"} <= bound
+    used = [cell for cell in nb.cells if "ROCK, PAPER" in cell.source]
+    assert [cell.id.partition("-")[0] for cell in used] == ["page"]
