@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from cfrbook.exercises.grading import (
-    Unreadable,
+    Mistaken,
     as_list,
     as_number,
-    normalized,
+    chosen,
     pair_values,
     require_complete,
     require_function,
@@ -24,6 +25,7 @@ from cfrlib.regret import regret_matching
 
 NAMES = ("rock", "paper", "scissors")
 ROCK, PAPER, SCISSORS = range(3)
+ACTIONS = {name: (str(n),) for n, name in enumerate(NAMES)}  # a number, as on the page
 PAYOFF = RockPaperScissors().row_payoffs
 
 # opponents with a clear best response after ROUNDS rounds
@@ -59,7 +61,7 @@ def check_best_response(answer: Any) -> dict[object, Any]:
     """Return a reader's best response, and its utility if it is correct."""
     right = best_response_to((0.2, 0.2, 0.6))
     given = {key: value for key, value, _ in pair_values(answer, right)}
-    return given if normalized(given["best"]) == right["best"] else given | {"earns": 0}
+    return given if chosen(given["best"], ACTIONS) == right["best"] else given | {"earns": 0}
 
 
 def equilibrium(n: float) -> dict[str, float]:
@@ -75,7 +77,9 @@ def values_at_some_n(formula: Any) -> dict[str, dict[str, float]]:
     for n in (1, 2, 3, 10):
         answer = formula(n)
         require_complete(answer)
-        if not isinstance(answer, dict):
+        if isinstance(answer, Mapping) and "player 0" in answer:
+            answer = answer["player 0"]  # of a whole solution
+        if not isinstance(answer, Mapping):
             answer = dict(zip(NAMES, as_list(answer, 3), strict=True))
         found[f"n = {n}"] = answer
     return found
@@ -103,7 +107,8 @@ def averages(learn: Any) -> dict[str, list[float]]:
 
     A program that returns the same after two rounds for every seed has looked at neither of
     them: it computes a best response from the probabilities, which no player sees. One that
-    leaves an action out after two rounds has left out the first of them.
+    leaves an action out after two rounds has left out the first of them. And after one round
+    nobody has three positive regrets, so the second strategy is uniform or has a zero.
     """
     require_function(learn)
 
@@ -113,20 +118,29 @@ def averages(learn: Any) -> dict[str, list[float]]:
         return [as_number(p) for p in as_list(answer, 3)]
 
     friend = next(iter(FRIENDS.values()))
-    two = [average(friend, 2, seed) for seed in range(20)]
+    two = np.array([average(friend, 2, seed) for seed in range(20)])
     if np.ptp(two, axis=0).max() < 1e-9:
-        raise Unreadable("yours returns the same whatever is played: learn from the actions")
-    if np.min(two) < 1e-9:
-        raise Unreadable(
-            "yours returns the strategy of the last round: an average of two rounds has half "
-            "of the first, in which each action has a probability of 1/3"
+        raise Mistaken("Yours returns the same whatever is played: learn from the actions.")
+    if np.allclose(two.sum(axis=1), 2):
+        raise Mistaken("Yours returns a sum. Divide it by the number of rounds.")
+    if two.min() < 1e-9:
+        raise Mistaken(
+            "After two rounds yours leaves out an action. But the first round is uniform play, "
+            "and counts half: average the strategies of all rounds. The last strategy, or the "
+            "regrets made into one, is no average."
         )
     # probabilities 1, 1/2 and 1/3 only: then 72 times a mean of twelve is whole
     early = 72 * np.array([average(friend, 12, seed) for seed in range(20)])
     if np.abs(early - early.round()).max() < 1e-6:
-        raise Unreadable(
-            "all actions that yours plays in a round have the same probability: share in "
-            "proportion to the positive regrets"
+        raise Mistaken(
+            "All actions that yours plays in a round have the same probability: share in "
+            "proportion to the positive regrets."
+        )
+    second = 2 * two - 1 / 3
+    if (second.min(axis=1) * np.ptp(second, axis=1)).max() > 1e-6:
+        raise Mistaken(
+            "Yours plays every action in the second round, some more often than others. But an "
+            "action whose regret is not positive should get nothing."
         )
     return {name: average(friend, ROUNDS, 0) for name, friend in FRIENDS.items()}
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from math import prod
 from typing import Any
 
-from cfrbook.exercises.grading import Unanswered, Unreadable, entries, shortened
+from cfrbook.exercises.grading import Unanswered, Unreadable, entries, members, shortened
 from cfrbook.exercises.shared import fresh
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
@@ -78,6 +79,7 @@ def liar(lines: Mapping[str, str]) -> Game:
     return mutant(Liar, lines)()
 
 
+TOSS = "return Chance(dict.fromkeys(SIDES, 0.5))"
 HEARS = 'return Decision(1, f"heard {h[1]}", REPLIES)'  # lines of it
 RIGHT = 'right = (h[0] == h[1]) == (h[2] == "believe")'
 
@@ -109,6 +111,7 @@ def size_and_payoffs(answer: Any) -> dict[str, object]:
         payoffs[", ".join(h)] = node.utilities[0]
     return {
         "histories": tree.num_histories,
+        "chance": {side: game.node(()).probabilities[side] for side in SIDES},
         "what player 0 knows": infosets_of(tree, 0),
         "what player 1 knows": infosets_of(tree, 1),
         "paid to player 0": payoffs,
@@ -201,14 +204,28 @@ def cost(groups: frozenset[str]) -> float:
 def check_groups(answer: Any) -> dict[str, object]:
     """Return a reader's groups and their cost."""
     deck = KuhnPoker(cards=5).deck
-    parts = [] if isinstance(answer, str) else entries(answer)
+    parts = members(answer, set()) if isinstance(answer, str) else entries(answer)
     if len(parts) != 3:
         raise Unreadable(f"{shortened(answer)} is not a list of three groups")
-    parts = [[str(card) for card in entries(part)] for part in parts]
-    if sorted(card for part in parts for card in part) != sorted(deck) or not all(parts):
-        raise Unreadable(f"your groups do not contain each of {', '.join(deck)} once")
+    parts = [cards_of(part) for part in parts]
+    if sorted("".join(parts)) != sorted(deck) or not all(parts):
+        raise Unreadable(
+            f"your groups do not contain each of {', '.join(deck)} once (T is the ten)"
+        )
     groups = frozenset("".join(sorted(part, key=deck.index)) for part in parts)
     return {"groups": set(groups), "cost": cost(groups)}
+
+
+def cards_of(group: Any) -> str:
+    """Return the cards of a reader's group, of which 9 may be a number and T a ten.
+
+    Examples
+    --------
+    >>> cards_of("9T"), cards_of(("9", "10")), cards_of(9), cards_of("t, j")
+    ('9T', '9T', '9', 'TJ')
+    """
+    text = str(group) if isinstance(group, str | int) else " ".join(map(str, entries(group)))
+    return re.sub(r"[\s,+/-]", "", text.upper().replace("10", "T"))
 
 
 def cheapest_groups() -> list[str]:

@@ -14,6 +14,7 @@ from cfrbook.exercises.grading import (
     Unreadable,
     as_list,
     as_number,
+    near,
     normalized,
     pair_values,
     require_complete,
@@ -59,9 +60,9 @@ def as_strategy(answer: Any) -> list[float]:
     if normalized(answer) in NAMES:
         return [float(normalized(answer) == name) for name in NAMES]
     p = [as_number(x) for x in as_list(answer, 3)]
-    if min(p) < 0 or abs(sum(p) - 1) > 1e-6:
+    if min(p) < 0 or not near(sum(p), 1):
         raise Unreadable(f"{p} are not three probabilities that add up to 1")
-    return p
+    return [x / sum(p) for x in p]
 
 
 def both_gains(answer: Any) -> dict[object, str]:
@@ -72,8 +73,8 @@ def both_gains(answer: Any) -> dict[object, str]:
         x, y = map(np.array, map(as_strategy, as_list(profile, 2)))
         value = x @ u @ y
         low, high = sorted([float((u @ y).max() - value), float(value - (x @ u).min())])
-        alike = "both alike" if high - low < 1e-6 else "both, not alike"
-        found[name] = "none" if high < 1e-3 else "one" if low < 1e-6 else alike
+        alike = "both alike" if near(low, high) else "both, not alike"
+        found[name] = "none" if near(high, 0) else "one" if near(low, 0) else alike
     return found
 
 
@@ -190,11 +191,15 @@ class BettingKuhn(KuhnPoker):
         Whether a bet that is called wins the ante as well, as it should.
     folding : bool
         Whether a player who folds pays the bet, which is wrong.
+    both : bool
+        Whether a bet that is called wins both bets and no ante, which is wrong.
     """
 
-    def __init__(self, bet: float, ante: bool = True, folding: bool = False):
+    def __init__(
+        self, bet: float, ante: bool = True, folding: bool = False, both: bool = False
+    ):
         super().__init__()
-        self.called, self.folded = bet + ante, 1 + bet * folding
+        self.called, self.folded = 2 * bet if both else bet + ante, 1 + bet * folding
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""

@@ -12,7 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from cfrbook.exercises.grading import Unreadable, as_number, entries, pair_values, shortened
+from cfrbook.exercises.grading import (
+    Mistaken,
+    Unreadable,
+    as_number,
+    differences,
+    entries,
+    pair_values,
+    shortened,
+)
 from cfrbook.exercises.shared import KUHN_INFOSETS, Solver, Sums, average, solver, strategy_sums
 from cfrbook.exercises.sheet import read
 from cfrlib import games
@@ -264,6 +272,15 @@ def assembled(answer: Any) -> Solver:
         return sums
 
     return solve
+
+
+def without_spare_lines(answer: Any) -> dict[str, list[float]]:
+    """Return the average strategy of the program that an answer's lines make."""
+    found = average_strategy(assembled(answer))
+    spare = sum(map(str.isalpha, "".join(map(str, entries(answer))))) > len(ORDER)
+    if spare and not differences(found, average_strategy(assembled(ORDER)), 1e-3):
+        raise Mistaken("This is right, but one of your lines does nothing: leave it out.")
+    return found
 
 
 EXERCISES = read(__file__, globals())

@@ -6,7 +6,7 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Number
 from typing import Any
@@ -19,13 +19,24 @@ WIDTH = 78  # columns of a notebook's output
 SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
 DEEPEST, MOST = 8, 10_000  # levels of an answer, and entries of each
 LONGEST = 60  # characters of a quotation
+COMPUTED = 1e-3  # largest error of what a reader's program computes
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
+POWER = re.compile(r"(\d{1,3})(?:\*\*|\^)(\d{1,2})")
+AROUND = re.compile(r"^[≈~=×x] ?| ?(?:×|x|times|points?|chips?)$")  # a number
+PLACE = re.compile(r"(?:the )?(?:(?:line|step) ?(\w+)|(\w+) (?:line|step))")
+CARDINALS = re.findall(r"\w+", "zero one two three four five six seven eight nine ten")
+ORDINALS = re.findall(r"\w+", "zeroth first second third fourth fifth sixth seventh eighth")
+EVEN = ("uniform", "uniformly", "even", "evenly", "even play", "uniform play")
 NO_NUMBER = (bool, np.bool_, type(None), Sequence, Mapping, Set, Iterator)
 TRUTH = {"true": True, "yes": True, "false": False, "no": False}
 
 
 class Unreadable(Exception):
     """An answer in the wrong form; the message says what is wrong with it."""
+
+
+class Mistaken(Exception):
+    """An answer that reading it shows to be wrong; the message is its feedback."""
 
 
 class Unanswered(Exception):
@@ -116,8 +127,9 @@ class Exercise:
     accepts : callable, optional
         Returns whether the extracted values are correct, for exercises with several correct
         answers. By default they must equal the values of the solution.
-    tolerance : float
-        Largest error of a number: absolute up to 1, relative above.
+    tolerance : float, optional
+        Largest error of a number: absolute up to 1, relative above. By default `near` decides;
+        with any other tolerance, `asks` says how many digits it wants, and why.
     points : int
         Points in class.
     takeaway, advice : str
@@ -151,7 +163,7 @@ class Exercise:
     mistakes: Sequence[Mistake] = ()
     see: Callable[[Any], Any] = field(default=identity)
     accepts: Callable[[Any], bool] | None = None
-    tolerance: float = 1e-3
+    tolerance: float | None = None
     points: int = 1
     takeaway: str = ""
     advice: str = ""
@@ -171,9 +183,13 @@ class Exercise:
             given = self._read(answer)
             if self.accepts:
                 verdict, text = self._by_rule(self.accepts, given)
+            elif callable(answer) or isinstance(answer, Game):
+                exact = replace(self, tolerance=self.tolerance or COMPUTED)
+                verdict, text = exact._by_value(given, program=True)
             else:
-                program = callable(answer) or isinstance(answer, Game)
-                verdict, text = self._by_value(given, program)
+                verdict, text = self._by_value(given)
+        except Mistaken as mistake:
+            verdict, text = "wrong", f"Not yet. {mistake}"
         except Unanswered as missing:
             verdict, text = "open", f"Not answered yet{missing}: the answer is {self.asks}."
         except Unreadable as trouble:
@@ -188,7 +204,7 @@ class Exercise:
         try:
             require_complete(answer)
             return self._values(answer)
-        except (Unreadable, Unanswered, KeyboardInterrupt):
+        except (Mistaken, Unreadable, Unanswered, KeyboardInterrupt):
             raise
         except BaseException as error:  # SystemExit, for one, by a call of `exit()`
             raise Unreadable(f"your code raised {described(error)}") from error
@@ -206,7 +222,7 @@ class Exercise:
                 return "wrong", f"Not yet. {says}"
         return "wrong", f"Not yet. {self.advice}"
 
-    def _by_value(self, given: Any, program: bool) -> tuple[str, str]:
+    def _by_value(self, given: Any, program: bool = False) -> tuple[str, str]:
         """Return the verdict and the feedback; a program's numbers are not its reader's."""
         wanted = self._values(self.solution())
         wrong = self._differences(given, wanted)
@@ -341,20 +357,22 @@ def text_of_key(key: Any) -> str:
 
 
 def as_number(value: Any) -> float:
-    """Convert a number from a float, a fraction, a percentage or an array.
+    """Convert a number from a float, text, or an array in which all numbers are the same.
 
     Examples
     --------
     >>> as_number("−1/4"), as_number("25 %"), as_number(np.array([0.25]))
     (-0.25, 0.25, 0.25)
+    >>> as_number("three"), as_number("2**10"), as_number("10 times"), as_number([0, 0, 0])
+    (3.0, 1024.0, 10.0, 0.0)
     """
     if value is ...:
         raise Unanswered
     try:
         if isinstance(value, str):
-            return number_in(value)
-        if isinstance(value, list | tuple) and len(value) == 1:
-            return as_number(value[0])
+            return number_in(in_digits(value))
+        if isinstance(value, list | tuple) and len(alike := set(map(as_number, value))) == 1:
+            return alike.pop()
         if not isinstance(value, NO_NUMBER) and not np.iscomplexobj(value):
             return float(np.asarray(value, dtype=float).item())
     except OverflowError:
@@ -362,6 +380,21 @@ def as_number(value: Any) -> float:
     except (TypeError, ValueError):
         pass
     raise Unreadable(f"{shortened(value)} is not a number")
+
+
+def in_digits(text: str) -> str:
+    """Return a number in words, as a power or with a unit as `number_in` reads it.
+
+    Examples
+    --------
+    >>> in_digits("ten"), in_digits("2^10"), in_digits("× 10"), in_digits("33 percent")
+    ('10', '1024', '10', '33 %')
+    """
+    bare = " ".join(text.casefold().split()).strip("\"'`").rstrip(".;:!?")
+    bare = re.sub(r" ?per ?cent$", " %", AROUND.sub("", bare))
+    if power := POWER.fullmatch(bare):
+        return str(int(power[1]) ** int(power[2]))
+    return str(CARDINALS.index(bare)) if bare in CARDINALS else bare
 
 
 def number_in(text: str) -> float:
@@ -417,7 +450,7 @@ def described(error: BaseException) -> str:
 def differences(
     given: Any,
     wanted: Any,
-    tolerance: float,
+    tolerance: float | None = None,
     words: Mapping[str, Sequence[str]] | None = None,
 ) -> list[tuple[object, ...]]:
     """Return the places where an answer differs from another, which must have the same form.
@@ -455,7 +488,7 @@ def parts(
 
 
 def equal(
-    given: Any, wanted: Any, tolerance: float, words: Mapping[str, Sequence[str]]
+    given: Any, wanted: Any, tolerance: float | None, words: Mapping[str, Sequence[str]]
 ) -> bool:
     """Return whether two parts without parts are equal."""
     if isinstance(wanted, str):
@@ -463,11 +496,47 @@ def equal(
     if isinstance(wanted, bool):
         return as_truth(given) == wanted
     if isinstance(wanted, Set):
-        if isinstance(given, str) or not isinstance(given, Set | Sequence | Mapping):
+        given = members(given, wanted) if isinstance(given, str) else given
+        if not isinstance(given, Set | Sequence | Mapping):
             raise Unreadable(f"{shortened(given)} is not a set")
         return set(map(normalized, given)) == set(map(normalized, wanted))
-    a, b = as_number(given), as_number(wanted)
-    return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+    return near(as_number(given), as_number(wanted), tolerance)
+
+
+def near(given: float, wanted: float, tolerance: float | None = None) -> bool:
+    """Return whether a number is right.
+
+    By default the rule of the book decides: three significant digits, or 0.002, whichever is
+    wider, but no other whole number where a whole one is wanted.
+
+    Examples
+    --------
+    >>> near(0.333, 1 / 3), near(0.12, 0.1195), near(-0.278, -5 / 18), near(17.8, 17.77)
+    (True, True, True, True)
+    >>> near(0.33, 1 / 3), near(1_020, 1_024), near(0.333, 1 / 3, 1e-4)
+    (False, False, False)
+    """
+    if tolerance:
+        return math.isclose(given, wanted, rel_tol=tolerance, abs_tol=tolerance)
+    off = abs(given - wanted)
+    whole = math.isfinite(wanted) and float(round(wanted, 9)).is_integer()
+    return (off <= max(0.002, 0.005 * abs(wanted)) and not (whole and off >= 0.5)) or (
+        math.isclose(given, wanted, rel_tol=1e-6)
+    )
+
+
+def members(text: str, wanted: Set[Any]) -> list[str]:
+    """Return the members of a set that is written as text.
+
+    Examples
+    --------
+    >>> members("CB", {"b", "c"}), members("J bet, Q bet", {"j bet"})
+    (['C', 'B'], ['J bet', 'Q bet'])
+    """
+    names = [x.strip() for x in re.split(r"[,;&+{}]|\band\b", text) if x.strip()]
+    if all(len(str(name)) == 1 for name in wanted):
+        return list("".join("".join(names).split()))
+    return names
 
 
 def normalized(value: object) -> Any:
@@ -477,6 +546,8 @@ def normalized(value: object) -> Any:
     --------
     >>> normalized("Line 7."), normalized(7), normalized("7.0"), normalized((7,))
     ('7', '7', '7', '7')
+    >>> normalized("line7"), normalized("step three"), normalized("the third step")
+    ('7', '3', '3')
     >>> normalized([" Check", "bet "]) == normalized(("check", "bet"))
     True
     """
@@ -487,17 +558,34 @@ def normalized(value: object) -> Any:
         return frozenset(map(normalized, value))
     value = value.item() if isinstance(value, np.generic) else value
     text = value if isinstance(value, str) else shortened(value)
-    text = " ".join(text.casefold().split()).strip("\"'`").rstrip(".,;:!?")
-    text = re.sub(r"^(?:line|step) (\d+)$", r"\1", text)
+    text = " ".join(text.casefold().replace("_", " ").split()).strip("\"'`").rstrip(".,;:!?")
+    if place := PLACE.fullmatch(text):
+        text = numeral("".join(filter(None, place.groups()))) or text
     return f"{float(text):.12g}" if NUMBER.fullmatch(text) else text
+
+
+def numeral(word: str) -> str:
+    """Return a small number in words as digits, or "".
+
+    Examples
+    --------
+    >>> numeral("three"), numeral("third"), numeral("3rd"), numeral("7"), numeral("best")
+    ('3', '3', '3', '7', '')
+    """
+    for names in (CARDINALS, ORDINALS):
+        if word in names:
+            return str(names.index(word))
+    return re.sub(r"^(\d+)(?:st|nd|rd|th)?$|.+", r"\1", word)
 
 
 def chosen(value: object, words: Mapping[str, Sequence[str]]) -> Any:
     """Return the word that a value means; raise `Unreadable` if it is none of them."""
     name = normalized(value)
-    for word, synonyms in words.items():
-        if name in map(normalized, (word, *synonyms)):
-            return word
+    bare = name.removeprefix("the ") if isinstance(name, str) else ""
+    for same in (name, bare, numeral(bare)):
+        for word, synonyms in words.items():
+            if same in map(normalized, (word, *synonyms)):
+                return word
     if words:
         listed = ", ".join(map(repr, words))
         raise Unreadable(f"{shortened(value)} is none of the words {listed}")
@@ -515,6 +603,8 @@ def as_truth(value: object) -> bool:
 def as_list(given: Any, length: int) -> list[Any]:
     """Return an answer as a list of `length` values."""
     values = given.values() if isinstance(given, Mapping) else given
+    if isinstance(given, str) and normalized(given) in EVEN:
+        return [1 / length] * length
     try:
         items = entries([] if isinstance(values, str | Set) else values)
     except TypeError:
@@ -567,19 +657,21 @@ def common_error(
         if is_number(b)
     }
     wrong = [place for place in numbers if wrong is None or place in wrong]
-    for places in (numbers, wrong) if wrong else ():
-        if found := shared_error(*np.array([numbers[place] for place in places]).T):
-            return found
+    sums, shared = [], []
     for above in dict.fromkeys(place[:-1] for place in wrong):
         pairs = [pair for place, pair in numbers.items() if place[:-1] == above]
-        a, b = np.array(pairs).T
-        if found := wrong_sum(a, b, above):
-            return found
-    return ""
+        sums.append(wrong_sum(*np.array(pairs).T, above))
+    for places in (numbers, wrong) if wrong else ():
+        found = shared_error(*np.array([numbers[place] for place in places]).T)
+        partly = len(places) < len(numbers)
+        shared.append(found.replace("All numbers are", "They are all") if partly else found)
+    percent = [says for says in shared if "in percent" in says]
+    return next(filter(None, percent + sums + shared), "")
 
 
 def shared_error(a: Any, b: Any) -> str:
     """Return a sentence about the error that makes all numbers of `b` those of `a`, or ""."""
+    b = b.round(9)  # a computed 0 is 0
     if not b.any():
         return ""
     one, counts = len(b) == 1, bool((a == a.round()).all() and (b == b.round()).all())
@@ -590,7 +682,7 @@ def shared_error(a: Any, b: Any) -> str:
     off_by_one = counts and (abs(a - b) == 1).all() and b.min() >= 10
     sizes = "size is right, the sign is" if one else "sizes are right, the signs are"
     errors = {
-        "Close, but not close enough: give more digits, or compute for longer.": (
+        "Close, but not close enough: was it rounded too early, or a run too short?": (
             np.allclose(a, b, 0.02, 1e-9) and not counts
         ),
         f"The {sizes} not: whose payoff is it, and what is subtracted from what?": (
@@ -604,7 +696,7 @@ def shared_error(a: Any, b: Any) -> str:
             scaled and len(ratio) > 1
         ),
         "You are off by a factor of two: is it a sum, or a mean, or one of a pair?": (
-            scaled and twice
+            scaled and twice and not counts
         ),
         "You are off by one: did you leave something out, or count it twice?": off_by_one,
         "Is this the probability of the opposite?": (

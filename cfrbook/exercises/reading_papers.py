@@ -14,6 +14,7 @@ Histories = frozenset[tuple[str, ...]]
 TREES: dict[str, Histories] = {
     "a tree": frozenset({(), ("a",), ("b",), ("a", "c"), ("a", "d")}),
     "only the beginning": frozenset({()}),
+    "nothing": frozenset(),
     "a gap": frozenset({(), ("a",), ("b", "c")}),
     "no beginning": frozenset({("a",), ("a", "c")}),
     "a chain": frozenset({(), ("a",), ("a", "b"), ("a", "b", "c")}),
