@@ -126,8 +126,8 @@ def averages(learn: Any) -> dict[str, list[float]]:
     if two.min() < 1e-9:
         raise Mistaken(
             "After two rounds yours leaves out an action. But the first round is uniform play, "
-            "and counts half: average the strategies of all rounds. The last strategy, or the "
-            "regrets made into one, is no average."
+            "and counts half: average the strategies of all rounds. That of the last round, "
+            "or the regrets made into one, is no average."
         )
     # probabilities 1, 1/2 and 1/3 only: then 72 times a mean of twelve is whole
     early = 72 * np.array([average(friend, 12, seed) for seed in range(20)])

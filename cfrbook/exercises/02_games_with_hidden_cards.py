@@ -9,6 +9,8 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from cfrbook.exercises.grading import Unanswered, Unreadable, entries, members, shortened
 from cfrbook.exercises.shared import fresh
 from cfrbook.exercises.sheet import read
@@ -111,7 +113,7 @@ def size_and_payoffs(answer: Any) -> dict[str, object]:
         payoffs[", ".join(h)] = node.utilities[0]
     return {
         "histories": tree.num_histories,
-        "chance": {side: game.node(()).probabilities[side] for side in SIDES},
+        "a fair coin": np.ptp(list(game.node(()).probabilities.values())) < 1e-9,
         "what player 0 knows": infosets_of(tree, 0),
         "what player 1 knows": infosets_of(tree, 1),
         "paid to player 0": payoffs,
@@ -204,7 +206,7 @@ def cost(groups: frozenset[str]) -> float:
 def check_groups(answer: Any) -> dict[str, object]:
     """Return a reader's groups and their cost."""
     deck = KuhnPoker(cards=5).deck
-    parts = members(answer, set()) if isinstance(answer, str) else entries(answer)
+    parts = members(answer) if isinstance(answer, str) else entries(answer)
     if len(parts) != 3:
         raise Unreadable(f"{shortened(answer)} is not a list of three groups")
     parts = [cards_of(part) for part in parts]

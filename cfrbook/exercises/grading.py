@@ -496,7 +496,8 @@ def equal(
     if isinstance(wanted, bool):
         return as_truth(given) == wanted
     if isinstance(wanted, Set):
-        given = members(given, wanted) if isinstance(given, str) else given
+        if isinstance(given, str):
+            given = members(given, letters=all(len(str(name)) == 1 for name in wanted))
         if not isinstance(given, Set | Sequence | Mapping):
             raise Unreadable(f"{shortened(given)} is not a set")
         return set(map(normalized, given)) == set(map(normalized, wanted))
@@ -525,18 +526,16 @@ def near(given: float, wanted: float, tolerance: float | None = None) -> bool:
     )
 
 
-def members(text: str, wanted: Set[Any]) -> list[str]:
-    """Return the members of a set that is written as text.
+def members(text: str, letters: bool = False) -> list[str]:
+    """Return the members of a list or a set that is written as text.
 
     Examples
     --------
-    >>> members("CB", {"b", "c"}), members("J bet, Q bet", {"j bet"})
-    (['C', 'B'], ['J bet', 'Q bet'])
+    >>> members("CB", letters=True), members("J bet and Q bet"), members("[0, 1/3]")
+    (['C', 'B'], ['J bet', 'Q bet'], ['0', '1/3'])
     """
-    names = [x.strip() for x in re.split(r"[,;&+{}]|\band\b", text) if x.strip()]
-    if all(len(str(name)) == 1 for name in wanted):
-        return list("".join("".join(names).split()))
-    return names
+    names = [x.strip() for x in re.split(r"[][(){},;&+]|\band\b", text) if x.strip()]
+    return list("".join("".join(names).split())) if letters else names
 
 
 def normalized(value: object) -> Any:
@@ -603,10 +602,12 @@ def as_truth(value: object) -> bool:
 def as_list(given: Any, length: int) -> list[Any]:
     """Return an answer as a list of `length` values."""
     values = given.values() if isinstance(given, Mapping) else given
-    if isinstance(given, str) and normalized(given) in EVEN:
-        return [1 / length] * length
+    if isinstance(values, str):
+        even = normalized(values) in EVEN
+        values = [1 / length] * length if even else members(values)
+        values = values if len(values) == length else []
     try:
-        items = entries([] if isinstance(values, str | Set) else values)
+        items = entries([] if isinstance(values, Set) else values)
     except TypeError:
         items = []
     if not items:
@@ -677,7 +678,9 @@ def shared_error(a: Any, b: Any) -> str:
     one, counts = len(b) == 1, bool((a == a.round()).all() and (b == b.round()).all())
     used = b != 0
     ratio = a[used] / b[used]
-    scaled = np.allclose(ratio, ratio[0], 1e-3) and not a[~used].any() and ratio[0] > 0
+    apart = not np.allclose(a, b, 1e-3, 1e-6)
+    alike = np.allclose(ratio, ratio[0], 1e-3) and not a[~used].any() and ratio[0] > 0
+    scaled = alike and apart
     twice = any(math.isclose(ratio[0], r, rel_tol=1e-3) for r in (2, 0.5))
     off_by_one = counts and (abs(a - b) == 1).all() and b.min() >= 10
     sizes = "size is right, the sign is" if one else "sizes are right, the signs are"
@@ -690,7 +693,7 @@ def shared_error(a: Any, b: Any) -> str:
         ),
         "Is this in percent? Write 0.25 or '25 %', not 25.": np.allclose(a, 100 * b, 1e-3),
         "All numbers are there, but in the wrong order.": (
-            np.allclose(sorted(a), sorted(b), 1e-3, 1e-6)
+            np.allclose(sorted(a), sorted(b), 1e-3, 1e-6) and apart
         ),
         "All numbers are off by one and the same factor: is a weight missing?": (
             scaled and len(ratio) > 1

@@ -247,7 +247,8 @@ def test_strings_sets_and_booleans_are_compared():
     assert line.check(" Line 7").right and not line.check("line 6").right
     cards = Exercise("0.5", "Cards", "a set of cards", lambda: {"T", "Q"})
     assert cards.check(["q", "T"]).right and not cards.check({"T"}).right
-    assert cards.check("TQ").verdict == "unreadable"
+    assert cards.check("TQ").right and cards.check("q and t").right
+    assert cards.check(7).verdict == "unreadable"
     yes = Exercise("0.6", "Is it?", "True or False", lambda: True)
     assert yes.check(np.True_).right and not yes.check(False).right
     assert yes.check(1).verdict == "unreadable"
