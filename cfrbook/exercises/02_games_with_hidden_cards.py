@@ -100,7 +100,9 @@ def size_and_payoffs(answer: Any) -> dict[str, object]:
     if not isinstance(game, Game):
         raise Unreadable("yours is not a cfr.Game")
     require_nodes(game)
-    tree, payoffs = compile_game(fresh(game)), {}
+    tree, toss, payoffs = compile_game(fresh(game)), game.node(()), {}
+    if not isinstance(toss, Chance):
+        raise Unreadable("your game does not begin with the toss")
     for h in product(SIDES, SIDES, REPLIES):
         node = game.node(h)
         if not isinstance(node, Terminal):
@@ -113,7 +115,7 @@ def size_and_payoffs(answer: Any) -> dict[str, object]:
         payoffs[", ".join(h)] = node.utilities[0]
     return {
         "histories": tree.num_histories,
-        "a fair coin": np.ptp(list(game.node(()).probabilities.values())) < 1e-9,
+        "a fair coin": float(np.ptp(list(toss.probabilities.values()))) < 1e-9,
         "what player 0 knows": infosets_of(tree, 0),
         "what player 1 knows": infosets_of(tree, 1),
         "paid to player 0": payoffs,

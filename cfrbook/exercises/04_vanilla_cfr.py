@@ -221,12 +221,12 @@ def programs() -> list[tuple[str, Program]]:
 def passed(test: Any) -> dict[str, object]:
     """Return which programs pass a reader's test: the right ones if they always do."""
     require_function(test)
-    found: dict[str, list[object]] = {word: [] for word, _ in ROWS.values()} | {"floor": []}
+    found: dict[str, list[bool]] = {}
     for word, program in programs():
         verdict = test(program)
         require_complete(verdict)
-        found[word].append(as_truth(verdict))
-    return {word: (all if word == "right" else any)(found[word]) for word in found}
+        found.setdefault(word, []).append(as_truth(verdict))
+    return {word: (all if word == "right" else any)(found[word]) for word in sorted(found)}
 
 
 def compares(program: Program) -> bool:

@@ -661,7 +661,8 @@ def common_error(
     sums, shared = [], []
     for above in dict.fromkeys(place[:-1] for place in wrong):
         pairs = [pair for place, pair in numbers.items() if place[:-1] == above]
-        sums.append(wrong_sum(*np.array(pairs).T, above))
+        a, b = np.array(pairs).T
+        sums.append(wrong_sum(a, b, above))
     for places in (numbers, wrong) if wrong else ():
         found = shared_error(*np.array([numbers[place] for place in places]).T)
         partly = len(places) < len(numbers)

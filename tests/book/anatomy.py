@@ -40,6 +40,10 @@ FOLDED = {"hide-input", "hide-cell"}
 UNSEEN = FOLDED | {"remove-cell", "remove-input"}
 NOISE = re.compile(r"strict=\w+|\+ 0\.0\b|# noqa|# fmt|\bexec\(|\bgetsource\(")
 FEWEST_QUESTIONS = 3
+ROUNDING = (  # the rule of `cfrbook.exercises.grading.near`, at the head of all exercises
+    "A number from paper is right with three significant digits, or within 0.002. A count must "
+    "be exact. An exercise that wants more digits says how many, and why."
+)
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_450  # without folded solutions and replies
 UNCOMPARED = "nbval-ignore-output"
@@ -181,12 +185,15 @@ def predictions(chapter: Chapter) -> Iterator[str]:
 
 
 def exercises(chapter: Chapter) -> Iterator[str]:
-    """Three to seven exercises, each with a hidden solution right after it."""
+    """Three to seven exercises, each with a hidden solution right after it, and one rule."""
     kinds = ("exercise", "exercise-start", "solution", "solution-start")
     blocks = [block for block in directives(chapter.text) if block.kind in kinds]
     count = sum(block.kind.startswith("exercise") for block in blocks)
     if not 3 <= count <= 7:
         yield f"there are {count} `{{exercise}}`s, not 3 to 7"
+    before, _, _ = chapter.text.partition("\n````{exercise}")
+    if ROUNDING not in before.rpartition("\n## Exercises")[2]:
+        yield f"the head of the exercises lacks the rule of rounding: {ROUNDING!r}"
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         label = block.options.get("label", "")
         if block.kind.startswith("exercise"):
@@ -267,7 +274,8 @@ def noise(chapter: Chapter) -> Iterator[str]:
 
 
 def length(chapter: Chapter) -> Iterator[str]:
-    text = visible_text(chapter.text, math=False, without=("dropdown", "solution"))
+    text = chapter.text.replace(ROUNDING, "")
+    text = visible_text(text, math=False, without=("dropdown", "solution"))
     words = len(re.findall(r"[^\W\d_][\w'’-]*", text))
     if not FEWEST_WORDS <= words <= MOST_WORDS:
         yield f"{words} words of prose: between {FEWEST_WORDS} and {MOST_WORDS}"
@@ -349,7 +357,7 @@ def outputs(chapter: Chapter) -> Iterator[str]:
 def numbers(chapter: Chapter) -> Iterator[str]:
     """Every number in prose is computed or asserted by a cell."""
     pool = numerals.Pool()
-    texts = [chapter.text]
+    texts = [chapter.text.replace(ROUNDING, "")]
     for cell in chapter.code:
         pool.add_code(tree(cell))
         if UNCOMPARED not in tags(cell):  # captions and timings prove nothing

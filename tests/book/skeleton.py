@@ -141,7 +141,9 @@ CELLS: list[tuple[str, str, list[str]]] = [
         - Regret is what you missed.
 
         ## Exercises
-        """,
+
+        A number from paper is right with three significant digits, or within 0.002. A count must be exact. An exercise that wants more digits says how many, and why.
+        """,  # noqa: E501
         [],
     ),
     (

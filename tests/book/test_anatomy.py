@@ -9,7 +9,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from anatomy import problems
+from anatomy import ROUNDING, problems
 from nbformat import v4
 from numerals import Pool, in_prose, unproved
 from skeleton import chapter
@@ -100,6 +100,7 @@ BAD = [
     ("predictions", swap(QUESTION, "It belongs to scissors, which rock beats.", "No.")),
     ("predictions", swap(QUESTION, ":::{dropdown} The third", ":::{note}")),
     ("exercises", swap(SOLUTION, "\n:class: dropdown", "")),
+    ("exercises", swap(LAST, ROUNDING, "")),
     ("checks", swap(TASK, "{hint}", "{tip}")),
     ("checks", swap(ANSWER, '"1.1"', '"1.2"')),
     ("checks", swap(ANSWER, "exercises.check", "print")),
