@@ -371,6 +371,7 @@ def as_number(value: Any) -> float:
     try:
         if isinstance(value, str):
             return number_in(in_digits(value))
+        value = value.ravel().tolist() if isinstance(value, np.ndarray) else value
         if isinstance(value, list | tuple) and len(alike := set(map(as_number, value))) == 1:
             return alike.pop()
         if not isinstance(value, NO_NUMBER) and not np.iscomplexobj(value):

@@ -6,6 +6,7 @@ answers that their exercise reads in a way of its own are in test_other_forms.py
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +18,7 @@ from graded import ALL, cached
 from test_other_forms import ROWS
 
 from cfrbook import exercises
-from cfrbook.exercises.grading import Unreadable, is_number, plain
+from cfrbook.exercises.grading import CARDINALS, Unreadable, is_number, plain
 
 
 def numbers(write, x):
@@ -89,9 +90,17 @@ FORMS = {
     "fraction as text": partial(numbers, lambda n: str(fraction(n))),
     "decimal": partial(numbers, lambda n: Decimal(str(n))),
     "NumPy number": partial(numbers, np.float64),
+    "no zero": partial(numbers, lambda n: re.sub(r"\b0\.", ".", f"{n:.9f}")),
+    "percent in words": partial(numbers, lambda n: f"{100 * n:.9f} percent"),
+    "around": partial(numbers, lambda n: f"≈ {n:.9f}"),
+    "times": partial(numbers, lambda n: f"{n:.9f}x"),
+    "in words": partial(numbers, lambda n: CARDINALS[int(n)] if n in range(11) else n),
     "single precision": partial(numbers, np.float32),
     "whole number": partial(numbers, lambda n: np.int64(n) if n == int(n) else n),
     "array of one": partial(numbers, lambda n: np.array([n])),
+    "three alike": partial(numbers, lambda n: np.full(3, n)),
+    "list as text": lambda x: ", ".join(map(str, x)) if is_row(x) else x,
+    "underscores": partial(keys, lambda k: k.replace(" ", "_") if isinstance(k, str) else k),
     "upper keys": partial(keys, lambda k: k.upper() if isinstance(k, str) else k),
     "spaced keys": partial(keys, lambda k: f" {k} " if isinstance(k, str) else k),
     "keys as text": partial(keys, text_key),
@@ -154,3 +163,38 @@ def test_answer_in_every_form_is_right(number):
     for form, write in FORMS.items():
         feedback = cached(number).check(write(answer))
         assert feedback.right, (form, feedback)
+
+
+MORE = {"three decimals": 3, "four decimals": 4, "five decimals": 5}
+
+
+def as_asked(number):
+    """Return how an exercise wants a number written: with three digits, or as it says."""
+    asks = exercises.find(number).of("0").asks
+    places = next((n for words, n in MORE.items() if words in asks), None)
+    digits = 6 if "six digits" in asks else 3
+
+    def write(n):
+        if n == int(n):
+            return n
+        return f"{n:.{digits}g}" if places is None else f"{n:.{places}f}"
+
+    return partial(numbers, write)
+
+
+@pytest.mark.parametrize("number", CASES)
+def test_three_significant_digits_are_enough(number):
+    """Unless the exercise says how many it wants."""
+    answer = solution_as_data(number)
+    if answer is not None:
+        feedback = cached(number).check(as_asked(number)(answer))
+        assert feedback.right, feedback
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", CASES)
+def test_rounded_mistake_stays_wrong(number):
+    write = as_asked(number)
+    for mistake in exercises.find(number).mistakes if solution_as_data(number) else ():
+        feedback = cached(number).check(write(plain(mistake.answer())))
+        assert feedback.verdict == "wrong", (mistake, feedback)

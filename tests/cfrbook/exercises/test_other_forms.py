@@ -60,6 +60,22 @@ def by_program(n):
     return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy["player 0"]
 
 
+def both_strategies(n):
+    """1.3, by the linear program, for both players."""
+    return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy
+
+
+def expected(payoff, opponent, rounds, seed):
+    """1.4, with regrets against the present mixture, and a running mean."""
+    rng, regret, mean = np.random.default_rng(seed), np.zeros(3), np.zeros(3)
+    for t in range(1, rounds + 1):
+        strategy = cfr.regret_matching(regret)
+        mean += (strategy - mean) / t
+        earned = payoff[:, rng.choice(3, p=opponent)]
+        regret += earned - strategy @ earned
+    return dict(zip(("rock", "paper", "scissors"), mean, strict=True))
+
+
 def clipped(payoff, opponent, rounds, seed):
     """1.4, with clipped sums and all actions of the opponent drawn beforehand."""
     theirs = np.random.default_rng(seed).choice(3, size=rounds, p=opponent)
@@ -657,7 +673,11 @@ def returned_as_text(number, write):
 # ---- the table -------------------------------------------------------------------------------
 
 ROWS = [
+    ("1.1", lambda: {"regrets": "0, 1, 2", "next": "0 % and 33.3 % and 66.7 %"}),
+    ("1.2", lambda: [0, 0.4]),
+    ("1.2", lambda: {"best": np.argmax([0.4, -0.4, 0]), "earns": ".4 points"}),
     ("1.3", lambda: three),
+    ("1.3", lambda: both_strategies),
     ("1.3", lambda: by_program),
     ("1.3", lambda: lambda n: np.array([1, n, 1]) / (n + 2)),
     (
@@ -665,6 +685,7 @@ ROWS = [
         lambda: lambda n: {"scissors": F(1, n + 2), "Paper": F(n, n + 2), "rock": f"1/{n + 2}"},
     ),
     ("1.4", lambda: clipped),
+    ("1.4", lambda: expected),
     ("1.4", lambda: with_lists),
     *[
         (number, lambda number=number, write=write: returned_as_text(number, write))
@@ -673,12 +694,28 @@ ROWS = [
     ],
     ("1.7", lambda: 3),
     ("1.7", lambda: np.int64(3)),
+    *[("1.7", lambda text=text: text) for text in ("three", "the third", "Step3", "3rd step")],
+    ("1.6", lambda: ["x10", "one", "×1", "10 times", np.zeros(3)]),
+    ("2.2", lambda: [0.167, 0.25, 0.5, 0.0208, 0.0417]),
+    ("2.2", lambda: ["16.7 %", "25%", "50 percent", "2.08 %", "4.17 %"]),
     ("2.3", lambda: Doubter),
     ("2.3", lambda: Doubter2()),
+    *[
+        ("2.5", lambda groups=groups: groups)
+        for groups in (
+            "9, TJ, QK",
+            ["9", "jt", "kq"],
+            [9, "10J", ("Q", "K")],
+            ["9", "J,10", "K+Q"],
+        )
+    ],
+    ("2.6", lambda: ["ten", "2**10", "3^5"]),
     ("2.5", lambda: [set(group) for group in reversed(of("2.5"))]),
     ("2.5", lambda: {frozenset(group) for group in of("2.5")}),
     ("2.5", lambda: tuple(list(group)[::-1] for group in of("2.5"))),
     ("3.1", lambda: [f"{of('3.1', 'check'):.6f}", of("3.1", "bet"), "Betting"]),
+    ("3.2", lambda: {"sum": ("rock", [0.333] * 3), "mean": ("rock", "rock")}),
+    ("3.2", lambda: {"sum": ("rock", "uniform"), "mean": ["Paper", "paper"]}),
     ("3.2", lambda: {"sum": ("paper", [1 / 3] * 3), "mean": ("scissors", "scissors")}),
     ("3.2", lambda: {"mean": ["Paper", "paper"], "sum": [["1/3", "1/3", "1/3"], ROCK]}),
     (
@@ -687,6 +724,8 @@ ROWS = [
     ),
     ("3.3", lambda: brute_force),
     ("3.3", lambda: with_the_package),
+    ("4.1", lambda: [[-0.278, -0.111], [-0.042, 0.125]]),
+    ("4.2", lambda: of("4.2") | {"hides": "line7"}),
     ("4.2", lambda: of("4.2") | {"hides": 7}),
     ("4.2", lambda: of("4.2") | {"hides": "7"}),
     ("4.2", lambda: {6: of("4.2", "line 6"), "7": of("4.2", "line 7"), "HIDES": "line  7"}),
@@ -698,6 +737,7 @@ ROWS = [
     ("4.4", lambda: {"value": F(-1, 24), "bluff": 10}),
     ("4.4", lambda: [-0.0417, "Ten"]),
     ("4.6", lambda: of("4.6") | {"alike": {"C", "B"}, "right": "row A"}),
+    ("4.6", lambda: of("4.6") | {"alike": "CB"}),
     ("4.6", lambda: of("4.6") | {"alike": "c and b", "better": "e."}),
     ("4.7", lambda: both_orders),
     ("4.7", lambda: by_one_row),
@@ -705,7 +745,7 @@ ROWS = [
     ("5.2", lambda: package("cfr+")),
     ("5.6", lambda: list(of("5.6"))),
     ("5.6", lambda: "M, G, I, D, A, L, B, F, K, J, C"),
-    ("5.6", lambda: "dgi mla b fkjc h"),
+    ("5.6", lambda: "dgi mla b fkjc"),
     ("6.3", lambda: reference("dcfr")),
     ("6.3", lambda: package("dcfr")),
     ("6.5", lambda: cfr.Variant("mine", *of("6.5"))),
@@ -716,6 +756,7 @@ ROWS = [
     ("9.1", lambda: lambda price: F(1, 2) - F(price) / 2),
     ("9.1", lambda: lambda price: f"{50 * (1 - price):.6f} %"),
     ("9.3", lambda: ["Q check-bet", "j check-bet", "K check-bet"]),
+    ("9.3", lambda: ", ".join(of("9.3"))),
     ("9.3", lambda: frozenset(of("9.3"))),
     ("9.3", lambda: dict.fromkeys(of("9.3"), True)),
     ("9.4", lambda: aimed),
@@ -758,6 +799,7 @@ ROWS = [
     ("14.4", lambda: spoiled_by_blocks),
     ("14.4", lambda: spoiled_by_gather),
     ("14.6", lambda: ["b", "d"]),
+    ("14.6", lambda: "DB"),
     ("14.6", lambda: ("D", "B")),
     ("15.3", lambda: trial),
     ("15.3", lambda: trial_as_lists),
