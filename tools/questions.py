@@ -30,6 +30,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 from cfrbook import exercises
+from cfrbook.exercises.grading import slack
 
 ROOT = Path(__file__).resolve().parents[1]
 QUIZ = ROOT / "teaching" / "quiz.yml"
@@ -149,7 +150,7 @@ def parts_of(exercise: exercises.Exercise, part: str = "all") -> Iterator[Questi
         kind = kind_of(value)
         name = ", ".join(place)
         want = f"<p>Your answer: <b>{escape(name)}</b>" if name else "<p>Your answer"
-        hint = {"number": " (a decimal number, four digits)", "word": " (a word)"}
+        hint = {"number": " (a decimal number)", "word": " (a word)"}
         html = f"{asked}{want}{hint.get(kind, ': true or false')}.</p>"
         yield Question(
             "-".join(["exercise", exercise.number, *place]).replace(" ", "_"),
@@ -165,7 +166,7 @@ def parts_of(exercise: exercises.Exercise, part: str = "all") -> Iterator[Questi
 def answers(exercise: exercises.Exercise, place: tuple[str, ...], value: Any) -> list[Answer]:
     """Return the right value at a place of the solution, and the known mistakes there."""
     kind = kind_of(value)
-    tolerance = exercise.tolerance * max(1.0, abs(value)) if kind == "number" else 0.0
+    tolerance = round(slack(value, exercise.tolerance), 9) if kind == "number" else 0.0
     found = [Answer(plain(value), "Right.", right=True, tolerance=tolerance)]
     for wrong, says in mistakes(exercise):
         if place in wrong and kind_of(wrong[place]) == kind:
@@ -323,7 +324,7 @@ def gift_answers(question: Question) -> Iterator[str]:
         reply = escaped(answer.reply)
         if question.kind == "number":
             share = "" if answer.right else "%0%"
-            yield f"={share}{answer.value!r}:{answer.tolerance:.6g}#{reply}"
+            yield f"={share}{answer.value!r}:{answer.tolerance:.9g}#{reply}"
         elif question.kind == "word":
             yield f"={'' if answer.right else '%0%'}{escaped(str(answer.value))}#{reply}"
         else:

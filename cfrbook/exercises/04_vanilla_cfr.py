@@ -24,7 +24,7 @@ from cfrbook.exercises.sheet import read
 from cfrbook.museum import find, mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
-from cfrlib.evaluate import expected_utility, exploitability, solve_lp
+from cfrlib.evaluate import exploitability, solve_lp
 from cfrlib.game import Game
 from cfrlib.plain import Vanilla
 from cfrlib.regret import Variant
@@ -241,13 +241,6 @@ def compares_first(program: Program) -> bool:
     game = games.KuhnPoker()
     wanted = CFR(game, update="simultaneous").run(1).average
     return Strategy(game, program(game, 1)).max_difference(wanted) < 1e-9
-
-
-def has_right_value(program: Program) -> bool:
-    """Return whether the value is about that of the game: too weak a test."""
-    game = games.KuhnPoker()
-    value = expected_utility(game, Strategy(game, program(game, 100)))[0]
-    return bool(abs(value - solve_lp(game).value) < 0.01)
 
 
 def falls(program: Program) -> bool:

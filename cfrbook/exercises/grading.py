@@ -128,7 +128,7 @@ class Exercise:
         Returns whether the extracted values are correct, for exercises with several correct
         answers. By default they must equal the values of the solution.
     tolerance : float, optional
-        Largest error of a number: absolute up to 1, relative above. By default `near` decides;
+        Largest error of a number: absolute up to 1, relative above. By default `slack` decides;
         with any other tolerance, `asks` says how many digits it wants, and why.
     points : int
         Points in class.
@@ -230,9 +230,12 @@ class Exercise:
             return "right", f"Right. {self.takeaway}"
         known = []
         for value, says in self._mistaken_values():
-            if not self._differences(given, value):
+            if not differences(given, value, self.tolerance or COMPUTED, self.words):
                 return "wrong", f"Not yet. {says}"
             known.append((value, says))
+        for value, says in known:  # of two that are near, the one that is meant comes first
+            if not self._differences(given, value):
+                return "wrong", f"Not yet. {says}"
         found = ""
         if not program:
             found = self._one_of_several(given, wanted, wrong, known)
@@ -506,10 +509,7 @@ def equal(
 
 
 def near(given: float, wanted: float, tolerance: float | None = None) -> bool:
-    """Return whether a number is right.
-
-    By default the rule of the book decides: three significant digits, or 0.002, whichever is
-    wider, but no other whole number where a whole one is wanted.
+    """Return whether a number is right; see `slack`.
 
     Examples
     --------
@@ -518,13 +518,27 @@ def near(given: float, wanted: float, tolerance: float | None = None) -> bool:
     >>> near(0.33, 1 / 3), near(1_020, 1_024), near(0.333, 1 / 3, 1e-4)
     (False, False, False)
     """
-    if tolerance:
-        return math.isclose(given, wanted, rel_tol=tolerance, abs_tol=tolerance)
+    if not math.isfinite(wanted):
+        return given == wanted
     off = abs(given - wanted)
-    whole = math.isfinite(wanted) and float(round(wanted, 9)).is_integer()
-    return (off <= max(0.002, 0.005 * abs(wanted)) and not (whole and off >= 0.5)) or (
-        math.isclose(given, wanted, rel_tol=1e-6)
-    )
+    return off <= slack(wanted, tolerance) or math.isclose(given, wanted, rel_tol=1e-6)
+
+
+def slack(wanted: float, tolerance: float | None = None) -> float:
+    """Return the largest error of a number.
+
+    By default the rule of the book decides: three significant digits, or 0.002, whichever is
+    wider, but no other whole number where a whole one is wanted.
+
+    Examples
+    --------
+    >>> slack(1 / 3), slack(12.5), slack(1_024), slack(1 / 3, 1e-4)
+    (0.002, 0.0625, 0.49, 0.0001)
+    """
+    if tolerance:
+        return tolerance * max(1.0, abs(wanted))
+    most = 0.49 if float(round(wanted, 9)).is_integer() else math.inf
+    return min(most, max(0.002, 0.005 * abs(wanted)))
 
 
 def members(text: str, letters: bool = False) -> list[str]:

@@ -40,7 +40,7 @@ FOLDED = {"hide-input", "hide-cell"}
 UNSEEN = FOLDED | {"remove-cell", "remove-input"}
 NOISE = re.compile(r"strict=\w+|\+ 0\.0\b|# noqa|# fmt|\bexec\(|\bgetsource\(")
 FEWEST_QUESTIONS = 3
-ROUNDING = (  # the rule of `cfrbook.exercises.grading.near`, at the head of all exercises
+ROUNDING = (  # the rule of `cfrbook.exercises.grading.slack`, at the head of all exercises
     "A number from paper is right with three significant digits, or within 0.002. A count must "
     "be exact. An exercise that wants more digits says how many, and why."
 )

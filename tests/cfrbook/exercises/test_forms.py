@@ -6,6 +6,7 @@ answers that their exercise reads in a way of its own are in test_other_forms.py
 
 from __future__ import annotations
 
+import math
 import re
 from collections import OrderedDict
 from decimal import Decimal
@@ -175,7 +176,7 @@ def as_asked(number):
     digits = 6 if "six digits" in asks else 3
 
     def write(n):
-        if n == int(n):
+        if not math.isfinite(n) or n == int(n):
             return n
         return f"{n:.{digits}g}" if places is None else f"{n:.{places}f}"
 
@@ -195,6 +196,8 @@ def test_three_significant_digits_are_enough(number):
 @pytest.mark.parametrize("number", CASES)
 def test_rounded_mistake_stays_wrong(number):
     write = as_asked(number)
-    for mistake in exercises.find(number).mistakes if solution_as_data(number) else ():
+    for mistake in (
+        exercises.find(number).mistakes if solution_as_data(number) is not None else ()
+    ):
         feedback = cached(number).check(write(plain(mistake.answer())))
         assert feedback.verdict == "wrong", (mistake, feedback)

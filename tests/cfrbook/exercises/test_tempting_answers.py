@@ -64,6 +64,12 @@ def to_the_last_bit(program):
     return all(list(found[I].values()) == list(wanted[I].values()) for I in wanted)
 
 
+def by_value(program):
+    """4.7: compare the value of the game."""
+    value = cfr.expected_utility(KUHN, cfr.Strategy(KUHN, program(KUHN, 100)))[0]
+    return bool(abs(value + 1 / 18) < 0.01)
+
+
 def without_weight():
     """4.3: regrets without a reach."""
     return lambda game, iterations: mutant(
@@ -109,6 +115,7 @@ WRONG = [
     ("4.3", without_weight, "or not at all"),
     *[("4.7", lambda n=n: every(n), "Not yet.") for n in range(2, 13)],
     ("4.7", lambda: to_the_last_bit, "allow for rounding"),
+    ("4.7", lambda: by_value, "or the value of the game"),
     ("5.6", lambda: of("5.6") + "H", "one of your lines does nothing"),
     ("9.2", lambda: of("9.2") | {"aimed": 0.185}, "One walk in ten is ordinary"),
     ("15.5", lambda: [[1, 0], [0, 1]], "Hardly anything is lost"),
