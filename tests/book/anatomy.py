@@ -19,6 +19,8 @@ import numerals
 from notebooks import hosted
 from prose import directives, strip_fences, visible_text
 
+from cfrbook.exercises.grading import ROUNDING
+
 ALGORITHM = (
     "01_regret_matching",
     "04_vanilla_cfr",
@@ -40,10 +42,6 @@ FOLDED = {"hide-input", "hide-cell"}
 UNSEEN = FOLDED | {"remove-cell", "remove-input"}
 NOISE = re.compile(r"strict=\w+|\+ 0\.0\b|# noqa|# fmt|\bexec\(|\bgetsource\(")
 FEWEST_QUESTIONS = 3
-ROUNDING = (  # the rule of `cfrbook.exercises.grading.slack`, at the head of all exercises
-    "A number from paper is right with three significant digits, or within 0.002. A count must "
-    "be exact. An exercise that wants more digits says how many, and why."
-)
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_450  # without folded solutions and replies
 UNCOMPARED = "nbval-ignore-output"

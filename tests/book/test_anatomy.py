@@ -9,10 +9,12 @@ from typing import Any
 
 import nbformat
 import pytest
-from anatomy import ROUNDING, problems
+from anatomy import problems
 from nbformat import v4
 from numerals import Pool, in_prose, unproved
 from skeleton import chapter
+
+from cfrbook.exercises.grading import ROUNDING
 
 BOOK = Path(__file__).parents[2] / "book"
 KEYS = frozenset(
