@@ -85,7 +85,8 @@ def check(number: str, answer: object, student: str = "") -> Feedback:
         Number of the exercise, as printed beside its title.
     answer : object
         The answer, in the form that the exercise asks for. Numbers may be floats, fractions or
-        strings (``"1/3"``, ``"25 %"``); a list may replace a dictionary in the same order.
+        strings (``"1/3"``, ``"25 %"``), with three significant digits; a list may replace a
+        dictionary in the same order.
         ``...`` marks a part that is not answered yet.
     student : str
         Name or number of the student. Some exercises have other numbers for each of them.

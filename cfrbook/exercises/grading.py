@@ -222,7 +222,7 @@ class Exercise:
         if accepts(given):
             return "right", f"Right. {self.takeaway}"
         for value, says in self._mistaken_values():
-            if not self._differences(given, value):
+            if not differences(given, value, self.tolerance or COMPUTED, self.words):
                 return "wrong", f"Not yet. {says}"
         return "wrong", f"Not yet. {self.advice}"
 
