@@ -26,7 +26,7 @@ ROUNDING = (  # at the head of each page's exercises; `slack` applies it
 COMPUTED = 1e-3  # largest error of what a reader's program computes
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)
 POWER = re.compile(r"(\d{1,3})(?:\*\*|\^)(\d{1,2})")
-AROUND = re.compile(r"^[≈~=×x] ?| ?(?:×|x|times|points?|chips?)$")  # a number
+AROUND = re.compile(r"^[≈~=×x] ?(?=\S*\d)|(?<=\d) ?[×x]$| (?:times|points?|chips?)$")
 PLACE = re.compile(r"(?:the )?(?:(?:line|step) ?(\w+)|(\w+) (?:line|step))")
 CARDINALS = re.findall(r"\w+", "zero one two three four five six seven eight nine ten")
 ORDINALS = re.findall(r"\w+", "zeroth first second third fourth fifth sixth seventh eighth")
@@ -395,8 +395,8 @@ def in_digits(text: str) -> str:
 
     Examples
     --------
-    >>> in_digits("ten"), in_digits("2^10"), in_digits("× 10"), in_digits("33 percent")
-    ('10', '1024', '10', '33 %')
+    >>> in_digits("six times"), in_digits("2^10"), in_digits("× 10"), in_digits("33 percent")
+    ('6', '1024', '10', '33 %')
     """
     bare = " ".join(text.casefold().split()).strip("\"'`").rstrip(".;:!?")
     bare = re.sub(r" ?per ?cent$", " %", AROUND.sub("", bare))
