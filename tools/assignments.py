@@ -25,6 +25,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from notebooks import HOSTED
 
 from cfrbook import exercises
+from cfrbook.exercises.grading import ROUNDING
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -35,16 +36,18 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 HINT = "<details><summary><em>Hint: click to open</em></summary>"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
-HEAD = """\
-# {title}
+HEAD = f"""\
+# {{title}}
 
-{count} exercises, {points} points in all. They belong to the page of the book with this \
-title: read `book/{name}.ipynb` first.
+{{count}} exercises, {{points}} points in all. They belong to the page of the book with this \
+title: read `book/{{name}}.ipynb` first.
 
 Run the cells before the first exercise. Then replace each `...` by your own code, or repair \
 the code you are given. Run your cell and the `check_answer` cell below it, which tells you \
 whether the answer is right and, if not, what may have gone wrong. You may try as often as you \
 like. Before your work is graded, all code cells but yours are restored to their original text.
+
+{ROUNDING}
 """
 
 # The code that graded cells call. nbgrader takes all points away for any output on stderr, even
