@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import distributions, whole_number
 from cfrlib.core.jit import kernel
 from cfrlib.core.tree import Floats
 from cfrlib.games.matrix import MatrixGame
@@ -258,8 +258,9 @@ def play(
     m, n = game.row_payoffs.shape
     fixed = None
     if opponent is not None:
-        fixed = np.array(opponent, np.float64)
-        if fixed.shape != (n,) or not ((fixed >= 0).all() and abs(fixed.sum() - 1) <= 1e-9):
+        given = np.array(opponent, np.float64)
+        fixed = distributions(given) if given.shape == (n,) else None
+        if fixed is None:
             raise ValueError(
                 f"opponent must hold {n} probabilities that sum to 1, got {opponent!r}"
             )

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import distributions, whole_number
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Chance, Decision, Game, Terminal
+from cfrlib.strategy import probability_row
 
 BatchPolicy: TypeAlias = Callable[[Sequence[Decision], Floats], Floats]
 Player: TypeAlias = "Mapping[str, Mapping[Action, float]] | BatchPolicy"
@@ -18,7 +19,7 @@ MAX_ACTIONS = 1_000_000  # per round
 
 
 def simulate(
-    game: Game, players: Sequence[Player], rounds: int, *, seed: int | None = None
+    game: Game, players: Player | Sequence[Player], rounds: int, *, seed: int | None = None
 ) -> Floats:
     """Play rounds of a game and return the payoffs, shape (rounds, players).
 
@@ -29,7 +30,7 @@ def simulate(
     Parameters
     ----------
     game : Game
-    players : sequence
+    players : sequence, or one player for all seats
         One player per seat. A player is a strategy; a dictionary of infosets, uniform at the
         others; or a function such as a :class:`cfrlib.deep.Policy`. The function gets the
         decisions and a uniform random number in [0, 1) for each, which is fixed for a player
@@ -55,6 +56,8 @@ def simulate(
     """
     check_game(game)
     whole_number("rounds", rounds, 1)
+    if isinstance(players, Mapping) or callable(players):  # a profile
+        players = [players] * game.num_players
     if len(players) != game.num_players:
         raise ValueError(
             f"{game!r} has {game.num_players} players, got {len(players)}: give one player per "
@@ -113,13 +116,12 @@ class _Rounds:
 
     def _sample_actions(self, i: int, rows: list[int], nodes: list[Decision]) -> None:
         """Sample player i's actions at these decisions."""
-        sigma = np.asarray(self.players[i](nodes, self.player_uniforms[i, rows]), np.float64)
-        if len(sigma) != len(rows) or not (
-            (sigma >= 0).all() and np.allclose(sigma.sum(axis=1), 1, atol=1e-6)
-        ):
+        given = np.asarray(self.players[i](nodes, self.player_uniforms[i, rows]), np.float64)
+        sigma = distributions(given) if given.ndim == 2 else None
+        if sigma is None or len(sigma) != len(rows):
             raise ValueError(
                 f"player {i} must return a row of probabilities for each decision, its "
-                f"actions in order; got {sigma!r}"
+                f"actions in order; got {given!r}"
             )
         u = np.array([self.action_uniforms(r, self.num_decisions[r]) for r in rows])
         last = sigma.shape[1] - 1 - (sigma[:, ::-1] > 0).argmax(axis=1)
@@ -164,13 +166,16 @@ def _batch_policy(player: Player) -> BatchPolicy:
             )
         return player
     strategy: Mapping[str, Any] = player
+    known: dict[str, Floats] = {}
 
     def policy(nodes: Sequence[Decision], uniforms: Floats) -> Floats:
         sigma = np.zeros((len(nodes), max(len(node.actions) for node in nodes)))
         for row, node in zip(sigma, nodes, strict=True):
-            uniform = dict.fromkeys(node.actions, 1 / len(node.actions))
-            probabilities = strategy.get(node.infoset) or uniform
-            row[: len(node.actions)] = [probabilities.get(a, 0.0) for a in node.actions]
+            n = len(node.actions)
+            if node.infoset not in known:
+                given = strategy.get(node.infoset) or dict.fromkeys(node.actions, 1 / n)
+                known[node.infoset] = probability_row(node.infoset, node.actions, given)
+            row[:n] = known[node.infoset]
         return sigma
 
     return policy

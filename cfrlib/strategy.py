@@ -6,13 +6,15 @@ A :class:`Strategy` reads like a dictionary of dictionaries,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from cfrlib.core import files
+from cfrlib.core.checks import distributions
 from cfrlib.core.files import PathLike
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats
@@ -140,7 +142,9 @@ class Strategy(InfosetTable):
     game : Game
         The game that is played.
     probabilities : mapping from infoset to mapping from action to float
-        Every infoset of every player. Omitted actions have probability 0.
+        Every infoset of every player. Omitted actions have probability 0. Rows may sum to
+        1 ± 0.001, since a network's softmax in single or half precision does; they are divided
+        by their sums.
 
     Raises
     ------
@@ -364,20 +368,47 @@ def _to_vector(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) 
     sigma = np.ones(form.num_sequences)
     for I, label in enumerate(tree.infoset_label):
         start, actions = tree.infoset_start[I], tree.infoset_actions[I]
-        unknown = [a for a in given[label] if a not in actions]
-        if unknown:
-            raise ValueError(
-                f"infoset {label!r} has no action {unknown[0]!r}, only {actions!r}"
-            )
-        row = np.array([given[label].get(a, 0.0) for a in actions], np.float64)
-        if not (np.all(row >= 0) and abs(row.sum() - 1) <= 1e-9):
-            raise ValueError(
-                f"the numbers at infoset {label!r} are not probabilities: "
-                f"{dict(zip(actions, row.tolist(), strict=True))!r}; "
-                "each must be at least 0, and they must sum to 1"
-            )
-        sigma[start : start + len(actions)] = row
+        sigma[start : start + len(actions)] = probability_row(label, actions, given[label])
     return sigma
+
+
+def probability_row(
+    infoset: str, actions: Sequence[Action], given: Mapping[Action, float]
+) -> Floats:
+    """Return the probabilities at an infoset in the order of `actions`; omitted ones are 0.
+
+    Rows in single or half precision are divided by their sum. Numbers as actions may be
+    written as words, since JSON turns the action 1 into "1".
+
+    Raises
+    ------
+    ValueError
+        If an action is unknown, or the numbers are not probabilities.
+
+    Examples
+    --------
+    >>> probability_row("bid", (1, 2), {"2": 1.0})
+    array([0., 1.])
+    """
+    unknown = [a for a in given if a not in actions]
+    if unknown:
+        numbers = {json.dumps(a): a for a in actions if isinstance(a, (int, float))}
+        named = {numbers.get(a, a) if a in unknown else a: p for a, p in given.items()}
+        wrong = [a for a in unknown if a not in numbers or numbers[a] in given]
+        if wrong:
+            raise ValueError(
+                f"infoset {infoset!r} has no action {wrong[0]!r}, only {tuple(actions)!r}"
+            )
+        given = named
+    row = np.array([given.get(a, 0.0) for a in actions], np.float64)
+    probabilities = distributions(row)
+    if probabilities is None:
+        raise ValueError(
+            f"the numbers at infoset {infoset!r} are not probabilities: "
+            f"{dict(zip(actions, row.tolist(), strict=True))!r}; "
+            f"each must be at least 0, and they must sum to 1, not {row.sum():.6g}"
+        )
+    return probabilities
 
 
 def _first(labels: list[str], limit: int = 6) -> str:

@@ -1,8 +1,12 @@
-"""Validation of integer arguments."""
+"""Validation of arguments: whole numbers, and rows of probabilities."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
+
+EXACT = 1e-9  # sums this close to 1 are those of double precision
+ROUNDING = 1e-3  # half precision rounds a softmax's sum and quotients by up to 2^-11 each
 
 
 def whole_number(name: str, value: object, least: int | None = None) -> int:
@@ -32,3 +36,26 @@ def whole_number(name: str, value: object, least: int | None = None) -> int:
             return number
     bound = "" if least is None else f", at least {least}"
     raise ValueError(f"{name} must be a whole number{bound}, got {value!r}")
+
+
+def distributions(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64] | None:
+    """Return rows of probabilities that sum to 1, or None if some row is no distribution.
+
+    Rows that were computed in single or half precision are divided by their sums.
+
+    Parameters
+    ----------
+    rows : float array, shape (..., actions)
+
+    Examples
+    --------
+    >>> third = np.full(3, np.float16(1 / 3), np.float64)
+    >>> third.sum(), distributions(third).sum()
+    (np.float64(0.999755859375), np.float64(1.0))
+    >>> print(distributions(np.array([0.5, 0.49])))
+    None
+    """
+    total = rows.sum(axis=-1, keepdims=True)
+    if not ((rows >= 0).all() and (abs(total - 1) <= ROUNDING).all()):
+        return None
+    return np.where(abs(total - 1) <= EXACT, rows, rows / total)

@@ -20,7 +20,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import LINE, begin, new_key, uniform
 from cfrlib.core.sequence import behavior
 from cfrlib.core.tree import TERMINAL, Floats, check_game
-from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
+from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
 from cfrlib.montecarlo import targeting, updates
 from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme, check_epsilon
@@ -28,7 +28,7 @@ from cfrlib.montecarlo.state import Sampled
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import deferred_interrupt
 from cfrlib.simulate import pick
-from cfrlib.strategy import Strategy
+from cfrlib.strategy import Strategy, probability_row
 
 # ---- results ---------------------------------------------------------------------------------
 
@@ -774,11 +774,8 @@ def _policy_of(
         row = player.get(node.infoset, {})
     if not row:
         return dict.fromkeys(node.actions, 1 / len(node.actions))
-    unknown = [a for a in row if a not in node.actions]
-    given = [float(row.get(a, 0.0)) for a in node.actions]
-    if unknown or min(given) < 0 or abs(sum(given) - 1) > 1e-9:
-        wrong = f"{action_label(unknown[0])} is no action" if unknown else "no probabilities"
-        raise ValueError(
-            f"the opponent's row at infoset {node.infoset!r} does not fit: {wrong}: {row!r}"
-        )
-    return dict(zip(node.actions, given, strict=True))
+    try:
+        given = probability_row(node.infoset, node.actions, row)
+    except ValueError as error:
+        raise ValueError(f"the opponent's strategy does not fit: {error}") from None
+    return dict(zip(node.actions, given.tolist(), strict=True))
