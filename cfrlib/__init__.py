@@ -30,8 +30,10 @@ from cfrlib.interop import (
     from_open_spiel,
     from_open_spiel_policy,
     read_efg,
+    read_nfg,
     to_open_spiel,
     write_efg,
+    write_nfg,
 )
 from cfrlib.montecarlo import (
     MCCFR,
@@ -94,12 +96,14 @@ __all__ = [
     "play",
     "reach",
     "read_efg",
+    "read_nfg",
     "regret_matching",
     "simulate",
     "solve",
     "solve_lp",
     "to_open_spiel",
     "write_efg",
+    "write_nfg",
 ]
 
 

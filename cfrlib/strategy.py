@@ -392,7 +392,9 @@ def probability_row(
     """
     unknown = [a for a in given if a not in actions]
     if unknown:
-        numbers = {json.dumps(a): a for a in actions if isinstance(a, (int, float))}
+        numbers: dict[Action, Action] = {
+            json.dumps(a): a for a in actions if isinstance(a, (int, float))
+        }
         named = {numbers.get(a, a) if a in unknown else a: p for a, p in given.items()}
         wrong = [a for a in unknown if a not in numbers or numbers[a] in given]
         if wrong:

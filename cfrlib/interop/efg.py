@@ -19,13 +19,11 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from pathlib import Path
 from typing import NoReturn, TypeAlias, overload
 
 from cfrlib.core.files import PathLike, replacing
@@ -41,34 +39,21 @@ from cfrlib.game import (
     Terminal,
     action_label,
 )
+from cfrlib.interop.savefile import (
+    SavedGame,
+    Tokens,
+    exact_ratio,
+    labels,
+    listed,
+    number_text,
+    quote,
+    quoted,
+    ratio_text,
+    unique,
+)
 
-MAX_PLAYERS = 127  # a compiled tree stores players as int8
-MAX_EXPONENT = 999  # far beyond the range of floats, but cheap as an exact number
-SMALL = 10**6  # a float that is a ratio with at most this denominator is written as the ratio
 KINDS = ("c", "p", "t")  # chance, personal, terminal
-OTHER_FORMATS = {  # first words of Gambit's other file formats
-    "NFG": "a normal-form game: give two players' payoffs to cfrlib.games.MatrixGame",
-    "#AGG": "an action-graph game, which cfrlib cannot read",
-    "#BAGG": "a Bayesian action-graph game, which cfrlib cannot read",
-}
-FIRST_WORDS = "|".join(["EFG", *OTHER_FORMATS])
-SHORT = 40  # characters of a name quoted in an error message
 TOLERANCE = 1e-9  # for the sum of probabilities, as in compile
-
-TOKEN = re.compile(
-    r"""
-    \s*+ (?: "(?P<text> [^"\\]*+ (?: \\. [^"\\]*+ )*+ )"
-           | (?P<mark> [{},])
-           | (?P<word> [^\s{},"]++)
-           | (?P<end> \Z)
-           | (?P<open> ") )
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-NUMBER = re.compile(
-    r"[+-]?([0-9]+/[0-9]+|([0-9]+\.?[0-9]*|\.[0-9]+)([eE](?P<exponent>[+-]?[0-9]+))?)"
-)
-WHOLE = re.compile(r"[0-9]{1,18}")
 
 Payoffs: TypeAlias = tuple[Fraction, ...]
 
@@ -86,7 +71,7 @@ class EfgError(GameError):
     """
 
 
-class GambitGame(Game):
+class GambitGame(SavedGame):
     """Game read from an .efg file by :func:`read_efg`.
 
     Actions are the labels in the file. A history is represented by the index of its node in
@@ -108,9 +93,7 @@ class GambitGame(Game):
         nodes: Sequence[Node],
         children: dict[tuple[int, Action], int],
     ):
-        self.title, self.comment = title, comment
-        self.player_names = tuple(player_names)
-        self.num_players = len(self.player_names)
+        super().__init__(title, comment, player_names)
         self._nodes, self._children = nodes, children
 
     def root(self) -> History:
@@ -125,16 +108,13 @@ class GambitGame(Game):
             legal = () if isinstance(node, Terminal) else node.actions
             raise ValueError(
                 f"{self!r} has no action {a!r} at node {h}; the legal actions are "
-                + (_listed(map(str, legal)) or "none, the game is over")
+                + (listed(map(str, legal)) or "none, the game is over")
             )
         return child
 
     def node(self, h: History) -> Node:
         """Return the node with index `h`."""
         return self._nodes[h]
-
-    def __repr__(self) -> str:
-        return f"GambitGame({_quoted(self.title, 2 * SHORT)})"
 
 
 def read_efg(source: PathLike) -> GambitGame:
@@ -144,7 +124,7 @@ def read_efg(source: PathLike) -> GambitGame:
     once at the end, so a payoff is the float nearest to the value in the file. Labels are made
     unique: a repeated action becomes ``"a (2)"``, an unnamed action is labeled by its position;
     the label of an infoset is its name, or ``"player: name"`` if several infosets share the
-    name, or ``"player: number"`` if it has none.
+    name, or ``"player: number"`` if it has none. Names may be left out, as OpenSpiel allows.
 
     Parameters
     ----------
@@ -189,31 +169,7 @@ def read_efg(source: PathLike) -> GambitGame:
     >>> cfr.solve_lp(game).strategy["guess"]
     {'heads': 0.5, 'tails': 0.5}
     """
-    if isinstance(source, str) and re.match(
-        rf"\ufeff?\s*({FIRST_WORDS})(\s|\Z)|.*\n|\Z", source
-    ):
-        return _Reader(source, "text").game()
-    path = Path(source)
-    name = path.name if len(path.name) <= SHORT else f"…{path.name[-SHORT // 2 :]}"
-    return _Reader(_decode(path.read_bytes(), name), name).game()
-
-
-def _decode(raw: bytes, name: str) -> str:
-    """Decode a file as UTF-8; raise an EfgError that gives the place of an invalid byte."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        before = raw[: error.start].decode("utf-8")
-        raise EfgError(
-            f"{_place(name, before, len(before))}: byte {raw[error.start]:#04x} is not UTF-8; "
-            "save the file as UTF-8"
-        ) from None
-
-
-def _place(name: str, text: str, at: int) -> str:
-    """Return the file name, line and column of a character, for an error message."""
-    line = text.count("\n", 0, at) + 1
-    return f"{name}, line {line}, column {at - text.rfind(chr(10), 0, at)}"
+    return _Reader(source).game()
 
 
 @dataclass(slots=True)
@@ -228,7 +184,7 @@ class _InfosetInFile:
     actions: list[str] = field(init=False, compare=False)  # labels made unique
 
     def __post_init__(self) -> None:
-        self.actions = _unique(self.labels, [str(n + 1) for n in range(len(self.labels))])
+        self.actions = unique(self.labels, [str(n + 1) for n in range(len(self.labels))])
 
 
 @dataclass(slots=True)
@@ -242,129 +198,27 @@ class _OpenNode:
     children: int = 0  # number of children read so far, including one in progress
 
 
-class _Reader:
-    """Parser with one token of lookahead and an explicit stack of open nodes."""
+class _Reader(Tokens):
+    """Parser with an explicit stack of open nodes."""
 
-    def __init__(self, text: str, name: str):
-        self.text, self.name = text.removeprefix("\ufeff"), name
+    ERROR, FORMAT = EfgError, "EFG"
+
+    def game(self) -> GambitGame:
+        """Read the whole file."""
+        title = self.header("2", "an extensive game file")
+        self.players = self.player_names()
+        self.zero: Payoffs = (Fraction(0),) * len(self.players)
+        comment = self.comment()
         self.infosets: dict[tuple[int, int], _InfosetInFile] = {}
         self.outcomes: dict[int, tuple[str, Payoffs]] = {}
         self.nodes: list[_InfosetInFile | Terminal] = []
         self.children: dict[tuple[int, Action], int] = {}
-        self.stop = 0
-        self.advance()
-
-    # ---- tokens ----
-
-    def advance(self) -> None:
-        """Scan the next token; set its kind, value, start and stop."""
-        found = TOKEN.match(self.text, self.stop)
-        assert found is not None and found.lastgroup is not None  # TOKEN matches any character
-        self.kind, self.value = found.lastgroup, found[found.lastgroup]
-        self.stop = found.end()
-        self.at = found.start(found.lastgroup) - (self.kind == "text")
-        if self.kind == "open":
-            self.fail('expected a closing " for this string, found the end of the file')
-
-    def found(self) -> str:
-        """Describe the current token, for an error message."""
-        if self.kind == "end":
-            return "the end of the file"
-        return _quoted(self.text[self.at : self.stop])
-
-    def expected(self, what: str) -> NoReturn:
-        """Raise an EfgError that describes the token expected here."""
-        self.fail(f"expected {what}, found {self.found()}")
-
-    def fail(self, why: str, at: int | None = None) -> NoReturn:
-        """Raise an EfgError at a position, by default that of the current token."""
-        where = _place(self.name, self.text, self.at if at is None else at)
-        raise EfgError(f"{where}: {why}")
-
-    def word(self, words: Iterable[str], what: str) -> str:
-        """Read one of several unquoted words."""
-        if self.kind != "word" or self.value not in words:
-            self.expected(what)
-        value = self.value
-        self.advance()
-        return value
-
-    def string(self, what: str) -> str:
-        """Read a quoted string, in which a backslash escapes a quote or a backslash."""
-        if self.kind != "text":
-            self.expected(what)
-        value = self.value
-        self.advance()
-        return re.sub(r'\\(["\\])', r"\1", value) if "\\" in value else value
-
-    def mark(self, mark: str, what: str) -> int:
-        """Read a brace and return its position."""
-        if self.kind != "mark" or self.value != mark:
-            self.expected(what)
-        at = self.at
-        self.advance()
-        return at
-
-    def at_mark(self, mark: str) -> bool:
-        """Return whether the current token is this brace or comma."""
-        return self.kind == "mark" and self.value == mark
-
-    def whole(self, what: str) -> int:
-        """Read a nonnegative integer."""
-        if self.kind != "word" or not WHOLE.fullmatch(self.value):
-            self.expected(what)
-        value = int(self.value)
-        self.advance()
-        return value
-
-    def number(self, what: str) -> Fraction:
-        """Read a number exactly: an integer, a ratio, or a decimal with or without exponent."""
-        match = NUMBER.fullmatch(self.value) if self.kind == "word" else None
-        if match is None:
-            self.expected(what)
-        try:
-            if abs(int(match["exponent"] or 0)) > MAX_EXPONENT:
-                raise OverflowError
-            value = Fraction(self.value)
-            float(value)
-        except ZeroDivisionError:
-            self.fail(f"{self.found()} divides by zero")
-        except (OverflowError, ValueError):  # ValueError: more digits than Python parses
-            self.fail(f"the number {self.found()} is out of range; a float must hold it")
-        self.advance()
-        return value
-
-    # ---- header ----
-
-    def game(self) -> GambitGame:
-        """Read the whole file."""
-        if self.kind == "word" and self.value in OTHER_FORMATS:
-            self.fail(f"expected 'EFG'; {self.value!r} begins {OTHER_FORMATS[self.value]}")
-        self.word(("EFG",), "'EFG', the first word of an extensive game file")
-        self.word(("2",), "version 2 of the format")
-        self.word(("R", "D"), "'R' (or the older 'D') after the version")
-        title = self.string("the title of the game in quotes")
-        self.mark("{", "'{' and the names of the players after the title")
-        given = self.list_of_names()
-        self.players = _unique(given, [f"player {i}" for i in range(len(given))])
-        self.zero: Payoffs = (Fraction(0),) * len(given)
-        comment = self.string("a comment") if self.kind == "text" else ""
         self.tree()
         if self.kind != "end":
             self.expected("the end of the file after the last node of the tree")
         made = self.infoset_nodes()
         nodes = [n if isinstance(n, Terminal) else made[n.player, n.number] for n in self.nodes]
         return GambitGame(title, comment, self.players, nodes, self.children)
-
-    def list_of_names(self) -> list[str]:
-        """Read the names of the players after the opening brace."""
-        names = [self.string("the name of the first player in quotes")]
-        while not self.at_mark("}"):
-            names.append(self.string("another player's name in quotes or '}'"))
-            if len(names) > MAX_PLAYERS:
-                self.fail(f"cfrlib takes games of at most {MAX_PLAYERS} players")
-        self.advance()
-        return names
 
     # ---- nodes ----
 
@@ -411,7 +265,7 @@ class _Reader:
         what = "a node: 'c', 'p' or 't'"
         if parent is not None:
             line = self.text.count("\n", 0, parent.at) + 1
-            action = _quoted(parent.actions[parent.children])
+            action = quoted(parent.actions[parent.children])
             what += f" (the node after {action} at the node of line {line})"
         self.expected(what)
 
@@ -428,14 +282,14 @@ class _Reader:
         at = self.at
         number = self.whole(f"the number of {whose}")
         known = self.infosets.get((player, number))
-        if self.kind == "text":
-            described = self.description(player, number, whose)
+        if self.kind == "text" or self.at_mark("{"):
+            described = self.description(player, number, whose, known)
             if known is None:
                 known = self.infosets[player, number] = described
             elif described != known:
                 self.fail(
                     f"{whose} {number} was described differently before, with name "
-                    f"{_quoted(known.name)} and actions {_listed(known.labels)}; leave the "
+                    f"{quoted(known.name)} and actions {listed(known.labels)}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -447,9 +301,13 @@ class _Reader:
             )
         return known
 
-    def description(self, player: int, number: int, whose: str) -> _InfosetInFile:
+    def description(
+        self, player: int, number: int, whose: str, known: _InfosetInFile | None
+    ) -> _InfosetInFile:
         """Read the name and actions of an infoset, for a chance event with probabilities."""
-        name = self.string(f"the name of {whose}")
+        name = known.name if known else ""  # OpenSpiel's files may leave the name out
+        if self.kind == "text":
+            name = self.string(f"the name of {whose}")
         brace = self.mark("{", f"'{{' and the actions after the name of {whose}")
         labels: list[str] = []
         probabilities: list[Fraction] = []
@@ -458,10 +316,10 @@ class _Reader:
             labels.append(self.string(f"an action in quotes{more}"))
             if player == CHANCE:
                 at = self.at
-                p = self.number(f"a number, the probability of {_quoted(labels[-1])}")
+                p = self.number(f"a number, the probability of {quoted(labels[-1])}")
                 if not 0 <= p <= 1:
                     self.fail(
-                        f"the probability of {_quoted(labels[-1])} is not between 0 and 1", at
+                        f"the probability of {quoted(labels[-1])} is not between 0 and 1", at
                     )
                 probabilities.append(p)
         self.advance()
@@ -476,7 +334,7 @@ class _Reader:
         infosets = list(self.infosets.values())
         personal = [I for I in infosets if I.player != CHANCE]
         count = Counter(I.name for I in personal)
-        labels = _unique(
+        labels = unique(
             [I.name if count[I.name] == 1 else "" for I in personal],
             [f"{self.players[I.player]}: {I.name or I.number}" for I in personal],
         )
@@ -497,16 +355,20 @@ class _Reader:
         at = self.at
         number = self.whole("the number of the outcome (0 for none)")
         known = self.outcomes.get(number)
-        if self.kind == "text":
+        if self.kind == "text" or self.at_mark("{"):
             if number == 0:
                 self.fail("outcome 0 is the empty one and has no name or payoffs", at)
-            described = self.string("the name of the outcome"), self.payoffs()
+            name = known[0] if known else ""  # OpenSpiel's files may leave the name out
+            if self.kind == "text":
+                name = self.string("the name of the outcome")
+            self.mark("{", "'{' and the payoffs after the name of the outcome")
+            described = name, self.payoffs(self.players)
             if known is None:
                 known = self.outcomes[number] = described
             elif described != known:
                 self.fail(
                     f"outcome {number} was described differently before, with name "
-                    f"{_quoted(known[0])} and payoffs {_listed(map(str, known[1]))}; leave the "
+                    f"{quoted(known[0])} and payoffs {listed(map(str, known[1]))}; leave the "
                     "description out or repeat it exactly",
                     at,
                 )
@@ -520,58 +382,11 @@ class _Reader:
             )
         return known[1]
 
-    def payoffs(self) -> Payoffs:
-        """Read one number per player, separated by commas or spaces."""
-        self.mark("{", "'{' and the payoffs after the name of the outcome")
-        payoffs = []
-        for player in self.players:
-            payoffs.append(self.number(f"a number, the payoff of {_quoted(player)}"))
-            if self.at_mark(","):
-                self.advance()
-        self.mark("}", f"'}}' after {len(payoffs)} payoffs, one for each player")
-        return tuple(payoffs)
-
-
-def _quoted(word: str, most: int = SHORT) -> str:
-    """Quote a word, truncated to fit in an error message."""
-    text = word[:most]
-    while len(repr(text)) > most + 2:  # an unprintable character is escaped by up to ten
-        text = text[:-1]
-    return repr(text if text == word else text + "…")
-
-
-def _listed(words: Iterable[str]) -> str:
-    """Quote the first three of several words."""
-    listed = [_quoted(word, SHORT // 2) for word in words]
-    return ", ".join(listed[:3]) + (", …" if len(listed) > 3 else "")
-
 
 def _add(total: Payoffs, payoffs: Payoffs) -> Payoffs:
     """Add payoffs exactly, but round when denominators, which may multiply, grow too large."""
     sums = map(operator.add, total, payoffs)
     return tuple(s if s.denominator < 2**64 else Fraction(float(s)) for s in sums)
-
-
-def _unique(given: Sequence[str], defaults: Sequence[str]) -> list[str]:
-    """Make words unique and nonempty; the first occurrence keeps the word.
-
-    Examples
-    --------
-    >>> _unique(["a", "a", "", "a (2)"], ["1", "2", "3", "4"])
-    ['a', 'a (3)', '3', 'a (2)']
-    """
-    taken, kept, last = set(given), set[str](), Counter[str]()
-    words = []
-    for word, default in zip(given, defaults, strict=True):
-        if word == "" or word in kept:
-            word = base = word or default
-            while word in taken:
-                last[base] = max(last[base], 1) + 1
-                word = f"{base} ({last[base]})"
-            taken.add(word)
-        kept.add(word)
-        words.append(word)
-    return words
 
 
 @overload
@@ -618,10 +433,11 @@ def write_efg(
     Notes
     -----
     Format: Gambit manual, *The extensive game (.efg) file format*. :func:`read_efg` restores
-    the game with equal infosets, actions (as strings), payoffs (−0 as 0) and probabilities,
-    provided that no label is empty and no infoset has two actions with the same label. Gambit
-    17 is stricter: it rejects labels with leading, trailing or double spaces, with line
-    breaks, or with a backslash at the end.
+    the game with equal infosets, actions (as strings), payoffs (−0 as 0) and probabilities.
+    Gambit 16, Gambit 17 and OpenSpiel read the text as well, each with its own rules for
+    labels. Therefore spaces are written only between words, one at a time; a double quote
+    becomes a single one; a last or doubled backslash becomes a slash; and a label that is then
+    empty or repeated is numbered.
 
     Examples
     --------
@@ -631,7 +447,7 @@ def write_efg(
     p "" 1 1 "player 0" { "row 0" } 0
     p "" 2 1 "player 1" { "column 0" "column 1" } 0
     t "" 1 "" { 1/3, -1/3 }
-    t "" 0
+    t "" 2 "" { 0, 0 }
     <BLANKLINE>
     """
     text = _Writer(compile(game)).text(title)
@@ -649,20 +465,22 @@ class _Writer:
         self.tree = tree
         self.events = 0  # chance nodes written so far
         self.outcomes: dict[tuple[float, ...], int] = {}
-        self.infosets = [self.infoset(I) for I in range(tree.num_infosets)]
+        defaults = [f"infoset {I}" for I in range(tree.num_infosets)]
+        names = labels(tree.infoset_label, defaults)
+        self.infosets = [self.infoset(I, name) for I, name in enumerate(names)]
 
     def text(self, title: str | None) -> str:
         """Return the whole file."""
         game = self.tree.game
-        names: Sequence[str] = [f"player {i}" for i in range(game.num_players)]
-        comment = ""
-        if isinstance(game, GambitGame):
-            names, comment = game.player_names, game.comment
-        given = game.title if isinstance(game, GambitGame) else repr(game)
-        players = " ".join(map(_quote, names))
-        lines = [f"EFG 2 R {_quote(given if title is None else title)} {{ {players} }}"]
+        default = [f"player {i}" for i in range(game.num_players)]
+        names: Sequence[str] = default
+        given, comment = repr(game), ""
+        if isinstance(game, SavedGame):
+            names, given, comment = game.player_names, game.title, game.comment
+        players = " ".join(labels(names, default))
+        lines = [f"EFG 2 R {quote(given if title is None else title)} {{ {players} }}"]
         if comment:
-            lines.append(_quote(comment))
+            lines.append(quote(comment))
         stack = [0]
         while stack:
             k = stack.pop()
@@ -685,75 +503,39 @@ class _Writer:
             return self.infosets[int(self.tree.infoset[k])]
         self.events += 1
         texts = _distribution_texts(tuple(self.tree.probability[list(children)].tolist()))
-        actions = [_quote(action_label(self.tree.action[c])) for c in children]
+        actions = _action_labels(self.tree.action[c] for c in children)
         outcomes = " ".join(f"{a} {p}" for a, p in zip(actions, texts, strict=True))
         return f'c "" {self.events} "" {{ {outcomes} }} 0'
 
-    def infoset(self, I: int) -> str:
+    def infoset(self, I: int, label: str) -> str:
         """Write a node of infoset `I`."""
         player = int(self.tree.infoset_player[I])
         number = I - int(self.tree.player_infosets[player]) + 1
-        actions = " ".join(_quote(action_label(a)) for a in self.tree.infoset_actions[I])
-        label = _quote(self.tree.infoset_label[I])
+        actions = " ".join(_action_labels(self.tree.infoset_actions[I]))
         return f'p "" {player + 1} {number} {label} {{ {actions} }} 0'
 
     def terminal(self, payoffs: tuple[float, ...]) -> str:
-        """Write a terminal node; equal payoffs share an outcome."""
-        if not any(payoffs):
-            return 't "" 0'
+        """Write a terminal node; equal payoffs share an outcome.
+
+        If all are 0, Gambit would do without an outcome, but OpenSpiel would not.
+        """
         number = self.outcomes.setdefault(payoffs, len(self.outcomes) + 1)
-        texts = ", ".join(_ratio_text(_exact_ratio(u)) for u in payoffs)
-        return f't "" {number} "" {{ {texts} }}'
+        return f't "" {number} "" {{ {", ".join(map(number_text, payoffs))} }}'
 
 
-def _quote(label: str) -> str:
-    r"""Put a label in quotes.
-
-    Gambit's reader mishandles doubled backslashes, so a backslash is doubled only where
-    leaving it alone would be ambiguous.
-
-    Examples
-    --------
-    >>> print(_quote(r'a "b" \c'))
-    "a \"b\" \c"
-    """
-    return '"' + re.sub(r'"|\\(?=["\\]|\Z)', r"\\\g<0>", label) + '"'
-
-
-@lru_cache(maxsize=100_000)
-def _exact_ratio(x: float) -> Fraction:
-    """Return the ratio to write for a float: one with a small denominator, else a decimal.
-
-    Examples
-    --------
-    >>> _exact_ratio(1 / 3), _exact_ratio(0.123456789)
-    (Fraction(1, 3), Fraction(123456789, 1000000000))
-    """
-    near = Fraction(x).limit_denominator(SMALL)
-    return near if float(near) == x else Fraction(repr(x))
-
-
-def _ratio_text(ratio: Fraction) -> str:
-    """Write a ratio so that it reads back exactly.
-
-    Examples
-    --------
-    >>> [_ratio_text(Fraction(*pair)) for pair in ((-3, 2), (1, 10**7), (1, 2**60))]
-    ['-3/2', '1e-07', '1/1152921504606846976']
-    """
-    if ratio.denominator <= SMALL and abs(ratio.numerator) < 2**53:
-        return str(ratio)
-    decimal = repr(float(ratio))
-    return decimal if Fraction(decimal) == ratio else str(ratio)
+def _action_labels(actions: Iterable[Action]) -> list[str]:
+    """Put the labels of a node's actions in quotes; an empty one becomes its position."""
+    words = [action_label(a) for a in actions]
+    return labels(words, [str(n + 1) for n in range(len(words))])
 
 
 @lru_cache(maxsize=10_000)
 def _distribution_texts(probabilities: tuple[float, ...]) -> tuple[str, ...]:
     """Write a distribution so that it sums to one exactly and reads back as the same floats."""
-    exact = [_exact_ratio(p) for p in probabilities]
+    exact = [exact_ratio(p) for p in probabilities]
     if sum(exact) != 1:
         exact = _normalized_text(probabilities)
-    return tuple(_ratio_text(p) for p in exact)
+    return tuple(ratio_text(p) for p in exact)
 
 
 def _normalized_text(probabilities: Sequence[float]) -> list[Fraction]:
