@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cfrlib.core.sequence import SequenceForm, behavior, best_backup, gradient, sequence_form
-from cfrlib.core.tree import Floats
+from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.game import Action, Game
 from cfrlib.strategy import Strategy, StrategyLike, strategy_vector
 
@@ -38,7 +38,7 @@ class BestResponse(NamedTuple):
     value : float
         The responder's expected payoff.
     gain : float
-        The increase of that payoff over the given strategy's; nonnegative up to rounding.
+        The increase of that payoff over the given strategy's, at least 0.
     strategy : Strategy
         The given profile with the responder's part replaced by a pure best response.
     """
@@ -157,19 +157,21 @@ def utilities(form: SequenceForm, x: Floats) -> Floats:
 def evaluate(form: SequenceForm, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return expected payoffs, best-response gains and best responses at the plans `x`.
 
-    Shapes (players,), (players,) and (sequences,). The best responses are pure strategies.
+    Shapes (players,), (players,) and (sequences,). The best responses are pure strategies. No
+    gain is negative, not even by a rounding error.
     """
     g = form.gradients(x)
     own = _sum_by_player(form, x * g)
     choice = np.ones(form.num_sequences)
     for i in range(form.num_players):
         best_backup(form.treeplexes, i, g, choice)
-    return own, g[form.treeplexes.player_sequences[:-1]] - own, choice
+    gain = np.maximum(g[form.treeplexes.player_sequences[:-1]] - own, 0.0)
+    return own, gain + 0.0, choice
 
 
 def _sum_by_player(form: SequenceForm, terms: Floats) -> Floats:
-    """Sum one number per sequence over the sequences of each player."""
-    return np.add.reduceat(terms, form.treeplexes.player_sequences[:-1])
+    """Sum one number per sequence over the sequences of each player; no sum is -0.0."""
+    return np.add.reduceat(terms, form.treeplexes.player_sequences[:-1]) + 0.0
 
 
 def best_response(game: Game, strategy: StrategyLike, player: int) -> BestResponse:
@@ -298,7 +300,7 @@ def exploitability(game: Game, strategy: StrategyLike) -> float:
 
 
 class LPSolution(NamedTuple):
-    """An exact equilibrium of a two-player zero-sum game.
+    """An exact equilibrium of a two-player constant-sum game, or an optimal strategy.
 
     Attributes
     ----------
@@ -319,6 +321,9 @@ def solve_lp(game: Game) -> LPSolution:
     max v_∅ over plans x ≥ 0 with E_i x = e, subject to E_jᵀ v ≤ A_iᵀ x. A_i[q, q'] is the
     payoff of i, and row I of E states that a plan's weights at I sum to the parent's weight.
 
+    If the payoffs sum to another constant, the program of the zero-sum game that differs by
+    constants is solved. A game of one player needs no program: the strategy is a best response.
+
     Parameters
     ----------
     game : Game
@@ -332,8 +337,9 @@ def solve_lp(game: Game) -> LPSolution:
     GameError
         If the rules of the game are unsound.
     ValueError
-        If the game is not a two-player zero-sum game, or its payoffs are so small or so large
-        that products with probabilities leave the range of floats.
+        If the game has more than two players, or the payoffs of two do not sum to a constant;
+        or if payoffs are so small or so large that products with probabilities leave the range
+        of floats.
     RuntimeError
         If the solution is not accurate enough, which can happen if payoffs differ by a factor
         of a billion or more.
@@ -351,12 +357,20 @@ def solve_lp(game: Game) -> LPSolution:
     >>> round(18 * cfr.solve_lp(cfr.games.KuhnPoker()).value, 9)
     -1.0
     """
-    form = sequence_form(game)
-    if form.num_players != 2 or not form.tree.zero_sum:
+    form, constant = sequence_form(game), None
+    if form.num_players == 1:
+        best = best_response(game, Strategy.uniform(game), 0)
+        return LPSolution(best.value, best.strategy)
+    if form.num_players == 2:
+        constant = form.tree.constant_sum
+    if constant is None:
         raise ValueError(
-            f"the linear program solves two-player zero-sum games; {form.tree!r}. "
-            "Use cfrlib.solve, which runs on any game (without this guarantee)"
+            "the linear program solves two-player zero-sum and constant-sum games; "
+            f"{form.tree!r}. Use cfrlib.solve, which runs on any game (without this guarantee)"
         )
+    shift = 0.0
+    if constant:
+        shift, form = _as_zero_sum(form)
     exponent, form = _scaled(form)
     flows = [_flow_matrix(form, i) for i in (0, 1)]
     values, plan = [], np.empty(form.num_sequences)
@@ -368,7 +382,22 @@ def solve_lp(game: Game) -> LPSolution:
     sigma = np.empty(form.num_sequences)
     behavior(form.treeplexes, plan, sigma)
     value = _checked_strategies(form, values[0], sigma)
-    return LPSolution(math.ldexp(value, exponent), Strategy.from_vector(form, sigma))
+    value = math.ldexp(value, exponent) + shift
+    return LPSolution(value, Strategy.from_vector(sequence_form(game), sigma))
+
+
+def _as_zero_sum(form: SequenceForm) -> tuple[float, SequenceForm]:
+    """Return player 0's payoff in the middle of the range, and the game after subtracting it.
+
+    Player 1 pays what player 0 gets above it, so the players' interests stay as they are.
+    """
+    tree = copy.copy(form.tree)
+    ends = tree.player == TERMINAL
+    payoffs = tree.utility[ends, 0]
+    shift = float(payoffs.min() / 2 + payoffs.max() / 2)
+    tree.utility = np.zeros_like(tree.utility)
+    tree.utility[ends] = np.stack([payoffs - shift, shift - payoffs], axis=1)
+    return shift, SequenceForm(tree)
 
 
 def _scaled(form: SequenceForm) -> tuple[int, SequenceForm]:

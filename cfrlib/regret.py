@@ -193,7 +193,7 @@ def regret_matching(regrets: npt.ArrayLike) -> Floats:
         )
     sigma = np.empty(len(regret))
     match(regret, sigma, 0, len(regret))
-    return sigma
+    return sigma + 0.0  # not -0.0
 
 
 Pair: TypeAlias = tuple[Floats, Floats]

@@ -313,10 +313,12 @@ class Run(ABC):
         if not self._measurable:
             return "exploitability not known: sampling visited only a part of the game"
         tree = sequence_form(self.game).tree
-        if tree.num_players == 2 and tree.zero_sum:
-            return f"two-player zero-sum: exploitability goes to 0{self.CAVEAT}"
-        kind = "zero-sum" if tree.zero_sum else "general-sum"
-        return f"{tree.num_players} players, {kind}: no guarantee of a Nash equilibrium"
+        if tree.num_players == 1:
+            return f"one player: exploitability goes to 0{self.CAVEAT}"
+        if tree.num_players == 2 and tree.constant_sum is not None:
+            kind = "zero-sum" if tree.zero_sum else "constant-sum"
+            return f"two-player {kind}: exploitability goes to 0{self.CAVEAT}"
+        return f"{tree.kind}: no guarantee of a Nash equilibrium"
 
     def _checkpoint(self) -> None:
         """At a checkpoint, add a row to the trace and update the best strategy."""

@@ -65,7 +65,7 @@ class Trace:
 
     def _cells(self) -> list[list[str]]:
         return [
-            [f"{int(t):,}", f"{int(nodes):,}", f"{s:.3f}", f"{e:.3e}", f"{v:+.6f}", f"{c:.3e}"]
+            [f"{int(t):,}", f"{int(nodes):,}", f"{s:.3f}", f"{e:.3e}", f"{v:+z.6f}", f"{c:.3e}"]
             for t, nodes, s, e, v, c in self.rows
         ]
 
@@ -173,7 +173,7 @@ class Solution(NamedTuple):
         if math.isnan(self.exploitability):
             return [("infosets met", f"{len(self.strategy):,}")]
         return [
-            ("value of player 0", f"{self.value:+.9f}"),
+            ("value of player 0", f"{self.value:+z.9f}"),
             ("exploitability", f"{self.exploitability:.3e} (NashConv {self.nash_conv:.3e})"),
             ("  of last iterate", f"{self.current_exploitability:.3e}"),
             ("  of best so far", f"{self.best_exploitability:.3e}"),

@@ -44,7 +44,7 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
     form : SequenceForm or InfosetIndex
         The game's infosets.
     values : float array, shape (sequences,)
-        One number for each sequence; a copy is kept.
+        One number for each sequence; a copy is kept, with 0.0 for -0.0.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
 
     def __init__(self, form: InfosetIndex, values: Floats):
         self._form = form
-        self._values = np.array(values, np.float64)
+        self._values = np.array(values, np.float64) + 0.0
         self._values.setflags(write=False)
 
     @property

@@ -147,6 +147,28 @@ class Tree:
         total = np.abs((self.utility / scale).sum(axis=1))
         return bool(np.all(total <= 1e-9 * (size / scale) + 1e-14))
 
+    @property
+    def constant_sum(self) -> float | None:
+        """The sum of the payoffs if it is the same at every end, up to rounding, else None."""
+        if self.zero_sum:
+            return 0.0
+        utility = self.utility[self.player == TERMINAL]
+        size = np.abs(utility).max(axis=1)
+        scale = float(size.max())  # sums of the largest floats overflow
+        total = (utility / scale).sum(axis=1)
+        constant = float(np.median(total))
+        if np.any(np.abs(total - constant) > 1e-9 * (size / scale) + 1e-14):
+            return None
+        return constant * scale
+
+    @property
+    def kind(self) -> str:
+        """The number of players, and the sum of their payoffs, in words."""
+        if self.num_players == 1:
+            return "1 player"
+        sums = {0.0: "zero-sum", None: "general-sum"}
+        return f"{self.num_players} players, {sums.get(self.constant_sum, 'constant-sum')}"
+
     def history(self, k: int) -> tuple[Action, ...]:
         """Return history `k` as a tuple of actions."""
         actions: list[Action] = []
@@ -177,9 +199,8 @@ class Tree:
         return k
 
     def __repr__(self) -> str:
-        kind = "zero-sum" if self.zero_sum else "general-sum"
         return (
-            f"{self.game!r}: {self.num_players} players, {kind}, "
+            f"{self.game!r}: {self.kind}, "
             f"{self.num_histories:,} histories ({self.num_terminals:,} terminal), "
             f"{self.num_infosets:,} infosets"
         )

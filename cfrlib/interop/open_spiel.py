@@ -265,9 +265,11 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
     ----------
     game : OpenSpielGame
         The game of the policy, loaded by :func:`from_open_spiel`.
-    policy : pyspiel.Policy, open_spiel.python.policy.Policy or mapping
-        A C++ or Python policy, or a mapping from information state string to a list of pairs
-        (action, probability). Missing actions have probability 0.
+    policy : pyspiel.Policy, open_spiel.python.policy.Policy, function, mapping or sequence
+        A C++ or Python policy, or its method ``action_probabilities``; a mapping from
+        information state string to pairs (action, probability); or a sequence with one of
+        these for each player. Missing actions have probability 0. Numbers in single or half
+        precision are divided by their sum.
 
     Returns
     -------
@@ -308,7 +310,7 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
             raise ValueError(
                 f"the policy has no entry for {infoset.text!r}, where player "
                 f"{tree.infoset_player[I]} acts in {game!r}; it must be a policy for "
-                "game.pyspiel_game"
+                "game.pyspiel_game, or a list with one policy per player"
             )
         illegal = sorted(set(row) - set(infoset.legal))
         if illegal:
@@ -325,23 +327,26 @@ def _policy_lookup(
     game: OpenSpielGame, policy: Any
 ) -> Callable[[_Infoset, int], Mapping[int, float] | None]:
     """Return a function from an infoset and the index of its first history to a policy row."""
+    tree = compile(game)
     if isinstance(policy, Mapping):
         return lambda infoset, k: dict(policy.get(infoset.text, ()))
-    if not hasattr(policy, "action_probabilities"):
+    if isinstance(policy, Sequence) and len(policy) == game.num_players:
+        seats = [_policy_lookup(game, own) for own in policy]
+        return lambda infoset, k: seats[tree.player[k]](infoset, k)
+    ask = getattr(policy, "action_probabilities", policy)
+    if not callable(ask):
         raise ValueError(
             f"expected a policy of OpenSpiel, got {type(policy).__name__}; use "
-            "solver.average_policy() of an OpenSpiel solver, or a dict from information state "
-            "strings to pairs (action, probability)"
+            "solver.average_policy() of an OpenSpiel solver, a dict from information state "
+            "strings to pairs (action, probability), or a list with one policy per player"
         )
-    tree = compile(game)
 
     def lookup(infoset: _Infoset, k: int) -> Mapping[int, float] | None:
         # Every policy accepts a state, but not every policy an information state string.
         try:
-            row: Mapping[int, float] = policy.action_probabilities(game.state(tree.history(k)))
+            return dict(ask(game.state(tree.history(k))))
         except (KeyError, IndexError):  # raised by tabular policies without a row
             return None
-        return row
 
     return lookup
 

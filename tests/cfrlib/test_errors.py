@@ -58,9 +58,9 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("at least 3 cards, got 2", lambda: KuhnPoker(2)),
         bad_call("at least 4 cards, got 3", lambda: KuhnPoker(3, players=4)),
         bad_call("at least 2 players, got 1", lambda: KuhnPoker(players=1)),
-        bad_call("two-player zero-sum games; .*3 players", lambda: (
+        bad_call("two-player zero-sum and constant-sum games; .*3 players", lambda: (
             cfr.solve_lp(KuhnPoker(players=3)))),
-        bad_call("two-player zero-sum games; .*general-sum", lambda: (
+        bad_call("two-player zero-sum and constant-sum games; .*general-sum", lambda: (
             cfr.solve_lp(MatrixGame(np.eye(2), np.eye(2))))),
         bad_call("no player 5; its players are 0 to 1", lambda: (
             cfr.best_response(KUHN, UNIFORM, 5))),

@@ -5,10 +5,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from toy_games import Scaled, TableGame, Wrapper
+from toy_games import Scaled, Shifted, Swapped, TableGame, Wrapper, random_game
 
 import cfrlib as cfr
-from cfrlib.core.sequence import sequence_form
+from cfrlib.core.sequence import best_backup, sequence_form
 from cfrlib.evaluate import _flow_matrix, _maximin
 from cfrlib.games import (
     ColonelBlotto,
@@ -193,3 +193,152 @@ def test_zero_sum_tolerance_is_relative_to_the_payoffs(size):
     rest = size - 9 * tenth - tenth  # 0 up to rounding
     drifted = cfr.games.MatrixGame([[size, rest]], [[-size, 0.0]])
     assert cfr.compile(drifted).zero_sum
+
+
+# ---- constant sums and one player ------------------------------------------------------------
+
+PRIZES = [(1, 1), (5, 0), (-2, 7), (1e6, -1e6 + 3), (0.1, 0.2)]
+
+
+@pytest.mark.parametrize(("a", "b"), PRIZES)
+def test_kuhn_with_prizes_is_solved_as_what_it_is(a, b):
+    """Prizes for taking part change no decision, so the value is a - 1/18."""
+    game = Shifted(KuhnPoker(), (a, b))
+    tree = cfr.compile(game)
+    assert not tree.zero_sum and tree.constant_sum == pytest.approx(a + b)
+    assert "2 players, constant-sum, 55" in repr(tree)
+    value, strategy = cfr.solve_lp(game)
+    assert value == pytest.approx(a - 1 / 18, abs=1e-9 * max(1, abs(a)))
+    assert cfr.exploitability(KuhnPoker(), strategy) < 1e-9
+    assert strategy.game is game
+    solution = cfr.solve(game, "cfr+", 200)
+    assert solution.guarantee == "two-player constant-sum: exploitability goes to 0"
+    assert solution.value == pytest.approx(a - 1 / 18, abs=1e-3)
+    assert cfr.solve_lp(Swapped(game)).value == pytest.approx(b + 1 / 18, abs=1e-6)
+
+
+def test_shares_of_a_prize():
+    """Two firms share 1; the value is known from the 2 × 2 formula."""
+    row = np.array([[0.9, 0.2], [0.3, 0.6]])
+    game = cfr.games.MatrixGame(row, 1 - row)
+    assert cfr.solve_lp(game).value == pytest.approx(0.48, abs=1e-12)
+    assert cfr.compile(game).constant_sum == pytest.approx(1)
+    assert repr(cfr.compile(game)).startswith("MatrixGame(2 × 2): 2 players, constant-sum,")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_games_with_prizes(seed):
+    game = random_game(seed, depth=5)
+    value = cfr.solve_lp(game).value
+    assert cfr.solve_lp(Shifted(game, (3, 4))).value == pytest.approx(value + 3, abs=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e300])
+def test_constant_sum_tolerance_is_relative_to_the_payoffs(size):
+    row = size * np.array([[0.1, 0.7], [0.5, 0.3]])
+    rounded = cfr.compile(cfr.games.MatrixGame(row, size - row))
+    assert rounded.constant_sum == pytest.approx(size, rel=1e-12)
+    off = size - row
+    off[1, 1] *= 1 + 1e-6
+    assert cfr.compile(cfr.games.MatrixGame(row, off)).constant_sum is None
+
+
+def test_a_rake_and_three_players_keep_the_warning():
+    class Raked(Wrapper):
+        """The winner of each pot pays a twentieth of it to the house."""
+
+        def node(self, h):
+            node = self.game.node(h)
+            if not isinstance(node, cfr.Terminal):
+                return node
+            return cfr.Terminal([0.95 * u if u > 0 else u for u in node.utilities])
+
+    for game, kind in (
+        (Raked(KuhnPoker()), "2 players, general-sum"),
+        (KuhnPoker(players=3), "3 players, zero-sum"),
+        (Shifted(KuhnPoker(players=3), (1, 0, 0)), "3 players, constant-sum"),
+    ):
+        assert f": {kind}, " in repr(cfr.compile(game))
+        solution = cfr.solve(game, iterations=2)
+        assert solution.guarantee == f"{kind}: no guarantee of a Nash equilibrium"
+        with pytest.raises(ValueError, match=f"two-player zero-sum and constant-sum .*{kind}"):
+            cfr.solve_lp(game)
+
+
+def test_a_game_of_one_player_is_a_maximum():
+    """Expectimax by hand: the coin shows 1 or 2; take it, or pass for 3 with probability 1/4."""
+    nodes = {(): cfr.Chance({1: 0.5, 2: 0.5})}
+    for coin in (1, 2):
+        nodes[coin,] = cfr.Decision(0, f"coin {coin}", ("take", "pass"))
+        nodes[coin, "take"] = cfr.Terminal((coin,))
+        nodes[coin, "pass"] = cfr.Chance({"win": 0.5, "lose": 0.5})
+        nodes[coin, "pass", "win"] = cfr.Terminal((3,))
+        nodes[coin, "pass", "lose"] = cfr.Terminal((0,))
+    game = TableGame(nodes, 1)
+    assert repr(cfr.compile(game)).startswith("TableGame(): 1 player, 11 histories")
+    value, strategy = cfr.solve_lp(game)
+    assert value == pytest.approx(1.75)  # 1/2 · 1.5 + 1/2 · 2
+    assert strategy["coin 1"]["pass"] == strategy["coin 2"]["take"] == 1
+    solution = cfr.solve(game, "cfr+", 100)
+    assert solution.guarantee == "one player: exploitability goes to 0"
+    assert solution.value == pytest.approx(1.75, abs=1e-2)
+    assert solution.exploitability < 1e-2
+    for seed in range(5):
+        game = random_game(seed, players=1)
+        value, strategy = cfr.solve_lp(game)
+        assert cfr.expected_utility(game, strategy)[0] == pytest.approx(value)
+        assert cfr.exploitability(game, strategy) == pytest.approx(0, abs=1e-12)
+        uniform = cfr.Strategy.uniform(game)
+        gain = value - cfr.expected_utility(game, uniform)[0]
+        assert cfr.nash_conv(game, uniform) == pytest.approx(gain)
+
+
+# ---- nothing below zero, and no -0.0 ---------------------------------------------------------
+
+
+def test_exploitability_is_never_below_zero():
+    game, rounded = KuhnPoker(), 0
+    for alpha in range(101):
+        strategy = cfr.games.kuhn_equilibrium(game, alpha / 300)
+        gains = [cfr.best_response(game, strategy, i).gain for i in (0, 1)]
+        form = sequence_form(game)
+        x = form.plans(strategy.values_by_sequence)
+        own = cfr.expected_utility(game, strategy)
+        g, choice = form.gradients(x), np.ones(form.num_sequences)
+        for i in (0, 1):
+            best_backup(form.treeplexes, i, g, choice)
+            rounded += g[form.treeplexes.player_sequences[i]] < own[i]
+        measured = [*gains, cfr.exploitability(game, strategy), cfr.nash_conv(game, strategy)]
+        assert min(measured) >= 0 and max(measured) < 1e-15
+        assert not np.signbit(measured).any()
+    assert rounded  # the test would fail otherwise
+
+
+def no_minus(values):
+    """Return whether no number is below zero, and none is -0.0."""
+    return not np.signbit(values).any()
+
+
+@pytest.mark.parametrize("variant", list(cfr.VARIANTS))
+def test_no_probability_regret_or_payoff_is_minus_zero(variant):
+    game = KuhnPoker()
+    run = cfr.CFR(game, variant).run(60)
+    solution = run.solution()
+    for strategy in (solution.strategy, solution.current, solution.best, run.current):
+        assert no_minus(strategy.values_by_sequence)
+        assert "-0.0" not in repr(strategy) + repr(dict(strategy)) + strategy._repr_html_()
+    regrets = run.regrets.values_by_sequence
+    assert no_minus(regrets[regrets == 0])
+    assert "-0.0000" not in repr(run.regrets)
+    assert (run.trace.best >= 0).all()
+
+
+def test_values_that_round_to_zero_have_no_minus():
+    game = RockPaperScissors()
+    solution = cfr.solve(game, "cfr", 7)
+    tiny = solution._replace(value=-1e-17)
+    assert "value of player 0  +0.000000000" in repr(tiny)
+    trace = cfr.solution.Trace(np.array([[1, 1, 0.0, 0.0, -1e-9, 0.0]]))
+    assert "+0.000000" in repr(trace) and "-0.000000" not in repr(trace)
+    assert no_minus(cfr.expected_utility(game, cfr.Strategy.uniform(game)))
+    assert no_minus(cfr.regret_matching([-0.0, 1.0, -1.0]))
