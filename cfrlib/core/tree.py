@@ -46,6 +46,8 @@ EARLY_CHECK = 200_000  # histories before the check
 EARLY_VISITS = 4_000  # histories visited for each of its estimates
 HUGE = 5  # hopeless: every estimate exceeds this multiple of the limit
 
+WATCHED = 1_000  # histories at which `step` is checked to leave its argument alone
+
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
@@ -288,6 +290,7 @@ class RuleChecker:
         self.action: list[Action] = [None]
         self.infoset_of_label: dict[str, int] = {}
         self.known: list[tuple[int, tuple[Action, ...], int]] = []
+        self.spelled: list[tuple[int, str]] = []  # actions given as one str, with a history
 
     def infoset_number(self, k: int, node: Decision) -> int:
         """Return the number of a decision's infoset, which may be new."""
@@ -339,7 +342,11 @@ class RuleChecker:
                 f"infoset {node.infoset!r} has an action that is not hashable: {actions!r}; "
                 "make actions words, numbers or tuples of them",
             )
+        if isinstance(node.actions, str) and len(actions) > 1:
+            self.spelled.append((k, node.actions))
         if len(set(actions)) < len(actions):
+            if isinstance(node.actions, str):
+                self.forgotten_comma(k, node.actions)
             self.fail(
                 k,
                 f"infoset {node.infoset!r} repeats an action: {actions!r}; "
@@ -349,6 +356,54 @@ class RuleChecker:
         self.infoset_of_label[node.infoset] = number
         self.known.append((node.player, actions, k))
         return number
+
+    def forgotten_comma(self, k: int, word: str) -> NoReturn:
+        """Raise the error for ("fold"), which is no tuple."""
+        self.fail(
+            k,
+            f"the actions are the letters {tuple(word)!r}, since Python reads ({word!r}) as a "
+            f"word; write a comma for a single action, ({word!r},), or list the letters: "
+            f"tuple({word!r})",
+        )
+
+    def check_words(self) -> None:
+        """Raise an error if letters as actions are meant as a word: ("fold") for ("fold",).
+
+        A word is meant if it is an action elsewhere, or if the rules tell it from its letters,
+        but no letter from another.
+        """
+        words = set(self.action) if self.spelled else set()
+        for k, word in self.spelled:
+            if word in words or (len(word) > 2 and self.means_the_word(k, word)):
+                self.forgotten_comma(k, word)
+
+    def means_the_word(self, k: int, word: str) -> bool:
+        """Return whether only the word, not its letters, makes a difference at history `k`."""
+        h = self.game.root()
+        try:
+            for a in self.path(k):
+                h = self.game.step(h, a)
+            whole, *letters = (
+                _outline(self.game.node(self.game.step(h, a))) for a in (word, *word)
+            )
+        except Exception:  # the rules do not know the word
+            return False
+        return len(set(letters)) == 1 and whole not in letters
+
+    def children_of(self, k: int, h: History, actions: tuple[Action, ...]) -> Iterator[History]:
+        """Yield the history after each action, and check that `step` does not change `h`."""
+        step, node = self.game.step, self.game.node
+        watched = k < WATCHED and type(self.game).step is not Game.step
+        before = _outline(node(h)) if watched else ()
+        for a in actions:
+            child = step(h, a)
+            if child is h or (watched and _outline(node(h)) != before):
+                self.fail(
+                    k,
+                    f"step(h, {a!r}) changes the history h that it is given, which other "
+                    "actions still need; change a copy, or return a new one: [*h, a]",
+                )
+            yield child
 
     def check_chance(self, k: int, outcomes: Mapping[Action, float]) -> None:
         """Check that a chance event is a probability distribution."""
@@ -401,16 +456,28 @@ class RuleChecker:
 
     def name(self, k: int) -> str:
         """Return history `k` for an error message; of a long one, the last ten actions."""
+        path = self.path(k)
+        return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
+
+    def path(self, k: int) -> tuple[Action, ...]:
+        """Return the actions of history `k`."""
         actions: list[Action] = []
         while k > 0:
             actions.append(self.action[k])
             k = self.parent[k]
-        path = tuple(reversed(actions))
-        return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
+        return tuple(reversed(actions))
 
     def fail(self, k: int, why: str) -> NoReturn:
         """Raise a GameError that names history `k`."""
         raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
+
+
+def _outline(node: Node) -> tuple[object, ...]:
+    """Return what distinguishes a node: its kind, its payoffs, or its infoset."""
+    if isinstance(node, Terminal):
+        return Terminal, *node.utilities
+    infoset = getattr(node, "player", None), getattr(node, "infoset", None)
+    return type(node), *infoset, len(getattr(node, "actions", ()))
 
 
 class _Compiler(RuleChecker):
@@ -461,7 +528,6 @@ class _Compiler(RuleChecker):
 
     def children(self, parents: list[tuple[History, tuple[Action, ...]]]) -> Iterator[History]:
         """Yield the children of each history; free each parent when its children are done."""
-        step = self.game.step
         plain_tuples = type(self.game).step is Game.step
         parents.reverse()
         while parents:
@@ -470,8 +536,7 @@ class _Compiler(RuleChecker):
                 for a in actions:
                     yield (*h, a)
             else:
-                for a in actions:
-                    yield step(h, a)
+                yield from self.children_of(self.parent[len(self.player)], h, actions)
 
     def visit(self, k: int, node: Node) -> tuple[Action, ...]:
         """Record history `k` and return its legal actions."""
@@ -502,6 +567,7 @@ class _Compiler(RuleChecker):
 
     def tree(self) -> Tree:
         """Turn the lists into arrays, and check utilities and perfect recall."""
+        self.check_words()
         t = Tree()
         t.game, t.num_players = self.game, self.game.num_players
         t.player = np.array(self.player, np.int8)

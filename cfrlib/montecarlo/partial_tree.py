@@ -179,7 +179,7 @@ class PartialTree(RuleChecker):
         if isinstance(node, Chance):
             self._enter_chance(k, actions, np.array(list(node.probabilities.values())))
         _plain(self.nodes)["player"][k] = player
-        self._history.update((first + n, self.game.step(h, a)) for n, a in enumerate(actions))
+        self._history.update(enumerate(self.children_of(k, h, actions), first))
         del self._history[k]
 
     def restore(self, rows: Sequence[tuple[int, str, Sequence[str]]], parents: Ints) -> None:

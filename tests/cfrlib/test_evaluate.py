@@ -266,7 +266,7 @@ def test_a_rake_and_three_players_keep_the_warning():
 
 
 def test_a_game_of_one_player_is_a_maximum():
-    """Expectimax by hand: the coin shows 1 or 2; take it, or pass for 3 with probability 1/4."""
+    """Expectimax by hand: take what a coin shows, 1 or 2, or flip again for 3 or nothing."""
     nodes = {(): cfr.Chance({1: 0.5, 2: 0.5})}
     for coin in (1, 2):
         nodes[coin,] = cfr.Decision(0, f"coin {coin}", ("take", "pass"))

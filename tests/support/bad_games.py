@@ -40,6 +40,25 @@ def ends_with(utilities, players=2):
     return TableGame({(): choice(), ("left",): Terminal(utilities), ("right",): END}, players)
 
 
+class Shared(TableGame):
+    """A game whose histories are lists, which `step` changes, and may then copy."""
+
+    def __init__(self, copies):
+        nodes = {(): choice(), **{(a,): choice(1, "y") for a in LEFT_RIGHT}}
+        super().__init__(nodes | {(a, b): END for a in LEFT_RIGHT for b in LEFT_RIGHT})
+        self.copies = copies
+
+    def root(self):
+        return []
+
+    def step(self, h, a):
+        h.append(a)
+        return h[:] if self.copies else h
+
+    def node(self, h):
+        return super().node(tuple(h[:2]))
+
+
 # fault -> (game, history, words of the diagnosis, words of the remedy)
 BAD_GAMES = {
     "chance sums to 0.9": (
@@ -65,6 +84,16 @@ BAD_GAMES = {
     ),
     "no actions": (
         after_coin(choice(actions=()), END), ("heads",), "no actions", "return a Terminal",
+    ),
+    "step changes its argument": (
+        Shared(copies=False), (), "step(h, 'left') changes the history", "return a new one",
+    ),
+    "step changes its argument, then copies it": (
+        Shared(copies=True), (), "step(h, 'left') changes the history", "change a copy",
+    ),
+    "a single action without its comma": (
+        after_coin(END, choice(actions=("call"))),
+        ("tails",), "the letters ('c', 'a', 'l', 'l')", "write a comma",
     ),
     "repeated action": (
         after_coin(END, choice(actions=("left", "right", "left"))),

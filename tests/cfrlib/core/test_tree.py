@@ -5,6 +5,7 @@ import re
 
 import pytest
 from bad_games import BAD_GAMES, forgetful
+from toy_games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, GameError, Terminal
@@ -29,6 +30,59 @@ def test_errors_name_the_history_the_fault_and_a_remedy(game, history, diagnosis
     assert f"history {history!r}:" in message
     assert diagnosis in message
     assert remedy in message
+
+
+class Bet(Game):
+    """A game with a forced action at one of two infosets."""
+
+    def __init__(self, forced, both=("fold", "call")):
+        self.forced, self.both = forced, both
+
+    def node(self, h):
+        if not h:
+            return Chance({"good": 0.5, "bad": 0.5})
+        if len(h) == 1:
+            return Decision(0, h[0], self.forced if h[0] == "bad" else self.both)
+        return Terminal((-1, 1) if h[1] == "fold" else (1, -1))
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Bet("fold"),  # an action elsewhere
+        Bet("fold", ("call", "raise")),  # the rules know the word
+        Bet("fo", ("fo", "call")),
+    ],
+)
+def test_a_forgotten_comma_is_found(game):
+    with pytest.raises(
+        GameError, match=r"history \('bad',\): the actions are the letters .*comma"
+    ):
+        cfr.compile(game)
+    game.forced = (game.forced,)
+    assert cfr.compile(game).num_histories > 1
+
+
+class Letters(Game):
+    """Two moves; the actions are letters, and the second player does not see the first move."""
+
+    def __init__(self, actions):
+        self.actions = actions
+
+    def node(self, h):
+        if len(h) < 2:
+            return Decision(len(h), f"player {len(h)}", self.actions)
+        return Terminal((1, -1) if h[0] == h[1] else (-1, 1))
+
+
+@pytest.mark.parametrize("actions", ["ab", "abc", "LMR", "x", "rps", "0123456789"])
+def test_letters_may_be_actions(actions):
+    assert cfr.compile(Letters(actions)).infoset_actions[0] == tuple(actions)
+    only = {(): Decision(0, "I", actions)} | {(a,): Terminal((1, -1)) for a in actions}
+    assert cfr.compile(TableGame(only)).num_terminals == len(actions)
+    apart = {(): Decision(0, "I", actions)}
+    apart |= {(a,): Terminal((n, -n)) for n, a in enumerate(actions)}
+    assert cfr.compile(TableGame({(actions,): Terminal((99, -99)), **apart})).num_terminals
 
 
 @pytest.mark.parametrize("call", [cfr.solve, cfr.CFR, cfr.solve_lp, cfr.Strategy.uniform])
