@@ -249,7 +249,7 @@ def lines(
     curves : mapping from name to (x, y)
         The curves; a single point becomes a cross.
     xlabel, ylabel, xscale, yscale, xlim, ylim : str or pair
-        As in Matplotlib.
+        As in Matplotlib; without a value above 0, a logarithmic y axis becomes linear.
     levels : mapping from name to y, optional
         Horizontal reference lines.
     mark : float, optional
@@ -267,6 +267,8 @@ def lines(
     <Figure size 500x300 with 1 Axes>
     """
     columns, raised = _legend_columns(list(curves), len(ylabel), size[0])
+    if not any(np.greater(y, 0).any() for _, y in curves.values()):
+        yscale = "linear"
     with mpl.rc_context(STYLE):
         figure, axes = _empty_figure(*size, margins=(0.77, 0.2, 0.54, 0.33 + raised))
         for name, (x, y) in curves.items():
@@ -444,14 +446,14 @@ def annotate(
 
 
 def convergence(
-    traces: Mapping[str, Trace], *, x: str = "iterations", bound: bool = False
+    traces: Mapping[str, Trace] | Trace, *, x: str = "iterations", bound: bool = False
 ) -> Figure:
     """Plot exploitability against iterations, nodes or seconds, on logarithmic axes.
 
     Parameters
     ----------
-    traces : mapping from name to Trace
-        ``solution.trace`` of each run.
+    traces : Trace, or mapping from name to Trace
+        ``solution.trace`` of a run, or of each run.
     x : str
         ``"iterations"``, ``"nodes"`` or ``"seconds"``.
     bound : bool
@@ -464,7 +466,7 @@ def convergence(
     Raises
     ------
     ValueError
-        If `x` is not one of the three.
+        If `x` is not one of the three, or a trace is none.
 
     Examples
     --------
@@ -475,6 +477,13 @@ def convergence(
     """
     if x not in ("iterations", "nodes", "seconds"):
         raise ValueError(f'x must be "iterations", "nodes" or "seconds", got {x!r}')
+    traces = traces if isinstance(traces, Mapping) else {"exploitability": traces}
+    for trace in traces.values():
+        if not isinstance(trace, Trace):
+            raise ValueError(
+                "expected a trace, solution.trace, or a dict from names to traces; got "
+                f"{type(trace).__name__}"
+            )
     curves = {name: (getattr(t, x), t.exploitability) for name, t in traces.items()}
     if bound:
         first = next(iter(traces.values()))

@@ -265,3 +265,29 @@ def test_log_axis_has_several_ticks(limits, labels):
     shown = re.findall(r">([^<>\s][^<>]*)</text>", picture(figure).svg)
     assert [text for text in shown if text in labels] == labels
     assert "10⁻⁵" not in shown
+
+
+def test_convergence_takes_one_trace():
+    trace = cfr.solve(GAME, "cfr", 20).trace
+    drawn, wanted = plot.convergence(trace), plot.convergence({"cfr": trace})
+    for figure in (drawn, wanted):
+        line = figure.axes[0].get_lines()[0]
+        assert np.array_equal(line.get_ydata(), trace.exploitability)
+    for wrong in (cfr.solve(GAME, iterations=1), {"cfr": 3}, "cfr"):
+        with pytest.raises(ValueError, match=r"expected a trace, solution\.trace, .*; got "):
+            plot.convergence(wrong)
+
+
+@pytest.mark.filterwarnings("error")
+def test_exploitability_of_zero_is_drawn():
+    """Uniform play is the answer from the start: a line at 0, on an axis that has a 0."""
+    trace = cfr.solve(cfr.games.RockPaperScissors(), "cfr", 20).trace
+    assert not trace.exploitability.any()
+    figure = plot.convergence(trace, bound=True)
+    axes = figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
+    assert axes.get_ylim()[0] < 0 < axes.get_ylim()[1]
+    assert "<path" in picture(figure).svg
+    mixed = {"zero": trace, "cfr": cfr.solve(GAME, "cfr", 20).trace}
+    assert plot.convergence(mixed).axes[0].get_yscale() == "log"
+    picture(plot.convergence(mixed))
