@@ -157,16 +157,20 @@ def utilities(form: SequenceForm, x: Floats) -> Floats:
 def evaluate(form: SequenceForm, x: Floats) -> tuple[Floats, Floats, Floats]:
     """Return expected payoffs, best-response gains and best responses at the plans `x`.
 
-    Shapes (players,), (players,) and (sequences,). The best responses are pure strategies. No
-    gain is negative, not even by a rounding error.
+    Shapes (players,), (players,) and (sequences,). The best responses are pure strategies.
+    Rounding can make a gain negative.
     """
     g = form.gradients(x)
     own = _sum_by_player(form, x * g)
     choice = np.ones(form.num_sequences)
     for i in range(form.num_players):
         best_backup(form.treeplexes, i, g, choice)
-    gain = np.maximum(g[form.treeplexes.player_sequences[:-1]] - own, 0.0)
-    return own, gain + 0.0, choice
+    return own, g[form.treeplexes.player_sequences[:-1]] - own, choice
+
+
+def not_negative(gain: Floats) -> float:
+    """Return the sum of gains, or 0.0 if rounding makes it negative."""
+    return max(0.0, float(np.sum(gain)))
 
 
 def _sum_by_player(form: SequenceForm, terms: Floats) -> Floats:
@@ -219,7 +223,7 @@ def best_response(game: Game, strategy: StrategyLike, player: int) -> BestRespon
     return BestResponse(
         player,
         float(own[player] + gain[player]),
-        float(gain[player]),
+        not_negative(gain[player]),
         Strategy.from_vector(form, profile),
     )
 
@@ -262,7 +266,7 @@ def nash_conv(game: Game, strategy: StrategyLike) -> float:
 
 def nash_conv_of_plans(form: SequenceForm, x: Floats) -> float:
     """Return NashConv at the realization plans `x`."""
-    return float(np.sum(evaluate(form, x)[1]))
+    return not_negative(evaluate(form, x)[1])
 
 
 def exploitability(game: Game, strategy: StrategyLike) -> float:

@@ -25,7 +25,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Array, Described, Fields, PathLike, Saved
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, check_game
-from cfrlib.evaluate import evaluate
+from cfrlib.evaluate import evaluate, not_negative
 from cfrlib.game import Game
 from cfrlib.regret import Variant
 from cfrlib.solution import Solution, Trace, next_checkpoint
@@ -305,7 +305,7 @@ class Run(ABC):
             return Measured(math.nan, math.nan, sigma)
         form = sequence_form(self.game)
         own, gain, _ = evaluate(form, form.plans(sigma))
-        return Measured(float(gain.sum()) / form.num_players, float(own[0]), sigma)
+        return Measured(not_negative(gain) / form.num_players, float(own[0]), sigma)
 
     @property
     def _guarantee(self) -> str:
