@@ -144,6 +144,8 @@ def test_a_strategy_with_numbers_as_actions_survives_json():
 
 
 def test_words_that_look_like_numbers_stay_words():
-    both = {(): Decision(0, "bid", ("1", 1)), ("1",): Terminal((1, 0)), (1,): Terminal((2, 0))}
-    strategy = cfr.Strategy(TableGame(both), {"bid": {"1": 0.25, 1: 0.75}})
-    assert strategy["bid"] == {"1": 0.25, 1: 0.75}
+    actions = ("1", 1, 2)
+    nodes = {(): Decision(0, "bid", actions)} | {(a,): Terminal((1, 0)) for a in actions}
+    for two in (2, "2"):
+        strategy = cfr.Strategy(TableGame(nodes), {"bid": {"1": 0.25, 1: 0.25, two: 0.5}})
+        assert strategy["bid"] == {"1": 0.25, 1: 0.25, 2: 0.5}
