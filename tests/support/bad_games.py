@@ -1,6 +1,7 @@
 """Unsound games, each with words that its error message must contain."""
 
 import math
+from collections import deque
 
 from toy_games import TableGame
 
@@ -41,22 +42,22 @@ def ends_with(utilities, players=2):
 
 
 class Shared(TableGame):
-    """A game whose histories are lists, which `step` changes, and may then copy."""
+    """A game whose histories are lists or the like, which `step` changes, and may copy."""
 
-    def __init__(self, copies):
+    def __init__(self, copies, kind=list):
         nodes = {(): choice(), **{(a,): choice(1, "y") for a in LEFT_RIGHT}}
         super().__init__(nodes | {(a, b): END for a in LEFT_RIGHT for b in LEFT_RIGHT})
-        self.copies = copies
+        self.copies, self.kind = copies, kind
 
     def root(self):
-        return []
+        return self.kind()
 
     def step(self, h, a):
         h.append(a)
         return h[:] if self.copies else h
 
     def node(self, h):
-        return super().node(tuple(h[:2]))
+        return super().node(tuple(h)[:2])
 
 
 # fault -> (game, history, words of the diagnosis, words of the remedy)
@@ -87,6 +88,9 @@ BAD_GAMES = {
     ),
     "step changes its argument": (
         Shared(copies=False), (), "step(h, 'left') changes the history", "return a new one",
+    ),
+    "step changes its argument, of any type": (
+        Shared(copies=False, kind=deque), (), "step(h, 'left') changes the history", "a copy",
     ),
     "step changes its argument, then copies it": (
         Shared(copies=True), (), "step(h, 'left') changes the history", "change a copy",
