@@ -4,7 +4,8 @@ Jupyter talks to a kernel over TCP ports. It looks for free ports, closes them a
 numbers to the kernel. If another process takes one of them in between, the kernel never
 answers; that happened to about one kernel in a hundred. The kernels started here listen on
 socket files in a private folder, which no other process can take. On Windows, where ZeroMQ has
-no socket files, they use ports.
+no socket files, they use ports. The path of a socket file may have about a hundred characters;
+where `TMPDIR` is longer, the folder is in /tmp.
 
 A kernel that does not answer is therefore either dead, which Jupyter notices at once, or slow.
 So all time limits are long: they stop only a kernel that would never finish.
@@ -24,13 +25,16 @@ from nbclient import NotebookClient
 from traitlets import default
 
 PATIENCE = 3600  # seconds
+LONGEST = 75  # characters of a temporary folder: 104, a Mac's limit, less "/kernel-.../socket-5"
 TRANSPORT = "ipc" if os.name == "posix" else "tcp"
 
 
 def by_file(manager: KernelManager) -> KernelManager:
     """Make a kernel that is about to start listen on socket files; return its manager."""
     if TRANSPORT == "ipc":
-        folder = tempfile.mkdtemp(prefix="kernel-")  # readable for this user only
+        long = len(os.fsencode(tempfile.gettempdir())) > LONGEST
+        # readable for this user only
+        folder = tempfile.mkdtemp(prefix="kernel-", dir="/tmp" if long else None)
         weakref.finalize(manager, shutil.rmtree, folder, ignore_errors=True)
         manager.transport, manager.ip = TRANSPORT, str(Path(folder, "socket"))
     return manager

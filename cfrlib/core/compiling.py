@@ -27,9 +27,11 @@ class Notice(events.Listener):
 
     def on_start(self, event: events.Event) -> None:
         """Print the notice once."""
-        module = event.data["dispatcher"].py_func.__module__
+        dispatcher = event.data["dispatcher"]
+        module = dispatcher.py_func.__module__
         terminal = sys.stderr is not None and sys.stderr.isatty()
-        if terminal and not self.printed and module.partition(".")[0] in PACKAGES:
+        kept = dispatcher._cache.cache_path  # None if no folder can be written to
+        if terminal and kept and not self.printed and module.partition(".")[0] in PACKAGES:
             self.printed = True
             print(NOTICE, file=sys.stderr, flush=True)
 

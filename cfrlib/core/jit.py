@@ -15,13 +15,15 @@ With ``NUMBA_DISABLE_JIT=1`` all three return the function unchanged.
 
 A compiled kernel is kept on disk until a source of its package, or of a package that it was
 built on, changes. (Numba by itself would look at the kernel's own file only, although the
-kernels that it calls are compiled into it.)
+kernels that it calls are compiled into it.) Where no folder can be written to, kernels are
+compiled in each process anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
+import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -70,7 +72,11 @@ def inner(function: Any) -> Any:
 
 def _compiled(function: Any, **options: Any) -> Any:
     """Return a compiled function whose files on disk are those of the present sources."""
-    compiled: Any = njit(**options)(function)
+    try:
+        compiled: Any = njit(**options)(function)
+    except RuntimeError:  # no folder for the files can be written to
+        _warn_uncached()
+        return njit(**{**options, "cache": False})(function)
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
         cache: Any = compiled._cache
         index_file: Any = IndexDataCacheFile
@@ -79,6 +85,18 @@ def _compiled(function: Any, **options: Any) -> Any:
         name = f"{cache._impl.filename_base}.{digest}"
         cache._cache_file = index_file(cache._cache_path, name, stamp)
     return compiled
+
+
+@cache
+def _warn_uncached() -> None:
+    """Warn once that compiled kernels are not kept."""
+    warnings.warn(
+        "compiled kernels cannot be kept: neither the package's folder nor a home folder can "
+        "be written to, so each process compiles them again, which takes up to a minute; set "
+        "NUMBA_CACHE_DIR to a folder that you may write to",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 @cache
