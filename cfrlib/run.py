@@ -128,7 +128,8 @@ class Run(ABC):
     ) -> Self:
         """Run more iterations until the first limit is reached, and return the run itself.
 
-        An interrupt (Ctrl-C) leaves a sound run that can be saved or continued.
+        An interrupt (Ctrl-C) leaves a sound run that can be saved or continued. Several runs
+        may run in several threads, but only one thread at a time may advance a run.
 
         Parameters
         ----------
@@ -147,6 +148,8 @@ class Run(ABC):
         ------
         ValueError
             If a limit is not a positive number.
+        RuntimeError
+            If another thread is advancing this run.
 
         Warns
         -----
@@ -159,7 +162,7 @@ class Run(ABC):
                 f"until={until:g} asks for exploitability, which is unknown for {self.game!r}, "
                 "because its tree is expanded on demand; give iterations or seconds"
             )
-        with deferred_interrupt() as interrupted:
+        with deferred_interrupt() as interrupted, alone(self):
             reached = self._run_until(limits, progress, interrupted)
         if until is not None and not reached:
             warnings.warn(
@@ -417,6 +420,30 @@ def check_weight(variant: Variant, t: int) -> None:
             f"the weight t^γ of the average overflows before iteration {t + 1:,} with "
             f"{variant!r}; choose a smaller gamma"
         ) from None
+
+
+_advancing: dict[int, int] = {}  # id of a run -> the thread that advances it
+
+
+@contextmanager
+def alone(run: object) -> Iterator[None]:
+    """Refuse other threads that want to advance the same run.
+
+    Raises
+    ------
+    RuntimeError
+        If another thread is advancing the run.
+    """
+    me = threading.get_ident()
+    if _advancing.setdefault(id(run), me) != me:  # one step, so that no thread comes between
+        raise RuntimeError(
+            "another thread is advancing this run, and two would mix their iterations; wait "
+            "for that thread, or give each thread a run of its own, such as run.copy()"
+        )
+    try:
+        yield
+    finally:
+        _advancing.pop(id(run), None)
 
 
 @contextmanager

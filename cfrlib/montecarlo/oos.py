@@ -26,7 +26,7 @@ from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Scheme, check_epsilon
 from cfrlib.montecarlo.state import Sampled
 from cfrlib.regret import Variant, find_variant
-from cfrlib.run import deferred_interrupt
+from cfrlib.run import alone, deferred_interrupt
 from cfrlib.simulate import pick
 from cfrlib.strategy import Strategy, probability_row
 
@@ -276,9 +276,11 @@ class OOS(Sampled):
             which a player acts.
         KeyError
             If there is no such infoset, or it has not been visited yet.
+        RuntimeError
+            If another thread is searching with this object.
         """
         end, nodes_end, seconds = self._limits(nodes, seconds, iterations)
-        with deferred_interrupt() as interrupted:
+        with deferred_interrupt() as interrupted, alone(self):
             if self.iterations == 0 and seconds < math.inf:  # compile before the clock starts
                 warm = self.copy()
                 warm._set_target(at)

@@ -23,7 +23,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
-from cfrlib.run import Bar, Limits, deferred_interrupt
+from cfrlib.run import Bar, Limits, alone, deferred_interrupt
 from koikoi.afterstates import CODE, Afterstates, Describer
 from koikoi.learners.network_player import (
     NetworkPlayer,
@@ -317,7 +317,7 @@ class SelfPlay(ABC):
             raise ValueError("pass a limit of the run: iterations=… or seconds=…")
         bar, done = Bar(Limits.of(iterations, None, seconds), progress), 0
         try:
-            with deferred_interrupt() as interrupted:
+            with deferred_interrupt() as interrupted, alone(self):
                 while not (bar.out_of_time or interrupted or done == iterations):
                     self._iterate(self.iterations + 1)
                     self.iterations, done = self.iterations + 1, done + 1

@@ -2,6 +2,8 @@
 
 import itertools
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -64,3 +66,43 @@ def test_progress_bar_shows_the_limits(kuhn, capsys, monkeypatch):
 def test_non_positive_limit_raises(kuhn, limit, value):
     with pytest.raises(ValueError, match=f"{limit} must be a number above 0"):
         cfr.solve(kuhn, **{limit: value})
+
+
+def test_only_one_thread_at_a_time_advances_a_run(kuhn):
+    """Two threads would mix their iterations and lose some. Other threads' runs are free."""
+    started, go_on = threading.Event(), threading.Event()
+
+    class Waiting(cfr.CFR):
+        def _advance(self, count, interrupted=()):
+            started.set()
+            go_on.wait(60)
+            super()._advance(count, interrupted)
+
+    run = Waiting(kuhn)
+    thread = threading.Thread(target=run.run, args=(5,))
+    thread.start()
+    assert started.wait(60)
+    with pytest.raises(RuntimeError, match=r"another thread is advancing .*run\.copy"):
+        run.run(5)
+    assert cfr.CFR(kuhn).run(5).iterations == 5
+    go_on.set()
+    thread.join()
+    assert run.run(5).iterations == 10
+
+
+def test_a_search_is_for_one_thread(kuhn, monkeypatch):
+    player = cfr.OOS(kuhn, seed=0)
+    monkeypatch.setitem(run_module._advancing, id(player), -1)  # as if a thread were searching
+    with pytest.raises(RuntimeError, match="another thread"):
+        player.search(iterations=1)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interrupted_run_is_free_again(kuhn, monkeypatch, error):
+    run = cfr.CFR(kuhn)
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "_advance", lambda *_: (_ for _ in ()).throw(error))
+        with pytest.raises(error):
+            run.run(5)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(run.run, 5).result().iterations == 5
