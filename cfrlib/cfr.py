@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib import bands
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import choice, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.jit import kernel
 from cfrlib.core.sequence import (
@@ -213,9 +213,7 @@ class CFR(Run):
         delay: int = 0,
     ):
         self.variant = find_variant(variant)
-        if update not in UPDATES:
-            raise ValueError(f"unknown update {update!r}; choose one of {UPDATES}")
-        self.game, self.update = game, update
+        self.game, self.update = game, choice("update", update, UPDATES)
         self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
         large = form.num_sequences > LARGE

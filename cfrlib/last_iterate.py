@@ -27,7 +27,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.jit import kernel
 from cfrlib.core.sequence import (
     SequenceForm,
@@ -65,11 +65,16 @@ class RegretMatching:
     mu : float
         μ: weight of −μ/2 · ‖x − reference‖² in the payoff, x a realization plan (RTCFR+).
     stage : int
-        Every `stage` iterations the current plan becomes the reference, and γ halves.
+        Every `stage` iterations the current plan becomes the reference, and γ halves; 0: never.
     gamma : float
         γ: the smallest probability of an action in the first stage.
     alternating : bool
         Whether player 1 sees player 0's new strategy.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range or `look_ahead` is unknown.
 
     Notes
     -----
@@ -96,6 +101,13 @@ class RegretMatching:
     gamma: float = 0.0
     alternating: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("prediction", "least", "mu"):
+            real_number(name, getattr(self, name))
+        real_number("gamma", self.gamma, 0, 1)
+        choice("look_ahead", self.look_ahead, ("none", "extragradient"))
+        whole_number("stage", self.stage, 0)
+
 
 @dataclass(frozen=True)
 class MirrorDescent:
@@ -114,6 +126,11 @@ class MirrorDescent:
         Every `stage` iterations the current strategy becomes the magnet; 0: it stays uniform.
     alternating : bool
         Whether player 1 sees player 0's new strategy.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range or `look_ahead` is unknown.
 
     Notes
     -----
@@ -134,6 +151,12 @@ class MirrorDescent:
     look_ahead: str = "none"
     stage: int = 0
     alternating: bool = False
+
+    def __post_init__(self) -> None:
+        real_number("eta", self.eta, above=True)
+        real_number("tau", self.tau)
+        choice("look_ahead", self.look_ahead, ("none", "extragradient", "optimistic"))
+        whole_number("stage", self.stage, 0)
 
 
 Method: TypeAlias = RegretMatching | MirrorDescent
@@ -299,6 +322,8 @@ class Iterates:
     ------
     GameError
         If the rules of the game are unsound.
+    ValueError
+        If `method` is none of the two, or `weight` is negative.
 
     Examples
     --------
@@ -309,7 +334,12 @@ class Iterates:
     """
 
     def __init__(self, game: Game, method: Method, *, weight: float = 1.0):
-        self.game, self.method, self.weight = game, method, weight
+        if not isinstance(method, (RegretMatching, MirrorDescent)):
+            raise ValueError(
+                "a method is RegretMatching(...) or MirrorDescent(...) of "
+                f"cfrlib.last_iterate, got {method!r}"
+            )
+        self.game, self.method, self.weight = game, method, real_number("weight", weight)
         self.iterations = 0
         self._form = form = sequence_form(game)
         self._uniform, size = form.uniform(), form.num_sequences

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.checks import distributions, whole_number
+from cfrlib.core.checks import distributions, is_number, whole_number
 from cfrlib.core.jit import kernel
 from cfrlib.core.tree import Floats
 from cfrlib.games.matrix import MatrixGame
@@ -75,8 +75,8 @@ class Variant:
         return float(self.alpha), float(self.beta), float(self.gamma)
 
     def __post_init__(self) -> None:
-        finite = 0 <= self.gamma < math.inf and 0 <= self.prediction < math.inf
-        if math.isnan(self.alpha) or math.isnan(self.beta) or not finite:
+        numbers = self.alpha, self.beta, self.gamma, self.prediction
+        if not (all(map(is_number, numbers)) and all(0 <= x < math.inf for x in numbers[2:])):
             raise ValueError(
                 f"α and β must be numbers or ±∞; γ and λ finite and at least 0: {self!r}"
             )
@@ -245,7 +245,8 @@ def play(
     Raises
     ------
     ValueError
-        If `rounds` is below 1 or `opponent` is not a distribution over player 1's actions.
+        If `game` is no matrix game, `rounds` is below 1, or `opponent` is not a distribution
+        over player 1's actions.
 
     Examples
     --------
@@ -254,6 +255,11 @@ def play(
     >>> path.average[0][-1].argmax()  # paper
     np.int64(1)
     """
+    if not isinstance(game, MatrixGame):
+        raise ValueError(
+            f"play is for matrix games, such as RockPaperScissors(), got {game!r}; solve other "
+            "games with cfrlib.solve"
+        )
     rounds = whole_number("rounds", rounds, 1)
     m, n = game.row_payoffs.shape
     fixed = None

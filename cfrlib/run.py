@@ -21,7 +21,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 from cfrlib.core import files
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import real_number, whole_number
 from cfrlib.core.files import Array, Described, Fields, PathLike, Saved
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, check_game
@@ -89,8 +89,8 @@ class Limits(NamedTuple):
         if iterations is not None:
             iterations = whole_number("iterations", iterations, 1)
         for name, limit in (("until", until), ("seconds", seconds)):
-            if limit is not None and not 0 < limit < math.inf:
-                raise ValueError(f"{name} must be a number above 0, got {limit!r}")
+            if limit is not None:
+                real_number(name, limit, above=True)
         if iterations is None and seconds is None:
             iterations = 1_000 if until is None else PATIENCE
         return cls(iterations, until, seconds)

@@ -117,11 +117,17 @@ class _Rounds:
     def _sample_actions(self, i: int, rows: list[int], nodes: list[Decision]) -> None:
         """Sample player i's actions at these decisions."""
         given = np.asarray(self.players[i](nodes, self.player_uniforms[i, rows]), np.float64)
-        sigma = distributions(given) if given.ndim == 2 else None
-        if sigma is None or len(sigma) != len(rows):
+        legal = np.array([len(node.actions) for node in nodes])
+        sigma = None
+        if given.ndim == 2 and len(given) == len(rows) and given.shape[1] >= legal.max():
+            # what stands right of the last action counts for nothing
+            own = np.arange(given.shape[1]) < legal[:, None]
+            sigma = distributions(np.where(own, given, 0.0))
+        if sigma is None:
             raise ValueError(
-                f"player {i} must return a row of probabilities for each decision, its "
-                f"actions in order; got {given!r}"
+                f"player {i} must return a row of probabilities for each of {len(rows)} "
+                f"decisions, its actions in order, shape ({len(rows)}, {legal.max()}) or "
+                f"wider; got shape {given.shape}: {given!r}"
             )
         u = np.array([self.action_uniforms(r, self.num_decisions[r]) for r in rows])
         last = sigma.shape[1] - 1 - (sigma[:, ::-1] > 0).argmax(axis=1)

@@ -44,7 +44,9 @@ def embed(name: str, game: KoiKoi, data: dict[str, Any], plain: str) -> str:
     """
     cards = {card: art.draw(card) for card in game.months}
     known = {"rules": rules(game), **data, "pictures": cards, "back": art.back()}
-    text = json.dumps(known, separators=(",", ":")).replace("</", "<\\/")
+    text = json.dumps(known, separators=(",", ":"))
+    # neither the end of the script nor a comment, in which a script would not end
+    text = text.replace("</", "<\\/").replace("<!", "\\u003c!")
     return (
         f"<div class='play-table' data-game='{name}'><div class='play-plain'>{plain}</div>"
         f"<script type='application/json'>{text}</script></div>"

@@ -150,7 +150,8 @@ class KoiKoi(Game):
         koi_factor: int = 2,
         void_points: int = 0,
     ):
-        if special != "redeal" and not (isinstance(special, int) and special > 0):
+        points = isinstance(special, int) and not isinstance(special, bool) and special > 0
+        if special != "redeal" and not points:
             raise ValueError(f'special must be "redeal" or points to pay, got {special!r}')
         self.special: str | int = special
         changes = dict(yaku) if isinstance(yaku, Mapping) else {}

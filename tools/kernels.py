@@ -25,7 +25,9 @@ from nbclient import NotebookClient
 from traitlets import default
 
 PATIENCE = 3600  # seconds
-LONGEST = 75  # characters of a temporary folder: 104, a Mac's limit, less "/kernel-.../socket-5"
+LONGEST = (
+    75  # characters of a temporary folder: 104, a Mac's limit, less "/kernel-.../socket-5"
+)
 TRANSPORT = "ipc" if os.name == "posix" else "tcp"
 
 

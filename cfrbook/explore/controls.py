@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cfrlib.core.checks import whole_number
 from cfrlib.core.tree import compile
 from cfrlib.game import Action, Game, action_label
 
@@ -133,8 +134,8 @@ class Linear(_Range):
     def __init__(
         self, low: float, high: float, step: float, start: float | None = None, label: str = ""
     ):
-        count = round((high - low) / step)
-        if not (step > 0 and count >= 1 and abs(low + count * step - high) < 1e-9):
+        count = round((high - low) / step) if step > 0 else 0
+        if not (count >= 1 and abs(low + count * step - high) < 1e-9):
             raise ValueError(
                 f"the distance from {low!r} to {high!r} is not a positive multiple of {step=!r}"
             )
@@ -369,7 +370,9 @@ class Mix(Control):
         start: Sequence[float] | None = None,
         label: str = "",
     ):
-        self.names, self.parts = names, parts
+        if not names:
+            raise ValueError('give the names of the actions, e.g. Mix("rock", "paper")')
+        self.names, self.parts = names, whole_number("parts", parts, 1)
         self._counts = list(_compositions(parts, len(names)))
         first = self._counts[-1] if start is None else tuple(round(p * parts) for p in start)
         positions = [tuple(k / parts for k in counts) for counts in self._counts]

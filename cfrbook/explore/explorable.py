@@ -230,7 +230,9 @@ class Explorable:
             "pieces": pieces,
             "frames": rows,
         }
-        text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        # neither the end of the script nor a comment, in which a script would not end
+        text = text.replace("</", "<\\/").replace("<!", "\\u003c!")
         script = f'<script type="application/json">{text}</script>'
         return (
             f"<style>{_asset('page.css')}</style>"

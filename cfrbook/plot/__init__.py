@@ -13,6 +13,8 @@ import hashlib
 import io
 import math
 import re
+import unicodedata
+import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
@@ -27,6 +29,7 @@ import numpy.typing as npt
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.patches import Rectangle
@@ -72,11 +75,16 @@ LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
 
+# Fonts with Japanese letters, on Linux, Macs and Windows. A page needs none of them, as it
+# draws all letters in the reader's fonts, but Matplotlib measures texts and draws PNG files.
+JAPANESE = ("Noto Sans CJK JP", "IPAexGothic", "Hiragino Sans", "Yu Gothic", "MS Gothic")
+
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cfrlib",
-    "font.family": "sans-serif",
+    "font.family": ["sans-serif", *sorted({*JAPANESE} & {*fontManager.get_font_names()})],
     "font.size": FONT,
+    "text.parse_math": False,  # actions may have names such as "raise $5 to $10"
     "text.color": INK,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
@@ -144,7 +152,8 @@ def inline_svg(figure: Figure, attributes: str, *, key: str = "", crop: bool = T
     """
     buffer = io.StringIO()
     box = "tight" if crop else None
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # the browser has other fonts
         figure.savefig(
             buffer, format="svg", transparent=True, bbox_inches=box, metadata={"Date": None}
         )
@@ -311,13 +320,18 @@ def _legend_columns(names: list[str], label: int, width: float) -> tuple[int, fl
     letter, handle = 0.08, 0.5  # inches, about
 
     def extent(columns: int) -> float:
-        parts = np.array_split([len(name) for name in names], columns)
+        parts = np.array_split([_letters(name) for name in names], columns)
         return sum(handle + letter * float(part.max()) for part in parts if len(part))
 
     if len(names) <= 4 and extent(4) <= width - 0.8 - letter * label:
         return 4, 0.0
     columns = next((n for n in (4, 3, 2) if extent(n) <= width - 0.3), 1)
     return columns, 0.24 * math.ceil(len(names) / columns)
+
+
+def _letters(text: str) -> int:
+    """Return the width of a text in letters; a Japanese one is as wide as two of ours."""
+    return sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def _ticks(limits: tuple[float, float], scale: str = "linear") -> dict[float, str]:
@@ -510,7 +524,7 @@ def strategy_bars(
     xlabel : str
         Label of the x axis.
     width : float
-        Width of the figure in inches.
+        Width of the figure in inches; labels that need more get it.
 
     Returns
     -------
@@ -520,6 +534,8 @@ def strategy_bars(
     ------
     KeyError
         If a strategy lacks one of the infosets or actions.
+    ValueError
+        If there is no strategy or no infoset.
 
     Examples
     --------
@@ -529,9 +545,12 @@ def strategy_bars(
     >>> strategy_bars(pair, {"J": "bet", "Q check-bet": "call"}, xlabel="probability")
     <Figure size 500x183 with 1 Axes>
     """
+    if not strategies or not action_of:
+        raise ValueError("nothing to draw; give at least one strategy and one infoset")
     names = [f"{infoset}: {action_label(a)}" for infoset, a in action_of.items()]
     height = 0.32 * len(action_of) * (0.5 + 0.5 * len(strategies)) + 0.87
-    west = 0.27 + 0.0825 * max(map(len, names))
+    west = 0.27 + 0.0825 * max(map(_letters, names))
+    width = max(width, west + 1.2)  # an inch for the bars
     thick = 0.8 / len(strategies)
     with mpl.rc_context(STYLE):
         figure, axes = _empty_figure(width, height, margins=(west, 0.2, 0.54, 0.33))

@@ -163,7 +163,7 @@ def draw_text(renderer: Any, template: Any, text: str, position: Sequence[float]
     """Draw a text at a position in pixels like `template.draw`, but faster."""
     template.set_text(text)
     template.set_position(position)
-    if not text or "$" in text or "\n" in text or template.get_usetex():
+    if not text or "\n" in text or template.get_usetex():
         template.draw(renderer)
         return
     width, height, depth = text_size(renderer, template, text)

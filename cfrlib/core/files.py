@@ -108,6 +108,8 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     Temporary files that killed processes left behind are removed.
     """
     target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; give a file, such as run.npz in it")
     temporary = target.with_name(f"{target.name}.{os.getpid()}.part")
     _remove_abandoned(target)
     try:

@@ -26,7 +26,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats, check_game
@@ -151,8 +151,8 @@ class DeepCFR(OnTree, Run):
         self.traversals = whole_number("traversals", traversals, 1)
         self.memory = whole_number("memory", memory, 1)
         self.average_by, self.baseline = _check_average(average, game), baseline
-        if baseline is not None and not 0 <= baseline <= 1:
-            raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
+        if baseline is not None:
+            real_number("baseline", baseline, 0, 1)
         self.jobs = None if jobs is None else whole_number("jobs", jobs, -1)
         if jobs == 0 or (jobs is not None and baseline is not None):
             raise ValueError(
@@ -435,8 +435,7 @@ class DeepCFR(OnTree, Run):
 
 
 def _check_average(average: str, game: Game) -> str:
-    if average not in AVERAGES:
-        raise ValueError(f"unknown average {average!r}; choose one of {AVERAGES}")
+    choice("average", average, AVERAGES)
     if average == "network" and game.num_players != 2:
         raise ValueError(
             f'average="network" is for two players, {game!r} has {game.num_players}: how often '

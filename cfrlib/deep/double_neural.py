@@ -22,6 +22,7 @@ import jax
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.checks import real_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
@@ -117,8 +118,7 @@ class DoubleNeural(MCCFR):
                 "infoset's share of the average would depend on the strategies of third "
                 "players; use cfrlib.MCCFR"
             )
-        if not 0 <= rehearse <= 1:
-            raise ValueError(f"rehearse must lie between 0 and 1, got {rehearse!r}")
+        real_number("rehearse", rehearse, 0, 1)
         super().__init__(
             game, "cfr+", sampling=sampling, batch=batch, seed=seed, threads=1, on_demand=False
         )

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import begin, new_key
 from cfrlib.core.tree import Floats, check_game
@@ -156,13 +156,8 @@ class MCCFR(Sampled, Run):
             "threads", os.cpu_count() if threads is None else threads, 1
         )
         self.jobs = None if jobs is None else whole_number("jobs", jobs, -1)
-        self.update, self.baseline = update, baseline
-        if update not in ("alternating", "simultaneous"):
-            raise ValueError(
-                f'unknown update {update!r}; choose "alternating" or "simultaneous"'
-            )
-        if baseline is not None and not 0 <= baseline <= 1:
-            raise ValueError(f"baseline must lie between 0 and 1, got {baseline!r}")
+        self.update = choice("update", update, ("alternating", "simultaneous"))
+        self.baseline = None if baseline is None else real_number("baseline", baseline, 0, 1)
         self._plant(game, on_demand, proposal)
         self.averaging = self._find_averaging(averaging)
         if jobs == 0 or (jobs is not None and not self._tree.is_complete):
@@ -190,10 +185,7 @@ class MCCFR(Sampled, Run):
             if self.sampling.expands_opponents:
                 return "own"
             return "opponent" if self.game.num_players == 2 else "lazy"
-        if averaging not in updates.AVERAGING:
-            raise ValueError(
-                f"unknown averaging {averaging!r}; choose one of {updates.AVERAGING}"
-            )
+        choice("averaging", averaging, updates.AVERAGING)
         if averaging == "opponent" and self.game.num_players != 2:
             raise ValueError(
                 f'averaging="opponent" is for two players, {self.game!r} has '

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from cfrlib.core.checks import whole_number
+from cfrlib.core.checks import real_number, whole_number
 from cfrlib.core.rng import LINE, begin, new_key, uniform
 from cfrlib.core.sequence import behavior
 from cfrlib.core.tree import TERMINAL, Floats, check_game
@@ -311,8 +311,8 @@ class OOS(Sampled):
                 "a search needs a limit: nodes=..., iterations=... or seconds=..., e.g. "
                 "nodes=10_000"
             )
-        if seconds is not None and not 0 < seconds < math.inf:
-            raise ValueError(f"seconds must be a number above 0, got {seconds!r}")
+        if seconds is not None:
+            real_number("seconds", seconds, above=True)
         end, nodes_end = 2**62, 2**62
         if iterations is not None:
             end = self.iterations + whole_number("iterations", iterations, 1)

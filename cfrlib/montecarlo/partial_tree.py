@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from cfrlib.core.checks import choice
 from cfrlib.core.tree import (
     CHANCE,
     TERMINAL,
@@ -290,6 +291,11 @@ class PartialTree(RuleChecker):
                 f"a proposal is for a first event of chance, but {self.game!r} begins with a "
                 "decision; leave it out"
             )
+        if not isinstance(self._proposal, Mapping):
+            raise ValueError(
+                "a proposal is a dictionary from outcome to probability, e.g. "
+                f"{{{actions[0]!r}: 0.5, ...}}; got {self._proposal!r}"
+            )
         proposed = np.array([self._proposal.get(a, 0.0) for a in actions], np.float64)
         missing = [
             a
@@ -362,7 +368,10 @@ def initial_tree(
     ------
     TooLarge
         If the game does not compile and `on_demand` is False.
+    ValueError
+        If `on_demand` is not True, False or None.
     """
+    choice("on_demand", on_demand, (True, False, None))
     if on_demand or (on_demand is None and not is_compiled(game) and is_huge(game)):
         return PartialTree(game, proposal)
     try:

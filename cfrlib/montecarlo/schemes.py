@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.checks import is_number
 from cfrlib.core.jit import inlined, inner
 from cfrlib.core.tree import Floats, Tree
 from cfrlib.game import Game
@@ -89,7 +90,9 @@ class RobustSampling:
     expands_opponents: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (self.k >= 1 and (self.k == math.inf or self.k == int(self.k))):
+        if not (
+            is_number(self.k) and self.k >= 1 and (self.k == math.inf or self.k == int(self.k))
+        ):
             raise ValueError(f"k must be a whole number, at least 1, or inf; got {self.k!r}")
         check_epsilon(self.epsilon)
 

@@ -18,7 +18,7 @@ from cfrlib.game import Game
 from cfrlib.strategy import Strategy
 from cfrlib.subgames.public import PublicState, public_tree
 from cfrlib.subgames.ranges import Part, ValueFunction, ValuePair
-from cfrlib.subgames.resolving import check_zero_sum
+from cfrlib.subgames.resolving import check_solver
 
 NOBODY = np.empty(0)
 
@@ -58,7 +58,8 @@ def continual(
     Raises
     ------
     ValueError
-        If the game is not a zero-sum game of two players, or a value function is missing.
+        If the game is not a zero-sum game of two players, it has no such player, or a value
+        function is missing.
 
     Notes
     -----
@@ -73,7 +74,7 @@ def continual(
     >>> cfr.best_response(game, mine, 1).value < 1 / 18 + 0.01
     True
     """
-    check_zero_sum(game)
+    check_solver(game, player)
     search = _Search(game, player, safe, whole_number("iterations", iterations, 1))
     search.horizon, search.value_function = list(horizon), values
     search.visit(search.public.states[0], NOBODY, {})

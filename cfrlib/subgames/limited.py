@@ -13,10 +13,10 @@ import numpy as np
 
 from cfrlib.core.sequence import sequence_form
 from cfrlib.game import Action, Game
-from cfrlib.strategy import Strategy
+from cfrlib.strategy import Strategy, StrategyLike
 from cfrlib.subgames.gadgets import Leaves, Subgame
 from cfrlib.subgames.public import PublicState, public_tree
-from cfrlib.subgames.resolving import check_zero_sum, history_values, own_rows
+from cfrlib.subgames.resolving import as_strategy, check_solver, history_values, own_rows
 
 
 def biased(strategy: Strategy, actions: Collection[Action], factor: float = 10.0) -> Strategy:
@@ -47,10 +47,10 @@ def biased(strategy: Strategy, actions: Collection[Action], factor: float = 10.0
 
 def depth_limited(
     game: Game,
-    blueprint: Strategy,
+    blueprint: StrategyLike,
     player: int,
     ends: Iterable[PublicState],
-    continuations: Sequence[Strategy] = (),
+    continuations: Sequence[StrategyLike] = (),
     *,
     iterations: int = 1_000,
 ) -> Strategy:
@@ -91,11 +91,11 @@ def depth_limited(
     >>> [round(mine[card]["bet"]) for card in "JQK"]  # half of all bets are called
     [1, 1, 1]
     """
-    check_zero_sum(game)
+    check_solver(game, player)
     public, form, opponent = public_tree(game), sequence_form(game), 1 - player
     theirs = slice(*form.treeplexes.player_sequences[opponent : opponent + 2])
-    worth = []
-    for continuation in (blueprint, *continuations):
+    blueprint, worth = as_strategy(game, blueprint), []
+    for continuation in (blueprint, *(as_strategy(game, each) for each in continuations)):
         sigma = blueprint.values_by_sequence.copy()
         sigma[theirs] = continuation.values_by_sequence[theirs]
         worth.append(history_values(form.tree, sigma))

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cfrlib.cfr import CFR
+from cfrlib.core.checks import choice, player_of
 from cfrlib.core.sequence import SequenceForm, sequence_form
 from cfrlib.core.tree import Floats, Tree
 from cfrlib.evaluate import best_response
 from cfrlib.game import Game
-from cfrlib.strategy import Strategy
+from cfrlib.strategy import Strategy, StrategyLike
 from cfrlib.subgames.gadgets import Gadget, MaxMargin, Subgame
 from cfrlib.subgames.public import PublicState, PublicTree, public_tree
 
@@ -84,14 +85,14 @@ class Trunk(NamedTuple):
     gifts: Floats
 
 
-def trunk(game: Game, strategy: Strategy, player: int) -> Trunk:
+def trunk(game: Game, strategy: StrategyLike, player: int) -> Trunk:
     """Return reach, best-response values and gifts of a strategy, at every history.
 
     Parameters
     ----------
     game : Game
         A two-player zero-sum game.
-    strategy : Strategy
+    strategy : Strategy or mapping
         The blueprint, for both players.
     player : int
         The player who will solve a part again.
@@ -116,6 +117,7 @@ def trunk(game: Game, strategy: Strategy, player: int) -> Trunk:
     """
     form, opponent = sequence_form(game), 1 - player
     tree = form.tree
+    strategy = as_strategy(game, strategy)
     x = form.plans(strategy.values_by_sequence)
     best = best_response(game, strategy, opponent).strategy.values_by_sequence
     values = history_values(tree, best)[:, opponent]
@@ -144,7 +146,7 @@ def _gifts(form: SequenceForm, weights: Floats, values: Floats, opponent: int) -
 
 def resolve(
     game: Game,
-    blueprint: Strategy,
+    blueprint: StrategyLike,
     player: int,
     states: Iterable[PublicState],
     method: str = "gadget",
@@ -158,7 +160,7 @@ def resolve(
     ----------
     game : Game
         A two-player zero-sum game.
-    blueprint : Strategy
+    blueprint : Strategy or mapping
         A strategy for both players.
     player : int
         The player who solves again; the other player's strategy stays.
@@ -178,7 +180,8 @@ def resolve(
     Raises
     ------
     ValueError
-        If `method` is unknown, or the game is not a zero-sum game of two players.
+        If `method` is unknown, the game is not a zero-sum game of two players, or it has no
+        such player.
 
     Notes
     -----
@@ -198,9 +201,9 @@ def resolve(
     >>> len(flops), after < before
     (15, True)
     """
-    check_zero_sum(game)
-    if method not in METHODS:
-        raise ValueError(f"unknown method {method!r}; choose one of {METHODS}")
+    check_solver(game, player)
+    choice("method", method, METHODS)
+    blueprint = as_strategy(game, blueprint)
     found: dict[str, Mapping[Any, float]] = {}
     public, way = public_tree(game), trunk(game, blueprint, player)
     for state in states:
@@ -211,11 +214,17 @@ def resolve(
     return blueprint.replace(found)
 
 
-def check_zero_sum(game: Game) -> None:
-    """Raise a ValueError unless the game is a zero-sum game of two players."""
+def check_solver(game: Game, player: int) -> None:
+    """Raise a ValueError unless this is a player of a two-player zero-sum game."""
     tree = sequence_form(game).tree
     if tree.num_players != 2 or not tree.zero_sum:
         raise ValueError(f"{game!r} is not a zero-sum game of two players; subgames need one")
+    player_of(game, player)
+
+
+def as_strategy(game: Game, strategy: StrategyLike) -> Strategy:
+    """Return a strategy of the game from a dictionary of infosets, or the strategy itself."""
+    return strategy if isinstance(strategy, Strategy) else Strategy(game, strategy)
 
 
 def _alternatives(state: PublicState, way: Trunk, opponent: int, reach: bool) -> Floats:

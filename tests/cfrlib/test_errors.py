@@ -7,6 +7,7 @@ import pytest
 
 import cfrlib as cfr
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors, kuhn_equilibrium
+from cfrlib.last_iterate import Iterates, MirrorDescent, RegretMatching
 
 
 def bad_call(match, call):
@@ -91,6 +92,45 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("γ and λ finite", lambda: cfr.Variant("mine", gamma=-1)),
         bad_call("γ and λ finite", lambda: cfr.Variant("mine", prediction=-1)),
         bad_call("must be numbers", lambda: cfr.Variant("mine", alpha=math.nan)),
+        bad_call("must be numbers", lambda: cfr.Variant("mine", alpha="1")),
+        bad_call("must be numbers", lambda: cfr.Variant("mine", prediction=True)),
+        bad_call(r"play is for matrix games.*KuhnPoker\(\)", lambda: cfr.play(KUHN, 10)),
+        bad_call("until must be a number above 0, got 'x'", lambda: cfr.solve(KUHN, until="x")),
+        bad_call("seconds must be a number above 0", lambda: cfr.solve(KUHN, seconds=True)),
+        bad_call("got 'a'", lambda: cfr.OutcomeSampling("a")),
+        bad_call("k must be a whole number, .* got '2'", lambda: cfr.RobustSampling("2")),
+        bad_call("unknown on_demand 'yes'", lambda: cfr.MCCFR(KUHN, on_demand="yes")),
+        bad_call("unknown on_demand 'yes'", lambda: cfr.OOS(KUHN, on_demand="yes")),
+        bad_call("baseline must lie between 0 and 1, got '1'", lambda: (
+            cfr.MCCFR(KUHN, baseline="1"))),
+        bad_call(r"dictionary from outcome to probability.* got \[1, 2\]", lambda: (
+            cfr.MCCFR(KUHN, proposal=[1, 2]))),
+        bad_call("unknown look_ahead 'extra'; choose one of .*extragradient", lambda: (
+            RegretMatching(look_ahead="extra"))),
+        bad_call("unknown look_ahead 'optimist'", lambda: (
+            MirrorDescent(1.0, look_ahead="optimist"))),
+        bad_call("eta must be a number above 0, got 0.0", lambda: MirrorDescent(0.0)),
+        bad_call("tau must be a number at least 0, got -1", lambda: MirrorDescent(1, tau=-1)),
+        bad_call("least must be a number at least 0, got -1", lambda: RegretMatching(least=-1)),
+        bad_call("gamma must lie between 0 and 1, got 2", lambda: RegretMatching(gamma=2)),
+        bad_call("stage must be a whole number, at least 0", lambda: RegretMatching(stage=-1)),
+        bad_call("stage must be a whole number, at least 0", lambda: (
+            MirrorDescent(1, stage=0.5))),
+        bad_call("a method is RegretMatching.* got 'rm.'", lambda: Iterates(KUHN, "rm+")),
+        bad_call("weight must be a number at least 0, got -1", lambda: (
+            Iterates(KUHN, RegretMatching(), weight=-1))),
+        bad_call("no player 2; its players are 0 to 1", lambda: (
+            cfr.subgames.continual(KUHN, 2))),
+        bad_call("no player True; its players", lambda: (
+            cfr.subgames.resolve(KUHN, UNIFORM, True, []))),
+        bad_call("no player '0'; its players", lambda: (
+            cfr.subgames.depth_limited(KUHN, UNIFORM, "0", []))),
+        bad_call(r"each of 3 decisions, .*shape \(3, 2\).* got shape \(3,\)", lambda: (
+            cfr.simulate(KUHN, [lambda nodes, u: np.ones(len(nodes)), {}], 3))),
+        bad_call(r"got shape \(3, 1\)", lambda: (
+            cfr.simulate(KUHN, [lambda nodes, u: [[1.0]] * len(nodes), {}], 3))),
+        bad_call(r"got shape \(3, 3\)", lambda: (
+            cfr.simulate(KUHN, [lambda nodes, u: [[0, 0, 1.0]] * len(nodes), {}], 3))),
     ],
 )  # fmt: skip
 def test_invalid_arguments_raise(call, match):
@@ -134,3 +174,27 @@ def test_overflowing_average_weight_raises(kuhn, gamma):
 def test_non_integer_game_size_raises(make):
     with pytest.raises(ValueError, match="must be a whole number, got"):
         make()
+
+
+def test_a_wider_row_of_probabilities_plays_the_same(kuhn):
+    """Networks have as many outputs as any infoset has actions."""
+    uniform = cfr.Strategy.uniform(kuhn)
+
+    def wide(nodes, uniforms):
+        return [[0.5, 0.5, 0.0]] * len(nodes)
+
+    pairs = [cfr.simulate(kuhn, [player] * 2, 50, seed=1) for player in (uniform, wide)]
+    assert (pairs[0] == pairs[1]).all()
+
+
+def test_a_blueprint_may_be_a_dictionary(kuhn):
+    public, uniform = cfr.subgames.public_tree(kuhn), cfr.Strategy.uniform(kuhn)
+    for solve in (cfr.subgames.resolve, cfr.subgames.depth_limited):
+        one, two = (solve(kuhn, s, 1, [public.find("bet")]) for s in (uniform, UNIFORM))
+        assert one == two
+
+
+def test_a_folder_is_no_name_of_a_file(kuhn, tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"is a folder; give a file"):
+        cfr.CFR(kuhn).save(tmp_path)
+    assert list(tmp_path.parent.glob("*.part")) == []

@@ -612,6 +612,7 @@ def test_errors_of_count_and_estimate():
     [
         ({"special": "pay"}, "redeal"),
         ({"special": 1.5}, "special"),
+        ({"special": True}, "special must be"),
         ({"koi_limit": -1}, "koi_limit"),
         ({"koi_limit": 0.5}, "koi_limit"),
         ({"koi_factor": 0}, "koi_factor"),

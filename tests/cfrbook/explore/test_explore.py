@@ -1,5 +1,6 @@
 """Explorables: pages and kernels show the same frames at every position."""
 
+import json
 import re
 import subprocess
 import sys
@@ -198,6 +199,9 @@ def test_shares_sum_to_one(n, p, weights):
             r"1,001 frames are too many for a page \(a 1001 positions\)",
         ),
         (lambda: explore.Linear(0, 1, step=0.3), "not a positive multiple of step=0.3"),
+        (lambda: explore.Linear(0, 1, 0), "not a positive multiple of step=0"),
+        (lambda: explore.Mix(), "give the names of the actions"),
+        (lambda: explore.Mix("a", "b", parts=0), "parts must be a whole number, at least 1"),
         (lambda: explore.Linear(0, 1, step=0.5, start=0.2), "start=0.2 is not one of the 3"),
         (lambda: explore.Log(0, 10), "1 ≤ low < high"),
         (lambda: explore.Log(1, 100, start=17), "start=17 is not one of the 9 positions"),
@@ -262,3 +266,15 @@ def test_import_of_cfrlib_loads_no_widgets():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == "False False"
+
+
+@pytest.mark.parametrize("label", ["</script>", "<!--<script>", "<!--"])
+def test_no_label_swallows_the_rest_of_the_page(label):
+    """Within `<!--<script>`, a browser takes the end of the data for a part of it."""
+    choice = explore.Choice(label, "b")
+    html = explore.Explorable(
+        lambda c: explore.Frame(picture(), alt=c, numbers={"n": c}), caption="c", c=choice
+    ).page()
+    (data,) = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
+    assert "<!" not in data and "</" not in data
+    assert json.loads(data)["controls"][0]["texts"] == [label, "b"]

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from html import escape
 
 import numpy as np
 import pytest
@@ -291,3 +292,69 @@ def test_exploitability_of_zero_is_drawn():
     mixed = {"zero": trace, "cfr": cfr.solve(GAME, "cfr", 20).trace}
     assert plot.convergence(mixed).axes[0].get_yscale() == "log"
     picture(plot.convergence(mixed))
+
+
+class Named(cfr.Game):
+    """A game of one decision with an infoset and actions of given names."""
+
+    def __init__(self, infoset, actions):
+        self.infoset, self.actions = infoset, actions
+
+    def node(self, h):
+        if not h:
+            return cfr.Decision(0, self.infoset, self.actions)
+        return cfr.Terminal((0, 0))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("infoset", "actions"),
+    [
+        ("pot $5, stack $10", ("raise $5 to $10", "fold")),
+        (r"$\x{$", (r"$\frac{$", r"\$ $^$ _")),
+        ("[Observer: 0]" * 7, ("call", "fold")),
+        ("手札 松に鶴", ("こいこい", "あがり")),
+    ],
+)
+def test_labels_are_drawn_as_they_are(infoset, actions):
+    """Not as formulas; and labels as long as OpenSpiel's leave room for the bars."""
+    game = Named(infoset, actions)
+    uniform = cfr.Strategy.uniform(game)
+    bars = plot.strategy_bars(
+        {"a": uniform, infoset: uniform}, {infoset: actions[0]}, xlabel=infoset
+    )
+    curves = {"a": ([1, 2], [1, 2]), infoset: ([1, 2], [2, 1])}
+    lines = plot.lines(curves, xlabel=infoset, ylabel=actions[0], levels={actions[1]: 1.5})
+    figures = {
+        infoset: [
+            bars,
+            lines,
+            plot.tree(game),
+            plot.tree(game, notes={(): {"reach": infoset}}),
+        ],
+        actions[0]: [
+            lines,
+            plot.tree(game),
+            plot.annotate(lines, {actions[0]: ((1, 1), (0, 40))}),
+        ],
+    }
+    figures[infoset] += [plot.table({infoset: "regret"}, {"I": {"a": ["0"]}}, title=[infoset])]
+    figures[infoset] += [
+        plot.simplex({"now": np.eye(3)}, [infoset, "b", "c"], points={"x": [0, 0, 1]})
+    ]
+    for text, some in figures.items():
+        for figure in some:
+            assert escape(text, quote=False) in unescape_quotes(picture(figure).svg)
+    (axes,) = bars.axes
+    assert axes.get_window_extent().width >= 0.9 * bars.dpi
+
+
+def unescape_quotes(svg):
+    return svg.replace("&quot;", '"')
+
+
+def test_bars_of_nothing_are_refused():
+    uniform = cfr.Strategy.uniform(GAME)
+    for strategies, actions in (({}, {"J": "bet"}), ({"a": uniform}, {})):
+        with pytest.raises(ValueError, match="at least one strategy and one infoset"):
+            plot.strategy_bars(strategies, actions, xlabel="p")
