@@ -755,7 +755,7 @@ def mccfr(*arguments, **options):
         (mccfr(KUHN, threads=0), "threads must be a whole number, at least 1, got 0"),
         (mccfr(KUHN, "mccfr"), "unknown variant 'mccfr'; choose one of 'cfr', 'cfr"),
         (mccfr(KUHN, update="best response"), (
-            "unknown update 'best response'; choose \"alternating\" or \"simultaneous\"")),
+            r"unknown update 'best response'; choose one of ..alternating', .simultaneous.")),
         (mccfr(KUHN, baseline=-0.1), "baseline must lie between 0 and 1, got -0.1"),
         (mccfr(KUHN, baseline=1.5), "baseline must lie between 0 and 1, got 1.5"),
         (mccfr(KUHN, baseline=math.nan), "baseline must lie between 0 and 1, got nan"),
