@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cfrlib.core.checks import player_of
 from cfrlib.core.sequence import SequenceForm, behavior, best_backup, gradient, sequence_form
 from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.game import Action, Game
@@ -211,10 +212,7 @@ def best_response(game: Game, strategy: StrategyLike, player: int) -> BestRespon
     (0.1, {'rock': 0.0, 'paper': 1.0, 'scissors': 0.0})
     """
     form = sequence_form(game)
-    if player not in range(form.num_players):
-        raise ValueError(
-            f"{game!r} has no player {player!r}; its players are 0 to {form.num_players - 1}"
-        )
+    player = player_of(game, player)
     sigma = strategy_vector(form, strategy)
     own, gain, choice = evaluate(form, form.plans(sigma))
     first, last = form.treeplexes.player_sequences[player : player + 2]

@@ -122,8 +122,10 @@ class Contained(Execute):  # type: ignore[misc]
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """Run a notebook in a folder of its own, with a copy of its files."""
         self.source = Path(resources["metadata"]["path"])
+        # the path of a socket file may have about a hundred characters
+        long = os.name == "posix" and len(os.fsencode(tempfile.gettempdir())) > 75
         with tempfile.TemporaryDirectory(
-            prefix="submission-", ignore_cleanup_errors=True
+            prefix="submission-", dir="/tmp" if long else None, ignore_cleanup_errors=True
         ) as top:
             self.folder = Path(top, *map(str, range(1, DEPTH)), self.source.name)
             metadata = {**resources["metadata"], "path": str(self.folder)}

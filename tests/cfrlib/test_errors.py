@@ -66,6 +66,7 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("no player 5; its players are 0 to 1", lambda: (
             cfr.best_response(KUHN, UNIFORM, 5))),
         bad_call("no player -1", lambda: cfr.best_response(KUHN, UNIFORM, -1)),
+        bad_call("no player True", lambda: cfr.best_response(KUHN, UNIFORM, True)),
         bad_call(r"no history .*legal actions are 'check', 'bet'", lambda: (
             cfr.reach(KUHN, UNIFORM, (("J", "Q"), "raise")))),
         bad_call("none, the game is over", lambda: (
