@@ -14,7 +14,7 @@ class remembered(Generic[Params, Value]):
     """Decorator of a function that computes something of an object, its first argument, once.
 
     The result is kept on the object, once for each combination of further arguments, which are
-    positional. A pickled game leaves it behind.
+    positional; one that is left out counts as its default. A pickled game leaves it behind.
 
     Examples
     --------
@@ -33,7 +33,9 @@ class remembered(Generic[Params, Value]):
         """Return the result for an object, computed at the first call."""
         if named:
             raise TypeError(f"{self._function.__name__} takes its arguments by position only")
-        key = self._function, *args
+        count = self._function.__code__.co_argcount - 1 - len(args)  # arguments left out
+        defaults = self._function.__defaults__ or ()
+        key = self._function, *args, *defaults[max(len(defaults) - count, 0) :]
         if key not in (getattr(owner, "_memo", None) or {}):
             result = self._function(owner, *args, **named)  # may refuse the object, or remember
             if getattr(owner, "_memo", None) is None:

@@ -18,7 +18,7 @@ from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.deep.features import sequences_of
 from cfrlib.deep.memory import Singles
-from cfrlib.game import Chance, Decision, History
+from cfrlib.game import History
 from cfrlib.strategy import Strategy
 from koikoi.afterstates import Afterstates, Describer
 from koikoi.learners.segments import (
@@ -444,20 +444,18 @@ def decisions_of(game: KoiKoi, ordered: bool = False, /) -> Decisions:
         If the game is too large.
     """
     tree = sequence_form(game).tree
-    history_of: dict[str, History] = {}
-    level: list[History] = [game.root()]
-    while level:
-        below: list[History] = []
-        for h in level:
-            node = game.node(h)
-            if isinstance(node, Decision):
-                history_of.setdefault(node.infoset, h)
-            if isinstance(node, Decision | Chance):
-                below.extend(game.step(h, a) for a in node.actions)
-        level = below
+    found: dict[int, History] = {0: game.root()}
+
+    def position(k: int) -> History:
+        if k not in found:
+            found[k] = game.step(position(int(tree.parent[k])), tree.action[k])
+        return found[k]
+
     which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
+    infosets, first = np.unique(tree.infoset, return_index=True)
+    first_history = dict(zip(infosets.tolist(), first.tolist(), strict=True))
     describer = Describer(game, ordered)
-    rounds = describer.simulator.place([history_of[tree.infoset_label[I]] for I in which])
+    rounds = describer.simulator.place([position(first_history[I]) for I in which])
     sequences = sequences_of(tree)
     return Decisions(
         describer.after(rounds, np.arange(len(which))),
