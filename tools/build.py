@@ -2,9 +2,10 @@
 
     python tools/build.py
 
-The build runs as many pages at a time as there are processors, longest first, and prints a line
-for each finished page. Outputs go into the book's cache of executed notebooks, where Jupyter
-Book finds them. A build that is stopped, or that fails, keeps the pages that have run.
+The build runs as many pages at a time as there are processors, in the order of the book, which
+ends with short pages, and prints a line for each finished page. Outputs go into the book's
+cache of executed notebooks, where Jupyter Book finds them. A build that is stopped, or that
+fails, keeps the pages that have run.
 
 Only changed pages are rewritten, unless a change shows on other pages: a title, a label, the
 glossary, the bibliography or the configuration. Then all pages are.
@@ -44,8 +45,6 @@ CACHE, DOCTREES = OUT / ".jupyter_cache", OUT / ".doctrees"
 RUN_WITH, WRITTEN_FROM = OUT / ".run-with", OUT / ".written-from"  # digests
 # Files a notebook may import or load: a change here runs all notebooks again.
 LOADED = ("requirements.txt", "cfrlib", "cfrbook", "koikoi", "experiments", "benchmarks")
-# The slowest pages, which start first
-LONGEST = ("14_", "12_", "16_", "07_", "13_", "04_", "08_", "11_", "15_", "06_", "10_", "09_")
 # The lines of a page that other pages may show: headings, labels and numbered blocks
 SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILINE)
 SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
@@ -56,12 +55,6 @@ SETTINGS += ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY")
 
 class Failed(Exception):
     """An error whose message is shown to the user without a traceback."""
-
-
-def rank(path: Path) -> int:
-    """Return a page's position in LONGEST, or past its end."""
-    places = [n for n, start in enumerate(LONGEST) if path.name.startswith(start)]
-    return places[0] if places else len(LONGEST)
 
 
 # ---- code -----------------------------------------------------------------------------------
@@ -120,7 +113,7 @@ def read(path: Path) -> Any:
 
 
 def waiting(paths: Iterable[Path]) -> list[Path]:
-    """Return the pages whose code is not in the cache, longest first."""
+    """Return the pages whose code is not in the cache."""
 
     def known(nb: Any) -> bool:
         try:
@@ -129,7 +122,7 @@ def waiting(paths: Iterable[Path]) -> list[Path]:
             return False
 
     found = ((path, read(path)) for path in paths)
-    return sorted((path for path, nb in found if nb and not known(nb)), key=rank)
+    return [path for path, nb in found if nb and not known(nb)]
 
 
 def prepare() -> None:

@@ -41,11 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
         cache(config).list_cache_records()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the slowest notebooks first, because one process runs a whole notebook."""
-    items.sort(key=lambda item: build.rank(item.path))
-
-
 def compare_outputs(cell, test, ref, skip_compare=None):
     """Compare as nbval does, but only the MIME types that are committed."""
     committed = copy.deepcopy(test)
