@@ -184,15 +184,13 @@ class ValueNetwork:
         for weight, bias in self._layers[:-1]:
             x = np.maximum(x @ weight + bias, 0.0)
         y = (x @ self._layers[-1][0] + self._layers[-1][1]) * self._scale
-        found = []
-        for row, (a, b) in zip(y, ranges, strict=True):
-            total_a, total_b = a.sum(), b.sum()
-            first, second = row[:n] * total_b, row[n:] * total_a
-            surplus = (a @ first + b @ second) / 2
-            first = first - surplus / total_a if total_a > 0 else first
-            second = second - surplus / total_b if total_b > 0 else second
-            found.append((first, second))
-        return found
+        a, b = (np.array([pair[side] for pair in ranges]) for side in (0, 1))
+        total_a, total_b = (rows.sum(axis=1, keepdims=True) for rows in (a, b))
+        first, second = y[:, :n] * total_b, y[:, n:] * total_a
+        surplus = ((a * first).sum(axis=1) + (b * second).sum(axis=1))[:, None] / 2
+        for value, total in ((first, total_a), (second, total_b)):
+            value -= np.divide(surplus, total, out=np.zeros_like(total), where=total > 0)
+        return list(zip(first, second, strict=True))
 
     def _inputs(self, states: Sequence[PublicState], ranges: Sequence[ValuePair]) -> Floats:
         """Return the inputs, shape (examples, public states + hands of both)."""

@@ -200,6 +200,9 @@ class Part:
             np.flatnonzero(inside & (tree.player == TERMINAL)), root, shape
         )
         self._at_end = [[self._hands_at(end, i, root) for i in (0, 1)] for end in self.ends]
+        full = np.array(self.full)
+        self._inside = np.flatnonzero(full >= 0)  # sequences that the whole game has
+        self._outside = full[self._inside]  # their numbers there
 
     def _number(self, decisions: Numbers, root: Numbers) -> _Numbering:
         """Return the infosets and sequences of the part, the choice of a hand first."""
@@ -319,11 +322,14 @@ class Part:
         }
         return Solved(self._average(tables.total), average)
 
-    def _start(self, ranges: ValuePair) -> _Tables:
-        """Return the tables of a uniform strategy with these ranges."""
+    def _start(self, ranges: ValuePair, strategy: Floats | None = None) -> _Tables:
+        """Return the tables of a strategy of the whole game, or a uniform one, with ranges."""
         n = len(self.full)
         sigma, plan = np.empty(n), np.empty(n)
-        behavior(self.form, np.zeros(n), sigma)
+        if strategy is None:
+            behavior(self.form, np.zeros(n), sigma)
+        else:
+            sigma[self._inside] = strategy[self._outside]
         for i in (0, 1):
             sigma[self.hands[i]] = ranges[i]
             realize(self.form, i, sigma, plan)
@@ -343,9 +349,8 @@ class Part:
         """Return the average strategy by sequence of the whole game."""
         sigma = np.empty(len(total))
         behavior(self.form, total, sigma)
-        full, local = np.array(self.full), np.arange(len(total))
         result = np.full(int(self.public.tree.player_sequences[-1]), np.nan)
-        result[full[full >= 0]] = sigma[local[full >= 0]]
+        result[self._outside] = sigma[self._inside]
         return result
 
     def values(
@@ -368,19 +373,14 @@ class Part:
             What each hand of a player can earn, weighted by chance and by the range of the
             other, who plays `sigma`.
         """
-        tables = self._start(ranges)
-        full = np.array(self.full)
-        tables.sigma[full >= 0] = sigma[full[full >= 0]]
-        for i in (0, 1):
-            realize(self.form, i, tables.sigma, tables.plan)
-        found = []
+        tables, found = self._start(ranges, sigma), []
         for i in (0, 1):
             gradient(self.form, i, tables.plan, tables.value)
             if self.ends and values is not None:
                 pairs = values(self.ends, self._ranges_at_ends(tables.plan))
                 self._write_ends(tables.extra, i, pairs)
                 tables.value[:] += tables.extra
-            best_backup(self.form, i, tables.value, np.empty(len(full)))
+            best_backup(self.form, i, tables.value, np.empty(len(self.full)))
             found.append(tables.value[self.hands[i]].copy())
         return found[0], found[1]
 
