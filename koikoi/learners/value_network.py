@@ -291,16 +291,16 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
 def padded(rows: int) -> int:
     """Round a batch size up to one of few sizes, to limit recompilation.
 
-    There are four sizes per power of two.
+    There are two sizes per power of two.
 
     Examples
     --------
     >>> [padded(rows) for rows in (1, 257, 1_000, 1_025, 1_281)]
-    [256, 320, 1024, 1280, 1536]
+    [256, 384, 1024, 1536, 1536]
     """
     if rows <= LEAST_ROWS:
         return LEAST_ROWS
-    step = (1 << (rows - 1).bit_length()) // 8
+    step = (1 << (rows - 1).bit_length()) // 4
     return -(-rows // step) * step
 
 
