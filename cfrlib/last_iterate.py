@@ -214,11 +214,12 @@ def regret_step(
 ) -> None:
     """At each infoset, bottom-up: R ← P(R + r), and σ matches R + λ r.
 
-    `v` holds the gradient and becomes the counterfactual values. `played` are the strategies
-    whose value is passed up, and to which r is relative; they differ only if γ > 0. `regret`
-    holds R before and after, which may be the same array.
+    `v` holds the gradient and becomes the counterfactual values. `played` are two strategies:
+    the one that matched the regrets, to which r is relative, and the one in which each action
+    has at least γ, whose value is passed up. `regret` holds R before and after, which may be
+    the same array.
     """
-    perturbed, matched = played
+    matched, perturbed = played
     before, after = regret
     for I in range(form.player_infosets[player + 1] - 1, form.player_infosets[player] - 1, -1):
         start, stop = form.infoset_start[I], form.infoset_stop[I]
@@ -402,10 +403,11 @@ class Iterates:
             own = self._own[i]
             self._sum[own] += float(self.iterations) ** self.weight * x[own]
         self._step(group, x, (sigma, played), self._sigma, trial=False)
-        self._played = self._sigma.copy()
-        if isinstance(self.method, RegretMatching) and self._gamma:  # each action gets γ
-            self._played += self._gamma * (1.0 - self._sigma / self._uniform)
         for i in group:
+            own = self._own[i]
+            self._played[own] = self._sigma[own]
+            if isinstance(self.method, RegretMatching) and self._gamma:  # each action gets γ
+                self._played[own] += self._gamma * (1.0 - self._sigma[own] / self._uniform[own])
             realize(form, i, self._played, self._plan)
 
     def _step(
