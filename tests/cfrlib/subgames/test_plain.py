@@ -1,0 +1,304 @@
+"""Subgames by enumeration: gifts, payoffs, gates and horizons, without the sequence form."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib.core.sequence import behavior, sequence_form
+from cfrlib.games import KuhnPoker, LeducPoker
+from cfrlib.subgames import (
+    Gadget,
+    MaxMargin,
+    Part,
+    Subgame,
+    depth_limited,
+    history_values,
+    limited,
+    public_tree,
+    trunk,
+)
+from cfrlib.subgames.gadgets import Leaves
+from cfrlib.subgames.resolving import _alternatives, _subgame
+
+KUHN, LEDUC = KuhnPoker(), LeducPoker(merge_suits=True)
+PUBLIC = public_tree(LEDUC)
+FLOP = PUBLIC.find("check", "bet", "raise", "call", "Q")
+RANDOM = cfr.Strategy.random(LEDUC, seed=5)
+
+
+class Enumerated:
+    """Reach, values and a best response, history by history."""
+
+    def __init__(self, game, strategy, opponent):
+        self.game, self.strategy, self.opponent = game, strategy, opponent
+        self.tree = cfr.compile(game)
+        self.members = {I: [] for I in strategy}
+        self.reach = {}  # of chance and the other player
+        self.own = {}
+        self._visit((), 1.0, 1.0)
+        self.value, self.best = cache(self._value), cache(self._best)
+        self.worth = cache(self._worth)
+
+    def _visit(self, h, reach, own):
+        self.reach[h], self.own[h] = reach, own
+        node = self.game.node(h)
+        if isinstance(node, cfr.Chance):
+            for a, p in node.probabilities.items():
+                self._visit((*h, a), reach * p, own)
+        elif isinstance(node, cfr.Decision):
+            self.members[node.infoset].append(h)
+            for a, p in self.strategy[node.infoset].items():
+                mine = node.player == self.opponent
+                self._visit((*h, a), reach * (1 if mine else p), own * (p if mine else 1))
+
+    def _worth(self, I, a):
+        """What an action of the opponent earns on average: by a best response from then on."""
+        total = sum(self.reach[h] for h in self.members[I])
+        return sum(self.reach[h] * self.value((*h, a)) for h in self.members[I]) / total
+
+    def _best(self, I):
+        return max(self.strategy[I], key=lambda a: self.worth(I, a))
+
+    def _value(self, h):
+        node = self.game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[self.opponent]
+        if isinstance(node, cfr.Chance):
+            return sum(p * self.value((*h, a)) for a, p in node.probabilities.items())
+        if node.player == self.opponent:
+            return self.value((*h, self.best(node.infoset)))
+        row = self.strategy[node.infoset]
+        return sum(p * self.value((*h, a)) for a, p in row.items())
+
+    def gift(self, h):
+        """The sum, over the opponent's moves, of the best action's worth less the one taken."""
+        total = 0.0
+        for n, a in enumerate(h):
+            node = self.game.node(h[:n])
+            if isinstance(node, cfr.Decision) and node.player == self.opponent:
+                best = self.best(node.infoset)
+                total += self.worth(node.infoset, best) - self.worth(node.infoset, a)
+        return total
+
+
+def turn(game, h):
+    node = game.node(h)
+    return node.player if isinstance(node, cfr.Decision) else None
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_trunk_equals_enumeration(player):
+    plain, way = Enumerated(LEDUC, RANDOM, 1 - player), trunk(LEDUC, RANDOM, player)
+    several = 0
+    for k in range(plain.tree.num_histories):
+        h = plain.tree.history(k)
+        found = way.weights[k], way.opponent_reach[k], way.values[k], way.gifts[k]
+        expected = plain.reach[h], plain.own[h], plain.value(h), plain.gift(h)
+        assert found == pytest.approx(expected, abs=1e-12), h
+        moves = [n for n in range(len(h)) if turn(plain.game, h[:n]) == 1 - player]
+        several += len(moves) > 1 and expected[3] > 0
+    assert several > 100  # gifts at two or more infosets
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("reach", [False, True])
+def test_alternatives_are_means_over_the_hand(player, reach):
+    plain, way = Enumerated(LEDUC, RANDOM, 1 - player), trunk(LEDUC, RANDOM, player)
+    found = _alternatives(FLOP, way, 1 - player, reach)
+    for c in range(len(found)):
+        hand = FLOP.histories[FLOP.hand[1 - player] == c]
+        hs = [plain.tree.history(k) for k in hand]
+        w = [plain.reach[h] for h in hs]
+        x = [plain.value(h) + (plain.gift(h) if reach else 0) for h in hs]
+        assert found[c] == pytest.approx(np.average(x, weights=w), abs=1e-12)
+
+
+def played(part, sigma):
+    """Return player 0's payoff in a subgame, and the number of ends, history by history."""
+
+    def value(h):
+        node = part.node(h)
+        if isinstance(node, cfr.Terminal):
+            assert node.utilities[0] == -node.utilities[1]
+            return node.utilities[0]
+        row = node.probabilities if isinstance(node, cfr.Chance) else sigma(node)
+        return sum(p * value(part.step(h, a)) for a, p in row.items() if p)
+
+    return value(part.root())
+
+
+@pytest.mark.parametrize("opponent", [0, 1])
+def test_the_beginnings_pay_what_they_promise(opponent):
+    values = history_values(PUBLIC.tree, RANDOM.values_by_sequence)
+    weights = np.random.default_rng(0).random(len(FLOP.histories))
+    worth, out = values[FLOP.histories], np.array([0.5, -2.0, 1.5])
+
+    def strategy(**gates):
+        def row(node):
+            if node.infoset.startswith(("gate", "enter")):
+                return dict.fromkeys(node.actions, 0.0) | gates
+            return RANDOM[node.infoset]
+
+        return row
+
+    mean = np.average(worth[:, 0], weights=weights)
+    assert played(Subgame(PUBLIC, FLOP, weights), strategy()) == pytest.approx(mean)
+    gadget = Gadget(PUBLIC, FLOP, weights, opponent, out)
+    assert played(gadget, strategy(follow=1.0)) == pytest.approx(mean)
+    stayed = np.average(out[FLOP.hand[opponent]], weights=weights)
+    sign = 1 if opponent == 0 else -1
+    assert played(gadget, strategy(out=1.0)) == pytest.approx(sign * stayed)
+    margin = MaxMargin(PUBLIC, FLOP, weights, opponent, out)
+    for c, label in enumerate(FLOP.hand_label[opponent]):
+        hand = FLOP.hand[opponent] == c
+        earned = np.average(worth[hand, opponent], weights=weights[hand])
+        found = played(margin, lambda n, a=label: strategy(**{a: 1.0})(n))
+        assert sign * found == pytest.approx(earned - out[c])
+
+
+def test_nobody_comes_where_no_weight_is():
+    way = trunk(LEDUC, RANDOM, 0)
+    never = way._replace(weights=0 * way.weights)
+    for method in ("unsafe", "gadget", "maxmargin"):
+        assert _subgame(PUBLIC, FLOP, never, method, np.zeros(3), 0) is None
+    part = _subgame(PUBLIC, FLOP, way, "unsafe", np.zeros(3), 0)
+    both = (way.weights * way.opponent_reach)[FLOP.histories]
+    assert list(part.dealt.values()) == pytest.approx(both / both.sum())
+    safe = _subgame(PUBLIC, FLOP, way, "gadget", np.zeros(3), 0)
+    mine = way.weights[FLOP.histories]
+    assert list(safe.dealt.values()) == pytest.approx(mine / mine.sum())
+    assert (safe.opponent, type(safe)) == (1, Gadget)
+
+
+def test_leaves_are_paid_and_picked():
+    """With two continuations, their chooser, who sees one card, picks between both."""
+    public = public_tree(KUHN)
+    bet = public.find("bet").histories.tolist()
+    pay = {k: np.array([[n, -n], [10.0 + n, -10 - n]]) for n, k in enumerate(bet)}
+    part = Subgame(
+        public, public.states[0], np.ones(1), Leaves(pay, 1, {k: str(k) for k in bet})
+    )
+    picked = {f"continue {k}": {n % 2: 1.0, 1 - n % 2: 0.0} for n, k in enumerate(bet)}
+    rows = picked | {I: {a: float(a == "bet") for a in ("check", "bet")} for I in "JQK"}
+    found = played(part, lambda node: rows[node.infoset])
+    assert found == pytest.approx(np.mean([0, 11, 2, 13, 4, 15]))
+
+
+@pytest.mark.parametrize("player", [0, 1])
+def test_a_depth_limit_pays_what_the_continuations_earn(player, monkeypatch):
+    """Entry n of a leaf: the opponent plays continuation n, the player the blueprint."""
+    seen = {}
+    monkeypatch.setattr(limited, "own_rows", lambda part, *_: seen.update(part=part) or {})
+    other, end = cfr.Strategy.random(LEDUC, seed=6), PUBLIC.find("check", "bet")
+    assert depth_limited(LEDUC, RANDOM, player, [end], [other]) == RANDOM
+    rows = {I: (RANDOM if RANDOM.player(I) == player else other)[I] for I in RANDOM}
+    mixed = cfr.Strategy(LEDUC, rows).values_by_sequence
+    leaves = seen["part"].leaves
+    assert leaves.chooser == 1 - player and sorted(leaves.payoffs) == end.histories.tolist()
+    first, second = (history_values(PUBLIC.tree, s) for s in (RANDOM.values_by_sequence, mixed))
+    for k, pay in leaves.payoffs.items():
+        np.testing.assert_allclose(pay, [first[k], second[k]])
+        card = PUBLIC.tree.history(k)[0][1 - player]
+        assert leaves.hand[k].startswith(card)
+
+
+# ---- parts with ranges -----------------------------------------------------------------------
+
+
+def averaged(game, iterations):
+    """CFR+ whose iteration t counts t, by the strategies after each update."""
+    run, form, total = cfr.CFR(game, "cfr+"), sequence_form(game), 0.0
+    for t in range(1, iterations + 1):
+        run.run(1, progress=False)
+        total = total + t * form.plans(run.current.values_by_sequence)
+    sigma = np.empty(len(total))
+    behavior(form.treeplexes, total, sigma)
+    return cfr.Strategy.from_vector(form, sigma)
+
+
+@pytest.mark.parametrize("game", [KUHN, LEDUC], ids=repr)
+@pytest.mark.parametrize("iterations", [1, 2, 13])
+def test_a_part_from_the_root_is_cfr_plus(game, iterations):
+    public, one = public_tree(game), np.ones(1)
+    sigma = Part(public, public.states[0]).solve((one, one), iterations).sigma
+    theirs = averaged(game, iterations).values_by_sequence
+    known = ~np.isnan(sigma)
+    np.testing.assert_allclose(sigma[known], theirs[known], atol=1e-9)
+    assert known.sum() == len(sigma) - 2
+
+
+def part_rows(sigma):
+    """Return a strategy by sequence as rows, of the infosets where it is known."""
+    form = sequence_form(LEDUC)
+    rows = {}
+    for I, start in zip(form.tree.infoset_label, form.treeplexes.infoset_start, strict=True):
+        row = sigma[int(start) : int(start) + len(RANDOM[I])]
+        if not np.isnan(row).any():
+            rows[I] = row
+    return rows
+
+
+@pytest.mark.parametrize("iterations", [1, 3, 20])
+def test_ranges_deal_like_chance(iterations):
+    """Positive ranges are the weights of a subgame that chance deals."""
+    rng = np.random.default_rng(iterations)
+    a, b = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3))
+    sigma = Part(PUBLIC, FLOP).solve((a, b), iterations).sigma
+    reach = PUBLIC.tree.chance_reach[FLOP.histories]
+    part = Subgame(PUBLIC, FLOP, reach * a[FLOP.hand[0]] * b[FLOP.hand[1]])
+    rows = averaged(part, iterations)
+    assert len(rows) > 10
+    for I, row in rows.items():
+        assert list(row.values()) == pytest.approx(part_rows(sigma)[I], abs=1e-9)
+
+
+@pytest.mark.parametrize("opponent", [0, 1])
+@pytest.mark.parametrize("iterations", [2, 3, 20])
+def test_a_gate_is_a_gadget_game(opponent, iterations):
+    """A hand's gate starts at 1/2; its counterfactual price is the weighted alternative."""
+    mine = np.random.default_rng(1).dirichlet(np.ones(3))
+    reach = PUBLIC.tree.chance_reach[FLOP.histories]
+    weights = reach * mine[FLOP.hand[1 - opponent]]
+    paid = np.array([-1.5, 0.3, 2.0])
+    prices = FLOP.by_hand(opponent, weights) * paid
+    ranges, outs = [mine, mine], [np.empty(0), np.empty(0)]
+    ranges[opponent], outs[opponent] = np.full(3, 0.5), prices
+    sigma = Part(PUBLIC, FLOP).solve(tuple(ranges), iterations, alternatives=tuple(outs)).sigma
+    gadget = Gadget(PUBLIC, FLOP, weights, opponent, paid)
+    rows = {I: row for I, row in averaged(gadget, iterations).items() if I in RANDOM}
+    assert len(rows) > 10
+    for I, row in rows.items():
+        assert list(row.values()) == pytest.approx(part_rows(sigma)[I], abs=1e-9)
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 25])
+def test_values_at_the_horizon_belong_to_the_average_strategy(iterations):
+    """Values that are linear in the other's range average to those of the average range."""
+    public, rng = public_tree(KUHN), np.random.default_rng(0)
+    matrices, end = (rng.normal(size=(3, 3)), rng.normal(size=(3, 3))), public.find("check")
+    deep = public.find("check", "bet")
+
+    def linear(states, ranges):
+        return [(matrices[0] @ b, matrices[1] @ a) for a, b in ranges]
+
+    a, b = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3))
+    for stop in (end, deep):
+        part = Part(public, public.states[1], [stop])
+        solved = part.solve((a, b), iterations, values=linear)
+        plans = [np.zeros(3), np.zeros(3)]
+        tree = public.tree
+        for k, *hands in zip(stop.histories.tolist(), *stop.hand, strict=True):
+            cards = public.states[1].hand
+            at = k
+            while tree.parent[at] != 0:
+                at = int(tree.parent[at])
+            n = public.states[1].histories.tolist().index(at)
+            for i, given in ((0, a), (1, b)):
+                q, p = int(tree.sequence[k, i]), given[cards[i][n]]
+                empty = q == int(tree.player_sequences[i])
+                plans[i][hands[i]] = p if empty else p * solved.sigma[q]
+        found = solved.ends[stop.number]
+        np.testing.assert_allclose(found[0], matrices[0] @ plans[1], atol=1e-12)
+        np.testing.assert_allclose(found[1], matrices[1] @ plans[0], atol=1e-12)
