@@ -1,0 +1,159 @@
+"""Simulation: random numbers of chance, players and actions; payoffs against exact values."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+from toy_games import TableGame
+
+import cfrlib as cfr
+from cfrlib import Chance, Decision, Terminal
+from cfrlib.simulate import pick, simulate
+
+KUHN = cfr.games.KuhnPoker()
+
+
+def fits(counts, probabilities):
+    """Whether counts are as likely as those of 999 samples in 1,000 (χ²)."""
+    counts, expected = np.asarray(counts, float), np.asarray(probabilities, float)
+    expected = expected * counts.sum() / expected.sum()
+    statistic = ((counts - expected) ** 2 / expected).sum()
+    return chi2.cdf(statistic, len(counts) - 1) < 0.999
+
+
+def twice():
+    """Chance, then each player, then chance and each player again: all is paid out."""
+    nodes = {}
+
+    def add(h):
+        if len(h) in (0, 3):
+            nodes[h] = Chance({"a": 0.2, "b": 0.5, "c": 0.3})
+        elif len(h) == 6:
+            nodes[h] = Terminal((sum(3**n * "abc".index(a) for n, a in enumerate(h)), 0))
+            return
+        else:
+            nodes[h] = Decision(len(h) % 3 - 1, f"{len(h)}", ("a", "b", "c"))
+        for a in "abc":
+            add((*h, a))
+
+    add(())
+    return TableGame(nodes)
+
+
+@pytest.mark.slow
+def test_every_sequence_of_samples_has_its_probability():
+    rows = [[0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]] * 2
+    strategy = {str(n): dict(zip("abc", rows[n], strict=True)) for n in (1, 2, 4, 5)}
+    payoffs = simulate(twice(), [strategy, strategy], 100_000, seed=1)
+    counts = np.bincount(payoffs[:, 0].astype(int), minlength=3**6)
+    exact = np.array([1.0])
+    for row in rows:  # the first action is the last digit
+        exact = np.outer(row, exact).ravel()
+    assert fits(counts, exact)
+
+
+@pytest.mark.slow
+def test_private_numbers_are_uniform_and_independent():
+    seen = {}
+
+    def player(i):
+        def policy(nodes, u):
+            seen.setdefault((i, nodes[0].infoset), u.copy())
+            return np.full((len(nodes), 3), 1 / 3)
+
+        return policy
+
+    simulate(twice(), [player(0), player(1)], 20_000, seed=3)
+    first, second = seen[0, "1"], seen[1, "2"]
+    np.testing.assert_array_equal(first, seen[0, "4"])  # fixed for a player and round
+    np.testing.assert_array_equal(second, seen[1, "5"])
+    cells = (first * 5).astype(int) * 5 + (second * 5).astype(int)
+    assert fits(np.bincount(cells, minlength=25), np.ones(25))
+
+
+def test_chance_does_not_depend_on_the_players():
+    """Nor on their random numbers: the deals of two profiles are the same, round by round."""
+    game, seen = twice(), []
+
+    class Watched(TableGame):
+        def step(self, h, a):
+            if len(h) == 3:
+                seen[-1].append((h[0], a))
+            return (*h, a)
+
+    for p in ([1.0, 0.0, 0.0], [0.0, 0.1, 0.9]):
+        seen.append([])
+        strategy = {str(n): dict(zip("abc", p, strict=True)) for n in (1, 2, 4, 5)}
+        simulate(Watched(game.nodes), [strategy, strategy], 500, seed=4)
+    assert seen[0] == seen[1] and len(seen[0]) == 500
+
+
+def test_moves_do_not_depend_on_the_deal():
+    """Chance's samples, private numbers and actions come from three independent streams."""
+    game, seen = twice(), []
+
+    class Watched(TableGame):
+        def step(self, h, a):
+            if len(h) == 1:
+                seen.append(3 * "abc".index(h[0]) + "abc".index(a))
+            return (*h, a)
+
+    def policy(nodes, u):
+        return np.full((len(nodes), 3), 1 / 3)
+
+    simulate(Watched(game.nodes), [policy, policy], 5_000, seed=0)
+    assert fits(np.bincount(seen, minlength=9), np.repeat([0.2, 0.5, 0.3], 3) / 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seats", [2, 3])
+def test_mean_payoffs_are_the_expected_utilities(seats):
+    game = cfr.games.KuhnPoker(players=seats)
+    strategy = cfr.Strategy.random(game, seed=seats)
+    payoffs = simulate(game, [strategy] * seats, 20_000, seed=0)
+    error = payoffs.std(axis=0) / np.sqrt(len(payoffs))
+    assert (abs(payoffs.mean(axis=0) - cfr.expected_utility(game, strategy)) < 4 * error).all()
+
+
+def test_actions_without_probability_are_never_sampled():
+    row = {"a": 0.0, "b": 0.3, "c": 0.0, "d": 0.7, "e": 0.0}
+    grid = [pick(row, u) for u in (np.arange(1_000) + 0.5) / 1_000]
+    assert [grid.count(a) for a in "abcde"] == [0, 300, 0, 700, 0]
+    assert pick(row, 0.0) == "b" and pick(row, np.nextafter(1, 0)) == "d"
+    assert pick({"a": 0.5, "b": 0.4999999, "c": 0.0}, np.nextafter(1, 0)) == "b"
+
+
+def test_players_of_all_kinds_play_the_same():
+    strategy = cfr.Strategy.random(KUHN, seed=0)
+
+    def policy(nodes, u):  # wider than needed
+        assert ((u >= 0) & (u < 1)).all() and len(u) == len(nodes)
+        return np.array([[*strategy[n.infoset].values(), 0.0] for n in nodes])
+
+    plain = {I: dict(row) for I, row in strategy.items()}
+    found = [
+        simulate(KUHN, players, 300, seed=0)
+        for players in ([strategy] * 2, [plain] * 2, [policy] * 2)
+    ]
+    assert all((payoffs == found[0]).all() for payoffs in found)
+    some = {"J": {"bet": 1.0}}  # lacks other infosets, and an action
+    uniform = {I: dict.fromkeys(row, 0.5) for I, row in strategy.items()}
+    full = uniform | {"J": {"check": 0.0, "bet": 1.0}}
+    np.testing.assert_array_equal(
+        simulate(KUHN, [some, strategy], 300, seed=0),
+        simulate(KUHN, [full, strategy], 300, seed=0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("players", "says"),
+    [
+        ([{}], "one player per seat"),
+        ([{}, 3], "a player is a strategy"),
+        ([{}, lambda nodes, u: np.full((len(nodes), 2), 0.4)], "player 1 must return"),
+        ([lambda nodes, u: np.tile([1.5, -0.5], (len(nodes), 1)), {}], "player 0 must return"),
+        ([{}, lambda nodes, u: np.array([[0.5, 0.5]])], "player 1 must return"),
+    ],
+)
+def test_errors_name_the_player(players, says):
+    with pytest.raises(ValueError, match=says):
+        simulate(KUHN, players, 50, seed=0)
