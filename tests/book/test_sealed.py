@@ -252,3 +252,50 @@ def test_page_says_why_it_cannot_decrypt(site: Path) -> None:
         box.locator("summary").click()
         expect(box.get_by_role("status")).to_contain_text("an https address")
         expect(box.get_by_label("Key")).to_be_hidden()
+
+
+# ---- the cipher ------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_each_solution_has_a_nonce_and_the_key_is_stretched() -> None:
+    """By what the page's script does, with other functions: PBKDF2, then AES-GCM."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
+
+    nonces = set()
+    for html in ("<p>Rock.</p>", "<p>Rock.</p>", "<p>Papier, größer</p>"):
+        found = BeautifulSoup(sealed.field(KEY, html), "html.parser").div
+        assert int(found["data-rounds"]) == 600_000  # OWASP's number for SHA-256
+        salt, text = (base64.b64decode(found[f"data-{name}"]) for name in ("salt", "sealed"))
+        assert len(salt) == 16
+        stretched = PBKDF2HMAC(SHA256(), 32, salt, 600_000).derive(KEY.encode())
+        assert AESGCM(stretched).decrypt(text[:12], text[12:], None).decode() == html
+        nonces.add(text[:12])
+    assert len(nonces) == 3
+
+
+def test_sources_with_solutions_leave_the_site(app: Any) -> None:
+    folder = app.outdir / "_sources" / "book"
+    folder.mkdir(parents=True)
+    secret = "````{solution} ex-one\nRock.\n````\n"
+    cells = [
+        {"cell_type": kind, "source": text, "metadata": {}}
+        for kind, text in [
+            ("markdown", "Ask."), ("markdown", secret), ("code", "rock"),
+            ("markdown", "Go on."), ("code", "paper"),
+        ]
+    ]  # fmt: skip
+    (folder / "page.ipynb").write_text(json.dumps({"cells": cells}), "utf-8")
+    (folder / "secret.md").write_text(f"# Title\n\n{secret}", "utf-8")
+    (folder / "plain.md").write_text("# Title\n", "utf-8")
+    before = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
+    sealed.strip_sources(app, None)  # nothing is hidden
+    app.cfr_key = KEY
+    sealed.strip_sources(app, ValueError())  # the build failed
+    assert {path.name: path.read_text("utf-8") for path in folder.iterdir()} == before
+    sealed.strip_sources(app, None)
+    assert sorted(path.name for path in folder.iterdir()) == ["page.ipynb", "plain.md"]
+    left = json.loads((folder / "page.ipynb").read_text("utf-8"))["cells"]
+    assert [source(cell) for cell in left] == ["Ask.", "Go on.", "paper"]

@@ -4,6 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 import cfrlib as cfr
 from koikoi import DECK, KoiKoi, MiniKoiKoi, Yaku, made
@@ -369,3 +370,19 @@ def test_play_is_reproducible():
     simulator = Simulator(FULL)
     assert (play(simulator, GreedyPlayer(), RandomPlayer(), 50, seed=3)
             == play(simulator, GreedyPlayer(), RandomPlayer(), 50, seed=3)).all()  # fmt: skip
+
+
+@pytest.mark.slow
+def test_every_deal_is_equally_likely():
+    """χ²: which card lies where, and which follows which, in 20,000 deals without repeats."""
+    order = Simulator(MiniKoiKoi.K8()).deal(20_000, seed=2).order
+    places = np.array([np.bincount(column, minlength=8) for column in order.T])
+    expected = len(order) / 8
+    statistic = ((places - expected) ** 2 / expected).sum()
+    assert chi2.cdf(statistic, 49) < 0.999
+    pairs = np.bincount(order[:, 0] * 8 + order[:, 1], minlength=64).reshape(8, 8)
+    apart = pairs[~np.eye(8, dtype=bool)]
+    assert not pairs.diagonal().any()
+    assert chi2.cdf(((apart - len(order) / 56) ** 2 / (len(order) / 56)).sum(), 55) < 0.999
+    whole = Simulator(FULL).deal(200, seed=0).order
+    assert (np.sort(whole, axis=1) == np.arange(48)).all()

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from decoding import decode
 from hypothesis import given
 from hypothesis import strategies as st
@@ -278,3 +279,29 @@ def test_no_label_swallows_the_rest_of_the_page(label):
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)
     assert "<!" not in data and "</" not in data
     assert json.loads(data)["controls"][0]["texts"] == [label, "b"]
+
+
+HOSTILE = "<img src=x>\"'&</p></script><script>alert(2)</script>"
+
+
+@pytest.mark.slow
+def test_no_text_of_a_drawing_becomes_an_element():
+    """Names of numbers, labels, choices, captions and descriptions, on a page and live."""
+
+    def draw(a, kind):
+        numbers = {HOSTILE: a, "kind": HOSTILE}
+        return explore.Frame(picture(), alt=HOSTILE, numbers=numbers)
+
+    axes = {"a": explore.Linear(0, 1, step=1), "kind": explore.Choice(HOSTILE, "plain")}
+    shown = explore.Explorable(draw, caption=HOSTILE, **axes)
+    page = BeautifulSoup(shown.page(), "html.parser")
+    kinds = {tag.name for tag in page.find_all(True)}
+    assert "img" not in kinds and "p" in kinds
+    scripts = page.find_all("script")
+    assert [script.get("type") for script in scripts] == ["application/json", None]
+    json.loads(scripts[0].string)
+    assert page.find("figcaption").string == page.find("option").string == HOSTILE
+    assert page.find("dt").string == HOSTILE and page.find_all("dd")[1].string == HOSTILE
+    assert page.find(class_="cfr-panels")["aria-label"] == HOSTILE
+    live = BeautifulSoup(shown.widget().stage.value, "html.parser")
+    assert live.find("dt").string == HOSTILE and not live.find("img")

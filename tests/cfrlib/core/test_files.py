@@ -177,3 +177,16 @@ def test_files_of_a_game_with_changed_payoffs_are_rejected(tmp_path):
     cfr.CFR(RockPaperScissors(3)).run(10).save(path)
     with pytest.raises(ValueError, match="rules have changed"):
         cfr.CFR.load(path, RockPaperScissors())
+
+
+@pytest.mark.parametrize("name", ["header", "digest", "total"])
+def test_a_second_member_of_one_name_is_rejected(saved, kuhn, name):
+    """Equal to the first, or other: a reader of the archive would find one of the two."""
+    with zipfile.ZipFile(saved) as archive:
+        members = archive.namelist()
+        name = f"{name}.npy" if f"{name}.npy" in members else members[-1]
+        data = archive.read(name)
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(saved, "a") as archive:
+        archive.writestr(name, data)
+    with pytest.raises(ValueError, match=INVALID_FILE):
+        cfr.CFR.load(saved, kuhn)

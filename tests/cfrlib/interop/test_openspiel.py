@@ -9,6 +9,7 @@ import pytest
 from toy_games import Scaled
 
 import cfrlib as cfr
+from cfrlib.core.tree import TERMINAL
 from cfrlib.interop.open_spiel import _action_names
 
 pyspiel = pytest.importorskip(
@@ -565,3 +566,25 @@ def test_mismatched_policy_is_rejected():
         cfr.from_open_spiel_policy(game, {**whole, "0pb": [(0, 0.5), (1, 0.6)]})
     with rejects(ValueError, "expected a policy", "average_policy"):
         cfr.from_open_spiel_policy(game, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [(name, ours) for name, ours, infosets in PAIRS if infosets < 300 and "players" not in name]
+    + [("matrix_rps", cfr.games.RockPaperScissors())],
+)
+def test_values_of_library_games_equal_open_spiels(name, ours):
+    theirs = load(name)
+    assert cfr.solve_lp(ours).value == pytest.approx(cfr.solve_lp(theirs).value, abs=1e-9)
+    ends = [
+        sorted(tree.utility[tree.player == TERMINAL, 0].round(9).tolist())
+        for tree in map(cfr.compile, (ours, theirs))
+    ]
+    assert len(ends[0]) > 0
+    if "dice" not in name:  # cfrlib sorts the dice: fewer histories
+        assert ends[0] == ends[1]
+    for strategy in (cfr.Strategy.uniform, lambda g: cfr.solve(g, "cfr+", 3).strategy):
+        found = [cfr.expected_utility(g, strategy(g)) for g in (ours, theirs)]
+        assert found[0] == pytest.approx(found[1], abs=1e-9)
+        found = [cfr.exploitability(g, strategy(g)) for g in (ours, theirs)]
+        assert found[0] == pytest.approx(found[1], abs=1e-9)
