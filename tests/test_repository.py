@@ -192,6 +192,7 @@ def test_workflow_permissions_are_minimal():
     assert may == {
         "book": {"contents": "read", "pages": "read"},
         "portable": {"contents": "read"},
+        "mistakes": {"contents": "read"},
         "publish": {"pages": "write", "id-token": "write"},
         "binder": {},
     }

@@ -1,9 +1,10 @@
 """Make one-line mistakes in the sources, and list those that the tests do not notice.
 
-Each mistake is made in a copy of the project and tried by the tests of its own room: the test
-files that the folders mirror, plus those in ROOMS. `python tools/mutate.py --limit 60` tries a
-sample, another one each week, and fails if a mistake lives that `tools/mutants.json` does not
-list. That file maps mistakes that change nothing, or nothing that we promise, to the reason.
+Each mistake is made in a copy of the project and tried by the tests of its own room: those with
+the name of the source, those in the folder that mirrors its own, and those in ROOMS. Without
+arguments, `python tools/mutate.py` tries ten mistakes in each of a few files, others each week,
+and fails if one lives that `tools/mutants.json` does not list: a map of mistakes that change
+nothing, or nothing that we promise, to the reason.
 """
 
 from __future__ import annotations
@@ -27,17 +28,24 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 KNOWN = Path(__file__).with_name("mutants.json")
+EACH = 10  # mistakes in one file
 SOURCES = ("cfrlib", "cfrbook", "koikoi", "book/_ext", "tools")
 LEFT_OUT = ("exercises/", "tools/mutate.py", "tools/portable.py", "_vendor")
-# Sources, by the beginning of their path, and tests that their folders do not name
+KIT = ["tests/book/test_kit.py"]
+CLASSROOM = ["tests/cfrbook/exercises/test_classroom.py"]
+# Sources, by the beginning of their path, and tests that neither name nor folder finds
 ROOMS = {
-    "book/_ext/": ["tests/book"],
-    "tools/": ["tests/book", "tests/teaching", "tests/cfrbook/exercises/test_classroom.py"],
-    "cfrlib/last_iterate": ["tests/cfrlib/test_last_iterate_plain.py"],
-    "cfrlib/cfr": ["tests/cfrlib/test_goldens.py", "tests/cfrlib/test_runs.py"],
-    "cfrlib/core/rng": ["tests/cfrlib/core", "tests/cfrlib/montecarlo/test_traversal.py"],
+    **dict.fromkeys(["tools/assignments", "tools/contained", "tools/submissions"], CLASSROOM),
+    **dict.fromkeys(["tools/sheets", "tools/slides"], KIT),
+    "cfrbook/museum": ["tests/cfrbook/test_museum.py"],
     "cfrlib/core/sequence": ["tests/cfrlib/test_evaluate.py", "tests/cfrlib/test_cfr.py"],
-    "cfrlib/montecarlo/oos": ["tests/cfrlib/montecarlo/test_oos_play.py"],
+    "cfrlib/core/rng": ["tests/cfrlib/montecarlo/test_samplers.py"],
+    "cfrlib/core/memo": ["tests/cfrlib/test_runs.py"],
+    "cfrlib/regret": ["tests/cfrlib/test_cfr.py", "tests/cfrlib/test_goldens.py"],
+    "cfrlib/game": ["tests/cfrlib/core/test_tree.py", "tests/cfrlib/test_errors.py"],
+    "cfrlib/strategy": ["tests/cfrlib/core/test_files.py", "tests/cfrlib/test_errors.py"],
+    "koikoi/afterstates": ["tests/koikoi/test_turns.py"],
+    "koikoi/players": ["tests/koikoi/test_simulator.py"],
     "koikoi/learners": ["tests/koikoi", "tests/experiments/test_learners.py"],
 }
 COMPARE = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
@@ -121,23 +129,18 @@ def mutants(path: str, text: str) -> Iterator[Mutant]:
 
 
 def room(path: str, root: Path) -> list[str]:
-    """Return the test files of a source: its namesake, else those of its folder; more by ROOMS.
-
-    A file with a test of the same name is tried by that and by ROOMS first, then by the rest.
-    """
-    folder, stem = root / "tests" / Path(path).parent, Path(path).stem
-    near = sorted(folder.glob(f"test_{stem}*.py"))
-    far = [] if path.count("/") == 1 and near else sorted(folder.glob("test_*.py"))
+    """Return the test files of a source: its namesakes, those of its folder, more by ROOMS."""
+    near = sorted((root / "tests").rglob(f"test_{Path(path).stem}*.py"))
+    if path.count("/") == 2 or not near:
+        near += sorted((root / "tests" / Path(path).parent).glob("test_*.py"))
     for start, more in ROOMS.items():
         if path.startswith(start):
-            found = [root / name for name in more]
-            near += [f for p in found for f in ([p] if p.suffix else sorted(p.glob("t*.py")))]
-    both = dict.fromkeys([*near, *far])
-    return [file.relative_to(root).as_posix() for file in both if file.is_file()]
+            near += [root / name for name in more]
+    return [file.relative_to(root).as_posix() for file in dict.fromkeys(near)]
 
 
 def tests(files: list[str], slow: bool, limit: float, root: Path) -> str:
-    """Return how the tests went: passed, failed, or a time-out, in words."""
+    """Return how the tests went: passed, failed or out of time."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *files]
     environment = os.environ | {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
     run = subprocess.Popen(
@@ -167,8 +170,10 @@ def main(argv: list[str] | None = None) -> int:
         path.relative_to(ROOT).as_posix() for s in SOURCES for path in (ROOT / s).rglob("*.py")
     )
     paths = [path for path in paths if not any(part in path for part in LEFT_OUT)]
-    every = [m for path in paths for m in mutants(path, (ROOT / path).read_text("utf-8"))]
-    sample = random.Random(options.seed).sample(every, min(options.limit, len(every)))
+    rng, sample = random.Random(options.seed), list[Mutant]()
+    for path in rng.sample(paths, len(paths)):
+        found = list(mutants(path, (ROOT / path).read_text("utf-8")))
+        sample += rng.sample(found, min(EACH, len(found), options.limit - len(sample)))
     known, new, began = json.loads(KNOWN.read_text("utf-8")), [], time.monotonic()
     with tempfile.TemporaryDirectory() as home:
         root = Path(home, "project")
@@ -182,9 +187,9 @@ def main(argv: list[str] | None = None) -> int:
                 print(f"{len(sample) - n + 1} mistakes were not tried: the time is over.")
                 break
             near, target = room(mutant.path, root), root / mutant.path
-            if mutant.path not in limits:  # unchanged, the tests pass; kernels are compiled
+            if near and mutant.path not in limits:
                 start = time.monotonic()
-                if near and tests(near, options.slow, 1800, root) != "passed":
+                if tests(near, options.slow, 1800, root) != "passed":
                     print(f"{mutant.path}: its tests fail without any mistake")
                     return 1
                 limits[mutant.path] = 60 + 5 * (time.monotonic() - start)

@@ -122,6 +122,16 @@ def test_actions_without_probability_are_never_sampled():
     assert pick({"a": 0.5, "b": 0.4999999, "c": 0.0}, np.nextafter(1, 0)) == "b"
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_certain_actions_are_played(last):
+    """First or last of a row: nobody bets, or somebody bets and is called."""
+    rows = cfr.Strategy.uniform(KUHN).items()
+    sure = {I: {a: float((n == len(row) - 1) == last) for n, a in enumerate(row)}
+            for I, row in rows}  # fmt: skip
+    payoffs = simulate(KUHN, [sure, sure], 100, seed=0)
+    assert set(abs(payoffs).ravel()) == {2.0 if last else 1.0}
+
+
 def test_players_of_all_kinds_play_the_same():
     strategy = cfr.Strategy.random(KUHN, seed=0)
 

@@ -1,5 +1,6 @@
 """Files round-trip; damaged files and files of another game or format are rejected."""
 
+import hashlib
 import json
 import zipfile
 
@@ -190,3 +191,49 @@ def test_a_second_member_of_one_name_is_rejected(saved, kuhn, name):
         archive.writestr(name, data)
     with pytest.raises(ValueError, match=INVALID_FILE):
         cfr.CFR.load(saved, kuhn)
+
+
+def rewritten(path, sealed, **changed):
+    """Write a file again with other header fields or arrays, with or without right digests."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays.pop("header")))
+    old = arrays.pop("digest")
+    for name, value in changed.items():
+        if name in arrays:
+            arrays[name] = value(arrays[name])
+            listed = [arrays[name].dtype.str, list(arrays[name].shape)]
+            digest = hashlib.sha256(arrays[name].tobytes()).hexdigest()
+            header["arrays"][name] = [*listed, digest]
+        else:
+            header[name] = value(header[name])
+    text = json.dumps(header)
+    new = np.array(hashlib.sha256(text.encode()).hexdigest())
+    np.savez(path, header=np.array(text), digest=new if sealed else old, **arrays)
+
+
+def first_floats(path):
+    with np.load(path) as file:
+        return next(n for n in file.files if file[n].dtype == np.float64 and file[n].ndim == 1)
+
+
+def test_a_changed_header_does_not_match_its_digest(saved, kuhn):
+    rewritten(saved, True)  # as it was
+    assert cfr.CFR.load(saved, kuhn).iterations == 20
+    rewritten(saved, False, game=lambda text: text + " ")
+    with pytest.raises(ValueError, match="the header does not match its digest"):
+        cfr.CFR.load(saved, kuhn)
+
+
+def test_arrays_of_another_type_or_shape_are_rejected(saved, kuhn):
+    """Even if all digests are right."""
+    name, content = first_floats(saved), saved.read_bytes()
+    for change, says in [
+        (lambda a: a.astype(np.float32), "has dtype 'float32', expected float64"),
+        (lambda a: a[:-1], "has shape"),
+        (lambda a: a[:, None], "has shape"),
+    ]:
+        saved.write_bytes(content)
+        rewritten(saved, True, **{name: change})
+        with pytest.raises(ValueError, match=says):
+            cfr.CFR.load(saved, kuhn)
