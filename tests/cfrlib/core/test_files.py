@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
+from cfrlib.core.files import replacing
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 
 GAMES = [KuhnPoker(), KuhnPoker(players=3), MatrixGame([[1, 0], [0, 2]], [[3, 0], [0, 1]])]
@@ -237,3 +238,25 @@ def test_arrays_of_another_type_or_shape_are_rejected(saved, kuhn):
         rewritten(saved, True, **{name: change})
         with pytest.raises(ValueError, match=says):
             cfr.CFR.load(saved, kuhn)
+
+
+def test_an_array_that_no_run_has_is_rejected(saved, kuhn):
+    with np.load(saved) as file:
+        arrays = dict(file)
+    header, extra = json.loads(str(arrays["header"])), np.arange(3.0)
+    header["arrays"]["extra"] = ["<f8", [3], hashlib.sha256(extra.tobytes()).hexdigest()]
+    arrays["header"] = np.array(json.dumps(header))
+    digest = hashlib.sha256(json.dumps(header).encode()).hexdigest()
+    np.savez(saved, **arrays | {"digest": np.array(digest), "extra": extra})
+    with pytest.raises(ValueError, match=r"unexpected arrays \['extra'\]"):
+        cfr.CFR.load(saved, kuhn)
+
+
+def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    path = tmp_path / "run.npz"
+    path.write_text("old", "utf-8")
+    with pytest.raises(RuntimeError), replacing(path) as file:
+        file.write(b"new")
+        raise RuntimeError
+    assert [p.name for p in tmp_path.iterdir()] == ["run.npz"]
+    assert path.read_text("utf-8") == "old"
