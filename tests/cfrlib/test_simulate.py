@@ -7,7 +7,7 @@ from toy_games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.simulate import pick, simulate
+from cfrlib.simulate import _Uniforms, pick, simulate
 
 KUHN = cfr.games.KuhnPoker()
 
@@ -167,3 +167,30 @@ def test_players_of_all_kinds_play_the_same():
 def test_errors_name_the_player(players, says):
     with pytest.raises(ValueError, match=says):
         simulate(KUHN, players, 50, seed=0)
+
+
+def test_rounding_samples_no_action_without_probability(monkeypatch):
+    """The largest random number, and rows that sum to a little less than 1."""
+    monkeypatch.setattr(_Uniforms, "__call__", lambda *_: np.nextafter(1, 0))
+    rows = {I: dict.fromkeys(row, 0.0) for I, row in cfr.Strategy.uniform(KUHN).items()}
+    for row in rows.values():
+        row[next(iter(row))] = 0.9999995  # check, or fold
+    assert set(abs(simulate(KUHN, [rows, rows], 20, seed=0)).ravel()) == {1.0}
+
+
+def test_private_numbers_follow_their_round():
+    """At the second decision of player 0, which only some rounds reach."""
+    seen = []
+
+    def checks(nodes, u):
+        seen.append(u.copy())
+        return np.tile([1.0, 0.0], (len(nodes), 1))
+
+    def bets_below_half(nodes, u):
+        seen.append(u.copy())
+        return np.stack([u >= 0.5, u < 0.5], axis=1).astype(float)
+
+    simulate(KUHN, [checks, bets_below_half], 200, seed=0)
+    first, second, again = seen
+    np.testing.assert_array_equal(again, first[second < 0.5])
+    assert 0 < len(again) < 200

@@ -12,6 +12,7 @@ from cfrlib.montecarlo.oos import Match, MatchGame
 KUHN = KuhnPoker()
 
 
+@pytest.mark.slow
 def test_each_searcher_of_each_game_has_a_seed_of_its_own(monkeypatch):
     keys, search = set(), cfr.OOS.search
 
@@ -28,6 +29,7 @@ def test_each_searcher_of_each_game_has_a_seed_of_its_own(monkeypatch):
     assert len(keys) == len({key for _, key in keys}) == 2 * len(games)
 
 
+@pytest.mark.slow
 def test_the_games_of_a_match_have_seeds_of_their_own(monkeypatch):
     """The cards too: 600 deals fit chance's probabilities."""
     keys, copy = [], cfr.OOS._game
@@ -40,6 +42,7 @@ def test_the_games_of_a_match_have_seeds_of_their_own(monkeypatch):
     monkeypatch.setattr(cfr.OOS, "_game", seen)
     match = cfr.OOS(KUHN, seed=0).match({}, games=600, iterations=1, seed=5)
     assert len(set(sum(keys, ()))) == 1_800
+    assert [game.seat for game in match] == [0, 1] * 300
     deals = [game.history[0] for game in match]
     counts = np.array([deals.count(deal) for deal in sorted(set(deals))])
     assert len(counts) == 6 and chi2.cdf(((counts - 100) ** 2 / 100).sum(), 5) < 0.999
