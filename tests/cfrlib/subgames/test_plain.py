@@ -302,3 +302,27 @@ def test_values_at_the_horizon_belong_to_the_average_strategy(iterations):
         found = solved.ends[stop.number]
         np.testing.assert_allclose(found[0], matrices[0] @ plans[1], atol=1e-12)
         np.testing.assert_allclose(found[1], matrices[1] @ plans[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("label", [("check",), ("bet",), ("check", "bet")])
+def test_values_at_the_horizon_are_what_leaves_pay(label):
+    """A fixed play below the horizon: as a value function, and as payoffs of a smaller game."""
+    public, fixed = public_tree(KUHN), cfr.Strategy.random(KUHN, seed=1)
+    end, root, tree = public.find(*label), public.states[0], public.tree
+    worth = history_values(tree, fixed.values_by_sequence)[end.histories]
+    reach = tree.chance_reach[end.histories]
+
+    def values(states, ranges):
+        ((a, b),) = ranges
+        first = end.by_hand(0, reach * worth[:, 0] * b[end.hand[1]])
+        return [(first, end.by_hand(1, reach * worth[:, 1] * a[end.hand[0]]))]
+
+    pay = {k: u[None] for k, u in zip(end.histories.tolist(), worth, strict=True)}
+    game = Subgame(public, root, np.ones(1), Leaves(pay, 1, dict.fromkeys(pay, "any")))
+    one = np.ones(1)
+    solved = Part(public, root, [end]).solve((one, one), 9, values=values)
+    form = sequence_form(KUHN)
+    start = dict(zip(form.tree.infoset_label, form.treeplexes.infoset_start, strict=True))
+    for I, row in averaged(game, 9).items():
+        found = solved.sigma[int(start[I]) : int(start[I]) + len(row)]
+        assert list(row.values()) == pytest.approx(found, abs=1e-9), I
