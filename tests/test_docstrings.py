@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,19 @@ def arguments(function):
     return {argument.arg for argument in every if argument} - {"self", "cls"}
 
 
+@cache
+def classes():
+    """Return all classes of the shelves by their names."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in FILES]
+    return {n.name: n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)}
+
+
 def attributes(cls):
-    """Return the fields and methods of a class, and what its methods set."""
+    """Return the fields and methods of a class and its bases, and what methods set."""
+    bases = [classes()[name] for name in map(ast.unparse, cls.bases) if name in classes()]
+    if bases:
+        own = ast.ClassDef(**{**vars(cls), "bases": []})
+        return set.union(attributes(own), *map(attributes, bases))
     nodes = list(ast.walk(cls))
     fields = {n.target.id for n in cls.body if isinstance(n, ast.AnnAssign)}
     fields |= {ast.unparse(t) for n in cls.body if isinstance(n, ast.Assign) for t in n.targets}
