@@ -18,6 +18,7 @@ from koikoi import KoiKoi, MiniKoiKoi, table
 from koikoi.afterstates import Describer
 from koikoi.learners import NetworkPlayer
 from koikoi.learners.value_network import ValueNetwork
+from koikoi.page import embed
 from koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
 from koikoi.simulator import OVER, Rounds, Simulator
 from koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
@@ -469,3 +470,12 @@ def test_identical_cards_have_the_same_action() -> None:
         assert set(names) == set(sitting.actions)
         sitting.press(rng.choice(sitting.actions))
     assert twins > 0
+
+
+def test_no_text_swallows_the_rest_of_the_page():
+    """Within `<!--<script>`, a browser takes the end of the data for a part of it."""
+    words = "<!--<script></script>"
+    html = embed("match", MiniKoiKoi.K9(), {"words": words}, "")
+    (data,) = re.findall(r"<script type='application/json'>(.*?)</script>", html, re.DOTALL)
+    assert "<!" not in data and "</" not in data
+    assert json.loads(data)["words"] == words
