@@ -123,7 +123,7 @@ def reciprocal_ratios() -> dict[str, dict[int, float]]:
 def pcfr_ratios() -> dict[str, dict[int, float]]:
     """Return the ratio of the exploitability of pcfr+ to that without prediction."""
     return {
-        name: {n: leduc(inf, -inf, 2, True, n) / leduc(*exponents, False, n) for n in LONG}
+        name: {n: leduc(inf, -inf, 2, 1, n) / leduc(*exponents, 0, n) for n in LONG}
         for name, exponents in UNPREDICTED.items()
     }
 
