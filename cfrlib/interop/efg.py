@@ -26,7 +26,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NoReturn, TypeAlias, overload
 
-from cfrlib.core.files import PathLike, replacing
+from cfrlib.core.files import PathLike
 from cfrlib.core.tree import CHANCE, TERMINAL, Tree, compile
 from cfrlib.game import (
     Action,
@@ -46,9 +46,10 @@ from cfrlib.interop.savefile import (
     labels,
     listed,
     number_text,
-    quote,
+    opening,
     quoted,
     ratio_text,
+    saved,
     unique,
 )
 
@@ -450,12 +451,7 @@ def write_efg(
     t "" 2 "" { 0, 0 }
     <BLANKLINE>
     """
-    text = _Writer(compile(game)).text(title)
-    if path is None:
-        return text
-    with replacing(path) as file:
-        file.write(text.encode())
-    return None
+    return saved(_Writer(compile(game)).text(title), path)
 
 
 class _Writer:
@@ -472,16 +468,8 @@ class _Writer:
     def text(self, title: str | None) -> str:
         """Return the whole file."""
         game = self.tree.game
-        default = [f"player {i}" for i in range(game.num_players)]
-        names: Sequence[str] = default
-        given, comment = repr(game), ""
-        if isinstance(game, SavedGame):
-            names, given, comment = game.player_names, game.title, game.comment
-        players = " ".join(labels(names, default))
-        lines = [f"EFG 2 R {quote(given if title is None else title)} {{ {players} }}"]
-        if comment:
-            lines.append(quote(comment))
-        stack = [0]
+        header, comment = opening("EFG 2 R", game, title, [""] * game.num_players)
+        lines, stack = [header, *comment], [0]
         while stack:
             k = stack.pop()
             children = self.children(k)

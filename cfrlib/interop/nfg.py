@@ -22,7 +22,7 @@ from typing import overload
 
 import numpy as np
 
-from cfrlib.core.files import PathLike, replacing
+from cfrlib.core.files import PathLike
 from cfrlib.core.tree import TERMINAL, Floats, Tree, compile
 from cfrlib.game import Decision, Game, GameError, History, Node, Terminal, action_label
 from cfrlib.interop.savefile import (
@@ -30,8 +30,9 @@ from cfrlib.interop.savefile import (
     Tokens,
     labels,
     number_text,
-    quote,
+    opening,
     quoted,
+    saved,
     unique,
 )
 
@@ -263,36 +264,24 @@ def write_nfg(
     0 0
     <BLANKLINE>
     """
-    text = _text(compile(game), title)
-    if path is None:
-        return text
-    with replacing(path) as file:
-        file.write(text.encode())
-    return None
+    return saved(_text(compile(game), title), path)
 
 
 def _text(tree: Tree, title: str | None) -> str:
     """Return the text of a file."""
-    game, players = tree.game, range(tree.num_players)
-    default = [f"player {i}" for i in players]
-    names, given, comment = [*default], repr(game), ""
-    strategies = [["1"] for _ in players]  # of a player who never acts
+    names = [""] * tree.num_players
+    strategies = [["1"] for _ in names]  # of a player who never acts
     for i, label, actions in zip(
         tree.infoset_player, tree.infoset_label, tree.infoset_actions, strict=True
     ):
         names[i], strategies[i] = label, [action_label(a) for a in actions]
-    if isinstance(game, SavedGame):
-        names, given, comment = [*game.player_names], game.title, game.comment
-    header = quote(given if title is None else title)
-    lines = [f"NFG 1 R {header} {{ {' '.join(labels(names, default))} }}"]
+    header, comment = opening("NFG 1 R", tree.game, title, names)
     numbers = [[str(n + 1) for n in range(len(own))] for own in strategies]
     each = [str(len(own)) for own in strategies]
     if strategies != numbers:
         pairs = zip(strategies, numbers, strict=True)
         each = [f"{{ {' '.join(labels(own, plain))} }}" for own, plain in pairs]
-    lines.append(f"{{ {' '.join(each)} }}")
-    lines += [quote(comment)] if comment else []
-    lines.append("")
+    lines = [header, f"{{ {' '.join(each)} }}", *comment, ""]
     payoffs = _payoffs(tree, [len(own) for own in strategies])
     rows = payoffs.reshape(-1, len(strategies), order="F").tolist()
     return "\n".join([*lines, *(" ".join(map(number_text, row)) for row in rows), ""])

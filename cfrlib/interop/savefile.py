@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, NoReturn
 
-from cfrlib.core.files import PathLike
+from cfrlib.core.files import PathLike, replacing
 from cfrlib.game import Game, GameError
 
 MAX_PLAYERS = 127  # a compiled tree stores players as int8
@@ -292,6 +292,31 @@ def labels(given: Iterable[str], defaults: Sequence[str]) -> list[str]:
     """
     words = [" ".join(CONTROL.sub(" ", label).split()) for label in given]
     return [f'"{word}"' for word in unique([quote(word)[1:-1] for word in words], defaults)]
+
+
+def opening(
+    first: str, game: Game, title: str | None, names: Sequence[str]
+) -> tuple[str, list[str]]:
+    """Return the header of a game's file, and the line of its comment if it has one.
+
+    A game that was read from a file has its own title, comment and names of players; others
+    have `names`, in which an empty one becomes the player's number.
+    """
+    given, comment = repr(game), ""
+    if isinstance(game, SavedGame):
+        given, comment, names = game.title, game.comment, game.player_names
+    players = " ".join(labels(names, [f"player {i}" for i in range(game.num_players)]))
+    header = f"{first} {quote(given if title is None else title)} {{ {players} }}"
+    return header, [quote(comment)] if comment else []
+
+
+def saved(text: str, path: PathLike | None) -> str | None:
+    """Write a text to a file, or return it if there is no path."""
+    if path is None:
+        return text
+    with replacing(path) as file:
+        file.write(text.encode())
+    return None
 
 
 @lru_cache(maxsize=100_000)
