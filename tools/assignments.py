@@ -112,8 +112,9 @@ class Task:
 
 
 def tags(cell: Any) -> list[str]:
-    """Return the tags of a cell."""
-    return list(cell.metadata.get("tags", []))
+    """Return the tags of a cell, none if a submission has something else in their place."""
+    found = cell.metadata.get("tags")
+    return list(found) if isinstance(found, list) else []
 
 
 def check_of(source: str, place: str) -> tuple[str, str, str]:

@@ -31,6 +31,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import nbformat
+from assignments import tags
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat.v4 import new_code_cell
 from nbgrader.utils import is_grade, is_solution
@@ -497,22 +498,22 @@ def from_page(release: Any, page: Any, cells: Sequence[Any]) -> list[Any]:
     page that it uses.
     """
     places = {number_at(release, n): n for n in places_of(release, is_solution)}
-    tagged = [(c.source.strip(), c.metadata.get("tags", [])) for c in code_cells(page)]
+    tagged = [(c.source.strip(), tags(c)) for c in code_cells(page)]
     forms = {
         CHECK.search(source)[1]: n  # type: ignore[index]
-        for n, (source, tags) in enumerate(tagged)
-        if "answer" in tags
+        for n, (source, marks) in enumerate(tagged)
+        if "answer" in marks
     }
     printed = {source for source, _ in tagged}
     plain = [
-        "" if {"answer", "solution", "remove-cell"} & {*tags} else source
-        for source, tags in tagged
+        "" if {"answer", "solution", "remove-cell"} & {*marks} else source
+        for source, marks in tagged
     ]
     own = [c for c in cells if c.cell_type == "code" and c.source.strip() not in printed]
     answered = {
         number
         for cell in own
-        if "solution" not in tags_of(cell)
+        if "solution" not in tags(cell)
         for number in CHECK.findall(cell.source)
     }
     given = [c for c in release.cells if not number_of(label(c))]
@@ -522,7 +523,7 @@ def from_page(release: Any, page: Any, cells: Sequence[Any]) -> list[Any]:
         found = [
             answer
             for answer in answers_in(cell.source, places)
-            if not ("solution" in tags_of(cell) and answer[0] in answered)
+            if not ("solution" in tags(cell) and answer[0] in answered)
         ]
         if not CHECK.search(cell.source):
             group.append(cell.source)
@@ -620,12 +621,6 @@ def nested(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
     yield table
     for inner in table.get_children():
         yield from nested(inner)
-
-
-def tags_of(cell: Any) -> list[str]:
-    """Return the tags of a submitted cell."""
-    tags = cell.metadata.get("tags")
-    return list(tags) if isinstance(tags, list) else []
 
 
 def is_code(cell: Any) -> bool:

@@ -192,7 +192,7 @@ def test_the_reason_is_what_was_raised():
     assert classroom.cause({}) == "nbgrader says nothing"
 
 
-# ---- what a student is told ------------------------------------------------------------------
+# ---- feedback --------------------------------------------------------------------------------
 
 
 def told(*cells):

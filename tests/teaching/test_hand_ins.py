@@ -209,7 +209,7 @@ ARCHIVES = {
 
 
 def rows(submitted, release, page=None):
-    """Return, for each student, the answers to be graded or None, and all that is told."""
+    """Return each student's answers, or None if there is nothing to grade, and the remarks."""
     found = {}
     for folder in sorted(submitted.glob(f"*/{NAME}")):
         noted = submissions.record(folder).get("remarks", [])
@@ -588,7 +588,7 @@ def test_an_answer_brings_no_solution(release, page):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", assignments.pages(), ids=lambda path: path.stem)
 def test_answers_in_any_chapters_notebook_bring_what_they_use(path):
-    """Platforms drop tags; the solutions stand in for answers that use the page's names."""
+    """Some platforms remove tags. The answers are the solutions, which use the page's names."""
     page, titles = assignments.read(path), assignments.page_titles()
     tasks = assignments.tasks(page.cells, titles, path.name)
     answers = {task.number: f"# mine\n{task.form}\n{task.worked}" for task in tasks}

@@ -15,7 +15,7 @@ KERNELS = jit.interpreted(rng, memory, traversal)
 
 
 def visited(num_children):
-    """A history of infoset 7 with so many actions, of which the last two were sampled."""
+    """Return a history of infoset 7 with this many actions; the last two were sampled."""
     walk = records(4, ENTRY)
     walk[1].first, walk[1].num_sampled, walk[1].weight, walk[1].value = 2, 2, 0.25, 1.5
     for m, excess in ((2, 4.0), (3, -2.0)):
