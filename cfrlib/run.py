@@ -268,7 +268,9 @@ class Run(ABC):
         """The checkpoints so far, and the present state."""
         rows = list(self._rows)
         if self.iterations and (not rows or rows[-1][0] != self.iterations):
-            average, current = map(self._measure, (self._average(), self._current()))
+            average = current = self._best
+            if self._measurable:
+                average, current = map(self._measure, (self._average(), self._current()))
             rows.append(self._row(average, current))
         return Trace(np.array(rows, np.float64).reshape(-1, len(Trace.COLUMNS)))
 
@@ -328,9 +330,10 @@ class Run(ABC):
         t = self.iterations
         if not t or next_checkpoint(t - 1) != t or (self._rows and self._rows[-1][0] == t):
             return
-        average = self._measure(self._average())
-        current = self._measure(self._current())
-        best = min(self._best, average, current, key=lambda each: each.exploitability)
+        average = current = best = self._best
+        if self._measurable:
+            average, current = map(self._measure, (self._average(), self._current()))
+            best = min(best, average, current, key=lambda each: each.exploitability)
         rows = [*self._rows, self._row(average, current)]
         self._rows, self._best = rows, best  # no call in between, so no interrupt
 

@@ -6,12 +6,14 @@
     A step that is compiled into each kernel that calls it, because a call would cost more than
     the step. It must not allocate arrays, so Numba omits reference counting, which would also
     cost more than the step.
+``routine``
+    Like ``inlined``, but called: for long steps, of which a kernel contains several.
 ``inner``
     Like ``inlined``, but compiled for kernels only; called from Python, it runs as plain
     Python. For a short kernel with many array arguments, the wrapper that unpacks them from
     Python takes a large part of the compile time.
 
-With ``NUMBA_DISABLE_JIT=1`` all three return the function unchanged.
+With ``NUMBA_DISABLE_JIT=1`` all four return the function unchanged.
 
 A compiled kernel is kept on disk until a source of its package, or of a package that it was
 built on, changes. (Numba by itself would look at the kernel's own file only, although the
@@ -52,6 +54,11 @@ def kernel(function: Any) -> Any:
 def inlined(function: Any) -> Any:
     """Compile a function into each kernel that calls it."""
     return _compiled(function, **_INLINED)
+
+
+def routine(function: Any) -> Any:
+    """Compile a function that kernels call; it must not allocate arrays."""
+    return _compiled(function, **_KERNEL, _nrt=False)
 
 
 class Inner(CPUDispatcher):

@@ -177,7 +177,8 @@ class DeepCFR(OnTree, Run):
         self.seconds = 0.0
         self._rows: list[list[float]] = []
         self._distilled: tuple[int, Strategy | Policy] | None = None  # when, and the average
-        self._best = Measured(math.inf, 0.0, self._current())
+        worst = (math.inf, 0.0) if self._measurable else (math.nan, math.nan)
+        self._best = Measured(*worst, self._current())
 
     def _new_infosets(
         self, features: npt.ArrayLike | None, actions: int | None

@@ -21,14 +21,19 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numba import config
 
 from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
-from cfrlib.core.rng import begin, new_key
+from cfrlib.core.rng import new_key
+from cfrlib.core.rules import Rules
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import updates, workers
-from cfrlib.montecarlo.partial_tree import TreeArrays, grown
+from cfrlib.montecarlo.infosets import Infosets
+from cfrlib.montecarlo.partial_tree import TreeArrays, records
+from cfrlib.montecarlo.python_walks import PythonBatch
+from cfrlib.montecarlo.rules_walks import RulesBatch
 from cfrlib.montecarlo.schemes import (
     Sampling,
     Scheme,
@@ -38,7 +43,6 @@ from cfrlib.montecarlo.schemes import (
     room_to_draw,
 )
 from cfrlib.montecarlo.state import Sampled, columns, fill_columns
-from cfrlib.montecarlo.traversal import descend, enter
 from cfrlib.regret import Variant, find_variant
 from cfrlib.run import Measured, Run
 
@@ -159,6 +163,9 @@ class MCCFR(Sampled, Run):
         self.update = choice("update", update, ("alternating", "simultaneous"))
         self.baseline = None if baseline is None else real_number("baseline", baseline, 0, 1)
         self._plant(game, on_demand, proposal)
+        self._met: Infosets | None = None  # if the game is too large to compile
+        if not self.is_complete:
+            self._met = self._tree = Infosets(game, self._find_rules(), baseline is not None)
         self.averaging = self._find_averaging(averaging)
         if jobs == 0 or (jobs is not None and not self._tree.is_complete):
             raise ValueError(
@@ -166,13 +173,34 @@ class MCCFR(Sampled, Run):
                 f"process compiles it; got jobs={jobs!r}, {self._tree!r}"
             )
         self._run_id = uuid.uuid4().hex  # identifies the run in other processes
-        self._tables = updates.new_tables(self._tree, baseline is not None)
-        self._lanes = self._new_lanes(self._most_entries(self.sampling))
         self._settings = self._read_settings(new_key(seed))
+        if self._met is None:
+            self._tables = updates.new_tables(self._tree, baseline is not None)
+            self._lanes = self._new_lanes(self._most_entries(self.sampling))
+        else:
+            self._tables = self._met.tables(records(1, updates.PROGRESS))
+            self._begin_batches()
         self._turn: int | None = None  # next player of an iteration that was interrupted
         self.seconds = 0.0
         self._rows: list[list[float]] = []
-        self._best = Measured(math.inf, 0.0, self._current())
+        worst = (math.inf, 0.0) if self._measurable else (math.nan, math.nan)
+        self._best = Measured(*worst, self._current())
+
+    def _find_rules(self) -> Rules | None:
+        """Return the rules that compile, if they can be used."""
+        rules = getattr(self.game, "rules", None)
+        return None if self.proposal is not None or config.DISABLE_JIT else rules
+
+    def _begin_batches(self) -> None:
+        """Create the lanes of a game too large to compile."""
+        assert self._met is not None
+        lanes = min(self.batch, updates.LANES)
+        if self._met.rules is None:
+            self._walks: PythonBatch | RulesBatch = PythonBatch(
+                self._met, self.proposal, self.sampling, self._settings, lanes
+            )
+        else:
+            self._walks = RulesBatch(self._met, self.sampling, self._settings, lanes)
 
     def _find_averaging(self, averaging: str | None) -> str:
         """Check the averaging rule, or choose one."""
@@ -221,14 +249,33 @@ class MCCFR(Sampled, Run):
     # ---- iterations --------------------------------------------------------------------------
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
-        """Run `count` iterations, in one kernel if the tree is complete and nothing shared."""
-        if not self._tree.is_complete or self._shared or self._turn is not None:
+        """Run `count` iterations, in one kernel if Python is not needed in between."""
+        if self._shared or (self._met is None and self._turn is not None):
             super()._advance(count, interrupted)
-        else:
+        elif self._met is None:
             first, arrays = self.iterations + 1, self._tree.arrays
             updates.iterate_batches(
                 arrays, self._tables, self._settings, self._lanes, first, count
             )
+        elif isinstance(self._walks, RulesBatch):
+            self._run_by_rules(self.iterations + count)
+        else:
+            super()._advance(count, interrupted)
+
+    def _run_by_rules(self, last: int) -> None:
+        """Run iterations up to `last` in a kernel that stops only where tables must grow."""
+        walks, met = self._walks, self._met
+        assert isinstance(walks, RulesBatch) and met is not None
+        walks.turn[0] = -1 if self._turn is None else self._turn
+        try:
+            while walks.run_to(last, self._tables.progress, met.lanes()):
+                self._tables = met.tables(self._tables.progress)
+        except BaseException:
+            walks.discard()
+            met.clear()
+            raise
+        finally:
+            self._turn = None if walks.turn[0] < 0 else int(walks.turn[0])
 
     @property
     def _shared(self) -> bool:
@@ -239,13 +286,15 @@ class MCCFR(Sampled, Run):
 
     def _warm_up(self) -> None:
         """Compile every kernel that a run uses; change nothing."""
-        self._advance(0)
-        if self._tree.is_complete and self.jobs is None:
+        if self._met is not None:
+            other = self.copy()
+            for i in range(self.game.num_players):
+                other._walks.sample(0, i)
+            other._walks.merge()
             return
-        if not self._tree.is_complete:
-            arrays, lane = self._tree.arrays, updates.lane_of(self._lanes, 0)
-            descend(arrays, self._tables.table, self._settings.scheme, 0, lane, 0, 0)
-            updates.ascend(arrays, self._tables, self._settings.rule, 0, lane, 0)
+        self._advance(0)
+        if self.jobs is None:
+            return
         progress = self._tables.progress.copy()
         updates.begin_iteration(progress, self._settings, 0)
         updates.end_iteration(progress, 0)
@@ -272,17 +321,26 @@ class MCCFR(Sampled, Run):
         try:
             self._sample_batch(t, i)
         except BaseException:  # unsound rules, a lost worker, Ctrl-C
-            for n in range(len(self._lanes.walk)):
-                updates.clear(self._tree.infosets, updates.lane_of(self._lanes, n))
+            if self._met is None:
+                for n in range(len(self._lanes.walk)):
+                    updates.clear(self._tree.infosets, updates.lane_of(self._lanes, n))
+            else:
+                self._walks.discard()
             raise
 
     def _apply_batch(self, i: int) -> None:
-        updates.apply_batch(self._tree.arrays, self._tables, self._settings, self._lanes, i)
+        if self._met is None:
+            lanes = self._lanes
+        else:
+            self._walks.merge()
+            self._tables, lanes = self._met.tables(self._tables.progress), self._met.lanes()
+        updates.apply_batch(self._tree.arrays, self._tables, self._settings, lanes, i)
 
     def _sample_batch(self, t: int, i: int) -> None:
         """Run all walks of player i."""
-        if not self._tree.is_complete:
-            self._sample_and_expand(t, i)
+        if isinstance(self._met, Infosets):
+            threads = self.threads if self._shared else 1
+            self._walks.sample(t, i, threads, self._pool if threads > 1 else None)
         elif self.jobs is not None:
             self._sample_in_processes(t, i)
         else:
@@ -323,48 +381,6 @@ class MCCFR(Sampled, Run):
         for result in workers.collect(self.jobs, task, sigma, self._tables.baseline):
             workers.add_result(self._tree.infosets, self._lanes, result)
 
-    def _sample_and_expand(self, t: int, i: int) -> None:
-        """Run all walks of a batch; expand histories at their first visit."""
-        settings, lanes = self._settings, len(self._lanes.walk)
-        for j in range(lanes):
-            for number in range(j, self.batch, lanes):
-                begin(self._lanes.state[j], settings.key, t, i, number)
-                enter(self._lanes.walk[j, 0], 0, 1.0, 1.0, 1.0)
-                done, n = 0, 1
-                while done < n:
-                    arrays, table = self._tree.arrays, self._tables.table
-                    lane = updates.lane_of(self._lanes, j)
-                    done, n = descend(arrays, table, settings.scheme, i, lane, done, n)
-                    if done < n:
-                        self._make_room(int(lane.walk[done].node), n)
-                updates.ascend(arrays, self._tables, settings.rule, i, lane, n)
-
-    def _make_room(self, k: int, entries: int) -> None:
-        """Expand history k if necessary, and grow the arrays that are too short for it."""
-        tree, before = self._tree, self._tree.num_infosets
-        if tree.is_unknown(k):
-            tree.expand(k)
-        if tree.num_infosets > before:
-            self._tables = updates.grow_tables(self._tables, tree, before)
-            self._grow_lanes()
-        entries += int(tree.nodes[k].num_children)
-        if entries > self._lanes.walk.shape[1]:
-            self._lanes = self._lanes._replace(walk=grown(self._lanes.walk, entries, axis=1))
-
-    def _grow_lanes(self) -> None:
-        """Grow the lanes where they are too short for the infosets expanded so far."""
-        tree, lanes = self._tree, self._lanes
-        infosets, sequences = len(tree.infosets), len(tree.owner)
-        width = room_to_draw(self.sampling, len(tree.actions_at[-1]), self.game)
-        self._lanes = lanes._replace(
-            scratch=grown(lanes.scratch, width, axis=2),
-            sampled_regret=grown(lanes.sampled_regret, sequences, axis=1),
-            sums=grown(lanes.sums, infosets, axis=1),
-            estimates=grown(
-                lanes.estimates, sequences if lanes.estimates.shape[2] else 0, axis=2
-            ),
-        )
-
     # ---- results -----------------------------------------------------------------------------
 
     def _average(self) -> Floats:
@@ -393,7 +409,12 @@ class MCCFR(Sampled, Run):
         """Return an independent copy of the run and its state."""
         other = super().copy()
         other.__dict__.pop("_pool", None)
-        other._lanes = updates.Lanes._make(array.copy() for array in self._lanes)
+        if self._met is None:
+            other._lanes = updates.Lanes._make(array.copy() for array in self._lanes)
+        else:
+            other._met = other._tree
+            other._tables = other._met.tables(other._tables.progress)
+            other._begin_batches()
         other._rows = [list(row) for row in self._rows]
         return other
 
@@ -448,22 +469,19 @@ class MCCFR(Sampled, Run):
     def _state(self) -> dict[str, Array]:
         tree, (table, last_update, progress, baseline) = self._tree, self._tables
         q, n = tree.num_sequences, tree.num_infosets
-        parents = {} if tree.is_complete else {"parents": tree.infosets.parent[:n].copy()}
         return {
             **columns("table", table, q),
             **columns("last_update", last_update, n),
             **columns("progress", progress, 1),
             "baseline": baseline[:, :q],
-            **parents,
+            **({} if self._met is None else self._met.state()),
         }
 
     def _restore(self, file: Saved) -> None:
         tree = self._tree
-        if not tree.is_complete:
-            rows = file.header["infosets"]
-            tree.restore(rows, file.array("parents", (len(rows),), np.int32))
-            self._tables = updates.new_tables(tree, self.baseline is not None)
-            self._lanes = self._new_lanes(1)
+        if self._met is not None:
+            self._met.restore(file)
+            self._tables = self._met.tables(self._tables.progress)
         table, last_update, progress, baseline = self._tables
         fill_columns(file, "table", table, tree.num_sequences)
         fill_columns(file, "last_update", last_update, tree.num_infosets)
@@ -471,6 +489,8 @@ class MCCFR(Sampled, Run):
         file.fill(baseline=baseline[:, : tree.num_sequences])
         self._settings = self._read_settings(np.uint64(file.header["key"]))
         self._turn = file.header["turn"]
+        if self._met is not None:
+            self._begin_batches()
 
     def _ordered_proposal(self) -> list[float] | None:
         """Return the proposal in the order of the outcomes."""

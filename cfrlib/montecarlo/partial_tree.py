@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -323,6 +324,10 @@ class PartialTree(RuleChecker):
                 setattr(other, name, thing.copy())
         return other
 
+    def names(self, first: int, stop: int) -> tuple[list[str], list[tuple[Action, ...]]]:
+        """Return labels and actions of some infosets."""
+        return self.labels[first:stop], self.actions_at[first:stop]
+
     def snapshot(self) -> Snapshot:
         """Return the infosets expanded so far."""
         return Snapshot(self)
@@ -336,16 +341,33 @@ class PartialTree(RuleChecker):
 
 
 class Snapshot:
-    """The infosets expanded at some time, addressed by their labels."""
+    """The infosets met at some time, addressed by their labels; more may be met later."""
 
-    def __init__(self, tree: PartialTree):
-        n = tree.num_infosets
-        self.game, self.num_infosets, self.num_sequences = tree.game, n, tree.num_sequences
-        self.infoset_label = tree.labels[:n]
-        self.infoset_actions = tree.actions_at[:n]
-        self.infoset_player = tree.infosets.player[:n].copy()
-        self.infoset_start = tree.infosets.start[:n].copy()
-        self.infoset_number = {label: I for I, label in enumerate(self.infoset_label)}
+    def __init__(self, infosets: Any):
+        n, self._source = infosets.num_infosets, infosets.names
+        self.game, self.num_infosets = infosets.game, n
+        self.num_sequences = infosets.num_sequences
+        self.infoset_player = infosets.infosets.player[:n].copy()
+        self.infoset_start = infosets.infosets.start[:n].copy()
+
+    @cached_property
+    def _names(self) -> tuple[list[str], list[tuple[Action, ...]]]:
+        return self._source(0, self.num_infosets)
+
+    @property
+    def infoset_label(self) -> list[str]:
+        """The label of each infoset."""
+        return self._names[0]
+
+    @property
+    def infoset_actions(self) -> list[tuple[Action, ...]]:
+        """The actions at each infoset."""
+        return self._names[1]
+
+    @cached_property
+    def infoset_number(self) -> dict[str, int]:
+        """The number of each infoset, by label."""
+        return {label: I for I, label in enumerate(self.infoset_label)}
 
     def fingerprint(self) -> str:
         """Return a digest of the game's class and `repr`; its rules are not all tree."""
