@@ -397,9 +397,21 @@ class Infosets:
     labels : list of str
     actions_at : list of tuple of actions
         The last three are empty if infosets have keys.
+    infosets, owner, baseline, table
+        Parts of `known`.
+    arrays : TreeArrays
+        What kernels read of a tree; there are no histories.
+    lanes : Lanes
+        One, for the sums over a batch.
     """
 
     is_complete = False
+    infosets: Records
+    owner: Ints
+    baseline: Floats
+    table: Records
+    arrays: TreeArrays
+    lanes: Lanes
 
     def __init__(self, game: Game, rules: Rules | None, baseline: bool):
         self.game, self.rules = game, rules
@@ -413,6 +425,7 @@ class Infosets:
         self.actions_at: list[tuple[Action, ...]] = []
         self.shared: dict[tuple[Action, ...], tuple[Action, ...]] = {}  # equal actions
         self.named_only: set[int] = set()  # read from a file, and not met since
+        self.find_arrays()
 
     @property
     def num_infosets(self) -> int:
@@ -424,41 +437,37 @@ class Infosets:
         """Number of sequences so far, with the empty ones."""
         return int(self.known.size[0, SEQUENCES])
 
-    @property
-    def infosets(self) -> Records:
-        """Records of INFOSET."""
-        return self.known.infosets[0]
-
-    @property
-    def owner(self) -> Ints:
-        """The infoset of each sequence; -1 for the empty ones."""
-        return self.known.owner[0]
-
-    @property
-    def arrays(self) -> TreeArrays:
-        """The arrays that kernels read; there are no histories."""
-        utility = np.zeros((0, self.extent.players))
-        return TreeArrays(records(0, NODE), utility, self.infosets, self.owner)
-
     def tables(self, progress: Records) -> Tables:
         """Return the tables of a run, in the form that kernels update."""
-        return Tables(self.known.table[0], self.last_update, progress, self.known.baseline[0])
+        return Tables(self.table, self.last_update, progress, self.baseline)
 
     def make_room(self, infosets: int, sequences: int) -> None:
         """Make room for further infosets and sequences."""
+        known = self.known
         infosets, sequences = self.num_infosets + infosets, self.num_sequences + sequences
-        self.known = with_room(self.known, self.extent, infosets, sequences)
-        self.last_update = grown(self.last_update, infosets)
+        if infosets > known.infosets.shape[1] or sequences > known.owner.shape[1]:
+            self.known = with_room(known, self.extent, infosets, sequences)
+            self.last_update = grown(self.last_update, infosets)
+            self.find_arrays()
 
-    def lanes(self) -> Lanes:
-        """Return the sums over a batch, in the form that kernels read."""
+    def find_arrays(self) -> None:
+        """Set the attributes that are parts of `known`."""
+        own = known_of(self.known, 0)
+        self.infosets, self.owner, self.baseline, self.table = (
+            own.infosets, own.owner, own.baseline, own.table
+        )
+        plain = self.infosets.view(np.ndarray)
+        self.player_of, self.start_of = plain["player"], plain["start"]
+        self.sigma = self.table.view(np.ndarray)["sigma"]
+        utility = np.zeros((0, self.extent.players))
+        self.arrays = TreeArrays(records(0, NODE), utility, self.infosets, self.owner)
         _, _, _, _, _, _, _, _, sampled_regret, sums, estimates, counts = self.known
-        walk, scratch, state = records((1, 0), ENTRY), np.zeros((1, 0, 0)), NO_STATE
-        return Lanes(walk, scratch, state, sampled_regret, sums, estimates, counts)
+        walk, scratch = records((1, 0), ENTRY), np.zeros((1, 0, 0))
+        self.lanes = Lanes(walk, scratch, NO_STATE, sampled_regret, sums, estimates, counts)
 
     def clear(self) -> None:
         """Discard the sums over a batch."""
-        updates.clear(self.infosets, updates.lane_of(self.lanes(), 0))
+        updates.clear(self.infosets, updates.lane_of(self.lanes, 0))
 
     def names(self, first: int, stop: int) -> tuple[list[str], list[tuple[Action, ...]]]:
         """Return labels and actions of some infosets."""
@@ -523,6 +532,7 @@ class Infosets:
         other.known = Known._make(array.copy() for array in self.known)
         for name in ("last_update", "number", "labels", "actions_at", "named_only"):
             setattr(other, name, getattr(self, name).copy())
+        other.find_arrays()
         return other
 
     def __repr__(self) -> str:

@@ -268,7 +268,7 @@ class MCCFR(Sampled, Run):
         assert isinstance(walks, RulesBatch) and met is not None
         walks.turn[0] = -1 if self._turn is None else self._turn
         try:
-            while walks.run_to(last, self._tables.progress, met.lanes()):
+            while walks.run_to(last, self._tables.progress, met.lanes):
                 self._tables = met.tables(self._tables.progress)
         except BaseException:
             walks.discard()
@@ -333,7 +333,7 @@ class MCCFR(Sampled, Run):
             lanes = self._lanes
         else:
             self._walks.merge()
-            self._tables, lanes = self._met.tables(self._tables.progress), self._met.lanes()
+            self._tables, lanes = self._met.tables(self._tables.progress), self._met.lanes
         updates.apply_batch(self._tree.arrays, self._tables, self._settings, lanes, i)
 
     def _sample_batch(self, t: int, i: int) -> None:

@@ -8,6 +8,7 @@ back up, and for the updates, the kernels of complete trees run.
 from __future__ import annotations
 
 from bisect import bisect_right
+from contextlib import suppress
 from concurrent.futures import Executor
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -44,7 +45,7 @@ from cfrlib.montecarlo.infosets import (
     with_entries,
     with_room,
 )
-from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, records
+from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import RHO, P, Sampling, include, room_to_draw
 from cfrlib.montecarlo.updates import PROGRESS, Lane, Settings, Tables, ascend
 
@@ -128,7 +129,7 @@ class PythonLane:
         self.batch, self.n = batch, n
         self.met: dict[str, Met] = {}  # the infosets of this batch, in order
         self.sequences = batch.players
-        self.buffer = np.zeros(DRAWN)
+        self.state, self.buffer = batch.space.state[n], np.zeros(DRAWN)
         self.clear()
 
     def clear(self) -> None:
@@ -141,19 +142,14 @@ class PythonLane:
         self.weight: list[float] = []
         self.probability: list[float] = []
         self.correction: list[float] = []
-        self.first: list[int] = []
-        self.count: list[int] = []
-        self.player: list[int] = []
-        self.infoset: list[int] = []
-        self.child: list[int] = []
-        self.actions: list[int] = []
-        self.payoff: list[float] = []
+        # player, infoset, first child, number of actions, first entry below, how many, payoff
+        self.rows: list[tuple[float, ...]] = []
 
     def sample(self, t: int, i: int) -> None:
         """Run all walks of the lane."""
         batch, lanes = self.batch, len(self.batch.lanes)
         for number in range(self.n, batch.settings.batch, lanes):
-            begin(batch.space.state[self.n], batch.settings.key, t, i, number)
+            begin(self.state, batch.settings.key, t, i, number)
             self.walk(i)
             self.ends.append(len(self.node))
             if len(self.node) > ENOUGH:
@@ -162,7 +158,7 @@ class PythonLane:
 
     def draw(self) -> list[float]:
         """Return the next random numbers."""
-        draw(self.batch.space.state[self.n], self.buffer)
+        draw(self.state, self.buffer)
         numbers: list[float] = self.buffer.tolist()
         return numbers
 
@@ -170,77 +166,80 @@ class PythonLane:
         """Go down from the empty history."""
         batch, met = self.batch, self.met
         game, players, scheme = batch.game, batch.players, batch.settings.scheme
-        node_of, step, expands = game.node, game.step, scheme.expands_opponents
+        node_of, step, most = game.node, game.step, scheme.k
         plain = type(game).step is Game.step  # a history is a tuple of actions
         histories, up = [game.root()], [0]  # and the entry of the history before each
         taken: list[Any] = [None]  # the last action
         came = [-1]  # its sequence, if a player took it
+        movers: list[int] = []
         uniforms, used = self.draw(), 0
-        self.node.append(self.numbered)
-        self.numbered += 1
-        for one in (self.rho, self.weight, self.probability, self.correction):
+        numbered = self.numbered
+        nodes, rho, rows = self.node, self.rho, self.rows
+        weights, probabilities, corrections = self.weight, self.probability, self.correction
+        at, n = len(nodes), 1
+        nodes.append(numbered)
+        numbered += 1
+        for one in (rho, weights, probabilities, corrections):
             one.append(1.0)
-        base, k, n = len(self.node) - 1, 0, 1
-        while k < n:
-            h = histories[k]
+        for k, h in enumerate(histories):  # which grows
             try:
                 node = batch.root.node if k == 0 else node_of(h)
                 kind = type(node)
                 if kind is Terminal:
                     payoff = node.utilities
                     value = float(payoff[i])
-                    if len(payoff) != players or not isfinite(sum(payoff)):
+                    if value - value != 0.0 or len(payoff) != players:
                         batch.examine(path_to(k, up, taken))
-                elif kind is Decision:
+                    rows.append((TERMINAL, 0, numbered, 0, n, 0, value))
+                    movers.append(TERMINAL)
+                    at += 1
+                    continue
+                if kind is Decision:
                     known = met.get(node.infoset)
                     if known is None or known.actions is not node.actions:
-                        known = self.meet(known, node, k, up, taken, came)
+                        known = self.meet(known, node, k, up, taken, came, movers)
             except GameError:
                 raise
             except Exception:  # the rules are unsound, or raise an error of their own
                 batch.examine(path_to(k, up, taken))
                 raise
-            self.first.append(n)
-            self.child.append(self.numbered)
-            at, own = base + k, -1
-            if kind is Terminal:
-                self.payoff.append(value)
-                self.count.append(0)
-                self.player.append(TERMINAL)
-                self.infoset.append(0)
-                self.actions.append(0)
-                k += 1
-                continue
-            self.payoff.append(0.0)
+            weight, probability = weights[at], probabilities[at]
             if kind is Decision:
                 player, start, sigma = known.player, known.start, known.sigma
                 m = k  # to the last decision of the same player
-                while m and self.player[base + up[m]] != player:
+                while m and movers[up[m]] != player:
                     m = up[m]
                 if known.parent != (came[m] if m else player):
                     batch.conflict(node.infoset, path_to(k, up, taken))
                 actions, size = known.actions, len(sigma)
-                self.player.append(player)
-                self.infoset.append(known.number)
-                self.actions.append(size)
+                count = 1
                 if player == i:
-                    count = min(scheme.k, size)
-                    if count == size:
-                        chosen: Any = range(size)
-                        self.rho.extend([1.0] * size)
-                        self.weight.extend([self.weight[at]] * size)
-                        self.probability.extend([self.probability[at]] * size)
-                    else:
-                        while len(uniforms) - used < count:
-                            uniforms.extend(self.draw())
-                        chosen = self.choose(sigma, count, uniforms[used : used + count], at)
-                        used += count
-                elif expands:
-                    chosen = range(size)
-                    self.rho.extend([1.0] * size)
-                    weight = self.weight[at]
-                    self.weight.extend([weight * p for p in sigma])
-                    self.probability.extend([self.probability[at]] * size)
+                    count = min(most, size)
+                elif scheme.expands_opponents:
+                    count = size
+                if count == size:
+                    nodes.extend(range(numbered, numbered + size))
+                    came.extend(range(start, start + size))
+                    rho.extend([1.0] * size)
+                    probabilities.extend([probability] * size)
+                    moves = actions
+                    if player == i:
+                        weights.extend([weight] * size)
+                    elif scheme.expands_opponents:
+                        weights.extend([weight * p for p in sigma])
+                    else:  # a single action
+                        if used == len(uniforms):
+                            uniforms, used = self.draw(), 0
+                        used += 1
+                        weights.append(weight)
+                elif player == i:
+                    while len(uniforms) - used < count:
+                        uniforms.extend(self.draw())
+                    chosen = self.choose(sigma, count, uniforms[used : used + count], at)
+                    used += count
+                    nodes.extend([numbered + a for a in chosen])
+                    came.extend([start + a for a in chosen])
+                    moves = tuple([actions[a] for a in chosen])
                 else:
                     if used == len(uniforms):
                         uniforms, used = self.draw(), 0
@@ -251,41 +250,33 @@ class PythonLane:
                         a += 1
                     while sigma[a] == 0.0:  # skipped by rounding
                         a -= 1
-                    chosen = (a,)
-                    self.rho.append(sigma[a])
-                    self.weight.append(self.weight[at])
-                    self.probability.append(self.probability[at] * sigma[a])
-                came.extend([start + a for a in chosen])
-                self.correction.extend([1.0] * len(chosen))
+                    nodes.append(numbered + a)
+                    came.append(start + a)
+                    rho.append(sigma[a])
+                    weights.append(weight)
+                    probabilities.append(probability * sigma[a])
+                    moves = (actions[a],)
+                corrections.extend([1.0] * count)
+                rows.append((player, known.number, numbered, size, n, count, 0.0))
             else:
+                chance = batch.outcomes(k, node, up, taken)
                 if used == len(uniforms):
                     uniforms, used = self.draw(), 0
-                chance = batch.root
-                if k > 0:
-                    try:
-                        chance = Outcomes(node)
-                        sound = chance.is_sound
-                    except Exception:  # not even a Chance
-                        sound = False
-                    if not sound:
-                        batch.examine(path_to(k, up, taken))
-                a = chance.sample(uniforms[used])
+                a, player, count, size = chance.sample(uniforms[used]), CHANCE, 1, 1
                 used += 1
-                actions, size, chosen = chance.actions, len(chance.actions), (a,)
-                correction = chance.correction[a]
-                self.player.append(CHANCE)
-                self.infoset.append(0)
-                self.actions.append(size)
-                self.rho.append(1.0)
-                self.weight.append(self.weight[at] * correction)
-                self.probability.append(self.probability[at] * chance.probability[a])
-                self.correction.append(correction)
+                nodes.append(numbered)
                 came.append(-1)
-            self.count.append(len(chosen))
-            up.extend([k] * len(chosen))
-            self.node.extend([self.numbered + a for a in chosen])
-            self.numbered += size
-            moves = actions if len(chosen) == size else [actions[a] for a in chosen]
+                rho.append(1.0)
+                weights.append(weight * chance.correction[a])
+                probabilities.append(probability * chance.probability[a])
+                corrections.append(chance.correction[a])
+                moves = (chance.actions[a],)
+                rows.append((CHANCE, 0, numbered, 1, n, 1, 0.0))
+            movers.append(player)
+            at += 1
+            numbered += size
+            n += count
+            up.extend([k] * count)
             taken.extend(moves)
             if plain:
                 histories.extend([(*h, a) for a in moves])
@@ -293,8 +284,7 @@ class PythonLane:
                 histories.extend(batch.children(h, path_to(k, up, taken), moves))
             else:
                 histories.extend([step(h, a) for a in moves])
-            n += len(chosen)
-            k += 1
+        self.numbered = numbered
 
     def choose(self, sigma: list[float], count: int, uniforms: list[float], at: int) -> list[int]:
         """Sample `count` of the traverser's actions, as `traversal.choose` does."""
@@ -331,6 +321,7 @@ class PythonLane:
         up: list[int],
         taken: list[Any],
         came: list[int],
+        movers: list[int],
     ) -> Met:
         """Return the infoset of a decision, checked, and new in this batch if not `known`."""
         actions, batch = tuple(node.actions), self.batch
@@ -340,8 +331,7 @@ class PythonLane:
             return known
         sigma = batch.strategy(node, actions, k, up, taken)
         m = k
-        base = len(self.first) - k
-        while m and self.player[base + up[m]] != node.player:
+        while m and movers[up[m]] != node.player:
             m = up[m]
         parent = came[m] if m else node.player
         if node.actions is not actions and isinstance(node.actions, tuple):
@@ -358,18 +348,19 @@ class PythonLane:
             return
         batch, n = self.batch, self.n
         batch.make_room(len(self.met), self.sequences, len(self.node), self.numbered)
-        own, space = known_of(batch.own, n), space_of(batch.space, n)
+        own, space = batch.views[n]
         if self.new:
             self.enter(own)
-        walk, nodes = space.walk.view(np.ndarray), space.nodes.view(np.ndarray)
-        node, size = np.array(self.node), len(self.node)
-        walk["node"][:size], walk["first"][:size] = node, self.first
-        walk["num_sampled"][:size], walk["rho"][:size] = self.count, self.rho
+        columns = np.array(self.rows).T
+        player, infoset, child, actions, first, count, payoff = columns
+        walk, nodes, node, size = space.walk, space.nodes, np.array(self.node), len(self.node)
+        walk["node"][:size], walk["first"][:size] = node, first
+        walk["num_sampled"][:size], walk["rho"][:size] = count, self.rho
         walk["weight"][:size], walk["probability"][:size] = self.weight, self.probability
-        nodes["player"][node], nodes["infoset"][node] = self.player, self.infoset
-        nodes["first_child"][node], nodes["num_children"][node] = self.child, self.actions
+        nodes["player"][node], nodes["infoset"][node] = player, infoset
+        nodes["first_child"][node], nodes["num_children"][node] = child, actions
         nodes["correction"][node] = self.correction
-        space.utility[node, i] = self.payoff
+        space.utility[node, i] = payoff
         ends = np.array(self.ends, np.int32)
         evaluate(batch.own, batch.space, batch.tables, batch.settings.rule, i, n, ends)
         self.clear()
@@ -378,14 +369,14 @@ class PythonLane:
         """Enter new infosets in the arrays of the lane."""
         first, start = self.new[0].number, self.new[0].start
         I, q = slice(first, len(self.met)), slice(start, self.sequences)
-        infosets = own.infosets.view(np.ndarray)[I]
+        infosets = own.infosets[I]
         starts = [met.start for met in self.new]
         infosets["player"] = [met.player for met in self.new]
         infosets["start"], infosets["stop"] = starts, [*starts[1:], self.sequences]
         infosets["parent"] = [met.parent for met in self.new]
         count = [len(met.sigma) for met in self.new]
         own.owner[q] = np.repeat(np.arange(first, len(self.met)), count)
-        own.table.view(np.ndarray)["sigma"][q] = [p for met in self.new for p in met.sigma]
+        own.table["sigma"][q] = [p for met in self.new for p in met.sigma]
         labels = list(self.met)[I] if first else list(self.met)
         own.keys[I] = [self.batch.identify(label) for label in labels]
         if own.baseline.shape[1]:
@@ -402,17 +393,17 @@ class Outcomes:
         self.correction = correction or [1.0] * len(self.actions)
         self.cumulative = list(accumulate(self.probability))
 
-    @property
-    def is_sound(self) -> bool:
-        """Whether the probabilities are a distribution."""
-        return abs(self.cumulative[-1] - 1) <= 1e-9 and min(self.probability) >= 0
-
     def sample(self, u: float) -> int:
         """Return the number of an outcome, as `sample_chance` does."""
         c = min(bisect_right(self.cumulative, u), len(self.actions) - 1)
         while self.probability[c] == 0.0:  # skipped by rounding
             c -= 1
         return c
+
+
+def plain(arrays: Any) -> Any:
+    """Return the same arrays without attribute access, which is slow in the interpreter."""
+    return type(arrays)._make(array.view(np.ndarray) for array in arrays)
 
 
 def path_to(k: int, up: list[int], taken: list[Any]) -> Path:
@@ -454,7 +445,8 @@ class PythonBatch:
         self.lanes = [PythonLane(self, n) for n in range(lanes)]
         self.new: dict[str, tuple[int, int, Path]] = {}  # not met by the run before this batch
         self.met_at: dict[str, Path] = {}
-        self.watched = 0
+        self.watched = self.widest = 0
+        self.views: list[Any] = []  # tables and workspace of each lane, for the interpreter
         self.root: Any = None
 
     # ---- rules -------------------------------------------------------------------------------
@@ -500,6 +492,18 @@ class PythonBatch:
         checker.action.extend(path)
         return checker.children_of(len(path), h, tuple(actions))
 
+    def outcomes(self, k: int, node: Any, up: list[int], taken: list[Any]) -> Outcomes:
+        """Return the outcomes of a chance event, checked."""
+        if k == 0:
+            root: Outcomes = self.root
+            return root
+        with suppress(Exception):  # it may be no chance event at all
+            chance = Outcomes(node)
+            if abs(chance.cumulative[-1] - 1) <= 1e-9 and min(chance.probability) >= 0:
+                return chance
+        self.examine(path_to(k, up, taken))
+        return Outcomes(node)
+
     # ---- infosets ----------------------------------------------------------------------------
 
     def strategy(
@@ -509,35 +513,39 @@ class PythonBatch:
         label, infosets = node.infoset, self.infosets
         number = infosets.number.get(label)
         if number is not None:
-            known = infosets.infosets.view(np.ndarray)[number]
-            before = infosets.actions_at[number]
             if number in infosets.named_only:
                 self.recall(number, node, actions, path_to(k, up, taken))
-            elif known["player"] != node.player or before != actions:
+            elif (
+                infosets.player_of[number] != node.player
+                or infosets.actions_at[number] != actions
+            ):
                 self.conflict(label, path_to(k, up, taken))
-            table = infosets.known.table[0].view(np.ndarray)
-            sigma: list[float] = table["sigma"][known["start"] : known["stop"]].tolist()
+            start = infosets.start_of[number]
+            sigma: list[float] = infosets.sigma[start : start + len(actions)].tolist()
             return sigma
         new = self.new.get(label)
         if new is None:
-            path = path_to(k, up, taken)
             if not (
                 isinstance(label, str)
                 and node.player in range(self.players)
                 and len(set(actions)) == len(actions) > 0
             ):
-                self.examine(path)
-            width = room_to_draw(self.sampling, len(actions), self.game)
-            if width > self.space.scratch.shape[2]:
-                scratch = np.zeros((len(self.lanes), len(self.space.scratch[0]), width))
-                self.space = self.space._replace(scratch=scratch)
+                self.examine(path_to(k, up, taken))
+            if len(actions) > self.widest:
+                self.widen(len(actions))
             actions = infosets.shared.setdefault(actions, actions)
             self.new[label] = infosets.num_infosets + len(self.new), node.player, actions
             if len(self.met_at) < REMEMBERED:
-                self.met_at[label] = path
+                self.met_at[label] = path_to(k, up, taken)
         elif new[1:] != (node.player, actions):
             self.conflict(label, path_to(k, up, taken))
         return [1.0 / len(actions)] * len(actions)
+
+    def widen(self, actions: int) -> None:
+        """Make room to sample from that many actions."""
+        self.widest = actions
+        width = room_to_draw(self.sampling, actions, self.game)
+        self.space = self.space._replace(scratch=grown(self.space.scratch, width, axis=2))
 
     def recall(self, number: int, node: Decision, actions: Path, path: Path) -> None:
         """Set the actions of an infoset that was restored from a file."""
@@ -580,8 +588,16 @@ class PythonBatch:
 
     def make_room(self, infosets: int, sequences: int, entries: int, nodes: int) -> None:
         """Grow the arrays of the lanes where they are too short."""
-        self.own = with_room(self.own, self.extent, infosets, sequences)
-        self.space = with_entries(self.space, entries, nodes)
+        own, space = self.own, self.space
+        if infosets > own.infosets.shape[1] or sequences > own.owner.shape[1]:
+            own = with_room(own, self.extent, infosets, sequences)
+        if entries > space.walk.shape[1] or nodes > space.nodes.shape[1]:
+            space = with_entries(space, entries, nodes)
+        if own is not self.own or space is not self.space or not self.views:
+            self.own, self.space = own, space
+            lanes = range(len(self.lanes))
+            self.views = [(plain(known_of(own, n)), plain(space_of(space, n))) for n in lanes]
+            self.numbers = np.zeros(own.keys.shape[1], np.int32)
 
     def scratch(self) -> Floats:
         """Return an array to compute inclusion probabilities in."""
@@ -596,13 +612,14 @@ class PythonBatch:
 
     def merge(self) -> None:
         """Enter the sums of all lanes in the tables of the run."""
-        infosets, own = self.infosets, self.own
-        self.make_room(sum(len(lane.met) for lane in self.lanes), sum(lane.sequences for lane in self.lanes), 0, 0)
+        infosets = self.infosets
+        met = sum(len(lane.met) for lane in self.lanes)
+        self.make_room(met, sum(lane.sequences for lane in self.lanes), 0, 0)
         own = self.own
-        for n, lane in enumerate(self.lanes):
-            fill_slots(own.keys[n], own.slots[n], len(lane.met))
-        numbers = np.zeros(own.keys.shape[1], np.int32)
-        merge_lanes(own, numbers)
+        if len(self.lanes) > 1:
+            for n, lane in enumerate(self.lanes):
+                fill_slots(own.keys[n], own.slots[n], len(lane.met))
+            merge_lanes(own, self.numbers)
         count = int(own.size[0, 0])
         infosets.make_room(count, int(own.size[0, 1]))
         numbers = own.keys[0, :count].astype(np.int32)
