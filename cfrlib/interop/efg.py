@@ -438,7 +438,8 @@ def write_efg(
     Gambit 16, Gambit 17 and OpenSpiel read the text as well, each with its own rules for
     labels. Therefore spaces are written only between words, one at a time; a double quote
     becomes a single one; a last or doubled backslash becomes a slash; and a label that is then
-    empty or repeated is numbered.
+    empty or repeated is numbered. Letters beyond ASCII stay as they are. Gambit 17 reads them,
+    Gambit 16.7 does not: for it, save the bytes ``text.encode("ascii", "backslashreplace")``.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 The formats .efg and .nfg share them. OpenSpiel reads both formats as well, but it knows no
 escaped quotes, and no ratios of numbers beyond 32 bits; what is written here, Gambit 16,
-Gambit 17 and OpenSpiel read alike.
+Gambit 17 and OpenSpiel read alike, but Gambit 16 refuses labels with letters beyond ASCII.
 """
 
 from __future__ import annotations
