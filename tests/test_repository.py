@@ -78,7 +78,7 @@ def test_named_make_targets_exist(name):
         target
         for line in code(read(name))
         if line.startswith("make ")
-        for target in line.split("#")[0].split()[1:]
+        for target in line.split()[1:]
         if re.fullmatch(r"[a-z-]+", target)
     }
     assert named and named <= TARGETS
@@ -158,12 +158,20 @@ def test_badges_of_the_readme_are_true():
     assert "actions/workflows/book.yml/badge.svg" in read("README.md")
 
 
+@pytest.mark.parametrize("name", [*TEXTS, "book/for_teachers.md"])
+def test_commands_have_no_comment(name):
+    """A comment pasted into zsh, the shell of macOS, becomes arguments of its command."""
+    command = re.compile(r"(\w+=\S+ )*(make|pip|python3?|uv|git|jupyter[\w-]*|\.venv/\S+) ")
+    lines = [line for line in code(read(name)) if command.match(line)]
+    assert lines and not [line for line in lines if re.search(r"\s#", line)]
+
+
 # ---- the workflow ----------------------------------------------------------------------------
 
 
 def test_workflow_runs_the_two_commands_of_the_readme():
     two = re.search(r"## Two commands\n\n(.*?)\n\n", read("README.md"), re.DOTALL)[1]
-    commands = [line.split("#")[0].strip() for line in two.splitlines()]
+    commands = [line.strip() for line in two.splitlines()]
     assert commands == ["make book", "make test"]
     runs = [step["run"] for step in JOBS["book"]["steps"] if "run" in step]
     made = [run for run in runs if run.startswith("make")]

@@ -5,6 +5,7 @@ import json
 import os
 import select
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -253,7 +254,7 @@ def test_without_an_address_the_teacher_is_told(monkeypatch, tmp_path, capsys):
 # ---- the command line ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("shell", [s for s in ("sh", "bash", "zsh") if shutil.which(s)])
 def test_folders_may_have_any_name(shell):
     folder, there = "~/My Course/Übung 1", "/tmp/x y/ä (1).zip"
     line = f'make --no-print-directory -n -o .venv/.classroom {{}} COURSE="{folder}"'
