@@ -35,7 +35,7 @@ from matplotlib.markers import TICKDOWN, TICKLEFT
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, ScalarFormatter
 
-from cfrbook.plot.artists import ChunkedLine, Labels, LazyAxes, Legend
+from cfrbook.plot.artists import ChunkedLine, Labels, LazyAxes, Legend, Words
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Tree, compile
 from cfrlib.game import Action, Game, action_label
 from cfrlib.solution import Trace
@@ -691,20 +691,20 @@ def table(
         figure, axes = _empty_figure(*size, margins=(0, 0, 0, 0))
         axes.set_axis_off()
         axes.set(xlim=(0, width), ylim=(height, 0))  # points, from the upper left corner
+        words = Words(axes, fontsize=SMALL)
         for n, line in enumerate(title):
-            axes.text(2, 14 + 15 * n, line, size=SMALL, weight="normal" if n else "bold")
+            words.add(line, (2, 14 + 15 * n), weight="normal" if n else "bold")
         y = 66.0
         for name, color in columns.items():
-            axes.text(ends[name], y, name, size=SMALL, ha="right", color=COLORS[color])
+            words.add(name, (ends[name], y), ha="right", color=COLORS[color])
         for infoset, rows in groups.items():
             y += 18
-            axes.text(2, y, infoset, size=SMALL, color=COLORS["reach"])
+            words.add(infoset, (2, y), color=COLORS["reach"])
             for action, texts in rows.items():
                 y += 14
-                axes.text(12, y, action, size=SMALL)
+                words.add(action, (12, y))
                 for (name, color), text in zip(columns.items(), texts, strict=True):
-                    style: dict[str, Any] = {"ha": "right", "color": COLORS[color]}
-                    axes.text(ends[name], y, text, size=SMALL, **style)
+                    words.add(text, (ends[name], y), ha="right", color=COLORS[color])
             for name in columns:
                 if (infoset, name) in framed:
                     corner = ends[name] - step + 6, y + 4
@@ -908,24 +908,24 @@ def _draw_labels(
     noted: bool,
 ) -> None:
     """Label branches by action, decisions (unless noted) by infoset, ends by payoff."""
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, **HALO}
+    words, numbers = Words(axes, fontsize=SMALL, **HALO), Words(axes, fontsize=TINY)
     for k, (x, y) in positions.items():
         if k != start:
             x0, y0 = positions[int(tree.parent[k])]
             middle = 0.52 * x0 + 0.48 * x, 0.52 * y0 + 0.48 * y
-            place: dict[str, Any] = {"xytext": (0, 3), "ha": "center"}
+            place: dict[str, Any] = {"offset": (0, 3), "ha": "center"}
             if noted and y > y0:  # notes may be above
-                place = {"xytext": (2, -1), "ha": "left", "va": "top"}
-            axes.annotate(action_label(tree.action[k]), middle, **place, **style)
+                place = {"offset": (2, -1), "ha": "left", "va": "top"}
+            words.add(action_label(tree.action[k]), middle, **place)
         player = int(tree.player[k])
         if player == TERMINAL:
             payoff, color = _signed(tree.utility[k, 0]), COLORS["value"]
-            axes.annotate(payoff, (x, y), (13, 0), va="center", color=color, **style)
+            words.add(payoff, (x, y), (13, 0), va="center", color=color)
         elif player != CHANCE and not noted:
             label, color = _infoset_label(tree, k) or "", COLORS["reach"]
-            axes.annotate(label, (x, y), (0, 10), ha="center", color=color, **style)
+            words.add(label, (x, y), (0, 10), ha="center", color=color)
         if player > 1:
-            axes.annotate(str(player), (x, y), ha="center", va="center", fontsize=TINY)
+            numbers.add(str(player), (x, y), ha="center", va="center")
 
 
 def _signed(payoff: float) -> str:
@@ -941,19 +941,22 @@ def _draw_notes(
     notes: Mapping[int, Mapping[str, str]],
 ) -> None:
     """Write the infoset and the notes of a decision where no branch comes from."""
+    words = Words(axes, fontsize=SMALL, **HALO)
     for k, (x, y) in positions.items():
         if tree.player[k] < 0:
             continue
         above = k != start and y > positions[int(tree.parent[k])][1]
         texts = [(_infoset_label(tree, k) or "", "reach")]
         texts += [(text, color) for color, text in notes.get(k, {}).items()]
-        style: dict[str, Any] = {"va": "bottom" if above else "top", "fontsize": SMALL, **HALO}
-        style |= {"ha": "right" if k == start else "center", "textcoords": "offset points"}
+        sides = {
+            "va": "bottom" if above else "top",
+            "ha": "right" if k == start else "center",
+        }
         across, away = 6 * (k == start), 12.0
         for text, color in texts:
             for line in text.split("\n")[:: -1 if above else 1]:
                 offset = across, away if above else -away
-                axes.annotate(line, (x, y), offset, color=COLORS[color], **style)
+                words.add(line, (x, y), offset, color=COLORS[color], **sides)
                 away += 1.25 * SMALL
 
 

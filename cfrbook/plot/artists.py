@@ -82,7 +82,7 @@ class Labels(Artist):
     ----------
     texts : iterable of str
         The texts.
-    positions : sequence of (x, y)
+    positions : iterable of (x, y)
         Their positions, in the coordinates of `transform`.
     transform : matplotlib Transform
         From positions to pixels.
@@ -97,13 +97,13 @@ class Labels(Artist):
     def __init__(
         self,
         texts: Iterable[str],
-        positions: Sequence[tuple[float, float]],
+        positions: Iterable[tuple[float, float]],
         transform: Transform,
         offset: tuple[float, float] = (0, 0),
         **style: Any,
     ):
         super().__init__()
-        self.texts, self.positions = list(texts), positions
+        self.texts, self.positions = list(texts), list(positions)
         self.offset = np.array(offset, np.float64)
         self.template: Any = Text(**style)
         self.set(transform=transform, clip_on=False)
@@ -137,6 +137,41 @@ class Labels(Artist):
             self.template.set(text=text, position=position)
             boxes.append(self.template.get_window_extent(renderer))
         return Bbox.union(boxes) if boxes else Bbox.null()
+
+
+class Words:
+    """Writes texts into axes, at data coordinates; texts of equal style share an artist.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        The axes.
+    gid : str, optional
+        The id of the groups of texts.
+    **style
+        What all texts have in common; see :class:`Labels`.
+    """
+
+    def __init__(self, axes: Axes, gid: str | None = None, **style: Any):
+        self.axes, self.gid, self.style = axes, gid, style
+        self.labels: dict[tuple[Any, ...], Labels] = {}
+
+    def add(
+        self,
+        text: str,
+        position: tuple[float, float],
+        offset: tuple[float, float] = (0, 0),
+        **style: Any,
+    ) -> None:
+        """Write a text at a position, moved by an offset in points."""
+        key = offset, *sorted(style.items())
+        if key not in self.labels:
+            labels = Labels([], [], self.axes.transData, offset, **self.style, **style)
+            labels.set_gid(self.gid)
+            self.labels[key] = labels
+            self.axes.add_artist(labels)
+        self.labels[key].texts.append(text)
+        self.labels[key].positions.append(position)
 
 
 def _renderer(artist: Artist) -> Any:

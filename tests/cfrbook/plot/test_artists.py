@@ -78,6 +78,32 @@ def test_labels_draw_the_same_svg_as_annotations(words):
         assert np.allclose(numbers(one), numbers(two), atol=0.011), (ha, va)
 
 
+def test_words_draw_the_texts_of_annotations():
+    """Texts of equal style share an artist, and none takes the place or style of another."""
+    looks = [((5, -7), {"color": "red"}), ((5, -7), {"ha": "right"}), ((0, 0), {})] * 2
+    with mpl.rc_context(plot.STYLE):
+        figure, axes = blank(artists.LazyAxes)
+        words = artists.Words(axes, gid="halo", fontsize=8)
+        other, annotated = blank(artists.LazyAxes)
+        for n, (shift, style) in enumerate(looks):
+            words.add(f"text {n}", (n / 6, 0.5), shift, **style)
+            annotated.annotate(
+                f"text {n}",
+                (n / 6, 0.5),
+                shift,
+                textcoords="offset points",
+                fontsize=8,
+                **style,
+            )
+    assert len(axes.artists) == 3
+    drawn = [sorted(re.findall(r"<text.*?</text>", svg(f, False))) for f in (figure, other)]
+    assert len(drawn[0]) == 6 + len(re.findall("<text", svg(blank(artists.LazyAxes)[0], False)))
+    for one, two in zip(*drawn, strict=True):
+        assert re.sub(r"[\d.]+(?=[\",])", "#", one) == re.sub(r"[\d.]+(?=[\",])", "#", two)
+        assert np.allclose(numbers(one), numbers(two), atol=0.011)
+    assert svg(figure, False).count("paint-order") == 3
+
+
 @pytest.mark.parametrize("count", [1, 2, 4, 5, 7])
 @pytest.mark.parametrize("dpi", [72, 150])
 def test_legend_draws_the_same_svg_as_matplotlibs(count, dpi):

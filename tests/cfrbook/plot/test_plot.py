@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from copy import copy
 from html import escape
 
 import numpy as np
@@ -77,17 +78,20 @@ def test_tree_shows_every_action_payoff_and_infoset(figures):
 
 
 def texts(figure):
-    """Each text of a figure with its place in pixels."""
+    """Each text of a tree or a table with its place in pixels."""
     FigureCanvasAgg(figure).draw()
-    shown = [text for text in figure.axes[0].texts if text.get_text()]
-    return [(text, text.get_window_extent()) for text in shown]
+    found = []
+    for labels in filter(lambda artist: isinstance(artist, Labels), figure.axes[0].artists):
+        for text, position in zip(labels.texts, labels.positions, strict=True):
+            one = copy(labels)
+            one.texts, one.positions = [text], [position]
+            found.append((text, one.get_window_extent()))
+    return [(text, box) for text, box in found if text]
 
 
 def overlapping(boxes):
     pairs = itertools.combinations(boxes, 2)
-    return [
-        (a.get_text(), b.get_text()) for (a, one), (b, other) in pairs if one.overlaps(other)
-    ]
+    return [(a, b) for (a, one), (b, other) in pairs if one.overlaps(other)]
 
 
 def test_notes_of_a_tree_cover_nothing():
@@ -97,7 +101,7 @@ def test_notes_of_a_tree_cover_nothing():
     notes = {(deal, *way): lines for way in ways}
     figure = plot.tree(GAME, (deal,), notes=notes, size=(3.3, 3.8))
     found = texts(figure)
-    shown = [text.get_text() for text, _ in found]
+    shown = [text for text, _ in found]
     assert {shown.count(line) for text in lines.values() for line in text.split("\n")} == {4}
     assert {"Q", "J check", "Q check-bet", "J bet", "fold", "+2"} <= set(shown)
     assert not overlapping(found)
@@ -116,7 +120,8 @@ def test_annotations_point_at_their_places_and_follow_the_theme():
         "beside": ((1, 3), (9, 0)),
     }
     assert plot.annotate(figure, notes) is figure
-    found = {text.get_text(): text for text, _ in texts(figure)}
+    FigureCanvasAgg(figure).draw()
+    found = {text.get_text(): text for text in figure.axes[0].texts}
     box = {name: Text.get_window_extent(text) for name, text in found.items()}
     at = {n: figure.axes[0].transData.transform(place) for n, (place, _) in notes.items()}
     assert box["right"].x0 > at["right"][0] and box["beside"].x0 > at["beside"][0]
@@ -154,11 +159,7 @@ def test_shades_of_neighbors_touch_and_cover_their_payoffs():
     blocks = [patch.get_window_extent() for patch in figure.axes[0].patches]
     assert blocks[0].y1 == pytest.approx(blocks[1].y0)
     inside = [
-        sorted(
-            text.get_text()
-            for text, box in shown
-            if block.overlaps(box) and text.get_text()[0] in "+−"
-        )
+        sorted(text for text, box in shown if block.overlaps(box) and text[0] in "+−")
         for block in blocks
     ]
     assert inside == [["−1", "−2"], ["−1"]]
@@ -182,10 +183,10 @@ def test_table_has_a_row_for_each_action_and_frames():
     }
     figure = plot.table(columns, groups, title=("Line 6", "R += 1/8"), framed=[("Q", "R")])
     found = texts(figure)
-    places = {text.get_text(): box for text, box in found}
+    places = dict(found)
     assert not overlapping(found)
     (frame,) = (patch.get_window_extent() for patch in figure.axes[0].patches)
-    inside = {text.get_text() for text, box in found if frame.overlaps(box)}
+    inside = {text for text, box in found if frame.overlaps(box)}
     assert inside == {"−1/8", "1/8"}
     assert places["Line 6"].y0 > places["R += 1/8"].y0 > places["Q"].y0 > places["J bet"].y0
     assert places["−1/8"].x1 == pytest.approx(places["R"].x1, abs=1)
