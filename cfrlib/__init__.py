@@ -16,6 +16,7 @@ import pkgutil
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core import compiling
+from cfrlib.core.rules import Rules, check_rules
 from cfrlib.core.tree import compile
 from cfrlib.evaluate import (
     best_response,
@@ -77,6 +78,7 @@ __all__ = [
     "OutcomeSampling",
     "PartialStrategy",
     "RobustSampling",
+    "Rules",
     "Solution",
     "Strategy",
     "Terminal",
@@ -84,6 +86,7 @@ __all__ = [
     "Variant",
     "best_response",
     "certify",
+    "check_rules",
     "compile",
     "every_path",
     "expected_utility",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.memo import remembered
-from cfrlib.core.rules import CHANCE, TERMINAL, Rules
+from cfrlib.core.rules import Rules, State
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats
 from cfrlib.game import Action, Chance, Decision, Game, History, Node, Terminal
 
 
@@ -118,7 +120,8 @@ ROLL, MASK, LAST, BIDS, CALLED = range(5)  # a state: roll + 1, bids as bits, th
 @remembered
 def _rules(game: LiarsDice) -> Rules | None:
     rolls, faces, bids = game._rolls(), game.faces, len(game.bids)
-    hands = [roll for _, roll in list(rolls)[: round(len(rolls) ** 0.5)]]
+    pairs: Any = list(rolls)
+    hands = [theirs for _, theirs in pairs[: round(len(rolls) ** 0.5)]]
     n = len(hands)
     if n << bids >= 1 << 63:
         return None
@@ -131,12 +134,12 @@ def _rules(game: LiarsDice) -> Rules | None:
         ]
     )
 
-    def player(s):
+    def player(s: State) -> int:
         if s[ROLL] == 0:
             return CHANCE
         return TERMINAL if s[CALLED] else s[BIDS] % 2
 
-    def legal(s, numbers, probabilities):
+    def legal(s: State, numbers: State, probabilities: Floats) -> int:
         if s[ROLL] == 0:
             for roll in range(n * n):
                 numbers[roll], probabilities[roll] = roll, probability[roll]
@@ -147,7 +150,7 @@ def _rules(game: LiarsDice) -> Rules | None:
             count += 1
         return count
 
-    def step(s, a):
+    def step(s: State, a: int) -> int:
         if s[ROLL] == 0:
             s[ROLL] = a + 1
         elif a == bids:
@@ -158,7 +161,7 @@ def _rules(game: LiarsDice) -> Rules | None:
             s[BIDS] += 1
         return 0
 
-    def payoffs(s, out):
+    def payoffs(s: State, out: Floats) -> int:
         roll, bid = s[ROLL] - 1, s[LAST]
         shown = matching[roll // n, bid % faces] + matching[roll % n, bid % faces]
         bidder = (s[BIDS] + 1) % 2
@@ -166,14 +169,15 @@ def _rules(game: LiarsDice) -> Rules | None:
         out[bidder], out[1 - bidder] = won, -won
         return 0
 
-    def key(s):
-        roll = s[ROLL] - 1
-        return s[MASK] * n + (roll // n if s[BIDS] % 2 == 0 else roll % n)
+    def key(s: State) -> int:
+        roll: Any = s[ROLL] - 1
+        known: int = s[MASK] * n + (roll // n if s[BIDS] % 2 == 0 else roll % n)
+        return known
 
-    def history(s):
+    def decision(s: State) -> Any:
         hand = divmod(int(s[ROLL]) - 1, n)
         made = (bid for b, bid in enumerate(game.bids) if s[MASK] >> b & 1)
-        return ((hands[hand[0]], hands[hand[1]]), *made)
+        return game.node(((hands[hand[0]], hands[hand[1]]), *made))
 
     return Rules(
         root=(0, 0, -1, 0, 0),
@@ -182,7 +186,7 @@ def _rules(game: LiarsDice) -> Rules | None:
         step=step,
         payoffs=payoffs,
         key=key,
-        label=lambda s: game.node(history(s)).infoset,
-        actions=lambda s: game.node(history(s)).actions,
+        label=lambda s: str(decision(s).infoset),
+        actions=lambda s: tuple(decision(s).actions),
         most_actions=max(n * n, bids + 1),
     )

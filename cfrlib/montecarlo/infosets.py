@@ -18,12 +18,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cfrlib.core.files import Array, Saved
 from cfrlib.core.jit import inlined, inner, routine
 from cfrlib.core.rng import LINE, State, mix
 from cfrlib.core.rules import Rules
 from cfrlib.core.tree import Floats, Ints
-from cfrlib.core.files import Array, Saved
 from cfrlib.game import Action, Game
+from cfrlib.montecarlo import updates
 from cfrlib.montecarlo.partial_tree import (
     INFOSET,
     NODE,
@@ -35,7 +36,6 @@ from cfrlib.montecarlo.partial_tree import (
 )
 from cfrlib.montecarlo.schemes import ROWS
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
-from cfrlib.montecarlo import updates
 from cfrlib.montecarlo.updates import (
     LANES,
     LAST_UPDATE,
@@ -275,7 +275,7 @@ def find(keys: Int64s, slots: Ints, key: int) -> int:
     slot = np.int64(mix(np.uint64(key)) & np.uint64(mask))
     while slots[slot] != 0 and keys[slots[slot] - 1] != key:
         slot = (slot + 1) & mask
-    return slot
+    return int(slot)
 
 
 @inlined
@@ -291,7 +291,7 @@ def fill_slots(keys: Int64s, slots: Ints, n: int) -> None:
 @routine
 def forget(known: Known) -> None:
     """Remove all infosets of a lane, and their sums."""
-    lane_infosets, n, players = known.infosets, known.size[INFOSETS], len(known.baseline)
+    n, players = known.size[INFOSETS], len(known.baseline)
     for I in range(n - 1, -1, -1):  # in the opposite order, so that no probing is cut short
         if len(known.keys) > 0:
             known.slots[find(known.keys, known.slots, known.keys[I])] = 0
@@ -338,7 +338,7 @@ def enter_lane(known: Known, lane: Known, numbers: Ints) -> int:
                 before = lane.owner[parent]
                 within = parent - lane.infosets[before].start
                 parent = known.infosets[numbers[before]].start + within
-            if I == known.size[INFOSETS]:
+            if known.size[INFOSETS] == I:
                 start = known.size[SEQUENCES]
                 stop = start + own.stop - own.start
                 to = known.infosets[I]
@@ -378,7 +378,7 @@ def merge_lanes(own: Known, numbers: Ints) -> None:
 def enter_first(own: Known, known: Known, numbers: Ints) -> int:
     """Enter the first lane in the table of a run, and forget it; see `enter_lane`."""
     first = known_of(own, 0)
-    wrong = enter_lane(known_of(known, 0), first, numbers)
+    wrong: int = enter_lane(known_of(known, 0), first, numbers)
     forget(first)
     return wrong
 
@@ -454,7 +454,10 @@ class Infosets:
         """Set the attributes that are parts of `known`."""
         own = known_of(self.known, 0)
         self.infosets, self.owner, self.baseline, self.table = (
-            own.infosets, own.owner, own.baseline, own.table
+            own.infosets,
+            own.owner,
+            own.baseline,
+            own.table,
         )
         plain = self.infosets.view(np.ndarray)
         self.player_of, self.start_of = plain["player"], plain["start"]

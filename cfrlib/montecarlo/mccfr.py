@@ -21,7 +21,6 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import config
 
 from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
@@ -165,7 +164,8 @@ class MCCFR(Sampled, Run):
         self._plant(game, on_demand, proposal)
         self._met: Infosets | None = None  # if the game is too large to compile
         if not self.is_complete:
-            self._met = self._tree = Infosets(game, self._find_rules(), baseline is not None)
+            self._met = Infosets(game, self._find_rules(), baseline is not None)
+            self._tree = self._met
         self.averaging = self._find_averaging(averaging)
         if jobs == 0 or (jobs is not None and not self._tree.is_complete):
             raise ValueError(
@@ -189,7 +189,11 @@ class MCCFR(Sampled, Run):
     def _find_rules(self) -> Rules | None:
         """Return the rules that compile, if they can be used."""
         rules = getattr(self.game, "rules", None)
-        return None if self.proposal is not None or config.DISABLE_JIT else rules
+        return (
+            None
+            if self.proposal is not None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"
+            else rules
+        )
 
     def _begin_batches(self) -> None:
         """Create the lanes of a game too large to compile."""
@@ -287,10 +291,11 @@ class MCCFR(Sampled, Run):
     def _warm_up(self) -> None:
         """Compile every kernel that a run uses; change nothing."""
         if self._met is not None:
-            other = self.copy()
-            for i in range(self.game.num_players):
-                other._walks.sample(0, i)
-            other._walks.merge()
+            self._walks.warm_up(self._tables.progress)
+            progress = self._tables.progress.copy()
+            updates.begin_iteration(progress, self._settings, 0)
+            updates.end_iteration(progress, 0)
+            self._apply_batch(0)  # an empty one
             return
         self._advance(0)
         if self.jobs is None:
@@ -412,7 +417,7 @@ class MCCFR(Sampled, Run):
         if self._met is None:
             other._lanes = updates.Lanes._make(array.copy() for array in self._lanes)
         else:
-            other._met = other._tree
+            other._met = other._tree = self._met.copy()
             other._tables = other._met.tables(other._tables.progress)
             other._begin_batches()
         other._rows = [list(row) for row in self._rows]

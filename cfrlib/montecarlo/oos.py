@@ -503,7 +503,7 @@ class OOS(Sampled):
         a = self._path[tree.labels[I]]
         if a is None:
             return targeting.HERE
-        return int(tree.infosets[I].start) + tree.actions_at[I].index(a)
+        return int(tree.infosets[I].start) + int(tree.actions_at[I].index(a))
 
     def _past_of(self, label: str) -> tuple[int, dict[str, Action | None]]:
         """Return the player of an infoset, and their earlier infosets and actions."""
@@ -568,7 +568,7 @@ class OOS(Sampled):
     @property
     def num_infosets(self) -> int:
         """Number of infosets in the tree."""
-        return self._tree.num_infosets
+        return int(self._tree.num_infosets)
 
     def policy(self, infoset: str) -> dict[Action, float]:
         """Return the average strategy at an infoset; uniform if its strategy sum is 0.

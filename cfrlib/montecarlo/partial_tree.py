@@ -352,7 +352,9 @@ class Snapshot:
 
     @cached_property
     def _names(self) -> tuple[list[str], list[tuple[Action, ...]]]:
-        return self._source(0, self.num_infosets)
+        names: tuple[list[str], list[tuple[Action, ...]]]
+        names = self._source(0, self.num_infosets)
+        return names
 
     @property
     def infoset_label(self) -> list[str]:

@@ -8,11 +8,10 @@ back up, and for the updates, the kernels of complete trees run.
 from __future__ import annotations
 
 from bisect import bisect_right
-from contextlib import suppress
-from concurrent.futures import Executor
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
 from itertools import accumulate
-from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -183,7 +182,7 @@ class PythonLane:
             one.append(1.0)
         for k, h in enumerate(histories):  # which grows
             try:
-                node = batch.root.node if k == 0 else node_of(h)
+                node: Any = batch.root.node if k == 0 else node_of(h)
                 kind = type(node)
                 if kind is Terminal:
                     payoff = node.utilities
@@ -195,7 +194,7 @@ class PythonLane:
                     at += 1
                     continue
                 if kind is Decision:
-                    known = met.get(node.infoset)
+                    known: Any = met.get(node.infoset)
                     if known is None or known.actions is not node.actions:
                         known = self.meet(known, node, k, up, taken, came, movers)
             except GameError:
@@ -286,7 +285,9 @@ class PythonLane:
                 histories.extend([step(h, a) for a in moves])
         self.numbered = numbered
 
-    def choose(self, sigma: list[float], count: int, uniforms: list[float], at: int) -> list[int]:
+    def choose(
+        self, sigma: list[float], count: int, uniforms: list[float], at: int
+    ) -> list[int]:
         """Sample `count` of the traverser's actions, as `traversal.choose` does."""
         scheme, size, left = self.batch.settings.scheme, len(sigma), 1.0
         even, greedy = scheme.epsilon / size, 1.0 - scheme.epsilon
@@ -438,7 +439,11 @@ class PythonBatch:
         lanes: int,
     ):
         self.infosets, self.settings, self.sampling = infosets, settings, sampling
-        self.game, self.players, self.proposal = infosets.game, infosets.extent.players, proposal
+        self.game, self.players, self.proposal = (
+            infosets.game,
+            infosets.extent.players,
+            proposal,
+        )
         self.extent = infosets.extent._replace(hashed=True)
         self.own = new_known(self.extent, lanes)
         self.space = new_walkspace(self.extent, lanes, 1, 0)
@@ -479,9 +484,9 @@ class PythonBatch:
         """Raise the error for an infoset that differs from what it was at another history."""
         self.examine(self.met_at.get(label, path), path)
         raise GameError(
-            f"{self.game!r}, history {path!r}: infoset {label!r} has another player here than at "
-            "an earlier history, other actions, or its player came to it by other actions; put "
-            "what differs into the label, and the player's own past actions"
+            f"{self.game!r}, history {path!r}: infoset {label!r} has another player here than "
+            "at an earlier history, other actions, or its player came to it by other actions; "
+            "put what differs into the label, and the player's own past actions"
         )
 
     def children(self, h: History, path: Path, actions: Sequence[Action]) -> Iterator[History]:
@@ -556,8 +561,8 @@ class PythonBatch:
             raise GameError(
                 f"{self.game!r}, history {path!r}: infoset {node.infoset!r} of player "
                 f"{node.player} offers {names!r}, but when the run was saved it was player "
-                f"{player}'s and offered {infosets.actions_at[number]!r}; load the run with the "
-                "game it was saved from"
+                f"{player}'s and offered {infosets.actions_at[number]!r}; load the run with "
+                "the game it was saved from"
             )
         infosets.actions_at[number] = infosets.shared.setdefault(actions, actions)
         infosets.named_only.discard(number)
@@ -601,7 +606,8 @@ class PythonBatch:
 
     def scratch(self) -> Floats:
         """Return an array to compute inclusion probabilities in."""
-        return self.space.scratch[0]
+        scratch: Floats = self.space.scratch[0]
+        return scratch
 
     def sample(self, t: int, i: int, threads: int = 1, pool: Executor | None = None) -> None:
         """Run all walks of player i. Threads would wait for one another, so there is one."""
@@ -609,6 +615,14 @@ class PythonBatch:
             self.look_at_root()
         for lane in self.lanes:
             lane.sample(t, i)
+
+    def warm_up(self, progress: Records) -> None:
+        """Compile the kernels; change nothing."""
+        lane = self.lanes[0]
+        begin(lane.state, self.settings.key, 0, 0, 0)
+        lane.draw()
+        nothing = np.zeros(0, np.int32)
+        evaluate(self.own, self.space, self.tables, self.settings.rule, 0, 0, nothing)
 
     def merge(self) -> None:
         """Enter the sums of all lanes in the tables of the run."""
@@ -646,6 +660,7 @@ class PythonBatch:
         self.forget()
 
     def forget(self) -> None:
+        """Begin a batch: lanes know no infosets."""
         for lane in self.lanes:
             lane.met, lane.sequences = {}, self.players
             lane.clear()

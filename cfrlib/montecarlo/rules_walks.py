@@ -74,11 +74,11 @@ def meet(
     """
     key = invoke(rules.key, (s,))
     slot = find(own.keys, own.slots, key)
-    I = own.slots[slot] - 1
+    I: int = own.slots[slot] - 1
     if I < 0:
         I, start = own.size[INFOSETS], own.size[SEQUENCES]
         stop = start + actions
-        if I >= len(own.keys) or stop > len(own.owner):
+        if len(own.keys) <= I or stop > len(own.owner):
             return -1
         own.slots[slot] = I + 1
         own.keys[I] = key
@@ -96,9 +96,7 @@ def meet(
                 known.table[first + a].sigma if there >= 0 else 1.0 / actions
             )
             for i in range(own.baseline.shape[0] if own.baseline.shape[1] else 0):
-                own.baseline[i, start + a] = (
-                    known.baseline[i, first + a] if there >= 0 else 0.0
-                )
+                own.baseline[i, start + a] = known.baseline[i, first + a] if there >= 0 else 0.0
     return I
 
 
@@ -240,14 +238,12 @@ def sample_lanes(
     first: int,
     step: int,
 ) -> int:
-    """Run the walks of lanes first, first + step, …; return the lane that was stopped, or -1."""
+    """Run the walks of lanes first, first + step, …; return a lane that was stopped, or -1."""
     table = known_of(known, 0)
     lanes = len(own.size)
     for n in range(first, lanes, step):
         mine, place = known_of(own, n), space_of(space, n)
-        if not sample_lane(
-            rules, root, mine, table, place, tables, settings, t, i, lanes
-        ):
+        if not sample_lane(rules, root, mine, table, place, tables, settings, t, i, lanes):
             return n
     return -1
 
@@ -294,9 +290,7 @@ def iterate_rules(
             restart(space)
         while turn[0] < players:
             i = turn[0]
-            stopped = sample_lanes(
-                rules, root, own, known, space, tables, settings, t, i, 0, 1
-            )
+            stopped = sample_lanes(rules, root, own, known, space, tables, settings, t, i, 0, 1)
             if stopped >= 0:
                 return int(space.reached[stopped, WHY])
             if settings.alternating or i == players - 1:
@@ -373,10 +367,15 @@ class RulesBatch:
                 if n >= 0:
                     self.mend(int(self.space.reached[n, WHY]), n)
 
+    def warm_up(self, progress: Records) -> None:
+        """Compile the kernels; change nothing."""
+        self.run_to(int(progress[0].done), progress, self.infosets.lanes)
+        tables = self.infosets.tables(progress), self.settings
+        state = self.addresses, self.root_state, self.own, self.infosets.known, self.space
+        sample_lanes(*state, *tables, 0, 0, len(self.own.size), 1)
+
     def run_to(self, last: int, progress: Records, lanes: Lanes) -> bool:
         """Run iterations up to `last`; return whether the tables must grow first."""
-        if last <= progress[0].done and self.turn[0] < 0:
-            return False
         why = iterate_rules(
             self.addresses,
             self.root_state,
@@ -417,7 +416,7 @@ class RulesBatch:
         elif why == NO_OUTCOME:
             raise GameError(
                 f"the rules of {game!r} return a number of actions that is not from 1 to "
-                f"most_actions={rules.most_actions}; see cfrlib.check(game)"
+                f"most_actions={rules.most_actions}; see cfrlib.check_rules(game)"
             )
         else:
             I = int(space.reached[n, INFOSET])
@@ -425,7 +424,7 @@ class RulesBatch:
             raise GameError(
                 f"the rules of {game!r} give the key of infoset {label!r} to histories with "
                 "other actions, another player, or to which the player came by other actions; "
-                "the key must hold all that the player knows; see cfrlib.check(game)"
+                "the key must hold all that the player knows; see cfrlib.check_rules(game)"
             )
 
     def merge(self) -> None:

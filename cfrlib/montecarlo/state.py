@@ -25,7 +25,7 @@ class OnTree:
     """
 
     game: Game
-    _tree: PartialTree
+    _tree: Any  # a PartialTree, or the Infosets of a game too large to compile
     _form: SequenceForm | None  # None while the tree grows
 
     def _plant(
@@ -38,7 +38,7 @@ class OnTree:
     @property
     def is_complete(self) -> bool:
         """Whether the tree is complete, or grows because the game is too large to compile."""
-        return self._tree.is_complete
+        return bool(self._tree.is_complete)
 
     @property
     def _measurable(self) -> bool:

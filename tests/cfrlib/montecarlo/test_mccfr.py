@@ -199,10 +199,19 @@ def test_run_on_demand_equals_the_compiled_run(game, options, variant):
     assert (lazy.iterations, lazy.nodes) == (compiled.iterations, compiled.nodes)
 
 
-def test_run_on_demand_expands_a_small_part_of_the_tree():
-    run = MCCFR(LEDUC, sampling="outcome", seed=0, on_demand=True).run(3)
-    assert len(run.average) < 40 < len(cfr.Strategy.uniform(LEDUC))
-    assert run._tree.num_histories < 150
+def test_run_on_demand_holds_the_infosets_that_it_met():
+    met = set()
+
+    class Watched(cfr.games.LeducPoker):
+        def node(self, h):
+            node = super().node(h)
+            if isinstance(node, cfr.Decision):
+                met.add(node.infoset)
+            return node
+
+    run = MCCFR(Watched(), sampling="outcome", seed=0, on_demand=True).run(3)
+    assert set(run.average) == met
+    assert len(met) < 40 < len(cfr.Strategy.uniform(LEDUC))
 
 
 def test_seed_determines_the_run():

@@ -1,0 +1,143 @@
+"""Rules that compile: the numbers of the compiled tree and of rules in Python, bit for bit."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib import MCCFR, RobustSampling, Rules
+from cfrlib.games import LiarsDice
+from cfrlib.montecarlo.rules_walks import RulesBatch
+
+DICE = LiarsDice(faces=3)
+
+
+class Slow(LiarsDice):
+    """Liar's dice without rules that compile."""
+
+    rules = None
+
+    def __repr__(self):
+        return "LiarsDice(faces=3)"
+
+
+OPTIONS = {
+    "external": {"sampling": "external"},
+    "outcome": {"sampling": "outcome", "averaging": "lazy"},
+    "chance": {"sampling": "chance"},
+    "batch": {"sampling": "external", "batch": 20, "baseline": 0.3},
+    "robust": {"sampling": RobustSampling(2, 0.5), "batch": 3, "averaging": "optimistic"},
+    "simultaneous": {"sampling": "outcome", "update": "simultaneous", "batch": 2},
+}
+
+
+def same(strategy, other):
+    """Whether two partial strategies have equal bits at equal infosets."""
+    return {I: dict(row) for I, row in strategy.items()} == {
+        I: dict(row) for I, row in other.items()
+    }
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_rules_that_compile_give_the_numbers_of_rules_in_python_and_of_the_tree(options):
+    fast, slow, tree = (
+        MCCFR(game, "dcfr", **options, seed=3, threads=1, on_demand=lazy).run(60)
+        for game, lazy in ((DICE, True), (Slow(3), True), (DICE, False))
+    )
+    assert isinstance(fast._walks, RulesBatch)
+    assert not isinstance(slow._walks, RulesBatch)
+    for mine, other in zip(
+        (fast.average, fast.regrets), (slow.average, slow.regrets), strict=True
+    ):
+        assert same(mine, other)
+    assert all(dict(row) == dict(tree.average[I]) for I, row in fast.average.items())
+    assert fast.nodes == slow.nodes == tree.nodes
+    assert len(fast.average) > 50
+
+
+@pytest.mark.parametrize(
+    "options", [OPTIONS["batch"], OPTIONS["robust"]], ids=["batch", "robust"]
+)
+def test_threads_and_interrupted_chunks_do_not_change_the_numbers(options, monkeypatch):
+    alone = MCCFR(DICE, **options, seed=1, threads=1, on_demand=True).run(12)
+    monkeypatch.setattr("cfrlib.montecarlo.mccfr.WORTH_SHARING", 0)
+    shared = MCCFR(DICE, **options, seed=1, threads=3, on_demand=True)
+    for count in (5, 4, 3):
+        shared.run(count)
+    assert same(alone.average, shared.average)
+
+
+def test_a_saved_run_goes_on_with_the_same_numbers(tmp_path):
+    run = MCCFR(DICE, sampling="outcome", seed=4, on_demand=True).run(30)
+    run.save(tmp_path / "run.npz")
+    again = MCCFR.load(tmp_path / "run.npz", DICE).run(30)
+    assert same(run.run(30).average, again.average)
+    assert again.nodes == run.nodes
+
+
+def test_a_copy_is_independent():
+    run = MCCFR(DICE, sampling="external", seed=4, on_demand=True).run(5)
+    before, other = run.average, run.copy().run(5)
+    assert same(run.average, before)
+    assert same(run.run(5).average, other.average)
+
+
+@pytest.mark.parametrize("game", [DICE, LiarsDice(faces=2, dice=2), LiarsDice(6, 2)], ids=repr)
+def test_liars_dice_has_the_same_rules_twice(game):
+    cfr.check_rules(game, 200)
+
+
+def test_hands_and_bids_that_do_not_fit_into_a_key_have_no_rules():
+    assert LiarsDice(9, 4).rules is None
+    with pytest.raises(cfr.GameError, match="give it an attribute `rules`"):
+        cfr.check_rules(Slow(3))
+
+
+WRONG = {
+    "payoffs": lambda s, out: out.fill(2.0) or 0,
+    "player": lambda s: -1 if s[0] == 0 else -2 if s[4] else 1 - s[3] % 2,
+    "key": lambda s: s[1],
+    "step": lambda s, a: s.__setitem__(0 if s[0] == 0 else 3, 1) or 0,
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_rules_that_differ_are_found(name):
+    class Wrong(LiarsDice):
+        @property
+        def rules(self):
+            return dataclasses.replace(super().rules, **{name: WRONG[name]})
+
+    with pytest.raises(cfr.GameError, match="but the rules give"):
+        cfr.check_rules(Wrong(3))
+
+
+def forgetful(s):
+    """Return a key that is the same for all hands and all bids."""
+    return s[3]
+
+
+def nobody(s, numbers, probabilities):
+    """Return no action."""
+    return 0
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong", "match"),
+    [("key", forgetful, "must hold all"), ("legal", nobody, "from 1 to most_actions")],
+)
+def test_unsound_rules_end_a_run_with_a_sentence(part, wrong, match):
+    class Wrong(LiarsDice):
+        rules = dataclasses.replace(DICE.rules, **{part: wrong})
+
+    run = MCCFR(Wrong(3), sampling="external", seed=0, on_demand=True)
+    with pytest.raises(cfr.GameError, match=match):
+        run.run(50)
+
+
+def test_rules_check_their_arguments():
+    with pytest.raises(ValueError, match="most_actions"):
+        dataclasses.replace(DICE.rules, most_actions=0)
+    assert isinstance(DICE.rules, Rules)
+    assert np.array(DICE.rules.root).ndim == 1
