@@ -30,13 +30,14 @@ from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats, check_game
+from cfrlib.deep.feature_rows import Form
 from cfrlib.deep.features import check_digest, hashed
 from cfrlib.deep.growing_tree import USUAL_BATCH, GrowingTree
 from cfrlib.deep.lanes import TraversalLane, split
 from cfrlib.deep.memory import Memory, Singles, new_memory
 from cfrlib.deep.networks import NETWORKS_ERR, Training, random_key
 from cfrlib.deep.policy import Encoder, Network, Policy
-from cfrlib.deep.traversal import Memories, TraversalSettings
+from cfrlib.deep.traversal import TraversalSettings
 from cfrlib.deep.whole_tree import WholeTree
 from cfrlib.game import Game
 from cfrlib.montecarlo.schemes import Sampling, Scheme, find_sampling, from_file, in_file
@@ -126,7 +127,7 @@ class DeepCFR(OnTree, Run):
     """
 
     METHOD, CAVEAT = "Deep CFR", NETWORKS_ERR
-    FORMAT = "cfrlib.DeepCFR 3"
+    FORMAT = "cfrlib.DeepCFR 4"
     _infosets: WholeTree | GrowingTree
 
     def __init__(
@@ -167,9 +168,12 @@ class DeepCFR(OnTree, Run):
         self._infosets = self._new_infosets(features, actions)
         self._key, players = new_key(seed), game.num_players
         self._learners = list(range(players))  # the players who learn
-        sizes, inputs = (self.memory, self._infosets.actions, self._key), self._infosets.inputs
         # the memories of each player's advantages, and the memory of strategies
-        self._memories = [new_memory(*sizes, n, inputs) for n in range(players + 1)]
+        rows = [self.memory] * players + [self.memory if average == "network" else 0]
+        rest = self._infosets.actions, self._key
+        self._memories = [
+            new_memory(size, *rest, n, self._infosets.example) for n, size in enumerate(rows)
+        ]
         self._networks: list[list[Singles]] = [[] for _ in range(players)]
         self._iterations = self._nodes = 0
         self._sampled = [0] * players  # the last iteration whose traversals are done
@@ -212,8 +216,7 @@ class DeepCFR(OnTree, Run):
         """
         for i in self._learners:
             if self._sampled[i] < t:
-                memories = Memories(self._memories[i], self._memories[-1])
-                self._nodes += self._walk(t, i, self.traversals, memories)
+                self._nodes += self._walk(t, i, self.traversals, self._memories)
                 self._sampled[i] = t
             if len(self._networks[i]) < t:  # as `Learner.fit` does
                 key = random_key(self._key, t, i)
@@ -222,7 +225,7 @@ class DeepCFR(OnTree, Run):
                 self._networks[i].append(network)
         self._iterations = t
 
-    def _walk(self, t: int, i: int, traversals: int, memories: Memories) -> int:
+    def _walk(self, t: int, i: int, traversals: int, memories: list[Memory]) -> int:
         """Run traversals of player i and fill the memories; return the histories visited."""
         scale = 1.0 / self._infosets.scale
         settings = TraversalSettings(Scheme.of(self.sampling), self._key, t, i, scale)
@@ -241,9 +244,9 @@ class DeepCFR(OnTree, Run):
 
     def _warm_up(self) -> None:
         """Compile everything that a run uses, with other memories; the state stays the same."""
-        memories = Memories(*map(_empty_like, (self._memories[0], self._memories[-1])))
+        memories = [memory.emptied() for memory in self._memories]
         self._walk(0, 0, 1, memories)
-        network, _ = self._infosets.fit(random_key(self._key, 0, 0), memories.advantages, 1)
+        network, _ = self._infosets.fit(random_key(self._key, 0, 0), memories[0], 1)
         if isinstance(self._infosets, WholeTree):
             self._infosets.learner(network)
 
@@ -416,7 +419,7 @@ class DeepCFR(OnTree, Run):
             arrays[f"networks{i}"] = np.array(networks, np.float32).reshape(shape)
         for n, memory in enumerate(self._memories):
             arrays |= {f"memory{n}.seen": memory.seen, f"memory{n}.state": memory.state}
-            arrays |= {f"memory{n}.{name}": rows for name, rows in memory.columns().items()}
+            arrays |= {f"memory{n}.{name}": rows for name, rows in memory.arrays().items()}
         return arrays
 
     def _restore(self, file: Saved) -> None:
@@ -431,7 +434,13 @@ class DeepCFR(OnTree, Run):
         infosets = self._form.tree.num_infosets if self._form else self.memory
         for n, memory in enumerate(self._memories):
             file.fill(**{f"memory{n}.seen": memory.seen, f"memory{n}.state": memory.state})
-            file.fill(**{f"memory{n}.{name}": rows for name, rows in memory.columns().items()})
+            if memory.inputs:
+                shapes = (file.shape(f"memory{n}.{name}") for name in ("columns", "values"))
+                width, stored = (shape[-1] for shape in shapes)
+                form = Form(min(width, memory.inputs), stored > 0 or not width)
+                memory = memory.with_features(memory.features.into(form, 0))
+                self._memories[n] = memory
+            file.fill(**{f"memory{n}.{name}": rows for name, rows in memory.arrays().items()})
             memory.check(infosets)
 
 
@@ -444,11 +453,6 @@ def _check_average(average: str, game: Game) -> str:
             'average="mixture"'
         )
     return average
-
-
-def _empty_like(memory: Memory) -> Memory:
-    """Return an empty memory of the same size."""
-    return Memory._make(np.zeros_like(part) for part in memory)
 
 
 def _by_sequence(strategy: Strategy | Policy) -> Floats:

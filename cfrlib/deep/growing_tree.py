@@ -17,6 +17,7 @@ import numpy as np
 from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Array
 from cfrlib.core.rng import LINE
+from cfrlib.deep.feature_rows import FeatureRows, concatenate
 from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
 from cfrlib.deep.memory import Memory, Singles, new_buffer
 from cfrlib.deep.networks import Learner, Training, shape
@@ -58,8 +59,8 @@ class GrowingTree:
     ----------
     actions : int
         The largest number of actions at an infoset.
-    inputs : int
-        Features stored with each sample.
+    example : FeatureRows
+        The features of one infoset.
     size : int
         Number of weights of an advantage network.
     scale : float
@@ -101,12 +102,14 @@ class GrowingTree:
         self.record_strategies = record_strategies
         found, self.scale, label = probe(game)
         self.actions = found if actions is None else whole_number("actions", actions, 1)
-        self.inputs = encode([label]).shape[1]
-        self.size: int = shape(advantage.architecture, self.inputs, self.actions).size
+        self.example = FeatureRows.of(encode([label]))
+        self.size: int = shape(advantage.architecture, self.example.inputs, self.actions).size
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def traverse(self, lanes: list[TraversalLane], memories: Memories, jobs: int | None) -> int:
+    def traverse(
+        self, lanes: list[TraversalLane], memories: list[Memory], jobs: int | None
+    ) -> int:
         """Run traversals, fill the memories, and return the number of histories visited."""
         return run_lanes(self._traverse_lane, lanes, memories, jobs)
 
@@ -198,7 +201,7 @@ class _Traversals:
         self.done, self.entered = np.zeros(number, np.int64), np.ones(number, np.int64)
         width = room_to_draw(infosets.sampling, infosets.actions, infosets.game)
         self.scratch = np.zeros((ROWS, width))
-        self.features = [np.zeros((0, infosets.inputs), np.float32)]
+        self.features = [FeatureRows.empty(0, infosets.example.inputs, infosets.example.form)]
         self.num_actions: list[int] = []
 
     @property
@@ -243,7 +246,7 @@ class _Traversals:
                 sigma[rows] = network.play(features[rows], legal[rows])
         sequences = tree.infosets.start[new][:, None] + np.arange(most)
         self.table.sigma[sequences[legal]] = sigma[legal]
-        self.features.append(features)
+        self.features.append(FeatureRows.of(features))
         self.num_actions += num_actions
 
     def ascend(self) -> Samples:
@@ -253,10 +256,10 @@ class _Traversals:
         memories = Memories(new_buffer(visited, most), new_buffer(played, most))
         baseline, settings = np.zeros((self.tree.game.num_players, 0)), self.lane.settings
         ascend_all(self.tree.arrays, self.table, baseline, settings, self.group, memories)
-        features = np.ascontiguousarray(np.concatenate(self.features), np.float32)
+        features = concatenate(self.features)
         num_actions = np.array(self.num_actions, np.int32)
         advantages, strategies = (
-            memory.trimmed()._replace(features=features, num_actions=num_actions)
+            memory.trimmed().with_features(features)._replace(num_actions=num_actions)
             for memory in memories
         )
         return Samples(advantages, strategies, visited)

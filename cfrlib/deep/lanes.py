@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from cfrlib.deep.memory import Memory, offer
+from cfrlib.deep.memory import Memory, in_common_form, offer
 from cfrlib.deep.policy import Network
-from cfrlib.deep.traversal import Memories, TraversalSettings
+from cfrlib.deep.traversal import TraversalSettings
 from cfrlib.montecarlo import workers
 
 LANE_SIZE = 250  # traversals in a lane, at most
@@ -69,7 +69,7 @@ def split(traversals: int) -> list[tuple[int, int]]:
 def run_lanes(
     traverse: Callable[[TraversalLane], Samples],
     lanes: list[TraversalLane],
-    memories: Memories,
+    memories: list[Memory],
     jobs: int | None,
 ) -> int:
     """Run all lanes, then fill the memories; return the histories visited.
@@ -79,7 +79,9 @@ def run_lanes(
     traverse : function
         Runs one lane and returns its samples.
     lanes : list of TraversalLane
-    memories : Memories
+    memories : list of Memory
+        The memories of each player's advantages, and the memory of strategies. A memory is
+        replaced where new features need more room.
     jobs : int, optional
         Number of processes, as for :class:`DeepCFR`; None runs all lanes in this one.
     """
@@ -88,6 +90,7 @@ def run_lanes(
     else:
         results = workers.map_tasks(jobs, traverse, lanes)
     for samples in results:
-        offer(samples.advantages, memories.advantages)
-        offer(samples.strategies, memories.strategies)
+        for n, new in ((lanes[0].settings.i, samples.advantages), (-1, samples.strategies)):
+            memories[n], new = in_common_form(memories[n], new)
+            offer(new, memories[n])
     return sum(samples.visited for samples in results)

@@ -16,6 +16,7 @@ from flax import nnx
 from jax.flatten_util import ravel_pytree
 
 from cfrlib.core.checks import whole_number
+from cfrlib.deep.feature_rows import FeatureRows
 from cfrlib.deep.features import Features
 from cfrlib.deep.memory import Memory, Singles
 
@@ -259,8 +260,8 @@ class Learner:
 
     Parameters
     ----------
-    features : float32 array, shape (infosets, inputs)
-        The networks' inputs.
+    features : float32 array, shape (infosets, inputs), or FeatureRows
+        The networks' inputs; `FeatureRows` for training in batches only.
     legal : bool array, shape (infosets, actions)
         Illegal actions are masked, both in the loss and in the predictions.
     training : Training
@@ -269,10 +270,15 @@ class Learner:
     """
 
     def __init__(
-        self, features: Features, legal: Any, training: Training, probabilities: bool = False
+        self,
+        features: Features | FeatureRows,
+        legal: Any,
+        training: Training,
+        probabilities: bool = False,
     ):
         self.training, self.probabilities = training, probabilities
-        self.features, self.legal = jnp.asarray(features), jnp.asarray(legal)
+        self.features = jax.tree.map(jnp.asarray, features)
+        self.legal = jnp.asarray(legal)
         inputs = features.shape[1] if training.cell is None else int(features.max()) + 1
         self._sizes = (training.architecture, inputs, legal.shape[1])
         self.size = shape(*self._sizes).size
@@ -461,7 +467,7 @@ def predict(
 def _fit(
     weights: jax.Array,
     key: jax.Array,
-    features: jax.Array,
+    features: jax.Array | FeatureRows,
     legal: jax.Array,
     samples: _Samples,
     sizes: _Sizes,

@@ -20,7 +20,7 @@ from cfrlib.core.sequence import SequenceForm, behavior
 from cfrlib.core.tree import Floats, compile
 from cfrlib.deep.features import digest, legal_actions, network_inputs, sequences_of
 from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
-from cfrlib.deep.memory import Memory, Singles, new_buffer
+from cfrlib.deep.memory import NONE, Memory, Singles, new_buffer
 from cfrlib.deep.networks import Learner, Training
 from cfrlib.deep.policy import Policy, match_advantages, mixture_weights
 from cfrlib.deep.traversal import Memories, Workspace, collect_samples
@@ -50,7 +50,7 @@ class WholeTree:
     ----------
     actions : int
         The largest number of actions at an infoset.
-    inputs : int
+    example : FeatureRows
         Features stored with each sample: none.
     size : int
         Number of weights of an advantage network.
@@ -66,7 +66,7 @@ class WholeTree:
         The expected payoff of each player after each sequence, as far as it is learned.
     """
 
-    inputs = 0
+    example = NONE
 
     def __init__(
         self,
@@ -109,7 +109,9 @@ class WholeTree:
 
     # ---- iterations --------------------------------------------------------------------------
 
-    def traverse(self, lanes: list[TraversalLane], memories: Memories, jobs: int | None) -> int:
+    def traverse(
+        self, lanes: list[TraversalLane], memories: list[Memory], jobs: int | None
+    ) -> int:
         """Run traversals, fill the memories, and return the number of histories visited."""
         settings = lanes[0].settings
         if jobs is not None:
@@ -118,7 +120,8 @@ class WholeTree:
             lanes = [lane._replace(networks=()) for lane in lanes]  # σ holds their strategies
             return run_lanes(traverse, lanes, memories, jobs)
         self._workspace.estimates[:] = 0.0
-        rest = settings, self._workspace, memories, lanes[0].first, lanes[-1].stop
+        filled = Memories(memories[settings.i], memories[-1])
+        rest = settings, self._workspace, filled, lanes[0].first, lanes[-1].stop
         visited: int = collect_samples(self.arrays, self.table, self.baseline, *rest)
         if settings.t:  # iteration 0 only compiles
             self._update_baseline(settings.i)
