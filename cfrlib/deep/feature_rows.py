@@ -1,4 +1,4 @@
-"""Rows of features that store what is not zero: few numbers if the features are one-hot words."""
+"""Rows of features that store only what is not zero: few numbers if they are one-hot words."""
 
 from __future__ import annotations
 

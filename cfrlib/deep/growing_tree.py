@@ -266,24 +266,24 @@ class _Traversals:
 
 
 def probe(game: Game) -> tuple[int, float, str]:
-    """Play games at random; return the most actions, the largest payoff, and an infoset.
+    """Play games at random; return the most actions, the largest payoff, the longest label.
 
     Raises
     ------
     ValueError
         If no player ever has a decision, or a game does not end.
     """
-    rng, actions, payoff, label = random.Random(0), 0, 0.0, None
+    rng, actions, payoff, label = random.Random(0), 0, 0.0, ""
     for _ in range(PROBES):
         h, length = game.root(), 0
         while not isinstance(node := game.node(h), Terminal):
             legal = tuple(node.actions)
             if hasattr(node, "infoset"):
-                actions, label = max(actions, len(legal)), node.infoset
+                actions, label = max(actions, len(legal)), max(label, node.infoset, key=len)
             h, length = game.step(h, rng.choice(legal)), length + 1
             if length > MAX_LENGTH:
                 raise ValueError(f"{game!r} did not end within a million actions")
         payoff = max(payoff, *(abs(float(u)) for u in node.utilities))
-    if label is None:
+    if not actions:
         raise ValueError(f"{game!r} has no decisions: there is nothing to learn")
     return actions, payoff or 1.0, label

@@ -75,9 +75,9 @@ class Memory(NamedTuple):
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the filled rows as views by name, for files."""
-        stored = 6 if self.inputs else 3
+        stored = self._fields[: 6 if self.inputs else 3]
         rows = self.first(self.filled)
-        return dict(zip(self._fields[:stored], rows[:stored], strict=True))
+        return {name: getattr(rows, name) for name in stored}
 
     @property
     def features(self) -> FeatureRows:
@@ -91,7 +91,10 @@ class Memory(NamedTuple):
 
     def emptied(self) -> Memory:
         """Return an empty memory of the same size."""
-        return Memory._make(np.zeros_like(x) if isinstance(x, np.ndarray) else x for x in self)
+        new: list[Any] = [  # `zeros_like` would write each row, so that all take memory
+            np.zeros(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in self
+        ]
+        return Memory._make(new)
 
     def check(self, infosets: int) -> None:
         """Raise a ValueError unless kernels may use the filled rows as indices."""

@@ -279,7 +279,9 @@ class Learner:
         self.training, self.probabilities = training, probabilities
         self.features = jax.tree.map(jnp.asarray, features)
         self.legal = jnp.asarray(legal)
-        inputs = features.shape[1] if training.cell is None else int(features.max()) + 1
+        inputs = features.shape[1]
+        if training.cell is not None:
+            inputs = int(np.max(features)) + 1  # type: ignore[arg-type]  # words
         self._sizes = (training.architecture, inputs, legal.shape[1])
         self.size = shape(*self._sizes).size
 

@@ -17,7 +17,6 @@ from cfrlib.core.rng import new_key
 from cfrlib.deep import DeepCFR, Training, encode
 from cfrlib.deep.memory import new_memory, next_row
 from cfrlib.deep.networks import Learner
-from cfrlib.deep.traversal import Memories
 from cfrlib.games import KuhnPoker, LeducPoker, LiarsDice, MatrixGame
 
 KUHN, UNEVEN, THREE = KuhnPoker(), uneven(), KuhnPoker(players=3)
@@ -124,12 +123,12 @@ def traversed(game, sampling, sigma, traversals, baseline=None, seed=0):
     """Return a run after traversals of player 0 with strategy σ; its memories hold them all."""
     run = DeepCFR(
         game, sampling=sampling, memory=2_000_000, baseline=baseline, seed=seed,
-        average="mixture", **{k: SMALL[k] for k in ("advantage", "strategy")},
+        **{k: SMALL[k] for k in ("advantage", "strategy")},
     )  # fmt: skip
     infosets = run._infosets
     infosets.table.sigma[:] = sigma
     infosets.baseline[:] = np.random.default_rng(1).normal(size=infosets.baseline.shape)
-    run._walk(3, 0, traversals, Memories(run._memories[0], run._memories[-1]))
+    run._walk(3, 0, traversals, run._memories)
     return run
 
 

@@ -12,7 +12,6 @@ from cfrlib.core.sequence import sequence_form
 from cfrlib.deep import DeepCFR, Responder, Training, encode, growing_tree, hashed
 from cfrlib.deep.lanes import split
 from cfrlib.deep.networks import Learner
-from cfrlib.deep.traversal import Memories
 from cfrlib.games import Coyote, KuhnPoker, LeducPoker
 
 
@@ -44,7 +43,7 @@ def on_demand(game, **options):
 def samples(run, which):
     """Return features, action counts, weights and targets of a memory, in order."""
     rows = run._memories[which].trimmed()
-    features, num_actions = rows.features, rows.num_actions
+    features, num_actions = np.asarray(rows.features[:]), rows.num_actions
     if run.is_complete:
         features = run._infosets.features[rows.infoset]
         num_actions = run._infosets.legal.sum(axis=1)[rows.infoset]
@@ -53,7 +52,7 @@ def samples(run, which):
 
 def walk(run, t, i, traversals):
     """Run traversals of a player, and return how many histories they visit."""
-    return run._walk(t, i, traversals, Memories(run._memories[i], run._memories[-1]))
+    return run._walk(t, i, traversals, run._memories)
 
 
 SCHEMES = ["external", "outcome", cfr.RobustSampling(2, 0.5), "chance"]
@@ -200,7 +199,7 @@ def test_interrupt_while_compiling_changes_no_number(monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             run.run(3)
     assert run.iterations == 0
-    assert len({memory.features.ctypes.data for memory in run._memories}) == 3
+    assert len({memory.columns.ctypes.data for memory in run._memories}) == 3
     assert same(run.run(3), undisturbed)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from cfrlib.core import jit, rng
 from cfrlib.deep import memory, traversal
-from cfrlib.deep.memory import new_buffer, offer
+from cfrlib.deep.feature_rows import FeatureRows
+from cfrlib.deep.memory import in_common_form, new_buffer, offer
 from cfrlib.montecarlo.partial_tree import records
 from cfrlib.montecarlo.traversal import ENTRY
 
@@ -47,18 +48,20 @@ def test_a_row_has_the_strategy_of_its_new_sample_alone():
 
 
 def test_a_memory_takes_over_a_sample_with_its_features():
-    kept = memory.new_memory(2, 3, np.uint64(1), 0, inputs=2)
+    kept = memory.new_memory(2, 3, np.uint64(1), 0, FeatureRows.of([[3, 4]]))
     for start in (0, 10):
-        samples = memory.new_memory(1, 3, np.uint64(0), 0, inputs=2)
+        features = FeatureRows.of([[start, -start]])
+        samples = memory.new_memory(1, 3, np.uint64(0), 0, features).with_features(features)
         samples.weight[0], samples.num_actions[0] = start + 1, 2
-        samples.target[0], samples.features[0] = [start, start + 2, 0], [start, -start]
+        samples.target[0] = [start, start + 2, 0]
+        kept, samples = in_common_form(kept, samples)
         offer(samples, kept)
     assert kept.infoset.tolist() == [0, 1] and kept.filled == 2
     assert kept.weight.tolist() == [1, 11] and kept.num_actions.tolist() == [2, 2]
     assert kept.target.tolist() == [[0, 2, 0], [10, 12, 0]]
-    assert kept.features.tolist() == [[0, 0], [10, -10]]
-    assert {name: len(rows) for name, rows in kept.columns().items()} == dict.fromkeys(
-        ("infoset", "weight", "target", "features", "num_actions"), 2
+    assert kept.features[:].tolist() == [[0, 0], [10, -10]]
+    assert {name: len(rows) for name, rows in kept.arrays().items()} == dict.fromkeys(
+        ("infoset", "weight", "target", "columns", "values", "num_actions"), 2
     )
     kept.check(2)
     for name, wrong in (("infoset", 2), ("infoset", -1), ("num_actions", 4)):
