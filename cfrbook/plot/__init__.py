@@ -748,6 +748,7 @@ def tree(
         Further texts at decisions, each in one of :data:`COLORS`. With notes, all texts of a
         decision are on the side of it that no branch comes from.
     size : (width, height) in inches, optional
+        By default there is room for the longest label of an infoset.
 
     Returns
     -------
@@ -780,7 +781,10 @@ def tree(
         )
     ends = sum(compiled.player[k] == TERMINAL for k in positions)
     depth = max(x for x, _ in positions.values())
-    width, height = size or (1.38 * depth + 0.9, max(1.7, 0.46 * ends))
+    step, room = _room_for_labels(compiled, positions, start, notes is not None)
+    if size or not labels:
+        step, room = STEP, 0.0
+    width, height = size or (step * depth + 0.9 + room, max(1.7, 0.46 * ends))
     with mpl.rc_context(STYLE):
         figure, axes = _empty_figure(width, height, margins=(0.2, 0.4, 0.15, 0.15))
         for n, group in enumerate(highlight):
@@ -796,10 +800,30 @@ def tree(
         axes.set_axis_off()
         west = 0.03 if notes is None else 0.25  # the root's notes are on its left
         low = 0.6 if notes is None else 0.5
-        axes.set(xlim=(-west * depth, depth * 1.03), ylim=(low - ends, 0.4))
+        left = max(west * depth, room / step)
+        axes.set(xlim=(-left, depth * 1.03), ylim=(low - ends, 0.4))
         for h in shade:
             _draw_shade(axes, compiled, positions, compiled.find(tuple(h)))
     return figure
+
+
+STEP = 1.38  # inches from a history to the next
+
+
+def _room_for_labels(
+    tree: Tree, positions: Iterable[int], start: int, noted: bool
+) -> tuple[float, float]:
+    """Return the inches from a history to the next, and those that the root's label needs.
+
+    They are the usual ones and 0 unless an infoset's label is longer than a step.
+    """
+    letter = 0.08  # inches, about
+    widths = {k: letter * _letters(_infoset_label(tree, k) or "") for k in positions}
+    actions = [letter * _letters(action_label(tree.action[k])) for k in positions if k != start]
+    if max(widths.values()) <= STEP:
+        return STEP, 0.0
+    step = (max(widths.values()) + max(actions, default=0.0)) / 0.96  # actions are in between
+    return step, widths[start] if noted else widths[start] / 2
 
 
 def _layout(tree: Tree, start: int) -> dict[int, tuple[float, float]]:

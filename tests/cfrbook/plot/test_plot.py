@@ -110,6 +110,28 @@ def test_notes_of_a_tree_cover_nothing():
     assert all(whole.containsy(box.y0) and whole.containsy(box.y1) for _, box in found)
 
 
+class Told(cfr.Game):
+    """Two moves, at infosets whose labels say all that happened."""
+
+    def node(self, h):
+        if len(h) == 2:
+            return cfr.Terminal((1, -1) if h[0] == h[1] else (-1, 1))
+        label = f"[Observer: {len(h)}][Private: none][Round {len(h) + 1}][Player: {len(h)}]"
+        label += f"[Pot: 2][Sequence: {' then '.join(h):>25}]"
+        return cfr.Decision(len(h), label, ("check", "bet or raise"))
+
+
+@pytest.mark.parametrize("notes", [None, {(): {"reach": "1/2"}}], ids=repr)
+def test_labels_of_ninety_letters_have_room(notes):
+    figure = plot.tree(Told(), notes=notes)
+    found = texts(figure)
+    if notes:  # actions have room in a figure with notes if its caller makes it high enough
+        found = [(text, box) for text, box in found if len(text.get_text()) > 20]
+    assert max(len(text.get_text()) for text, _ in found) >= 90
+    assert not overlapping(found)
+    assert all(figure.bbox.containsx(x) for _, box in found for x in (box.x0, box.x1))
+
+
 def test_annotations_point_at_their_places_and_follow_the_theme():
     figure = plot.lines({"y": ([0, 4], [0, 4])}, xlabel="x", ylabel="y", size=(4, 4))
     notes = {
