@@ -6,6 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+import public
 import pytest
 
 import cfrlib
@@ -106,3 +107,37 @@ def test_a_renamed_field_is_found(tmp_path):
     (tmp_path / "wrong.py").write_text(WRONG)
     found = list(mismatches(tmp_path / "wrong.py"))
     assert found == ["Tables has no attributes ['memory']", "act: ['b', 'c']"]
+
+
+# The arguments in their signatures are of any number, or those of another class.
+OPEN = {
+    "cfrlib.deep.Responder",
+    "cfrlib.subgames.ValueFunction",
+    "koikoi.learners.ApproximateBestResponse",
+    "cfrbook.explore.Choice",
+    "cfrbook.explore.Explorable",
+    "cfrbook.explore.Frame",
+    "cfrbook.explore.Mix",
+}
+
+
+def test_signatures_on_the_page_of_names_show_arguments_and_defaults():
+    """Formerly a `__new__` hid those of five classes behind `**options`."""
+    entry = re.compile(r"^\.\. autoclass:: ([\w.]+)(?:\((.*)\))?$", re.MULTILINE)
+    hidden = set()
+    for path, given in entry.findall(public.PAGE.read_text("utf-8")):
+        cls = public.resolve(path)
+        if given:  # the page repeats them, because a metaclass hides them
+            _, *own = inspect.signature(cls.__init__).parameters.values()
+            assert given == ", ".join(str(p.replace(annotation=p.empty)) for p in own), path
+        elif any(p.kind in {p.VAR_POSITIONAL, p.VAR_KEYWORD} for p in signature(cls)):
+            hidden.add(path)
+    assert hidden == OPEN
+
+
+def signature(cls):
+    """Return the parameters that Sphinx shows; some classes of extensions have no signature."""
+    try:
+        return inspect.signature(cls).parameters.values()
+    except ValueError:
+        return ()

@@ -72,7 +72,13 @@ class DeepCFR(OnTree, Run):
         Architecture and training of the advantage networks and of the average strategy's
         network. A game that does not compile needs a `batch`; the default is 1,024.
     memory : int
-        Rows of each memory.
+        Rows of each memory. There is one for each player's advantages, and one for strategies
+        if a network predicts the average. A row takes 8 bytes and 4 for each action: its
+        target. If the tree is expanded on demand, it also takes 4 bytes and the features of its
+        infoset: 2 bytes for each word of the longest label so far, rounded up to a multiple of
+        16 words. So a million rows with up to 16 words take 44 MB and their targets 4 MB for
+        each action. Features other than 0 and 1 take 6 bytes for each that is not 0, or 4 for
+        all of them.
     baseline : float, optional
         Step size of a baseline: a moving average of each action's sampled values, which reduces
         the variance of outcome and robust sampling.

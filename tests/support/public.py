@@ -23,7 +23,7 @@ MODULES = (
     "cfrlib.subgames",
     "cfrlib.last_iterate",
 )
-ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)\n((?:   :.*\n)*)", re.MULTILINE)
+ENTRY = re.compile(r"^\.\. auto(\w+):: ([\w.]+)(?:\(.*\))?\n((?:   :.*\n)*)", re.MULTILINE)
 
 
 def names() -> list[str]:
