@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import random
-import time
+import warnings
+from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping
-from itertools import islice
+from itertools import accumulate
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -36,15 +37,12 @@ TERMINAL = -2
 MAX_HISTORIES = 2_000_000  # default limit of `compile`
 BYTES_PER_HISTORY = 300  # while compiling and solving, measured on liar's dice and Kuhn poker
 
-# Estimates of the size of a game, for the error message of a game that is too large
-NUM_ESTIMATES = 10
-MAX_BRANCHES = 100  # actions sampled at a history
-MAX_SECONDS, MAX_VISITS = 3.0, 50_000  # thread time and histories for all estimates together
-
-# An early check spares a hopeless game the walk up to the limit.
-EARLY_CHECK = 200_000  # histories before the check
-EARLY_VISITS = 4_000  # histories visited for each of its estimates
-HUGE = 5  # hopeless: every estimate exceeds this multiple of the limit
+# Whether a game compiles is decided by a look at a bounded number of histories.
+NUM_ESTIMATES = 4  # estimates of the size of a game
+LOOK_VISITS = 30_000  # histories visited for each of them, or a few more in a deep game
+LEAST_SAMPLE = 16  # histories visited at each depth, however deep the game
+HUGE = 1.25  # too large: every estimate exceeds this multiple of the limit
+EARLY_CHECK = 200_000  # histories that `compile` visits before the look
 
 WATCHED = 1_000  # histories at which `step` is checked to leave its argument alone
 
@@ -665,18 +663,8 @@ class _Compiler(RuleChecker):
 
     def too_large(self) -> NoReturn:
         """Raise the error that estimates the size of the game and suggests a remedy."""
-        start = time.thread_time()
-        sizes: list[float] = []
-        size, visits = 0.0, 0
         try:
-            while len(sizes) < NUM_ESTIMATES and visits < MAX_VISITS:
-                for lower_bound in estimate(self.game, len(sizes), self.max_depth):
-                    size, visits = lower_bound, visits + 1
-                    if visits >= MAX_VISITS or time.thread_time() - start > MAX_SECONDS:
-                        visits = MAX_VISITS
-                        break
-                else:
-                    sizes.append(size)
+            sizes = list(estimates(self.game, max_depth=self.max_depth))
         except Exception:  # node() or step() failed at a history that was not visited before
             self.fail(
                 0,
@@ -684,8 +672,7 @@ class _Compiler(RuleChecker):
                 "fails on one beyond them; mend it, then make the game smaller, or raise the "
                 "limit",
             )
-        relation = "about" if sizes else "more than"
-        size = max(sum(sizes) / len(sizes) if sizes else size, self.max_histories)
+        size = max(sum(sizes) / len(sizes), self.max_histories)
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
         if gigabytes > 1_000:
             remedy = "Far too many for a solver of the whole tree: make"
@@ -698,53 +685,87 @@ class _Compiler(RuleChecker):
             )
         raise TooLarge(
             f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
-            f"{relation} {size:.1e} by sampling. {remedy} the game smaller, or use a solver "
+            f"about {size:.1e} by sampling. {remedy} the game smaller, or use a solver "
             "that samples histories and needs no tree: cfrlib.MCCFR"
         )
 
 
-def is_huge(game: Game, max_histories: int = MAX_HISTORIES, max_depth: int = 1_000) -> bool:
-    """Return whether a game is far too large to compile.
+def compiles(game: Game) -> bool:
+    """Return whether a game compiles by default: it has compiled, or a bounded look says so.
 
-    All estimates must exceed HUGE times the limit. Estimates are unbiased, so by Markov's
-    inequality an estimate exceeds HUGE times the true size with probability at most 1/HUGE:
-    a game within the limit is refused with probability at most HUGE ** -NUM_ESTIMATES.
+    Warns
+    -----
+    RuntimeWarning
+        If it does not, once for each game.
     """
-    size = HUGE * max_histories
+    return is_compiled(game) or not _is_announced(game)
+
+
+@remembered
+def _is_announced(game: Game) -> bool:
+    """Return whether a game is too large to compile; warn if it is."""
+    if not is_huge(game):
+        return False
+    warnings.warn(
+        f"{game!r} has more than {MAX_HISTORIES:,} histories by sampling, so it is not "
+        "compiled: its tree is expanded on demand, and exploitability is unknown. Say so in "
+        "advance with on_demand=True; or raise the limit first, cfrlib.compile(game, "
+        "max_histories=...)",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return True
+
+
+def is_huge(game: Game, max_histories: int = MAX_HISTORIES, max_depth: int = 1_000) -> bool:
+    """Return whether a game is too large to compile, after a look at a few histories.
+
+    The verdict is the same on every machine: the seeds are fixed, and the work is limited in
+    histories, not in seconds. All estimates must exceed HUGE times the limit, so that an error
+    of one estimate does not refuse a game within the limit.
+    """
+    enough = HUGE * max_histories
     try:
-        return all(
-            any(total > size for total in islice(estimate(game, seed, max_depth), EARLY_VISITS))
-            for seed in range(NUM_ESTIMATES)
-        )
+        return all(size > enough for size in estimates(game, enough, max_depth))
     except Exception:  # the rules are unsound; compiling raises a better error
         return False
 
 
-def estimate(game: Game, seed: int, max_depth: int = 1_000) -> Iterator[float]:
-    """Estimate the number of histories by heuristic sampling (Chen, 1992).
+def estimates(
+    game: Game, enough: float = math.inf, max_depth: int = 1_000
+) -> Iterator[float]:
+    """Estimate the number of histories by stochastic enumeration (Rubinstein, 2013).
 
-    Of all histories at one depth with the same number of actions, one is expanded: chosen at
-    random, with the weight of them all. Yields the running total after each visited history;
-    the last total is the estimate.
+    Of the histories at each depth, a random sample represents them all: its mean number of
+    actions times their number is the number of histories one step deeper. Each estimate is
+    unbiased, and exact as long as the samples hold all histories. Sample sizes decrease so
+    that all together exceed LOOK_VISITS by at most LEAST_SAMPLE for each depth; a hundred
+    actions listed count as one visit. An estimate ends when it exceeds `enough`.
     """
-    rng, total = random.Random(seed), 1.0
-    root = game.root()
-    level: dict[int, tuple[float, History, Node]] = {0: (1.0, root, game.node(root))}
-    yield total
-    for _ in range(max_depth):
-        deeper: dict[int, tuple[float, History, Node]] = {}
-        for weight, h, node in level.values():
-            actions = () if isinstance(node, Terminal) else tuple(node.actions)
-            sampled = rng.sample(actions, min(len(actions), MAX_BRANCHES))
-            weight *= len(actions) / max(len(sampled), 1)
-            for a in sampled:
-                child = game.step(h, a)
-                child_node = game.node(child)
-                total += weight
-                yield total
-                stratum = 0 if isinstance(child_node, Terminal) else len(child_node.actions)
-                before, chosen, chosen_node = deeper.get(stratum, (0.0, child, child_node))
-                if rng.random() * (before + weight) < weight:
-                    chosen, chosen_node = child, child_node
-                deeper[stratum] = (before + weight, chosen, chosen_node)
-        level = deeper
+    root = _with_actions(game, game.root())
+    for seed in range(NUM_ESTIMATES):
+        rng, level, visits = random.Random(seed), [root], 1
+        width = total = 1.0  # histories at this depth, and up to it
+        for _ in range(max_depth):
+            stops = list(accumulate(len(actions) for _, actions in level))
+            width *= stops[-1] / len(level)
+            total += width
+            if not width or total > enough:
+                break
+            most = max((LOOK_VISITS - visits) // 20, LEAST_SAMPLE)
+            sampled = rng.sample(range(stops[-1]), min(stops[-1], most))
+            visits += len(sampled) + stops[-1] // 100
+            deeper = []
+            for k in sampled:
+                n = bisect_right(stops, k)
+                h, actions = level[n]
+                child = game.step(h, actions[k - stops[n]])
+                deeper.append(_with_actions(game, child))
+            level = deeper
+        yield total
+
+
+def _with_actions(game: Game, h: History) -> tuple[History, tuple[Action, ...]]:
+    """Return a history and its actions."""
+    node = game.node(h)
+    return h, () if isinstance(node, Terminal) else tuple(node.actions)

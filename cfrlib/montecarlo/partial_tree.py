@@ -25,8 +25,7 @@ from cfrlib.core.tree import (
     TooLarge,
     Tree,
     compile,
-    is_compiled,
-    is_huge,
+    compiles,
 )
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
 
@@ -396,7 +395,7 @@ def initial_tree(
         If `on_demand` is not True, False or None.
     """
     choice("on_demand", on_demand, (True, False, None))
-    if on_demand or (on_demand is None and not is_compiled(game) and is_huge(game)):
+    if on_demand or (on_demand is None and not compiles(game)):
         return PartialTree(game, proposal)
     try:
         return PartialTree.of(compile(game), proposal)

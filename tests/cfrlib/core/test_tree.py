@@ -11,13 +11,15 @@ import cfrlib as cfr
 from cfrlib import Chance, Decision, Game, GameError, Terminal
 from cfrlib.core.tree import (
     EARLY_CHECK,
-    EARLY_VISITS,
     HUGE,
-    MAX_VISITS,
+    LEAST_SAMPLE,
+    LOOK_VISITS,
     NUM_ESTIMATES,
-    estimate,
+    compiles,
+    estimates,
+    is_huge,
 )
-from cfrlib.games import Goofspiel, KuhnPoker, LiarsDice
+from cfrlib.games import Coyote, Goofspiel, KuhnPoker, LeducPoker, LiarsDice
 
 
 @pytest.mark.parametrize(
@@ -213,9 +215,9 @@ def test_a_huge_game_is_rejected_early(width):
     game = WideGame(width, depth=60)
     message, _ = too_large(game, max_depth=60)
     assert "Far too many" in message
-    estimates = NUM_ESTIMATES * EARLY_VISITS + MAX_VISITS
-    assert game.visits <= 1.1 * (EARLY_CHECK / (width - 1) + estimates)
-    assert game.State.peak <= 2 * EARLY_CHECK / (width - 1) + 10 * width
+    looks = 2 * NUM_ESTIMATES * (LOOK_VISITS + 60 * LEAST_SAMPLE)
+    assert game.visits <= 1.1 * EARLY_CHECK / (width - 1) + looks
+    assert game.State.peak <= 2 * EARLY_CHECK / (width - 1) + LOOK_VISITS / 10 + 10 * width
 
 
 @pytest.mark.slow
@@ -230,6 +232,7 @@ def test_histories_are_freed_once_their_children_are_visited():
 def test_a_game_within_the_limit_is_not_rejected_by_noisy_estimates(monkeypatch):
     """One estimate is too high by more than a factor of HUGE, but not all of them are."""
     monkeypatch.setattr("cfrlib.core.tree.EARLY_CHECK", 1_000)
+    monkeypatch.setattr("cfrlib.core.tree.LOOK_VISITS", 0)  # samples of LEAST_SAMPLE
 
     class Lottery(Game):
         def node(self, h):
@@ -239,9 +242,101 @@ def test_a_game_within_the_limit_is_not_rejected_by_noisy_estimates(monkeypatch)
             return Chance(dict.fromkeys(range(width), 1 / width))
 
     size = 1 + 100 * (1 + 6 + 6**2) + 10 * (6**3 + 6**4)
-    estimates = [list(estimate(Lottery(), seed))[-1] for seed in range(NUM_ESTIMATES)]
-    assert max(estimates) > HUGE * size
+    assert max(estimates(Lottery())) > HUGE * size
     assert cfr.compile(Lottery(), max_histories=size).num_histories == size
+
+
+class Auction(Game):
+    """Lots are auctioned one after another; both players pay their sealed bids."""
+
+    def __init__(self, lots, purses):
+        self.lots, self.purses = lots, purses
+
+    def node(self, h):
+        if not h:
+            n = len(self.purses)
+            return Chance({(a, b): n**-2 for a in self.purses for b in self.purses})
+        bids, i = h[1:], (len(h) - 1) % 2
+        if len(bids) == 2 * self.lots:
+            won = sum((a > b) - (a < b) for a, b in zip(bids[::2], bids[1::2], strict=True))
+            return Terminal((won, -won))
+        left = h[0][i] - sum(bids[i::2])
+        return Decision(i, f"{i}: {h[0][i]} {bids[: len(bids) - i]}", range(left + 1))
+
+
+class Counted(Game):
+    """A game that counts visits to its histories."""
+
+    def __init__(self, game):
+        self.game, self.visits = game, 0
+        self.num_players, self.root, self.step = game.num_players, game.root, game.step
+
+    def node(self, h):
+        self.visits += 1
+        return self.game.node(h)
+
+    def __repr__(self):
+        return repr(self.game)
+
+
+MOST_VISITS = NUM_ESTIMATES * (LOOK_VISITS + 100 * LEAST_SAMPLE)  # of at most 100 actions
+TOO_LARGE = [
+    LiarsDice(6, 2),
+    LiarsDice(3, 3),
+    Auction(5, (8, 9, 10)),  # about 5e7 histories
+    Auction(5, (9, 10, 11)),  # about 1e8 histories
+    Goofspiel(5),  # 3,347,000 histories
+    Goofspiel(6),
+    KuhnPoker(cards=700),  # 4,400,000 histories
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", TOO_LARGE, ids=repr)
+def test_a_bounded_look_finds_that_a_game_is_too_large(game):
+    counted = Counted(game)
+    assert is_huge(counted)
+    assert counted.visits <= MOST_VISITS
+    with pytest.warns(RuntimeWarning, match="on_demand=True"):
+        assert not compiles(counted)
+    visits = counted.visits
+    assert not compiles(counted) and counted.visits == visits  # said once, looked once
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "game",
+    [
+        KuhnPoker(),
+        KuhnPoker(cards=460),  # 1,900,000 histories
+        KuhnPoker(players=5),
+        LeducPoker(),
+        LiarsDice(),
+        Goofspiel(4),
+        Coyote(),
+        Auction(4, (4, 5, 6)),
+    ],
+    ids=repr,
+)
+def test_a_bounded_look_finds_that_a_game_compiles(game):
+    counted = Counted(game)
+    assert compiles(counted)
+    assert counted.visits <= MOST_VISITS
+
+
+def test_an_estimate_that_visits_all_histories_is_exact():
+    for game in (KuhnPoker(), Letters("abc"), KuhnPoker(cards=5)):
+        assert set(estimates(game)) == {cfr.compile(game).num_histories}
+
+
+def test_a_game_that_was_compiled_with_a_higher_limit_is_used_as_it_is(monkeypatch):
+    monkeypatch.setattr("cfrlib.core.tree.MAX_HISTORIES", 10)
+    monkeypatch.setattr("cfrlib.core.tree.is_huge", lambda game: True)
+    game = KuhnPoker(cards=4)
+    with pytest.warns(RuntimeWarning, match="more than 10 histories"):
+        assert not cfr.MCCFR(game, seed=0)._tree.is_complete
+    cfr.compile(game)
+    assert cfr.MCCFR(game, seed=0)._tree.is_complete
 
 
 def test_a_game_that_is_too_large_and_unsound_is_a_game_error():
