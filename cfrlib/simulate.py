@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.checks import distributions, whole_number
-from cfrlib.core.tree import Floats, check_game
+from cfrlib.core.tree import Floats, check_game, name_history
 from cfrlib.game import Action, Chance, Decision, Game, Terminal
 from cfrlib.strategy import probability_row
 
@@ -80,6 +80,7 @@ class _Rounds:
         self.player_uniforms = np.random.default_rng(own).random((len(players), rounds))
         self.payoffs = np.zeros((rounds, len(players)))
         self.histories = [game.root()] * rounds
+        self.paths: list[tuple[Action, ...]] = [()] * rounds
         self.num_chance = np.zeros(rounds, np.int64)  # chance's actions so far
         self.num_decisions = np.zeros(rounds, np.int64)
 
@@ -91,7 +92,11 @@ class _Rounds:
             nodes: dict[int, Decision] = {}
             unfinished = []
             for r in active:
-                node = self.game.node(self.histories[r])
+                try:
+                    node = self.game.node(self.histories[r])
+                except Exception as error:
+                    name_history(error, self.game, self.paths[r])
+                    raise
                 if isinstance(node, Terminal):
                     self.payoffs[r] = node.utilities
                     continue
@@ -112,7 +117,16 @@ class _Rounds:
     def _sample_chance(self, r: int, node: Chance) -> None:
         action = pick(node.probabilities, self.chance_uniforms(r, self.num_chance[r]))
         self.num_chance[r] += 1
-        self.histories[r] = self.game.step(self.histories[r], action)
+        self._step(r, action)
+
+    def _step(self, r: int, a: Action) -> None:
+        """Take an action in round r."""
+        self.paths[r] = (*self.paths[r], a)
+        try:
+            self.histories[r] = self.game.step(self.histories[r], a)
+        except Exception as error:
+            name_history(error, self.game, self.paths[r])
+            raise
 
     def _sample_actions(self, i: int, rows: list[int], nodes: list[Decision]) -> None:
         """Sample player i's actions at these decisions."""
@@ -134,7 +148,7 @@ class _Rounds:
         sampled = np.minimum((u[:, None] >= np.cumsum(sigma, axis=1)).sum(axis=1), last)
         for r, node, a in zip(rows, nodes, sampled.tolist(), strict=True):
             self.num_decisions[r] += 1
-            self.histories[r] = self.game.step(self.histories[r], node.actions[a])
+            self._step(r, node.actions[a])
 
 
 def pick(row: Mapping[Action, float], u: float) -> Action:

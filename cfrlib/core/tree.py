@@ -290,6 +290,14 @@ class RuleChecker:
         self.known: list[tuple[int, tuple[Action, ...], int]] = []
         self.spelled: list[tuple[int, str]] = []  # actions given as one str, with a history
 
+    def node(self, k: int, h: History) -> Node:
+        """Return the node of history `k`, which is `h`; errors of the rules name it."""
+        try:
+            return self.game.node(h)
+        except Exception as error:
+            name_history(error, self.game, self.path(k))
+            raise
+
     def infoset_number(self, k: int, node: Decision) -> int:
         """Return the number of a decision's infoset, which may be new."""
         if not isinstance(node.infoset, str):
@@ -390,12 +398,15 @@ class RuleChecker:
 
     def children_of(self, k: int, h: History, actions: tuple[Action, ...]) -> Iterator[History]:
         """Yield the history after each action, and check that `step` does not change `h`."""
-        step, node = self.game.step, self.game.node
         watched = k < WATCHED and isinstance(h, (list, dict, set))
-        before = _outline(node(h)) if watched else ()
+        before = _outline(self.node(k, h)) if watched else ()
         for a in actions:
-            child = step(h, a)
-            if child is h or (watched and _outline(node(h)) != before):
+            try:
+                child = self.game.step(h, a)
+            except Exception as error:
+                name_history(error, self.game, (*self.path(k), a))
+                raise
+            if child is h or (watched and _outline(self.node(k, h)) != before):
                 self.fail(
                     k,
                     f"step(h, {a!r}) changes the history h that it is given, which other "
@@ -453,9 +464,8 @@ class RuleChecker:
         )
 
     def name(self, k: int) -> str:
-        """Return history `k` for an error message; of a long one, the last ten actions."""
-        path = self.path(k)
-        return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
+        """Return history `k` for an error message."""
+        return _name(self.path(k))
 
     def path(self, k: int) -> tuple[Action, ...]:
         """Return the actions of history `k`."""
@@ -468,6 +478,25 @@ class RuleChecker:
     def fail(self, k: int, why: str) -> NoReturn:
         """Raise a GameError that names history `k`."""
         raise GameError(f"{self.game!r}, history {self.name(k)}: {why}")
+
+
+def name_history(error: Exception, game: Game, path: tuple[Action, ...]) -> None:
+    """Add the history to an error that `node` or `step` has raised there.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> error = KeyError("card")
+    >>> name_history(error, cfr.games.KuhnPoker(), (("J", "Q"), "check"))
+    >>> error.__notes__
+    ["raised by the rules of KuhnPoker() at history (('J', 'Q'), 'check')"]
+    """
+    error.add_note(f"raised by the rules of {game!r} at history {_name(path)}")
+
+
+def _name(path: tuple[Action, ...]) -> str:
+    """Return a history for an error message; of a long one, the last ten actions."""
+    return f"{path!r}" if len(path) < 40 else f"'… {history_label(path[-10:])}'"
 
 
 def _outline(node: Node) -> tuple[object, ...]:
@@ -496,14 +525,13 @@ class _Compiler(RuleChecker):
 
     def visit_all(self) -> None:
         """Visit every history, level by level."""
-        node = self.game.node
         level: Iterator[History] = iter([self.game.root()])
         limit = min(EARLY_CHECK, self.max_histories)
         k = 0
         while True:
             parents: list[tuple[History, tuple[Action, ...]]] = []
             for h in level:
-                actions = self.visit(k, node(h))
+                actions = self.visit(k, self.node(k, h))
                 k += 1
                 if actions:
                     parents.append((h, actions))
@@ -742,12 +770,12 @@ def estimates(
     that all together exceed LOOK_VISITS by at most LEAST_SAMPLE for each depth; a hundred
     actions listed count as one visit. An estimate ends when it exceeds `enough`.
     """
-    root = _with_actions(game, game.root())
+    root = _visited(game, (), game.root())
     for seed in range(NUM_ESTIMATES):
         rng, level, visits = random.Random(seed), [root], 1
         width = total = 1.0  # histories at this depth, and up to it
         for _ in range(max_depth):
-            stops = list(accumulate(len(actions) for _, actions in level))
+            stops = list(accumulate(len(actions) for *_, actions in level))
             width *= stops[-1] / len(level)
             total += width
             if not width or total > enough:
@@ -758,14 +786,21 @@ def estimates(
             deeper = []
             for k in sampled:
                 n = bisect_right(stops, k)
-                h, actions = level[n]
-                child = game.step(h, actions[k - stops[n]])
-                deeper.append(_with_actions(game, child))
+                path, h, actions = level[n]
+                a = actions[k - stops[n]]
+                deeper.append(_visited(game, (*path, a), h))
             level = deeper
         yield total
 
 
-def _with_actions(game: Game, h: History) -> tuple[History, tuple[Action, ...]]:
-    """Return a history and its actions."""
-    node = game.node(h)
-    return h, () if isinstance(node, Terminal) else tuple(node.actions)
+def _visited(
+    game: Game, path: tuple[Action, ...], h: History
+) -> tuple[tuple[Action, ...], History, tuple[Action, ...]]:
+    """Return a path, the history there, and its actions; `h` is its parent, or the root."""
+    try:
+        h = game.step(h, path[-1]) if path else h
+        node = game.node(h)
+    except Exception as error:
+        name_history(error, game, path)
+        raise
+    return path, h, () if isinstance(node, Terminal) else tuple(node.actions)

@@ -159,7 +159,7 @@ class PartialTree(RuleChecker):
             If the rules are unsound; the message names the history and says what to do.
         """
         h = self._history[k]
-        node = self.game.node(h)
+        node = self.node(k, h)
         actions: tuple[Action, ...] = ()
         if isinstance(node, Terminal):
             self.read_payoff(k, node.utilities, self.utility[k])

@@ -346,3 +346,54 @@ def test_a_game_that_is_too_large_and_unsound_is_a_game_error():
 
     with pytest.raises(GameError, match=r"max_histories=1,000 histories, and node\(\) fails"):
         cfr.compile(Late(), max_histories=1_000)
+
+
+class Slip(Game):
+    """Two coins and a decision; the rules stumble after tails, where `at` says."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def root(self):
+        return [] if self.at == "step" else ()
+
+    def step(self, h, a):
+        if self.at == "step" and h[-1:] == ["tails"]:
+            raise KeyError("card")
+        return [*h, a] if self.at == "step" else (*h, a)
+
+    def node(self, h):
+        if not h:
+            return Chance({"heads": 0.5, "tails": 0.5})
+        if len(h) == 1:
+            return Decision(0, h[0], ("stop", "go"))
+        return Terminal({"heads": (1, -1)}[h[0]])
+
+
+HOW = {
+    "compile": cfr.compile,
+    "solve": cfr.solve,
+    "MCCFR": lambda game: cfr.MCCFR(game, seed=0),
+    "on demand": lambda game: cfr.MCCFR(game, seed=0, on_demand=True).run(20),
+    "simulate": lambda game: cfr.simulate(game, [{}, {}], 20, seed=0),
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("at", ["node", "step"])
+def test_an_error_of_the_rules_names_the_history(how, at):
+    with pytest.raises(KeyError) as error:
+        HOW[how](Slip(at))
+    [note] = error.value.__notes__
+    assert note.startswith("raised by the rules of Slip() at history ('tails', '")
+
+
+def test_an_error_beyond_the_limit_names_the_history():
+    class Late(Slip):
+        def node(self, h):
+            return Decision(0, f"{h}", (0, 1)) if len(h) < 12 else Terminal({}["card"])
+
+    with pytest.raises(GameError, match="node\\(\\) fails on one beyond them") as error:
+        cfr.compile(Late("node"), max_histories=1_000)
+    [note] = error.value.__context__.__notes__
+    assert note.startswith("raised by the rules of Late() at history (")
