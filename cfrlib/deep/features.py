@@ -3,82 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import TypeAlias
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.files import Mismatch, PathLike
 from cfrlib.core.tree import Tree
+from cfrlib.core.words import encode, hashed, split
 
 Words: TypeAlias = npt.NDArray[np.int32]
 Features: TypeAlias = npt.NDArray[np.float32] | Words
-_SEPARATOR = re.compile(r"\s+|(?<=[^\s-])-(?=\S)")  # "-1" is one word, "check-bet" two
-
-
-def encode(labels: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Return a one-hot encoding of the words of each label by position.
-
-    A label consists of words: "Q check-bet" has three. This encoding is a sensible default for
-    any game; a game with a better one defines a method ``features(labels)``.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        The labels of all infosets of a game, from which the vocabulary is collected.
-
-    Returns
-    -------
-    float32 array, shape (labels, columns)
-        One column for each pair of a position and a word that occurs there.
-
-    Examples
-    --------
-    >>> encode(["J", "Q", "Q check"]).astype(int)
-    array([[1, 0, 0],
-           [0, 1, 0],
-           [0, 1, 1]])
-    """
-    rows = [_SEPARATOR.split(label) for label in labels]
-    columns = sorted({(position, word) for row in rows for position, word in enumerate(row)})
-    number = {column: n for n, column in enumerate(columns)}
-    features = np.zeros((len(rows), len(columns)), np.float32)
-    for n, row in enumerate(rows):
-        for column in enumerate(row):
-            features[n, number[column]] = 1.0
-    return features
-
-
-def hashed(labels: Sequence[str], columns: int = 512) -> npt.NDArray[np.float32]:
-    """Return an encoding like that of `encode`, for labels not all known in advance.
-
-    The column of a word at a position is a hash of both. No vocabulary is needed, but some
-    words share a column (feature hashing: Weinberger et al., 2009).
-
-    Parameters
-    ----------
-    labels : sequence of str
-    columns : int
-        Number of columns.
-
-    Returns
-    -------
-    float32 array, shape (labels, columns)
-
-    Examples
-    --------
-    >>> rows = hashed(["Q check-bet", "Q check-bet", "K"])
-    >>> rows.shape, rows.sum(axis=1).tolist(), rows[0].tolist() == rows[1].tolist()
-    ((3, 512), [3.0, 3.0, 1.0], True)
-    """
-    features = np.zeros((len(labels), columns), np.float32)
-    for n, label in enumerate(labels):
-        for position, word in enumerate(_SEPARATOR.split(label)):
-            features[n, crc32(f"{position} {word}".encode()) % columns] = 1.0
-    return features
 
 
 def spell(labels: Sequence[str]) -> Words:
@@ -103,7 +39,7 @@ def spell(labels: Sequence[str]) -> Words:
            [1, 4, 0],
            [2, 4, 3]], dtype=int32)
     """
-    rows = [_SEPARATOR.split(label) for label in labels]
+    rows = [split(label) for label in labels]
     number = {word: n for n, word in enumerate(sorted({w for row in rows for w in row}), 1)}
     words = np.zeros((len(rows), max(map(len, rows))), np.int32)
     for n, row in enumerate(rows):
