@@ -73,7 +73,7 @@ class _Rounds:
         self, game: Game, players: Sequence[Player], rounds: int, seed: np.random.SeedSequence
     ):
         self.game = game
-        self.players = [_batch_policy(player) for player in players]
+        self.players = [batch_policy(player) for player in players]
         chance, own, actions = seed.spawn(3)
         self.chance_uniforms = _Uniforms(chance, rounds)
         self.action_uniforms = _Uniforms(actions, rounds)
@@ -176,7 +176,7 @@ class _Uniforms:
         return float(self.columns[n][r])
 
 
-def _batch_policy(player: Player) -> BatchPolicy:
+def batch_policy(player: Player) -> BatchPolicy:
     """Return a function of many decisions at a time for any kind of player."""
     if not isinstance(player, Mapping):
         if not callable(player):

@@ -759,9 +759,7 @@ def is_huge(game: Game, max_histories: int = MAX_HISTORIES, max_depth: int = 1_0
         return False
 
 
-def estimates(
-    game: Game, enough: float = math.inf, max_depth: int = 1_000
-) -> Iterator[float]:
+def estimates(game: Game, enough: float = math.inf, max_depth: int = 1_000) -> Iterator[float]:
     """Estimate the number of histories by stochastic enumeration (Rubinstein, 2013).
 
     Of the histories at each depth, a random sample represents them all: its mean number of

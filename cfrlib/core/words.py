@@ -24,7 +24,7 @@ def split(label: str) -> list[str]:
 
 
 def columns_of(labels: Sequence[str]) -> dict[tuple[int, str], int]:
-    """Number the pairs of a position and a word that occurs there.
+    """Return a column for each pair of a position and a word that occurs there.
 
     Examples
     --------

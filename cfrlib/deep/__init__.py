@@ -7,9 +7,10 @@ from cfrlib.core.extras import require
 
 require("cfrlib.deep", "deep", "jax", "flax", "optax")
 
+from cfrlib.core.words import encode, hashed
 from cfrlib.deep.deep_cfr import DeepCFR
 from cfrlib.deep.double_neural import DoubleNeural
-from cfrlib.deep.features import encode, hashed, spell
+from cfrlib.deep.features import spell
 from cfrlib.deep.memory import Memory
 from cfrlib.deep.networks import MLP, Reader, Training
 from cfrlib.deep.policy import Policy

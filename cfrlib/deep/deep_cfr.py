@@ -30,8 +30,9 @@ from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
 from cfrlib.core.tree import Floats, check_game
+from cfrlib.core.words import hashed
 from cfrlib.deep.feature_rows import Form
-from cfrlib.deep.features import check_digest, hashed
+from cfrlib.deep.features import check_digest
 from cfrlib.deep.growing_tree import USUAL_BATCH, GrowingTree
 from cfrlib.deep.lanes import TraversalLane, split
 from cfrlib.deep.memory import Memory, Singles, new_memory

@@ -1,4 +1,4 @@
-"""OpenSpiel's games as games of cfrlib, and conversion of policies in both directions.
+"""OpenSpiel's games as games of cfrlib and the reverse, and policies in both directions.
 
 OpenSpiel identifies an infoset by its *information state string* and an action by an integer.
 Here an infoset has a one-line label that begins with its player, ``"1: 2pb"``, and an action
@@ -17,9 +17,11 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from cfrlib.core.tree import compile
+from cfrlib.core.tree import Floats, check_game, compile, compiles
 from cfrlib.game import Action, Chance, Decision, Game, GameError, Node, Terminal
-from cfrlib.strategy import Strategy
+from cfrlib.simulate import BatchPolicy, Player, batch_policy
+from cfrlib.solution import Solution
+from cfrlib.strategy import Strategy, probability_row
 
 ADVICE = "load one with cfrlib.from_open_spiel, e.g. cfrlib.from_open_spiel('leduc_poker')"
 
@@ -34,14 +36,24 @@ class _History:
         self.numbers: dict[Action, int] | None = None
 
 
-class _Infoset(NamedTuple):
+class Infoset(NamedTuple):
     """Identifiers of an infoset and its actions in cfrlib and in OpenSpiel."""
 
     label: str
     text: str  # the information state string
     legal: list[int]  # legal actions in OpenSpiel …
-    actions: tuple[str, ...]  # … and their names, in the same order
-    numbers: dict[Action, int]  # from name to OpenSpiel's integer
+    actions: tuple[Action, ...]  # … and in cfrlib, in the same order
+    numbers: dict[Action, int]  # from the latter to the former
+
+
+class _DecisionAt(Decision):
+    """A decision, and the state of OpenSpiel it belongs to."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: Any, infoset: Infoset, player: int):
+        super().__init__(player, infoset.label, infoset.actions)
+        self.state = state
 
 
 class OpenSpielGame(Game):
@@ -67,8 +79,8 @@ class OpenSpielGame(Game):
         self.name = name if isinstance(name, str) else str(loaded).removesuffix("()")
         self.pyspiel_game = _sequential(loaded, self.name)
         self.num_players = self.pyspiel_game.num_players()
-        self._infosets: dict[tuple[int, str], _Infoset] = {}
-        self._labels: dict[str, _Infoset] = {}
+        self._infosets: dict[tuple[int, str], Infoset] = {}
+        self._labels: dict[str, Infoset] = {}
 
     def root(self) -> _History:
         """Return the empty history; a history holds a state of OpenSpiel."""
@@ -107,7 +119,7 @@ class OpenSpielGame(Game):
         if player >= 0:
             infoset = self._infoset(state, player)
             h.numbers = infoset.numbers
-            return Decision(player, infoset.label, infoset.actions)
+            return _DecisionAt(state, infoset, player)
         if state.is_terminal():
             return Terminal(state.returns())
         legal, probabilities = zip(*state.chance_outcomes(), strict=True)
@@ -115,7 +127,7 @@ class OpenSpielGame(Game):
         h.numbers = dict(zip(names, legal, strict=True))
         return Chance(dict(zip(names, probabilities, strict=True)))
 
-    def _infoset(self, state: Any, player: int) -> _Infoset:
+    def _infoset(self, state: Any, player: int) -> Infoset:
         """Return the infoset of a state; on the first visit, name it and its actions."""
         text, legal = state.information_state_string(player), state.legal_actions()
         known = self._infosets.get((player, text))
@@ -128,7 +140,7 @@ class OpenSpielGame(Game):
         label = f"{player}: {_one_line(text)}"
         if label in self._labels:  # two strings differ only in white space
             label = f"{player}: {text!r}"
-        infoset = _Infoset(label, text, legal, actions, numbers)
+        infoset = Infoset(label, text, legal, actions, numbers)
         self._infosets[player, text] = self._labels[label] = infoset
         return infoset
 
@@ -152,10 +164,19 @@ class OpenSpielGame(Game):
             h = self.step(h, a)
         return h.state
 
-    def infoset(self, label: str) -> _Infoset:
+    def infoset(self, label: str) -> Infoset:
         """Return the identifiers of the infoset `label` and its actions."""
         compile(self)  # creates all infosets
         return self._labels[label]
+
+    def decision(self, state: Any) -> tuple[Decision, Infoset]:
+        """Return the decision at a state, and the identifiers of its infoset."""
+        node: Any = self.node(_History(state))
+        return node, self._labels[node.infoset]
+
+    def state_of(self, node: Decision) -> Any:
+        """Return the state that `node` belongs to."""
+        return node.state  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         return f"OpenSpielGame({self.name!r})"
@@ -204,67 +225,118 @@ def from_open_spiel(name: Any) -> OpenSpielGame:
     return OpenSpielGame(name)
 
 
-def to_open_spiel(strategy: Strategy) -> Any:
-    """Convert a strategy to an OpenSpiel policy.
+def to_open_spiel(
+    what: Game | Strategy | Player,
+    game: Game | None = None,
+    *,
+    actions: Sequence[Action] | None = None,
+) -> Any:
+    """Convert a game to a game of OpenSpiel, or a strategy to a policy of that game.
 
     Parameters
     ----------
-    strategy : Strategy
-        Strategy of a game returned by :func:`from_open_spiel`.
+    what : Game, Strategy, or another player of :func:`simulate`
+        A player is a strategy; a dictionary of infosets, uniform at the others; or a function
+        of decisions, such as a :class:`cfrlib.deep.Policy` of one network for each player.
+    game : Game, optional
+        The game of a player that does not know it: of a dictionary, or a function.
+    actions : sequence of actions, optional
+        All actions of the players of a game that is too large to compile; by default those
+        that occur in a thousand random games.
 
     Returns
     -------
-    pyspiel.TabularPolicy
-        One row per information state string. Evaluate it with ``game.pyspiel_game``, which is
-        turn-based even if the original game is not.
+    pyspiel.Game, pyspiel.TabularPolicy or open_spiel.python.policy.Policy
+        A game becomes a `pyspiel.Game`, always the same object; OpenSpiel's algorithms in
+        Python and in C++ accept it. A `Strategy` becomes a `pyspiel.TabularPolicy`, and any
+        other player a policy in Python, for which the game need not compile.
 
     Raises
     ------
     ImportError
         If OpenSpiel is not installed.
     ValueError
-        If the game of the strategy does not come from OpenSpiel, or if two of its players
-        share an information state string, which a tabular policy cannot distinguish.
+        If the game is missing, or if two players share an information state string, which a
+        tabular policy cannot distinguish.
+
+    Notes
+    -----
+    Information state strings are the labels of infosets, and actions have their names. An
+    action has the same number wherever it is legal. At histories where they do not act,
+    players know their last infoset and their action there. Tensors encode the words of the
+    label by position, as :func:`cfrlib.deep.encode` does, or the game's method ``features``.
+    Observations are information states.
+
+    Of a game that does not compile, `pyspiel` learns from random games whether its payoffs sum
+    to zero; infinities bound its payoffs.
+
+    A game of :func:`from_open_spiel` becomes the game of OpenSpiel that it was, in its
+    turn-based form.
 
     Examples
     --------
     >>> import cfrlib as cfr, pyspiel
-    >>> game = cfr.from_open_spiel("kuhn_poker")
+    >>> game = cfr.games.KuhnPoker()
+    >>> theirs = cfr.to_open_spiel(game)
+    >>> state = theirs.new_initial_state().child(0)
+    >>> state.information_state_string(), [state.action_to_string(a) for a in (0, 1)]
+    ('J', ['check', 'bet'])
     >>> policy = cfr.to_open_spiel(cfr.Strategy.uniform(game))
-    >>> round(pyspiel.nash_conv(game.pyspiel_game, policy), 9)
+    >>> round(pyspiel.nash_conv(theirs, policy), 9)
     0.916666667
     """
-    if not isinstance(strategy, Strategy):
+    _pyspiel()
+    if isinstance(what, Game):
+        return _translator(what, actions).pyspiel_game
+    if game is None:
+        game = getattr(what, "game", None)
+    if isinstance(what, Solution) or not isinstance(game, Game):
         raise ValueError(
-            f"expected a Strategy, got {type(strategy).__name__}; use solution.strategy of a "
-            "solution, or Strategy(game, ...) to create one from a dict"
+            f"expected a game or a Strategy, got {type(what).__name__}; use solution.strategy "
+            "of a solution, and to_open_spiel(player, game) for a dict or a function"
         )
-    game = strategy.game
-    if not isinstance(game, OpenSpielGame):
-        raise ValueError(
-            f"{game!r} is not a game of OpenSpiel, so OpenSpiel has no names for its "
-            f"infosets; {ADVICE}, and solve that"
-        )
+    translator = _translator(game, actions)
+    if isinstance(what, Strategy):
+        return _tabular_policy(what, translator)
+    from cfrlib.interop.adapter import AdaptedPolicy
+
+    return AdaptedPolicy(translator, batch_policy(what))
+
+
+def _translator(game: Game, actions: Sequence[Action] | None = None) -> Any:
+    """Return what translates between a game and its form in OpenSpiel."""
+    check_game(game)
+    if isinstance(game, OpenSpielGame):
+        return game
+    _pyspiel()
+    from cfrlib.interop.adapter import adapted
+
+    return adapted(game) if actions is None else adapted(game, tuple(actions))
+
+
+def _tabular_policy(strategy: Strategy, translator: Any) -> Any:
+    """Return a policy with one row per information state string."""
     table: dict[str, list[tuple[int, float]]] = {}
     for label, row in strategy.items():
-        infoset = game.infoset(label)
+        infoset = translator.infoset(label)
         if infoset.text in table:
             raise ValueError(
-                f"in {game!r} two players share the information state string "
+                f"in {strategy.game!r} two players share the information state string "
                 f"{infoset.text!r}, which a tabular policy of OpenSpiel cannot distinguish; "
-                "write a policy class of your own whose action_probabilities takes the state"
+                "give to_open_spiel(dict(strategy), game) instead, a policy in Python"
             )
-        table[infoset.text] = list(zip(infoset.legal, row.values(), strict=True))
+        table[infoset.text] = sorted(zip(infoset.legal, row.values(), strict=True))
     return _pyspiel().TabularPolicy(table)
 
 
-def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
-    """Convert an OpenSpiel policy to a strategy.
+def from_open_spiel_policy(game: Game, policy: Any) -> Strategy | BatchPolicy:
+    """Convert an OpenSpiel policy to a strategy, or to a player of :func:`simulate`.
 
     Parameters
     ----------
-    game : OpenSpielGame
-        The game of the policy, loaded by :func:`from_open_spiel`.
+    game : Game
+        The game of the policy, loaded by :func:`from_open_spiel` or converted by
+        :func:`to_open_spiel`.
     policy : pyspiel.Policy, open_spiel.python.policy.Policy, function, mapping or sequence
         A C++ or Python policy, or its method ``action_probabilities``; a mapping from
         information state string to pairs (action, probability); or a sequence with one of
@@ -273,13 +345,16 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
 
     Returns
     -------
-    Strategy
+    Strategy or function
+        A strategy of a game that compiles. For a larger game a function, which asks the policy
+        at the infosets that `simulate` visits. It gives the policy a state that holds what the
+        player knows, but not the history.
 
     Raises
     ------
     ValueError
-        If the game is not from OpenSpiel, or the policy has no entry for an infoset, contains
-        an illegal action, or is not a distribution. The message gives the infoset.
+        If the policy has no entry for an infoset, contains an illegal action, or is not a
+        distribution. The message gives the infoset.
 
     Notes
     -----
@@ -290,49 +365,62 @@ def from_open_spiel_policy(game: Game, policy: Any) -> Strategy:
     Examples
     --------
     >>> import cfrlib as cfr, pyspiel
-    >>> game = cfr.from_open_spiel("kuhn_poker")
-    >>> uniform = pyspiel.UniformRandomPolicy(game.pyspiel_game)
-    >>> cfr.from_open_spiel_policy(game, uniform)["1: 2b"]
-    {'Pass': 0.5, 'Bet': 0.5}
+    >>> game = cfr.games.KuhnPoker()
+    >>> uniform = pyspiel.UniformRandomPolicy(cfr.to_open_spiel(game))
+    >>> cfr.from_open_spiel_policy(game, uniform)["Q bet"]
+    {'fold': 0.5, 'call': 0.5}
     """
-    if not isinstance(game, OpenSpielGame):
-        raise ValueError(f"{game!r} is not a game of OpenSpiel; {ADVICE}")
+    translator = _translator(game)
     lookup = _policy_lookup(game, policy)
-    tree = compile(game)
-    numbers, first = np.unique(tree.infoset, return_index=True)
-    probabilities: dict[str, dict[Action, float]] = {}
-    for I, k in zip(numbers.tolist(), first.tolist(), strict=True):
-        if I < 0:
-            continue
-        infoset = game.infoset(tree.infoset_label[I])
-        row = lookup(infoset, k)
-        if not row:
+
+    def row(infoset: Infoset, player: int, state: Any) -> dict[Action, float]:
+        given = lookup(infoset, player, state)
+        if not given:
             raise ValueError(
-                f"the policy has no entry for {infoset.text!r}, where player "
-                f"{tree.infoset_player[I]} acts in {game!r}; it must be a policy for "
-                "game.pyspiel_game, or a list with one policy per player"
+                f"the policy has no entry for {infoset.text!r}, where player {player} acts in "
+                f"{game!r}; it must be a policy for cfrlib.to_open_spiel(game), or a list with "
+                "one policy per player"
             )
-        illegal = sorted(set(row) - set(infoset.legal))
+        illegal = sorted(set(given) - set(infoset.legal))
         if illegal:
             raise ValueError(
                 f"the policy has a probability for action {illegal[0]!r} at "
                 f"{infoset.text!r}, but the legal actions are "
                 f"{dict(zip(infoset.legal, infoset.actions, strict=True))!r}"
             )
-        probabilities[infoset.label] = {a: row.get(n, 0.0) for a, n in infoset.numbers.items()}
-    return Strategy(game, probabilities)
+        return {a: given.get(n, 0.0) for a, n in infoset.numbers.items()}
+
+    if compiles(game):
+        tree = compile(game)
+        numbers, first = np.unique(tree.infoset, return_index=True)
+        probabilities: dict[str, dict[Action, float]] = {}
+        for I, k in zip(numbers.tolist(), first.tolist(), strict=True):
+            if I >= 0:
+                infoset = translator.infoset(tree.infoset_label[I])
+                state = translator.state(tree.history(k))
+                probabilities[infoset.label] = row(infoset, int(tree.infoset_player[I]), state)
+        return Strategy(game, probabilities)
+
+    def player(nodes: Sequence[Decision], uniforms: Floats) -> Floats:
+        sigma = np.zeros((len(nodes), max(len(node.actions) for node in nodes)))
+        for n, node in enumerate(nodes):
+            state = translator.state_of(node)
+            given = row(translator.decision(state)[1], node.player, state)
+            sigma[n, : len(node.actions)] = probability_row(node.infoset, node.actions, given)
+        return sigma
+
+    return player
 
 
 def _policy_lookup(
-    game: OpenSpielGame, policy: Any
-) -> Callable[[_Infoset, int], Mapping[int, float] | None]:
-    """Return a function from an infoset and the index of its first history to a policy row."""
-    tree = compile(game)
+    game: Game, policy: Any
+) -> Callable[[Infoset, int, Any], Mapping[int, float] | None]:
+    """Return a function from an infoset, its player and a state to a row of the policy."""
     if isinstance(policy, Mapping):
-        return lambda infoset, k: dict(policy.get(infoset.text, ()))
+        return lambda infoset, player, state: dict(policy.get(infoset.text, ()))
     if isinstance(policy, Sequence) and len(policy) == game.num_players:
         seats = [_policy_lookup(game, own) for own in policy]
-        return lambda infoset, k: seats[tree.player[k]](infoset, k)
+        return lambda infoset, player, state: seats[player](infoset, player, state)
     ask = getattr(policy, "action_probabilities", policy)
     if not callable(ask):
         raise ValueError(
@@ -341,10 +429,10 @@ def _policy_lookup(
             "strings to pairs (action, probability), or a list with one policy per player"
         )
 
-    def lookup(infoset: _Infoset, k: int) -> Mapping[int, float] | None:
+    def lookup(infoset: Infoset, player: int, state: Any) -> Mapping[int, float] | None:
         # Every policy accepts a state, but not every policy an information state string.
         try:
-            return dict(ask(game.state(tree.history(k))))
+            return dict(ask(state))
         except (KeyError, IndexError):  # raised by tabular policies without a row
             return None
 

@@ -536,13 +536,14 @@ def test_compile_rejects_an_infoset_with_two_action_sets():
     assert (two.infoset, two.actions) == ("0: text", ("x", "y"))
 
 
-def test_strategy_of_another_game_is_rejected(kuhn):
-    with rejects(ValueError, "not a game of OpenSpiel", "from_open_spiel"):
-        cfr.to_open_spiel(cfr.Strategy.uniform(kuhn))
-    with rejects(ValueError, "not a game of OpenSpiel", "from_open_spiel"):
-        cfr.from_open_spiel_policy(kuhn, {})
-    with rejects(ValueError, "solution.strategy"):
-        cfr.to_open_spiel(cfr.solve(load("kuhn_poker"), iterations=1))
+def test_other_objects_are_rejected(kuhn):
+    with rejects(ValueError, "expected a Game, got str"):
+        cfr.from_open_spiel_policy("kuhn_poker", {})
+    for other in (cfr.solve(load("kuhn_poker"), iterations=1), "kuhn_poker", {}, kuhn.node):
+        with rejects(ValueError, "solution.strategy", r"to_open_spiel\(player, game\)"):
+            cfr.to_open_spiel(other)
+    with rejects(ValueError, "a player is a strategy"):
+        cfr.to_open_spiel(3, kuhn)
 
 
 def test_shared_information_state_string_is_rejected():
@@ -558,7 +559,9 @@ def test_mismatched_policy_is_rejected():
     leduc = load("leduc_poker").pyspiel_game
     whole = cfr.to_open_spiel(cfr.Strategy.uniform(game)).policy_table()
     for policy in ({}, pyspiel.TabularPolicy({}), their_policy.TabularPolicy(leduc)):
-        with rejects(ValueError, "no entry for '[01]'", "a policy for game.pyspiel_game"):
+        with rejects(
+            ValueError, "no entry for '[01]'", r"cfrlib.to_open_spiel\(game\)"
+        ):
             cfr.from_open_spiel_policy(game, policy)
     with rejects(ValueError, "action 7 at '0pb'", "Pass"):
         cfr.from_open_spiel_policy(game, {**whole, "0pb": [(7, 1.0)]})
