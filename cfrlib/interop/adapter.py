@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from functools import partial
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from cfrlib.interop.open_spiel import Infoset
 PROBES = 1_000  # random games that show which actions a game has that does not compile
 LONGEST = 1_000_000  # actions in such a game
 
+Seen: TypeAlias = tuple[tuple[str, str] | None, ...]  # each player's last label and action
 _Kinds = pyspiel.GameType
 _numbers = itertools.count()  # of the short names
 
@@ -104,20 +105,16 @@ class _At:
 
     __slots__ = ("actions", "h", "node", "seen")
 
-    def __init__(
-        self, actions: tuple[Action, ...], h: History, node: Node, seen: tuple[str, ...]
-    ):
+    def __init__(self, actions: tuple[Action, ...], h: History, node: Node, seen: Seen):
         self.actions, self.h, self.node, self.seen = actions, h, node, seen
 
     @classmethod
     def root(cls, game: Game) -> _At:
         """Return the empty history."""
-        return cls._visit(game, (), game.root(), ("",) * game.num_players)
+        return cls._visit(game, (), game.root(), (None,) * game.num_players)
 
     @classmethod
-    def _visit(
-        cls, game: Game, actions: tuple[Action, ...], h: History, seen: tuple[str, ...]
-    ) -> _At:
+    def _visit(cls, game: Game, actions: tuple[Action, ...], h: History, seen: Seen) -> _At:
         """Return the history `h`, or its child by the last of the actions."""
         try:
             h = game.step(h, actions[-1]) if actions else h
@@ -131,7 +128,7 @@ class _At:
         seen, node = self.seen, self.node
         if isinstance(node, Decision):
             i = node.player
-            seen = (*seen[:i], f"{node.infoset} → {action_label(a)}", *seen[i + 1 :])
+            seen = (*seen[:i], (node.infoset, action_label(a)), *seen[i + 1 :])
         return self._visit(game, (*self.actions, a), self.h, seen)
 
     def __deepcopy__(self, memo: Any) -> _At:
@@ -265,7 +262,7 @@ class AdaptedGame(pyspiel.Game):  # type: ignore[misc]
 
     def state_of(self, node: Decision) -> AdaptedState:
         """Return a state that stands for an infoset: its player knows no more."""
-        return AdaptedState(self, _At((), None, node, ("",) * self.game.num_players))
+        return AdaptedState(self, _At((), None, node, (None,) * self.game.num_players))
 
 
 class AdaptedState(pyspiel.State):  # type: ignore[misc]
@@ -332,13 +329,20 @@ class _Observer:
 
     def string_from(self, state: AdaptedState, player: int) -> str:
         """Return what the player knows as a string."""
-        node = state.at.node
-        own = isinstance(node, Decision) and node.player == player
-        return node.infoset if own else state.at.seen[player]  # type: ignore[union-attr]
+        label, last = _known(state.at, player)
+        return f"{label} → {last}" if last else label
 
     def set_from(self, state: AdaptedState, player: int) -> None:
-        """Write the words of that string into `tensor`."""
-        self.tensor[:] = state.adapted.tensor(self.string_from(state, player))
+        """Write the words of the player's label into `tensor`: zeros before their first one."""
+        label, _ = _known(state.at, player)
+        self.tensor[:] = state.adapted.tensor(label) if label else 0.0
+
+
+def _known(at: _At, player: int) -> tuple[str, str]:
+    """Return the player's label, and their last action if it is not their turn."""
+    if isinstance(at.node, Decision) and at.node.player == player:
+        return at.node.infoset, ""
+    return at.seen[player] or ("", "")
 
 
 class AdaptedPolicy(their_policy.Policy):  # type: ignore[misc]

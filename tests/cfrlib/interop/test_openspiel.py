@@ -559,9 +559,7 @@ def test_mismatched_policy_is_rejected():
     leduc = load("leduc_poker").pyspiel_game
     whole = cfr.to_open_spiel(cfr.Strategy.uniform(game)).policy_table()
     for policy in ({}, pyspiel.TabularPolicy({}), their_policy.TabularPolicy(leduc)):
-        with rejects(
-            ValueError, "no entry for '[01]'", r"cfrlib.to_open_spiel\(game\)"
-        ):
+        with rejects(ValueError, "no entry for '[01]'", r"cfrlib.to_open_spiel\(game\)"):
             cfr.from_open_spiel_policy(game, policy)
     with rejects(ValueError, "action 7 at '0pb'", "Pass"):
         cfr.from_open_spiel_policy(game, {**whole, "0pb": [(7, 1.0)]})
