@@ -14,6 +14,12 @@ import importlib
 import pkgutil
 
 from cfrlib import games
+from cfrlib.best_response_bound import (
+    LocalBestResponse,
+    TrainedResponse,
+    best_response_bound,
+    exploitability_bound,
+)
 from cfrlib.cfr import CFR
 from cfrlib.core import compiling
 from cfrlib.core.rules import Rules, check_rules
@@ -50,7 +56,7 @@ from cfrlib.montecarlo import (
     inclusion_probabilities,
 )
 from cfrlib.regret import VARIANTS, Variant, play, regret_matching
-from cfrlib.simulate import simulate
+from cfrlib.simulate import match, simulate
 from cfrlib.solution import Solution, Trace
 from cfrlib.solve import solve
 from cfrlib.strategy import PartialStrategy, Strategy
@@ -75,6 +81,7 @@ __all__ = [
     "ExternalSampling",
     "Game",
     "GameError",
+    "LocalBestResponse",
     "OutcomeSampling",
     "PartialStrategy",
     "RobustSampling",
@@ -83,18 +90,22 @@ __all__ = [
     "Strategy",
     "Terminal",
     "Trace",
+    "TrainedResponse",
     "Variant",
     "best_response",
+    "best_response_bound",
     "certify",
     "check_rules",
     "compile",
     "every_path",
     "expected_utility",
     "exploitability",
+    "exploitability_bound",
     "from_open_spiel",
     "from_open_spiel_policy",
     "games",
     "inclusion_probabilities",
+    "match",
     "nash_conv",
     "play",
     "reach",
