@@ -58,7 +58,6 @@ from koikoi.players import (
     GreedyPlayer,
     RandomPlayer,
     SearchPlayer,
-    duel,
     play,
     play_matches,
 )
@@ -130,12 +129,12 @@ def digits(number):
 
 def compared(one, other, deals, game=game):
     """Return the result of a duel."""
-    found = duel(game, one, other, deals=deals, seed=SEED)
+    found = cfr.match(Simulator(game), one, other, deals, seed=SEED)
     return {
-        "points": [digits(found.mean), digits(found.error)],
+        "points": [digits(found.mean), digits(found.margin)],
         "deals": deals,
         "won": digits(found.won),
-        "drawn": digits(found.drawn),
+        "drawn": digits(found.tied),
     }
 
 

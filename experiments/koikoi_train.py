@@ -36,7 +36,8 @@ from tqdm import tqdm
 import cfrlib as cfr
 from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.learners import DeepMonteCarlo, NetworkPlayer
-from koikoi.players import GreedyPlayer, duel
+from koikoi.players import GreedyPlayer
+from koikoi.simulator import Simulator
 from koikoi_learners import ESCHER, PPO, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
 
 RESULTS = Path(__file__).with_suffix(".json")
@@ -159,8 +160,8 @@ def measure(game, learner):
     player = learner.player()
     if isinstance(game, MiniKoiKoi):
         return [float(f"{cfr.exploitability(game, player.strategy()):.4g}")]
-    found = duel(game, thinned(player, MEASURED), GreedyPlayer(), deals=DEALS, seed=1)
-    return [round(found.mean, 3), round(found.error, 3)]
+    found = cfr.match(Simulator(game), thinned(player, MEASURED), GreedyPlayer(), DEALS, seed=1)
+    return [round(found.mean, 3), round(found.margin, 3)]
 
 
 def train(run, limit, jobs, times=None):
@@ -231,8 +232,8 @@ def grown(learner, then):
     now, few = learner.player(), then // learner.rounds // EVERY
     young = NetworkPlayer(now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few])
     players = (thinned(player, MEASURED) for player in (now, young))
-    found = duel(now.game, *players, deals=GROWN_DEALS, seed=2)
-    return [round(found.mean, 3), round(found.error, 3)]
+    found = cfr.match(Simulator(now.game), *players, GROWN_DEALS, seed=2)
+    return [round(found.mean, 3), round(found.margin, 3)]
 
 
 def collect():

@@ -1,4 +1,4 @@
-"""Baseline players of Koi-Koi, and the evaluation of any two against each other."""
+"""Baseline players of Koi-Koi, and matches of several rounds between any two players."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import uint64
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.jit import inner, kernel
-from cfrlib.core.rng import LINE, State, begin, new_key, uniform
+from cfrlib.core.rng import LINE, State, begin, uniform
 from koikoi.cards import kind_of
 from koikoi.rules import KoiKoi
 from koikoi.simulator import (
@@ -20,6 +20,7 @@ from koikoi.simulator import (
     PLAY,
     STOPPING,
     Numbers,
+    Player,
     Rounds,
     Simulator,
     Table,
@@ -222,45 +223,6 @@ def choose_all(
 # ---- players ---------------------------------------------------------------------------------
 
 
-class Player(Protocol):
-    """A player that chooses actions in a batch of rounds."""
-
-    def __call__(
-        self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
-    ) -> Numbers:
-        """Return an action for each of these rounds, in which this player is to move.
-
-        Parameters
-        ----------
-        simulator : Simulator
-        rounds : Rounds
-            Read-only; the opponent's hand and the stock must not be used.
-        rows : int array, shape (some,)
-            The rounds in which to choose.
-        key : uint64
-            Key of the random numbers.
-        """
-
-
-@runtime_checkable
-class Watcher(Protocol):
-    """A player that records the actions of both players, which the table does not show."""
-
-    def watch(
-        self, simulator: Simulator, rounds: Rounds, rows: Numbers, actions: Numbers
-    ) -> None:
-        """Observe an action of either player in each of these rounds, before it is applied.
-
-        Parameters
-        ----------
-        simulator : Simulator
-        rounds : Rounds
-            Read-only; hidden cards must not be used.
-        rows, actions : int arrays, shape (some,)
-            The rounds, and the action in each.
-        """
-
-
 class Advice(NamedTuple):
     """A number for each action of a decision.
 
@@ -318,8 +280,8 @@ class GreedyPlayer:
     Examples
     --------
     >>> import koikoi
-    >>> duel(koikoi.KoiKoi(), GreedyPlayer(), RandomPlayer(), deals=1_000, seed=0).mean > 2
-    True
+    >>> play(Simulator(koikoi.KoiKoi()), GreedyPlayer(), RandomPlayer(), 1_000, seed=0).mean() > 2
+    np.True_
     """
 
     call: str = "stop"
@@ -428,95 +390,7 @@ def play(
     """
     if not isinstance(seed, np.random.SeedSequence):
         seed = np.random.SeedSequence(seed)
-    return _play(simulator, (first, second), np.zeros(deals, np.int64), seed)
-
-
-def _play(
-    simulator: Simulator,
-    players: tuple[Player, Player],
-    dealer: Numbers,
-    seed: np.random.SeedSequence,
-) -> Numbers:
-    """Play a round for each dealer, 0 or 1; return the payoffs to the dealers."""
-    dealing, *moving = seed.spawn(3)
-    rounds = simulator.deal(len(dealer), seed=dealing)
-    keys = [new_key(source) for source in moving]
-    watchers = {id(player): player for player in players if isinstance(player, Watcher)}
-    while (rounds.stage != OVER).any():
-        for i, player in enumerate(players):
-            mine = rounds.player == np.where(dealer == i, 0, 1)
-            rows = np.flatnonzero((rounds.stage != OVER) & mine)
-            if not len(rows):
-                continue
-            actions = player(simulator, rounds, rows, keys[i])
-            for watcher in watchers.values():
-                watcher.watch(simulator, rounds, rows, actions)
-            simulator.act(rounds, rows, actions)
-    return rounds.paid
-
-
-class Duel(NamedTuple):
-    """Result of a duel; made by :func:`duel`.
-
-    Attributes
-    ----------
-    mean : float
-        Points per round that the one player won from the other.
-    error : float
-        Half-width of the 95 % confidence interval, over the independent deals.
-    deals : int
-        Number of deals, each played twice with the seats exchanged.
-    won, drawn : float
-        Shares of the rounds won and tied.
-    """
-
-    mean: float
-    error: float
-    deals: int
-    won: float
-    drawn: float
-
-    def __repr__(self) -> str:
-        return (
-            f"{self.mean:+.3f} ± {self.error:.3f} points a round ({self.deals:,} deals, both "
-            f"ways; won {self.won:.1%}, drawn {self.drawn:.1%})"
-        )
-
-
-def duel(
-    game: KoiKoi, one: Player, other: Player, *, deals: int = 10_000, seed: int | None = None
-) -> Duel:
-    """Compare two players: every deal is played twice, with the seats exchanged.
-
-    Parameters
-    ----------
-    game : KoiKoi or MiniKoiKoi
-    one, other : Player
-    deals : int
-        At least 2.
-    seed : int, optional
-
-    Returns
-    -------
-    Duel
-        From the view of `one`. A deterministic player scores exactly 0 against itself.
-
-    Examples
-    --------
-    >>> import koikoi
-    >>> duel(koikoi.KoiKoi(), GreedyPlayer(), GreedyPlayer(), deals=100, seed=0)
-    +0.000 ± 0.000 points a round (100 deals, both ways; won 47.5%, drawn 5.0%)
-    """
-    whole_number("deals", deals, 2)
-    simulator, source = Simulator(game), np.random.SeedSequence(seed)
-    ahead = play(simulator, one, other, deals, seed=source)
-    source = np.random.SeedSequence(source.entropy)  # the same deals once more
-    behind = -play(simulator, other, one, deals, seed=source)
-    pairs, both = (ahead + behind) / 2, np.concatenate([ahead, behind])
-    error = 1.96 * float(pairs.std(ddof=1)) / deals**0.5
-    return Duel(
-        float(pairs.mean()), error, deals, float((both > 0).mean()), float((both == 0).mean())
-    )
+    return simulator.play_rounds((first, second), deals, seed)[:, 0]
 
 
 class Match(NamedTuple):
@@ -594,9 +468,10 @@ def play_matches(
     simulator, points = Simulator(game), np.zeros(matches, np.int64)
     dealer = np.arange(matches) % 2
     for source in np.random.SeedSequence(seed).spawn(rounds):
-        paid = _play(simulator, (one, other), dealer, source)
-        points += np.where(dealer == 0, paid, -paid)
-        stays = (paid > 0) | ((paid == 0) & (after_void == "same"))
+        paid = simulator.play_rounds((one, other), matches, source, dealer)
+        points += paid[:, 0]
+        won_by_dealer = paid[np.arange(matches), dealer]
+        stays = (won_by_dealer > 0) | ((won_by_dealer == 0) & (after_void == "same"))
         dealer = np.where(stays, dealer, 1 - dealer)
     score = (np.sign(points) + 1) / 2
     error = 1.96 * float(score.std(ddof=1)) / matches**0.5

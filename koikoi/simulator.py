@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -455,6 +455,48 @@ def act_all(rounds: Rounds, rows: Numbers, actions: Numbers, table: Table) -> in
     return len(rows)
 
 
+# ---- players ---------------------------------------------------------------------------------
+
+
+class Player(Protocol):
+    """A player that chooses actions in a batch of rounds."""
+
+    def __call__(
+        self, simulator: Simulator, rounds: Rounds, rows: Numbers, key: np.uint64
+    ) -> Numbers:
+        """Return an action for each of these rounds, in which this player is to move.
+
+        Parameters
+        ----------
+        simulator : Simulator
+        rounds : Rounds
+            Read-only; the opponent's hand and the stock must not be used.
+        rows : int array, shape (some,)
+            The rounds in which to choose.
+        key : uint64
+            Key of the random numbers.
+        """
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """A player that records the actions of both players, which the table does not show."""
+
+    def watch(
+        self, simulator: Simulator, rounds: Rounds, rows: Numbers, actions: Numbers
+    ) -> None:
+        """Observe an action of either player in each of these rounds, before it is applied.
+
+        Parameters
+        ----------
+        simulator : Simulator
+        rounds : Rounds
+            Read-only; hidden cards must not be used.
+        rows, actions : int arrays, shape (some,)
+            The rounds, and the action in each.
+        """
+
+
 class Simulator:
     """Compiled simulator of a Koi-Koi game: deals and plays thousands of rounds in lockstep.
 
@@ -491,7 +533,16 @@ class Simulator:
     ...     simulator.act(rounds, rows, first_actions(simulator.legal(rounds)[rows]))
     >>> bool(abs(rounds.paid).max() > 6)
     True
+
+    Matches between players, each deal in both seats:
+
+    >>> import cfrlib as cfr
+    >>> from koikoi.players import GreedyPlayer
+    >>> cfr.match(simulator, GreedyPlayer(), GreedyPlayer(), 100, seed=0)
+    +0.000 ± 0.000 a round (95 %, 100 deals, each from 2 seats; won 47.5%, tied 5.0%)
     """
+
+    num_players = 2
 
     def __init__(self, game: KoiKoi):
         if not isinstance(game, KoiKoi):
@@ -560,6 +611,46 @@ class Simulator:
                 f"action {chosen[done]} is not legal in round {r}: "
                 f"{STAGES[rounds.stage[r]]}, {self.actions(rounds, r)}"
             )
+
+    def play_rounds(
+        self,
+        players: Sequence[Player],
+        rounds: int,
+        seed: np.random.SeedSequence,
+        dealer: Numbers | None = None,
+    ) -> Numbers:
+        """Play rounds between two players; return both payoffs, shape (rounds, 2).
+
+        :func:`cfrlib.simulate` and :func:`cfrlib.match` call it. The deals depend only on the
+        seed, not on the players.
+
+        Parameters
+        ----------
+        players : pair of players
+        rounds : int
+        seed : SeedSequence
+            For the deals and the players.
+        dealer : int array, shape (rounds,), optional
+            Which player deals each round; the first one by default.
+        """
+        if dealer is None:
+            dealer = np.zeros(rounds, np.int64)
+        dealing, *moving = seed.spawn(3)
+        dealt = self.deal(rounds, seed=dealing)
+        keys = [new_key(source) for source in moving]
+        watchers = {id(player): player for player in players if isinstance(player, Watcher)}
+        while (dealt.stage != OVER).any():
+            for i, player in enumerate(players):
+                mine = dealt.player == np.where(dealer == i, 0, 1)
+                rows = np.flatnonzero((dealt.stage != OVER) & mine)
+                if not len(rows):
+                    continue
+                actions = player(self, dealt, rows, keys[i])
+                for watcher in watchers.values():
+                    watcher.watch(self, dealt, rows, actions)
+                self.act(dealt, rows, actions)
+        first = np.where(dealer == 0, dealt.paid, -dealt.paid)
+        return np.stack([first, -first], axis=1)
 
     def actions(self, rounds: Rounds, r: int) -> dict[int, Action]:
         """Return the legal actions of round r, from numbers to the actions of the game."""

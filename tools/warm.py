@@ -32,11 +32,12 @@ def koikoi() -> None:
     """Play Koi-Koi and encode its states for networks."""
     from koikoi import KoiKoi, estimate
     from koikoi.afterstates import Describer
-    from koikoi.players import GreedyPlayer, SearchPlayer, duel
+    from koikoi.players import GreedyPlayer, SearchPlayer
+    from koikoi.simulator import Simulator
 
     game = KoiKoi()
     estimate(game, 30, seed=0)
-    duel(game, GreedyPlayer(), SearchPlayer(2), deals=2, seed=0)
+    cfr.match(Simulator(game), GreedyPlayer(), SearchPlayer(2), 2, seed=0)
     describer = Describer(game)
     rounds = describer.simulator.deal(2, seed=0)
     describer.see(describer.after(rounds, np.arange(2)).code)

@@ -7,7 +7,7 @@ zero-sum game the values of the seats cancel, u₀(σ) + u₁(σ) = 0, so with �
                       = ½ [max_π u₀(π, σ₁) + max_π u₁(σ₀, π)]
                       ≥ ½ [u₀(ρ, σ₁) + u₁(σ₀, ρ)]
 
-The last line is the mean of ``duel(game, ρ, σ)`` (:func:`koikoi.players.duel`), in
+The last line is the mean of ``cfr.match(koikoi.simulator.Simulator(game), ρ, σ, deals)``, in
 points per round. It is only a lower bound: a small or negative one proves nothing.
 """
 
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
+from cfrlib.best_response_bound import resample
 from cfrlib.core.checks import whole_number
 from cfrlib.core.jit import inner, kernel
 from cfrlib.core.rng import LINE, State, begin, uniform, uniforms
@@ -186,7 +187,7 @@ class LocalBestResponse:
     positive: without the margin it would act on noise.
 
     It uses only what a player sees, the open cards and its own hand, and the past actions.
-    :func:`~koikoi.players.play` and `duel` report these to `watch`; any other loop has
+    :meth:`~koikoi.simulator.Simulator.play_rounds` reports these to `watch`; any other loop has
     to call it. A responder plays one batch of rounds at a time.
 
     Parameters
@@ -218,11 +219,12 @@ class LocalBestResponse:
     --------
     >>> from koikoi.learners import DeepMonteCarlo
     >>> from koikoi import MiniKoiKoi
-    >>> from koikoi.players import duel
+    >>> import cfrlib as cfr
+    >>> from koikoi.simulator import Simulator
     >>> game = MiniKoiKoi.K8()
     >>> target = DeepMonteCarlo(game, hidden=(16,)).player()  # not trained yet
-    >>> found = duel(game, LocalBestResponse(target, samples=8), target, deals=200, seed=0)
-    >>> found.mean - found.error > 0.2
+    >>> local = LocalBestResponse(target, samples=8)
+    >>> cfr.match(Simulator(game), local, target, 200, seed=0).interval[0] > 0.2
     True
     """
 
@@ -311,7 +313,7 @@ class LocalBestResponse:
         first = np.bitwise_count(held[belief.start[:-1]])
         if (first != simulator.game.hand).any():
             raise ValueError(
-                "a local responder must watch a round from its beginning: let play or duel "
+                "a local responder must watch a round from its beginning: let cfrlib.match "
                 "call it, or call watch before every action of either player"
             )
         return belief._replace(weight=_normalized(belief.weight, belief.start))
@@ -406,7 +408,7 @@ class LocalBestResponse:
         ).generate_state(4, np.uint64)
         belief = self.belief(simulator, rounds, rows, belief_key)
         u = uniforms(resample_key, decision_time(rounds, rows), rows)
-        worlds = _resample(belief, self.samples, u)
+        worlds = resample(belief.weight, belief.start, self.samples, u)
         after = self.target.network.describer.after(rounds, rows)
         paid = self._play_out(
             simulator, rounds, rows, after, belief, worlds, deal_key, move_key
@@ -470,19 +472,3 @@ def _normalized(weight: Floats, start: Numbers) -> Floats:
     return np.where(
         total > 0, weight / np.where(total > 0, total, 1.0), segments.uniform(start)
     )
-
-
-def _resample(belief: Belief, samples: int, u: Floats) -> Numbers:
-    """Return rows of a belief in proportion to weight, shape (decisions, samples).
-
-    This is systematic resampling: the points are evenly spaced, shifted by one number u in
-    [0, 1) per decision, so each row is taken its expected number of times, rounded up or down.
-    """
-    start, decisions = belief.start, len(belief.start) - 1
-    spaced = (u[:, None] + np.arange(samples)) / samples
-    sums = np.cumsum(belief.weight)
-    before = np.concatenate([[0.0], sums])[start[:-1]]
-    target = before[:, None] + spaced * (sums[start[1:] - 1] - before)[:, None]
-    row = np.searchsorted(sums, target.ravel(), side="right").reshape(decisions, samples)
-    rows: Numbers = np.clip(row, start[:-1, None], start[1:, None] - 1)
-    return rows

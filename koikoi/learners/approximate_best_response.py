@@ -58,12 +58,14 @@ class ApproximateBestResponse(DeepMonteCarlo):
     Examples
     --------
     >>> from koikoi import MiniKoiKoi
-    >>> from koikoi.players import GreedyPlayer, duel
+    >>> import cfrlib as cfr
+    >>> from koikoi.players import GreedyPlayer
+    >>> from koikoi.simulator import Simulator
     >>> game, greedy = MiniKoiKoi.K8(), GreedyPlayer("stop")
     >>> options = {"hidden": (32,), "rounds": 400, "batch": 256, "rate": 3e-3}
     >>> run = ApproximateBestResponse(game, greedy, **options)
     >>> player = run.run(15, progress=False).player()
-    >>> duel(game, player, greedy, deals=2_000, seed=0).mean > 0.3
+    >>> cfr.match(Simulator(game), player, greedy, 2_000, seed=0).mean > 0.3
     True
     """
 

@@ -23,7 +23,7 @@ from koikoi.learners import (
     segments,
     selfplay,
 )
-from koikoi.players import GreedyPlayer, RandomPlayer, duel, play
+from koikoi.players import GreedyPlayer, RandomPlayer, play
 from koikoi.simulator import OVER, Simulator, members
 from koikoi_learners import (
     ESCHER,
@@ -588,7 +588,7 @@ def test_ppo_reduces_exploitability():
 def test_deep_monte_carlo_beats_random_play():
     run = DeepMonteCarlo(FULL, hidden=(64,), rounds=400, steps=20, batch=256)
     player = run.run(12, progress=False).player()
-    assert duel(FULL, player, RandomPlayer(), deals=500, seed=0).mean > 2.5
+    assert cfr.match(Simulator(FULL), player, RandomPlayer(), 500, seed=0).mean > 2.5
 
 
 @pytest.mark.slow
@@ -737,7 +737,7 @@ def test_players_refuse_other_rules_unless_told():
     assert deep.under(once).network.kind == "transformer"
     for game, one in ((once, player), (K8, rebased)):
         with pytest.raises(ValueError, match="other rules"):
-            duel(game, one, GreedyPlayer(), deals=10, seed=0)
+            cfr.match(Simulator(game), one, GreedyPlayer(), 10, seed=0)
 
 
 @pytest.mark.parametrize("tampered", ["a weight", "a share", "a byte", "the header", "cut"])

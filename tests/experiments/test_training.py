@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cfrlib as cfr
 from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.learners import NetworkPlayer
-from koikoi.players import GreedyPlayer, duel
+from koikoi.players import GreedyPlayer
+from koikoi.simulator import Simulator
 
 pytestmark = pytest.mark.slow
 
@@ -144,9 +146,9 @@ def test_shipped_players_are_small_and_match_the_recorded_checksums(name, record
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_players_reproduce_the_recorded_duels(name, recorded):
     player = shipped(name)
-    found = duel(KoiKoi(), player, GreedyPlayer("stop"), deals=1_000, seed=7)
+    found = cfr.match(Simulator(KoiKoi()), player, GreedyPlayer("stop"), 1_000, seed=7)
     mean, half = recorded["duels"][f"{name} - greedy, stops"]["points"]
-    assert abs(found.mean - mean) < 2 * (found.error**2 + half**2) ** 0.5
+    assert abs(found.mean - mean) < 2 * (found.margin**2 + half**2) ** 0.5
 
 
 @pytest.fixture(scope="module")

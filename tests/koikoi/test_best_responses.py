@@ -8,6 +8,7 @@ import pytest
 from toy_games import mini
 
 import cfrlib as cfr
+from cfrlib.best_response_bound import resample
 from cfrlib.core.sequence import sequence_form
 from cfrlib.game import Chance, Decision, Terminal
 from koikoi import KoiKoi, MiniKoiKoi
@@ -20,7 +21,7 @@ from koikoi.learners import (
     network_player,
     selfplay,
 )
-from koikoi.players import GreedyPlayer, RandomPlayer, duel, play
+from koikoi.players import GreedyPlayer, RandomPlayer, play
 from koikoi.rules import KOI, STOP, special_hand
 from koikoi.simulator import CALL, OVER, Simulator, members
 from koikoi_learners import ESCHER, LocalBestResponse, local_best_response
@@ -289,7 +290,7 @@ def test_playouts_estimate_action_values_without_bias():
     for simulator, rounds, rows, positions in play_watched(K8, responder, target, 12):
         belief = responder.belief(simulator, rounds, rows, KEY)
         u = np.linspace(0, 1, len(rows), endpoint=False)
-        worlds = local_best_response._resample(belief, samples, u)
+        worlds = resample(belief.weight, belief.start, samples, u)
         after = target.network.describer.after(rounds, rows)
         paid = responder._play_out(
             simulator, rounds, rows, after, belief, worlds, KEY, KEY + np.uint64(1)
@@ -312,11 +313,8 @@ def test_playouts_estimate_action_values_without_bias():
 
 @pytest.mark.slow
 def test_worlds_are_resampled_in_proportion_to_weight():
-    belief = local_best_response.Belief(
-        np.array([0, 3, 5]), np.zeros(5, np.uint64), np.zeros(5, int),
-        np.array([0.5, 0.0, 0.5, 0.1, 0.9]),
-    )  # fmt: skip
-    rows = local_best_response._resample(belief, 20, np.array([0.3, 0.999]))
+    weight, start = np.array([0.5, 0.0, 0.5, 0.1, 0.9]), np.array([0, 3, 5])
+    rows = resample(weight, start, 20, np.array([0.3, 0.999]))
     assert np.bincount(rows[0], minlength=5).tolist() == [10, 0, 10, 0, 0]
     assert np.bincount(rows[1], minlength=5).tolist() == [0, 0, 0, 2, 18]
 
@@ -341,13 +339,13 @@ def test_lower_bounds_do_not_exceed_exploitability(game):
     for target, share in targets(game):
         theirs = target.strategy()
         exact = cfr.exploitability(game, theirs)
-        local = duel(game, LocalBestResponse(target), target, deals=600, seed=0)
+        local = cfr.match(Simulator(game), LocalBestResponse(target), target, 600, seed=0)
         run = ApproximateBestResponse(game, target, hidden=(64,), rounds=1_000, batch=256)
         trained = run.run(20, progress=False).player()
-        learned = duel(game, trained, target, deals=20_000, seed=0)
+        learned = cfr.match(Simulator(game), trained, target, 20_000, seed=0)
         for found in (local, learned):
-            assert found.mean < exact + 4 * found.error / 1.96
-            assert found.mean > share * exact - 4 * found.error / 1.96
+            assert found.mean < exact + 4 * found.standard_error
+            assert found.mean > share * exact - 4 * found.standard_error
         # the exact value of the trained strategy
         wins, mine = 0.0, trained.strategy()
         for seat in range(2):
@@ -355,7 +353,7 @@ def test_lower_bounds_do_not_exceed_exploitability(game):
             plays[seat] = mine
             wins += cfr.expected_utility(game, seated(game, plays))[seat] / 2
         assert wins <= exact + 1e-9
-        assert learned.mean == pytest.approx(wins, abs=4 * learned.error / 1.96)
+        assert learned.mean == pytest.approx(wins, abs=4 * learned.standard_error)
 
 
 def seated(game, plays):
@@ -374,7 +372,9 @@ def test_local_best_response_is_reproducible():
     assert np.array_equal(first, play(simulator, responder, target, 80, seed=3))
     fresh = LocalBestResponse(target, samples=4, hands=30)
     assert np.array_equal(first, play(simulator, fresh, target, 80, seed=3))
-    assert duel(K9, fresh, fresh, deals=40, seed=0).deals == 40  # in both seats at once
+    assert (
+        len(cfr.match(Simulator(K9), fresh, fresh, 40, seed=0).samples) == 40
+    )  # in both seats
 
 
 @pytest.mark.slow

@@ -9,11 +9,9 @@ from scipy.stats import chi2
 import cfrlib as cfr
 from koikoi import DECK, KoiKoi, MiniKoiKoi, Yaku, made
 from koikoi.players import (
-    Duel,
     GreedyPlayer,
     RandomPlayer,
     SearchPlayer,
-    duel,
     play,
     play_matches,
 )
@@ -234,22 +232,21 @@ def test_illegal_actions_raise():
 
 def test_a_deterministic_player_scores_zero_against_itself():
     for player in (GreedyPlayer("rule"), GreedyPlayer("koi")):
-        assert duel(FULL, player, player, deals=200, seed=1)[:2] == (0.0, 0.0)
+        found = cfr.match(Simulator(FULL), player, player, 200, seed=1)
+        assert (found.mean, found.margin) == (0.0, 0.0)
 
 
-def test_duels_are_antisymmetric():
-    one = duel(FULL, GreedyPlayer("rule"), GreedyPlayer("stop"), deals=500, seed=1)
-    other = duel(FULL, GreedyPlayer("stop"), GreedyPlayer("rule"), deals=500, seed=1)
-    assert (one.mean, one.error, one.drawn) == (-other.mean, other.error, other.drawn)
-    assert one.won + other.won + one.drawn == pytest.approx(1)
-    assert one == duel(FULL, GreedyPlayer("rule"), GreedyPlayer("stop"), deals=500, seed=1)
-    assert isinstance(one, Duel)
+def test_matches_are_antisymmetric():
+    one = cfr.match(Simulator(FULL), GreedyPlayer("rule"), GreedyPlayer("stop"), 500, seed=1)
+    other = cfr.match(Simulator(FULL), GreedyPlayer("stop"), GreedyPlayer("rule"), 500, seed=1)
+    assert (one.mean, one.margin, one.tied) == (-other.mean, other.margin, other.tied)
+    assert one.won + other.won + one.tied == pytest.approx(1)
 
 
 @pytest.mark.slow
 def test_greedy_beats_random_and_search_beats_greedy():
-    assert duel(FULL, GreedyPlayer(), RandomPlayer(), deals=3_000, seed=0).mean > 2.7
-    assert duel(FULL, SearchPlayer(100), GreedyPlayer(), deals=300, seed=0).mean > 0.2
+    assert cfr.match(Simulator(FULL), GreedyPlayer(), RandomPlayer(), 3_000, seed=0).mean > 2.7
+    assert cfr.match(Simulator(FULL), SearchPlayer(100), GreedyPlayer(), 300, seed=0).mean > 0.2
 
 
 def test_greedy_takes_the_most_valuable_capture():
@@ -303,7 +300,7 @@ def test_invalid_options_of_players_raise():
     with pytest.raises(ValueError, match="samples"):
         SearchPlayer(0)
     with pytest.raises(ValueError, match="deals"):
-        duel(FULL, RandomPlayer(), RandomPlayer(), deals=1)
+        cfr.match(Simulator(FULL), RandomPlayer(), RandomPlayer(), 1)
 
 
 def test_the_winner_of_a_round_deals_the_next():

@@ -12,7 +12,7 @@ from koikoi.learners import ApproximateBestResponse, DeepMonteCarlo, NetworkPlay
 from koikoi.learners.network_player import decisions_of
 from koikoi.learners.transformer import Transformer
 from koikoi.learners.value_network import choice_loss, shape, value_network
-from koikoi.players import duel, play
+from koikoi.players import play
 from koikoi.simulator import OVER, Simulator, members
 from koikoi_learners import LocalBestResponse, MMDPolicyGradient
 
@@ -226,6 +226,6 @@ def test_saved_players_keep_the_kind_of_their_network(tmp_path):
 def test_responders_play_against_transformers():
     target = DeepMonteCarlo(K8, **TINY).player()
     local = LocalBestResponse(target, samples=8)
-    assert duel(K8, local, target, deals=200, seed=0).mean > 0
+    assert cfr.match(Simulator(K8), local, target, 200, seed=0).mean > 0
     run = ApproximateBestResponse(K8, target, start=target, rounds=60, steps=4, batch=32)
     assert run.run(1, progress=False).player().network.kind == "transformer"
