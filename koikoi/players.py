@@ -280,8 +280,9 @@ class GreedyPlayer:
     Examples
     --------
     >>> import koikoi
-    >>> play(Simulator(koikoi.KoiKoi()), GreedyPlayer(), RandomPlayer(), 1_000, seed=0).mean() > 2
-    np.True_
+    >>> simulator = Simulator(koikoi.KoiKoi())
+    >>> play(simulator, GreedyPlayer(), RandomPlayer(), 1_000, seed=0).mean().item() > 2
+    True
     """
 
     call: str = "stop"

@@ -21,7 +21,14 @@ from cfrlib.deep.feature_rows import FeatureRows, concatenate
 from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
 from cfrlib.deep.memory import Memory, Singles, new_buffer
 from cfrlib.deep.networks import Learner, Training, shape
-from cfrlib.deep.policy import Encoder, Policy, action_mask, mixture_weights, uniform_rows
+from cfrlib.deep.policy import (
+    Encoder,
+    Policy,
+    Table,
+    action_mask,
+    mixture_weights,
+    uniform_rows,
+)
 from cfrlib.deep.traversal import (
     Group,
     Memories,
@@ -241,8 +248,11 @@ class _Traversals:
         sigma, player = uniform_rows(legal), tree.infosets.player[new]
         for i in np.unique(player):
             network = self.lane.networks[i]
-            if network is not None:
-                rows = player == i
+            rows = np.flatnonzero(player == i)
+            if isinstance(network, Table):
+                labels = [tree.labels[before + r] for r in rows.tolist()]
+                sigma[rows] = network.play(labels, legal[rows])
+            elif network is not None:
                 sigma[rows] = network.play(features[rows], legal[rows])
         sequences = tree.infosets.start[new][:, None] + np.arange(most)
         self.table.sigma[sequences[legal]] = sigma[legal]

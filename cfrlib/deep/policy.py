@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from cfrlib.core.sequence import behavior, sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Learner, Training
-from cfrlib.game import Decision, Game
+from cfrlib.game import Action, Decision, Game
 from cfrlib.strategy import Strategy
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
@@ -89,6 +89,27 @@ class Network(NamedTuple):
         sigma = output.astype(np.float64)
         total: Floats = sigma.sum(axis=1, keepdims=True)
         return sigma / total
+
+
+class Table(NamedTuple):
+    """A strategy given by a table, in the place of a network.
+
+    Attributes
+    ----------
+    rows : mapping from infoset to mapping from action to float
+        Uniform at other infosets.
+    """
+
+    rows: Mapping[str, Mapping[Action, float]]
+
+    def play(self, labels: Sequence[str], legal: Bools) -> Floats:
+        """Return the strategy at infosets with these labels, shape (rows, actions)."""
+        sigma = uniform_rows(legal)
+        for row, label in zip(sigma, labels, strict=True):
+            if label in self.rows:
+                known = list(self.rows[label].values())
+                row[: len(known)] = known
+        return sigma
 
 
 class Policy:

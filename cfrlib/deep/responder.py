@@ -8,7 +8,8 @@ import numpy as np
 
 from cfrlib.core.files import PathLike
 from cfrlib.deep.deep_cfr import DeepCFR
-from cfrlib.deep.policy import Encoder, Network, Policy
+from cfrlib.deep.policy import Encoder, Network, Policy, Table
+from cfrlib.strategy import InfosetTable, PartialStrategy, Strategy
 
 
 class Responder(DeepCFR):
@@ -20,9 +21,9 @@ class Responder(DeepCFR):
 
     Parameters
     ----------
-    policy : Policy
-        The policy of all players. If it is a mixture, networks are sampled from it for each
-        lane of traversals.
+    policy : Policy, Strategy or PartialStrategy
+        The policy of all players. If it is a mixture of networks, these are sampled for each
+        lane of traversals. A table is uniform at infosets that it lacks.
     seat : int
         The player who learns; their part of `policy` is not used.
     **options
@@ -44,21 +45,34 @@ class Responder(DeepCFR):
     Policy of KuhnPoker(): one network for each player
     """
 
-    def __init__(self, policy: Policy, seat: int, **options: Any):
+    def __init__(self, policy: Policy | InfosetTable, seat: int, **options: Any):
+        if not isinstance(policy, (Policy, Strategy, PartialStrategy)):
+            raise ValueError(
+                f"a responder needs a Policy, a Strategy or a PartialStrategy, got {policy!r}; "
+                "against other players, use cfrlib.TrainedResponse"
+            )
         players = policy.game.num_players
         if seat not in range(players):
             raise ValueError(f"seat must lie between 0 and {players - 1}, got {seat!r}")
         self.opponents, self.seat = policy, seat
-        options |= {"on_demand": True, "average": "mixture", "actions": policy.actions}
+        options |= {"on_demand": True, "average": "mixture"}
+        if isinstance(policy, Policy):
+            options["actions"] = policy.actions
         super().__init__(policy.game, **options)
         self._learners = [seat]
 
     def _find_encoder(self) -> Encoder:
-        return self.opponents.encode
+        if isinstance(self.opponents, Policy):
+            return self.opponents.encode
+        return super()._find_encoder()
 
-    def _current_networks(self, t: int, lane: int) -> list[Network | None]:
-        seed = np.random.SeedSequence([int(self._key), t, lane])
-        networks = self.opponents.sample_networks(np.random.default_rng(seed))
+    def _current_networks(self, t: int, lane: int) -> list[Network | Table | None]:
+        networks: list[Network | Table | None]
+        if isinstance(self.opponents, Policy):
+            seed = np.random.SeedSequence([int(self._key), t, lane])
+            networks = [*self.opponents.sample_networks(np.random.default_rng(seed))]
+        else:
+            networks = [Table(self.opponents)] * self.game.num_players
         networks[self.seat] = super()._current_networks(t, lane)[self.seat]
         return networks
 
@@ -80,8 +94,13 @@ class Responder(DeepCFR):
         """Return a policy in which the responder's seat plays its current network."""
         own = self._networks[self.seat][-1:]
         weights = np.array([0.0, 1.0] if own else [1.0])
-        opponents, players = self.opponents, self.game.num_players
+        players, infosets = self.game.num_players, self._infosets
         networks, mixtures = [own] * players, [weights] * players
         return Policy(
-            self.game, opponents.encode, opponents.actions, self.advantage, networks, mixtures
+            self.game,
+            self._find_encoder(),
+            infosets.actions,
+            self.advantage,
+            networks,
+            mixtures,
         )

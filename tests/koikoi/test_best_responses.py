@@ -372,9 +372,7 @@ def test_local_best_response_is_reproducible():
     assert np.array_equal(first, play(simulator, responder, target, 80, seed=3))
     fresh = LocalBestResponse(target, samples=4, hands=30)
     assert np.array_equal(first, play(simulator, fresh, target, 80, seed=3))
-    assert (
-        len(cfr.match(Simulator(K9), fresh, fresh, 40, seed=0).samples) == 40
-    )  # in both seats
+    assert len(cfr.match(Simulator(K9), fresh, fresh, 40, seed=0).samples) == 40
 
 
 @pytest.mark.slow

@@ -343,7 +343,25 @@ def test_responder_plays_against_the_whole_mixture(trained):
     assert abs(share - 0.1) < 5 * math.sqrt(0.1 * 0.9 / 400)
 
 
+@pytest.mark.slow
+def test_responder_plays_against_tables():
+    """A whole table and a partial one."""
+    run = cfr.MCCFR(KuhnPoker(), on_demand=True, seed=0).run(200, progress=False)
+    bluffs = cfr.Strategy.uniform(KuhnPoker()).replace({"J": {"bet": 1}, "K": {"check": 1}})
+    training = Training((32,), 200, 256)
+    for table in (run.average, bluffs):
+        full = cfr.Strategy.uniform(KuhnPoker()).replace(dict(table.items()))
+        responder = Responder(table, 1, traversals=300, advantage=training, seed=0).run(6)
+        rows, tree = responder.seated().strategy(), cfr.compile(KuhnPoker())
+        pairs = zip(tree.infoset_label, tree.infoset_player, strict=True)
+        profile = full.replace({label: rows[label] for label, i in pairs if i == 1})
+        value = cfr.best_response(KuhnPoker(), full, 1).value
+        assert value - 0.05 <= cfr.expected_utility(KuhnPoker(), profile)[1] <= value + 1e-9
+
+
 def test_responder_errors(trained):
+    with pytest.raises(ValueError, match="TrainedResponse"):
+        Responder({}, 0)
     with pytest.raises(ValueError, match="seat must lie between"):
         Responder(trained.mixture, 2)
     responder = Responder(trained.mixture, 1, traversals=40, advantage=TINY, seed=0)
