@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, t
 from toy_games import TableGame
 
 import cfrlib as cfr
 from cfrlib import Chance, Decision, Terminal
-from cfrlib.simulate import _Uniforms, pick, simulate
+from cfrlib.simulate import SampleMean, _Uniforms, match, pick, simulate
 
 KUHN = cfr.games.KuhnPoker()
 
@@ -194,3 +194,47 @@ def test_private_numbers_follow_their_round():
     first, second, again = seen
     np.testing.assert_array_equal(again, first[second < 0.5])
     assert 0 < len(again) < 200
+
+
+# ---- matches ---------------------------------------------------------------------------------
+
+
+def test_a_match_is_played_in_all_seats_with_the_same_deals():
+    one, other = cfr.Strategy.random(KUHN, seed=0), {"K": {"bet": 1.0}}
+    found = match(KUHN, one, other, 50, seed=3)
+    first = simulate(KUHN, [one, other], 50, seed=3)[:, 0]
+    second = simulate(KUHN, [other, one], 50, seed=3)[:, 1]
+    np.testing.assert_array_equal(found.payoffs, np.stack([first, second], axis=1))
+    np.testing.assert_array_equal(found.samples, (first + second) / 2)
+    assert found.won == np.mean([first > 0, second > 0]) and found.tied == 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seats", [2, 3])
+def test_the_mean_of_a_match_is_the_expected_payoff(seats):
+    game = cfr.games.KuhnPoker(players=seats)
+    one, other = (cfr.Strategy.random(game, seed=seed) for seed in (1, 2))
+    value = 0.0
+    for i in range(seats):
+        mine = {label: one[label] for label in one if one.player(label) == i}
+        value += cfr.expected_utility(game, other.replace(mine))[i] / seats
+    found = match(game, one, other, 10_000, seed=0)
+    assert abs(found.mean - value) < 4 * found.standard_error
+    assert found.standard_error < 0.02
+
+
+@pytest.mark.parametrize("seats", [2, 3])
+def test_a_player_ties_with_itself_to_the_last_bit(seats):
+    game = cfr.games.KuhnPoker(players=seats)
+    strategy = cfr.Strategy.random(game, seed=1)
+    found = match(game, strategy, strategy, 40, seed=0)
+    assert found.mean == pytest.approx(0.0, abs=1e-15) and found.margin < 1e-14
+
+
+def test_intervals_are_those_of_student():
+    samples = np.random.default_rng(0).normal(size=5)
+    found = SampleMean(samples)
+    expected = t.interval(0.95, 4, samples.mean(), samples.std(ddof=1) / 5**0.5)
+    assert found.interval == pytest.approx(expected)
+    with pytest.raises(ValueError, match="deals must be"):
+        match(KUHN, {}, {}, 1)
