@@ -35,6 +35,7 @@ from cfrlib.simulate import (
 
 TICKETS = 64  # random numbers of the players in a belief, if these may be mixtures
 ROUNDS = 10_000
+NEGLIGIBLE = 1e-9  # share of a belief that is left out
 
 # ---- bounds ----------------------------------------------------------------------------------
 
@@ -322,6 +323,7 @@ class LocalBestResponse(Response):
     def _walk(self, worlds: Worlds, rng: np.random.Generator) -> None:
         """Walk down to the responder's next infosets, and store the belief at each."""
         found: dict[str, list[Worlds]] = {}
+        least = NEGLIGIBLE * worlds.weights.sum()  # a walk in an infinite tree must end
         while worlds.histories:
             nodes = [self.game.node(h) for h in worlds.histories]
             mine: dict[str, list[int]] = {}
@@ -334,16 +336,16 @@ class LocalBestResponse(Response):
             pairs = [(r, a, p) for r, row in enumerate(rows) for a, p in row.items() if p > 0]
             parent = np.array([r for r, _, _ in pairs], np.int64)
             weights = worlds.weights[parent] * np.array([p for _, _, p in pairs])
-            kept = np.arange(len(pairs))
-            if len(pairs) > self.histories:
+            kept = np.flatnonzero(weights > least)
+            if len(kept) > self.histories:
                 start = np.array([0, len(pairs)])
                 kept = resample(weights, start, self.histories, rng.random(1))[0]
-                weights = np.full(len(kept), weights.sum() / len(kept))
+                weights[kept] = weights.sum() / len(kept)
             histories = [
                 self.game.step(worlds.histories[pairs[k][0]], pairs[k][1])
                 for k in kept.tolist()
             ]
-            worlds = Worlds(histories, worlds.tickets[:, parent[kept]], weights)
+            worlds = Worlds(histories, worlds.tickets[:, parent[kept]], weights[kept])
         for label, parts in found.items():
             self._worlds[label] = Worlds(
                 [h for part in parts for h in part.histories],

@@ -87,6 +87,8 @@ def seats_of(game: Game | Engine, players: Any) -> Sequence[Any]:
     """Return one player per seat."""
     if isinstance(players, Mapping) or callable(players):  # a profile
         return [players] * game.num_players
+    if not isinstance(players, Sequence):
+        raise not_a_player(players)
     if len(players) != game.num_players:
         raise ValueError(
             f"{game!r} has {game.num_players} players, got {len(players)}: give one player per "
@@ -368,14 +370,19 @@ class _Uniforms:
         return float(self.columns[n][r % self.rounds])
 
 
+def not_a_player(given: object) -> ValueError:
+    """Return the error of an argument that is no player."""
+    return ValueError(
+        "a player is a strategy, a dictionary of infosets, or a function of decisions "
+        f"and random numbers; got {type(given).__name__}"
+    )
+
+
 def batch_policy(player: Player) -> BatchPolicy:
     """Return a function of many decisions at a time for any kind of player."""
     if not isinstance(player, Mapping):
         if not callable(player):
-            raise ValueError(
-                "a player is a strategy, a dictionary of infosets, or a function of decisions "
-                f"and random numbers; got {type(player).__name__}"
-            )
+            raise not_a_player(player)
         return player
     strategy: Mapping[str, Any] = player
     known: dict[str, Floats] = {}

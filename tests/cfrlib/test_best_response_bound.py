@@ -128,6 +128,7 @@ def test_against_uniform_dice_both_find_a_best_response(kind, i):
     assert value == pytest.approx(cfr.best_response(DICE, uniform, i).value, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_responder_with_too_few_histories_is_still_a_player():
     uniform = cfr.Strategy.uniform(LEDUC)
     local = LocalBestResponse(LEDUC, uniform, 1, samples=5, histories=10, seed=0)
@@ -147,6 +148,7 @@ def test_choices_depend_on_the_seed_alone(kind):
     assert rows_of(LEDUC, one, 0) == rows_of(LEDUC, other, 0)
 
 
+@pytest.mark.slow
 def test_all_kinds_of_strategies_have_the_same_bound():
     run = cfr.MCCFR(DICE, on_demand=True, seed=0).run(500, progress=False)
     partial = run.average
@@ -219,6 +221,7 @@ def test_in_a_zero_sum_game_the_payoffs_of_the_strategy_cancel():
     np.testing.assert_array_equal(again.samples, second.samples)
 
 
+@pytest.mark.slow
 def test_three_players_and_responders_of_ones_own():
     game = cfr.games.KuhnPoker(players=3)
     uniform = cfr.Strategy.uniform(game)
