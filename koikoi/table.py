@@ -22,7 +22,7 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import new_key
 from koikoi import art, page
 from koikoi.cards import kind_of, made
-from koikoi.players import DEALERS, POINTS, PROBABILITY, Advice, Adviser, Player
+from koikoi.players import DEALERS, POINTS, PROBABILITY, Advice, Adviser
 from koikoi.rules import KoiKoi, Position
 from koikoi.simulator import (
     CALL,

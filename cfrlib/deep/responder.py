@@ -66,8 +66,8 @@ class Responder(DeepCFR):
             return self.opponents.encode
         return super()._find_encoder()
 
-    def _current_networks(self, t: int, lane: int) -> list[Network | Table | None]:
-        networks: list[Network | Table | None]
+    def _current_networks(self, t: int, lane: int) -> list[Network | None]:
+        networks: list[Any]  # tables play in the place of networks
         if isinstance(self.opponents, Policy):
             seed = np.random.SeedSequence([int(self._key), t, lane])
             networks = [*self.opponents.sample_networks(np.random.default_rng(seed))]

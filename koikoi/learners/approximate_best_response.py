@@ -20,9 +20,8 @@ from koikoi.learners.network_player import (
 from koikoi.learners.segments import mix_uniform, sample_rows
 from koikoi.learners.selfplay import Samples, Task, payoffs_of, samples_of
 from koikoi.learners.value_network import new_state
-from koikoi.players import Player
 from koikoi.rules import KoiKoi
-from koikoi.simulator import OVER, Numbers
+from koikoi.simulator import OVER, Numbers, Player
 
 
 class ApproximateBestResponse(DeepMonteCarlo):

@@ -19,8 +19,8 @@ from koikoi.afterstates import Describer
 from koikoi.learners import NetworkPlayer
 from koikoi.learners.value_network import ValueNetwork
 from koikoi.page import embed
-from koikoi.players import GreedyPlayer, Player, RandomPlayer, SearchPlayer
-from koikoi.simulator import OVER, Rounds, Simulator
+from koikoi.players import GreedyPlayer, RandomPlayer, SearchPlayer
+from koikoi.simulator import OVER, Player, Rounds, Simulator
 from koikoi.table import AGAIN, NEXT, PAGE, Sitting, sit_down
 
 GAMES = [KoiKoi(), KoiKoi(special=6), KoiKoi(koi_limit=1), MiniKoiKoi.K9(), MiniKoiKoi.K10()]
