@@ -505,9 +505,7 @@ class TrainedResponse(Response):
             nodes: list[Any] = [self.game.node(h) for h in histories]
             rows = moves(nodes, self.policies, tickets, self.player)
             own = self._current(nodes, tickets)
-            below: list[
-                tuple[int, Any, float]
-            ] = []  # parent, action and own reach of each child
+            below: list[tuple[int, Any, float]] = []  # parent, action, reach
             for r, (node, row) in enumerate(zip(nodes, rows, strict=True)):
                 if r in own:
                     reached = (reach[r] * own[r]).tolist()

@@ -30,6 +30,7 @@ from koikoi.simulator import (
     OVER,
     PLAY,
     STOPPING,
+    Player,
     Rounds,
     Simulator,
     members,
