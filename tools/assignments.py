@@ -117,20 +117,25 @@ def tags(cell: Any) -> list[str]:
     return list(found) if isinstance(found, list) else []
 
 
+def checks(source: str) -> Iterator[tuple[str, str, ast.expr, str]]:
+    """Yield number, code before, value and code after of each call of `exercises.check`."""
+    lines = source.split("\n")
+    for statement in ast.parse(source).body:
+        for call in ast.walk(statement):
+            match call:
+                case ast.Call(func, [ast.Constant(str(number)), value]):
+                    before = "\n".join(lines[: statement.lineno - 1]).rstrip()
+                    after = "\n".join(lines[statement.end_lineno :]).strip()
+                    if ast.unparse(func).endswith("exercises.check"):
+                        yield number, before, value, after
+
+
 def check_of(source: str, place: str) -> tuple[str, str, str]:
     """Split off the check at the end of a cell; return the code before it, number and name."""
-    last = ast.parse(source).body[-1]
-    call = last.value if isinstance(last, ast.Expr) else None
-    if not (
-        isinstance(call, ast.Call)
-        and ast.unparse(call.func) == "exercises.check"
-        and len(call.args) == 2
-        and isinstance(call.args[0], ast.Constant)
-        and isinstance(call.args[1], ast.Name)
-    ):
-        raise ValueError(f'{place} must end with exercises.check("4.1", a_name)')
-    before = "\n".join(source.split("\n")[: last.lineno - 1]).rstrip()
-    return before, str(call.args[0].value), call.args[1].id
+    match [*checks(source)]:
+        case [*_, (number, before, ast.Name(name), "")]:
+            return before, number, name
+    raise ValueError(f'{place} must end with exercises.check("4.1", a_name)')
 
 
 def block(source: str, kind: str) -> str:

@@ -8,7 +8,7 @@
 With `--collect`, the zip file of a learning platform, or any with a folder or a file for each
 student, is unpacked into `submitted/` first. Grading reads `submitted/STUDENT/ASSIGNMENT/`,
 whatever the name of the notebook in it, rebuilds each submission from the release (see
-submissions.py) and grades each by itself: one that cannot be graded spoils no other. It prints
+rebuilding.py) and grades each by itself: one that cannot be graded spoils no other. It prints
 a table and writes `grades/ASSIGNMENT.csv`, in which who could not be graded has a reason and no
 points. All that nbgrader writes is where it expects it.
 
@@ -38,11 +38,12 @@ from typing import Any
 
 import nbformat
 from assignments import BOOK, ROOT, Unknown, assignment, files_of, pages, place, read
+from collecting import NotGraded, collect, harmless, printable, record
 from contained import can_sandbox
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateSolution
 from nbgrader.utils import capture_log, determine_grade, is_grade, is_solution, temp_attrs
-from submissions import NotGraded, choose, collect, harmless, number_of, printable, record
+from rebuilding import choose, number_of
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 

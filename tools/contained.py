@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import kernels
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_output
 from nbgrader.preprocessors import Execute
@@ -122,10 +123,8 @@ class Contained(Execute):  # type: ignore[misc]
     def preprocess(self, nb: Any, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """Run a notebook in a folder of its own, with a copy of its files."""
         self.source = Path(resources["metadata"]["path"])
-        # the path of a socket file may have about a hundred characters
-        long = os.name == "posix" and len(os.fsencode(tempfile.gettempdir())) > 75
         with tempfile.TemporaryDirectory(
-            prefix="submission-", dir="/tmp" if long else None, ignore_cleanup_errors=True
+            prefix="submission-", dir=kernels.temporary_root(), ignore_cleanup_errors=True
         ) as top:
             self.folder = Path(top, *map(str, range(1, DEPTH)), self.source.name)
             metadata = {**resources["metadata"], "path": str(self.folder)}

@@ -31,12 +31,18 @@ LONGEST = (
 TRANSPORT = "ipc" if os.name == "posix" else "tcp"
 
 
+def temporary_root() -> str | None:
+    """Return where temporary folders with socket files go, None for the usual place."""
+    long = os.name == "posix" and len(os.fsencode(tempfile.gettempdir())) > LONGEST
+    return "/tmp" if long else None
+
+
 def by_file(manager: KernelManager) -> KernelManager:
     """Make a kernel that is about to start listen on socket files; return its manager."""
     if TRANSPORT == "ipc":
-        long = len(os.fsencode(tempfile.gettempdir())) > LONGEST
-        # readable for this user only
-        folder = tempfile.mkdtemp(prefix="kernel-", dir="/tmp" if long else None)
+        folder = tempfile.mkdtemp(
+            prefix="kernel-", dir=temporary_root()
+        )  # readable for this user only
         weakref.finalize(manager, shutil.rmtree, folder, ignore_errors=True)
         manager.transport, manager.ip = TRANSPORT, str(Path(folder, "socket"))
     return manager

@@ -32,10 +32,11 @@ EACH = 10  # mistakes in one file
 SOURCES = ("cfrlib", "cfrbook", "koikoi", "book/_ext", "tools")
 LEFT_OUT = ("exercises/", "tools/mutate.py", "tools/portable.py", "_vendor")
 KIT = ["tests/book/test_kit.py"]
-CLASSROOM = ["tests/cfrbook/exercises/test_classroom.py"]
+CLASSROOM = ["tests/teaching/test_hand_ins.py", "tests/cfrbook/exercises/test_classroom.py"]
+CLASSROOM_TOOLS = ("assignments", "collecting", "contained", "rebuilding")
 # Sources, by the beginning of their path, and tests that neither name nor folder finds
 ROOMS = {
-    **dict.fromkeys(["tools/assignments", "tools/contained", "tools/submissions"], CLASSROOM),
+    **dict.fromkeys([f"tools/{name}" for name in CLASSROOM_TOOLS], CLASSROOM),
     **dict.fromkeys(["tools/sheets", "tools/slides"], KIT),
     "cfrbook/museum": ["tests/cfrbook/test_museum.py"],
     "cfrlib/core/sequence": ["tests/cfrlib/test_evaluate.py", "tests/cfrlib/test_cfr.py"],

@@ -1,6 +1,6 @@
 """Every file that a platform hands over ends in one row, and nobody's work replaces another's.
 
-The archives have the names that the platforms give; `submissions.PLATFORMS` names the sources.
+The archives have the names that the platforms give; `collecting.PLATFORMS` names the sources.
 """
 
 import builtins
@@ -12,9 +12,10 @@ import zipfile
 
 import assignments
 import classroom
+import collecting
 import nbformat
 import pytest
-import submissions
+import rebuilding
 from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.utils import is_grade, is_solution
 
@@ -212,12 +213,12 @@ def rows(submitted, release, page=None):
     """Return each student's answers, or None if there is nothing to grade, and the remarks."""
     found = {}
     for folder in sorted(submitted.glob(f"*/{NAME}")):
-        noted = submissions.record(folder).get("remarks", [])
+        noted = collecting.record(folder).get("remarks", [])
         try:
-            nb, remarks = submissions.choose(release, page, folder)
+            nb, remarks = rebuilding.choose(release, page, folder)
             words = {cell.source for cell in nb.cells if is_solution(cell)}
             found[folder.parent.name] = words, [*noted, *remarks]
-        except submissions.NotGraded as reason:
+        except collecting.NotGraded as reason:
             found[folder.parent.name] = None, [*noted, str(reason)]
     return found
 
@@ -232,7 +233,7 @@ def test_every_file_of_a_platform_ends_in_one_row(tmp_path, release, platform, c
     ]  # fmt: skip
     course = tmp_path / "a" / "course"
     zipped = archive(tmp_path / "all.zip", texts)
-    found = submissions.collect(zipped, course / "submitted", NAME)
+    found = collecting.collect(zipped, course / "submitted", NAME)
     aside = capsys.readouterr().out.splitlines()
     table = rows(course / "submitted", release)
     assert sorted(table) == found
@@ -255,7 +256,7 @@ def test_earlier_attempts_and_other_files_are_named(tmp_path, release):
     members, _ = ARCHIVES["Blackboard"]
     texts = [(name, answered(release, word)) for name, word in members]
     texts.append(("Week 4_ada_attempt_2026-11-21-09-00-00_notes.pdf", ""))
-    submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
     told = " ".join(rows(tmp_path / "s", release)["ada"][1])
     assert "an earlier attempt does not count: Week 4_ada_attempt_2026-11-20" in told
     assert "also handed in" in told and "notes.pdf" in told and ".txt" not in told
@@ -268,7 +269,7 @@ def test_students_of_one_name_are_told_apart_in_later_archives(tmp_path, release
     def hand_in(*numbers, word):
         name = "Kim Min_{}_assignsubmission_file/" + NB
         texts = [(name.format(n), answered(release, f"{word} {n}")) for n in numbers]
-        return submissions.collect(archive(tmp_path / "a.zip", texts), folder, NAME)
+        return collecting.collect(archive(tmp_path / "a.zip", texts), folder, NAME)
 
     assert hand_in(111, word="first") == ["Kim Min"]
     assert hand_in(222, word="first") == ["Kim Min 222"]
@@ -284,7 +285,7 @@ def test_students_of_one_name_are_told_apart_in_later_archives(tmp_path, release
 def test_files_of_one_student_do_not_replace_each_other(tmp_path, release):
     texts = [(f"ada/{n}/a.ipynb", answered(release, str(n))) for n in range(2)]
     texts.append(("bob/b.ipynb", answered(release, "bob")))
-    submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
     table = rows(tmp_path / "s", release)
     assert table["ada"] == (None, ["several notebooks, keep one: a (2).ipynb, a.ipynb"])
     assert table["bob"][0] == {"answer = 'bob'"}
@@ -300,7 +301,7 @@ def test_copies_and_empty_files_do_not_count(tmp_path, release):
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text, "utf-8")
-    nb, remarks = submissions.choose(release, None, tmp_path)
+    nb, remarks = rebuilding.choose(release, None, tmp_path)
     assert {cell.source for cell in nb.cells if is_solution(cell)} == {"answer = 'mine'"}
     told = " ".join(remarks)
     assert f"{NAME}.ipynb: without an answer" in told and "a.ipynb: a copy" in told
@@ -309,17 +310,17 @@ def test_copies_and_empty_files_do_not_count(tmp_path, release):
 
 def test_an_empty_assignment_beside_a_file_that_cannot_be_read_is_no_zero(tmp_path, release):
     (tmp_path / "a.ipynb").write_text(nbformat.writes(release), "utf-8")
-    nb, remarks = submissions.choose(release, None, tmp_path)
+    nb, remarks = rebuilding.choose(release, None, tmp_path)
     assert remarks == [] and len(nb.cells) == len(release.cells)
     (tmp_path / "b.ipynb").write_text("{", "utf-8")
     with pytest.raises(
-        submissions.NotGraded, match=r"b.ipynb is no notebook.*without an answer"
+        collecting.NotGraded, match=r"b.ipynb is no notebook.*without an answer"
     ):
-        submissions.choose(release, None, tmp_path)
+        rebuilding.choose(release, None, tmp_path)
     (tmp_path / "b.ipynb").unlink()
-    (tmp_path / submissions.RECORD).write_text('{"unread": ["b.ipynb"]}')
-    with pytest.raises(submissions.NotGraded, match="without an answer"):
-        submissions.choose(release, None, tmp_path)
+    (tmp_path / collecting.RECORD).write_text('{"unread": ["b.ipynb"]}')
+    with pytest.raises(collecting.NotGraded, match="without an answer"):
+        rebuilding.choose(release, None, tmp_path)
 
 
 # ---- hostile archives ------------------------------------------------------------------------
@@ -339,7 +340,7 @@ def test_members_that_cannot_be_read_have_a_reason_and_spoil_no_other(tmp_path, 
     data[entry["d"] + 41] = 0xA1  # a link
     data[entry["d"] + 5] = 3  # written by Unix
     path.write_bytes(data)
-    found = submissions.collect(path, tmp_path / "s", NAME)
+    found = collecting.collect(path, tmp_path / "s", NAME)
     assert found == list("abcde")
     table = rows(tmp_path / "s", release)
     reasons = {"a": "encrypted", "b": "compression", "c": "CRC", "d": "a link"}
@@ -350,10 +351,10 @@ def test_members_that_cannot_be_read_have_a_reason_and_spoil_no_other(tmp_path, 
 
 
 def test_a_bomb_is_cut(tmp_path, release, monkeypatch):
-    monkeypatch.setattr(submissions, "LARGEST", 1)
+    monkeypatch.setattr(collecting, "LARGEST", 1)
     texts = [("ada/a.ipynb", "0" * 3_000_000), ("bob/a.ipynb", answered(release, "bob"))]
     path = archive(tmp_path / "a.zip", texts, compression=zipfile.ZIP_DEFLATED)
-    submissions.collect(path, tmp_path / "s", NAME)
+    collecting.collect(path, tmp_path / "s", NAME)
     assert (tmp_path / "s" / "ada" / NAME / "a.ipynb").stat().st_size == 1_000_001
     table = rows(tmp_path / "s", release)
     assert table["ada"] == (None, ["a.ipynb is larger than 1 MB"])
@@ -361,10 +362,10 @@ def test_a_bomb_is_cut(tmp_path, release, monkeypatch):
 
 
 def test_the_number_of_files_is_limited(tmp_path, release):
-    flood = [(f"ada/{n}.ipynb", "{}") for n in range(3 * submissions.MOST)]
+    flood = [(f"ada/{n}.ipynb", "{}") for n in range(3 * collecting.MOST)]
     path = archive(tmp_path / "a.zip", [*flood, ("bob/a.ipynb", answered(release, "bob"))])
-    submissions.collect(path, tmp_path / "s", NAME)
-    assert len([*(tmp_path / "s" / "ada" / NAME).glob("*.ipynb")]) == submissions.MOST
+    collecting.collect(path, tmp_path / "s", NAME)
+    assert len([*(tmp_path / "s" / "ada" / NAME).glob("*.ipynb")]) == collecting.MOST
     table = rows(tmp_path / "s", release)
     assert table["ada"][0] is None and "and 35 more" in table["ada"][1][0]
     assert table["bob"][0]
@@ -386,8 +387,8 @@ def test_links_are_not_followed(tmp_path, release):
         assert table[student][0] is None and "link" in table[student][1][0]
     (adam.parent / "pipe.ipynb").rename(adam / "pipe.ipynb")
     assert rows(tmp_path / "s", release)["adam"][0] is None  # nothing waits for a pipe
-    with pytest.raises(submissions.NotGraded, match="no ordinary file"):
-        submissions.load(eve / "a.ipynb")
+    with pytest.raises(collecting.NotGraded, match="no ordinary file"):
+        collecting.load(eve / "a.ipynb")
 
 
 def test_collecting_writes_through_no_link(tmp_path, release, capsys):
@@ -396,10 +397,10 @@ def test_collecting_writes_through_no_link(tmp_path, release, capsys):
     (tmp_path / "s" / "bob" / NAME).mkdir(parents=True)
     (tmp_path / "s" / "ada").symlink_to(outside)
     (outside / "a").write_text("mine")
-    for name in ("a.ipynb", submissions.RECORD):
+    for name in ("a.ipynb", collecting.RECORD):
         (tmp_path / "s" / "bob" / NAME / name).symlink_to(outside / "a")
     texts = [(f"{s}/a.ipynb", answered(release, s)) for s in ("ada", "bob")]
-    submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
     assert "ada: the folder is a link, nothing was unpacked" in capsys.readouterr().out
     assert [path.name for path in outside.iterdir()] == ["a"]
     assert (outside / "a").read_text() == "mine"
@@ -409,17 +410,17 @@ def test_collecting_writes_through_no_link(tmp_path, release, capsys):
 def test_a_forged_record_gets_nobody_elses_work(tmp_path, release, key):
     folder = tmp_path / "s" / "eve" / NAME
     folder.mkdir(parents=True)
-    (folder / submissions.RECORD).write_text(json.dumps({"key": key}))
+    (folder / collecting.RECORD).write_text(json.dumps({"key": key}))
     texts = [(f"{s}/a.ipynb", answered(release, s)) for s in ("ada", "bob")]
-    found = submissions.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
+    found = collecting.collect(archive(tmp_path / "a.zip", texts), tmp_path / "s", NAME)
     assert found == ["ada", "bob"]
     assert rows(tmp_path / "s", release)["ada"][0] == {"answer = 'ada'"}
 
 
 def test_other_files_are_no_archive(tmp_path):
     (tmp_path / "a.zip").write_text("no")
-    with pytest.raises(submissions.NotGraded, match="is no zip file"):
-        submissions.collect(tmp_path / "a.zip", tmp_path / "s", NAME)
+    with pytest.raises(collecting.NotGraded, match="is no zip file"):
+        collecting.collect(tmp_path / "a.zip", tmp_path / "s", NAME)
 
 
 FORMULAS = ['=HYPERLINK("http://x","y")', "+1", "-1", "@SUM(1)", "\t=1", " =1", "＝1"]
@@ -460,11 +461,11 @@ def test_another_chapter_is_not_graded(release):
     one = released("01_regret_matching")
     for cells in (one.cells, [c | {"metadata": {}} for c in one.cells]):
         cells = [nbformat.from_dict(c) for c in cells]
-        with pytest.raises(submissions.NotGraded, match="this is 01_regret_matching"):
-            submissions.rebuild(release, cells)
+        with pytest.raises(collecting.NotGraded, match="this is 01_regret_matching"):
+            rebuilding.rebuild(release, cells)
     page = assignments.read(assignments.BOOK / "01_regret_matching.ipynb")
-    with pytest.raises(submissions.NotGraded, match="this is 01_regret_matching"):
-        submissions.rebuild(release, page.cells, assignments.read(PAGE))
+    with pytest.raises(collecting.NotGraded, match="this is 01_regret_matching"):
+        rebuilding.rebuild(release, page.cells, assignments.read(PAGE))
 
 
 def unlabeled(release):
@@ -479,7 +480,7 @@ def unlabeled(release):
 
 
 def test_answers_without_labels_are_found_by_their_order(release):
-    nb, remarks = submissions.rebuild(release, unlabeled(release))
+    nb, remarks = rebuilding.rebuild(release, unlabeled(release))
     for cell in filter(is_solution, nb.cells):
         assert cell.source == f"answer = {cell.metadata.nbgrader.grade_id!r}"
     assert all("had lost its label" in remark for remark in remarks)
@@ -491,8 +492,8 @@ def test_without_labels_and_in_another_order_nobody_gets_anothers_answer(release
     last = cells[-8:]
     random.Random(seed).shuffle(last)
     try:
-        nb, _ = submissions.rebuild(release, [*cells[:-8], *last])
-    except submissions.NotGraded as reason:
+        nb, _ = rebuilding.rebuild(release, [*cells[:-8], *last])
+    except collecting.NotGraded as reason:
         assert "lost their labels" in str(reason)
         return
     for cell in filter(is_solution, nb.cells):
@@ -507,16 +508,16 @@ def test_two_answers_that_changed_places_with_their_checks_are_not_graded(releas
     ]
     (t, a, c), (u, b, d) = kept, [n + 3 for n in kept]
     mixed = [cells[n] for n in (t, u, a, d, b, c)]
-    with pytest.raises(submissions.NotGraded, match="in another order"):
-        submissions.rebuild(release, [*cells[:t], *mixed])
+    with pytest.raises(collecting.NotGraded, match="in another order"):
+        rebuilding.rebuild(release, [*cells[:t], *mixed])
 
 
 def test_an_answer_that_moved_away_without_its_label_is_no_zero(release):
     cells = unlabeled(release)
-    place = submissions.places_of(release, is_solution)[2]
+    place = rebuilding.places_of(release, is_solution)[2]
     cells.append(cells.pop(place))
-    with pytest.raises(submissions.NotGraded, match=r"may be an answer to 4\.3"):
-        submissions.rebuild(release, cells)
+    with pytest.raises(collecting.NotGraded, match=r"may be an answer to 4\.3"):
+        rebuilding.rebuild(release, cells)
 
 
 # ---- the chapter's notebook ------------------------------------------------------------------
@@ -541,14 +542,14 @@ def on_page(page, answers, unlabeled=False):
 def test_answers_in_the_chapters_notebook_are_found(release, page, labels):
     answers = {"4.1": "answer = 41", "4.2": "helper = 1\nanswer = helper"}
     cells = on_page(page, answers, unlabeled=not labels)
-    nb, remarks = submissions.rebuild(release, cells, page)
+    nb, remarks = rebuilding.rebuild(release, cells, page)
     found = {
-        submissions.number_of(cell.metadata.nbgrader.grade_id): cell.source
+        rebuilding.number_of(cell.metadata.nbgrader.grade_id): cell.source
         for cell in filter(is_solution, nb.cells)
     }
     assert {number: found[number] for number in answers} == answers
-    forms = {submissions.number_at(release, n): release.cells[n].source
-             for n in submissions.places_of(release, is_solution)}  # fmt: skip
+    forms = {rebuilding.number_at(release, n): release.cells[n].source
+             for n in rebuilding.places_of(release, is_solution)}  # fmt: skip
     assert {n: s for n, s in found.items() if n not in answers} == {
         n: s for n, s in forms.items() if n not in answers
     }
@@ -560,7 +561,7 @@ def test_answers_in_the_chapters_notebook_are_found(release, page, labels):
 
 def test_solutions_of_the_page_are_no_answers(release, page):
     cells = [nbformat.from_dict(cell | {"metadata": {}}) for cell in page.cells]
-    nb, _ = submissions.rebuild(release, cells, page)
+    nb, _ = rebuilding.rebuild(release, cells, page)
     assert [c.source for c in nb.cells if c.cell_type == "code"] == [
         c.source for c in release.cells if c.cell_type == "code"
     ]
@@ -571,7 +572,7 @@ def test_a_changed_solution_is_no_answer_beside_one(release, page):
     for cell in cells:
         if "solution" in assignments.tags(cell):
             cell.source = f"changed = 1\n{cell.source}"
-    nb, _ = submissions.rebuild(release, cells, page)
+    nb, _ = rebuilding.rebuild(release, cells, page)
     found = [cell.source for cell in filter(is_solution, nb.cells)]
     assert found[0] == "answer = 41" and "changed" in found[1]
 
@@ -581,7 +582,7 @@ def test_an_answer_brings_no_solution(release, page):
     page = nbformat.from_dict(page)
     solution = new_code_cell("secret = 7", metadata={"tags": ["solution"]})
     page.cells.insert(1, solution)
-    nb, _ = submissions.rebuild(release, cells, page)
+    nb, _ = rebuilding.rebuild(release, cells, page)
     assert "answer = secret" in str(nb) and "secret = 7" not in str(nb)
 
 
@@ -593,12 +594,12 @@ def test_answers_in_any_chapters_notebook_bring_what_they_use(path):
     tasks = assignments.tasks(page.cells, titles, path.name)
     answers = {task.number: f"# mine\n{task.form}\n{task.worked}" for task in tasks}
     cells = on_page(page, answers, unlabeled=True)
-    nb, remarks = submissions.rebuild(released(path.stem), cells, page)
+    nb, remarks = rebuilding.rebuild(released(path.stem), cells, page)
     assert remarks == ["answered in the chapter's notebook"]
     assert all("# mine" in cell.source for cell in filter(is_solution, nb.cells))
     known = {*dir(builtins), "home", "branch"}  # where a page is hosted
-    for cell in filter(submissions.is_code, nb.cells):
-        bound, needed = submissions.bound_and_needed(cell.source)
+    for cell in filter(rebuilding.is_code, nb.cells):
+        bound, needed = rebuilding.bound_and_needed(cell.source)
         later = {"differences"} if path.stem == "reading_papers" else set()  # in a function
         assert not needed - known - later
         known |= bound
@@ -629,7 +630,7 @@ def test_answers_in_any_chapters_notebook_bring_what_they_use(path):
     ],
 )
 def test_calls_of_check_are_read(source, wanted):
-    found = [*submissions.answers_in(source, ("4.1", "4.2"))]
+    found = [*rebuilding.answers_in(source, ("4.1", "4.2"))]
     if wanted is None:
         assert len(found) == 1 and "answer = 1" in found[0][1]
         return
@@ -642,13 +643,13 @@ def test_calls_of_check_are_read(source, wanted):
 def test_an_answer_brings_the_code_of_the_page_that_it_uses():
     sources = ["a = 1", "b = a + 1", "b = 0\nz = b", "def f(x):\n    return x + z"]
     sources.append("answer = 7")
-    assert submissions.from_above(sources, ["answer = f(1)"], set()) == [sources[2], sources[3]]
-    assert submissions.from_above(sources, ["b = 3", "answer = b"], set()) == []
-    assert submissions.from_above(sources, ["a = a"], set()) == [sources[0]]
-    assert submissions.from_above(sources, ["f(1)"], {"f"}) == []
-    assert submissions.from_above(sources, ["answer"], set()) == []
+    assert rebuilding.from_above(sources, ["answer = f(1)"], set()) == [sources[2], sources[3]]
+    assert rebuilding.from_above(sources, ["b = 3", "answer = b"], set()) == []
+    assert rebuilding.from_above(sources, ["a = a"], set()) == [sources[0]]
+    assert rebuilding.from_above(sources, ["f(1)"], {"f"}) == []
+    assert rebuilding.from_above(sources, ["answer"], set()) == []
     calls_later = ["def f():\n    return g()", "def g():\n    return 1"]
-    assert submissions.from_above(calls_later, ["answer = f()"], set()) == calls_later
+    assert rebuilding.from_above(calls_later, ["answer = f()"], set()) == calls_later
 
 
 def test_a_student_may_use_the_names_of_the_chapter():
@@ -658,12 +659,10 @@ def test_a_student_may_use_the_names_of_the_chapter():
         assignments.read(assignments.BOOK / "01_regret_matching.ipynb"),
     )
     cells = on_page(page, {"1.2": 'answer = {"best": ROCK, "earns": always_paper[ROCK]}'})
-    nb, _ = submissions.rebuild(one, cells, page)
+    nb, _ = rebuilding.rebuild(one, cells, page)
     place = next(n for n, c in enumerate(nb.cells) if "best" in c.source and is_solution(c))
     facts = [
-        submissions.bound_and_needed(c.source)
-        for c in nb.cells[:place]
-        if c.cell_type == "code"
+        rebuilding.bound_and_needed(c.source) for c in nb.cells[:place] if c.cell_type == "code"
     ]
     bound = set()
     for binds, needs in facts:  # in an order that runs
