@@ -27,8 +27,9 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import assignments  # noqa: E402
 import classroom  # noqa: E402
+import collecting  # noqa: E402
 import contained  # noqa: E402
-import submissions  # noqa: E402
+import rebuilding  # noqa: E402
 from assignments import BEGIN, END, check_of, plain, read, tags  # noqa: E402
 
 from cfrbook import exercises  # noqa: E402
@@ -209,6 +210,7 @@ def test_myst_becomes_markdown():
         'exercises.check("4.1", [1, 2])',
         'print("4.1", answer)',
         "exercises.check(a, b)",
+        'x = 1\nexercises.check("4.1", x)\nprint(x)',
     ],
 )
 def test_cell_without_check_raises(source):
@@ -279,7 +281,7 @@ def test_rebuilt_submission_is_the_release_with_the_answers(release):
     for cell in cells:
         if not is_solution(cell):
             cell.source += "\nraise SystemExit"  # mended by the student
-    nb, remarks = submissions.rebuild(release, cells)
+    nb, remarks = rebuilding.rebuild(release, cells)
     assert remarks == []
     for mine, theirs in zip(nb.cells, release.cells, strict=True):
         assert is_solution(mine) or mine == theirs
@@ -329,8 +331,8 @@ def spoiled(release, how):
     ],
 )
 def test_answers_survive_bad_handling(release, how, remark):
-    nb, remarks = submissions.rebuild(release, spoiled(release, how))
-    assert answers_of(nb) == answers_of(submissions.rebuild(release, handed_in(release))[0])
+    nb, remarks = rebuilding.rebuild(release, spoiled(release, how))
+    assert answers_of(nb) == answers_of(rebuilding.rebuild(release, handed_in(release))[0])
     assert remark in remarks if remark else remarks == []
     assert not any("tags" in cell.metadata for cell in nb.cells)
     MetadataValidator().validate_nb(nb)
@@ -341,9 +343,7 @@ def test_added_cells_keep_their_place(release):
     answer = places_of(release, is_solution)[1]
     helper = nbformat.v4.new_code_cell("def helper():\n    return 1")
     again = nbformat.v4.new_code_cell("def check_answer(number, name):\n    pass")
-    nb, remarks = submissions.rebuild(
-        release, [*cells[:answer], helper, again, *cells[answer:]]
-    )
+    nb, remarks = rebuilding.rebuild(release, [*cells[:answer], helper, again, *cells[answer:]])
     sources = [cell.source for cell in nb.cells]
     assert sources.index(helper.source) + 1 == sources.index(cells[answer].source)
     assert again.source not in sources and remarks == [
@@ -353,21 +353,21 @@ def test_added_cells_keep_their_place(release):
 
 def test_missing_answer_is_remarked(release):
     cells = [cell for cell in handed_in(release) if "ex-4-2" not in str(cell.metadata)]
-    nb, remarks = submissions.rebuild(release, cells)
+    nb, remarks = rebuilding.rebuild(release, cells)
     assert remarks == ["no cell with an answer to 4.2"]
     assert len(nb.cells) == len(release.cells)
 
 
 def test_other_notebook_is_not_graded(release):
-    with pytest.raises(submissions.NotGraded, match="no cell of this assignment"):
-        submissions.rebuild(release, [nbformat.v4.new_code_cell("1 + 1")])
+    with pytest.raises(collecting.NotGraded, match="no cell of this assignment"):
+        rebuilding.rebuild(release, [nbformat.v4.new_code_cell("1 + 1")])
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"nbformat": 4, "cells": 1}', "\0", "null"])
 def test_other_files_are_not_graded(tmp_path, text):
     (tmp_path / "a.ipynb").write_text(text, "utf-8")
-    with pytest.raises(submissions.NotGraded, match="is no notebook"):
-        submissions.load(tmp_path / "a.ipynb")
+    with pytest.raises(collecting.NotGraded, match="is no notebook"):
+        collecting.load(tmp_path / "a.ipynb")
 
 
 def test_other_file_is_no_archive(course, tmp_path, capsys):
