@@ -13,12 +13,14 @@ from cfrlib.subgames import (
     MaxMargin,
     Part,
     Subgame,
+    continual,
     depth_limited,
     history_values,
     limited,
     public_tree,
     trunk,
 )
+from cfrlib.subgames.continual import _Search
 from cfrlib.subgames.gadgets import Leaves
 from cfrlib.subgames.resolving import _alternatives, _subgame
 
@@ -29,10 +31,14 @@ RANDOM = cfr.Strategy.random(LEDUC, seed=5)
 
 
 class Enumerated:
-    """Reach, values and a best response, history by history."""
+    """Reach, values and a best response, history by history.
 
-    def __init__(self, game, strategy, opponent):
+    `paid` holds what the opponent gets where the game ends early.
+    """
+
+    def __init__(self, game, strategy, opponent, paid=None):
         self.game, self.strategy, self.opponent = game, strategy, opponent
+        self.paid = paid or {}
         self.tree = cfr.compile(game)
         self.members = {I: [] for I in strategy}
         self.reach = {}  # of chance and the other player
@@ -55,13 +61,19 @@ class Enumerated:
 
     def _worth(self, I, a):
         """What an action of the opponent earns on average: by a best response from then on."""
-        total = sum(self.reach[h] for h in self.members[I])
-        return sum(self.reach[h] * self.value((*h, a)) for h in self.members[I]) / total
+        return self.mean(self.members[I], a)
+
+    def mean(self, histories, *action):
+        """What the opponent earns after some histories: the mean weighted by reach, or 0."""
+        total = sum(self.reach[h] for h in histories) or 1.0
+        return sum(self.reach[h] * self.value((*h, *action)) for h in histories) / total
 
     def _best(self, I):
         return max(self.strategy[I], key=lambda a: self.worth(I, a))
 
     def _value(self, h):
+        if h in self.paid:
+            return self.paid[h]
         node = self.game.node(h)
         if isinstance(node, cfr.Terminal):
             return node.utilities[self.opponent]
@@ -207,9 +219,12 @@ def test_a_depth_limit_pays_what_the_continuations_earn(player, monkeypatch):
 # ---- parts with ranges -----------------------------------------------------------------------
 
 
-def averaged(game, iterations):
+def averaged(game, iterations, start=None):
     """CFR+ whose iteration t counts t, by the strategies after each update."""
     run, form, total = cfr.CFR(game, "cfr+"), sequence_form(game), 0.0
+    if start is not None:
+        run._tables.sigma[:] = start.values_by_sequence
+        run._tables.plan[:] = form.plans(start.values_by_sequence)
     for t in range(1, iterations + 1):
         run.run(1, progress=False)
         total = total + t * form.plans(run.current.values_by_sequence)
@@ -326,3 +341,143 @@ def test_values_at_the_horizon_are_what_leaves_pay(label):
     for I, row in averaged(game, 9).items():
         found = solved.sigma[int(start[I]) : int(start[I]) + len(row)]
         assert list(row.values()) == pytest.approx(found, abs=1e-9), I
+
+
+# ---- continual re-solving --------------------------------------------------------------------
+
+
+BONUS = 1e-3
+
+
+@pytest.fixture
+def untied(monkeypatch):
+    """Pay every hand a little more for staying out.
+
+    If the opponent folded last time, staying out pays the same as following and folding, and
+    rounding would decide which of the two has a positive regret.
+    """
+    solve = _Search.solve
+
+    def paid(search, state, out):
+        if len(out):
+            reach = search.public.tree.chance_reach[state.histories]
+            own = search._ranges(state)[search.player][state.hand[search.player]]
+            out = out + BONUS * state.by_hand(1 - search.player, reach * own)
+        return solve(search, state, out)
+
+    monkeypatch.setattr(_Search, "solve", paid)
+
+
+class Continual:
+    """Continual re-solving with gadget games, history by history.
+
+    An alternative value is what a hand of the opponent expects, not weighted by any reach.
+    `worth` holds both players' payoffs at every history if a fixed strategy is played from
+    there on; it ends a solve at the public states of the horizon.
+    """
+
+    def __init__(self, game, player, safe, iterations, horizon=(), worth=None):
+        self.game, self.player, self.other, self.public = (
+            game,
+            player,
+            1 - player,
+            public_tree(game),
+        )
+        self.safe, self.iterations, self.worth = safe, iterations, worth
+        self.horizon = {state.number for state in horizon}
+        self.rows = dict(cfr.Strategy.uniform(game))
+        self.visit(0, None, {})
+
+    def visit(self, n, out, paid):
+        state = self.public.states[n]
+        if n == 0 or state.player == self.player:
+            paid = self.solve(state, out)
+        plain = Enumerated(self.game, self.rows, self.other, paid)
+        for c in self.public.children[n]:
+            child, below = self.public.states[c], {}
+            for k, hand in zip(child.histories.tolist(), child.hand[self.other], strict=True):
+                below.setdefault(int(hand), []).append(self.public.tree.history(k))
+            if state.player == self.other:
+                of = dict(zip(state.histories.tolist(), state.hand[self.other], strict=True))
+                parents = [self.public.tree.find(hs[0][:-1]) for _, hs in sorted(below.items())]
+                values = [out[of[k]] for k in parents]
+            else:
+                values = [plain.mean(hs) for _, hs in sorted(below.items())]
+            self.visit(c, values, paid)
+
+    def solve(self, state, out):
+        """Replace the rows from a state to the end or the horizon; return payoffs there."""
+        ahead, ends = [state.number], []
+        for n in ahead:
+            for c in self.public.children[n]:
+                (ends if c in self.horizon else ahead).append(c)
+        stops = [int(k) for n in ends for k in self.public.states[n].histories]
+        pay = {k: self.worth[k][None] for k in stops}
+        leaves = Leaves(pay, 0, dict.fromkeys(pay, "any"))
+        plain = Enumerated(self.game, self.rows, self.other)
+        hs = [self.public.tree.history(k) for k in state.histories]
+        mine, theirs = (np.array([r[h] for h in hs]) for r in (plain.reach, plain.own))
+        new = {}
+        if self.safe and out is not None and mine.any():
+            part = Gadget(self.public, state, mine, self.other, np.add(out, BONUS), leaves)
+            start = cfr.Strategy.uniform(part)
+            follow = {I: {"follow": 1.0, "out": 0.0} for I in start if I.startswith("gate")}
+            new = averaged(part, self.iterations, start.replace(follow))
+        elif (mine * theirs).any():
+            part = Subgame(self.public, state, mine * theirs, leaves)
+            new = averaged(part, self.iterations)
+        tree = self.public.tree
+        for k in np.flatnonzero(np.isin(self.public.state_of, ahead) & (tree.infoset >= 0)):
+            I = tree.infoset_label[tree.infoset[k]]
+            actions = tree.infoset_actions[tree.infoset[k]]
+            self.rows[I] = new.get(I, dict.fromkeys(actions, 1 / len(actions)))
+        return {tree.history(k): self.worth[k][self.other] for k in stops}
+
+
+def assert_same(found, *arguments):
+    plain = Continual(*arguments)
+    for I, row in plain.rows.items():
+        if found.player(I) == plain.player:
+            assert list(found[I].values()) == pytest.approx(list(row.values()), abs=1e-8), I
+
+
+CASES = [(KUHN, 1), (KUHN, 4), (KUHN, 25), pytest.param(LEDUC, 3, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize("safe", [True, False])
+@pytest.mark.parametrize(("game", "iterations"), CASES)
+@pytest.mark.usefixtures("untied")
+def test_continual_resolving_plays_gadget_games(game, iterations, safe, player):
+    found = continual(game, player, safe=safe, iterations=iterations)
+    assert_same(found, game, player, safe, iterations)
+
+
+@pytest.mark.usefixtures("untied")
+@pytest.mark.parametrize("player", [0, 1])
+@pytest.mark.parametrize(
+    ("game", "labels"),
+    [
+        (KUHN, [("check",), ("bet",)]),
+        (KUHN, [("check", "bet")]),
+        pytest.param(LEDUC, "flops", marks=pytest.mark.slow),
+    ],
+)
+def test_continual_resolving_takes_alternatives_from_the_horizon(game, labels, player):
+    public, tree = public_tree(game), public_tree(game).tree
+    worth = history_values(tree, cfr.Strategy.random(game, seed=2).values_by_sequence)
+    if labels == "flops":
+        ends = [s for s in public.states if s.actions[-1:] in (("J",), ("Q",), ("K",))]
+    else:
+        ends = [public.find(*label) for label in labels]
+
+    def values(states, ranges):
+        found = []
+        for end, (a, b) in zip(states, ranges, strict=True):
+            reach, u = tree.chance_reach[end.histories], worth[end.histories]
+            first = end.by_hand(0, reach * u[:, 0] * b[end.hand[1]])
+            found.append((first, end.by_hand(1, reach * u[:, 1] * a[end.hand[0]])))
+        return found
+
+    found = continual(game, player, iterations=4, horizon=ends, values=values)
+    assert_same(found, game, player, True, 4, ends, worth)
