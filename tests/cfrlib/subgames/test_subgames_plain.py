@@ -223,8 +223,8 @@ def averaged(game, iterations, start=None):
     """CFR+ whose iteration t counts t, by the strategies after each update."""
     run, form, total = cfr.CFR(game, "cfr+"), sequence_form(game), 0.0
     if start is not None:
-        run._tables.sigma[:] = start.values_by_sequence
-        run._tables.plan[:] = form.plans(start.values_by_sequence)
+        sigma = start.values_by_sequence
+        run._tables = run._new_tables(sigma, form.plans(sigma))
     for t in range(1, iterations + 1):
         run.run(1, progress=False)
         total = total + t * form.plans(run.current.values_by_sequence)
