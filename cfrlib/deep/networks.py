@@ -501,4 +501,4 @@ def _fit(
     network = unravel(weights)
     start = network, optimizer.init(network)
     (network, _), losses = jax.lax.scan(step, start, jax.random.split(key, training.steps))
-    return ravel_pytree(network)[0], losses[-(-training.steps // 10) :].mean()
+    return ravel_pytree(network)[0], losses[-training.steps // 10 :].mean()
