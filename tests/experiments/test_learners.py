@@ -1,6 +1,7 @@
 """Self-play learners of Koi-Koi: features, training targets, convergence, and files."""
 
 import json
+import threading
 import tracemalloc
 from functools import partial
 from hashlib import sha256
@@ -582,6 +583,25 @@ def test_ppo_reduces_exploitability():
     run = PPO(K8, hidden=(64, 64), rounds=500, steps=30, batch=256, seed=1)
     found = cfr.exploitability(K8, run.run(25, progress=False).player().strategy())
     assert found < start / 4
+
+
+def test_only_one_thread_at_a_time_advances_self_play():
+    started, go_on = threading.Event(), threading.Event()
+
+    class Waiting(DeepMonteCarlo):
+        def _iterate(self, t):
+            started.set()
+            go_on.wait(60)
+
+    run = Waiting(K8, **TINY)
+    thread = threading.Thread(target=run.run, args=(1,), kwargs={"progress": False})
+    thread.start()
+    assert started.wait(60)
+    with pytest.raises(RuntimeError, match="another thread is advancing"):
+        run.run(1, progress=False)
+    go_on.set()
+    thread.join()
+    assert run.run(1, progress=False).iterations == 2
 
 
 @pytest.mark.slow

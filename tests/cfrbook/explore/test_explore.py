@@ -260,6 +260,20 @@ def test_rewind_returns_copies():
     assert film.at(100).solution().exploitability == cfr.solve(GAME, "cfr", 100).exploitability
 
 
+def test_an_earlier_state_costs_an_eighth_of_its_iterations_at_most(monkeypatch, capsys):
+    film, costs = explore.Rewind(cfr.CFR(GAME)), []
+    film.at(600)
+    run = cfr.CFR.run
+    monkeypatch.setattr(
+        cfr.CFR, "run", lambda self, n, **how: costs.append(n) or run(self, n, **how)
+    )
+    for t in (*range(60), 599):
+        costs.clear()
+        assert film.at(t).iterations == t
+        assert sum(costs) <= t / 8
+    assert capsys.readouterr() == ("", "")  # no progress bar
+
+
 @pytest.mark.slow
 def test_import_of_cfrlib_loads_no_widgets():
     code = "import sys, cfrlib; print('ipywidgets' in sys.modules, 'matplotlib' in sys.modules)"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cfrlib as cfr
-from cfrlib.core.files import replacing
+from cfrlib.core.files import reading, replacing
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 
 GAMES = [KuhnPoker(), KuhnPoker(players=3), MatrixGame([[1, 0], [0, 2]], [[3, 0], [0, 1]])]
@@ -250,6 +250,13 @@ def test_an_array_that_no_run_has_is_rejected(saved, kuhn):
     np.savez(saved, **arrays | {"digest": np.array(digest), "extra": extra})
     with pytest.raises(ValueError, match=r"unexpected arrays \['extra'\]"):
         cfr.CFR.load(saved, kuhn)
+
+
+def test_the_shape_of_an_array_is_told_before_it_is_read(saved, kuhn):
+    sequences = cfr.compile(kuhn).player_sequences[-1]
+    with reading(saved, cfr.CFR.FORMAT) as file:
+        assert file.shape("regret") == (sequences,)
+        file.unread.clear()
 
 
 def test_a_block_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):

@@ -164,3 +164,5 @@ def test_a_reader_reads_word_by_word(cell, attention):
         if attention:
             np.testing.assert_allclose(weights[n, : len(attended)], attended, atol=1e-6)
             assert not weights[n, len(attended) :].any()
+        else:  # padding does not change the state, so the last word's is the last of all
+            assert weights[n].tolist() == [0.0, 0.0, 0.0, 1.0]

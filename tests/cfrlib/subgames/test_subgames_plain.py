@@ -13,11 +13,13 @@ from cfrlib.subgames import (
     MaxMargin,
     Part,
     Subgame,
+    biased,
     continual,
     depth_limited,
     history_values,
     limited,
     public_tree,
+    resolve,
     trunk,
 )
 from cfrlib.subgames.continual import _Search
@@ -93,6 +95,38 @@ class Enumerated:
                 best = self.best(node.infoset)
                 total += self.worth(node.infoset, best) - self.worth(node.infoset, a)
         return total
+
+
+def test_a_gift_at_the_first_move():
+    """The first of two players moves at the root, history 0."""
+    game = cfr.games.MatrixGame([[3, -1], [0, 2], [-4, -4]])
+    strategy = cfr.Strategy.random(game, seed=0)
+    plain, way = Enumerated(game, strategy, 0), trunk(game, strategy, 1)
+    gifts = [plain.gift(plain.tree.history(k)) for k in range(plain.tree.num_histories)]
+    assert way.gifts == pytest.approx(gifts, abs=1e-12)
+    assert max(gifts) > 4
+    assert public_tree(game).states[0].hand_label[0] == [next(iter(strategy))]
+
+
+def test_a_bias_multiplies_what_is_named():
+    found = biased(RANDOM, ["fold", "call"], 3.0)
+    for I, row in RANDOM.items():
+        new = {a: p * 3 if a in ("fold", "call") else p for a, p in row.items()}
+        assert found[I] == pytest.approx({a: p / sum(new.values()) for a, p in new.items()})
+    nothing = biased(RANDOM, ["check", "bet", "fold", "call", "raise"], 0.0)
+    assert nothing == RANDOM  # where nothing is left, the row stays
+
+
+def test_every_method_says_which_games_it_solves():
+    game, nobody = cfr.games.MatrixGame([[1, 2]], [[1, 0]]), []
+    uniform = cfr.Strategy.uniform(game)
+    for solve in (
+        lambda: continual(game, 0),
+        lambda: resolve(game, uniform, 0, nobody),
+        lambda: depth_limited(game, uniform, 0, nobody),
+    ):
+        with pytest.raises(ValueError, match="not a zero-sum game of two players"):
+            solve()
 
 
 def turn(game, h):
