@@ -18,7 +18,7 @@ import numpy as np
 
 from cfrlib.core.jit import inlined
 from cfrlib.core.rng import State, begin, uniform
-from cfrlib.core.tree import CHANCE, TERMINAL, WATCHED, Floats, Ints
+from cfrlib.core.tree import CHANCE, TERMINAL, WATCHED, Floats, Ints, name_history
 from cfrlib.game import (
     Action,
     Chance,
@@ -199,8 +199,9 @@ class PythonLane:
                         known = self.meet(known, node, k, up, taken, came, movers)
             except GameError:
                 raise
-            except Exception:  # the rules are unsound, or raise an error of their own
+            except Exception as error:  # the rules are unsound, or raise an error of their own
                 batch.examine(path_to(k, up, taken))
+                name_history(error, game, path_to(k, up, taken))
                 raise
             weight, probability = weights[at], probabilities[at]
             if kind is Decision:
