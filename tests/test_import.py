@@ -16,13 +16,14 @@ LEVELS = [
     {"cfrlib.core"},
     {"cfrlib.strategy"},
     {"cfrlib.games"},  # imports game, core and strategy, but no solver
-    {"cfrlib.interop"},  # likewise
     {"cfrlib.evaluate"},
     {"cfrlib.regret"},
     {"cfrlib.plain"},
     {"cfrlib.solution"},
     {"cfrlib.run"},
     {"cfrlib.simulate"},
+    {"cfrlib.interop"},  # no solver
+    {"cfrlib.best_response_bound"},
     {"cfrlib.bands"},
     {"cfrlib.cfr"},
     {"cfrlib.last_iterate"},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +41,11 @@ def names() -> list[str]:
 
 def resolve(path: str) -> Any:
     """Return the object with a dotted name."""
-    module, *rest = path.split(".")
-    thing: Any = importlib.import_module(module)
-    for n, name in enumerate(rest, 1):
-        if not hasattr(thing, name):
-            importlib.import_module(".".join([module, *rest[:n]]))
-        thing = getattr(thing, name)
-    return thing
+    parts = path.split(".")
+    for n in range(len(parts) - 1, 0, -1):  # a module may have the name of its function
+        with suppress(ImportError, AttributeError):
+            return reduce(getattr, parts[n:], importlib.import_module(".".join(parts[:n])))
+    raise ImportError(f"there is no {path}")
 
 
 def methods() -> list[tuple[str, str]]:
