@@ -11,7 +11,7 @@ import random
 import warnings
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, islice
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -42,6 +42,7 @@ NUM_ESTIMATES = 4  # estimates of the size of a game
 LOOK_VISITS = 30_000  # histories visited for each of them, or a few more in a deep game
 LEAST_SAMPLE = 16  # histories visited at each depth, however deep the game
 HUGE = 1.25  # too large: every estimate exceeds this multiple of the limit
+BEYOND = 1e30  # larger sizes are not told apart
 EARLY_CHECK = 200_000  # histories that `compile` visits before the look
 
 WATCHED = 1_000  # histories at which `step` is checked to leave its argument alone
@@ -692,7 +693,7 @@ class _Compiler(RuleChecker):
     def too_large(self) -> NoReturn:
         """Raise the error that estimates the size of the game and suggests a remedy."""
         try:
-            sizes = list(estimates(self.game, max_depth=self.max_depth))
+            sizes = list(islice(estimates(self.game, BEYOND, self.max_depth), 2))
         except Exception:  # node() or step() failed at a history that was not visited before
             self.fail(
                 0,
@@ -701,6 +702,7 @@ class _Compiler(RuleChecker):
                 "limit",
             )
         size = max(sum(sizes) / len(sizes), self.max_histories)
+        about = f"about {size:.1e}" if size < BEYOND else f"more than {BEYOND:.0e}"
         gigabytes = max(BYTES_PER_HISTORY / 1e9 * size, 0.1)
         if gigabytes > 1_000:
             remedy = "Far too many for a solver of the whole tree: make"
@@ -713,7 +715,7 @@ class _Compiler(RuleChecker):
             )
         raise TooLarge(
             f"{self.game!r} has more than max_histories={self.max_histories:,} histories, "
-            f"about {size:.1e} by sampling. {remedy} the game smaller, or use a solver "
+            f"{about} by sampling. {remedy} the game smaller, or use a solver "
             "that samples histories and needs no tree: cfrlib.MCCFR"
         )
 

@@ -1,6 +1,5 @@
 """Compilation: unsound and too large games are rejected with a remedy."""
 
-import math
 import re
 
 import pytest
@@ -130,7 +129,7 @@ def too_large(game, **limits):
     assert message.startswith(f"{game!r} has more than")
     assert "make the game smaller" in message
     assert "cfrlib.MCCFR" in message
-    return message, float(re.search(r"about (\S+) by sampling", message)[1])
+    return message, float(re.search(r"(?:about|more than) (\S+) by sampling", message)[1])
 
 
 @pytest.mark.slow
@@ -167,14 +166,14 @@ def test_no_limit_is_suggested_for_a_game_beyond_all_memory():
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [2, 64])
 def test_a_game_without_terminal_histories_is_too_large(width):
-    """64 actions, 200 times in a row: the number of histories overflows a float."""
+    """64 actions, 200 times in a row: the number of histories would overflow a float."""
 
     class Forever(Game):
         def node(self, h):
             return Chance(dict.fromkeys(range(width), 1 / width))
 
     message, estimated = too_large(Forever(), max_histories=1_000, max_depth=200)
-    assert estimated == (math.inf if width == 64 else pytest.approx(2**201, rel=0.05))
+    assert estimated == 1e30
     assert "cfrlib.compile" not in message
 
 
