@@ -143,13 +143,12 @@ def _remove_abandoned(target: Path) -> None:
     if not target.parent.is_dir():
         return
     for path in [path for path in target.parent.iterdir() if pattern.fullmatch(path.name)]:
-        with contextlib.suppress(OSError):  # a running process holds it, or removed it first
-            if sys.platform == "win32":
-                path.unlink()
-            else:
-                with path.open("r+b") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink()
+        # an error: a running process holds it, or removed it first
+        with contextlib.suppress(OSError), contextlib.ExitStack() as opened:
+            if sys.platform != "win32":  # there, an open file cannot be removed
+                file = opened.enter_context(path.open("r+b"))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
 
 
 # ---- reading ---------------------------------------------------------------------------------

@@ -454,7 +454,8 @@ def test_bad_training_is_an_error(options):
 
 
 @pytest.mark.slow
-def test_missing_jax_names_the_package_to_install():
-    program = "import sys; sys.modules['jax'] = None; import cfrlib; cfrlib.deep"
+@pytest.mark.parametrize("module", ["cfrlib.deep", "cfrlib.subgames.network"])
+def test_missing_jax_names_the_package_to_install(module):
+    program = f"import sys; sys.modules['jax'] = None; import {module}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert 'pip install "cfrlib[deep]"' in done.stderr
+    assert f"{module} needs" in done.stderr and 'pip install "cfrlib[deep]"' in done.stderr
