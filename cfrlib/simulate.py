@@ -153,7 +153,7 @@ class SampleMean:
     _unit = "rounds"
 
 
-class Match(SampleMean):
+class MatchResult(SampleMean):
     """The result of a match; made by :func:`match`.
 
     The samples are a player's mean payoffs over the seats, one for each deal.
@@ -188,7 +188,7 @@ class Match(SampleMean):
 
 def match(
     game: Game | Engine, one: Any, other: Any, deals: int, *, seed: int | None = None
-) -> Match:
+) -> MatchResult:
     """Play a match: each deal once with `one` in each seat, and `other` in the other seats.
 
     Chance's actions and the players' random numbers are the same for all seats of a deal, so
@@ -205,7 +205,7 @@ def match(
 
     Returns
     -------
-    Match
+    MatchResult
         The payoffs of `one`: their mean per round, its standard error and 95 % interval.
 
     Raises
@@ -229,7 +229,7 @@ def match(
         players[seat] = one
         source = np.random.SeedSequence(entropy)
         payoffs[:, seat] = play_rounds(game, players, deals, source)[:, seat]
-    return Match(payoffs)
+    return MatchResult(payoffs)
 
 
 class Rounds:

@@ -59,8 +59,8 @@ class Rules:
     """The rules of a game as functions of integers, which Numba compiles.
 
     A game whose attribute `rules` holds them is sampled by :class:`cfrlib.MCCFR` without a call
-    of Python, if it is too large to compile. Its `node` and `step` remain: they name infosets
-    and actions, and :func:`cfrlib.check_rules` compares both.
+    of Python, if its tree is too large to compile. Its `node` and `step` remain, for everything
+    else, and :func:`cfrlib.check_rules` compares both.
 
     Parameters
     ----------

@@ -54,8 +54,8 @@ class MCCFR(Sampled, Run):
     Parameters
     ----------
     game : Game
-        Any game. The tree of a game too large to compile is expanded on demand: it holds only
-        the histories visited, and exploitability is not known.
+        Any game. One too large to compile has tables of the infosets that walks met, and
+        exploitability is not known; with :class:`cfrlib.Rules`, its rules run compiled.
     variant : str or Variant
         As for :class:`CFR`. Discounts of iterations that did not visit an infoset are applied
         at its next visit. "cfr+" and "pcfr+" clip noise as well as regret: see chapter 8.
@@ -98,8 +98,8 @@ class MCCFR(Sampled, Run):
         backend: ``with joblib.parallel_config("dask"): run.run()``; -1 uses all. Worth it for
         batches of many thousand histories. The numbers stay the same.
     on_demand : bool, optional
-        Whether to expand the tree during the walks. By default only if the game does not
-        compile.
+        Whether to do without the tree, and to enter infosets at their first visit. By default
+        only if the game does not compile. The numbers are the same.
 
     Raises
     ------
@@ -437,9 +437,8 @@ class MCCFR(Sampled, Run):
     def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
         """Return the run saved in `path`, ready to continue exactly where it stopped.
 
-        The file of a tree expanded on demand holds the infosets, but not the histories: the
-        tree is expanded again, and until an infoset is visited again, its actions are only
-        known by their labels.
+        The file of a game too large to compile holds the infosets met. With rules in Python
+        their actions are only known by their labels until they are visited again.
 
         Raises
         ------

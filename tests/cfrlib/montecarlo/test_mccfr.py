@@ -678,7 +678,7 @@ def test_interrupt_takes_effect_after_the_iteration(n):
     done = run.iterations
     assert 1 <= done < 100
     assert by_label(run) == by_label(whole.run(done))
-    assert whole._tree.num_histories == run._tree.num_histories
+    assert whole.nodes == run.nodes
     assert by_label(run.run(20)) == by_label(whole.run(20))
 
 
