@@ -32,7 +32,7 @@ from typing import Any
 
 import contained
 import numpy as np
-from submissions import harmless, printable
+from collecting import harmless, printable
 
 import cfrlib as cfr
 from cfrlib.core.sequence import sequence_form

@@ -97,7 +97,7 @@ class Rules:
     >>> import cfrlib as cfr
     >>> rules = cfr.games.LiarsDice().rules
     >>> state = np.array(rules.root)
-    >>> rules.player(state), rules.step(state, 0), rules.player(state), rules.label(state)
+    >>> rules.player(state), rules.step(state, 0), int(rules.player(state)), rules.label(state)
     (-1, 0, 0, '1')
     """
 

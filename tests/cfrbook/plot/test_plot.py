@@ -126,8 +126,8 @@ def test_labels_of_ninety_letters_have_room(notes):
     figure = plot.tree(Told(), notes=notes)
     found = texts(figure)
     if notes:  # actions have room in a figure with notes if its caller makes it high enough
-        found = [(text, box) for text, box in found if len(text.get_text()) > 20]
-    assert max(len(text.get_text()) for text, _ in found) >= 90
+        found = [(text, box) for text, box in found if len(text) > 20]
+    assert max(len(text) for text, _ in found) >= 90
     assert not overlapping(found)
     assert all(figure.bbox.containsx(x) for _, box in found for x in (box.x0, box.x1))
 
