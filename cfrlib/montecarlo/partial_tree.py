@@ -27,7 +27,7 @@ from cfrlib.core.tree import (
     compile,
     compiles,
 )
-from cfrlib.game import Action, Chance, Decision, Game, History, Terminal, action_label
+from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
 
 UNKNOWN = -3
 
@@ -183,46 +183,6 @@ class PartialTree(RuleChecker):
         self._history.update(enumerate(self.children_of(k, h, actions), first))
         del self._history[k]
 
-    def restore(self, rows: Sequence[tuple[int, str, Sequence[str]]], parents: Ints) -> None:
-        """Add the infosets of a saved run, before the first walk.
-
-        Parameters
-        ----------
-        rows : sequence of (player, label, labels of the actions)
-        parents : int array
-            For each infoset, its player's sequence before it.
-
-        Raises
-        ------
-        ValueError
-            If a label occurs twice, or the sequence is not one of its player's.
-        """
-        for (player, label, actions), parent in zip(rows, parents, strict=True):
-            above = int(self.owner[parent]) if 0 <= parent < self.num_sequences else None
-            owner = parent if above == -1 else above
-            if above is not None and above >= 0:
-                owner = int(_plain(self.infosets)["player"][above])
-            if owner != player or label in self.infoset_of_label:
-                raise ValueError(f"invalid parent sequence of infoset {label[:80]!r}")
-            self.infoset_of_label[label] = len(self.known)
-            self.known.append((player, (), -1))
-            self._enter_row(player, label, tuple(actions), int(parent))
-
-    def _recall(self, k: int, node: Decision) -> None:
-        """Set the actions of an infoset that was restored from a saved run."""
-        I = self.infoset_of_label.get(node.infoset)
-        if I is not None and self.known[I][2] == -1:
-            names = tuple(action_label(a) for a in node.actions)
-            if (node.player, names) != (self.known[I][0], self.actions_at[I]):
-                self.fail(
-                    k,
-                    f"infoset {node.infoset!r} of player {node.player} offers {names!r}, but "
-                    f"when the run was saved it was player {self.known[I][0]}'s and offered "
-                    f"{self.actions_at[I]!r}; load the run with the game it was saved from",
-                )
-            self.actions_at[I] = tuple(node.actions)
-            self.known[I] = (node.player, self.actions_at[I], k)
-
     def _enter_children(self, k: int, player: int, actions: tuple[Action, ...]) -> int:
         """Add the unexpanded children of `k`; return the number of the first."""
         first, stop = self.num_histories, self.num_histories + len(actions)
@@ -251,8 +211,6 @@ class PartialTree(RuleChecker):
 
     def _enter_infoset(self, k: int, node: Decision) -> int:
         """Return the number of an infoset, adding it if new; check perfect recall."""
-        if isinstance(node.infoset, str):
-            self._recall(k, node)
         I = self.infoset_number(k, node)
         arrived_by = int(self._sequence[k, node.player])
         if self.num_infosets == I:
