@@ -146,11 +146,7 @@ class SampleMean:
         return self.mean - self.margin, self.mean + self.margin
 
     def __repr__(self) -> str:
-        return (
-            f"{self.mean:+.3f} ± {self.margin:.3f} (95 %, {len(self.samples):,} {self._unit})"
-        )
-
-    _unit = "rounds"
+        return f"{self.mean:+.3f} ± {self.margin:.3f} (95 %, {len(self.samples):,} rounds)"
 
 
 class MatchResult(SampleMean):

@@ -1,8 +1,8 @@
 """Walks by rules in Python, on a game too large to compile.
 
 A walk goes down breadth first, as :func:`cfrlib.montecarlo.traversal.descend` does, with the
-same random numbers in the same order. Only what needs the rules happens in Python; on the way
-back up, and for the updates, the kernels of complete trees run.
+same random numbers in the same order. Only the rules are called from Python; kernels of
+complete trees evaluate the walk and update the tables.
 """
 
 from __future__ import annotations

@@ -129,7 +129,6 @@ def walk_down(
         e.first, e.num_sampled = n, 1
         if player == TERMINAL:
             e.num_sampled = 0
-            # the payoffs lie where the next history's would
             invoke(rules.payoffs, (s, space.utility[e.node]))
         else:
             actions = invoke(rules.legal, (s, space.numbers, space.probabilities))
@@ -298,7 +297,9 @@ def iterate_rules(
                     return NO_TABLE
                 merge_lanes(own, numbers)
                 number_keys(known_of(known, 0), known_of(own, 0), numbers)
-                if enter_first(own, known, numbers) >= 0:
+                wrong = enter_first(own, known, numbers)
+                if wrong >= 0:
+                    space.reached[0, WHY], space.reached[0, INFOSET] = FORGETFUL, wrong
                     return FORGETFUL
                 update(space, known, tables, lanes, settings, i if settings.alternating else -1)
             turn[0] += 1
@@ -433,7 +434,9 @@ class RulesBatch:
         merge_lanes(self.own, self.numbers)
         known = self.infosets.known
         number_keys(known_of(known, 0), known_of(self.own, 0), self.numbers)
-        if enter_first(self.own, known, self.numbers) >= 0:
+        wrong = enter_first(self.own, known, self.numbers)
+        if wrong >= 0:
+            self.space.reached[0, INFOSET] = wrong
             self.mend(FORGETFUL, 0)
 
     def discard(self) -> None:

@@ -88,7 +88,7 @@ def test_a_memory_makes_room_for_new_features(earlier, later):
 
 
 class Wordy(Game):
-    """A card is described in few words, or in so many that a row needs three times the room."""
+    """Rows are stored first with few words, then with so many that they must become wider."""
 
     def node(self, h):
         if not h:

@@ -118,6 +118,24 @@ def forgetful(s):
     return s[3]
 
 
+def last_bid(s):
+    """Return the hand and the last bid: a player forgets their own bids before it."""
+    roll, second = s[0] - 1, s[3] % 2
+    return s[2] * 10 + second * 4 + (roll % 3 if second else roll // 3)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_walks_that_come_to_an_infoset_by_other_actions_are_found_across_batches(batch):
+    """Each walk alone is sound. Formerly the contradiction between two went unnoticed."""
+
+    class Wrong(LiarsDice):
+        rules = dataclasses.replace(DICE.rules, key=last_bid)
+
+    run = MCCFR(Wrong(3), sampling="outcome", batch=batch, seed=0, on_demand=True)
+    with pytest.raises(cfr.GameError, match=r"infoset '\d .*must hold all"):
+        run.run(1_000)
+
+
 def nobody(s, numbers, probabilities):
     """Return no action."""
     return 0
