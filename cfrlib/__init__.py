@@ -14,12 +14,6 @@ import importlib
 import pkgutil
 
 from cfrlib import games
-from cfrlib.best_response_bound import (
-    LocalBestResponse,
-    TrainedResponse,
-    best_response_bound,
-    exploitability_bound,
-)
 from cfrlib.cfr import CFR
 from cfrlib.core import compiling
 from cfrlib.core.rules import Rules, check_rules
@@ -41,6 +35,12 @@ from cfrlib.interop import (
     to_open_spiel,
     write_efg,
     write_nfg,
+)
+from cfrlib.lower_bound import (
+    LocalBestResponse,
+    TrainedResponse,
+    best_response_bound,
+    exploitability_bound,
 )
 from cfrlib.montecarlo import (
     MCCFR,

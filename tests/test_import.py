@@ -23,7 +23,7 @@ LEVELS = [
     {"cfrlib.run"},
     {"cfrlib.simulate"},
     {"cfrlib.interop"},  # no solver
-    {"cfrlib.best_response_bound"},
+    {"cfrlib.lower_bound"},
     {"cfrlib.bands"},
     {"cfrlib.cfr"},
     {"cfrlib.last_iterate"},

@@ -183,8 +183,8 @@ class PythonLane:
         for k, h in enumerate(histories):  # which grows
             try:
                 node: Any = batch.root.node if k == 0 else node_of(h)
-                kind = type(node)
-                if kind is Terminal:
+                decides = isinstance(node, Decision)
+                if isinstance(node, Terminal):
                     payoff = node.utilities
                     value = float(payoff[i])
                     if value - value != 0.0 or len(payoff) != players:
@@ -193,7 +193,7 @@ class PythonLane:
                     movers.append(TERMINAL)
                     at += 1
                     continue
-                if kind is Decision:
+                if decides:
                     known: Any = met.get(node.infoset)
                     if known is None or known.actions is not node.actions:
                         known = self.meet(known, node, k, up, taken, came, movers)
@@ -204,7 +204,7 @@ class PythonLane:
                 name_history(error, game, path_to(k, up, taken))
                 raise
             weight, probability = weights[at], probabilities[at]
-            if kind is Decision:
+            if decides:
                 player, start, sigma = known.player, known.start, known.sigma
                 m = k  # to the last decision of the same player
                 while m and movers[up[m]] != player:

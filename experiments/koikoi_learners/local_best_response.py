@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import uint64
 
-from cfrlib.best_response_bound import resample
 from cfrlib.core.checks import whole_number
 from cfrlib.core.jit import inner, kernel
 from cfrlib.core.rng import LINE, State, begin, uniform, uniforms
 from cfrlib.core.tree import Floats
+from cfrlib.lower_bound import resample
 from koikoi.afterstates import Afterstates
 from koikoi.learners import segments
 from koikoi.learners.network_player import NetworkPlayer, decision_time

@@ -8,9 +8,9 @@ import pytest
 from toy_games import mini
 
 import cfrlib as cfr
-from cfrlib.best_response_bound import resample
 from cfrlib.core.sequence import sequence_form
 from cfrlib.game import Chance, Decision, Terminal
+from cfrlib.lower_bound import resample
 from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.afterstates import COUNTS, PLACES
 from koikoi.learners import (
