@@ -279,9 +279,9 @@ def find(keys: Int64s, slots: Ints, key: int) -> int:
 
 
 @inlined
-def fill_slots(keys: Int64s, slots: Ints, n: int) -> None:
-    """Enter the first n keys into empty slots."""
-    for I in range(n):
+def fill_slots(keys: Int64s, slots: Ints, n: int, first: int = 0) -> None:
+    """Enter the keys first … n - 1 into empty slots."""
+    for I in range(first, n):
         slots[find(keys, slots, keys[I])] = I + 1
 
 
@@ -362,11 +362,14 @@ def enter_lane(known: Known, lane: Known, numbers: Ints) -> int:
 
 
 @routine
-def merge_lanes(own: Known, numbers: Ints) -> None:
-    """Add up the lanes in pairs, as `merge` does; the first must have room for all."""
+def merge_lanes(own: Known, numbers: Ints, first: int, step: int) -> None:
+    """Add up the lanes first, first + step, … in pairs, as `merge` does.
+
+    Each lane must have room for all.
+    """
     apart = LANES // 2
-    while apart > 0:
-        for n in range(min(apart, len(own.size) - apart)):
+    while apart > 0 and apart % step == 0:
+        for n in range(first, min(apart, len(own.size) - apart), step):
             to, lane = known_of(own, n), known_of(own, n + apart)
             number_keys(to, lane, numbers)
             enter_lane(to, lane, numbers)
@@ -381,6 +384,65 @@ def enter_first(own: Known, known: Known, numbers: Ints) -> int:
     wrong: int = enter_lane(known_of(known, 0), first, numbers)
     forget(first)
     return wrong
+
+
+class Part(NamedTuple):
+    """The sums of some lanes of a batch, on their way from one process to another.
+
+    Attributes
+    ----------
+    lanes : list of (int, Known)
+        Lanes with their numbers.
+    new : list of (str, int, tuple, tuple or None)
+        For infosets with labels: label, player and actions of those that the run had not met,
+        and the actions before one of their histories, if it is kept.
+    recalled : dict from int to tuple
+        Actions of infosets that were restored from a file and have been met since.
+    """
+
+    lanes: list[tuple[int, Known]]
+    new: list[tuple[str, int, tuple[Action, ...], tuple[Action, ...] | None]]
+    recalled: dict[int, tuple[Action, ...]]
+
+
+def add_lane(own: Known, n: int, lane: Known, numbers: Ints) -> int:
+    """Add the sums of a lane from another process to lane n, which has room; see `enter_lane`.
+
+    Returns -1, or the infoset of lane n to which its player came by other actions.
+    """
+    to = known_of(own, n)
+    number_keys(to, lane, numbers)
+    wrong = enter_lane(to, lane, numbers)
+    return int(numbers[wrong]) if wrong >= 0 else -1
+
+
+def take_lanes(own: Known, first: int, step: int) -> list[tuple[int, Known]]:
+    """Return and forget the lanes first, first + step, …, but for those added to others."""
+    lanes = range(first, len(own.size), step)
+    return [(n, take_lane(own, n)) for n in lanes if own.counts[n, 1] > 0]
+
+
+def take_lane(own: Known, n: int) -> Known:
+    """Return the sums of lane n as arrays of their own, without room, and forget the lane."""
+    known = known_of(own, n)
+    infosets, sequences = (int(size) for size in known.size[: SEQUENCES + 1])
+    learned = sequences if known.estimates.shape[1] else 0
+    taken = Known(
+        size=known.size.copy(),
+        keys=known.keys[:infosets].copy(),
+        slots=known.slots[:0].copy(),
+        states=known.states[:infosets].copy(),
+        infosets=known.infosets[:infosets].copy(),
+        owner=known.owner[:sequences].copy(),
+        table=known.table[:0].copy(),
+        baseline=known.baseline[:, :0].copy(),
+        sampled_regret=known.sampled_regret[:sequences].copy(),
+        sums=known.sums[:infosets].copy(),
+        estimates=known.estimates[:, :learned].copy(),
+        counts=known.counts.copy(),
+    )
+    forget(known)
+    return taken
 
 
 class Infosets:

@@ -28,10 +28,9 @@ from cfrlib.core.rng import new_key
 from cfrlib.core.rules import Rules
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
-from cfrlib.montecarlo import updates, workers
+from cfrlib.montecarlo import replicas, updates, workers
 from cfrlib.montecarlo.infosets import Infosets
 from cfrlib.montecarlo.partial_tree import TreeArrays, records
-from cfrlib.montecarlo.python_walks import PythonBatch
 from cfrlib.montecarlo.rules_walks import RulesBatch
 from cfrlib.montecarlo.schemes import (
     Sampling,
@@ -158,7 +157,7 @@ class MCCFR(Sampled, Run):
         self.threads = whole_number(
             "threads", os.cpu_count() if threads is None else threads, 1
         )
-        self.jobs = None if jobs is None else whole_number("jobs", jobs, -1)
+        self.jobs = _check_jobs(jobs)
         self.update = choice("update", update, ("alternating", "simultaneous"))
         self.baseline = None if baseline is None else real_number("baseline", baseline, 0, 1)
         self._plant(game, on_demand, proposal)
@@ -167,11 +166,6 @@ class MCCFR(Sampled, Run):
             self._met = Infosets(game, self._find_rules(), baseline is not None)
             self._tree = self._met
         self.averaging = self._find_averaging(averaging)
-        if jobs == 0 or (jobs is not None and not self._tree.is_complete):
-            raise ValueError(
-                "jobs must be at least 1, or -1, and needs a game that compiles, because every "
-                f"process compiles it; got jobs={jobs!r}, {self._tree!r}"
-            )
         self._run_id = uuid.uuid4().hex  # identifies the run in other processes
         self._settings = self._read_settings(new_key(seed))
         if self._met is None:
@@ -198,13 +192,14 @@ class MCCFR(Sampled, Run):
     def _begin_batches(self) -> None:
         """Create the lanes of a game too large to compile."""
         assert self._met is not None
-        lanes = min(self.batch, updates.LANES)
-        if self._met.rules is None:
-            self._walks: PythonBatch | RulesBatch = PythonBatch(
-                self._met, self.proposal, self.sampling, self._settings, lanes
-            )
-        else:
-            self._walks = RulesBatch(self._met, self.sampling, self._settings, lanes)
+        self._walks = replicas.new_batch(
+            self._met, self.proposal, self.sampling, self._settings
+        )
+        self._start_afresh()
+
+    def _start_afresh(self) -> None:
+        """Let workers forget what they know of the run."""
+        self._run_id, self._versions = uuid.uuid4().hex, replicas.Versions()
 
     def _find_averaging(self, averaging: str | None) -> str:
         """Check the averaging rule, or choose one."""
@@ -275,8 +270,7 @@ class MCCFR(Sampled, Run):
             while walks.run_to(last, self._tables.progress, met.lanes):
                 self._tables = met.tables(self._tables.progress)
         except BaseException:
-            walks.discard()
-            met.clear()
+            self._discard()
             raise
         finally:
             self._turn = None if walks.turn[0] < 0 else int(walks.turn[0])
@@ -330,24 +324,38 @@ class MCCFR(Sampled, Run):
                 for n in range(len(self._lanes.walk)):
                     updates.clear(self._tree.infosets, updates.lane_of(self._lanes, n))
             else:
-                self._walks.discard()
+                self._discard()
             raise
+
+    def _discard(self) -> None:
+        """Discard all walks of a batch."""
+        assert self._met is not None
+        self._walks.discard()
+        self._met.clear()
+        self._start_afresh()
 
     def _apply_batch(self, i: int) -> None:
         if self._met is None:
             lanes = self._lanes
         else:
-            self._walks.merge()
+            before = self._met.num_infosets
+            try:
+                self._walks.merge()
+            except BaseException:
+                self._discard()
+                raise
             self._tables, lanes = self._met.tables(self._tables.progress), self._met.lanes
+            if self.jobs is not None:
+                self._versions.record(self._met, before, i)
         updates.apply_batch(self._tree.arrays, self._tables, self._settings, lanes, i)
 
     def _sample_batch(self, t: int, i: int) -> None:
         """Run all walks of player i."""
-        if isinstance(self._met, Infosets):
+        if self.jobs is not None:
+            self._sample_in_processes(t, i)
+        elif self._met is not None:
             threads = self.threads if self._shared else 1
             self._walks.sample(t, i, threads, self._pool if threads > 1 else None)
-        elif self.jobs is not None:
-            self._sample_in_processes(t, i)
         else:
             others = self._pool.map(
                 partial(self._sample_in_thread, t, i), range(1, self.threads)
@@ -370,6 +378,25 @@ class MCCFR(Sampled, Run):
     def _sample_in_processes(self, t: int, i: int) -> None:
         """Run the walks in other processes."""
         assert self.jobs is not None
+        if self._met is not None:
+            replicated = replicas.Task(
+                run_id=self._run_id,
+                game=self.game,
+                proposal=self.proposal,
+                sampling=self.sampling,
+                baseline=self.baseline is not None,
+                by_rules=self._met.rules is not None,
+                settings=self._settings,
+                first=0,
+                step=1,
+                t=t,
+                i=i,
+                version=self._versions.current,
+            )
+            parts = replicas.collect(self.jobs, replicated, self._met, self._versions)
+            for part in parts:
+                self._walks.add(part)
+            return
         task = workers.Task(
             run_id=self._run_id,
             game=self.game,
@@ -434,8 +461,12 @@ class MCCFR(Sampled, Run):
     # ---- files -------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, path: PathLike, game: Game, *, threads: int | None = None) -> MCCFR:
+    def load(
+        cls, path: PathLike, game: Game, *, threads: int | None = None, jobs: int | None = None
+    ) -> MCCFR:
         """Return the run saved in `path`, ready to continue exactly where it stopped.
+
+        `threads` and `jobs` are as for a new run: files do not hold them.
 
         The file of a game too large to compile holds the infosets met. With rules in Python
         their actions are only known by their labels until they are visited again.
@@ -447,7 +478,7 @@ class MCCFR(Sampled, Run):
         """
         if threads is not None:
             whole_number("threads", threads, 1)
-        return cls._load(path, game, threads=threads)
+        return cls._load(path, game, threads=threads, jobs=_check_jobs(jobs))
 
     def _options(self) -> Fields:
         return {
@@ -502,6 +533,13 @@ class MCCFR(Sampled, Run):
             return None
         node: Any = self.game.node(self.game.root())
         return [float(self.proposal[a]) for a in node.actions]
+
+
+def _check_jobs(jobs: int | None) -> int | None:
+    """Return the number of processes, checked."""
+    if jobs == 0:
+        raise ValueError("jobs must be at least 1, or -1 for all processors; got 0")
+    return None if jobs is None else whole_number("jobs", jobs, -1)
 
 
 def _named_proposal(game: Game, proposal: list[float] | None) -> dict[Action, float] | None:

@@ -30,9 +30,13 @@ from cfrlib.game import (
     action_label,
 )
 from cfrlib.montecarlo.infosets import (
+    INFOSETS,
+    SEQUENCES,
     Infosets,
     Known,
+    Part,
     Walkspace,
+    add_lane,
     enter_first,
     fill_slots,
     forget,
@@ -41,6 +45,7 @@ from cfrlib.montecarlo.infosets import (
     new_known,
     new_walkspace,
     space_of,
+    take_lanes,
     with_entries,
     with_room,
 )
@@ -451,6 +456,7 @@ class PythonBatch:
         self.lanes = [PythonLane(self, n) for n in range(lanes)]
         self.new: dict[str, tuple[int, int, Path]] = {}  # not met by the run before this batch
         self.met_at: dict[str, Path] = {}
+        self.recalled: dict[int, Path] = {}  # actions that a file held as labels only
         self.watched = self.widest = 0
         self.views: list[Any] = []  # tables and workspace of each lane, for the interpreter
         self.root: Any = None
@@ -517,6 +523,8 @@ class PythonBatch:
     ) -> list[float]:
         """Return the present strategy at an infoset that a lane meets; check the infoset."""
         label, infosets = node.infoset, self.infosets
+        if len(actions) > self.widest:
+            self.widen(len(actions))
         number = infosets.number.get(label)
         if number is not None:
             if number in infosets.named_only:
@@ -537,8 +545,6 @@ class PythonBatch:
                 and len(set(actions)) == len(actions) > 0
             ):
                 self.examine(path_to(k, up, taken))
-            if len(actions) > self.widest:
-                self.widen(len(actions))
             actions = infosets.shared.setdefault(actions, actions)
             self.new[label] = infosets.num_infosets + len(self.new), node.player, actions
             if len(self.met_at) < REMEMBERED:
@@ -565,8 +571,14 @@ class PythonBatch:
                 f"{player}'s and offered {infosets.actions_at[number]!r}; load the run with "
                 "the game it was saved from"
             )
-        infosets.actions_at[number] = infosets.shared.setdefault(actions, actions)
-        infosets.named_only.discard(number)
+        self.recalled[number] = infosets.shared.setdefault(actions, actions)
+        self.settle({number: self.recalled[number]})
+
+    def settle(self, recalled: dict[int, Path]) -> None:
+        """Enter the actions of infosets whose actions were only known by their labels."""
+        for number, actions in recalled.items():
+            self.infosets.actions_at[number] = actions
+            self.infosets.named_only.discard(number)
 
     def identify(self, label: str) -> int:
         """Return the number of an infoset in the run, or the one that it may get there."""
@@ -610,11 +622,22 @@ class PythonBatch:
         scratch: Floats = self.space.scratch[0]
         return scratch
 
-    def sample(self, t: int, i: int, threads: int = 1, pool: Executor | None = None) -> None:
-        """Run all walks of player i. Threads would wait for one another, so there is one."""
+    def sample(
+        self,
+        t: int,
+        i: int,
+        threads: int = 1,
+        pool: Executor | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> None:
+        """Run player i's walks in the lanes first, first + step, …: a process's share.
+
+        Threads would wait for one another, so there is one.
+        """
         if self.root is None:
             self.look_at_root()
-        for lane in self.lanes:
+        first, step = share
+        for lane in self.lanes[first::step]:
             lane.sample(t, i)
 
     def warm_up(self, progress: Records) -> None:
@@ -625,16 +648,55 @@ class PythonBatch:
         nothing = np.zeros(0, np.int32)
         evaluate(self.own, self.space, self.tables, self.settings.rule, 0, 0, nothing)
 
+    def room_for_all(self) -> None:
+        """Make room to merge the lanes, and enter their keys in their hash tables."""
+        infosets, sequences = self.own.size[:, : SEQUENCES + 1].sum(axis=0).tolist()
+        self.make_room(infosets, sequences, 0, 0)
+        for n, count in enumerate(self.own.size[:, INFOSETS].tolist()):
+            fill_slots(self.own.keys[n], self.own.slots[n], count)
+
+    def take(self, first: int, step: int) -> Part:
+        """Return and forget the sums of the lanes first, first + step, …."""
+        self.room_for_all()
+        if self.settings.alternating:  # otherwise each lane goes on with the next player
+            merge_lanes(self.own, self.numbers, first, step)
+        lanes = take_lanes(self.own, first, step)
+        new = [
+            (label, player, actions, self.met_at.get(label))
+            for label, (_, player, actions) in self.new.items()
+        ]
+        part = Part(lanes, new, self.recalled)
+        self.forget()
+        return part
+
+    def add(self, part: Part) -> None:
+        """Add sums from another process, where new infosets have other numbers."""
+        before, numbers = self.infosets.num_infosets, []
+        for label, player, actions, path in part.new:
+            if path is not None and len(self.met_at) < REMEMBERED:
+                self.met_at.setdefault(label, path)
+            actions = self.infosets.shared.setdefault(actions, actions)
+            new = self.new.setdefault(label, (before + len(self.new), player, actions))
+            if new[1:] != (player, actions):
+                self.conflict(label, path or ())
+            numbers.append(new[0])
+        for n, lane in part.lanes:
+            is_new = lane.keys >= before
+            lane.keys[is_new] = np.array(numbers, np.int64)[lane.keys[is_new] - before]
+            infosets, sequences = (self.own.size[n] + lane.size)[: SEQUENCES + 1].tolist()
+            self.make_room(infosets, sequences, 0, 0)
+            wrong = add_lane(self.own, n, lane, self.numbers)
+            if wrong >= 0:
+                labels = self.infosets.labels + list(self.new)
+                self.conflict(labels[self.own.keys[n, wrong]], ())
+        self.settle(part.recalled)
+
     def merge(self) -> None:
         """Enter the sums of all lanes in the tables of the run."""
         infosets = self.infosets
-        met = sum(len(lane.met) for lane in self.lanes)
-        self.make_room(met, sum(lane.sequences for lane in self.lanes), 0, 0)
+        self.room_for_all()
         own = self.own
-        if len(self.lanes) > 1:
-            for n, lane in enumerate(self.lanes):
-                fill_slots(own.keys[n], own.slots[n], len(lane.met))
-            merge_lanes(own, self.numbers)
+        merge_lanes(own, self.numbers, 0, 1)
         count = int(own.size[0, 0])
         infosets.make_room(count, int(own.size[0, 1]))
         numbers = own.keys[0, :count].astype(np.int32)
@@ -665,7 +727,7 @@ class PythonBatch:
         for lane in self.lanes:
             lane.met, lane.sequences = {}, self.players
             lane.clear()
-        self.new = {}
+        self.new, self.recalled = {}, {}
 
 
 NO_PROGRESS: Records = records(1, PROGRESS)

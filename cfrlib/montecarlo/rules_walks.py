@@ -18,7 +18,9 @@ from cfrlib.montecarlo.infosets import (
     Infosets,
     Int64s,
     Known,
+    Part,
     Walkspace,
+    add_lane,
     enter_first,
     find,
     forget,
@@ -29,6 +31,7 @@ from cfrlib.montecarlo.infosets import (
     new_walkspace,
     number_keys,
     space_of,
+    take_lanes,
     with_entries,
     with_room,
 )
@@ -295,7 +298,7 @@ def iterate_rules(
             if settings.alternating or i == players - 1:
                 if not has_room(own, known) or len(numbers) < own.infosets.shape[1]:
                     return NO_TABLE
-                merge_lanes(own, numbers)
+                merge_lanes(own, numbers, 0, 1)
                 number_keys(known_of(known, 0), known_of(own, 0), numbers)
                 wrong = enter_first(own, known, numbers)
                 if wrong >= 0:
@@ -352,16 +355,25 @@ class RulesBatch:
         """Begin a batch."""
         self.space.reached[:, REACHED] = np.arange(len(self.space.reached))
 
-    def sample(self, t: int, i: int, threads: int = 1, pool: Executor | None = None) -> None:
-        """Run all walks of player i."""
+    def sample(
+        self,
+        t: int,
+        i: int,
+        threads: int = 1,
+        pool: Executor | None = None,
+        share: tuple[int, int] = (0, 1),
+    ) -> None:
+        """Run player i's walks in the lanes first, first + step, …: a process's share."""
         self.begin()
+        first, step = share
         turns = range(1, threads)
         while True:
             state = self.addresses, self.root_state, self.own, self.infosets.known, self.space
             tables = self.infosets.tables(NO_PROGRESS), self.settings
             call = partial(sample_lanes, *state, *tables, t, i)
-            others = [] if pool is None else [pool.submit(call, n, threads) for n in turns]
-            stopped = [call(0, threads), *(other.result() for other in others)]
+            apart = threads * step
+            others = [pool.submit(call, first + n * step, apart) for n in turns] if pool else []
+            stopped = [call(first, apart), *(other.result() for other in others)]
             if max(stopped) < 0:
                 return
             for n in stopped:
@@ -428,10 +440,26 @@ class RulesBatch:
                 "the key must hold all that the player knows; see cfrlib.check_rules(game)"
             )
 
+    def take(self, first: int, step: int) -> Part:
+        """Return and forget the sums of the lanes first, first + step, …."""
+        self.make_room(*self.own.size[:, : SEQUENCES + 1].sum(axis=0).tolist())
+        if self.settings.alternating:  # otherwise each lane goes on with the next player
+            merge_lanes(self.own, self.numbers, first, step)
+        return Part(take_lanes(self.own, first, step), [], {})
+
+    def add(self, part: Part) -> None:
+        """Add sums from another process."""
+        for n, lane in part.lanes:
+            self.make_room(*(self.own.size[n] + lane.size)[: SEQUENCES + 1].tolist())
+            wrong = add_lane(self.own, n, lane, self.numbers)
+            if wrong >= 0:
+                self.space.reached[n, INFOSET] = wrong
+                self.mend(FORGETFUL, n)
+
     def merge(self) -> None:
         """Enter the sums of all lanes in the tables of the run."""
         self.room_for_all()
-        merge_lanes(self.own, self.numbers)
+        merge_lanes(self.own, self.numbers, 0, 1)
         known = self.infosets.known
         number_keys(known_of(known, 0), known_of(self.own, 0), self.numbers)
         wrong = enter_first(self.own, known, self.numbers)

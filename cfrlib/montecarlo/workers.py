@@ -107,7 +107,7 @@ def work(task: Task, sigma: Floats, baseline: Floats) -> list[Result]:
 def add_result(infosets: Records, lanes: Lanes, result: Result) -> None:
     """Add the sums of a lane from another process to the lane here."""
     n, touched, sums = result.lane, result.touched, lanes.sums
-    q = _sequences(infosets, touched)
+    q = sequences_of(infosets, touched)
     new = touched[~sums.is_touched[n, touched]]
     before = lanes.counts[n, 0]
     sums.touched[n, before : before + len(new)] = new
@@ -123,7 +123,7 @@ def _extract(infosets: Records, lanes: Lanes, n: int) -> Result:
     """Return the sums of one lane, and reset them."""
     count, nodes = lanes.counts[n, :2]
     touched = lanes.sums.touched[n, :count].copy()
-    q = _sequences(infosets, touched)
+    q = sequences_of(infosets, touched)
     estimates = lanes.estimates[n][:, q] if lanes.estimates.shape[2] else lanes.estimates[n]
     mass, sampled_regret = lanes.sums.mass[n, touched], lanes.sampled_regret[n, q]
     result = Result(n, touched, mass, sampled_regret, estimates, int(nodes))
@@ -134,7 +134,7 @@ def _extract(infosets: Records, lanes: Lanes, n: int) -> Result:
     return result
 
 
-def _sequences(infosets: Records, touched: Ints) -> Ints:
+def sequences_of(infosets: Records, touched: Ints) -> Ints:
     """Return the sequences of some infosets."""
     start, count = infosets.start[touched], (infosets.stop - infosets.start)[touched]
     skip = np.repeat(start - np.concatenate(([0], np.cumsum(count)[:-1])), count)
@@ -167,8 +167,12 @@ def workers(jobs: int, most: int) -> int:
     return min(int(_joblib().effective_n_jobs(jobs)), most)
 
 
-def map_tasks(jobs: int, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+def map_tasks(
+    jobs: int, call: Callable[[T], R], tasks: Sequence[T], at_once: int | None = None
+) -> list[R]:
     """Share calls among workers of joblib's current backend; return the results in order.
+
+    `at_once` is the number of workers, by default at most the number of tasks.
 
     Raises
     ------
@@ -176,7 +180,7 @@ def map_tasks(jobs: int, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
         If joblib is not installed.
     """
     joblib = _joblib()
-    parallel = joblib.Parallel(n_jobs=workers(jobs, len(tasks)))
+    parallel = joblib.Parallel(n_jobs=at_once or workers(jobs, len(tasks)))
     results: list[R] = parallel(
         joblib.delayed(_ignoring_interrupts)(call, task) for task in tasks
     )
