@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -113,6 +113,10 @@ class Rules:
 
     def __post_init__(self) -> None:
         whole_number("most_actions", self.most_actions, 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone, because addresses are those of one process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def addresses(self) -> Addresses:

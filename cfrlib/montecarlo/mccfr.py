@@ -379,21 +379,17 @@ class MCCFR(Sampled, Run):
         """Run the walks in other processes."""
         assert self.jobs is not None
         if self._met is not None:
-            replicated = replicas.Task(
-                run_id=self._run_id,
-                game=self.game,
-                proposal=self.proposal,
-                sampling=self.sampling,
-                baseline=self.baseline is not None,
-                by_rules=self._met.rules is not None,
-                settings=self._settings,
-                first=0,
-                step=1,
-                t=t,
-                i=i,
-                version=self._versions.current,
+            setup = replicas.Setup(
+                self.game,
+                self.proposal,
+                self.sampling,
+                self.baseline is not None,
+                self._met.rules is not None,
+                self._settings,
             )
-            parts = replicas.collect(self.jobs, replicated, self._met, self._versions)
+            parts = replicas.collect(
+                self.jobs, self._run_id, setup, self._met, self._versions, t, i
+            )
             for part in parts:
                 self._walks.add(part)
             return

@@ -143,38 +143,47 @@ class Versions:
         )
 
 
-class Task(NamedTuple):
-    """The walks of one worker.
+class Setup(NamedTuple):
+    """What a worker needs to begin a replica.
 
     Attributes
     ----------
-    run_id : str
-        Identifies the run, and so the next six.
     game, proposal, sampling
         As for :class:`cfrlib.MCCFR`.
     baseline, by_rules : bool
         Whether there are baselines, and whether walks are by the rules that compile.
     settings : Settings
-    first, step : int
-        This task is for lanes first, first + step, ….
-    t, i : int
-        The iteration and the traverser.
-    version : str
-        The current version of the strategy.
     """
 
-    run_id: str
     game: Game
     proposal: Mapping[Action, float] | None
     sampling: Sampling
     baseline: bool
     by_rules: bool
     settings: Settings
-    first: int
-    step: int
+
+
+class Task(NamedTuple):
+    """The walks of one worker.
+
+    Attributes
+    ----------
+    run_id : str
+        Identifies the run, and so its setup.
+    version : str
+        The current version of the strategy.
+    t, i : int
+        The iteration and the traverser.
+    first, step : int
+        This task is for lanes first, first + step, ….
+    """
+
+    run_id: str
+    version: str
     t: int
     i: int
-    version: str
+    first: int
+    step: int
 
 
 # ---- in a worker -----------------------------------------------------------------------------
@@ -183,10 +192,10 @@ class Task(NamedTuple):
 class Replica:
     """A worker's copy of the current strategy, and its lanes."""
 
-    def __init__(self, task: Task):
-        rules = getattr(task.game, "rules", None) if task.by_rules else None
-        self.infosets = Infosets(task.game, rules, task.baseline)
-        self.batch = new_batch(self.infosets, task.proposal, task.sampling, task.settings)
+    def __init__(self, setup: Setup):
+        rules = getattr(setup.game, "rules", None) if setup.by_rules else None
+        self.infosets = Infosets(setup.game, rules, setup.baseline)
+        self.batch = new_batch(self.infosets, setup.proposal, setup.sampling, setup.settings)
         self.version = ""
 
     def follow(self, changes: Changes) -> None:
@@ -210,16 +219,21 @@ class Replica:
             infosets.number.update(zip(labels, range(n, total), strict=True))
             infosets.labels += labels
             infosets.actions_at += changes.actions_at[n - changes.first :]
-            infosets.named_only.update(I for I in changes.named_only if I >= n)
+            infosets.named_only.update(I for I in changes.named_only if I not in range(n))
 
 
-def work(task: Task, changes: Changes) -> Part | str:
+def work(task: Task, changes: Changes, setup: Setup | None) -> Part | str:
     """Run the walks of some lanes, in the worker; or return the version of its replica.
 
     Threads of one process have a replica each. One whose walks fail is dropped.
     """
     idle: list[Replica] = kept(task.run_id, list)
-    replica = idle.pop() if idle else Replica(task)
+    try:
+        replica = idle.pop()
+    except IndexError:  # not `if idle`: another thread may come between
+        if setup is None:
+            return ""
+        replica = Replica(setup)
     if replica.version != task.version:
         if changes.versions and replica.version not in changes.versions:
             idle.append(replica)
@@ -235,19 +249,22 @@ def work(task: Task, changes: Changes) -> Part | str:
 # ---- in the process of the run ---------------------------------------------------------------
 
 
-def collect(jobs: int, task: Task, infosets: Infosets, versions: Versions) -> list[Part]:
-    """Share the lanes of `task` among workers of joblib's current backend.
+def collect(
+    jobs: int, run_id: str, setup: Setup, infosets: Infosets, versions: Versions, t: int, i: int
+) -> list[Part]:
+    """Share the walks of player i among workers of joblib's current backend.
 
     Raises
     ------
     ImportError
         If joblib is not installed.
     """
-    step = workers(jobs, min(task.settings.batch, LANES))
-    waiting = [task._replace(first=first, step=step) for first in range(step)]
+    step = workers(jobs, min(setup.settings.batch, LANES))
+    waiting = [Task(run_id, versions.current, t, i, first, step) for first in range(step)]
     since, parts = next(reversed(versions.changed), None), []
     while waiting:
-        call = partial(work, changes=versions.changes(infosets, since))
+        changes = versions.changes(infosets, since)
+        call = partial(work, changes=changes, setup=setup if since is None else None)
         answers = map_tasks(jobs, call, waiting, step)
         parts += [answer for answer in answers if isinstance(answer, Part)]
         behind = [(n, answer) for n, answer in enumerate(answers) if isinstance(answer, str)]

@@ -25,8 +25,10 @@ case = pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 
 def same(a, b):
     """Whether two runs hold the same numbers, bit for bit."""
-    tables = zip(a._tables, b._tables, strict=True)
-    return a.nodes == b.nodes and all(np.array_equal(x, y) for x, y in tables)
+    mine, theirs = a._state(), b._state()
+    return mine.keys() == theirs.keys() and all(
+        np.array_equal(mine[name], theirs[name]) for name in mine
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,15 +83,22 @@ def test_runs_do_not_depend_on_a_cluster(leduc):
         f"distributed.comm.timeouts.{what}": "20 minutes" for what in ("connect", "tcp")
     }
     options = {"variant": "cfr+", "sampling": cfr.RobustSampling(2), "batch": 100, "seed": 3}
-    alone = cfr.MCCFR(leduc, threads=1, **options).run(10)
+    dice = cfr.games.LiarsDice(3)
+    games = [(leduc, False), (leduc, True), (dice, True)]  # tree, rules in Python, compiled
+    alone, shared = (
+        [cfr.MCCFR(game, on_demand=lazy, **options, **more) for game, lazy in games]
+        for more in ({"threads": 1}, {"jobs": -1})
+    )
     with dask.config.set(timeouts):
         cluster = LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         )
         with cluster, Client(cluster) as client, joblib.parallel_config("dask"):
             assert len(client.run(lambda: None)) == 2  # two processes answered
-            shared = cfr.MCCFR(leduc, jobs=-1, **options).run(10)
-    assert same(alone, shared)
+            for run in shared:
+                run.run(10)
+    for one, other in zip(alone, shared, strict=True):
+        assert same(one.run(10), other)
 
 
 def test_worker_caches_a_few_games():
@@ -128,9 +137,7 @@ def test_error_without_joblib_says_how_to_install_it(leduc, monkeypatch):
         cfr.MCCFR(leduc, batch=4, jobs=2).run(1)
 
 
-@pytest.mark.parametrize(
-    "options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}, {"jobs": 2, "on_demand": True}]
-)
+@pytest.mark.parametrize("options", [{"jobs": 0}, {"jobs": -2}, {"jobs": 1.5}])
 def test_invalid_jobs_are_refused(leduc, options):
     with pytest.raises(ValueError, match="jobs must be"):
         cfr.MCCFR(leduc, **options)
