@@ -33,7 +33,7 @@ from cfrlib.montecarlo.python_walks import PythonBatch
 from cfrlib.montecarlo.rules_walks import RulesBatch
 from cfrlib.montecarlo.schemes import Sampling
 from cfrlib.montecarlo.updates import LANES, Settings
-from cfrlib.montecarlo.workers import kept, map_tasks, sequences_of, workers
+from cfrlib.montecarlo.workers import allow_memory, kept, map_tasks, sequences_of, workers
 
 
 def new_batch(
@@ -193,6 +193,7 @@ class Replica:
     """A worker's copy of the current strategy, and its lanes."""
 
     def __init__(self, setup: Setup):
+        allow_memory()
         rules = getattr(setup.game, "rules", None) if setup.by_rules else None
         self.infosets = Infosets(setup.game, rules, setup.baseline)
         self.batch = new_batch(self.infosets, setup.proposal, setup.sampling, setup.settings)

@@ -1,8 +1,10 @@
 """Batches of games too large to compile are shared among processes: the same numbers."""
 
 import dataclasses
+import inspect
 import os
 import pickle
+import sys
 
 import joblib
 import numpy as np
@@ -129,6 +131,35 @@ def test_a_lost_worker_costs_a_batch_and_no_number(cluster, game):
         run.run(9)
     assert 0 < run.iterations < 9
     assert same(alone, run.run(9 - run.iterations))
+
+
+@each_game
+@pytest.mark.parametrize("part", ["add", "merge"])
+def test_an_interrupt_while_sums_are_added_costs_a_batch_and_no_number(
+    cluster, monkeypatch, game, part
+):
+    cluster(2)
+    run = begin(game, OUTCOME, jobs=2).run(1)
+    whole = getattr(run._walks, part)
+
+    def interrupted(*arguments):
+        whole(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run._walks, part, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run.run(1)
+    assert run.iterations == 1
+    assert same(begin(game, OUTCOME).run(6), run.run(5))
+
+
+def test_processes_of_joblib_may_keep_large_replicas():
+    loky = joblib.externals.loky.process_executor
+    with joblib.parallel_config("threading"):
+        begin(GAMES["rules in Python"], OUTCOME, jobs=1).run(1)
+    assert vars(loky)["_MAX_MEMORY_LEAK_SIZE"] == sys.maxsize
+    assert "< _MAX_MEMORY_LEAK_SIZE:" in inspect.getsource(loky)  # still what joblib reads
 
 
 @each_game
