@@ -89,13 +89,15 @@ class MCCFR(Sampled, Run):
     delay : int
         As for :class:`CFR`.
     seed : int, optional
-        Runs with the same seed give the same numbers, with any number of threads.
+        Runs with the same seed give the same numbers, with any number of threads and processes.
     threads : int, optional
         Number of threads that share a large batch; by default, the number of processors.
     jobs : int, optional
-        Number of processes that share each batch, through joblib, or of machines of its current
-        backend: ``with joblib.parallel_config("dask"): run.run()``; -1 uses all. Worth it for
-        batches of many thousand histories. The numbers stay the same.
+        Number of processes, at most 8, that share each batch, through joblib, or of machines of
+        its current backend: ``with joblib.parallel_config("dask"): run.run()``; -1 uses all.
+        Worth it for batches of many thousand histories. On a game too large to compile, each
+        process keeps the strategy in memory, and one process adds up all infosets met: worth
+        it there for rules in Python, but not for rules that compile. The numbers stay the same.
     on_demand : bool, optional
         Whether to do without the tree, and to enter infosets at their first visit. By default
         only if the game does not compile. The numbers are the same.

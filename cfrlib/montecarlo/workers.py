@@ -2,7 +2,8 @@
 
 A task holds the game, the current strategy and the numbers of its lanes; its result is the sums
 of these lanes. Each worker compiles a game once and caches it. Results are added to the lanes
-they belong to, so the numbers are the same as those of one process.
+they belong to, so the numbers are the same as those of one process. For games too large to
+compile see :mod:`cfrlib.montecarlo.replicas`.
 """
 
 from __future__ import annotations

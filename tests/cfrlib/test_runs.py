@@ -50,7 +50,7 @@ class Solver(NamedTuple):
         return run.run(iterations, progress=False) if iterations else run
 
     def load(self, path):
-        more = {"jobs": 2} if self.kind is DeepCFR and "jobs" in self.options else {}
+        more = {"jobs": 2} if "jobs" in self.options else {}
         return self.kind.load(path, self.game, **more)
 
 
@@ -72,6 +72,9 @@ SOLVERS = {
         {"sampling": ROBUST, "averaging": "lazy", "batch": 9, "threads": 2, "seed": 5},
     ),
     "jobs": Solver(MCCFR, KUHN, {"variant": "linear", "batch": 9, "jobs": 2, "seed": 5}),
+    "jobs on demand": Solver(
+        MCCFR, KUHN, {"variant": "linear", "batch": 9, "jobs": 2, "on_demand": True, "seed": 5}
+    ),
     "on demand": Solver(
         MCCFR, LEDUC,
         {

@@ -138,7 +138,7 @@ def test_a_lost_worker_costs_a_batch_and_no_number(cluster, game):
 def test_an_interrupt_while_sums_are_added_costs_a_batch_and_no_number(
     cluster, monkeypatch, game, part
 ):
-    cluster(2)
+    cluster(1)
     run = begin(game, OUTCOME, jobs=2).run(1)
     whole = getattr(run._walks, part)
 
