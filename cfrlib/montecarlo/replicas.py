@@ -266,7 +266,7 @@ def collect(
     while waiting:
         changes = versions.changes(infosets, since)
         call = partial(work, changes=changes, setup=setup if since is None else None)
-        answers = map_tasks(jobs, call, waiting, step)
+        answers = map_tasks(jobs, call, waiting, at_once=step)
         parts += [answer for answer in answers if isinstance(answer, Part)]
         behind = [(n, answer) for n, answer in enumerate(answers) if isinstance(answer, str)]
         waiting = [waiting[n] for n, _ in behind]
