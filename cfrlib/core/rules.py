@@ -41,7 +41,26 @@ def _invoke(typing: Any, address: Any, args: Any) -> Any:
     return int64(int64, args), generate
 
 
-invoke: Any = _invoke  # otherwise a type checker counts the first argument
+@intrinsic
+def _prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """Begin to load an element of an array into the cache, without waiting for it."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, value=values[0]).data
+        pointer, word = builder.gep(data, [values[1]]), ir.IntType(32)
+        kinds = [pointer.type, word, word, word]
+        load = builder.module.declare_intrinsic(
+            "llvm.prefetch", [pointer.type], ir.FunctionType(ir.VoidType(), kinds)
+        )
+        builder.call(load, [pointer, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+# Otherwise a type checker counts the first argument.
+invoke: Any = _invoke
+prefetch: Any = _prefetch
 
 
 class Addresses(NamedTuple):

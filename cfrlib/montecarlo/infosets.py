@@ -13,7 +13,7 @@ of the run. So the numbers do not depend on the threads and processes that sampl
 from __future__ import annotations
 
 import copy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,7 +63,8 @@ class Known(NamedTuple):
     keys : int array, shape (infosets,)
         Keys of `Rules`. This array and the next two are empty if infosets have labels.
     slots : int array, shape (a power of two,)
-        A hash table: the number of an infoset plus 1, or 0 where there is none.
+        A hash table: the number of an infoset plus 1, or 0 where there is none. At least half
+        of them are empty.
     states : int array, shape (infosets, integers of a state)
         A state of each infoset.
     infosets, owner
@@ -145,12 +146,23 @@ def with_room(known: Known, extent: Extent, infosets: int, sequences: int) -> Kn
         sums=grown(known.sums, infosets, axis=1),
         estimates=grown(known.estimates, learned, axis=2),
     )
-    slots = 1 << max(2 * known.keys.shape[1] - 1, 1).bit_length()
-    if extent.hashed and known.slots.shape[1] < slots:
-        known = known._replace(slots=np.zeros((len(known.size), slots), np.int32))
+    if known.slots.shape[1] < 2 * hashed:
+        slots = np.zeros((len(known.size), 1 << (2 * hashed).bit_length()), np.int32)
+        known = known._replace(slots=slots)
         for n in range(len(known.size)):
             fill_slots(known.keys[n], known.slots[n], int(known.size[n, INFOSETS]))
     return known
+
+
+@inlined
+def has_room(known: Known, infosets: int, sequences: int) -> bool:
+    """Return whether the tables have room for some numbers of infosets and sequences."""
+    slots = 2 * infosets if known.keys.shape[1] else 1
+    return bool(
+        infosets <= known.infosets.shape[1]
+        and sequences <= known.owner.shape[1]
+        and slots <= known.slots.shape[1]
+    )
 
 
 @inner
@@ -185,7 +197,8 @@ class Walkspace(NamedTuple):
     came : int array, shape (entries, players)
         Each player's last sequence, for `Rules`.
     states : int array, shape (entries, integers of a state)
-        For `Rules`.
+    keys : int array, shape (entries,)
+        At decisions. This and the one before are for `Rules`.
     numbers, probabilities : arrays, shape (most actions,)
         For `Rules`.
     scratch, state
@@ -199,6 +212,7 @@ class Walkspace(NamedTuple):
     utility: Floats
     came: Ints
     states: Int64s
+    keys: Int64s
     numbers: Int64s
     probabilities: Floats
     scratch: Floats
@@ -214,6 +228,7 @@ def new_walkspace(extent: Extent, lanes: int, width: int, most_actions: int) -> 
         utility=np.zeros((lanes, 64, extent.players)),
         came=np.zeros((lanes, 64 if extent.integers else 0, extent.players), np.int32),
         states=np.zeros((lanes, 64 if extent.integers else 0, extent.integers), np.int64),
+        keys=np.zeros((lanes, 64 if extent.integers else 0), np.int64),
         numbers=np.zeros((lanes, most_actions), np.int64),
         probabilities=np.zeros((lanes, most_actions)),
         scratch=np.zeros((lanes, ROWS, width)),
@@ -231,6 +246,7 @@ def with_entries(space: Walkspace, entries: int, nodes: int) -> Walkspace:
         utility=grown(space.utility, nodes, axis=1),
         came=grown(space.came, hashed, axis=1),
         states=grown(space.states, hashed, axis=1),
+        keys=grown(space.keys, hashed, axis=1),
     )
 
 
@@ -243,6 +259,7 @@ def space_of(space: Walkspace, n: int) -> Walkspace:
         space.utility[n],
         space.came[n],
         space.states[n],
+        space.keys[n],
         space.numbers[n],
         space.probabilities[n],
         space.scratch[n],
@@ -269,10 +286,15 @@ def lane_in(known: Known, space: Walkspace) -> Lane:
 
 
 @inlined
+def first_slot(slots: Ints, key: int) -> Any:
+    """Return the slot where the search for a key begins."""
+    return np.int64(mix(np.uint64(key)) & np.uint64(len(slots) - 1))
+
+
+@inlined
 def find(keys: Int64s, slots: Ints, key: int) -> int:
     """Return the slot of a key: that of its infoset, or an empty one."""
-    mask = len(slots) - 1
-    slot = np.int64(mix(np.uint64(key)) & np.uint64(mask))
+    mask, slot = len(slots) - 1, first_slot(slots, key)
     while slots[slot] != 0 and keys[slots[slot] - 1] != key:
         slot = (slot + 1) & mask
     return int(slot)
@@ -507,7 +529,7 @@ class Infosets:
         """Make room for further infosets and sequences."""
         known = self.known
         infosets, sequences = self.num_infosets + infosets, self.num_sequences + sequences
-        if infosets > known.infosets.shape[1] or sequences > known.owner.shape[1]:
+        if not has_room(known, infosets, sequences):
             self.known = with_room(known, self.extent, infosets, sequences)
             self.last_update = grown(self.last_update, infosets)
             self.find_arrays()

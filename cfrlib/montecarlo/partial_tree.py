@@ -374,11 +374,15 @@ def records(shape: int | tuple[int, ...], dtype: np.dtype[np.void]) -> Records:
 
 
 def grown(array: Any, size: int, axis: int = 0) -> Any:
-    """Return the array if it has that length along the axis, otherwise a longer copy."""
+    """Return the array if it has that length along the axis, otherwise a longer copy.
+
+    It is much longer, because memory is only occupied when it is written to.
+    """
     if array.shape[axis] >= size:
         return array
     shape = list(array.shape)
-    shape[axis] = size + size // 2 + 64
-    larger = np.zeros(shape, array.dtype).view(type(array))
-    larger[tuple(slice(n) for n in array.shape)] = array
-    return larger
+    shape[axis] = 4 * size + 64
+    larger = np.zeros(shape, array.dtype)
+    opaque = np.dtype((np.void, array.dtype.itemsize))  # records are copied field by field
+    larger.view(opaque)[tuple(map(slice, array.shape))] = array.view(np.ndarray).view(opaque)
+    return larger.view(type(array))

@@ -40,7 +40,9 @@ from cfrlib.montecarlo.infosets import (
     enter_first,
     fill_slots,
     forget,
+    has_room,
     known_of,
+    lane_in,
     merge_lanes,
     new_known,
     new_walkspace,
@@ -51,42 +53,18 @@ from cfrlib.montecarlo.infosets import (
 )
 from cfrlib.montecarlo.partial_tree import PartialTree, Records, TreeArrays, grown, records
 from cfrlib.montecarlo.schemes import RHO, P, Sampling, include, room_to_draw
-from cfrlib.montecarlo.updates import PROGRESS, Lane, Settings, Tables, ascend
+from cfrlib.montecarlo.traversal import enter
+from cfrlib.montecarlo.updates import PROGRESS, Settings, Tables, ascend
 
 ENOUGH = 1_000  # entries of walks that are evaluated together
 DRAWN = 32  # random numbers drawn at a time
+COLUMNS = 7  # numbers of a row of a history
 REMEMBERED = 10_000  # infosets of which a history is kept, for error messages
 Path: TypeAlias = tuple[Action, ...]
-
-
-class Met:
-    """An infoset in the table of a lane.
-
-    Attributes
-    ----------
-    number, start : int
-        Its number there, and its first sequence.
-    player : int
-    actions : tuple
-    sigma : list of float
-        The strategy of the iteration.
-    parent : int
-        The last sequence of its player before it.
-    """
-
-    __slots__ = ("actions", "number", "parent", "player", "sigma", "start")
-
-    def __init__(
-        self,
-        number: int,
-        start: int,
-        player: int,
-        actions: tuple[Action, ...],
-        sigma: list[float],
-        parent: int,
-    ):
-        self.number, self.start, self.player = number, start, player
-        self.actions, self.sigma, self.parent = actions, sigma, parent
+# An infoset in the table of a lane: its number and first sequence there, player, actions, the
+# last sequence of its player before it, and its number in the run, or the one it may get there.
+# Not a named tuple, because half of the histories of a walk are at infosets that are new to it.
+Met: TypeAlias = tuple[int, int, int, Path, int, int]
 
 
 @inlined
@@ -97,25 +75,84 @@ def draw(state: State, out: Floats) -> None:
 
 
 @inlined
+def lay_out(
+    own: Known, space: Walkspace, expands: bool, i: int, rows: Floats, came: Ints, p: Floats
+) -> None:
+    """Write a walk of Python's in the form in which `descend` leaves one.
+
+    Parameters
+    ----------
+    own : Known
+        The tables of a lane.
+    space : Walkspace
+        What is written to.
+    expands : bool
+        Whether all actions of opponents are visited.
+    i : int
+        The traverser.
+    rows : float array, shape (entries, 4)
+        Who moves at each history of the walk, the infoset, the number of histories visited
+        below, and the traverser's payoff; at the first chance event f_c / σ'_c.
+    came : int array, shape (entries,)
+        The sequence that leads to each history.
+    p : float array, shape (entries,)
+        The probability of the last step's sample.
+    """
+    walk, nodes, n, numbered = space.walk, space.nodes, 1, 1
+    enter(walk[0], 0, 1.0, 1.0, 1.0)
+    nodes[0].correction = 1.0
+    for k in range(len(rows)):
+        e = walk[k]
+        h, below = nodes[e.node], int(rows[k, 2])
+        h.player, h.infoset, h.first_child = int(rows[k, 0]), int(rows[k, 1]), numbered
+        e.first, e.num_sampled = n, below
+        start, size = 0, below
+        if h.player == TERMINAL:
+            space.utility[e.node, i] = rows[k, 3]
+        elif h.player != CHANCE:
+            start = own.infosets[h.infoset].start
+            size = own.infosets[h.infoset].stop - start
+        h.num_children = size
+        for m in range(n, n + below):
+            c, a = 1.0, 0
+            if h.player == CHANCE:
+                c = rows[k, 3]
+                enter(walk[m], numbered, 1.0, e.weight * c, e.probability * p[m])
+            elif h.player == i:
+                a = came[m] - start
+                enter(walk[m], numbered + a, p[m], e.weight / p[m], e.probability * p[m])
+            elif expands:
+                a = came[m] - start
+                enter(walk[m], numbered + a, 1.0, e.weight * p[m], e.probability)
+            else:
+                a = came[m] - start
+                enter(walk[m], numbered + a, p[m], e.weight, e.probability * p[m])
+            nodes[numbered + a].correction = c
+        n += below
+        numbered += size
+
+
+@inlined
 def evaluate(
-    own: Known, space: Walkspace, tables: Tables, rule: int, i: int, lane: int, ends: Ints
+    own: Known,
+    space: Walkspace,
+    tables: Tables,
+    settings: Settings,
+    i: int,
+    lane: int,
+    rows: Floats,
+    came: Ints,
+    p: Floats,
+    ends: Ints,
 ) -> None:
     """Go back up walks of lane `lane` that end before the entries `ends`."""
     mine, place = known_of(own, lane), space_of(space, lane)
     known = Tables(mine.table, tables.last_update, tables.progress, mine.baseline)
     tree = TreeArrays(place.nodes, place.utility, mine.infosets, mine.owner)
-    first = 0
+    expands, first = settings.scheme.expands_opponents, 0
     for end in ends:
-        walks = Lane(
-            place.walk[first:end],
-            place.scratch,
-            place.state,
-            mine.sampled_regret,
-            mine.sums,
-            mine.estimates,
-            mine.counts,
-        )
-        ascend(tree, known, rule, i, walks, end - first)
+        lay_out(mine, place, expands, i, rows[first:end], came[first:end], p[first:end])
+        ascend(tree, known, settings.rule, i, lane_in(mine, place), end - first)
         first = end
 
 
@@ -132,6 +169,7 @@ class PythonLane:
     def __init__(self, batch: PythonBatch, n: int):
         self.batch, self.n = batch, n
         self.met: dict[str, Met] = {}  # the infosets of this batch, in order
+        self.sigma: dict[int, list[float]] = {}  # the strategy, where an action was sampled
         self.sequences = batch.players
         self.state, self.buffer = batch.space.state[n], np.zeros(DRAWN)
         self.clear()
@@ -139,15 +177,11 @@ class PythonLane:
     def clear(self) -> None:
         """Forget the walks that were evaluated."""
         self.new: list[Met] = []  # infosets not in the arrays yet
-        self.numbered = 0  # histories
         self.ends: list[int] = []
-        self.node: list[int] = []  # this and the following: one element per entry
-        self.rho: list[float] = []
-        self.weight: list[float] = []
-        self.probability: list[float] = []
-        self.correction: list[float] = []
-        # player, infoset, first child, number of actions, first entry below, how many, payoff
-        self.rows: list[tuple[float, ...]] = []
+        self.rows: list[float] = []  # this and the following: see `lay_out`
+        self.came: list[int] = []
+        self.p: list[float] = []
+        self.most = 0  # histories of a walk, with their siblings
 
     def sample(self, t: int, i: int) -> None:
         """Run all walks of the lane."""
@@ -155,8 +189,8 @@ class PythonLane:
         for number in range(self.n, batch.settings.batch, lanes):
             begin(self.state, batch.settings.key, t, i, number)
             self.walk(i)
-            self.ends.append(len(self.node))
-            if len(self.node) > ENOUGH:
+            self.ends.append(len(self.came))
+            if len(self.came) > ENOUGH:
                 self.flush(i)
         self.flush(i)
 
@@ -170,117 +204,73 @@ class PythonLane:
         """Go down from the empty history."""
         batch, met = self.batch, self.met
         game, players, scheme = batch.game, batch.players, batch.settings.scheme
-        node_of, step, most = game.node, game.step, scheme.k
+        node_of, step, most, wide = game.node, game.step, scheme.k, scheme.expands_opponents
         plain = type(game).step is Game.step  # a history is a tuple of actions
         histories, up = [game.root()], [0]  # and the entry of the history before each
         taken: list[Any] = [None]  # the last action
-        came = [-1]  # its sequence, if a player took it
+        came, p = [-1], [1.0]  # its sequence, if a player took it; its probability
         movers: list[int] = []
         uniforms, used = self.draw(), 0
-        numbered = self.numbered
-        nodes, rho, rows = self.node, self.rho, self.rows
-        weights, probabilities, corrections = self.weight, self.probability, self.correction
-        at, n = len(nodes), 1
-        nodes.append(numbered)
-        numbered += 1
-        for one in (rho, weights, probabilities, corrections):
-            one.append(1.0)
+        row, numbered = self.rows.extend, 1
         for k, h in enumerate(histories):  # which grows
             try:
-                node: Any = batch.root.node if k == 0 else node_of(h)
-                decides = isinstance(node, Decision)
+                node: Any = node_of(h) if k else batch.root.node
                 if isinstance(node, Terminal):
                     payoff = node.utilities
                     value = float(payoff[i])
                     if value - value != 0.0 or len(payoff) != players:
                         batch.examine(path_to(k, up, taken))
-                    rows.append((TERMINAL, 0, numbered, 0, n, 0, value))
+                    row((TERMINAL, 0, 0, value))
                     movers.append(TERMINAL)
-                    at += 1
                     continue
+                decides = isinstance(node, Decision)
                 if decides:
+                    player: int = node.player
+                    m = k  # to the last decision of the same player
+                    while m and movers[up[m]] != player:
+                        m = up[m]
+                    parent = came[m] if m else player
                     known: Any = met.get(node.infoset)
-                    if known is None or known.actions is not node.actions:
-                        known = self.meet(known, node, k, up, taken, came, movers)
+                    if known is None:
+                        known = self.meet(node, parent, k, up, taken)
+                    number, start, _, actions, before, _ = known
+                    if before != parent or actions is not node.actions:
+                        self.compare(known, node, parent, k, up, taken)
             except GameError:
                 raise
             except Exception as error:  # the rules are unsound, or raise an error of their own
                 batch.examine(path_to(k, up, taken))
                 name_history(error, game, path_to(k, up, taken))
                 raise
-            weight, probability = weights[at], probabilities[at]
             if decides:
-                player, start, sigma = known.player, known.start, known.sigma
-                m = k  # to the last decision of the same player
-                while m and movers[up[m]] != player:
-                    m = up[m]
-                if known.parent != (came[m] if m else player):
-                    batch.conflict(node.infoset, path_to(k, up, taken))
-                actions, size = known.actions, len(sigma)
-                count = 1
-                if player == i:
-                    count = min(most, size)
-                elif scheme.expands_opponents:
-                    count = size
-                if count == size:
-                    nodes.extend(range(numbered, numbered + size))
+                size = len(actions)
+                count = min(most, size) if player == i else size if wide else 1
+                if count == size and (player == i or wide):
                     came.extend(range(start, start + size))
-                    rho.extend([1.0] * size)
-                    probabilities.extend([probability] * size)
+                    p.extend([1.0] * size if player == i else self.strategy(known))
                     moves = actions
-                    if player == i:
-                        weights.extend([weight] * size)
-                    elif scheme.expands_opponents:
-                        weights.extend([weight * p for p in sigma])
-                    else:  # a single action
-                        if used == len(uniforms):
-                            uniforms, used = self.draw(), 0
-                        used += 1
-                        weights.append(weight)
-                elif player == i:
+                else:
                     while len(uniforms) - used < count:
                         uniforms.extend(self.draw())
-                    chosen = self.choose(sigma, count, uniforms[used : used + count], at)
+                    drawn, sigma = uniforms[used : used + count], self.strategy(known)
                     used += count
-                    nodes.extend([numbered + a for a in chosen])
+                    chosen, rho = (self.choose if player == i else sample_action)(sigma, drawn)
                     came.extend([start + a for a in chosen])
+                    p.extend(rho)
                     moves = tuple([actions[a] for a in chosen])
-                else:
-                    if used == len(uniforms):
-                        uniforms, used = self.draw(), 0
-                    u, a, last = uniforms[used], 0, size - 1
-                    used += 1
-                    while a < last and u >= sigma[a]:
-                        u -= sigma[a]
-                        a += 1
-                    while sigma[a] == 0.0:  # skipped by rounding
-                        a -= 1
-                    nodes.append(numbered + a)
-                    came.append(start + a)
-                    rho.append(sigma[a])
-                    weights.append(weight)
-                    probabilities.append(probability * sigma[a])
-                    moves = (actions[a],)
-                corrections.extend([1.0] * count)
-                rows.append((player, known.number, numbered, size, n, count, 0.0))
+                row((player, number, count, 0.0))
             else:
                 chance = batch.outcomes(k, node, up, taken)
                 if used == len(uniforms):
                     uniforms, used = self.draw(), 0
                 a, player, count, size = chance.sample(uniforms[used]), CHANCE, 1, 1
                 used += 1
-                nodes.append(numbered)
                 came.append(-1)
-                rho.append(1.0)
-                weights.append(weight * chance.correction[a])
-                probabilities.append(probability * chance.probability[a])
-                corrections.append(chance.correction[a])
+                p.append(chance.probability[a])
                 moves = (chance.actions[a],)
-                rows.append((CHANCE, 0, numbered, 1, n, 1, 0.0))
+                row((CHANCE, 0, 1, chance.correction[a]))
             movers.append(player)
-            at += 1
             numbered += size
-            n += count
             up.extend([k] * count)
             taken.extend(moves)
             if plain:
@@ -289,20 +279,22 @@ class PythonLane:
                 histories.extend(batch.children(h, path_to(k, up, taken), moves))
             else:
                 histories.extend([step(h, a) for a in moves])
-        self.numbered = numbered
+        self.came.extend(came)
+        self.p.extend(p)
+        self.most = max(self.most, numbered)
 
     def choose(
-        self, sigma: list[float], count: int, uniforms: list[float], at: int
-    ) -> list[int]:
-        """Sample `count` of the traverser's actions, as `traversal.choose` does."""
+        self, sigma: list[float], uniforms: list[float]
+    ) -> tuple[list[int], list[float]]:
+        """Sample the traverser's actions, as `traversal.choose` does; return also their ρ."""
         scheme, size, left = self.batch.settings.scheme, len(sigma), 1.0
         even, greedy = scheme.epsilon / size, 1.0 - scheme.epsilon
         p = [even + greedy * x for x in sigma]
         rho = p.copy()
-        if count > 1:
+        if len(uniforms) > 1:
             scratch = self.batch.scratch()
             scratch[P, :size] = scratch[RHO, :size] = p
-            include(scratch, size, count)
+            include(scratch, size, len(uniforms))
             rho = scratch[RHO, :size].tolist()
         chosen = []
         for u in uniforms:
@@ -315,80 +307,90 @@ class PythonLane:
             left -= p[a]
             p[a] = 0.0
             chosen.append(a)
-            self.rho.append(rho[a])
-            self.weight.append(self.weight[at] / rho[a])
-            self.probability.append(self.probability[at] * rho[a])
-        return chosen
+        return chosen, [rho[a] for a in chosen]
 
-    def meet(
-        self,
-        known: Met | None,
-        node: Decision,
-        k: int,
-        up: list[int],
-        taken: list[Any],
-        came: list[int],
-        movers: list[int],
-    ) -> Met:
-        """Return the infoset of a decision, checked, and new in this batch if not `known`."""
-        actions, batch = tuple(node.actions), self.batch
-        if known is not None:
-            if known.player != node.player or known.actions != actions:
-                batch.conflict(node.infoset, path_to(k, up, taken))
-            return known
-        sigma = batch.strategy(node, actions, k, up, taken)
-        m = k
-        while m and movers[up[m]] != node.player:
-            m = up[m]
-        parent = came[m] if m else node.player
-        if node.actions is not actions and isinstance(node.actions, tuple):
-            actions = node.actions
-        known = Met(len(self.met), self.sequences, node.player, actions, sigma, parent)
+    def meet(self, node: Decision, parent: int, k: int, up: list[int], taken: list[Any]) -> Met:
+        """Return an infoset that is new in this batch, checked."""
+        player, actions = node.player, node.actions
+        if type(actions) is not tuple:
+            actions = tuple(actions)
+        key = self.batch.identify(node.infoset, player, actions, k, up, taken)
+        known = len(self.met), self.sequences, player, actions, parent, key
         self.met[node.infoset] = known
         self.sequences += len(actions)
         self.new.append(known)
         return known
 
+    def compare(
+        self, known: Met, node: Decision, parent: int, k: int, up: list[int], taken: list[Any]
+    ) -> None:
+        """Check an infoset that was met before in this batch."""
+        if (node.player, tuple(node.actions), parent) != known[2:5]:
+            self.batch.conflict(node.infoset, path_to(k, up, taken))
+
+    def strategy(self, known: Met) -> list[float]:
+        """Return the strategy of the iteration at an infoset."""
+        number, _, _, actions, _, key = known
+        sigma = self.sigma.get(number)
+        if sigma is None:
+            infosets, count = self.batch.infosets, len(actions)
+            if key < self.batch.before:
+                start = infosets.start_of[key]
+                sigma = infosets.sigma[start : start + count].tolist()
+            else:
+                sigma = [1.0 / count] * count
+            self.sigma[number] = sigma
+        return sigma
+
     def flush(self, i: int) -> None:
         """Evaluate the walks since the last time."""
-        if not self.node:
+        if not self.ends:
             return
         batch, n = self.batch, self.n
-        batch.make_room(len(self.met), self.sequences, len(self.node), self.numbered)
-        own, space = batch.views[n]
+        batch.make_room(len(self.met), self.sequences, len(self.came), self.most)
         if self.new:
-            self.enter(own)
-        columns = np.array(self.rows).T
-        player, infoset, child, actions, first, count, payoff = columns
-        walk, nodes, node, size = space.walk, space.nodes, np.array(self.node), len(self.node)
-        walk["node"][:size], walk["first"][:size] = node, first
-        walk["num_sampled"][:size], walk["rho"][:size] = count, self.rho
-        walk["weight"][:size], walk["probability"][:size] = self.weight, self.probability
-        nodes["player"][node], nodes["infoset"][node] = player, infoset
-        nodes["first_child"][node], nodes["num_children"][node] = child, actions
-        nodes["correction"][node] = self.correction
-        space.utility[node, i] = payoff
-        ends = np.array(self.ends, np.int32)
-        evaluate(batch.own, batch.space, batch.tables, batch.settings.rule, i, n, ends)
+            self.enter(batch.views[n])
+        rows = np.array(self.rows).reshape(-1, 4)
+        walks = rows, np.array(self.came, np.int32), np.array(self.p), np.array(self.ends)
+        evaluate(batch.own, batch.space, batch.tables, batch.settings, i, n, *walks)
         self.clear()
 
     def enter(self, own: Known) -> None:
         """Enter new infosets in the arrays of the lane."""
-        first, start = self.new[0].number, self.new[0].start
-        I, q = slice(first, len(self.met)), slice(start, self.sequences)
-        infosets = own.infosets[I]
-        starts = [met.start for met in self.new]
-        infosets["player"] = [met.player for met in self.new]
-        infosets["start"], infosets["stop"] = starts, [*starts[1:], self.sequences]
-        infosets["parent"] = [met.parent for met in self.new]
-        count = [len(met.sigma) for met in self.new]
-        own.owner[q] = np.repeat(np.arange(first, len(self.met)), count)
-        own.table["sigma"][q] = [p for met in self.new for p in met.sigma]
-        labels = list(self.met)[I] if first else list(self.met)
-        own.keys[I] = [self.batch.identify(label) for label in labels]
-        if own.baseline.shape[1]:
-            self.batch.fill_baseline(own.baseline, own.keys[I], self.new)
+        infosets = self.batch.infosets
+        numbers, starts, players, actions, parents, keys = map(
+            list, zip(*self.new, strict=True)
+        )
+        I, q = slice(numbers[0], len(self.met)), slice(starts[0], self.sequences)
+        rows, key, start = own.infosets[I], np.array(keys), np.array(starts)
+        count = np.array([len(each) for each in actions])
+        rows["player"], rows["parent"], own.keys[I] = players, parents, keys
+        rows["start"], rows["stop"] = start, start + count
+        own.owner[q] = np.repeat(numbers, count)
+        sigma, baseline = np.repeat(1.0 / count, count), own.baseline[:, q]
+        baseline[:] = 0.0
+        known = key < self.batch.before
+        if known.any():  # continue with the numbers of the run's table
+            there = np.zeros_like(key)
+            there[known] = infosets.start_of[key[known]] - start[known]
+            mine = np.repeat(known, count)
+            theirs = (np.repeat(there, count) + np.arange(starts[0], self.sequences))[mine]
+            sigma[mine] = infosets.sigma[theirs]
+            if len(baseline.T):
+                baseline[:, mine] = infosets.baseline[:, theirs]
+        own.table["sigma"][q] = sigma
         own.size[0], own.size[1] = len(self.met), self.sequences
+
+
+def sample_action(sigma: list[float], uniforms: list[float]) -> tuple[tuple[int], tuple[float]]:
+    """Sample an opponent's action, as `traversal.sample_action` does; return also its σ."""
+    u, a, last = uniforms[0], 0, len(sigma) - 1
+    while a < last and u >= sigma[a]:
+        u -= sigma[a]
+        a += 1
+    while sigma[a] == 0.0:  # skipped by rounding
+        a -= 1
+    return (a,), (sigma[a],)
 
 
 class Outcomes:
@@ -454,11 +456,12 @@ class PythonBatch:
         self.own = new_known(self.extent, lanes)
         self.space = new_walkspace(self.extent, lanes, 1, 0)
         self.lanes = [PythonLane(self, n) for n in range(lanes)]
-        self.new: dict[str, tuple[int, int, Path]] = {}  # not met by the run before this batch
+        self.before = infosets.num_infosets  # met by the run before this batch
+        self.new: dict[str, tuple[int, int, Path]] = {}  # not met before
         self.met_at: dict[str, Path] = {}
         self.recalled: dict[int, Path] = {}  # actions that a file held as labels only
         self.watched = self.widest = 0
-        self.views: list[Any] = []  # tables and workspace of each lane, for the interpreter
+        self.views: list[Any] = []  # the tables of each lane, for the interpreter
         self.root: Any = None
 
     # ---- rules -------------------------------------------------------------------------------
@@ -518,40 +521,35 @@ class PythonBatch:
 
     # ---- infosets ----------------------------------------------------------------------------
 
-    def strategy(
-        self, node: Decision, actions: Path, k: int, up: list[int], taken: list[Any]
-    ) -> list[float]:
-        """Return the present strategy at an infoset that a lane meets; check the infoset."""
-        label, infosets = node.infoset, self.infosets
+    def identify(
+        self, label: str, player: int, actions: Path, k: int, up: list[int], taken: list[Any]
+    ) -> int:
+        """Check an infoset; return its number in the run, or the one that it may get there."""
+        infosets = self.infosets
         if len(actions) > self.widest:
             self.widen(len(actions))
         number = infosets.number.get(label)
         if number is not None:
             if number in infosets.named_only:
-                self.recall(number, node, actions, path_to(k, up, taken))
-            elif (
-                infosets.player_of[number] != node.player
-                or infosets.actions_at[number] != actions
-            ):
+                self.recall(number, label, player, actions, path_to(k, up, taken))
+            elif infosets.actions_at[number] != actions or infosets.player_of[number] != player:
                 self.conflict(label, path_to(k, up, taken))
-            start = infosets.start_of[number]
-            sigma: list[float] = infosets.sigma[start : start + len(actions)].tolist()
-            return sigma
+            return number
         new = self.new.get(label)
         if new is None:
-            if not (
-                isinstance(label, str)
-                and node.player in range(self.players)
-                and len(set(actions)) == len(actions) > 0
-            ):
+            shared = infosets.shared.get(actions)
+            if not isinstance(label, str) or player not in range(self.players):
                 self.examine(path_to(k, up, taken))
-            actions = infosets.shared.setdefault(actions, actions)
-            self.new[label] = infosets.num_infosets + len(self.new), node.player, actions
+            if shared is None:
+                if not len(set(actions)) == len(actions) > 0:
+                    self.examine(path_to(k, up, taken))
+                shared = infosets.shared[actions] = actions
+            new = self.new[label] = self.before + len(self.new), player, shared
             if len(self.met_at) < REMEMBERED:
                 self.met_at[label] = path_to(k, up, taken)
-        elif new[1:] != (node.player, actions):
+        elif new[1:] != (player, actions):
             self.conflict(label, path_to(k, up, taken))
-        return [1.0 / len(actions)] * len(actions)
+        return new[0]
 
     def widen(self, actions: int) -> None:
         """Make room to sample from that many actions."""
@@ -559,16 +557,16 @@ class PythonBatch:
         width = room_to_draw(self.sampling, actions, self.game)
         self.space = self.space._replace(scratch=grown(self.space.scratch, width, axis=2))
 
-    def recall(self, number: int, node: Decision, actions: Path, path: Path) -> None:
+    def recall(self, number: int, label: str, player: int, actions: Path, path: Path) -> None:
         """Set the actions of an infoset that was restored from a file."""
         infosets = self.infosets
-        player = int(infosets.infosets.view(np.ndarray)["player"][number])
+        theirs = int(infosets.player_of[number])
         names = tuple(action_label(a) for a in actions)
-        if (node.player, names) != (player, infosets.actions_at[number]):
+        if (player, names) != (theirs, infosets.actions_at[number]):
             raise GameError(
-                f"{self.game!r}, history {path!r}: infoset {node.infoset!r} of player "
-                f"{node.player} offers {names!r}, but when the run was saved it was player "
-                f"{player}'s and offered {infosets.actions_at[number]!r}; load the run with "
+                f"{self.game!r}, history {path!r}: infoset {label!r} of player "
+                f"{player} offers {names!r}, but when the run was saved it was player "
+                f"{theirs}'s and offered {infosets.actions_at[number]!r}; load the run with "
                 "the game it was saved from"
             )
         self.recalled[number] = infosets.shared.setdefault(actions, actions)
@@ -580,23 +578,6 @@ class PythonBatch:
             self.infosets.actions_at[number] = actions
             self.infosets.named_only.discard(number)
 
-    def identify(self, label: str) -> int:
-        """Return the number of an infoset in the run, or the one that it may get there."""
-        number = self.infosets.number.get(label)
-        return self.new[label][0] if number is None else number
-
-    def fill_baseline(self, baseline: Floats, numbers: Any, new: list[Met]) -> None:
-        """Copy the baselines of a lane's new infosets."""
-        known = self.infosets.known
-        for number, met in zip(numbers.tolist(), new, strict=True):
-            stop = met.start + len(met.sigma)
-            if number < self.infosets.num_infosets:
-                start = int(known.infosets[0].start[number])
-                row = known.baseline[0, :, start : start + len(met.sigma)]
-                baseline[:, met.start : stop] = row
-            else:
-                baseline[:, met.start : stop] = 0.0
-
     # ---- batches -----------------------------------------------------------------------------
 
     @property
@@ -607,14 +588,14 @@ class PythonBatch:
     def make_room(self, infosets: int, sequences: int, entries: int, nodes: int) -> None:
         """Grow the arrays of the lanes where they are too short."""
         own, space = self.own, self.space
-        if infosets > own.infosets.shape[1] or sequences > own.owner.shape[1]:
+        if not has_room(own, infosets, sequences):
             own = with_room(own, self.extent, infosets, sequences)
         if entries > space.walk.shape[1] or nodes > space.nodes.shape[1]:
             space = with_entries(space, entries, nodes)
         if own is not self.own or space is not self.space or not self.views:
             self.own, self.space = own, space
             lanes = range(len(self.lanes))
-            self.views = [(plain(known_of(own, n)), plain(space_of(space, n))) for n in lanes]
+            self.views = [plain(known_of(own, n)) for n in lanes]
             self.numbers = np.zeros(own.keys.shape[1], np.int32)
 
     def scratch(self) -> Floats:
@@ -636,6 +617,8 @@ class PythonBatch:
         """
         if self.root is None:
             self.look_at_root()
+        if not self.new:  # a replica has followed the run
+            self.before = self.infosets.num_infosets
         first, step = share
         for lane in self.lanes[first::step]:
             lane.sample(t, i)
@@ -645,8 +628,8 @@ class PythonBatch:
         lane = self.lanes[0]
         begin(lane.state, self.settings.key, 0, 0, 0)
         lane.draw()
-        nothing = np.zeros(0, np.int32)
-        evaluate(self.own, self.space, self.tables, self.settings.rule, 0, 0, nothing)
+        walks = np.zeros((0, 4)), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
+        evaluate(self.own, self.space, self.tables, self.settings, 0, 0, *walks)
 
     def room_for_all(self) -> None:
         """Make room to merge the lanes, and enter their keys in their hash tables."""
@@ -671,7 +654,7 @@ class PythonBatch:
 
     def add(self, part: Part) -> None:
         """Add sums from another process, where new infosets have other numbers."""
-        before, numbers = self.infosets.num_infosets, []
+        before, numbers = self.before, []
         for label, player, actions, path in part.new:
             if path is not None and len(self.met_at) < REMEMBERED:
                 self.met_at.setdefault(label, path)
@@ -700,7 +683,7 @@ class PythonBatch:
         count = int(own.size[0, 0])
         infosets.make_room(count, int(own.size[0, 1]))
         numbers = own.keys[0, :count].astype(np.int32)
-        new, before = numbers >= infosets.num_infosets, infosets.num_infosets
+        new, before = numbers >= self.before, self.before
         if new.any():
             labels = list(self.new)
             for j, number in enumerate(numbers[new].tolist()):
@@ -725,9 +708,9 @@ class PythonBatch:
     def forget(self) -> None:
         """Begin a batch: lanes know no infosets."""
         for lane in self.lanes:
-            lane.met, lane.sequences = {}, self.players
+            lane.met, lane.sigma, lane.sequences = {}, {}, self.players
             lane.clear()
-        self.new, self.recalled = {}, {}
+        self.new, self.recalled, self.before = {}, {}, self.infosets.num_infosets
 
 
 NO_PROGRESS: Records = records(1, PROGRESS)

@@ -9,7 +9,7 @@ import numpy as np
 
 from cfrlib.core.jit import inlined, inner, routine
 from cfrlib.core.rng import State, begin, uniform
-from cfrlib.core.rules import Addresses, invoke
+from cfrlib.core.rules import Addresses, invoke, prefetch
 from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
 from cfrlib.game import GameError
 from cfrlib.montecarlo.infosets import (
@@ -23,7 +23,9 @@ from cfrlib.montecarlo.infosets import (
     add_lane,
     enter_first,
     find,
+    first_slot,
     forget,
+    has_room,
     known_of,
     lane_in,
     merge_lanes,
@@ -66,29 +68,42 @@ def draw(state: State, probabilities: Floats, n: int) -> int:
     return c
 
 
+@inner
+def arrive(rules: Addresses, known: Known, space: Walkspace, m: int) -> None:
+    """Ask the rules who acts at entry m, and what that player knows.
+
+    The table of the run is large, and its infosets lie anywhere in memory. So loading begins
+    here, many entries before the walk goes on from this one.
+    """
+    s = space.states[m]
+    h = space.nodes[space.walk[m].node]
+    h.player, h.correction = invoke(rules.player, (s,)), 1.0
+    if h.player >= 0:
+        space.keys[m] = invoke(rules.key, (s,))
+        prefetch(known.slots, first_slot(known.slots, space.keys[m]))
+
+
 @routine
-def meet(
-    rules: Addresses, own: Known, known: Known, s: Int64s, player: int, actions: int, came: Ints
-) -> int:
-    """Return the lane's number of the infoset in state s, entering it if new; or -1.
+def meet(own: Known, known: Known, space: Walkspace, k: int, player: int, actions: int) -> int:
+    """Return the lane's number of the infoset at entry k, entering it if new; or -1.
 
     A new one begins with the strategy of the run's table, or with the uniform one. -1 means
     that there is no room.
     """
-    key = invoke(rules.key, (s,))
+    key = space.keys[k]
     slot = find(own.keys, own.slots, key)
     I: int = own.slots[slot] - 1
     if I < 0:
         I, start = own.size[INFOSETS], own.size[SEQUENCES]
         stop = start + actions
-        if len(own.keys) <= I or stop > len(own.owner):
+        if len(own.keys) <= I or len(own.slots) <= 2 * I or stop > len(own.owner):
             return -1
         own.slots[slot] = I + 1
         own.keys[I] = key
-        for c in range(len(s)):
-            own.states[I, c] = s[c]
+        for c in range(own.states.shape[1]):
+            own.states[I, c] = space.states[k, c]
         e = own.infosets[I]
-        e.player, e.start, e.stop, e.parent = player, start, stop, came[player]
+        e.player, e.start, e.stop, e.parent = player, start, stop, space.came[k, player]
         own.sums[I].is_touched, own.sums[I].mass = False, 0.0
         own.size[INFOSETS], own.size[SEQUENCES] = I + 1, stop
         there = known.slots[find(known.keys, known.slots, key)] - 1
@@ -123,12 +138,12 @@ def walk_down(
         states[0, c] = root[c]
     for p in range(players):
         space.came[0, p] = p
-    nodes[0].correction = 1.0
+    arrive(rules, known, space, 0)
     while k < n:
         e, s = walk[k], states[k]
         h = nodes[e.node]
-        player, actions, start = invoke(rules.player, (s,)), 0, 0
-        h.player, h.first_child = player, numbered
+        player, actions, start = h.player, 0, 0
+        h.first_child = numbered
         e.first, e.num_sampled = n, 1
         if player == TERMINAL:
             e.num_sampled = 0
@@ -146,7 +161,7 @@ def walk_down(
             p = space.probabilities[c]
             enter(walk[n], numbered + c, 1.0, e.weight, e.probability * p)
         elif player != TERMINAL:
-            I = meet(rules, own, known, s, player, actions, space.came[k])
+            I = meet(own, known, space, k, player, actions)
             if I < 0:
                 space.reached[WHY] = NO_INFOSETS
                 return 0
@@ -171,7 +186,6 @@ def walk_down(
                 enter(walk[n], numbered + a, p, e.weight, e.probability * p)
         for m in range(n, n + e.num_sampled):
             a = walk[m].node - numbered
-            nodes[walk[m].node].correction = 1.0
             for c in range(len(s)):
                 states[m, c] = s[c]
             invoke(rules.step, (states[m], space.numbers[a]))
@@ -179,6 +193,7 @@ def walk_down(
                 space.came[m, p] = space.came[k, p]
             if player >= 0:
                 space.came[m, player] = start + a
+            arrive(rules, known, space, m)
         numbered += actions
         n += e.num_sampled
         k += 1
@@ -251,18 +266,14 @@ def sample_lanes(
 
 
 @inlined
-def has_room(own: Known, known: Known) -> bool:
+def has_room_for_all(own: Known, known: Known) -> bool:
     """Return whether the first lane and the run's table have room for all lanes."""
     infosets = sequences = 0
     for n in range(len(own.size)):
         infosets += own.size[n, INFOSETS]
         sequences += own.size[n, SEQUENCES]
-    lane = infosets <= own.infosets.shape[1] and sequences <= own.owner.shape[1]
-    infosets += known.size[0, INFOSETS]
-    sequences += known.size[0, SEQUENCES]
-    return bool(
-        lane and infosets <= known.infosets.shape[1] and sequences <= known.owner.shape[1]
-    )
+    met = infosets + known.size[0, INFOSETS], sequences + known.size[0, SEQUENCES]
+    return bool(has_room(own, infosets, sequences) and has_room(known, met[0], met[1]))
 
 
 @routine
@@ -296,7 +307,7 @@ def iterate_rules(
             if stopped >= 0:
                 return int(space.reached[stopped, WHY])
             if settings.alternating or i == players - 1:
-                if not has_room(own, known) or len(numbers) < own.infosets.shape[1]:
+                if not has_room_for_all(own, known) or len(numbers) < own.infosets.shape[1]:
                     return NO_TABLE
                 merge_lanes(own, numbers, 0, 1)
                 number_keys(known_of(known, 0), known_of(own, 0), numbers)
