@@ -34,6 +34,7 @@ from typing import Any
 
 from numba import njit
 from numba.core.caching import IndexDataCacheFile
+from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
 _KERNEL: dict[str, Any] = {
@@ -85,13 +86,30 @@ def _compiled(function: Any, **options: Any) -> Any:
         _warn_uncached()
         return njit(**{**options, "cache": False})(function)
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
-        cache: Any = compiled._cache
-        index_file: Any = IndexDataCacheFile
-        digest = sources_of(function.__module__.partition(".")[0])
-        stamp = cache._impl.locator.get_source_stamp()
-        name = f"{cache._impl.filename_base}.{digest}"
-        cache._cache_file = index_file(cache._cache_path, name, stamp)
+        _name_files(compiled._cache, function)
     return compiled
+
+
+def callback(function: Any, signature: Any) -> Any:
+    """Compile a function that kernels call by its address."""
+    types = signature.args, signature.return_type
+    compiled: Any = CFunc(function, types, {}, {"error_model": "numpy"})
+    try:
+        compiled.enable_caching()
+        _name_files(compiled._cache, function)
+    except RuntimeError:  # the function is in no file, or no folder can be written to
+        pass
+    compiled.compile()
+    return compiled
+
+
+def _name_files(cache: Any, function: Any) -> None:
+    """Let the files of a compiled function be those of the present sources."""
+    index_file: Any = IndexDataCacheFile
+    digest = sources_of(function.__module__.partition(".")[0])
+    stamp = cache._impl.locator.get_source_stamp()
+    name = f"{cache._impl.filename_base}.{digest}"
+    cache._cache_file = index_file(cache._cache_path, name, stamp)
 
 
 @cache

@@ -16,10 +16,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import cfunc, float64, int64, types
+from numba import float64, int64, types
 from numba.extending import intrinsic
 
 from cfrlib.core.checks import whole_number
+from cfrlib.core.jit import callback, inlined
+from cfrlib.core.rng import GOLDEN, mix
 from cfrlib.core.tree import CHANCE, TERMINAL
 from cfrlib.game import Action, Chance, Decision, Game, GameError, Terminal
 
@@ -63,6 +65,12 @@ invoke: Any = _invoke
 prefetch: Any = _prefetch
 
 
+@inlined
+def extended(key: int, number: int) -> Any:
+    """Return the key of what a player knows and one more observation: a hash of 64 bits."""
+    return np.int64(mix(np.uint64(key) + GOLDEN * np.uint64(number + 1)))
+
+
 class Addresses(NamedTuple):
     """The compiled functions of `Rules`, for `invoke`."""
 
@@ -84,7 +92,7 @@ class Rules:
     Parameters
     ----------
     root : sequence of int
-        The state at the empty history. `label` and the functions get states as int64 arrays.
+        The state at the empty history. The functions get states as int64 arrays.
     player : function of a state
         Returns who acts: 0, 1, …; -1 for chance; -2 if the game is over.
     legal : function of (state, numbers, probabilities)
@@ -99,10 +107,9 @@ class Rules:
         infoset, and another one at each other infoset, also of other players. What does not
         fit into 64 bits is hashed step by step and kept in the state; among n infosets, two
         then share a key with probability n² / 2⁶⁵.
-    label : function of a state
-        Returns the label of the infoset. It is not compiled.
-    actions : function of a state
-        Returns the actions of the player to act, as `node` does. It is not compiled.
+    decision : function of a state
+        Returns the decision that `node` returns at a history with this state. It is not
+        compiled.
     most_actions : int
         The largest number of actions or outcomes anywhere.
 
@@ -116,8 +123,8 @@ class Rules:
     >>> import cfrlib as cfr
     >>> rules = cfr.games.LiarsDice().rules
     >>> state = np.array(rules.root)
-    >>> rules.player(state), rules.step(state, 0), int(rules.player(state)), rules.label(state)
-    (-1, 0, 0, '1')
+    >>> rules.player(state), rules.step(state, 0), rules.decision(state).infoset
+    (-1, 0, '1')
     """
 
     root: tuple[int, ...]
@@ -126,8 +133,7 @@ class Rules:
     step: Callable[[State, int], int]
     payoffs: Callable[[State, npt.NDArray[np.float64]], int]
     key: Callable[[State], int]
-    label: Callable[[State], str]
-    actions: Callable[[State], tuple[Any, ...]]
+    decision: Callable[[State], Decision]
     most_actions: int
 
     def __post_init__(self) -> None:
@@ -141,7 +147,7 @@ class Rules:
     def addresses(self) -> Addresses:
         """The addresses of the compiled functions."""
         compiled = [
-            cfunc(int64(*arguments), error_model="numpy", cache=True)(function)
+            callback(function, int64(*arguments))
             for function, arguments in (
                 (self.player, (Numbers,)),
                 (self.legal, (Numbers, Numbers, Reals)),
@@ -227,7 +233,6 @@ def _outline_of(rules: Rules, state: State, players: int) -> tuple[Any, ...]:
     count = int(rules.legal(state, numbers, probabilities))
     if player == CHANCE:
         return "chance", tuple(probabilities[:count].tolist())
-    actions = tuple(rules.actions(state))
-    if len(actions) != count:
-        return "player", player, rules.label(state), f"{count} actions"
-    return "player", player, rules.label(state), actions
+    node = rules.decision(state)
+    actions = tuple(node.actions) if len(node.actions) == count else f"{count} actions"
+    return "player", player, node.infoset, actions

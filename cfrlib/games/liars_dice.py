@@ -186,7 +186,6 @@ def _rules(game: LiarsDice) -> Rules | None:
         step=step,
         payoffs=payoffs,
         key=key,
-        label=lambda s: str(decision(s).infoset),
-        actions=lambda s: tuple(decision(s).actions),
+        decision=decision,
         most_actions=max(n * n, bids + 1),
     )

@@ -561,7 +561,8 @@ class Infosets:
         if self.rules is None:
             return self.labels[first:stop], self.actions_at[first:stop]
         states = self.known.states[0, first:stop]
-        return [self.rules.label(s) for s in states], [self.rules.actions(s) for s in states]
+        at = [self.rules.decision(s) for s in states]
+        return [node.infoset for node in at], [tuple(node.actions) for node in at]
 
     def snapshot(self) -> Snapshot:
         """Return the infosets met so far."""

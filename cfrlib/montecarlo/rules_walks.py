@@ -444,7 +444,7 @@ class RulesBatch:
             )
         else:
             I = int(space.reached[n, INFOSET])
-            label = rules.label(self.own.states[n, I])
+            label = rules.decision(self.own.states[n, I]).infoset
             raise GameError(
                 f"the rules of {game!r} give the key of infoset {label!r} to histories with "
                 "other actions, another player, or to which the player came by other actions; "

@@ -7,7 +7,7 @@ import pytest
 
 import cfrlib as cfr
 from cfrlib import MCCFR, RobustSampling, Rules
-from cfrlib.games import LiarsDice
+from cfrlib.games import Goofspiel, LiarsDice
 from cfrlib.montecarlo.rules_walks import RulesBatch
 
 DICE = LiarsDice(faces=3)
@@ -86,6 +86,48 @@ def test_a_copy_is_independent():
 @pytest.mark.parametrize("game", [DICE, LiarsDice(faces=2, dice=2), LiarsDice(6, 2)], ids=repr)
 def test_liars_dice_has_the_same_rules_twice(game):
     cfr.check_rules(game, 200)
+
+
+GOOFSPIEL = [
+    Goofspiel(2),
+    Goofspiel(3),
+    Goofspiel(5, imperfect_information=False),
+    Goofspiel(13, prizes="descending"),
+    Goofspiel(4, imperfect_information=False, prizes="descending"),
+]
+
+
+@pytest.mark.parametrize("game", GOOFSPIEL, ids=repr)
+def test_goofspiel_has_the_same_rules_twice(game):
+    cfr.check_rules(game, 40)
+
+
+@pytest.mark.parametrize("sampling", ["external", "outcome"])
+def test_goofspiel_gives_the_numbers_of_its_tree(sampling):
+    fast, tree = (
+        MCCFR(GOOFSPIEL[1], "dcfr", sampling=sampling, seed=3, on_demand=lazy).run(60)
+        for lazy in (True, False)
+    )
+    assert isinstance(fast._walks, RulesBatch)
+    assert all(dict(row) == dict(tree.average[I]) for I, row in fast.average.items())
+    assert fast.nodes == tree.nodes
+    assert len(fast.average) > 50
+
+
+def test_functions_that_are_in_no_file_compile():
+    """A reader may type them at a prompt. Formerly Numba refused to keep them."""
+    space = {}
+    exec("def player(s): return -1 if s[0] == 0 else -2 if s[4] else s[3] % 2", space)
+
+    class Typed(LiarsDice):
+        rules = dataclasses.replace(DICE.rules, player=space["player"])
+
+    typed, filed = (
+        MCCFR(game, sampling="outcome", seed=0, on_demand=True).run(5)
+        for game in (Typed(3), DICE)
+    )
+    assert isinstance(typed._walks, RulesBatch)
+    assert same(typed.average, filed.average)
 
 
 def test_hands_and_bids_that_do_not_fit_into_a_key_have_no_rules():
