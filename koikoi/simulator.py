@@ -340,6 +340,13 @@ def last_entry(rounds: Rounds, r: int, table: Table) -> int:
 @inner
 def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
     """Apply an action of the player to move: a card, or at a call STOPPING or CALLING."""
+    if decide(rounds, r, action, table):
+        draw(rounds, r, rounds.order[r, rounds.turned[r]], table)
+
+
+@inner
+def decide(rounds: Rounds, r: int, action: int, table: Table) -> bool:
+    """Apply an action up to the draw; return whether a card is drawn next."""
     i = rounds.player[r]
     if rounds.stage[r] == CALL:
         if action == STOPPING:
@@ -348,19 +355,26 @@ def act(rounds: Rounds, r: int, action: int, table: Table) -> None:
             rounds.calls[r, i] += 1
             rounds.record[r, last_entry(rounds, r, table)] |= CALLED
             pass_turn(rounds, r, table)
-        return
+        return False
     if rounds.stage[r] == PLAY:
         rounds.hands[r, i] ^= bit(action)
         done = lay(rounds, r, action, table)
     else:
         take(rounds, r, rounds.card[r], bit(action), table)
         done = True
-    if done and not rounds.drawn[r] and rounds.turned[r] < rounds.order.shape[1]:
-        card = rounds.order[r, rounds.turned[r]]
-        rounds.turned[r] += 1
-        rounds.drawn[r] = True
-        done = lay(rounds, r, card, table)
+    if done and not rounds.drawn[r] and rounds.turned[r] < len(table.month):
+        return True
     if done:
+        count(rounds, r, table)
+    return False
+
+
+@inner
+def draw(rounds: Rounds, r: int, card: int, table: Table) -> None:
+    """Draw a card from the stock."""
+    rounds.turned[r] += 1
+    rounds.drawn[r] = True
+    if lay(rounds, r, card, table):
         count(rounds, r, table)
 
 
