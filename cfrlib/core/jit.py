@@ -94,11 +94,10 @@ def callback(function: Any, signature: Any) -> Any:
     """Compile a function that kernels call by its address."""
     types = signature.args, signature.return_type
     compiled: Any = CFunc(function, types, {}, {"error_model": "numpy"})
-    try:
-        compiled.enable_caching()
-        _name_files(compiled._cache, function)
-    except RuntimeError:  # the function is in no file, or no folder can be written to
-        pass
+    if function.__module__ != "__main__":  # a notebook's globals may change, its files not
+        with suppress(RuntimeError):  # it is in no file, or no folder can be written to
+            compiled.enable_caching()
+            _name_files(compiled._cache, function)
     compiled.compile()
     return compiled
 

@@ -200,15 +200,23 @@ def check_rules(game: Game, plays: int = 1_000, *, seed: int = 0) -> None:
         while True:
             node = game.node(h)
             mine, theirs = _outline(node), _outline_of(rules, state, game.num_players)
-            if isinstance(node, Decision):
-                key = int(rules.key(state))
-                known = keys.setdefault(node.infoset, key), whose.setdefault(key, node.infoset)
-                mine, theirs = (*mine, "key", key, node.infoset), (*theirs, "key", *known)
             if mine != theirs:
                 raise GameError(
                     f"{game!r}, history {path!r}: node() gives {mine!r}, but the rules give "
                     f"{theirs!r}"
                 )
+            if isinstance(node, Decision):
+                label, key = node.infoset, int(rules.key(state))
+                if key != keys.setdefault(label, key):
+                    raise GameError(
+                        f"{game!r}, history {path!r}: the key of infoset {label!r} is {key} "
+                        f"here, but {keys[label]} at another of its histories"
+                    )
+                if label != whose.setdefault(key, label):
+                    raise GameError(
+                        f"{game!r}, history {path!r}: infosets {label!r} and {whose[key]!r} "
+                        f"have the same key, {key}; the key must hold all that the player knows"
+                    )
             if isinstance(node, Terminal):
                 break
             a = rng.randrange(len(node.actions))

@@ -136,22 +136,24 @@ def test_hands_and_bids_that_do_not_fit_into_a_key_have_no_rules():
         cfr.check_rules(Slow(3))
 
 
-WRONG = {
-    "payoffs": lambda s, out: out.fill(2.0) or 0,
-    "player": lambda s: -1 if s[0] == 0 else -2 if s[4] else 1 - s[3] % 2,
-    "key": lambda s: s[1],
-    "step": lambda s, a: s.__setitem__(0 if s[0] == 0 else 3, 1) or 0,
-}
+DIFFER = "but the rules give"
+WRONG = [
+    ("payoffs", lambda s, out: out.fill(2.0) or 0, DIFFER),
+    ("player", lambda s: -1 if s[0] == 0 else -2 if s[4] else 1 - s[3] % 2, DIFFER),
+    ("step", lambda s, a: s.__setitem__(0 if s[0] == 0 else 3, 1) or 0, DIFFER),
+    ("key", lambda s: s[1], "infosets '.*' and '.*' have the same key"),
+    ("key", lambda s: s[0] * 100 + s[1], "at another of its histories"),
+]
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_rules_that_differ_are_found(name):
+@pytest.mark.parametrize(("part", "wrong", "match"), WRONG)
+def test_rules_that_differ_are_found(part, wrong, match):
     class Wrong(LiarsDice):
         @property
         def rules(self):
-            return dataclasses.replace(super().rules, **{name: WRONG[name]})
+            return dataclasses.replace(super().rules, **{part: wrong})
 
-    with pytest.raises(cfr.GameError, match="but the rules give"):
+    with pytest.raises(cfr.GameError, match=match):
         cfr.check_rules(Wrong(3))
 
 
