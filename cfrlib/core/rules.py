@@ -71,12 +71,6 @@ def extended(key: int, number: int) -> Any:
     return np.int64(mix(np.uint64(key) + GOLDEN * np.uint64(number + 1)))
 
 
-@inlined
-def extended(key: int, number: int) -> Any:
-    """Return the key of what a player knows and one more observation: a hash of 64 bits."""
-    return np.int64(mix(np.uint64(key) + GOLDEN * np.uint64(number + 1)))
-
-
 class Addresses(NamedTuple):
     """The compiled functions of `Rules`, for `invoke`."""
 
