@@ -115,8 +115,8 @@ class Rules:
 
     Notes
     -----
-    The functions may use integers and arrays of the function that defines them, which become
-    constants. Each returns an integer; what `step` and `payoffs` return is not used.
+    The functions may use numbers and arrays of the function or module that defines them, which
+    become constants. Each returns an integer; what `step` and `payoffs` return is not used.
 
     Examples
     --------
