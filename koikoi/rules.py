@@ -237,11 +237,11 @@ class KoiKoi(Game):
         return self._pass(at._replace(calls=calls, heard=f"{at.heard} koi"))
 
     @property
-    def rules(self) -> Rules:
-        """The rules that compile."""
+    def rules(self) -> Rules | None:
+        """The rules that compile; None if a card has no bit in a set of 64."""
         from koikoi.compiled import rules_of  # it imports this module
 
-        return rules_of(self)
+        return rules_of(self) if len(self.deck) <= 64 else None
 
     def _label(self, at: Position) -> str:
         return f"{SEATS[at.player]} {at.first[at.player]} | {at.heard}"

@@ -38,6 +38,12 @@ def test_koi_koi_has_the_same_rules_twice_in_a_few_rounds():
     cfr.check_rules(GAMES[0], 8, seed=1)
 
 
+def test_a_deck_of_more_than_64_cards_has_no_rules_that_compile():
+    types = [(month, kind, 33) for month, kind in ((3, "plain"), (8, "plain"))]
+    game = MiniKoiKoi(types, 1, 1, MiniKoiKoi.K9().yaku)
+    assert game.rules is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"sampling": "external"}, {"batch": 3, "baseline": 0.2}])
 @pytest.mark.parametrize(("game", "slow"), [(GAMES[3], SlowMini.K8()), (GAMES[0], Slow())])
