@@ -110,7 +110,8 @@ def best_response_bound(
     responder : "local", "trained", or player
         :class:`LocalBestResponse` or :class:`TrainedResponse` with their default options; or
         any player, for example one of these with other options, or
-        ``cfr.deep.Responder(...).run(16).seated()``. It must not have seen the rounds.
+        ``cfr.deep.Responder(...).run(16).seated()``. In a simulator, a player of its game. It
+        must not have seen the rounds.
     rounds : int
         The number of rounds, all played after the responder is complete; at least 2.
     seed : int, optional
@@ -190,6 +191,11 @@ def _bounds(
     learning, dealing = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
     if isinstance(responder, str):
         build = RESPONDERS[choice("responder", responder, RESPONDERS)]
+        if not isinstance(game, Game):
+            raise ValueError(
+                f"responder={responder!r} is for a Game; in {game!r}, pass a responder of the "
+                "kind of its other players"
+            )
         responders = {i: build(game, strategy, i, seed=learning) for i in players}
     else:
         responders = dict(enumerate(seats_of(game, responder)))
@@ -375,8 +381,9 @@ class LocalBestResponse(Response):
         rounds = Rounds(self.game, self.policies, after, source, tickets, self.samples)
         paid = rounds.play()[:, self.player].reshape(n, self.samples)
         default = self.own([node] * self.samples, some.tickets[self.player])[:, :n]
-        chosen = clear_choice(paid - (default.T * paid).sum(axis=0))
-        legal = actions if chosen is None else [actions[chosen]]
+        gain = paid - (default.T * paid).sum(axis=0)
+        chosen = int(clear_choice(gain, np.array([0, n]))[0])
+        legal = actions if chosen < 0 else [actions[chosen]]
         self._walk(
             Worlds(
                 [step(h, a) for a in legal for h in worlds.histories],
@@ -385,14 +392,25 @@ class LocalBestResponse(Response):
             ),
             rng,
         )
-        return chosen
+        return None if chosen < 0 else chosen
 
 
-def clear_choice(gain: Floats) -> int | None:
-    """Return the row of the highest mean minus one standard error, or None if not positive."""
+def clear_choice(gain: Floats, start: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return each decision's row of the highest mean minus one standard error.
+
+    Decision d has the rows ``start[d] … start[d + 1] - 1``: an action's sampled gains over the
+    strategy's own play. The row is -1 where that score is not positive.
+
+    Examples
+    --------
+    >>> gain = np.array([[0.0, 0.0], [1.0, 3.0], [0.0, 0.0], [-1.0, 3.0]])
+    >>> clear_choice(gain, np.array([0, 2, 4]))
+    array([ 1, -1])
+    """
     score = gain.mean(axis=1) - gain.std(axis=1, ddof=1) / gain.shape[1] ** 0.5
-    best = int(score.argmax())
-    return best if score[best] > 0 else None
+    decision = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    best = np.lexsort((-score, decision))[start[:-1]]
+    return np.where(score[best] > 0, best, -1)
 
 
 def resample(

@@ -111,9 +111,7 @@ def test_a_renamed_field_is_found(tmp_path):
 
 # The arguments in their signatures are of any number, or those of another class.
 OPEN = {
-    "cfrlib.deep.Responder",
     "cfrlib.subgames.ValueFunction",
-    "koikoi.learners.ApproximateBestResponse",
     "cfrbook.explore.Choice",
     "cfrbook.explore.Explorable",
     "cfrbook.explore.Frame",
@@ -133,6 +131,18 @@ def test_signatures_on_the_page_of_names_show_arguments_and_defaults():
         elif any(p.kind in {p.VAR_POSITIONAL, p.VAR_KEYWORD} for p in signature(cls)):
             hidden.add(path)
     assert hidden == OPEN
+
+
+@pytest.mark.parametrize(
+    "name", ["cfrlib.deep.Responder", "koikoi.learners.ApproximateBestResponse"]
+)
+def test_a_responder_has_the_defaults_of_its_base(name):
+    """Defaults that depend on the player are None."""
+    cls = public.resolve(name)
+    own, base = (inspect.signature(c).parameters for c in (cls, cls.__base__))
+    shared = [n for n in own if n in base and own[n].default is not None]
+    assert {n: own[n].default for n in shared} == {n: base[n].default for n in shared}
+    assert len(shared) >= 3
 
 
 def signature(cls):

@@ -8,7 +8,9 @@ import numpy as np
 
 from cfrlib.core.files import PathLike
 from cfrlib.deep.deep_cfr import DeepCFR
+from cfrlib.deep.networks import Training
 from cfrlib.deep.policy import Encoder, Network, Policy, Table
+from cfrlib.montecarlo.schemes import Sampling
 from cfrlib.strategy import InfosetTable, PartialStrategy, Strategy
 
 
@@ -26,8 +28,8 @@ class Responder(DeepCFR):
         lane of traversals. A table is uniform at infosets that it lacks.
     seat : int
         The player who learns; their part of `policy` is not used.
-    **options
-        As for :class:`DeepCFR`: `traversals`, `sampling`, `advantage`, `memory`, `seed`.
+    traversals, sampling, advantage, memory, seed, actions, jobs
+        As for :class:`DeepCFR`. A Policy already has its number of actions.
 
     Raises
     ------
@@ -45,7 +47,19 @@ class Responder(DeepCFR):
     Policy of KuhnPoker(): one network for each player
     """
 
-    def __init__(self, policy: Policy | InfosetTable, seat: int, **options: Any):
+    def __init__(
+        self,
+        policy: Policy | InfosetTable,
+        seat: int,
+        *,
+        traversals: int = 1_000,
+        sampling: str | Sampling = "external",
+        advantage: Training | None = None,
+        memory: int = 1_000_000,
+        seed: int | None = None,
+        actions: int | None = None,
+        jobs: int | None = None,
+    ):
         if not isinstance(policy, (Policy, Strategy, PartialStrategy)):
             raise ValueError(
                 f"a responder needs a Policy, a Strategy or a PartialStrategy, got {policy!r}; "
@@ -55,10 +69,18 @@ class Responder(DeepCFR):
         if seat not in range(players):
             raise ValueError(f"seat must lie between 0 and {players - 1}, got {seat!r}")
         self.opponents, self.seat = policy, seat
-        options |= {"on_demand": True, "average": "mixture"}
-        if isinstance(policy, Policy):
-            options["actions"] = policy.actions
-        super().__init__(policy.game, **options)
+        super().__init__(
+            policy.game,
+            traversals=traversals,
+            sampling=sampling,
+            average="mixture",
+            advantage=advantage,
+            memory=memory,
+            seed=seed,
+            on_demand=True,
+            actions=policy.actions if isinstance(policy, Policy) else actions,
+            jobs=jobs,
+        )
         self._learners = [seat]
 
     def _find_encoder(self) -> Encoder:

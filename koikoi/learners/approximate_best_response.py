@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from cfrlib.core import files
 from cfrlib.core.files import Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
-from koikoi.learners.deep_monte_carlo import DeepMonteCarlo
+from koikoi.learners.deep_monte_carlo import HIDDEN, DeepMonteCarlo
 from koikoi.learners.network_player import (
     NetworkPlayer,
     action_probabilities,
@@ -39,10 +39,11 @@ class ApproximateBestResponse(DeepMonteCarlo):
         watch. With `jobs` it is sent to the workers.
     start : NetworkPlayer, optional
         Start from the network of this player, which must predict values; usually the target
-        itself. The defaults of `hidden` and `network` are then this player's.
-    **options
-        As for :class:`DeepMonteCarlo`: `hidden`, `rounds`, `steps`, `batch`, `rate`,
-        `seed`, `explore`, `jobs`, `network`.
+        itself.
+    hidden, network
+        As for :class:`DeepMonteCarlo`; by default those of `start`, if it is given.
+    rounds, steps, batch, rate, seed, explore, jobs
+        As for :class:`DeepMonteCarlo`.
 
     Raises
     ------
@@ -64,7 +65,7 @@ class ApproximateBestResponse(DeepMonteCarlo):
     >>> options = {"hidden": (32,), "rounds": 400, "batch": 256, "rate": 3e-3}
     >>> run = ApproximateBestResponse(game, greedy, **options)
     >>> player = run.run(15, progress=False).player()
-    >>> cfr.match(Simulator(game), player, greedy, 2_000, seed=0).mean > 0.3
+    >>> cfr.exploitability_bound(Simulator(game), greedy, player, rounds=2_000).mean > 0.3
     True
     """
 
@@ -76,11 +77,32 @@ class ApproximateBestResponse(DeepMonteCarlo):
         target: Player,
         *,
         start: NetworkPlayer | None = None,
-        **options: Any,
+        hidden: Sequence[int] | None = None,
+        rounds: int = 2_000,
+        steps: int = 24,
+        batch: int = 1_024,
+        rate: float = 1e-3,
+        seed: int = 0,
+        explore: float = 0.05,
+        jobs: int | None = None,
+        network: str | None = None,
     ):
-        if start is not None:
-            options = {"hidden": start.hidden, "network": start.network.kind} | options
-        super().__init__(game, **options)
+        if hidden is None:
+            hidden = start.hidden if start else HIDDEN
+        if network is None:
+            network = start.network.kind if start else "mlp"
+        super().__init__(
+            game,
+            hidden=hidden,
+            rounds=rounds,
+            steps=steps,
+            batch=batch,
+            rate=rate,
+            seed=seed,
+            explore=explore,
+            jobs=jobs,
+            network=network,
+        )
         self.target = target
         if start is not None:
             self._start_from(start)

@@ -29,6 +29,8 @@ from koikoi.learners.selfplay import (
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers
 
+HIDDEN = (256, 128)  # widths of the layers
+
 
 class DeepMonteCarlo(SelfPlay):
     """Deep Monte Carlo: a network learns the final payoff of each action.
@@ -89,7 +91,7 @@ class DeepMonteCarlo(SelfPlay):
         self,
         game: KoiKoi,
         *,
-        hidden: Sequence[int] = (256, 128),
+        hidden: Sequence[int] = HIDDEN,
         rounds: int = 2_000,
         steps: int = 24,
         batch: int = 1_024,

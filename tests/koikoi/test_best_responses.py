@@ -339,10 +339,12 @@ def test_lower_bounds_do_not_exceed_exploitability(game):
     for target, share in targets(game):
         theirs = target.strategy()
         exact = cfr.exploitability(game, theirs)
-        local = cfr.match(Simulator(game), LocalBestResponse(target), target, 600, seed=0)
         run = ApproximateBestResponse(game, target, hidden=(64,), rounds=1_000, batch=256)
         trained = run.run(20, progress=False).player()
-        learned = cfr.match(Simulator(game), trained, target, 20_000, seed=0)
+        local, learned = (
+            cfr.exploitability_bound(Simulator(game), target, responder, rounds=rounds, seed=0)
+            for responder, rounds in [(LocalBestResponse(target), 600), (trained, 20_000)]
+        )
         for found in (local, learned):
             assert found.mean < exact + 4 * found.standard_error
             assert found.mean > share * exact - 4 * found.standard_error
@@ -354,6 +356,27 @@ def test_lower_bounds_do_not_exceed_exploitability(game):
             wins += cfr.expected_utility(game, seated(game, plays))[seat] / 2
         assert wins <= exact + 1e-9
         assert learned.mean == pytest.approx(wins, abs=4 * learned.standard_error)
+
+
+@pytest.mark.parametrize("responder", ["local", "trained"])
+def test_bounds_are_those_of_other_games(responder):
+    """The responder takes a seat at a time, and the target plays the same rounds."""
+    simulator, target = Simulator(K8), GreedyPlayer("stop")
+    if responder == "local":
+        target = DeepMonteCarlo(K8, **TINY).player()
+        player = LocalBestResponse(target, samples=4)
+    else:
+        player = ApproximateBestResponse(K8, target, **TINY).player()
+    bounds = [
+        cfr.best_response_bound(simulator, target, i, player, rounds=40, seed=0)
+        for i in range(2)
+    ]
+    whole = cfr.exploitability_bound(simulator, target, player, rounds=40, seed=0)
+    assert np.array_equal(whole.samples, sum(bound.gain.samples for bound in bounds) / 2)
+    assert whole.mean == pytest.approx(sum(bound.mean for bound in bounds) / 2)  # zero-sum
+    assert whole.mean != 0
+    with pytest.raises(ValueError, match=f"responder='{responder}' is for a Game; in Sim"):
+        cfr.best_response_bound(simulator, target, 0, responder)
 
 
 def seated(game, plays):
