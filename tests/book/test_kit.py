@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import io
 import re
 import unicodedata
@@ -12,6 +14,7 @@ import built
 import chromium
 import kit
 import pytest
+import questions
 import sheets
 import slides
 from bs4 import BeautifulSoup
@@ -29,13 +32,19 @@ def book() -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the whole kit, with its PDFs."""
     out = tmp_path_factory.mktemp("kit") / "kit"
-    with pytest.MonkeyPatch.context() as patch:
+    (out / "slides").mkdir(parents=True)
+    (out / "slides" / "9.html").write_text("of an older kit")
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
         patch.setattr(kit, "OUT", out)
         assert kit.main() == 0
+    size = out.with_name("cfr-kit.zip").stat().st_size / 1e6
+    assert printed.getvalue() == f"The kit is ready: {out} ({size:.1f} MB as cfr-kit.zip)\n"
     return out
 
 
 def test_kit_is_complete(made: Path) -> None:
+    assert not (made / "slides" / "9.html").exists()
     names = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
     numbers = [str(n) for n in range(1, 9)]
     assert {f"slides/{n}.html" for n in numbers} <= names
@@ -55,6 +64,7 @@ def test_handouts_fit_on_two_pages(made: Path) -> None:
     for path in (made / "handouts").iterdir():
         pdf = PdfReader(path)
         assert 1 <= len(pdf.pages) <= kit.HANDOUT_PAGES, path.name
+        assert [round(side) for side in pdf.pages[0].mediabox[2:]] == [595, 842], "A4"
         assert "Check by hand" in "".join(page.extract_text() for page in pdf.pages)
 
 
@@ -80,6 +90,35 @@ def test_exam_adds_up() -> None:
     bare = kit.SOLUTION.sub("", text)
     for part, points in zip(re.split(r"^## ", bare, flags=re.M)[1:], worth, strict=True):
         assert sum(int(n) for n in re.findall(r"\((\d+)\)", part)) == points
+
+
+def texts(page: str, selector: str) -> list[str]:
+    return [tag.get_text() for tag in BeautifulSoup(page, "html.parser").select(selector)]
+
+
+def test_the_quiz_on_paper() -> None:
+    """Writing 50 everywhere earns 1 - (1/2)² points twelve times."""
+    numbers, sheet, key = [str(n) for n in range(1, 13)], kit.sheet("before"), kit.key()
+    assert texts(sheet, "td:first-child") == numbers
+    assert texts(sheet, "title") == ["Quiz before"] and "earns 9 of 12." in sheet
+    assert [
+        text.partition(".")[0] for text in texts(key, ".question > p:first-child")
+    ] == numbers
+    truths = ["True." if q.answers[0].value else "False." for q in questions.statements()]
+    assert texts(key, ".right") == truths
+    header, example = csv.reader(kit.answer_table().splitlines())
+    assert header == ["name", "when", *numbers] and example == [
+        "example",
+        "before",
+        *["50"] * 12,
+    ]
+
+
+def test_misconceptions_are_sorted_by_chapter() -> None:
+    page = kit.misconceptions()
+    bank = questions.misconceptions()
+    assert texts(page, "h2") == list(dict.fromkeys(q.category for q in bank))
+    assert len(texts(page, "h3")) == len(texts(page, "li.right")) == len(bank)
 
 
 # ---- slides ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -102,7 +103,7 @@ def test_normal_form_is_idempotent(page: Path) -> None:
     before = page.read_bytes()
     for options in ([], ["--check"], ["--execute"], ["--execute", "--check"]):
         done = tool(*options, page)
-        assert done.code == 0, done.stderr
+        assert (done.code, done.stderr) == (0, "")
         assert page.read_bytes() == before
 
 
@@ -114,8 +115,10 @@ def test_normal_form_is_diffable(page: Path) -> None:
     nb = read(page)
     assert [cell.get("execution_count") for cell in nb.cells] == [None, 1, 2, 3]
     assert nb.cells[2].outputs[0].text == "one\ntwo\n"
+    assert nb.cells[2].outputs[1].execution_count == 2
     assert nb.cells[3].outputs == []  # times differ in every run
     assert list(nb.metadata) == ["kernelspec"]
+    assert (nb.nbformat, nb.nbformat_minor) == (4, 5)
 
 
 def test_normal_form_drops_unreadable_outputs(tmp_path: Path) -> None:
@@ -124,7 +127,8 @@ def test_normal_form_drops_unreadable_outputs(tmp_path: Path) -> None:
         {"text/plain": "<Figure size 1x1>", "image/png": PNG},
         {"text/plain": "Slider", "application/vnd.jupyter.widget-view+json": {"model_id": "x"}},
         figure,
-        {"text/plain": "long", "text/html": "<p>" + "x" * 20_001},
+        {"text/plain": "longest", "text/html": "x" * 20_000},
+        {"text/plain": "too long", "text/html": "x" * 20_001},
         {"text/plain": "table", "text/html": "<table></table>"},
     ]
     cell = v4.new_code_cell("show()", execution_count=17)
@@ -144,10 +148,12 @@ def test_normal_form_drops_unreadable_outputs(tmp_path: Path) -> None:
         ["text/plain"],
         ["text/plain"],
         ["text/plain"],
+        ["text/html", "text/plain"],
         ["text/plain"],
         ["text/html", "text/plain"],
         [],
     ]
+    assert not any("execution_count" in output for output in clean.outputs)
     assert clean.outputs[-1].traceback == ["E: no"]
     assert clean.metadata == {"tags": ["a"]}
     assert clean.execution_count == 1
@@ -155,11 +161,13 @@ def test_normal_form_drops_unreadable_outputs(tmp_path: Path) -> None:
 
 
 def test_cell_ids_are_kept_or_derived_from_content(tmp_path: Path) -> None:
-    nb = v4.new_notebook(cells=[v4.new_markdown_cell(text) for text in ("one", "two", "two")])
-    raw = json.loads(nbformat.writes(nb))
-    for cell, name in zip(raw["cells"], ["kept", "not valid", ""], strict=True):
+    texts = "one", "two", "two", "three"
+    nb = v4.new_notebook(cells=[v4.new_markdown_cell(text) for text in texts])
+    raw = json.loads(nbformat.writes(nb)) | {"nbformat_minor": 4}  # before there were ids
+    for cell, name in zip(raw["cells"], ["kept", "not valid", "", "kept"], strict=True):
         cell["id"] = name
     del raw["cells"][2]["id"]
+    assert notebooks.read(json.dumps(raw)).nbformat_minor == 5
     paths = [tmp_path / "a.ipynb", tmp_path / "b.ipynb"]
     for path in paths:
         path.write_text(json.dumps(raw), "utf-8")
@@ -167,7 +175,8 @@ def test_cell_ids_are_kept_or_derived_from_content(tmp_path: Path) -> None:
     first, second = ([cell.id for cell in read(path).cells] for path in paths)
     assert first == second
     assert first[0] == "kept"
-    assert len(set(first)) == 3
+    assert len(set(first)) == 4
+    assert all(re.fullmatch("[0-9a-f]{8}-?", name) for name in first[1:])
 
 
 BOTH = {"outputs_hidden": True, "source_hidden": True}
@@ -209,6 +218,24 @@ def test_solutions_are_folded_and_answers_open(path: Path) -> None:
             assert hidden[cell.id] == BOTH
 
 
+def test_a_page_begins_with_a_cell_for_colab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written again, the cell is replaced; only an error of it is shown."""
+    assert notebooks.PAGES == ROOT / "book"
+    monkeypatch.setattr(notebooks, "PAGES", tmp_path)
+    path = write(tmp_path / "page.ipynb", v4.new_markdown_cell("# Title"), ran("7"))
+    for source, more in [("7", ""), ("cfr.deep.DeepCFR", notebooks.NETWORKS), ("8", "")]:
+        change(path, lambda nb, source=source: nb.cells[-1].update(source=source))
+        assert tool(path).code == 0
+        title, first, last = read(path).cells
+        assert (title.source, first.id, last.source) == ("# Title", "colab", source)
+        assert first.source == notebooks.HOSTED + more
+        folds = {"jupyter": SOURCE, "cellView": "form"}
+        assert first.metadata == {"tags": ["remove-cell"], **folds}
+        assert [first.execution_count, last.execution_count] == [1, 2]
+
+
 def test_pieces_of_a_stream_are_joined() -> None:
     warning = v4.new_output("stream", name="stderr", text="!")
     pieces = [printed("k = 2"), printed(" 0.1\n"), result("7"), printed("k"), warning]
@@ -235,13 +262,18 @@ def show_address(nb: Any) -> None:
     nb.cells[1].outputs[0].text = "<object object at 0x7f3a5c0d1e20>\n"
 
 
+def attach(nb: Any) -> None:
+    nb.cells[0].attachments = {"figure.png": {"image/png": PNG}}
+
+
 @pytest.mark.parametrize(
     ("edit", "complaint"),
     [
-        (forget, "never run"),
+        (forget, """the cell "print('value', -1 / 18)" was never run"""),
         (show_address, "memory address"),
         (lambda nb: nb.cells[1].metadata.update(collapsed=True), "not in normal form"),
         (lambda nb: nb.metadata.update(widgets={}), "not in normal form"),
+        (attach, "a picture is attached to the cell '# Ünïcode — σ'"),
         (lambda nb: nb.cells[1].update(execution_count=7), "not in normal form"),
     ],
 )
@@ -273,6 +305,25 @@ def test_failing_cell_is_reported_and_nothing_written(page: Path) -> None:
     assert done.code == 1
     assert "ZeroDivisionError" in done.stderr
     assert page.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_several_notebooks_are_run_side_by_side(page: Path, tmp_path: Path) -> None:
+    wrong = write(tmp_path / "wrong.ipynb", v4.new_markdown_cell("# No"), ran("1 / 0"))
+    change(page, lambda nb: nb.cells[1].update(source="print(6 * 7)"))
+    done = tool("--execute", page, wrong)
+    assert done.code == 1 and f"{wrong}: a cell failed" in done.stderr
+    assert read(page).cells[1].outputs[0].text == "42\n"
+
+
+def test_the_command_fails_if_there_are_complaints(
+    page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(page, forget)
+    monkeypatch.setattr(sys, "argv", ["notebooks.py", "--check", str(page)])
+    with pytest.raises(SystemExit, match=r"^1$"):
+        runpy.run_path(notebooks.__file__, run_name="__main__")
+    assert "never run" in capsys.readouterr().err
 
 
 # ---- the comparison can fail -----------------------------------------------------------------

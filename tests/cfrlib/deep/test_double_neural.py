@@ -215,6 +215,21 @@ def test_exact_learner_reproduces_mccfr_plus(monkeypatch, sampling, rehearse):
         assert predicted == pytest.approx(sums, rel=1e-4, abs=1e-5)
 
 
+def test_targets_are_logarithms_of_sums_in_units_of_a_traversal():
+    """A payoff of 2 in one of 50 traversals adds 2/50 to a regret; a strategy adds 1."""
+    run = small()
+    for n, sums in enumerate([[0, 0.04, 0.12], [0, 1, 3]]):
+        assert run._compress(n, np.array(sums)) == pytest.approx(np.log([1, 2, 4]))
+        assert run._decompress(n, np.log([1, 2, 4])) == pytest.approx(sums)
+        assert run._decompress(n, np.array([-1.0])) == 0
+
+
+def test_visits_are_those_of_one_iteration(monkeypatch):
+    monkeypatch.setattr(double_neural, "Learner", Table)
+    run = small(sampling="outcome", batch=1).run(1, progress=False)
+    assert not run._visited.any() and 0 < run._ever_visited.sum() < 12
+
+
 @pytest.mark.slow
 def test_kuhn_poker_is_solved():
     run = DoubleNeural(KUHN, batch=500, seed=3).run(60, progress=False)
@@ -363,8 +378,9 @@ def test_run_with_features_needs_them_to_load(tmp_path):
     run = small(features=np.eye(12)).run(2, progress=False)
     run.save(tmp_path / "run.npz")
     assert same(DoubleNeural.load(tmp_path / "run.npz", KUHN, features=np.eye(12)), run)
-    with pytest.raises(ValueError, match="other features"):
-        DoubleNeural.load(tmp_path / "run.npz", KUHN)
+    for other in (None, np.eye(12)[::-1]):
+        with pytest.raises(ValueError, match="other features"):
+            DoubleNeural.load(tmp_path / "run.npz", KUHN, features=other)
 
 
 # ---- errors ----------------------------------------------------------------------------------
