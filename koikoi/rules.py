@@ -307,10 +307,10 @@ class KoiKoi(Game):
             piles = _replaced(piles, at.player, self.add_cards(piles[at.player], card, *taken))
         else:
             field = self.add_cards(field, card)
-        at = at._replace(field=field, piles=piles, card="")
-        if at.stock and not at.drawn:
-            return at._replace(stage="draw")
-        return self._count(at)
+        draws = bool(at.stock) and not at.drawn
+        stage = "draw" if draws else at.stage
+        at = at._replace(stage=stage, field=field, piles=piles, card="")
+        return at if draws else self._count(at)
 
     def _count(self, at: Position) -> Position:
         """End a turn: if the points have risen, pay them or let the player call koi-koi."""
@@ -325,10 +325,9 @@ class KoiKoi(Game):
 
     def _pass(self, at: Position) -> Position:
         """Pass the turn to the other player; end the round if that hand is empty."""
-        at = at._replace(player=1 - at.player, drawn=False)
-        if at.hands[at.player]:
-            return at._replace(stage="play")
-        return at._replace(stage="over", paid=self.void_points)
+        other = 1 - at.player
+        stage, paid = ("play", at.paid) if at.hands[other] else ("over", self.void_points)
+        return at._replace(stage=stage, player=other, drawn=False, paid=paid)
 
     def _pay(self, at: Position) -> Position:
         i = at.player
