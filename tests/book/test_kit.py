@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
+import os
 import re
 import unicodedata
 import zipfile
@@ -32,25 +32,34 @@ def book() -> None:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the whole kit, with its PDFs."""
     out = tmp_path_factory.mktemp("kit") / "kit"
-    (out / "slides").mkdir(parents=True)
-    (out / "slides" / "9.html").write_text("of an older kit")
-    printed = io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(printed):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kit, "OUT", out)
         assert kit.main() == 0
-    size = out.with_name("cfr-kit.zip").stat().st_size / 1e6
-    assert printed.getvalue() == f"The kit is ready: {out} ({size:.1f} MB as cfr-kit.zip)\n"
     return out
 
 
 def test_kit_is_complete(made: Path) -> None:
-    assert not (made / "slides" / "9.html").exists()
     names = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
     numbers = [str(n) for n in range(1, 9)]
     assert {f"slides/{n}.html" for n in numbers} <= names
     assert {f"handouts/{n}.pdf" for n in numbers} <= names
     with zipfile.ZipFile(made.with_name("cfr-kit.zip")) as bundle:
         assert {name.removeprefix("cfr-kit/") for name in bundle.namelist()} == names
+
+
+def test_a_new_kit_replaces_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, archive = tmp_path / "new" / "kit", tmp_path / "new" / "cfr-kit.zip"
+    monkeypatch.setattr(kit, "OUT", out)
+    monkeypatch.setattr(kit, "print_all", lambda pages, folder: None)
+    for name in ("old.bin", "new.bin"):
+        monkeypatch.setattr(kit, "files", lambda name=name: [(name, os.urandom(2_000_000))])
+        assert kit.main() == 0
+        assert [path.name for path in out.iterdir()] == [name]
+        assert (
+            capsys.readouterr().out == f"The kit is ready: {out} (2.0 MB as {archive.name})\n"
+        )
 
 
 def test_readme_names_every_folder_and_document(made: Path) -> None:
