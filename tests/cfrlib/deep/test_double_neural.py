@@ -227,7 +227,9 @@ def test_targets_are_logarithms_of_sums_in_units_of_a_traversal():
 def test_visits_are_those_of_one_iteration(monkeypatch):
     monkeypatch.setattr(double_neural, "Learner", Table)
     run = small(sampling="outcome", batch=1).run(1, progress=False)
-    assert not run._visited.any() and 0 < run._ever_visited.sum() < 12
+    sums = run._tables.table.total[run._sequences].any(axis=1)
+    assert not run._visited.any() and 0 < sums.sum() < 12
+    assert np.array_equal(run._ever_visited[double_neural.STRATEGY], sums)
 
 
 @pytest.mark.slow
@@ -303,6 +305,7 @@ def test_rehearsal_samples_a_fraction_of_old_infosets():
     ever_visited, sums = run._ever_visited[0].copy(), run._tables.table.regret
     visited = np.zeros(12, bool)
     visited[:3] = True
+    run._ever_visited[1] = False  # the other network's
     for t in (31, 32):
         run._visited[0] = visited
         run._train(t, 0, sums)
