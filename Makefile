@@ -185,6 +185,7 @@ $(VENV)/.donksolver: | $(BIN)/python
 bench: $(VENV)/.test $(VENV)/.liteefg $(VENV)/.donksolver ## time cfrlib against its peers, and the sliders
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/sampling.py
+	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/reach_nash_conv.py
 	$(BIN)/python benchmarks/deep.py
 	$(BIN)/python benchmarks/latency.py

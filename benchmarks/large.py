@@ -132,6 +132,14 @@ def runs(scheme):
                 "compiled rules", scheme, batch=batch, threads=threads
             ),
         )
+
+
+def shared(scheme):
+    """Yield the name and the maker of each run in processes.
+
+    They are not interleaved: with another number of workers, joblib starts all of them anew.
+    """
+    batch = BATCH[scheme]
     for rules in GAMES:
         for jobs in (1, 2, 4):
             yield (
@@ -155,6 +163,11 @@ def measure(scheme):
         for name, solver in solvers.items():
             print(f"\r{k + 1} of {REPETITIONS}: {scheme}, {name:50}", end="", flush=True)
             samples[name].append(solver.sample())
+    for name, make in shared(scheme):
+        print(f"\r{scheme}, {name:70}", end="", flush=True)
+        solver = make()
+        solver.sample()
+        samples[name] = [solver.sample() for _ in range(REPETITIONS)]
     print("\r" + " " * 80 + "\r", end="")
     peer = np.array(samples.get("OpenSpiel", samples["plain Python"]))
     return [

@@ -96,15 +96,6 @@ def rates():
             yield {"game": game, "scheme": name, "nodes_per_second": rate, "bytes": size}
 
 
-def on_demand_bytes():
-    """Return bytes per history of a game expanded on demand, and the expanded histories."""
-    run = cfr.MCCFR(cfr.games.LiarsDice(6, 2), on_demand=True, seed=0)
-    run.run(seconds=10, progress=False)
-    known = run._tree
-    parts = (known.nodes, known.utility, known._sequence, *run._tables, *run._lanes)
-    return sum(part.nbytes for part in parts) / known.num_histories, known.num_histories
-
-
 def curves():
     """Yield exploitability against seconds for every scheme and for full traversals."""
     for game, seconds in SECONDS.items():
@@ -127,12 +118,10 @@ def curves():
 def main():
     where, rows = machine(), list(pairs())
     samples = measure(rows)
-    size, met = on_demand_bytes()
     result = {
         "machine": where,
         "pairs": [pair_record(w, g, reach, *samples[w, g]) for w, g, _, _, reach in rows],
         "rates": list(rates()),
-        "lazy": {"game": "liar's dice, 6 faces, 2 dice", "bytes": size, "met": met},
         "curves": list(curves()),
     }
     show(
@@ -156,7 +145,6 @@ def main():
         ],
         ("game", "scheme", "nodes", "bytes per history"),
     )  # fmt: skip
-    print(f"expanded on demand: {size:,.0f} bytes for each of {met:,} expanded histories")
     print(", ".join(f"{name} {value}" for name, value in where.items()))
     RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
