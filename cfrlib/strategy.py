@@ -77,8 +77,9 @@ class InfosetTable(Mapping[str, dict[Action, float]]):
     def _find(self, infoset: str) -> int:
         number = self._form.infoset_number.get(infoset)
         if number is None:
+            tree = self._form.tree
             raise KeyError(
-                f"no infoset {infoset!r}; {self._form.tree.game!r} has {_first(list(self))}"
+                f"no infoset {infoset!r}; {tree.game!r} has {_first(tree.infoset_label)}"
             )
         return number
 
@@ -265,7 +266,7 @@ class Strategy(InfosetTable):
         if unknown:
             raise ValueError(
                 f"no infoset {_first(unknown)} in {self._form.tree.game!r}; "
-                f"it has {_first(list(self))}"
+                f"it has {_first(self._form.tree.infoset_label)}"
             )
         return Strategy.from_vector(self._form, _to_vector(self._form, {**self, **changes}))
 

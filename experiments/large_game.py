@@ -23,8 +23,8 @@ import cfrlib as cfr
 
 RESULTS = Path(__file__).with_suffix(".json")
 GAME = cfr.games.LiarsDice(6, 2)
-SECONDS = 60  # of processor time
-SEEDS, DEALS, ROUNDS, SAMPLES = 5, 20_000, 10_000, 50
+SECONDS = 15  # of processor time
+SEEDS, DEALS, ROUNDS, SAMPLES = 5, 20_000, 3_000, 50
 
 
 class TheirAverage(Mapping):

@@ -149,3 +149,18 @@ def test_words_that_look_like_numbers_stay_words():
     for two in (2, "2"):
         strategy = cfr.Strategy(TableGame(nodes), {"bid": {"1": 0.25, 1: 0.25, two: 0.5}})
         assert strategy["bid"] == {"1": 0.25, 1: 0.25, 2: 0.5}
+
+
+def test_a_lookup_passes_over_no_other_infoset(monkeypatch):
+    run = cfr.MCCFR(cfr.games.KuhnPoker(), on_demand=True, seed=0).run(10)
+    known = run.average
+    assert known["Q"]  # and so labels have been numbered
+
+    def forbidden(self):
+        raise AssertionError("all labels are read for one")
+
+    monkeypatch.setattr(cfr.PartialStrategy, "__iter__", forbidden)
+    assert known.get("Z") is None
+    assert "Z" not in known
+    with pytest.raises(KeyError, match=r"no infoset 'Z'; KuhnPoker\(\) has 'J', "):
+        known["Z"]
