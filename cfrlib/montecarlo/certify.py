@@ -9,7 +9,9 @@ counterfactual regrets. A certificate is a proof for one game and one strategy p
 
 from __future__ import annotations
 
+import copy
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +29,8 @@ from cfrlib.montecarlo import schemes, traversal, updates
 from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.partial_tree import TreeArrays
 from cfrlib.montecarlo.schemes import P, Sampling
-from cfrlib.strategy import InfosetTable, StrategyLike, strategy_vector
+from cfrlib.plain import SamplingSolver
+from cfrlib.strategy import InfosetTable, Strategy, StrategyLike, strategy_vector
 
 Probabilities: TypeAlias = Mapping[Any, float] | Sequence[float] | Floats
 Choose: TypeAlias = Callable[[Probabilities], Any]
@@ -374,7 +377,7 @@ def _number(x: float) -> str:
 
 
 def certify(
-    estimator: str | Sampling | MCCFR | Walk,
+    estimator: str | Sampling | MCCFR | SamplingSolver | Walk,
     game: Game | None = None,
     strategy: StrategyLike | None = None,
     *,
@@ -386,15 +389,18 @@ def certify(
 
     Parameters
     ----------
-    estimator : str, Sampling, MCCFR or callable
+    estimator : str, Sampling, MCCFR, plain.SamplingSolver or callable
         - a sampling scheme: the package's own walks with their default averaging rule;
         - a run: its scheme, averaging rule, baselines as learned so far and proposal;
+        - a solver of :mod:`cfrlib.plain`, or one of your own that inherits from
+          `SamplingSolver` and has a `walk` that asks `draw` for every random choice: what is
+          certified is what its `run` runs;
         - a function ``walk(i, choose)``: it runs one walk of player i at `strategy` and returns
           what the walk adds to the regrets, ``{(infoset, action): number}``, or a pair of such
           mappings, the second for the strategy sums. It asks ``choose(probabilities)`` for
           every random choice, as in :func:`every_path`.
     game : Game, optional
-        A game that compiles; may be omitted for a run.
+        A game that compiles; may be omitted for a run or a solver.
     strategy : Strategy or mapping, optional
         The strategy profile; by default uniform, or the current strategy of a run.
     limit : int
@@ -435,19 +441,28 @@ def certify(
     >>> found = cfr.certify(against_one_move, rps)
     >>> found.paths, found.largest_bias, round(found.total_variance, 3)
     (6, 0.0, 4.0)
+
+    A solver in plain Python, which can be run as well:
+
+    >>> from cfrlib.plain import ExternalSamplingSolver
+    >>> solver = ExternalSamplingSolver(kuhn)
+    >>> cfr.certify(solver).largest_bias, round(solver.run(1_000)["Q bet"]["call"], 1)
+    (0.0, 0.3)
     """
-    if isinstance(estimator, MCCFR):
+    if isinstance(estimator, MCCFR | SamplingSolver):
         game = estimator.game
     if game is None:
         raise ValueError("a game is missing: certify(estimator, game, strategy)")
     form = sequence_form(game)
     if isinstance(estimator, MCCFR):
         run = estimator
-    elif not callable(estimator):
+    elif not callable(estimator) and not isinstance(estimator, SamplingSolver):
         run = MCCFR(game, sampling=estimator)
     else:
         sigma = form.uniform() if strategy is None else strategy_vector(form, strategy)
         named = getattr(estimator, "__name__", type(estimator).__name__)
+        if isinstance(estimator, SamplingSolver):
+            estimator = solver_walk(estimator, Strategy.from_vector(form, sigma))
         return _certificate(named, _Function(estimator, form), form, sigma, limit)
     if not run.is_complete:
         raise ValueError(f"certify needs a game that compiles, got {run!r}")
@@ -457,6 +472,25 @@ def certify(
     if run.baseline is not None:
         name += ", baselines"
     return _certificate(name, KernelWalk(run, sigma), form, sigma, limit)
+
+
+def solver_walk(solver: SamplingSolver, strategy: Mapping[str, Any]) -> Walk:
+    """Return one walk of a solver at a fixed strategy, as a function of player and choices."""
+
+    def walk(i: int, choose: Choose) -> tuple[Sums, Sums]:
+        one: Any = copy.copy(solver)
+        one.R, one.S = defaultdict(float), defaultdict(float)
+        one.match, one.draw = strategy.__getitem__, choose
+        del one.rng  # its samples could not be enumerated
+        try:
+            one.walk((), i)
+        except AttributeError as error:
+            if error.name == "rng":
+                error.add_note("certify enumerates the choices of self.draw(weights): call it")
+            raise
+        return one.R, one.S
+
+    return walk
 
 
 class _Function:

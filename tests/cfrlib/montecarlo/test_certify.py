@@ -8,6 +8,7 @@ import pytest
 from every_path import uneven
 
 import cfrlib as cfr
+from cfrlib import plain
 from cfrlib.games import KuhnPoker, LeducPoker, RockPaperScissors
 from cfrlib.strategy import Strategy
 
@@ -286,6 +287,59 @@ def test_walks_of_open_spiel_are_unbiased(kind):
     # outcome sampling averages at own infosets, divided by the probability of the walk: where
     # the opponent plays zeros, no walk comes by
     assert (found[0].drift(found[1]) == 0) == (kind == "external")
+
+
+# ---- solvers in plain Python, and readers' own -----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("solver", "scheme"),
+    [
+        (plain.ExternalSamplingSolver(KUHN), "external"),
+        (plain.OutcomeSamplingSolver(KUHN, epsilon=0.3), cfr.OutcomeSampling(0.3)),
+        (plain.RobustSamplingSolver(KUHN, k=2), cfr.RobustSampling(2)),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_plain_solver_is_certified_like_the_scheme(solver, scheme):
+    sigma = Strategy.random(KUHN, seed=1)
+    mine, package = cfr.certify(solver, strategy=sigma), cfr.certify(scheme, KUHN, sigma)
+    assert mine.largest_bias < 1e-12
+    assert mine.total_variance == pytest.approx(package.total_variance)
+    assert not solver.R  # the solver itself did not run
+    assert not solver.S
+
+
+class Forgetful(plain.SamplingSolver):
+    """External sampling that adds the regrets of one action only."""
+
+    def walk(self, h, i):
+        node = self.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i]
+        if isinstance(node, cfr.Chance):
+            return self.walk((*h, self.draw(node.probabilities)), i)
+        row = self.match(node.infoset)
+        if node.player != i:
+            return self.walk((*h, self.draw(row)), i)
+        u = {a: self.walk((*h, a), i) for a in row}
+        a = next(iter(row))
+        self.R[node.infoset, a] += u[a] - sum(p * u[b] for b, p in row.items())
+        return sum(p * u[b] for b, p in row.items())
+
+
+class Own(Forgetful):
+    """Draws without asking `draw`."""
+
+    def walk(self, h, i):
+        self.rng.random()
+
+
+def test_readers_solver_is_certified_and_its_bug_found():
+    assert cfr.certify(Forgetful(KUHN)).largest_bias > 0.05
+    with pytest.raises(AttributeError, match="rng") as caught:
+        cfr.certify(Own(KUHN))
+    assert "self.draw" in caught.value.__notes__[0]
 
 
 # ---- errors ----------------------------------------------------------------------------------
