@@ -17,6 +17,7 @@ import numpy as np
 from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Array
 from cfrlib.core.rng import LINE
+from cfrlib.core.tree import name_history
 from cfrlib.deep.feature_rows import FeatureRows, concatenate
 from cfrlib.deep.lanes import Samples, TraversalLane, run_lanes
 from cfrlib.deep.memory import Memory, Singles, new_buffer
@@ -36,7 +37,7 @@ from cfrlib.deep.traversal import (
     begin_all,
     descend_all,
 )
-from cfrlib.game import Game, Terminal
+from cfrlib.game import Game, GameError, Terminal
 from cfrlib.montecarlo.partial_tree import PartialTree, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Sampling, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
@@ -285,14 +286,20 @@ def probe(game: Game) -> tuple[int, float, str]:
     """
     rng, actions, payoff, label = random.Random(0), 0, 0.0, ""
     for _ in range(PROBES):
-        h, length = game.root(), 0
-        while not isinstance(node := game.node(h), Terminal):
-            legal = tuple(node.actions)
-            if hasattr(node, "infoset"):
-                actions, label = max(actions, len(legal)), max(label, node.infoset, key=len)
-            h, length = game.step(h, rng.choice(legal)), length + 1
-            if length > MAX_LENGTH:
-                raise ValueError(f"{game!r} did not end within a million actions")
+        h, path = game.root(), []
+        try:
+            while not isinstance(node := game.node(h), Terminal):
+                legal = tuple(node.actions)
+                if hasattr(node, "infoset"):
+                    actions, label = max(actions, len(legal)), max(label, node.infoset, key=len)
+                path.append(rng.choice(legal))
+                h = game.step(h, path[-1])
+                if len(path) > MAX_LENGTH:
+                    raise GameError(f"{game!r} did not end within a million actions")
+        except Exception as error:
+            if not isinstance(error, GameError):
+                name_history(error, game, tuple(path))
+            raise
         payoff = max(payoff, *(abs(float(u)) for u in node.utilities))
     if not actions:
         raise ValueError(f"{game!r} has no decisions: there is nothing to learn")

@@ -19,7 +19,7 @@ import numpy as np
 from cfrlib.core.checks import real_number, whole_number
 from cfrlib.core.rng import LINE, begin, new_key, uniform
 from cfrlib.core.sequence import behavior
-from cfrlib.core.tree import TERMINAL, Floats, check_game
+from cfrlib.core.tree import TERMINAL, Floats, check_game, name_history
 from cfrlib.game import Action, Chance, Decision, Game, History, Terminal
 from cfrlib.montecarlo import targeting, updates
 from cfrlib.montecarlo.partial_tree import UNKNOWN, grown, records
@@ -401,7 +401,7 @@ class OOS(Sampled):
         dead = []
         for c in children:
             if marks[c].mark == targeting.TOWARD and tree.nodes[c].player == UNKNOWN:
-                node = self.game.node(tree._history[c])
+                node = tree.node(c, tree._history[c])
                 if isinstance(node, Decision):
                     elsewhere = node.player == player and node.infoset not in self._path
                 else:
@@ -433,20 +433,26 @@ class OOS(Sampled):
         history: History = self._tree._history[h]
         game, state = self.game, self._workspace.state
         row: Mapping[Action, float]
-        for steps in range(1_000_000):
-            node = game.node(history)
-            if isinstance(node, Terminal):
-                return float(node.utilities[i]), steps
-            if isinstance(node, Chance):
-                self._tree.check_chance(h, node.probabilities)
-                row = node.probabilities
-            elif node.infoset in self._tree.infoset_of_label:
-                I = self._tree.infosets[self._tree.infoset_of_label[node.infoset]]
-                sigma = self._tables.table.sigma[I.start : I.stop]
-                row = dict(zip(node.actions, sigma.tolist(), strict=True))
-            else:
-                row = dict.fromkeys(node.actions, 1 / len(node.actions))
-            history = game.step(history, pick(row, uniform(state)))
+        actions: list[Action] = []
+        try:
+            for steps in range(1_000_000):
+                node = game.node(history)
+                if isinstance(node, Terminal):
+                    return float(node.utilities[i]), steps
+                if isinstance(node, Chance):
+                    self._tree.check_chance(h, node.probabilities)
+                    row = node.probabilities
+                elif node.infoset in self._tree.infoset_of_label:
+                    I = self._tree.infosets[self._tree.infoset_of_label[node.infoset]]
+                    sigma = self._tables.table.sigma[I.start : I.stop]
+                    row = dict(zip(node.actions, sigma.tolist(), strict=True))
+                else:
+                    row = dict.fromkeys(node.actions, 1 / len(node.actions))
+                actions.append(pick(row, uniform(state)))
+                history = game.step(history, actions[-1])
+        except Exception as error:
+            name_history(error, game, (*self._tree.path(h), *actions))
+            raise
         raise ValueError(f"{game!r} did not end within a million actions")
 
     # ---- targets -----------------------------------------------------------------------------
@@ -523,7 +529,11 @@ class OOS(Sampled):
         game = self.game
         now, decisions = game.root(), []
         for n, a in enumerate((*h, None)):
-            node = game.node(now)
+            try:
+                node = game.node(now)
+            except Exception as error:
+                name_history(error, game, tuple(h[:n]))
+                raise
             if n == len(h):
                 break
             legal = () if isinstance(node, Terminal) else tuple(node.actions)

@@ -18,6 +18,7 @@ from cfrlib.core.tree import (
     estimates,
     is_huge,
 )
+from cfrlib.deep.growing_tree import probe
 from cfrlib.games import Coyote, Goofspiel, KuhnPoker, LeducPoker, LiarsDice
 
 
@@ -375,6 +376,10 @@ HOW = {
     "MCCFR": lambda game: cfr.MCCFR(game, seed=0),
     "on demand": lambda game: cfr.MCCFR(game, seed=0, on_demand=True).run(20),
     "simulate": lambda game: cfr.simulate(game, [{}, {}], 20, seed=0),
+    "online sampling": lambda game: cfr.OOS(game, seed=0, on_demand=True).search(
+        ("heads",), iterations=200
+    ),
+    "random games": probe,
 }
 
 
