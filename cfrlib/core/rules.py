@@ -87,7 +87,8 @@ class Rules:
 
     A game whose attribute `rules` holds them is sampled by :class:`cfrlib.MCCFR` without a call
     of Python, if its tree is too large to compile. Its `node` and `step` remain, for everything
-    else, and :func:`cfrlib.check_rules` compares both.
+    else, and :func:`cfrlib.check_rules` compares both. They are not used for a subclass that
+    replaces `root`, `node` or `step`; one that changes less sets `rules = None`.
 
     Parameters
     ----------
@@ -159,6 +160,17 @@ class Rules:
         object.__setattr__(self, "_compiled", compiled)  # addresses are valid while these live
         addresses: Any = [each.address for each in compiled]
         return Addresses(*addresses)
+
+
+def rules_of(game: Game) -> Rules | None:
+    """Return the rules that compile, unless a subclass has changed the game since."""
+    rules: Rules | None = getattr(game, "rules", None)
+    for kind in type(game).__mro__:
+        if "rules" in vars(game) or "rules" in vars(kind):
+            return rules
+        if not vars(kind).keys().isdisjoint(("root", "node", "step")):
+            return None
+    return rules
 
 
 def check_rules(game: Game, plays: int = 1_000, *, seed: int = 0) -> None:

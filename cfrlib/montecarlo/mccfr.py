@@ -25,7 +25,7 @@ import numpy as np
 from cfrlib.core.checks import choice, real_number, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.rng import new_key
-from cfrlib.core.rules import Rules
+from cfrlib.core.rules import Rules, rules_of
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo import replicas, updates, workers
@@ -184,7 +184,7 @@ class MCCFR(Sampled, Run):
 
     def _find_rules(self) -> Rules | None:
         """Return the rules that compile, if they can be used."""
-        rules = getattr(self.game, "rules", None)
+        rules = rules_of(self.game)
         return (
             None
             if self.proposal is not None or os.environ.get("NUMBA_DISABLE_JIT", "0") != "0"

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cfrlib.core.rules import rules_of
 from cfrlib.core.tree import Floats, Ints
 from cfrlib.game import Action, Game
 from cfrlib.montecarlo.infosets import (
@@ -194,7 +195,7 @@ class Replica:
 
     def __init__(self, setup: Setup):
         allow_memory()
-        rules = getattr(setup.game, "rules", None) if setup.by_rules else None
+        rules = rules_of(setup.game) if setup.by_rules else None
         self.infosets = Infosets(setup.game, rules, setup.baseline)
         self.batch = new_batch(self.infosets, setup.proposal, setup.sampling, setup.settings)
         self.version = ""

@@ -203,3 +203,26 @@ def test_rules_check_their_arguments():
         dataclasses.replace(DICE.rules, most_actions=0)
     assert isinstance(DICE.rules, Rules)
     assert np.array(DICE.rules.root).ndim == 1
+
+
+class Doubled(LiarsDice):
+    """Liar's dice for double stakes; its class has no rules of its own."""
+
+    def node(self, h):
+        node = super().node(h)
+        if isinstance(node, cfr.Terminal):
+            return cfr.Terminal(tuple(2 * u for u in node.utilities))
+        return node
+
+
+def test_a_subclass_that_changes_the_game_does_not_use_the_old_rules():
+    lazy, tree = (
+        MCCFR(Doubled(3), sampling="external", seed=3, threads=1, on_demand=given).run(20)
+        for given in (True, False)
+    )
+    assert all(row == tree.average[I] for I, row in lazy.average.items())
+    assert not isinstance(lazy._walks, RulesBatch)
+    with pytest.raises(cfr.GameError, match="but the rules give"):
+        cfr.check_rules(Doubled(3))  # which compares the rules that it has inherited
+    own = type("Own", (Doubled,), {"rules": DICE.rules})(3)
+    assert isinstance(MCCFR(own, seed=0, on_demand=True)._walks, RulesBatch)
