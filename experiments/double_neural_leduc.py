@@ -30,6 +30,11 @@ def table(game, seed):
     return cfr.MCCFR(game, "cfr+", sampling=cfr.RobustSampling(K), batch=BATCH, seed=seed)
 
 
+def control(game, seed):
+    """Return a run of tabular linear MCCFR with the walks of Deep CFR."""
+    return cfr.MCCFR(game, "linear", sampling="external", batch=TRAVERSALS, seed=seed)
+
+
 def deep(game, seed, **options):
     """Return a run of Deep CFR."""
     return DeepCFR(game, traversals=TRAVERSALS, seed=seed, **options)
@@ -47,6 +52,7 @@ def double(kind, game, seed):
 SMALL = training("places", **NETWORK)
 METHODS = {
     "table": table,
+    "linear table": control,
     "Deep CFR": deep,
     "Deep CFR, mixture": partial(deep, average="mixture"),
     "small Deep CFR": partial(deep, advantage=SMALL, strategy=SMALL),
