@@ -191,13 +191,15 @@ def main():
     show(
         [
             (
-                row["run"], row["scheme"], f"{mean(row['walks_per_second']):,.0f}",
+                row["run"],
+                row["scheme"],
+                f"{mean(row['walks_per_second']):,.0f}",
                 "{:.2f} ({:.2f} to {:.2f})".format(*row["ratio"]),
             )
             for row in rows
         ],
         ("run", "sampling", "walks/s", "times OpenSpiel's"),
-    )  # fmt: skip
+    )
     print(f"{int(infosets):,} infosets: at most {peak:,.0f} MB")
     RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", "utf-8")
 

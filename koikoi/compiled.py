@@ -175,7 +175,7 @@ def deal_in(s: State, rounds: Rounds, a: int, table: Table, deals: Deals) -> Non
 
 
 @remembered
-def rules_of(game: KoiKoi) -> Rules:
+def compiled_rules(game: KoiKoi) -> Rules:
     """Return the rules of a game as functions of integers."""
     simulator, deck = Simulator(game), game.deck
     table, deals = simulator.table, _deals(simulator)

@@ -239,9 +239,9 @@ class KoiKoi(Game):
     @property
     def rules(self) -> Rules | None:
         """The rules that compile; None if a card has no bit in a set of 64."""
-        from koikoi.compiled import rules_of  # it imports this module
+        from koikoi.compiled import compiled_rules  # it imports this module
 
-        return rules_of(self) if len(self.deck) <= 64 else None
+        return compiled_rules(self) if len(self.deck) <= 64 else None
 
     def _label(self, at: Position) -> str:
         return f"{SEATS[at.player]} {at.first[at.player]} | {at.heard}"

@@ -165,12 +165,11 @@ class Rules:
 def rules_of(game: Game) -> Rules | None:
     """Return the rules that compile, unless a subclass has changed the game since."""
     rules: Rules | None = getattr(game, "rules", None)
-    for kind in type(game).__mro__:
-        if "rules" in vars(game) or "rules" in vars(kind):
-            return rules
-        if not vars(kind).keys().isdisjoint(("root", "node", "step")):
-            return None
-    return rules
+    if rules is None or "rules" in vars(game):
+        return rules
+    names = {"rules", "root", "node", "step"}
+    last = next(own for kind in type(game).__mro__ if (own := vars(kind).keys() & names))
+    return rules if "rules" in last else None
 
 
 def check_rules(game: Game, plays: int = 1_000, *, seed: int = 0) -> None:

@@ -37,7 +37,7 @@ from cfrlib.deep.traversal import (
     begin_all,
     descend_all,
 )
-from cfrlib.game import Game, GameError, Terminal
+from cfrlib.game import Action, Game, Terminal
 from cfrlib.montecarlo.partial_tree import PartialTree, grown, records
 from cfrlib.montecarlo.schemes import ROWS, Sampling, room_to_draw
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
@@ -286,20 +286,20 @@ def probe(game: Game) -> tuple[int, float, str]:
     """
     rng, actions, payoff, label = random.Random(0), 0, 0.0, ""
     for _ in range(PROBES):
-        h, path = game.root(), []
+        h = game.root()
+        path: list[Action] = []
         try:
-            while not isinstance(node := game.node(h), Terminal):
+            while not isinstance(node := game.node(h), Terminal) and len(path) <= MAX_LENGTH:
                 legal = tuple(node.actions)
                 if hasattr(node, "infoset"):
                     actions, label = max(actions, len(legal)), max(label, node.infoset, key=len)
                 path.append(rng.choice(legal))
                 h = game.step(h, path[-1])
-                if len(path) > MAX_LENGTH:
-                    raise GameError(f"{game!r} did not end within a million actions")
         except Exception as error:
-            if not isinstance(error, GameError):
-                name_history(error, game, tuple(path))
+            name_history(error, game, tuple(path))
             raise
+        if not isinstance(node, Terminal):
+            raise ValueError(f"{game!r} did not end within a million actions")
         payoff = max(payoff, *(abs(float(u)) for u in node.utilities))
     if not actions:
         raise ValueError(f"{game!r} has no decisions: there is nothing to learn")

@@ -456,14 +456,14 @@ def certify(
     form = sequence_form(game)
     if isinstance(estimator, MCCFR):
         run = estimator
-    elif not callable(estimator) and not isinstance(estimator, SamplingSolver):
-        run = MCCFR(game, sampling=estimator)
-    else:
+    elif isinstance(estimator, SamplingSolver) or callable(estimator):
         sigma = form.uniform() if strategy is None else strategy_vector(form, strategy)
         named = getattr(estimator, "__name__", type(estimator).__name__)
         if isinstance(estimator, SamplingSolver):
             estimator = solver_walk(estimator, Strategy.from_vector(form, sigma))
         return _certificate(named, _Function(estimator, form), form, sigma, limit)
+    else:
+        run = MCCFR(game, sampling=estimator)
     if not run.is_complete:
         raise ValueError(f"certify needs a game that compiles, got {run!r}")
     current = run.current if strategy is None else strategy

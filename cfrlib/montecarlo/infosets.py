@@ -427,6 +427,12 @@ class Part(NamedTuple):
     recalled: dict[int, tuple[Action, ...]]
 
 
+def size_of_all(own: Known) -> tuple[int, int]:
+    """Return the numbers of infosets and of sequences of all lanes together."""
+    infosets, sequences = own.size[:, : SEQUENCES + 1].sum(axis=0).tolist()
+    return infosets, sequences
+
+
 def add_lane(own: Known, n: int, lane: Known, numbers: Ints) -> int:
     """Add the sums of a lane from another process to lane n, which has room; see `enter_lane`.
 

@@ -46,6 +46,7 @@ from cfrlib.montecarlo.infosets import (
     merge_lanes,
     new_known,
     new_walkspace,
+    size_of_all,
     space_of,
     take_lanes,
     with_entries,
@@ -633,8 +634,7 @@ class PythonBatch:
 
     def room_for_all(self) -> None:
         """Make room to merge the lanes, and enter their keys in their hash tables."""
-        infosets, sequences = self.own.size[:, : SEQUENCES + 1].sum(axis=0).tolist()
-        self.make_room(infosets, sequences, 0, 0)
+        self.make_room(*size_of_all(self.own), 0, 0)
         for n, count in enumerate(self.own.size[:, INFOSETS].tolist()):
             fill_slots(self.own.keys[n], self.own.slots[n], count)
 

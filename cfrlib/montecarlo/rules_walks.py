@@ -32,6 +32,7 @@ from cfrlib.montecarlo.infosets import (
     new_known,
     new_walkspace,
     number_keys,
+    size_of_all,
     space_of,
     take_lanes,
     with_entries,
@@ -422,7 +423,7 @@ class RulesBatch:
 
     def room_for_all(self) -> None:
         """Make room to merge the lanes."""
-        infosets, sequences = (int(self.own.size[:, c].sum()) for c in (INFOSETS, SEQUENCES))
+        infosets, sequences = size_of_all(self.own)
         self.make_room(infosets, sequences)
         self.infosets.make_room(infosets, sequences)
 
@@ -453,7 +454,7 @@ class RulesBatch:
 
     def take(self, first: int, step: int) -> Part:
         """Return and forget the sums of the lanes first, first + step, …."""
-        self.make_room(*self.own.size[:, : SEQUENCES + 1].sum(axis=0).tolist())
+        self.make_room(*size_of_all(self.own))
         if self.settings.alternating:  # otherwise each lane goes on with the next player
             merge_lanes(self.own, self.numbers, first, step)
         return Part(take_lanes(self.own, first, step), [], {})

@@ -88,7 +88,7 @@ def test_a_memory_makes_room_for_new_features(earlier, later):
 
 
 class Wordy(Game):
-    """Rows are stored first with few words, then with so many that they must become wider."""
+    """Rows with few words come first; later ones have more, and all rows grow wider."""
 
     def node(self, h):
         if not h:

@@ -27,11 +27,14 @@ CASES = {
     "external, baseline": {"sampling": "external", "batch": 9, "baseline": 0.3},
     "outcome": {"variant": "dcfr", "sampling": "outcome", "batch": 20, "averaging": "lazy"},
     "robust, simultaneous": {
-        "variant": "cfr+", "sampling": RobustSampling(2, 0.5), "batch": 5,
-        "update": "simultaneous", "baseline": 0.5,
+        "variant": "cfr+",
+        "sampling": RobustSampling(2, 0.5),
+        "batch": 5,
+        "update": "simultaneous",
+        "baseline": 0.5,
     },
     "chance": {"sampling": "chance", "batch": 3, "averaging": "optimistic"},
-}  # fmt: skip
+}
 each_game = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 case = pytest.mark.parametrize("options", CASES.values(), ids=CASES)
 OUTCOME = CASES["outcome"]
