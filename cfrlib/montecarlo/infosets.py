@@ -6,13 +6,15 @@ not with the histories visited.
 
 A walk writes the histories it visits into a small tree of its own. Each lane has a small table
 of the infosets that its walks of one batch met, with the current strategy there. When the batch
-ends, the lanes are added up in the same order as on a complete tree, and entered into the table
-of the run. So the numbers do not depend on the threads and processes that sample.
+ends, new infosets are entered into the table of the run, lane after lane. Then, at each infoset
+met, the sums of the lanes are added up in the same order as on a complete tree. So the numbers
+do not depend on the threads and processes that sample.
 """
 
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +23,9 @@ import numpy.typing as npt
 from cfrlib.core.files import Array, Saved
 from cfrlib.core.jit import inlined, inner, routine
 from cfrlib.core.rng import LINE, State, mix
-from cfrlib.core.rules import Rules
+from cfrlib.core.rules import Rules, prefetch
 from cfrlib.core.tree import Floats, Ints
 from cfrlib.game import Action, Game
-from cfrlib.montecarlo import updates
 from cfrlib.montecarlo.partial_tree import (
     INFOSET,
     NODE,
@@ -34,23 +35,27 @@ from cfrlib.montecarlo.partial_tree import (
     grown,
     records,
 )
-from cfrlib.montecarlo.schemes import ROWS
+from cfrlib.montecarlo.schemes import ROWS, Sampling
 from cfrlib.montecarlo.traversal import ENTRY, SEQUENCE
 from cfrlib.montecarlo.updates import (
     LANES,
     LAST_UPDATE,
+    LAZY,
+    PROGRESS,
     SUMS,
     Counts,
     Lane,
-    Lanes,
+    Settings,
     Tables,
+    add_regrets,
+    add_strategy,
     make_uniform,
-    touch,
+    update_baseline,
 )
 
 Int64s = npt.NDArray[np.int64]
 INFOSETS, SEQUENCES = 0, 1  # elements of `size`
-NO_STATE = np.zeros((1, LINE), np.uint64)
+AHEAD = 16  # infosets for which memory is loaded in advance
 
 
 class Known(NamedTuple):
@@ -65,6 +70,8 @@ class Known(NamedTuple):
     slots : int array, shape (a power of two,)
         A hash table: the number of an infoset plus 1, or 0 where there is none. At least half
         of them are empty.
+    number : int array, shape (infosets,)
+        A lane's infosets in the table of the run; -1 or another number where they are new.
     states : int array, shape (infosets, integers of a state)
         A state of each infoset.
     infosets, owner
@@ -73,12 +80,13 @@ class Known(NamedTuple):
         A lane's has the current strategy only.
     baseline : float array, shape (players, sequences), or (players, 0)
     sampled_regret, sums, estimates, counts
-        Those of one lane, as in `Lanes`.
+        Those of one lane, as in `Lanes`. These and `number` are empty in the table of a run.
     """
 
     size: Int64s
     keys: Int64s
     slots: Ints
+    number: Ints
     states: Int64s
     infosets: Records
     owner: Ints
@@ -100,31 +108,33 @@ class Extent(NamedTuple):
         The number of players with a baseline, or 0.
     integers : int
         Integers of a state of `Rules`; 0 if infosets have labels.
-    hashed : bool
-        Whether infosets are found by keys: those of `Rules`, or in a lane their numbers.
+    of_lanes : bool
+        Whether there are sums over a batch.
     """
 
     players: int
     learners: int
     integers: int
-    hashed: bool
+    of_lanes: bool
 
 
 def new_known(extent: Extent, lanes: int) -> Known:
     """Return empty tables, for some lanes."""
-    players, learners, integers, _ = extent
+    players, learners, integers, of_lanes = extent
+    learned = learners > 0 and of_lanes
     known = Known(
         size=np.zeros((lanes, LINE), np.int64),
         keys=np.zeros((lanes, 0), np.int64),
         slots=np.zeros((lanes, 1), np.int32),
+        number=np.zeros((lanes, 0), np.int32),
         states=np.zeros((lanes, 0, integers), np.int64),
         infosets=records((lanes, 0), INFOSET),
         owner=np.full((lanes, players), -1, np.int32),
         table=records((lanes, players), SEQUENCE),
         baseline=np.zeros((lanes, players, players if learners else 0)),
-        sampled_regret=np.zeros((lanes, players)),
+        sampled_regret=np.zeros((lanes, players if of_lanes else 0)),
         sums=records((lanes, 0), SUMS),
-        estimates=np.zeros((lanes, learners or 1, players if learners else 0, 2)),
+        estimates=np.zeros((lanes, learners or 1, players if learned else 0, 2)),
         counts=np.zeros((lanes, LINE), np.int64),
     )
     known.size[:, SEQUENCES] = players
@@ -134,17 +144,19 @@ def new_known(extent: Extent, lanes: int) -> Known:
 def with_room(known: Known, extent: Extent, infosets: int, sequences: int) -> Known:
     """Return tables of all lanes with room for some numbers of infosets and sequences."""
     learned = sequences if extent.learners else 0
-    hashed = infosets if extent.hashed else 0
+    hashed = infosets if extent.integers else 0
+    mine, summed = (infosets, sequences) if extent.of_lanes else (0, 0)
     known = known._replace(
         keys=grown(known.keys, hashed, axis=1),
+        number=grown(known.number, mine, axis=1),
         states=grown(known.states, hashed, axis=1),
         infosets=grown(known.infosets, infosets, axis=1),
         owner=grown(known.owner, sequences, axis=1),
         table=grown(known.table, sequences, axis=1),
         baseline=grown(known.baseline, learned, axis=2),
-        sampled_regret=grown(known.sampled_regret, sequences, axis=1),
-        sums=grown(known.sums, infosets, axis=1),
-        estimates=grown(known.estimates, learned, axis=2),
+        sampled_regret=grown(known.sampled_regret, summed, axis=1),
+        sums=grown(known.sums, mine, axis=1),
+        estimates=grown(known.estimates, min(learned, summed), axis=2),
     )
     if known.slots.shape[1] < 2 * hashed:
         slots = np.zeros((len(known.size), 1 << (2 * hashed).bit_length()), np.int32)
@@ -172,6 +184,7 @@ def known_of(known: Known, n: int) -> Known:
         known.size[n],
         known.keys[n],
         known.slots[n],
+        known.number[n],
         known.states[n],
         known.infosets[n],
         known.owner[n],
@@ -310,29 +323,68 @@ def fill_slots(keys: Int64s, slots: Ints, n: int, first: int = 0) -> None:
 # ---- batches ---------------------------------------------------------------------------------
 
 
+class Merged(NamedTuple):
+    """The infosets that a batch met, and where the lanes have their sums.
+
+    Attributes
+    ----------
+    size : int array, shape (LINE,)
+        The number of infosets met; the arrays are longer.
+    infoset : int array, shape (infosets met,)
+        Their numbers in the run, parents before children.
+    places : int array, shape (infosets met, lanes)
+        L · lanes + n if infoset L of lane n is this one, -1 if the lane did not meet it.
+    row : int array, shape (infosets of the run,)
+        An infoset's row in `places` plus 1, or 0.
+    """
+
+    size: Int64s
+    infoset: Ints
+    places: Ints
+    row: Ints
+
+
+def new_merged(lanes: int) -> Merged:
+    """Return empty arrays."""
+    none = np.zeros(0, np.int32)
+    return Merged(np.zeros(LINE, np.int64), none, np.zeros((0, lanes), np.int32), none)
+
+
 @routine
-def forget(known: Known) -> None:
+def forget(lane: Known) -> None:
     """Remove all infosets of a lane, and their sums."""
-    n, players = known.size[INFOSETS], len(known.baseline)
-    for I in range(n - 1, -1, -1):  # in the opposite order, so that no probing is cut short
-        if len(known.keys) > 0:
-            known.slots[find(known.keys, known.slots, known.keys[I])] = 0
-        known.sums[I].is_touched, known.sums[I].mass = False, 0.0
-    for q in range(known.size[SEQUENCES]):
-        known.sampled_regret[q] = 0.0
-        for i in range(known.estimates.shape[0] if known.estimates.shape[1] else 0):
-            known.estimates[i, q, 0] = known.estimates[i, q, 1] = 0.0
-    known.counts[0] = known.counts[1] = 0
-    known.size[INFOSETS], known.size[SEQUENCES] = 0, players
+    n, players = lane.size[INFOSETS], len(lane.baseline)
+    if 8 * n > len(lane.slots):
+        for slot in range(len(lane.slots)):
+            lane.slots[slot] = 0
+    elif len(lane.keys) > 0:
+        for I in range(n - 1, -1, -1):  # in the opposite order: no probing is cut short
+            lane.slots[find(lane.keys, lane.slots, lane.keys[I])] = 0
+    lane.counts[0] = lane.counts[1] = 0
+    lane.size[INFOSETS], lane.size[SEQUENCES] = 0, players
+
+
+@inner
+def clear_sums(lane: Known, I: int) -> None:
+    """Begin the sums of a lane at infoset I."""
+    lane.sums[I].is_touched, lane.sums[I].mass = False, 0.0
+    for q in range(lane.infosets[I].start, lane.infosets[I].stop):
+        lane.sampled_regret[q] = 0.0
+        for i in range(lane.estimates.shape[0] if lane.estimates.shape[1] else 0):
+            lane.estimates[i, q, 0] = lane.estimates[i, q, 1] = 0.0
 
 
 @routine
-def number_keys(known: Known, lane: Known, numbers: Ints) -> None:
-    """Write the numbers of a lane's infosets in a table; new ones follow the last one there."""
-    new = known.size[INFOSETS]
-    for L in range(lane.size[INFOSETS]):
-        numbers[L] = -1
-        if lane.sums[L].is_touched:  # otherwise of a walk that began again with more room
+def number_keys(known: Known, lane: Known) -> None:
+    """Give numbers to a lane's infosets that are new to a table, and enter their keys."""
+    new, n = known.size[INFOSETS], lane.size[INFOSETS]
+    for L in range(n):
+        if n > L + AHEAD and lane.number[L + AHEAD] < 0:
+            prefetch(known.slots, first_slot(known.slots, lane.keys[L + AHEAD]))
+        if n > L + AHEAD // 2 and lane.number[L + AHEAD // 2] < 0:
+            other = known.slots[first_slot(known.slots, lane.keys[L + AHEAD // 2])]
+            prefetch(known.keys, other - 1 if other > 0 else 0)
+        if lane.number[L] < 0 and lane.sums[L].is_touched:
             slot = find(known.keys, known.slots, lane.keys[L])
             if known.slots[slot] == 0:
                 known.keys[new] = lane.keys[L]
@@ -340,26 +392,27 @@ def number_keys(known: Known, lane: Known, numbers: Ints) -> None:
                     known.states[new, c] = lane.states[L, c]
                 new += 1
                 known.slots[slot] = new
-            numbers[L] = known.slots[slot] - 1
+            lane.number[L] = known.slots[slot] - 1
 
 
 @routine
-def enter_lane(known: Known, lane: Known, numbers: Ints) -> int:
-    """Add a lane's sums to those of a table, and enter its new infosets.
+def enter_lane(known: Known, lane: Known, merged: Merged, n: int) -> int:
+    """Write down where lane n has its sums, and enter its new infosets in a table.
 
     There must be room. Returns -1, or an infoset of the lane to which its player came by other
     actions than to the same infoset in the table.
     """
-    wrong = -1
-    for L in range(lane.size[INFOSETS]):
-        I = numbers[L]
-        if I >= 0:
-            own = lane.infosets[L]
+    wrong, size, lanes = -1, lane.size[INFOSETS], merged.places.shape[1]
+    for L in range(size):
+        if size > L + AHEAD and lane.number[L + AHEAD] >= 0:
+            prefetch(merged.row, lane.number[L + AHEAD])
+        if lane.sums[L].is_touched:  # otherwise of a walk that began again with more room
+            I, own = lane.number[L], lane.infosets[L]
             parent = own.parent
             if lane.owner[parent] >= 0:  # otherwise it is an empty sequence
                 before = lane.owner[parent]
                 within = parent - lane.infosets[before].start
-                parent = known.infosets[numbers[before]].start + within
+                parent = known.infosets[lane.number[before]].start + within
             if known.size[INFOSETS] == I:
                 start = known.size[SEQUENCES]
                 stop = start + own.stop - own.start
@@ -371,41 +424,119 @@ def enter_lane(known: Known, lane: Known, numbers: Ints) -> int:
                 known.size[INFOSETS], known.size[SEQUENCES] = I + 1, stop
             elif known.infosets[I].parent != parent:
                 wrong = L
-            touch(known.sums, known.counts, I)
-            known.sums[I].mass += lane.sums[L].mass
-            start = known.infosets[I].start
-            for a in range(own.stop - own.start):
-                known.sampled_regret[start + a] += lane.sampled_regret[own.start + a]
-                for i in range(lane.estimates.shape[0] if lane.estimates.shape[1] else 0):
-                    for c in range(2):
-                        known.estimates[i, start + a, c] += lane.estimates[i, own.start + a, c]
-    known.counts[1] += lane.counts[1]
+            row = merged.row[I] - 1
+            if row < 0:
+                row = merged.size[0]
+                merged.size[0] = merged.row[I] = row + 1
+                merged.infoset[row] = I
+                for m in range(lanes):
+                    merged.places[row, m] = -1
+            merged.places[row, n] = L * lanes + n
     return wrong
 
 
 @routine
-def merge_lanes(own: Known, numbers: Ints, first: int, step: int) -> None:
-    """Add up the lanes first, first + step, … in pairs, as `merge` does.
+def enter_lanes(own: Known, known: Known, merged: Merged) -> int:
+    """Enter all lanes; return the place of a wrong infoset, as in `Merged`, or -1."""
+    wrong, table, lanes = -1, known_of(known, 0), len(own.size)
+    for n in range(lanes):
+        lane = known_of(own, n)
+        if len(table.keys) > 0:
+            number_keys(table, lane)
+        L = enter_lane(table, lane, merged, n)
+        if L >= 0:
+            wrong = L * lanes + n
+    return wrong
 
-    Each lane must have room for all.
+
+@inner
+def add_place(own: Known, places: Ints, to: int, other: int) -> None:
+    """Add the sums of one lane at an infoset to those of another."""
+    lanes = len(own.size)
+    if places[to] < 0:  # nothing to add to
+        places[to] = places[other]
+    elif places[other] >= 0:
+        n, m, L, M = places[to] % lanes, places[other] % lanes, places[to], places[other]
+        L, M = L // lanes, M // lanes
+        own.sums[n, L].mass += own.sums[m, M].mass
+        start, theirs = own.infosets[n, L].start, own.infosets[m, M].start
+        for a in range(own.infosets[n, L].stop - start):
+            own.sampled_regret[n, start + a] += own.sampled_regret[m, theirs + a]
+            for i in range(own.estimates.shape[1] if own.estimates.shape[2] else 0):
+                for c in range(2):
+                    mine = own.estimates[n, i, start + a]
+                    mine[c] += own.estimates[m, i, theirs + a, c]
+
+
+@inner
+def add_places(own: Known, places: Ints, lanes: int) -> None:
+    """Add up the sums of all lanes at an infoset, in pairs, as `merge` does.
+
+    If players' walks have lanes of their own, at most one player's have each kind of sum here.
     """
-    apart = LANES // 2
-    while apart > 0 and apart % step == 0:
-        for n in range(first, min(apart, len(own.size) - apart), step):
-            to, lane = known_of(own, n), known_of(own, n + apart)
-            number_keys(to, lane, numbers)
-            enter_lane(to, lane, numbers)
-            forget(lane)
-        apart //= 2
+    for first in range(0, len(places), lanes):
+        apart = LANES // 2
+        while apart > 0:
+            for n in range(first, first + min(apart, lanes - apart)):
+                add_place(own, places, n, n + apart)
+            apart //= 2
+        if first > 0:
+            add_place(own, places, 0, first)
 
 
 @routine
-def enter_first(own: Known, known: Known, numbers: Ints) -> int:
-    """Enter the first lane in the table of a run, and forget it; see `enter_lane`."""
-    first = known_of(own, 0)
-    wrong: int = enter_lane(known_of(known, 0), first, numbers)
-    forget(first)
-    return wrong
+def apply_strategy(
+    own: Known,
+    merged: Merged,
+    tree: TreeArrays,
+    tables: Tables,
+    settings: Settings,
+    i: int,
+    first: int,
+    step: int,
+) -> None:
+    """Add up the lanes, and update the strategy sum, at the infosets first, first + step, …."""
+    count, lanes = len(own.size), min(settings.batch, LANES)
+    for j in range(first, merged.size[0], step):
+        places = merged.places[j]
+        add_places(own, places, lanes)
+        mass = own.sums[places[0] % count, places[0] // count].mass
+        add_strategy(tree, tables, settings.rule, i, merged.infoset[j], mass)
+
+
+@routine
+def apply_regrets(
+    own: Known,
+    merged: Merged,
+    tree: TreeArrays,
+    tables: Tables,
+    settings: Settings,
+    i: int,
+    first: int,
+    step: int,
+) -> None:
+    """Update regrets, strategy and baseline there, after `apply_strategy` everywhere."""
+    infosets, count = tree.infosets, len(own.size)
+    for j in range(first, merged.size[0], step):
+        I, n, L = merged.infoset[j], merged.places[j, 0] % count, merged.places[j, 0] // count
+        start = own.infosets[n, L].start
+        if i == -1 or i == infosets[I].player:
+            add_regrets(infosets, tables, settings, own.sampled_regret[n], I, start)
+        if own.estimates.shape[2]:
+            update_baseline(
+                infosets, tables.baseline, own.estimates[n], I, start, settings.decay
+            )
+
+
+@routine
+def end_batch(own: Known, merged: Merged, progress: Records) -> None:
+    """Forget the infosets that a batch met, and count the histories that it visited."""
+    for j in range(merged.size[0]):
+        merged.row[merged.infoset[j]] = 0
+    merged.size[0] = 0
+    for n in range(len(own.size)):
+        progress[0].nodes += own.counts[n, 1]
+        forget(known_of(own, n))
 
 
 class Part(NamedTuple):
@@ -433,44 +564,97 @@ def size_of_all(own: Known) -> tuple[int, int]:
     return infosets, sequences
 
 
-def add_lane(own: Known, n: int, lane: Known, numbers: Ints) -> int:
-    """Add the sums of a lane from another process to lane n, which has room; see `enter_lane`.
-
-    Returns -1, or the infoset of lane n to which its player came by other actions.
-    """
-    to = known_of(own, n)
-    number_keys(to, lane, numbers)
-    wrong = enter_lane(to, lane, numbers)
-    return int(numbers[wrong]) if wrong >= 0 else -1
+# The arrays that walks in another process write, by what their length counts.
+OF_INFOSETS = ("keys", "number", "states", "infosets", "sums")
+OF_SEQUENCES = ("owner", "sampled_regret")
 
 
-def take_lanes(own: Known, first: int, step: int) -> list[tuple[int, Known]]:
-    """Return and forget the lanes first, first + step, …, but for those added to others."""
-    lanes = range(first, len(own.size), step)
-    return [(n, take_lane(own, n)) for n in lanes if own.counts[n, 1] > 0]
+def parts_of(lane: Known) -> list[Any]:
+    """Return the part of each array of a lane that is in use; of some, none."""
+    n, q = (int(size) for size in lane.size[: SEQUENCES + 1])
+    ends = dict.fromkeys(OF_INFOSETS, n) | dict.fromkeys(OF_SEQUENCES, q)
+    used = {name: getattr(lane, name)[:end] for name, end in ends.items()}
+    used |= {"estimates": lane.estimates[:, :q], "size": lane.size, "counts": lane.counts}
+    return [used.get(name, getattr(lane, name)[..., :0]) for name in lane._fields]
 
 
 def take_lane(own: Known, n: int) -> Known:
     """Return the sums of lane n as arrays of their own, without room, and forget the lane."""
-    known = known_of(own, n)
-    infosets, sequences = (int(size) for size in known.size[: SEQUENCES + 1])
-    learned = sequences if known.estimates.shape[1] else 0
-    taken = Known(
-        size=known.size.copy(),
-        keys=known.keys[:infosets].copy(),
-        slots=known.slots[:0].copy(),
-        states=known.states[:infosets].copy(),
-        infosets=known.infosets[:infosets].copy(),
-        owner=known.owner[:sequences].copy(),
-        table=known.table[:0].copy(),
-        baseline=known.baseline[:, :0].copy(),
-        sampled_regret=known.sampled_regret[:sequences].copy(),
-        sums=known.sums[:infosets].copy(),
-        estimates=known.estimates[:, :learned].copy(),
-        counts=known.counts.copy(),
-    )
-    forget(known)
+    lane = known_of(own, n)
+    taken = Known._make(part.copy() for part in parts_of(lane))
+    forget(lane)
     return taken
+
+
+def put_lane(own: Known, n: int, taken: Known) -> None:
+    """Write the sums of a lane from another process to lane n, which is empty and has room."""
+    lane = known_of(own, n)
+    lane.size[:] = taken.size
+    for to, part in zip(parts_of(lane), taken, strict=True):
+        to[...] = part
+
+
+class Batch:
+    """The lanes of a run, by rules in Python or by rules that compile.
+
+    With simultaneous updates, each player's walks have lanes of their own.
+
+    Parameters
+    ----------
+    infosets : Infosets
+        Those of the run.
+    sampling : Sampling
+    settings : Settings
+    """
+
+    def __init__(self, infosets: Infosets, sampling: Sampling, settings: Settings):
+        self.infosets, self.sampling, self.settings = infosets, sampling, settings
+        self.lanes = min(settings.batch, LANES)
+        self.extent = infosets.extent._replace(of_lanes=True)
+        groups = 1 if settings.alternating else self.extent.players
+        self.own = new_known(self.extent, self.lanes * groups)
+        self.merged = new_merged(len(self.own.size))
+
+    def first_lane(self, i: int) -> int:
+        """Return the first lane of player i's walks."""
+        return 0 if self.settings.alternating else self.lanes * i
+
+    def room_for_all(self) -> None:
+        """Make room to enter the lanes."""
+        infosets, sequences = size_of_all(self.own)
+        self.infosets.make_room(infosets, sequences)
+        self.merged = self.merged._replace(
+            infoset=grown(self.merged.infoset, infosets),
+            places=grown(self.merged.places, infosets),
+            row=grown(self.merged.row, len(self.infosets.infosets)),
+        )
+
+    def enter(self) -> tuple[int, int] | None:
+        """Enter all lanes; return a lane and its infoset where the player forgets, or None."""
+        place = enter_lanes(self.own, self.infosets.known, self.merged)
+        return None if place < 0 else (place % len(self.own.size), place // len(self.own.size))
+
+    @property
+    def touched(self) -> Ints:
+        """The infosets that the batch met, when it has been entered."""
+        return self.merged.infoset[: int(self.merged.size[0])]
+
+    def apply(self, tables: Tables, i: int, threads: int = 1, pool: Any = None) -> None:
+        """Update the tables of the run, of player i or with i = -1 of all; end the batch."""
+        state = self.own, self.merged, self.infosets.arrays, tables, self.settings, i
+        for update in (apply_strategy, apply_regrets):
+            # a lazy average needs the parent's strategy sum before the child's
+            share = 1 if update is apply_strategy and self.settings.rule == LAZY else threads
+            call = partial(update, *state)
+            others = [pool.submit(call, n, share) for n in range(1, share)]
+            call(0, share)
+            for other in others:
+                other.result()
+        end_batch(self.own, self.merged, tables.progress)
+
+    def discard(self) -> None:
+        """Discard all walks since the last update."""
+        end_batch(self.own, self.merged, records(1, PROGRESS))
 
 
 class Infosets:
@@ -491,8 +675,6 @@ class Infosets:
         Parts of `known`.
     arrays : TreeArrays
         What kernels read of a tree; there are no histories.
-    lanes : Lanes
-        One, for the sums over a batch.
     """
 
     is_complete = False
@@ -501,13 +683,12 @@ class Infosets:
     baseline: Floats
     table: Records
     arrays: TreeArrays
-    lanes: Lanes
 
     def __init__(self, game: Game, rules: Rules | None, baseline: bool):
         self.game, self.rules = game, rules
         integers = 0 if rules is None else len(rules.root)
         players = game.num_players
-        self.extent = Extent(players, players if baseline else 0, integers, integers > 0)
+        self.extent = Extent(players, players if baseline else 0, integers, False)
         self.known = new_known(self.extent, 1)
         self.last_update: Records = records(0, LAST_UPDATE)
         self.number: dict[str, int] = {}
@@ -554,13 +735,6 @@ class Infosets:
         self.sigma = self.table.view(np.ndarray)["sigma"]
         utility = np.zeros((0, self.extent.players))
         self.arrays = TreeArrays(records(0, NODE), utility, self.infosets, self.owner)
-        _, _, _, _, _, _, _, _, sampled_regret, sums, estimates, counts = self.known
-        walk, scratch = records((1, 0), ENTRY), np.zeros((1, 0, 0))
-        self.lanes = Lanes(walk, scratch, NO_STATE, sampled_regret, sums, estimates, counts)
-
-    def clear(self) -> None:
-        """Discard the sums over a batch."""
-        updates.clear(self.infosets, updates.lane_of(self.lanes, 0))
 
     def names(self, first: int, stop: int) -> tuple[list[str], list[tuple[Action, ...]]]:
         """Return labels and actions of some infosets."""

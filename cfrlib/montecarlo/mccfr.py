@@ -269,7 +269,7 @@ class MCCFR(Sampled, Run):
         assert isinstance(walks, RulesBatch) and met is not None
         walks.turn[0] = -1 if self._turn is None else self._turn
         try:
-            while walks.run_to(last, self._tables.progress, met.lanes):
+            while walks.run_to(last, self._tables.progress):
                 self._tables = met.tables(self._tables.progress)
         except BaseException:
             self._discard()
@@ -333,23 +333,24 @@ class MCCFR(Sampled, Run):
         """Discard all walks of a batch."""
         assert self._met is not None
         self._walks.discard()
-        self._met.clear()
         self._start_afresh()
 
     def _apply_batch(self, i: int) -> None:
         if self._met is None:
-            lanes = self._lanes
-        else:
-            before = self._met.num_infosets
-            try:
-                self._walks.merge()
-            except BaseException:
-                self._discard()
-                raise
-            self._tables, lanes = self._met.tables(self._tables.progress), self._met.lanes
-            if self.jobs is not None:
-                self._versions.record(self._met, before, i)
-        updates.apply_batch(self._tree.arrays, self._tables, self._settings, lanes, i)
+            state = self._tree.arrays, self._tables, self._settings, self._lanes
+            updates.apply_batch(*state, i)
+            return
+        walks, before = self._walks, self._met.num_infosets
+        try:
+            walks.merge()
+        except BaseException:
+            self._discard()
+            raise
+        self._tables = self._met.tables(self._tables.progress)
+        if self.jobs is not None:
+            self._versions.record(self._met, walks.touched, before, i)
+        threads = self.threads if self._shared and self.jobs is None else 1
+        walks.apply(self._tables, i, threads, self._pool if threads > 1 else None)
 
     def _sample_batch(self, t: int, i: int) -> None:
         """Run all walks of player i."""

@@ -32,23 +32,18 @@ from cfrlib.game import (
 from cfrlib.montecarlo.infosets import (
     INFOSETS,
     SEQUENCES,
+    Batch,
     Infosets,
     Known,
     Part,
     Walkspace,
-    add_lane,
-    enter_first,
-    fill_slots,
-    forget,
     has_room,
     known_of,
     lane_in,
-    merge_lanes,
-    new_known,
     new_walkspace,
-    size_of_all,
+    put_lane,
     space_of,
-    take_lanes,
+    take_lane,
     with_entries,
     with_room,
 )
@@ -186,8 +181,8 @@ class PythonLane:
 
     def sample(self, t: int, i: int) -> None:
         """Run all walks of the lane."""
-        batch, lanes = self.batch, len(self.batch.lanes)
-        for number in range(self.n, batch.settings.batch, lanes):
+        batch, lanes = self.batch, self.batch.lanes
+        for number in range(self.n % lanes, batch.settings.batch, lanes):
             begin(self.state, batch.settings.key, t, i, number)
             self.walk(i)
             self.ends.append(len(self.came))
@@ -365,7 +360,7 @@ class PythonLane:
         I, q = slice(numbers[0], len(self.met)), slice(starts[0], self.sequences)
         rows, key, start = own.infosets[I], np.array(keys), np.array(starts)
         count = np.array([len(each) for each in actions])
-        rows["player"], rows["parent"], own.keys[I] = players, parents, keys
+        rows["player"], rows["parent"], own.number[I] = players, parents, keys
         rows["start"], rows["stop"] = start, start + count
         own.owner[q] = np.repeat(numbers, count)
         sigma, baseline = np.repeat(1.0 / count, count), own.baseline[:, q]
@@ -380,6 +375,8 @@ class PythonLane:
             if len(baseline.T):
                 baseline[:, mine] = infosets.baseline[:, theirs]
         own.table["sigma"][q] = sigma
+        own.sums["is_touched"][I], own.sums["mass"][I] = False, 0.0
+        own.sampled_regret[q], own.estimates[:, q] = 0.0, 0.0
         own.size[0], own.size[1] = len(self.met), self.sequences
 
 
@@ -425,19 +422,8 @@ def path_to(k: int, up: list[int], taken: list[Any]) -> Path:
     return tuple(reversed(actions))
 
 
-class PythonBatch:
-    """The lanes of a run by rules in Python.
-
-    Parameters
-    ----------
-    infosets : Infosets
-        Those of the run.
-    proposal
-        As for :class:`cfrlib.MCCFR`.
-    sampling : Sampling
-    settings : Settings
-    lanes : int
-    """
+class PythonBatch(Batch):
+    """The lanes of a run by rules in Python; `proposal` is as for :class:`cfrlib.MCCFR`."""
 
     def __init__(
         self,
@@ -445,18 +431,16 @@ class PythonBatch:
         proposal: Mapping[Action, float] | None,
         sampling: Sampling,
         settings: Settings,
-        lanes: int,
     ):
-        self.infosets, self.settings, self.sampling = infosets, settings, sampling
+        super().__init__(infosets, sampling, settings)
         self.game, self.players, self.proposal = (
             infosets.game,
             infosets.extent.players,
             proposal,
         )
-        self.extent = infosets.extent._replace(hashed=True)
-        self.own = new_known(self.extent, lanes)
+        lanes = len(self.own.size)
         self.space = new_walkspace(self.extent, lanes, 1, 0)
-        self.lanes = [PythonLane(self, n) for n in range(lanes)]
+        self.walks = [PythonLane(self, n) for n in range(lanes)]
         self.before = infosets.num_infosets  # met by the run before this batch
         self.new: dict[str, tuple[int, int, Path]] = {}  # not met before
         self.met_at: dict[str, Path] = {}
@@ -595,9 +579,7 @@ class PythonBatch:
             space = with_entries(space, entries, nodes)
         if own is not self.own or space is not self.space or not self.views:
             self.own, self.space = own, space
-            lanes = range(len(self.lanes))
-            self.views = [plain(known_of(own, n)) for n in lanes]
-            self.numbers = np.zeros(own.keys.shape[1], np.int32)
+            self.views = [plain(known_of(own, n)) for n in range(len(self.walks))]
 
     def scratch(self) -> Floats:
         """Return an array to compute inclusion probabilities in."""
@@ -621,39 +603,32 @@ class PythonBatch:
         if not self.new:  # a replica has followed the run
             self.before = self.infosets.num_infosets
         first, step = share
-        for lane in self.lanes[first::step]:
-            lane.sample(t, i)
+        shift = self.first_lane(i)
+        for n in range(first + shift, self.lanes + shift, step):
+            self.walks[n].sample(t, i)
 
     def warm_up(self, progress: Records) -> None:
         """Compile the kernels; change nothing."""
-        lane = self.lanes[0]
+        lane = self.walks[0]
         begin(lane.state, self.settings.key, 0, 0, 0)
         lane.draw()
         walks = np.zeros((0, 4)), np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
         evaluate(self.own, self.space, self.tables, self.settings, 0, 0, *walks)
 
-    def room_for_all(self) -> None:
-        """Make room to merge the lanes, and enter their keys in their hash tables."""
-        self.make_room(*size_of_all(self.own), 0, 0)
-        for n, count in enumerate(self.own.size[:, INFOSETS].tolist()):
-            fill_slots(self.own.keys[n], self.own.slots[n], count)
-
-    def take(self, first: int, step: int) -> Part:
-        """Return and forget the sums of the lanes first, first + step, …."""
-        self.room_for_all()
-        if self.settings.alternating:  # otherwise each lane goes on with the next player
-            merge_lanes(self.own, self.numbers, first, step)
-        lanes = take_lanes(self.own, first, step)
+    def take(self, i: int, first: int, step: int) -> Part:
+        """Return and forget the sums of player i's lanes first, first + step, …."""
+        shift = self.first_lane(i)
+        lanes = range(first + shift, self.lanes + shift, step)
         new = [
             (label, player, actions, self.met_at.get(label))
             for label, (_, player, actions) in self.new.items()
         ]
-        part = Part(lanes, new, self.recalled)
+        part = Part([(n, take_lane(self.own, n)) for n in lanes], new, self.recalled)
         self.forget()
         return part
 
     def add(self, part: Part) -> None:
-        """Add sums from another process, where new infosets have other numbers."""
+        """Take over sums from another process, where new infosets have other numbers."""
         before, numbers = self.before, []
         for label, player, actions, path in part.new:
             if path is not None and len(self.met_at) < REMEMBERED:
@@ -664,50 +639,43 @@ class PythonBatch:
                 self.conflict(label, path or ())
             numbers.append(new[0])
         for n, lane in part.lanes:
-            is_new = lane.keys >= before
-            lane.keys[is_new] = np.array(numbers, np.int64)[lane.keys[is_new] - before]
-            infosets, sequences = (self.own.size[n] + lane.size)[: SEQUENCES + 1].tolist()
+            is_new = lane.number >= before
+            lane.number[is_new] = np.array(numbers, np.int32)[lane.number[is_new] - before]
+            infosets, sequences = lane.size[: SEQUENCES + 1].tolist()
             self.make_room(infosets, sequences, 0, 0)
-            wrong = add_lane(self.own, n, lane, self.numbers)
-            if wrong >= 0:
-                labels = self.infosets.labels + list(self.new)
-                self.conflict(labels[self.own.keys[n, wrong]], ())
+            put_lane(self.own, n, lane)
         self.settle(part.recalled)
 
     def merge(self) -> None:
-        """Enter the sums of all lanes in the tables of the run."""
-        infosets = self.infosets
+        """Enter the infosets that all lanes met in the tables of the run."""
+        infosets, before, labels = self.infosets, self.before, list(self.new)
         self.room_for_all()
-        own = self.own
-        merge_lanes(own, self.numbers, 0, 1)
-        count = int(own.size[0, 0])
-        infosets.make_room(count, int(own.size[0, 1]))
-        numbers = own.keys[0, :count].astype(np.int32)
-        new, before = numbers >= self.before, self.before
-        if new.any():
-            labels = list(self.new)
-            for j, number in enumerate(numbers[new].tolist()):
-                label = labels[number - before]
-                infosets.number[label] = before + j
-                infosets.labels.append(label)
-                infosets.actions_at.append(self.new[label][2])
-            numbers[new] = np.arange(before, before + np.count_nonzero(new))
-        wrong = enter_first(own, infosets.known, numbers)
-        if wrong >= 0:
-            self.conflict(infosets.labels[numbers[wrong]], ())
+        sizes = self.own.size[:, INFOSETS]
+        mine = [row[:n] for row, n in zip(self.own.number, sizes.tolist(), strict=True)]
+        new = np.concatenate([numbers[numbers >= before] - before for numbers in mine])
+        met, first = np.unique(new, return_index=True)
+        order, final = met[np.argsort(first)], np.zeros(len(labels), np.int32)
+        final[order] = before + np.arange(len(order))  # in the order of the lanes
+        for numbers in mine:
+            numbers[numbers >= before] = final[numbers[numbers >= before] - before]
+        for label in (labels[k] for k in order.tolist()):
+            infosets.number[label] = len(infosets.labels)
+            infosets.labels.append(label)
+            infosets.actions_at.append(self.new[label][2])
+        wrong = self.enter()
+        if wrong:
+            n, L = wrong
+            self.conflict(infosets.labels[int(self.own.number[n, L])], ())
         self.forget()
 
     def discard(self) -> None:
-        """Discard all walks since the last merge."""
-        for n in range(len(self.lanes)):
-            own = known_of(self.own, n)
-            fill_slots(own.keys, own.slots, int(own.size[0]))
-            forget(own)
+        """Discard all walks since the last update."""
+        super().discard()
         self.forget()
 
     def forget(self) -> None:
         """Begin a batch: lanes know no infosets."""
-        for lane in self.lanes:
+        for lane in self.walks:
             lane.met, lane.sigma, lane.sequences = {}, {}, self.players
             lane.clear()
         self.new, self.recalled, self.before = {}, {}, self.infosets.num_infosets

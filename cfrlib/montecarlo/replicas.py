@@ -4,8 +4,7 @@ Each worker keeps a replica: a copy of the current strategy at the infosets that
 met. A batch changes the strategy only at infosets that its walks met, so a task brings what the
 last batch changed. A worker that lacks more than that, because it is new or got no task of the
 last batch, answers with the version of its replica, and the task is sent again with all changes
-since then. Results are the lanes' sums, added up where a worker ran both lanes of a pair. The
-numbers are those of one process.
+since then. Results are the lanes' sums. The numbers are those of one process.
 """
 
 from __future__ import annotations
@@ -44,10 +43,9 @@ def new_batch(
     settings: Settings,
 ) -> PythonBatch | RulesBatch:
     """Return the lanes of a run, or of its replica."""
-    lanes = min(settings.batch, LANES)
     if infosets.rules is None:
-        return PythonBatch(infosets, proposal, sampling, settings, lanes)
-    return RulesBatch(infosets, sampling, settings, lanes)
+        return PythonBatch(infosets, proposal, sampling, settings)
+    return RulesBatch(infosets, sampling, settings)
 
 
 # ---- what a task brings ----------------------------------------------------------------------
@@ -100,16 +98,14 @@ class Versions:
         self.current = uuid.uuid4().hex
         self.changed: dict[str, tuple[int, Ints]] = {}
 
-    def record(self, infosets: Infosets, before: int, player: int) -> None:
+    def record(self, infosets: Infosets, touched: Ints, before: int, player: int) -> None:
         """Begin a version, when a batch is about to change the strategy of a player, or of all.
 
-        `before` is the number of infosets before the batch.
+        The batch met the infosets `touched`; `before` is their number in the run before it.
         """
-        sums = infosets.lanes.sums.view(np.ndarray)[0]
-        touched = sums["touched"][: infosets.lanes.counts[0, 0]]
         if player >= 0 and not infosets.extent.learners:
             touched = touched[(infosets.player_of[touched] == player) | (touched >= before)]
-        self.changed[self.current] = before, touched.astype(np.int32)
+        self.changed[self.current] = before, touched.copy()
         self.current = uuid.uuid4().hex
         total = sum(len(numbers) for _, numbers in self.changed.values())
         while total > infosets.num_infosets and len(self.changed) > 1:
@@ -134,7 +130,7 @@ class Versions:
             (*versions, self.current) if since is not None else (),
             numbers,
             infosets.infosets[numbers],
-            infosets.known.keys[0, numbers if infosets.extent.hashed else slice(0)],
+            infosets.known.keys[0, numbers if infosets.extent.integers else slice(0)],
             infosets.sigma[q],
             infosets.baseline[:, q if infosets.extent.learners else slice(0)],
             first,
@@ -213,7 +209,7 @@ class Replica:
         known.size[INFOSETS], known.size[SEQUENCES] = total, stop
         if infosets.extent.learners:
             known.baseline[:, q] = changes.baseline
-        if infosets.extent.hashed:
+        if infosets.extent.integers:
             known.keys[numbers] = changes.keys
             fill_slots(known.keys, known.slots, total, n)
         else:
@@ -243,7 +239,7 @@ def work(task: Task, changes: Changes, setup: Setup | None) -> Part | str:
         replica.follow(changes)
         replica.version = task.version
     replica.batch.sample(task.t, task.i, share=(task.first, task.step))
-    part = replica.batch.take(task.first, task.step)
+    part = replica.batch.take(task.i, task.first, task.step)
     idle.append(replica)
     return part
 

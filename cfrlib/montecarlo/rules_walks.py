@@ -10,43 +10,43 @@ import numpy as np
 from cfrlib.core.jit import inlined, inner, routine
 from cfrlib.core.rng import State, begin, uniform
 from cfrlib.core.rules import Addresses, invoke, prefetch
-from cfrlib.core.tree import CHANCE, TERMINAL, Floats, Ints
+from cfrlib.core.tree import CHANCE, TERMINAL, Floats
 from cfrlib.game import GameError
 from cfrlib.montecarlo.infosets import (
     INFOSETS,
     SEQUENCES,
+    Batch,
     Infosets,
     Int64s,
     Known,
+    Merged,
     Part,
     Walkspace,
-    add_lane,
-    enter_first,
+    apply_regrets,
+    apply_strategy,
+    clear_sums,
+    end_batch,
+    enter_lanes,
     find,
     first_slot,
-    forget,
     has_room,
     known_of,
     lane_in,
-    merge_lanes,
-    new_known,
     new_walkspace,
-    number_keys,
-    size_of_all,
+    put_lane,
     space_of,
-    take_lanes,
+    take_lane,
     with_entries,
     with_room,
 )
-from cfrlib.montecarlo.partial_tree import Records, TreeArrays, grown, records
+from cfrlib.montecarlo.partial_tree import Records, TreeArrays, records
 from cfrlib.montecarlo.schemes import Sampling, room_to_draw
 from cfrlib.montecarlo.traversal import choose, enter, sample_action
 from cfrlib.montecarlo.updates import (
+    LANES,
     PROGRESS,
-    Lanes,
     Settings,
     Tables,
-    apply_batch,
     ascend,
     begin_iteration,
     end_iteration,
@@ -105,9 +105,10 @@ def meet(own: Known, known: Known, space: Walkspace, k: int, player: int, action
             own.states[I, c] = space.states[k, c]
         e = own.infosets[I]
         e.player, e.start, e.stop, e.parent = player, start, stop, space.came[k, player]
-        own.sums[I].is_touched, own.sums[I].mass = False, 0.0
         own.size[INFOSETS], own.size[SEQUENCES] = I + 1, stop
+        clear_sums(own, I)
         there = known.slots[find(known.keys, known.slots, key)] - 1
+        own.number[I] = there
         first = known.infosets[there].start if there >= 0 else 0
         for a in range(actions):
             own.owner[start + a] = I
@@ -210,15 +211,6 @@ def walk_up(own: Known, space: Walkspace, tables: Tables, rule: int, i: int, n: 
 
 
 @routine
-def update(
-    space: Walkspace, known: Known, tables: Tables, lanes: Lanes, settings: Settings, i: int
-) -> None:
-    """Apply a batch to the tables of the run."""
-    tree = TreeArrays(space.nodes[0], space.utility[0], known.infosets[0], known.owner[0])
-    apply_batch(tree, tables, settings, lanes, i)
-
-
-@routine
 def sample_lane(
     rules: Addresses,
     root: Int64s,
@@ -229,7 +221,6 @@ def sample_lane(
     settings: Settings,
     t: int,
     i: int,
-    lanes: int,
 ) -> bool:
     """Run a lane's walks from `reached` on; return whether all are done."""
     space.reached[WHY] = DONE
@@ -238,7 +229,7 @@ def sample_lane(
         n = walk_down(rules, root, own, known, space, settings, i)
         if n > 0:
             walk_up(own, space, tables, settings.rule, i, n)
-            space.reached[REACHED] += lanes
+            space.reached[REACHED] += min(settings.batch, LANES)
     return bool(space.reached[WHY] == DONE)
 
 
@@ -256,25 +247,29 @@ def sample_lanes(
     first: int,
     step: int,
 ) -> int:
-    """Run the walks of lanes first, first + step, …; return a lane that was stopped, or -1."""
-    table = known_of(known, 0)
-    lanes = len(own.size)
-    for n in range(first, lanes, step):
+    """Run player i's walks in lanes first, first + step, …; return one that stopped, or -1."""
+    table, lanes = known_of(known, 0), min(settings.batch, LANES)
+    shift = 0 if settings.alternating else lanes * i
+    for n in range(first + shift, lanes + shift, step):
         mine, place = known_of(own, n), space_of(space, n)
-        if not sample_lane(rules, root, mine, table, place, tables, settings, t, i, lanes):
+        if not sample_lane(rules, root, mine, table, place, tables, settings, t, i):
             return n
     return -1
 
 
 @inlined
-def has_room_for_all(own: Known, known: Known) -> bool:
-    """Return whether the first lane and the run's table have room for all lanes."""
+def has_room_for_all(own: Known, known: Known, merged: Merged) -> bool:
+    """Return whether there is room to enter all lanes."""
     infosets = sequences = 0
     for n in range(len(own.size)):
         infosets += own.size[n, INFOSETS]
         sequences += own.size[n, SEQUENCES]
     met = infosets + known.size[0, INFOSETS], sequences + known.size[0, SEQUENCES]
-    return bool(has_room(own, infosets, sequences) and has_room(known, met[0], met[1]))
+    return bool(
+        infosets <= len(merged.infoset)
+        and known.infosets.shape[1] <= len(merged.row)
+        and has_room(known, met[0], met[1])
+    )
 
 
 @routine
@@ -284,9 +279,9 @@ def iterate_rules(
     own: Known,
     known: Known,
     space: Walkspace,
-    numbers: Ints,
+    merged: Merged,
+    tree: TreeArrays,
     tables: Tables,
-    lanes: Lanes,
     settings: Settings,
     turn: Int64s,
     last: int,
@@ -301,59 +296,51 @@ def iterate_rules(
         if turn[0] < 0:
             begin_iteration(progress, settings, t)
             turn[0] = 0
-            restart(space)
+            restart(space, settings)
         while turn[0] < players:
             i = turn[0]
             stopped = sample_lanes(rules, root, own, known, space, tables, settings, t, i, 0, 1)
             if stopped >= 0:
                 return int(space.reached[stopped, WHY])
             if settings.alternating or i == players - 1:
-                if not has_room_for_all(own, known) or len(numbers) < own.infosets.shape[1]:
+                if not has_room_for_all(own, known, merged):
                     return NO_TABLE
-                merge_lanes(own, numbers, 0, 1)
-                number_keys(known_of(known, 0), known_of(own, 0), numbers)
-                wrong = enter_first(own, known, numbers)
+                wrong = enter_lanes(own, known, merged)
                 if wrong >= 0:
-                    space.reached[0, WHY], space.reached[0, INFOSET] = FORGETFUL, wrong
+                    n = wrong % len(own.size)
+                    space.reached[n, WHY] = FORGETFUL
+                    space.reached[n, INFOSET] = wrong // len(own.size)
                     return FORGETFUL
-                update(space, known, tables, lanes, settings, i if settings.alternating else -1)
+                who = i if settings.alternating else -1
+                apply_strategy(own, merged, tree, tables, settings, who, 0, 1)
+                apply_regrets(own, merged, tree, tables, settings, who, 0, 1)
+                end_batch(own, merged, tables.progress)
             turn[0] += 1
-            restart(space)
+            restart(space, settings)
         turn[0] = -1
         end_iteration(progress, t)
     return DONE
 
 
 @inner
-def restart(space: Walkspace) -> None:
+def restart(space: Walkspace, settings: Settings) -> None:
     """Begin the next batch."""
     for n in range(len(space.reached)):
-        space.reached[n, REACHED] = n
+        space.reached[n, REACHED] = n % min(settings.batch, LANES)
 
 
-class RulesBatch:
-    """The lanes of a run by rules that compile.
+class RulesBatch(Batch):
+    """The lanes of a run by rules that compile; see :class:`Batch`."""
 
-    Parameters
-    ----------
-    infosets : Infosets
-        Those of the run.
-    sampling : Sampling
-    settings : Settings
-    lanes : int
-    """
-
-    def __init__(self, infosets: Infosets, sampling: Sampling, settings: Settings, lanes: int):
+    def __init__(self, infosets: Infosets, sampling: Sampling, settings: Settings):
+        super().__init__(infosets, sampling, settings)
         rules = infosets.rules
         assert rules is not None
-        self.infosets, self.rules, self.settings = infosets, rules, settings
-        self.addresses = rules.addresses
+        self.rules, self.addresses = rules, rules.addresses
         self.root_state = np.array(rules.root, np.int64)
-        self.extent, most = infosets.extent, rules.most_actions
-        self.own = new_known(self.extent, lanes)
-        width = room_to_draw(sampling, most, infosets.game)
-        self.space = new_walkspace(self.extent, lanes, width, most)
-        self.numbers = np.zeros(0, np.int32)
+        width = room_to_draw(sampling, rules.most_actions, infosets.game)
+        lanes = len(self.own.size)
+        self.space = new_walkspace(self.extent, lanes, width, rules.most_actions)
         self.make_room(64, 1024)
         self.turn = np.full(1, -1, np.int64)
         self.begin()
@@ -361,11 +348,10 @@ class RulesBatch:
     def make_room(self, infosets: int, sequences: int) -> None:
         """Grow the tables of the lanes where they are too short."""
         self.own = with_room(self.own, self.extent, infosets, sequences)
-        self.numbers = grown(self.numbers, self.own.infosets.shape[1])
 
     def begin(self) -> None:
         """Begin a batch."""
-        self.space.reached[:, REACHED] = np.arange(len(self.space.reached))
+        restart(self.space, self.settings)
 
     def sample(
         self,
@@ -394,12 +380,12 @@ class RulesBatch:
 
     def warm_up(self, progress: Records) -> None:
         """Compile the kernels; change nothing."""
-        self.run_to(int(progress[0].done), progress, self.infosets.lanes)
+        self.run_to(int(progress[0].done), progress)
         tables = self.infosets.tables(progress), self.settings
         state = self.addresses, self.root_state, self.own, self.infosets.known, self.space
         sample_lanes(*state, *tables, 0, 0, len(self.own.size), 1)
 
-    def run_to(self, last: int, progress: Records, lanes: Lanes) -> bool:
+    def run_to(self, last: int, progress: Records) -> bool:
         """Run iterations up to `last`; return whether the tables must grow first."""
         why = iterate_rules(
             self.addresses,
@@ -407,9 +393,9 @@ class RulesBatch:
             self.own,
             self.infosets.known,
             self.space,
-            self.numbers,
+            self.merged,
+            self.infosets.arrays,
             self.infosets.tables(progress),
-            lanes,
             self.settings,
             self.turn,
             last,
@@ -420,12 +406,6 @@ class RulesBatch:
             for n in np.flatnonzero(self.space.reached[:, WHY] == why):
                 self.mend(why, int(n))
         return bool(why != DONE)
-
-    def room_for_all(self) -> None:
-        """Make room to merge the lanes."""
-        infosets, sequences = size_of_all(self.own)
-        self.make_room(infosets, sequences)
-        self.infosets.make_room(infosets, sequences)
 
     def mend(self, why: int, n: int) -> None:
         """Make room where a walk of lane n was stopped, or say what is wrong."""
@@ -452,37 +432,29 @@ class RulesBatch:
                 "the key must hold all that the player knows; see cfrlib.check_rules(game)"
             )
 
-    def take(self, first: int, step: int) -> Part:
-        """Return and forget the sums of the lanes first, first + step, …."""
-        self.make_room(*size_of_all(self.own))
-        if self.settings.alternating:  # otherwise each lane goes on with the next player
-            merge_lanes(self.own, self.numbers, first, step)
-        return Part(take_lanes(self.own, first, step), [], {})
+    def take(self, i: int, first: int, step: int) -> Part:
+        """Return and forget the sums of player i's lanes first, first + step, …."""
+        shift = self.first_lane(i)
+        lanes = range(first + shift, self.lanes + shift, step)
+        return Part([(n, take_lane(self.own, n)) for n in lanes], [], {})
 
     def add(self, part: Part) -> None:
-        """Add sums from another process."""
+        """Take over sums from another process."""
         for n, lane in part.lanes:
-            self.make_room(*(self.own.size[n] + lane.size)[: SEQUENCES + 1].tolist())
-            wrong = add_lane(self.own, n, lane, self.numbers)
-            if wrong >= 0:
-                self.space.reached[n, INFOSET] = wrong
-                self.mend(FORGETFUL, n)
+            self.make_room(*lane.size[: SEQUENCES + 1].tolist())
+            put_lane(self.own, n, lane)
 
     def merge(self) -> None:
-        """Enter the sums of all lanes in the tables of the run."""
+        """Enter the infosets that all lanes met in the table of the run."""
         self.room_for_all()
-        merge_lanes(self.own, self.numbers, 0, 1)
-        known = self.infosets.known
-        number_keys(known_of(known, 0), known_of(self.own, 0), self.numbers)
-        wrong = enter_first(self.own, known, self.numbers)
-        if wrong >= 0:
-            self.space.reached[0, INFOSET] = wrong
-            self.mend(FORGETFUL, 0)
+        wrong = self.enter()
+        if wrong:
+            n, self.space.reached[wrong[0], INFOSET] = wrong
+            self.mend(FORGETFUL, n)
 
     def discard(self) -> None:
-        """Discard all walks since the last merge."""
-        for n in range(len(self.own.size)):
-            forget(known_of(self.own, n))
+        """Discard all walks since the last update."""
+        super().discard()
         self.begin()
 
 

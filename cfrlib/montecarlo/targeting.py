@@ -303,7 +303,7 @@ def ascend_from_target(
             for a in range(h.num_children):
                 value = v if f.node == h.first_child + a else 0.0
                 workspace.sampled_regret[start + a] = (value - e.value) * e.others / q
-            add_regrets(infosets, tables, settings, workspace.sampled_regret, h.infoset)
+            add_regrets(infosets, tables, settings, workspace.sampled_regret, h.infoset, start)
         elif h.player >= 0:
             start, weight = infosets[h.infoset].start, tables.progress[0].weight
             for a in range(start, start + h.num_children):

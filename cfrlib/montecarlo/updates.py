@@ -351,8 +351,7 @@ def apply_batch(
 
     i = -1 updates all players.
     """
-    infosets, table = tree.infosets, tables.table
-    rule, b = settings.rule, tables.progress[0]
+    infosets, rule, b = tree.infosets, settings.rule, tables.progress[0]
     if len(lanes.sums) > 1:  # otherwise the loop of `merge` takes a tenth of a short walk
         merge(infosets, lanes, 0, 1)
     lane = lane_of(lanes, 0)
@@ -362,18 +361,14 @@ def apply_batch(
         sort_touched(lane.sums, lane.counts[0])
     for j in range(lane.counts[0]):
         I = lane.sums[j].touched
-        own, mass = i == -1 or i == infosets[I].player, b.weight * lane.sums[I].mass
-        if own and rule != OPPONENT and rule != FULL:
-            mass = own_mass(tree, tables, rule, I, mass)
-        if mass != 0.0:
-            for q in range(infosets[I].start, infosets[I].stop):
-                table[q].total += mass * table[q].sigma
+        add_strategy(tree, tables, rule, i, I, lane.sums[I].mass)
     for j in range(lane.counts[0]):
         I = lane.sums[j].touched
+        start = infosets[I].start
         if i == -1 or i == infosets[I].player:
-            add_regrets(infosets, tables, settings, lane.sampled_regret, I)
+            add_regrets(infosets, tables, settings, lane.sampled_regret, I, start)
         if lane.estimates.shape[1]:
-            update_baseline(infosets, tables.baseline, lane.estimates, I, settings.decay)
+            update_baseline(infosets, tables.baseline, lane.estimates, I, start, settings.decay)
         reset(infosets, lane, I)
     b.nodes += lane.counts[1]
     lane.counts[0] = lane.counts[1] = 0
@@ -391,6 +386,20 @@ def sort_touched(sums: Records, n: int) -> None:
                 k -= gap
             sums[k].touched = I
         gap //= 2
+
+
+@inner
+def add_strategy(
+    tree: TreeArrays, tables: Tables, rule: int, i: int, I: int, mass: float
+) -> None:
+    """Add the current strategy to the strategy sum, with the weight that walks summed up."""
+    infosets, table = tree.infosets, tables.table
+    mass *= tables.progress[0].weight
+    if rule != OPPONENT and rule != FULL and (i == -1 or i == infosets[I].player):
+        mass = own_mass(tree, tables, rule, I, mass)
+    if mass != 0.0:
+        for q in range(infosets[I].start, infosets[I].stop):
+            table[q].total += mass * table[q].sigma
 
 
 @inner
@@ -427,18 +436,24 @@ def add_plans(tree: TreeArrays, tables: Tables, i: int, weight: float) -> None:
 
 @inner
 def add_regrets(
-    infosets: Records, tables: Tables, settings: Settings, sampled_regret: Floats, I: int
+    infosets: Records,
+    tables: Tables,
+    settings: Settings,
+    sampled_regret: Floats,
+    I: int,
+    first: int,
 ) -> None:
     """R ← (R · overdue discounts + r) · discount, then σ ∝ max(R, 0), at one infoset.
 
-    Discounts of iterations that did not visit I are applied now: they change R, but not σ.
+    Its sampled regrets begin at `first`. Discounts of iterations that did not visit I are
+    applied now: they change R, but not σ.
     """
     table, b, m = tables.table, tables.progress[0], tables.last_update[I]
     due0 = overdue(b.log_positive_before, m.log_positive)
     due1 = overdue(b.log_negative_before, m.log_negative)
     start, stop, total, share = infosets[I].start, infosets[I].stop, 0.0, 1.0 / settings.batch
     for q in range(start, stop):
-        s, r = table[q], sampled_regret[q] * share
+        s, r = table[q], sampled_regret[first + (q - start)] * share
         R = s.regret * (due0 if s.regret > 0.0 else due1) + r
         R *= b.positive if R > 0.0 else b.negative
         s.regret = R
@@ -458,13 +473,14 @@ def overdue(now: float, then: float) -> float:
 
 @inner
 def update_baseline(
-    infosets: Records, baseline: Floats, estimates: Floats, I: int, decay: float
+    infosets: Records, baseline: Floats, estimates: Floats, I: int, first: int, decay: float
 ) -> None:
-    """Move the baselines at one infoset toward the mean of the estimates."""
+    """Move the baselines at one infoset toward the mean of the estimates, from `first` on."""
     for i in range(len(baseline)):
         for q in range(infosets[I].start, infosets[I].stop):
-            if estimates[i, q, 1] > 0.0:
-                mean = estimates[i, q, 0] / estimates[i, q, 1]
+            e = first + (q - infosets[I].start)
+            if estimates[i, e, 1] > 0.0:
+                mean = estimates[i, e, 0] / estimates[i, e, 1]
                 baseline[i, q] += decay * (mean - baseline[i, q])
 
 

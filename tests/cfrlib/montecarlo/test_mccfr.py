@@ -543,7 +543,7 @@ MISTAKES_IN_REGRETS = {
     "no own regrets": ("apply_batch", "if i == -1 or i == infosets[I].player:", "if i == I:"),
 }  # fmt: skip
 MISTAKES_IN_AVERAGES = {
-    "opponent": ("apply_batch", "b.weight * lane.sums[I].mass", "b.weight"),
+    "opponent": ("apply_batch", "I, lane.sums[I].mass)", "I, 1.0)"),
     "lazy": ("own_mass", OWN_MASS, "weights"),
     "full": ("add_plans", "last_update[owner[q]].weight * table[q].sigma if", "1.0 if"),
     "optimistic": ("own_mass", "m.weight = weights", "pass"),
