@@ -184,4 +184,22 @@ def hinges(card: int) -> list[float]:
     return [max(card - n, 0) / 30 for n in range(0, 60, 10)]
 
 
+# ---- 10.6: how many seeds -------------------------------------------------------------------
+
+
+def seeds_for(errors: float, spread: float, width: float = 0.004, up: bool = True) -> int:
+    """Return how many seeds make that many standard errors as large as `width`."""
+    return (math.ceil if up else math.floor)((errors * spread / width) ** 2)
+
+
+def numbers_of_seeds(up: bool = True) -> dict[str, int]:
+    """Return the answer; `up` says whether numbers are rounded up."""
+    return {
+        "wide": seeds_for(1.96, 0.02, up=up),
+        "half": seeds_for(1.96, 0.02, 0.002, up),
+        "apart": seeds_for(1.96, 0.03 * math.sqrt(2), up=up),
+        "found": seeds_for(1.96 + 0.842, 0.02, up=up),
+    }
+
+
 EXERCISES = read(__file__, globals())
