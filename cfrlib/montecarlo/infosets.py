@@ -384,7 +384,7 @@ def number_keys(known: Known, lane: Known) -> None:
         if n > L + AHEAD // 2 and lane.number[L + AHEAD // 2] < 0:
             other = known.slots[first_slot(known.slots, lane.keys[L + AHEAD // 2])]
             prefetch(known.keys, other - 1 if other > 0 else 0)
-        if lane.number[L] < 0 and lane.sums[L].is_touched:
+        if lane.number[L] < 0:
             slot = find(known.keys, known.slots, lane.keys[L])
             if known.slots[slot] == 0:
                 known.keys[new] = lane.keys[L]
@@ -406,32 +406,31 @@ def enter_lane(known: Known, lane: Known, merged: Merged, n: int) -> int:
     for L in range(size):
         if size > L + AHEAD and lane.number[L + AHEAD] >= 0:
             prefetch(merged.row, lane.number[L + AHEAD])
-        if lane.sums[L].is_touched:  # otherwise of a walk that began again with more room
-            I, own = lane.number[L], lane.infosets[L]
-            parent = own.parent
-            if lane.owner[parent] >= 0:  # otherwise it is an empty sequence
-                before = lane.owner[parent]
-                within = parent - lane.infosets[before].start
-                parent = known.infosets[lane.number[before]].start + within
-            if known.size[INFOSETS] == I:
-                start = known.size[SEQUENCES]
-                stop = start + own.stop - own.start
-                to = known.infosets[I]
-                to.player, to.start, to.stop, to.parent = own.player, start, stop, parent
-                for q in range(start, stop):
-                    known.owner[q] = I
-                    known.table[q].sigma = 1.0 / (stop - start)
-                known.size[INFOSETS], known.size[SEQUENCES] = I + 1, stop
-            elif known.infosets[I].parent != parent:
-                wrong = L
-            row = merged.row[I] - 1
-            if row < 0:
-                row = merged.size[0]
-                merged.size[0] = merged.row[I] = row + 1
-                merged.infoset[row] = I
-                for m in range(lanes):
-                    merged.places[row, m] = -1
-            merged.places[row, n] = L * lanes + n
+        I, own = lane.number[L], lane.infosets[L]
+        parent = own.parent
+        if lane.owner[parent] >= 0:  # otherwise it is an empty sequence
+            before = lane.owner[parent]
+            within = parent - lane.infosets[before].start
+            parent = known.infosets[lane.number[before]].start + within
+        if known.size[INFOSETS] == I:
+            start = known.size[SEQUENCES]
+            stop = start + own.stop - own.start
+            to = known.infosets[I]
+            to.player, to.start, to.stop, to.parent = own.player, start, stop, parent
+            for q in range(start, stop):
+                known.owner[q] = I
+                known.table[q].sigma = 1.0 / (stop - start)
+            known.size[INFOSETS], known.size[SEQUENCES] = I + 1, stop
+        elif known.infosets[I].parent != parent:
+            wrong = L
+        row = merged.row[I] - 1
+        if row < 0:
+            row = merged.size[0]
+            merged.size[0] = merged.row[I] = row + 1
+            merged.infoset[row] = I
+            for m in range(lanes):
+                merged.places[row, m] = -1
+        merged.places[row, n] = L * lanes + n
     return wrong
 
 
