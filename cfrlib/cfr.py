@@ -201,7 +201,7 @@ class CFR(Run):
     True
     """
 
-    METHOD = "CFR"
+    METHOD, UNIT = "CFR", "gradients"
     _form: SequenceForm
 
     def __init__(
@@ -250,11 +250,10 @@ class CFR(Run):
         return int(self._tables.iteration[0])
 
     @property
-    def nodes(self) -> int:
-        """Histories visited so far if each update and response had been a tree traversal."""
-        players = self._form.num_players
-        traversals = {"simultaneous": 1, "alternating": players, "best response": 2 * players}
-        return self.iterations * traversals[self.update] * self._form.tree.num_histories
+    def gradients(self) -> int:
+        """Player-gradients so far: one for each update, one for each best response."""
+        each = 2 if self.update == "best response" else 1
+        return self.iterations * self._form.num_players * each
 
     @property
     def average(self) -> Strategy:
@@ -299,7 +298,7 @@ class CFR(Run):
 
     # ---- files -------------------------------------------------------------------------------
 
-    FORMAT = "cfrlib.CFR 4"
+    FORMAT = "cfrlib.CFR 5"
 
     @classmethod
     def load(cls, path: PathLike, game: Game) -> CFR:

@@ -117,6 +117,7 @@ class Run(ABC):
     _best: Measured
     METHOD: ClassVar[str]  # the name of the algorithm
     CAVEAT: ClassVar[str] = ""  # added to the guarantee
+    UNIT: ClassVar[str] = "nodes"  # of work: the attribute that counts it
 
     def run(
         self,
@@ -210,11 +211,6 @@ class Run(ABC):
     def iterations(self) -> int:
         """Iterations done so far."""
 
-    @property
-    @abstractmethod
-    def nodes(self) -> int:
-        """Histories visited so far."""
-
     def _timed_advance(self, count: int, interrupted: Sequence[int]) -> float:
         """Run `count` iterations, or fewer if interrupted; return the seconds they took."""
         check_weight(self.variant, self.iterations + count)
@@ -272,7 +268,7 @@ class Run(ABC):
             if self._measurable:
                 average, current = map(self._measure, (self._average(), self._current()))
             rows.append(self._row(average, current))
-        return Trace(np.array(rows, np.float64).reshape(-1, len(Trace.COLUMNS)))
+        return Trace(np.array(rows, np.float64).reshape(-1, Trace.WIDTH), self.UNIT)
 
     def solution(self) -> Solution:
         """Return the present state as a `Solution`, which later iterations do not change."""
@@ -293,7 +289,6 @@ class Run(ABC):
             current_exploitability=current.exploitability,
             best_exploitability=least.exploitability,
             iterations=self.iterations,
-            nodes=self.nodes,
             seconds=self.seconds,
             variant=self.variant,
             update=self.update,
@@ -339,7 +334,7 @@ class Run(ABC):
 
     def _row(self, average: Measured, current: Measured) -> list[float]:
         """Return the present state as a row of the trace."""
-        progress = [float(self.iterations), float(self.nodes), self.seconds]
+        progress = [float(self.iterations), float(getattr(self, self.UNIT)), self.seconds]
         return [*progress, average.exploitability, average.value, current.exploitability]
 
     # ---- files -------------------------------------------------------------------------------
@@ -354,7 +349,7 @@ class Run(ABC):
         """
         measured = {"exploitability": self._best.exploitability, "value": self._best.value}
         fields = {"options": self._options(), "seconds": self.seconds, "best": measured}
-        rows = np.array(self._rows, np.float64).reshape(-1, len(Trace.COLUMNS))
+        rows = np.array(self._rows, np.float64).reshape(-1, Trace.WIDTH)
         arrays = {"trace": rows, "best": self._best.sigma, **self._state()}
         files.write(path, self.FORMAT, self._labels, {**fields, **self._numbers()}, arrays)
 
@@ -376,7 +371,7 @@ class Run(ABC):
             create: Any = cls
             self: Self = create(game, **{**options, **more})
             self._restore(file)
-            self._rows = file.array("trace", (None, len(Trace.COLUMNS))).tolist()
+            self._rows = file.array("trace", (None, Trace.WIDTH)).tolist()
             sigma = file.array("best", self._best.sigma.shape)
             self._best = Measured(**file.header["best"], sigma=sigma)
             self.seconds = file.header["seconds"]

@@ -8,6 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from cfrlib.core import files
 from cfrlib.core.files import PathLike
@@ -19,7 +20,7 @@ from cfrlib.strategy import PartialStrategy, Strategy
 
 UPDATES = ("alternating", "simultaneous", "best response")
 STRATEGIES = ("strategy", "current", "best")
-SOLUTION_FORMAT = "cfrlib.Solution 5"
+SOLUTION_FORMAT = "cfrlib.Solution 6"
 
 
 class Trace:
@@ -27,8 +28,12 @@ class Trace:
 
     Attributes
     ----------
-    iterations, nodes : int arrays
-        Iterations done, and histories that tree traversals would have visited for them.
+    iterations : int array
+        Iterations done.
+    gradients : int array
+        Player-gradients computed: only of a run over the whole tree.
+    nodes : int array
+        Histories visited: only of a run that samples.
     seconds : float array
         Time spent iterating, without checkpoints.
     exploitability : float array
@@ -46,35 +51,56 @@ class Trace:
     >>> trace = cfr.solve(cfr.games.KuhnPoker(), iterations=20).trace
     >>> trace.iterations
     array([ 1,  2,  3,  4,  6,  7, 10, 13, 18, 20])
+    >>> trace.gradients  # one for each player in each iteration
+    array([ 2,  4,  6,  8, 12, 14, 20, 26, 36, 40])
     >>> bool((trace.best <= trace.exploitability).all())
     True
     """
 
-    COLUMNS = ("iterations", "nodes", "seconds", "exploitability", "value", "current")
+    WIDTH = 6  # columns
 
-    def __init__(self, rows: Floats):
-        self.rows = rows
+    def __init__(self, rows: Floats, unit: str):
+        self.rows, self.unit = rows, unit
+        self.columns = ("iterations", unit, "seconds", "exploitability", "value", "current")
         self.iterations = rows[:, 0].astype(np.int64)
-        self.nodes = rows[:, 1].astype(np.int64)
         self.seconds, self.exploitability, self.value = rows[:, 2], rows[:, 3], rows[:, 4]
         self.current = rows[:, 5]
         self.best = np.minimum.accumulate(np.minimum(self.exploitability, self.current))
+
+    @property
+    def gradients(self) -> npt.NDArray[np.int64]:
+        """Player-gradients computed."""
+        return self._work("gradients")
+
+    @property
+    def nodes(self) -> npt.NDArray[np.int64]:
+        """Histories visited."""
+        return self._work("nodes")
+
+    def _work(self, unit: str) -> npt.NDArray[np.int64]:
+        if unit != self.unit:
+            raise AttributeError(
+                f"the work of this run was counted in {self.unit}, not in {unit}; "
+                f"use .{self.unit} (a player-gradient is as much work as a walk over all "
+                "histories of the tree)"
+            )
+        return self.rows[:, 1].astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def _cells(self) -> list[list[str]]:
         return [
-            [f"{int(t):,}", f"{int(nodes):,}", f"{s:.3f}", f"{e:.3e}", f"{v:+z.6f}", f"{c:.3e}"]
-            for t, nodes, s, e, v, c in self.rows
+            [f"{int(t):,}", f"{int(work):,}", f"{s:.3f}", f"{e:.3e}", f"{v:+z.6f}", f"{c:.3e}"]
+            for t, work, s, e, v, c in self.rows
         ]
 
     def __repr__(self) -> str:
         line = "{:>12}{:>16}{:>10}{:>16}{:>12}{:>12}"
-        return "\n".join(line.format(*cells) for cells in [self.COLUMNS, *self._cells()])
+        return "\n".join(line.format(*cells) for cells in [self.columns, *self._cells()])
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{name}</th>' for name in self.COLUMNS)
+        head = "".join(f'<th scope="col">{name}</th>' for name in self.columns)
         body = "".join(
             "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
             for cells in self._cells()
@@ -104,8 +130,8 @@ class Solution(NamedTuple):
         How far `strategy` is from equilibrium (exploitability = NashConv / players).
     current_exploitability, best_exploitability : float
         The exploitability of `current` and of `best`.
-    iterations, nodes : int
-        Iterations done and histories visited.
+    iterations : int
+        Iterations done.
     seconds : float
         Time spent iterating.
     variant : Variant
@@ -120,6 +146,10 @@ class Solution(NamedTuple):
         What theory guarantees for `strategy` in this kind of game.
     sampling : str
         What was sampled; empty if nothing was.
+    gradients : int
+        Player-gradients computed: only of a run over the whole tree.
+    nodes : int
+        Histories visited: only of a run that samples.
 
     Examples
     --------
@@ -150,7 +180,6 @@ class Solution(NamedTuple):
     current_exploitability: float
     best_exploitability: float
     iterations: int
-    nodes: int
     seconds: float
     variant: Variant
     update: str
@@ -160,11 +189,23 @@ class Solution(NamedTuple):
     guarantee: str
     sampling: str = ""
 
+    @property
+    def gradients(self) -> int:
+        """Player-gradients computed."""
+        return int(self.trace.gradients[-1:].sum())
+
+    @property
+    def nodes(self) -> int:
+        """Histories visited."""
+        return int(self.trace.nodes[-1:].sum())
+
     def _rows(self) -> list[tuple[str, str]]:
+        unit = self.trace.unit
+        work = f"{getattr(self, unit):,} {unit}, {self.seconds:.2g} s"
         return [
             ("method", f"{self.variant.name}, {_update_text(self.update, self.delay)}"),
             *([("sampling", self.sampling)] if self.sampling else []),
-            ("iterations", f"{self.iterations:,} ({self.nodes:,} nodes, {self.seconds:.2g} s)"),
+            ("iterations", f"{self.iterations:,} ({work})"),
             *self._evaluation(),
             ("guarantee", self.guarantee),
         ]
@@ -212,7 +253,7 @@ class Solution(NamedTuple):
             )
         apart = {"game", "trace", *STRATEGIES}
         fields = {name: x for name, x in self._asdict().items() if name not in apart}
-        fields["variant"] = asdict(self.variant)
+        fields |= {"variant": asdict(self.variant), "unit": self.trace.unit}
         arrays = {name: getattr(self, name).values_by_sequence for name in STRATEGIES}
         arrays["trace"] = self.trace.rows
         files.write(
@@ -236,7 +277,9 @@ class Solution(NamedTuple):
             for name in STRATEGIES:
                 sigma = file.array(name, (form.num_sequences,))
                 fields[name] = Strategy.from_vector(form, sigma)
-            fields["trace"] = Trace(file.array("trace", (None, len(Trace.COLUMNS))))
+            fields["trace"] = Trace(
+                file.array("trace", (None, Trace.WIDTH)), fields.pop("unit")
+            )
             return cls(game=game, **fields)
 
 

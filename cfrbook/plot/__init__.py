@@ -462,14 +462,15 @@ def annotate(
 def convergence(
     traces: Mapping[str, Trace] | Trace, *, x: str = "iterations", bound: bool = False
 ) -> Figure:
-    """Plot exploitability against iterations, nodes or seconds, on logarithmic axes.
+    """Plot exploitability against iterations, work or seconds, on logarithmic axes.
 
     Parameters
     ----------
     traces : Trace, or mapping from name to Trace
         ``solution.trace`` of a run, or of each run.
     x : str
-        ``"iterations"``, ``"nodes"`` or ``"seconds"``.
+        ``"iterations"``, ``"seconds"``, or the unit of work that all traces have:
+        ``"gradients"`` or ``"nodes"``.
     bound : bool
         Whether to add a 1/√T line through the first point of the first trace.
 
@@ -480,7 +481,7 @@ def convergence(
     Raises
     ------
     ValueError
-        If `x` is not one of the three, or a trace is none.
+        If `x` is not one of the four, a trace is none, or a trace has no such column.
 
     Examples
     --------
@@ -489,8 +490,10 @@ def convergence(
     >>> convergence({name: solution.trace for name, solution in runs.items()}, bound=True)
     <Figure size 500x300 with 1 Axes>
     """
-    if x not in ("iterations", "nodes", "seconds"):
-        raise ValueError(f'x must be "iterations", "nodes" or "seconds", got {x!r}')
+    if x not in ("iterations", "gradients", "nodes", "seconds"):
+        raise ValueError(
+            f'x must be "iterations", "gradients", "nodes" or "seconds", got {x!r}'
+        )
     traces = traces if isinstance(traces, Mapping) else {"exploitability": traces}
     for trace in traces.values():
         if not isinstance(trace, Trace):
@@ -498,12 +501,18 @@ def convergence(
                 "expected a trace, solution.trace, or a dict from names to traces; got "
                 f"{type(trace).__name__}"
             )
+        if x in ("gradients", "nodes") and x != trace.unit:
+            raise ValueError(
+                f"a trace has its work in {trace.unit}, not in {x}; to compare a run over the "
+                "whole tree with a sampled one, plot its gradients * histories of the tree"
+            )
     curves = {name: (getattr(t, x), t.exploitability) for name, t in traces.items()}
     if bound:
         first = next(iter(traces.values()))
         start = first.exploitability[0] * np.sqrt(first.iterations[0])
         curves["falls like 1/√T"] = (getattr(first, x), start / np.sqrt(first.iterations))
-    return lines(curves, xlabel=x, ylabel="exploitability", xscale="log", yscale="log")
+    xlabel = "player-gradients" if x == "gradients" else x
+    return lines(curves, xlabel=xlabel, ylabel="exploitability", xscale="log", yscale="log")
 
 
 def strategy_bars(

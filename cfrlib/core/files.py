@@ -68,7 +68,7 @@ def write(
     ----------
     path : str or path
     kind : str
-        Name and version of the format, such as ``"cfrlib.CFR 4"``.
+        Name and version of the format, such as ``"cfrlib.CFR 5"``.
     form : SequenceForm, or an object that describes as much of a game as is known
     fields : dict
         Further fields of the header, of types that JSON knows.

@@ -1,17 +1,23 @@
 """Tests of `CFR` runs: results are snapshots, traces, display, averaging delay, CFR-BR."""
 
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
 from toy_games import TableGame
 
 import cfrlib as cfr
+import cfrlib.cfr as cfr_module
+import cfrlib.regret as regret_module
 import cfrlib.run as run_module
 from cfrlib import Decision, Terminal
 from cfrlib.cfr import UPDATES
+from cfrlib.core import sequence
+from cfrlib.core.jit import interpreted
 from cfrlib.core.sequence import backup, behavior
 from cfrlib.games import KuhnPoker, LeducPoker
+from cfrlib.regret import Rule
 
 RUNS = [(variant, update) for variant in cfr.VARIANTS for update in UPDATES]
 ARRAYS = ("regret", "sigma", "plan", "strategy_sum")
@@ -19,15 +25,15 @@ ARRAYS = ("regret", "sigma", "plan", "strategy_sum")
 
 def assert_identical(a, b):
     """Check that two runs are in the same state to the last bit."""
-    assert (a.iterations, a.nodes, a.variant, a.update) == (
+    assert (a.iterations, a.gradients, a.variant, a.update) == (
         b.iterations,
-        b.nodes,
+        b.gradients,
         b.variant,
         b.update,
     )
     for name in ARRAYS:
         np.testing.assert_array_equal(getattr(a._tables, name), getattr(b._tables, name), name)
-    seconds = a.trace.COLUMNS.index("seconds")
+    seconds = a.trace.columns.index("seconds")
     np.testing.assert_array_equal(
         np.delete(a.trace.rows, seconds, axis=1), np.delete(b.trace.rows, seconds, axis=1)
     )
@@ -67,7 +73,8 @@ def test_solve_equals_cfr_run(kuhn):
 def test_initial_strategies_are_uniform(kuhn):
     run, uniform = cfr.CFR(kuhn), cfr.Strategy.uniform(kuhn)
     assert run.average.max_difference(uniform) == run.current.max_difference(uniform) == 0
-    assert len(run.trace) == run.iterations == run.nodes == 0
+    assert len(run.trace) == run.iterations == run.gradients == 0
+    assert run.solution().gradients == 0
     assert run.solution().nash_conv == pytest.approx(11 / 12)
 
 
@@ -76,10 +83,31 @@ def test_average_is_less_exploitable_than_last_iterate(kuhn):
     assert cfr.exploitability(kuhn, solution.current) > 10 * solution.exploitability
 
 
-def test_nodes_count_one_traversal_per_player_update(kuhn):
-    assert cfr.solve(kuhn, iterations=10).nodes == 10 * 2 * 55
-    assert cfr.solve(kuhn, iterations=10, update="simultaneous").nodes == 10 * 55
-    assert cfr.solve(KuhnPoker(players=3), iterations=10).nodes == 10 * 3 * 601
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("game", [KuhnPoker(), KuhnPoker(players=3)])
+def test_a_run_counts_the_gradients_that_it_computes(game, update):
+    kernels, computed = interpreted(sequence, regret_module, cfr_module), []
+    gradient = kernels["gradient"]
+    kernels["gradient"] = lambda *args: (computed.append(args[1]), gradient(*args))
+    run = cfr.CFR(game, update=update)
+    rule = Rule.of(run.variant, update, 0)
+    kernels["iterate"](run._form.treeplexes, run._tables, rule, 1, 3)
+    each = 2 if update == "best response" else 1  # a response is a gradient too
+    assert Counter(computed) == dict.fromkeys(range(game.num_players), 3 * each)
+    assert run.gradients == len(computed)
+    assert run.average == cfr.CFR(game, update=update).run(3).average
+
+
+def test_work_is_counted_in_gradients_or_in_nodes(kuhn):
+    full = cfr.solve(kuhn, iterations=10)
+    run = cfr.MCCFR(kuhn, seed=0).run(9)
+    sampled = run.solution()
+    assert full.gradients == full.trace.gradients[-1] == 10 * 2
+    assert sampled.nodes == sampled.trace.nodes[-1] == run.nodes
+    for wrong in (full, full.trace, sampled, sampled.trace):
+        other = "nodes" if wrong in (full, full.trace) else "gradients"
+        with pytest.raises(AttributeError, match=f"not in {other}"):
+            getattr(wrong, other)
 
 
 def test_solve_handles_no_decisions_and_one_player():
@@ -102,7 +130,7 @@ def test_trace_has_eight_checkpoints_per_decade(kuhn):
     ]  # fmt: skip
     assert len(trace) == len(trace.rows) == 23
     assert (np.diff(trace.seconds) >= 0).all()
-    assert (trace.nodes == 110 * trace.iterations).all()
+    assert (trace.gradients == 2 * trace.iterations).all()
 
 
 def test_trace_ends_at_the_current_iteration(kuhn):
@@ -147,7 +175,7 @@ def test_solution_repr_shows_its_results(kuhn):
     text = repr(solution)
     assert text.startswith("Solution of KuhnPoker()")
     assert "cfr+, simultaneous updates" in text
-    assert "1,000 (55,000 nodes" in text
+    assert "1,000 (2,000 gradients" in text
     assert f"{solution.value:+.9f}" in text
     assert f"{solution.exploitability:.3e} (NashConv {solution.nash_conv:.3e})" in text
     assert "two-player zero-sum: exploitability goes to 0" in text
@@ -189,10 +217,10 @@ def test_table_reprs_have_a_line_per_infoset(kuhn):
 def test_trace_repr_ends_with_the_last_row(kuhn):
     trace = cfr.CFR(kuhn).run(1_000).trace
     head, *_, last = repr(trace).splitlines()
-    assert head.split() == list(cfr.Trace.COLUMNS)
+    assert head.split() == list(trace.columns)
     cells = last.split()
     assert cells[0] == "1,000"
-    assert cells[1] == "110,000"
+    assert cells[1] == "2,000"
     assert cells[3:] == [
         f"{trace.exploitability[-1]:.3e}",
         f"{trace.value[-1]:+.6f}",
@@ -330,7 +358,7 @@ def test_cfr_br_last_iterate_converges(kuhn):
     solution = cfr.solve(kuhn, "cfr+", 20_000, update="best response")
     assert solution.exploitability < 2e-3
     assert solution.current_exploitability < 2e-2
-    assert solution.nodes == 20_000 * 4 * 55
+    assert solution.gradients == 20_000 * 4
     assert "cfr+, best-response updates" in repr(solution)
 
 

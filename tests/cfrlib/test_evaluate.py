@@ -340,7 +340,7 @@ def test_values_that_round_to_zero_have_no_minus():
     solution = cfr.solve(game, "cfr", 7)
     tiny = solution._replace(value=-1e-17)
     assert "value of player 0  +0.000000000" in repr(tiny)
-    trace = cfr.solution.Trace(np.array([[1, 1, 0.0, 0.0, -1e-9, 0.0]]))
+    trace = cfr.solution.Trace(np.array([[1, 1, 0.0, 0.0, -1e-9, 0.0]]), "nodes")
     assert "+0.000000" in repr(trace) and "-0.000000" not in repr(trace)
     assert no_minus(cfr.expected_utility(game, cfr.Strategy.uniform(game)))
     assert no_minus(cfr.regret_matching([-0.0, 1.0, -1.0]))

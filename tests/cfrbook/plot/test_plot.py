@@ -301,6 +301,12 @@ def test_convergence_takes_one_trace():
     for wrong in (cfr.solve(GAME, iterations=1), {"cfr": 3}, "cfr"):
         with pytest.raises(ValueError, match=r"expected a trace, solution\.trace, .*; got "):
             plot.convergence(wrong)
+    assert "player-gradients" in picture(plot.convergence(trace, x="gradients")).svg
+    sampled = cfr.solve(GAME, iterations=20, sampling="external", seed=0).trace
+    plot.convergence(sampled, x="nodes")
+    for x, unit in (("nodes", "gradients"), ("gradients", "nodes")):
+        with pytest.raises(ValueError, match=f"has its work in {unit}, not in {x}"):
+            plot.convergence({"cfr": trace, "mccfr": sampled}, x=x)
 
 
 @pytest.mark.filterwarnings("error")
