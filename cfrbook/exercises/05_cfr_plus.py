@@ -32,7 +32,7 @@ from cfrlib.solve import solve
 
 GIVEN = ((-2, 1, 1), (3, -4, 1), (-1, 2, -1))  # instantaneous regrets of three rounds
 ROUNDS = 100  # for solvers in plain Python: well below a second
-BUDGET = 2_000  # traversals
+BUDGETS = (200, 2_000)  # player-gradients
 LENGTHS = (300, 1_000)
 GOOD = 1.15  # relative to the best: the page asks for ten percent, plus a margin for rounding
 CHECKPOINTS = range(100, 1_001, 100)
@@ -149,22 +149,18 @@ def relative_exploitability(answer: Any) -> dict[int, float]:
 
 
 @cache
-def kuhn_exploitability(iterations: int, order: str, variant: str = "cfr+") -> float:
-    """Return the exploitability of the average strategy in Kuhn poker."""
+def gradients_needed(
+    iterations: int, by: str = "simultaneous", of: str = "alternating", times: float = 1
+) -> int:
+    """Return the player-gradients that one order needs for what the other one reaches."""
     game = games.KuhnPoker()
-    return solve(game, variant, iterations, update=order, progress=False).exploitability
+    e = times * solve(game, "cfr", iterations, update=of, progress=False).exploitability
+    return solve(game, "cfr", update=by, until=e, progress=False).gradients
 
 
-def at_budget(one: int, two: int, variant: str = "cfr+", times: float = 1) -> dict[str, float]:
-    """Return the exploitability of three orders of updates.
-
-    Iterations of one and of two traversals have separate counts, `one` and `two`.
-    """
-    return {
-        "simultaneous": times * kuhn_exploitability(one, "simultaneous", variant),
-        "alternating": times * kuhn_exploitability(two, "alternating", variant),
-        "literal": times * kuhn_exploitability(two, "simultaneous", variant),
-    }
+def equal_work(**changes: Any) -> dict[int, int]:
+    """Return the player-gradients needed for each budget, of two in each iteration."""
+    return {n: gradients_needed(n // 2, **changes) for n in BUDGETS}
 
 
 class ExchangedPlayers(games.KuhnPoker):
