@@ -55,7 +55,7 @@ from cfrlib.montecarlo import (
     every_path,
     inclusion_probabilities,
 )
-from cfrlib.regret import VARIANTS, Variant, play, regret_matching
+from cfrlib.regret import VARIANTS, RegretMinimizer, Variant, play, regret_matching
 from cfrlib.simulate import match, simulate
 from cfrlib.solution import Solution, Trace
 from cfrlib.solve import solve
@@ -84,6 +84,7 @@ __all__ = [
     "LocalBestResponse",
     "OutcomeSampling",
     "PartialStrategy",
+    "RegretMinimizer",
     "RobustSampling",
     "Rules",
     "Solution",

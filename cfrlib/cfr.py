@@ -15,14 +15,13 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from cfrlib import bands
-from cfrlib.core.checks import choice, whole_number
+from cfrlib.core.checks import EXACT, choice, whole_number
 from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.jit import kernel
 from cfrlib.core.sequence import (
@@ -36,7 +35,7 @@ from cfrlib.core.sequence import (
 )
 from cfrlib.core.tree import Floats
 from cfrlib.game import Game
-from cfrlib.regret import Rule, Variant, discount, find_variant, weight
+from cfrlib.regret import RegretMinimizer, Rule, Variant, discount, find_variant, weight
 from cfrlib.run import Measured, Run
 from cfrlib.solution import UPDATES
 from cfrlib.strategy import InfosetTable, Regrets, Strategy
@@ -54,6 +53,7 @@ class CFRTables(NamedTuple):
     best_response_plan: Floats  # against the current strategy; unused by most updates
     counterfactual_value: Floats  # scratch: first the gradient at (I, a), then v(I, a)
     iteration: npt.NDArray[np.int64]  # shape (1,): counted by the kernel, safe from interrupts
+    memory: Floats  # what a `RegretMinimizer` keeps besides; unused by variants
 
 
 @kernel
@@ -112,6 +112,33 @@ def update(
         v[form.infoset_parent[I]] += value
 
 
+def update_by(row: Any) -> Any:
+    """Return `update` with the compiled rule of a `RegretMinimizer`, to be compiled.
+
+    It returns the first infoset where the rule wrote no distribution, or -1.
+    """
+
+    def update(form: Treeplexes, player: int, v: Floats, tables: CFRTables, t: int) -> int:
+        R, sigma, memory = tables.regret, tables.sigma, tables.memory
+        first, last = form.player_infosets[player], form.player_infosets[player + 1] - 1
+        for I in range(last, first - 1, -1):
+            start, stop = form.infoset_start[I], form.infoset_stop[I]
+            value, total = 0.0, 0.0
+            for a in range(start, stop):
+                value += sigma[a] * v[a]
+            for a in range(start, stop):
+                v[a] -= value
+            row(R[start:stop], sigma[start:stop], v[start:stop], memory[start:stop], t)
+            for a in range(start, stop):
+                total += sigma[a] if sigma[a] >= 0.0 else math.nan
+            if not abs(total - 1.0) <= EXACT:
+                return I
+            v[form.infoset_parent[I]] += value
+        return -1
+
+    return update
+
+
 @kernel
 def respond(form: Treeplexes, plan: Floats, reply: Floats, v: Floats) -> None:
     """Write the plan of every player's best response to `plan` into `reply`."""
@@ -122,8 +149,14 @@ def respond(form: Treeplexes, plan: Floats, reply: Floats, v: Floats) -> None:
 
 
 @kernel
-def iterate(form: Treeplexes, tables: CFRTables, rule: Rule, first: int, count: int) -> None:
-    """Run iterations first, first + 1, …, first + count - 1."""
+def iterate(
+    form: Treeplexes, tables: CFRTables, rule: Rule, first: int, count: int, own: Any
+) -> int:
+    """Run iterations first, first + 1, …, first + count - 1.
+
+    `own` is None, or `update_by` a rule. Returns the first infoset where that rule wrote no
+    distribution, or -1.
+    """
     players = len(form.player_infosets) - 1
     regret, sigma, plan, v = (
         tables.regret,
@@ -141,13 +174,19 @@ def iterate(form: Treeplexes, tables: CFRTables, rule: Rule, first: int, count: 
             for q in range(form.player_sequences[i], form.player_sequences[i + 1]):
                 tables.strategy_sum[q] += w * plan[q]
             gradient(form, i, opponents, v)
-            update(form, i, v, regret, sigma, discounts, rule.prediction)
+            if own is None:  # decided when the kernel is compiled
+                update(form, i, v, regret, sigma, discounts, rule.prediction)
+            else:
+                bad: int = own(form, i, v, tables, t)
+                if bad >= 0:
+                    return bad
             if rule.alternating:
                 realize(form, i, sigma, plan)
         if not rule.alternating:
             for i in range(players):
                 realize(form, i, sigma, plan)
         tables.iteration[0] = t
+    return -1
 
 
 class CFR(Run):
@@ -157,9 +196,9 @@ class CFR(Run):
     ----------
     game : Game
         Any game that compiles.
-    variant : str or Variant
-        A name (``"cfr"``, ``"cfr+"``, ``"linear"``, ``"dcfr"``, ``"pcfr+"``, ``"pdcfr+"``) or
-        a variant of your own.
+    variant : str, Variant or RegretMinimizer
+        A name (``"cfr"``, ``"cfr+"``, ``"linear"``, ``"dcfr"``, ``"pcfr+"``, ``"pdcfr+"``), or
+        a variant or a rule of your own.
     update : str
         ``"alternating"``: within an iteration, player 1 responds to player 0's new strategy.
         ``"simultaneous"``: all players respond to the same profile, as in the original paper.
@@ -173,7 +212,8 @@ class CFR(Run):
     GameError
         If the rules of the game are unsound.
     ValueError
-        If `variant` or `update` is unknown; the message lists the known ones.
+        If `variant` or `update` is unknown; the message lists the known ones. Later, if a
+        rule of your own writes no distribution; the message names the infoset.
 
     Notes
     -----
@@ -207,16 +247,20 @@ class CFR(Run):
     def __init__(
         self,
         game: Game,
-        variant: str | Variant = "cfr",
+        variant: str | Variant | RegretMinimizer = "cfr",
         *,
         update: str = "alternating",
         delay: int = 0,
     ):
-        self.variant = find_variant(variant)
+        own = isinstance(variant, RegretMinimizer)
+        self.variant: Variant | RegretMinimizer = (
+            variant if isinstance(variant, RegretMinimizer) else find_variant(variant)
+        )
+        self._compiled = variant.compiled if isinstance(variant, RegretMinimizer) else None
         self.game, self.update = game, choice("update", update, UPDATES)
         self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
-        large = form.num_sequences > LARGE
+        large = form.num_sequences > LARGE and not own
         self._layout = bands.band_layout(form) if large else None
         sigma = form.uniform()
         self._tables = self._new_tables(sigma, form.plans(sigma))
@@ -227,18 +271,34 @@ class CFR(Run):
     def _new_tables(self, sigma: Floats, plan: Floats) -> CFRTables | bands.BandTables:
         if self._layout:
             return self._layout.new_tables(sigma, plan)
-        regret, strategy_sum, reply, v = np.zeros((4, len(sigma)))
+        regret, strategy_sum, reply, v, memory = np.zeros((5, len(sigma)))
         return CFRTables(
-            regret, sigma.copy(), plan, strategy_sum, reply, v, np.zeros(1, np.int64)
+            regret, sigma.copy(), plan, strategy_sum, reply, v, np.zeros(1, np.int64), memory
         )
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
-        rule, first = Rule.of(self.variant, self.update, self.delay), self.iterations + 1
-        if self._layout:
-            bands.iterate_bands(self._layout.bands, self._tables, rule, first, count)
+        variant, first = self.variant, self.iterations + 1
+        if isinstance(variant, Variant):
+            rule = Rule.of(variant, self.update, self.delay)
         else:
-            iterate(self._form.treeplexes, self._tables, rule, first, count)
+            rule = Rule.of(Variant(variant.name, gamma=variant.gamma), self.update, self.delay)
+        tables, t = self._tables, self._form.treeplexes
+        if self._layout:
+            bands.iterate_bands(self._layout.bands, tables, rule, first, count)
+        elif self._compiled is None:
+            iterate(t, tables, rule, first, count, None)
+        else:
+            own = self._compiled.compile(update_by(self._compiled.function))
+            bad = self._compiled.compile(iterate)(t, tables, rule, first, count, own)
+            if bad >= 0:
+                label = self._form.tree.infoset_label[bad]
+                sigma = tables.sigma[t.infoset_start[bad] : t.infoset_stop[bad]]
+                raise ValueError(
+                    f"the rule of {variant.name!r} wrote no distribution into sigma at infoset "
+                    f"{label!r} in iteration {self.iterations + 1:,}: {sigma.tolist()}; "
+                    "probabilities are at least 0 and sum to 1"
+                )
 
     def _unpack(self, table: Floats) -> Floats:
         """Return a copy of a table in the numbering of the game."""
@@ -254,6 +314,10 @@ class CFR(Run):
         """Player-gradients so far: one for each update, one for each best response."""
         each = 2 if self.update == "best response" else 1
         return self.iterations * self._form.num_players * each
+
+    @property
+    def _caveat(self) -> str:
+        return " if the regret of this rule grows slower than t" if self._compiled else ""
 
     @property
     def average(self) -> Strategy:
@@ -301,26 +365,37 @@ class CFR(Run):
     FORMAT = "cfrlib.CFR 5"
 
     @classmethod
-    def load(cls, path: PathLike, game: Game) -> CFR:
+    def load(cls, path: PathLike, game: Game, minimizer: RegretMinimizer | None = None) -> CFR:
         """Return the run saved in `path`, ready to continue exactly where it stopped.
+
+        Parameters
+        ----------
+        path : str or Path
+        game : Game
+        minimizer : RegretMinimizer, optional
+            The rule of your own by which the run was made, because files hold no functions.
 
         Raises
         ------
         ValueError
-            If the file is damaged, was not written by `save`, or belongs to another game.
+            If the file is damaged, was not written by `save`, or belongs to another game or
+            another rule.
         """
-        return cls._load(path, game)
+        return cls._load(path, game, **({} if minimizer is None else {"variant": minimizer}))
 
     @property
     def _labels(self) -> SequenceForm:
         return self._form
 
     def _options(self) -> Fields:
-        return {"variant": asdict(self.variant), "update": self.update, "delay": self.delay}
+        described = self.variant.described()
+        return {"variant": described, "update": self.update, "delay": self.delay}
 
     def _state(self) -> dict[str, Array]:
         tables = self._tables
         vectors = {"regret": tables.regret, "sigma": tables.sigma, "sum": tables.strategy_sum}
+        if isinstance(tables, CFRTables) and self._compiled:
+            vectors["memory"] = tables.memory
         unpacked = {name: self._unpack(vector) for name, vector in vectors.items()}
         return {**unpacked, "iteration": tables.iteration}
 
@@ -331,3 +406,5 @@ class CFR(Run):
         pack = self._layout.pack if self._layout else np.copy
         self._tables.regret[:], self._tables.strategy_sum[:] = pack(regret), pack(total)
         file.fill(iteration=self._tables.iteration)
+        if isinstance(self._tables, CFRTables) and self._compiled:
+            file.fill(memory=self._tables.memory)

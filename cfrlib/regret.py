@@ -7,21 +7,48 @@ the CFR family uses at every infoset, and regret matching in matrix games.
 
 from __future__ import annotations
 
+import inspect
 import math
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import float64, int64, types
 
-from cfrlib.core.checks import distributions, is_number, whole_number
-from cfrlib.core.jit import kernel
+from cfrlib.core.checks import distributions, is_number, real_number, whole_number
+from cfrlib.core.files import Fields, Mismatch
+from cfrlib.core.jit import UserFunction, captured, kernel
 from cfrlib.core.tree import Floats
 from cfrlib.games.matrix import MatrixGame
 
 
+class Method:
+    """What a run does at each infoset; files hold its class and its numbers."""
+
+    name: str
+    kinds: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        Method.kinds[cls.__name__] = cls
+
+    def described(self) -> Fields:
+        """Return the fields in types that JSON knows, with None for functions."""
+        mine: Any = self
+        kind = {} if isinstance(self, Variant) else {"kind": type(self).__name__}
+        numbers = {field.name: getattr(self, field.name) for field in fields(mine)}
+        return kind | {name: None if callable(x) else x for name, x in numbers.items()}
+
+    @classmethod
+    def read(cls, described: Fields) -> Any:
+        """Return the method that `described` returned the fields of, without functions."""
+        numbers = dict(described)
+        return cls.kinds[numbers.pop("kind", "Variant")](**numbers)
+
+
 @dataclass(frozen=True)
-class Variant:
+class Variant(Method):
     """A member of the CFR family as four numbers: α, β, γ and λ.
 
     After iteration t, positive cumulative regrets are multiplied by t^α / (t^α + 1) and
@@ -82,6 +109,105 @@ class Variant:
             )
 
 
+ROW = types.Array(float64, 1, "C")
+
+
+@dataclass(frozen=True)
+class RegretMinimizer(Method):
+    """A rule of your own: a function that updates the row of one infoset.
+
+    The function is compiled with Numba, into the loop that runs CFR. It is called after each
+    traversal, at every infoset of the updated player, as ``rule(R, sigma, r, memory, t)``. The
+    first four arguments are float arrays with a number for each action:
+
+    - ``R``: whatever the rule accumulates, usually cumulative regrets. Starts at 0.
+    - ``sigma``: the current strategy. The rule overwrites it with the next one.
+    - ``r``: the counterfactual regrets of this iteration, v(I, a) − v(I).
+    - ``memory``: a second row that the rule may keep, e.g. earlier regrets. Starts at 0.
+
+    ``t`` is the iteration, 1, 2, ….
+
+    Parameters
+    ----------
+    name : str
+        The name to display.
+    rule : function
+        Writes into its arguments and returns nothing. It may use NumPy, and numbers and arrays
+        of the function or module that defines it. Loops over the actions are fastest. It is
+        None in what is read from a file, because files hold no functions.
+    gamma : float
+        γ: iteration t has weight t^γ in the average strategy.
+
+    Raises
+    ------
+    ValueError
+        If `rule` is no function of five arguments or returns something, or γ is below 0. A run
+        raises it if a row of ``sigma`` is no distribution; the message names the infoset.
+
+    Notes
+    -----
+    A run compiles the rule with the numbers and arrays that the rule uses at that time, which
+    takes about a second unless nothing has changed; neither is kept on disk. In compiled code
+    indices are not checked. With ``NUMBA_DISABLE_JIT=1`` they are, and a breakpoint works.
+
+    Rules run in the memory layout of small games, which is slower in large ones: regret
+    matching as a rule takes 1.2 times as long as ``"cfr"`` in Kuhn poker, 1.8 in Leduc poker.
+
+    Examples
+    --------
+    Hedge, with step size η:
+
+    >>> import cfrlib as cfr
+    >>> eta = 0.5
+    >>> def hedge(R, sigma, r, memory, t):
+    ...     R += r
+    ...     sigma[:] = np.exp(eta * (R - R.max()))
+    ...     sigma /= sigma.sum()
+    >>> kuhn = cfr.games.KuhnPoker()
+    >>> cfr.solve(kuhn, cfr.RegretMinimizer("Hedge", hedge), 1_000).exploitability < 0.01
+    True
+    """
+
+    name: str
+    rule: Callable[[Floats, Floats, Floats, Floats, int], None] | None
+    gamma: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.rule is not None:
+            try:
+                inspect.signature(self.rule).bind(*range(5))
+            except (TypeError, ValueError):
+                raise ValueError(
+                    "a rule is a function of five arguments, rule(R, sigma, r, memory, t), got "
+                    f"{self.rule!r}"
+                ) from None
+        real_number("gamma", self.gamma)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone, because compiled code is that of one process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def compiled(self) -> UserFunction:
+        """The compiled rule, with the numbers and arrays that it uses now."""
+        if self.rule is None:
+            raise Mismatch(
+                f"the rule of {self.name!r} is not known, because files hold no functions; "
+                "pass the cfrlib.RegretMinimizer, e.g. CFR.load(path, game, minimizer)"
+            )
+        used = captured(self.rule)
+        before, function = getattr(self, "_compiled", (None, None))
+        if function is None or before != used:
+            function = UserFunction(self.rule, (ROW, ROW, ROW, ROW, int64))
+            if function.returns:
+                raise ValueError(
+                    f"the rule of {self.name!r} returns something; write the next strategy "
+                    "into sigma instead, e.g. sigma[:] = ..."
+                )
+            object.__setattr__(self, "_compiled", (used, function))
+        return function
+
+
 class Rule(NamedTuple):
     """How a run updates, as the kernels read it: a variant, a delay and the kind of update."""
 
@@ -113,7 +239,7 @@ VARIANTS = {
 }
 
 
-def find_variant(variant: str | Variant) -> Variant:
+def find_variant(variant: str | Method) -> Variant:
     """Return the variant of that name; a `Variant` is returned as it is.
 
     Raises
@@ -123,6 +249,10 @@ def find_variant(variant: str | Variant) -> Variant:
     """
     if isinstance(variant, Variant):
         return variant
+    if isinstance(variant, Method):
+        raise ValueError(
+            f"{variant.name!r} updates whole trees; run it by cfrlib.solve without sampling"
+        )
     if not isinstance(variant, str) or variant not in VARIANTS:
         known = ", ".join(repr(name) for name in VARIANTS)
         raise ValueError(

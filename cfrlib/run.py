@@ -27,7 +27,7 @@ from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats, check_game
 from cfrlib.evaluate import evaluate, not_negative
 from cfrlib.game import Game
-from cfrlib.regret import Variant
+from cfrlib.regret import Method
 from cfrlib.solution import Solution, Trace, next_checkpoint
 from cfrlib.strategy import PartialStrategy, Strategy
 
@@ -108,7 +108,7 @@ class Run(ABC):
     """A run of a solver; subclasses such as `CFR` and `MCCFR` define the iteration."""
 
     game: Game
-    variant: Variant
+    variant: Method
     update: str
     delay: int
     seconds: float
@@ -211,9 +211,15 @@ class Run(ABC):
     def iterations(self) -> int:
         """Iterations done so far."""
 
+    @property
+    def _gamma(self) -> float:
+        """The exponent γ of the weights t^γ in the average."""
+        method: Any = self.variant
+        return float(method.gamma)
+
     def _timed_advance(self, count: int, interrupted: Sequence[int]) -> float:
         """Run `count` iterations, or fewer if interrupted; return the seconds they took."""
-        check_weight(self.variant, self.iterations + count)
+        check_weight(self._gamma, self.iterations + count)
         started = time.perf_counter()
         try:
             self._advance(count, interrupted)
@@ -308,16 +314,21 @@ class Run(ABC):
         return Measured(not_negative(gain) / form.num_players, float(own[0]), sigma)
 
     @property
+    def _caveat(self) -> str:
+        """What is added to the guarantee."""
+        return self.CAVEAT
+
+    @property
     def _guarantee(self) -> str:
         """What theory guarantees for the average strategy in this kind of game."""
         if not self._measurable:
             return "exploitability not known: sampling visited only a part of the game"
         tree = sequence_form(self.game).tree
         if tree.num_players == 1:
-            return f"one player: exploitability goes to 0{self.CAVEAT}"
+            return f"one player: exploitability goes to 0{self._caveat}"
         if tree.num_players == 2 and tree.constant_sum is not None:
             kind = "zero-sum" if tree.zero_sum else "constant-sum"
-            return f"two-player {kind}: exploitability goes to 0{self.CAVEAT}"
+            return f"two-player {kind}: exploitability goes to 0{self._caveat}"
         return f"{tree.kind}: no guarantee of a Nash equilibrium"
 
     def _checkpoint(self) -> None:
@@ -367,7 +378,10 @@ class Run(ABC):
             file.require_game(cls._labels_in(file, game))
             options = cls._read_options(file.header["options"], game)
             if "variant" in options:
-                options["variant"] = Variant(**options["variant"])
+                options["variant"] = stored = Method.read(options["variant"])
+                given = more.get("variant", stored)
+                if given.described() != stored.described():
+                    raise files.Mismatch(f"{path} holds a run of {stored!r}, not of {given!r}")
             create: Any = cls
             self: Self = create(game, **{**options, **more})
             self._restore(file)
@@ -409,14 +423,14 @@ class Run(ABC):
         """Set the state of a new run to that of a file: `_state` and `_numbers`."""
 
 
-def check_weight(variant: Variant, t: int) -> None:
+def check_weight(gamma: float, t: int) -> None:
     """Raise a ValueError if the weight of iteration t in the average overflows."""
     try:
-        float(t) ** variant.gamma
+        float(t) ** gamma
     except OverflowError:
         raise ValueError(
             f"the weight t^γ of the average overflows before iteration {t + 1:,} with "
-            f"{variant!r}; choose a smaller gamma"
+            f"γ = {gamma:g}; choose a smaller gamma"
         ) from None
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from html import escape
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from cfrlib.core.files import PathLike
 from cfrlib.core.sequence import sequence_form
 from cfrlib.core.tree import Floats
 from cfrlib.game import Game
-from cfrlib.regret import Variant
+from cfrlib.regret import Method
 from cfrlib.strategy import PartialStrategy, Strategy
 
 UPDATES = ("alternating", "simultaneous", "best response")
@@ -134,7 +133,7 @@ class Solution(NamedTuple):
         Iterations done.
     seconds : float
         Time spent iterating.
-    variant : Variant
+    variant : Variant or RegretMinimizer
     update : str
     delay : int
         As given to :class:`CFR`.
@@ -181,7 +180,7 @@ class Solution(NamedTuple):
     best_exploitability: float
     iterations: int
     seconds: float
-    variant: Variant
+    variant: Method
     update: str
     delay: int
     trace: Trace
@@ -253,7 +252,7 @@ class Solution(NamedTuple):
             )
         apart = {"game", "trace", *STRATEGIES}
         fields = {name: x for name, x in self._asdict().items() if name not in apart}
-        fields |= {"variant": asdict(self.variant), "unit": self.trace.unit}
+        fields |= {"variant": self.variant.described(), "unit": self.trace.unit}
         arrays = {name: getattr(self, name).values_by_sequence for name in STRATEGIES}
         arrays["trace"] = self.trace.rows
         files.write(
@@ -273,7 +272,7 @@ class Solution(NamedTuple):
         with files.reading(path, SOLUTION_FORMAT) as file:
             file.require_game(form)
             fields = file.header["solution"]
-            fields["variant"] = Variant(**fields["variant"])
+            fields["variant"] = Method.read(fields["variant"])
             for name in STRATEGIES:
                 sigma = file.array(name, (form.num_sequences,))
                 fields[name] = Strategy.from_vector(form, sigma)

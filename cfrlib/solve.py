@@ -8,14 +8,14 @@ from cfrlib.cfr import CFR
 from cfrlib.game import Game
 from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.schemes import Sampling
-from cfrlib.regret import Variant
+from cfrlib.regret import RegretMinimizer, Variant, find_variant
 from cfrlib.run import Run
 from cfrlib.solution import Solution
 
 
 def solve(
     game: Game,
-    variant: str | Variant = "cfr",
+    variant: str | Variant | RegretMinimizer = "cfr",
     iterations: int | None = None,
     *,
     until: float | None = None,
@@ -71,7 +71,14 @@ def solve(
     """
     run: Run
     if sampling is not None:
-        run = MCCFR(game, variant, sampling=sampling, update=update, delay=delay, **options)
+        run = MCCFR(
+            game,
+            find_variant(variant),
+            sampling=sampling,
+            update=update,
+            delay=delay,
+            **options,
+        )
     elif options:
         raise TypeError(
             f"options of sampling without sampling: {', '.join(options)}; "

@@ -29,12 +29,13 @@ import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from numba import njit
+from numba import njit, types
 from numba.core.caching import IndexDataCacheFile
 from numba.core.ccallback import CFunc
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 _KERNEL: dict[str, Any] = {
@@ -88,6 +89,64 @@ def _compiled(function: Any, **options: Any) -> Any:
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
         _name_files(compiled._cache, function)
     return compiled
+
+
+class UserFunction:
+    """A function from outside the package, compiled into the kernels that call it.
+
+    Nothing is kept on disk, where it could outlive the function.
+
+    Attributes
+    ----------
+    function : compiled function
+    returns : bool
+        Whether it returns something; unknown with ``NUMBA_DISABLE_JIT=1``.
+    """
+
+    def __init__(self, function: Any, arguments: tuple[Any, ...]):
+        self._kernels: dict[CodeType, Any] = {}
+        self.returns = False
+        plain = getattr(function, "py_func", function)
+        for runtime in (False, True):  # without Numba's runtime, it may not allocate arrays
+            self._options = {**_INLINED, "cache": False, "_nrt": runtime}
+            self.function: Any = njit(**self._options)(plain)
+            if not hasattr(self.function, "compile"):  # with NUMBA_DISABLE_JIT
+                return
+            try:
+                self.function.compile(arguments)
+                break
+            except NumbaError:
+                if runtime:
+                    raise
+        self.returns = self.function.nopython_signatures[0].return_type != types.none
+
+    def compile(self, kernel: Any) -> Any:
+        """Compile a kernel that calls the function."""
+        plain = getattr(kernel, "py_func", kernel)
+        if plain.__code__ not in self._kernels:
+            self._kernels[plain.__code__] = njit(**self._options)(plain)
+        return self._kernels[plain.__code__]
+
+
+def captured(function: Any) -> dict[str, Any]:
+    """Return what a function uses of the function and of the module that define it, by name.
+
+    Arrays are returned as their contents. Numba makes constants of all of this.
+    """
+    plain = getattr(function, "py_func", function)
+    cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
+    found = {name: plain.__globals__.get(name) for name in _names(plain.__code__)}
+    found |= {name: cell.cell_contents for name, cell in cells}
+    return {
+        name: (x.shape, x.dtype.str, x.tobytes()) if hasattr(x, "tobytes") else x
+        for name, x in found.items()
+    }
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return the names that code looks up, also in comprehensions."""
+    inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return set(code.co_names).union(*inner)
 
 
 def callback(function: Any, signature: Any) -> Any:

@@ -132,6 +132,7 @@ class MCCFR(Sampled, Run):
     """
 
     METHOD = "MCCFR"
+    variant: Variant
     FORMAT: ClassVar[str] = "cfrlib.MCCFR 4"
 
     def __init__(

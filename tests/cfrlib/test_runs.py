@@ -38,6 +38,13 @@ DEAL = dict(zip(KUHN.node(()).actions, (0.3, 0.25, 0.2, 0.1, 0.1, 0.05), strict=
 N = 7  # iterations; all but the fifth are checkpoints
 
 
+def hedge(R, sigma, r, memory, t):
+    R += r
+    memory[0] += np.abs(r).sum()
+    sigma[:] = np.exp(9 * (R - R.max()) / (1 + memory[0]))
+    sigma /= sigma.sum()
+
+
 class Solver(NamedTuple):
     """The class, game and options of a run."""
 
@@ -51,6 +58,8 @@ class Solver(NamedTuple):
 
     def load(self, path):
         more = {"jobs": 2} if "jobs" in self.options else {}
+        if isinstance(self.options.get("variant"), cfr.RegretMinimizer):
+            more = {"minimizer": self.options["variant"]}
         return self.kind.load(path, self.game, **more)
 
 
@@ -64,6 +73,7 @@ SOLVERS = {
         CFR, THREE,
         {"variant": Variant("mine", alpha=2, beta=-1.5, gamma=3), "update": "best response"},
     ),
+    "rule": Solver(CFR, THREE, {"variant": cfr.RegretMinimizer("Hedge", hedge, 1), "delay": 2}),
     "mccfr": Solver(
         MCCFR, KUHN, {"variant": "cfr+", "sampling": "outcome", "baseline": 0.5, "seed": 5}
     ),
@@ -252,7 +262,7 @@ def test_best_strategy_from_an_earlier_iteration_is_saved(solver, tmp_path):
     assert cfr.exploitability(run.game, loaded.best) == loaded.best_exploitability
 
 
-@each(without(SOLVERS, "cfr", "cfr-br", "mccfr"))  # these three traverse in compiled code only
+@each(without(SOLVERS, "cfr", "cfr-br", "rule", "mccfr"))  # compiled loops
 @pytest.mark.parametrize("player", [0, 1])
 def test_failed_traversal_is_repeated(solver, player, tmp_path):
     """The second player's traversal may fail after the update from the first player's."""

@@ -1,0 +1,230 @@
+"""Rules of one's own: the numbers of the variants, Hedge in plain Python, files, and errors."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+import cfrlib as cfr
+from cfrlib.plain import Family
+from cfrlib.regret import discount
+from cfrlib.solution import UPDATES
+
+KUHN, LEDUC, THREE = (
+    cfr.games.KuhnPoker(),
+    cfr.games.LeducPoker(),
+    cfr.games.KuhnPoker(players=3),
+)
+RPS = cfr.games.RockPaperScissors(3)
+INF = math.inf
+
+
+def matching(alpha, beta, prediction=0.0):
+    """Return regret matching with the discounts of `Variant`, as a rule."""
+
+    def rule(R, sigma, r, memory, t):
+        total, positive, other = 0.0, discount(t, alpha), discount(t, beta)
+        for a in range(len(R)):
+            R[a] += r[a]
+            R[a] *= positive if R[a] > 0.0 else other
+            sigma[a] = max(R[a] + prediction * r[a], 0.0)
+            total += sigma[a]
+        for a in range(len(R)):
+            sigma[a] = sigma[a] / total if total > 0.0 else 1.0 / len(R)
+
+    return rule
+
+
+def hedge(R, sigma, r, memory, t):
+    R += r
+    sigma[:] = np.exp(0.8 * (R - R.max()))
+    sigma /= sigma.sum()
+
+
+def slowing(R, sigma, r, memory, t):
+    """Hedge with a step size for each infoset, from the regrets so far."""
+    top = R[0]
+    for a in range(len(R)):
+        R[a] += r[a]
+        memory[0] += r[a] * r[a]
+        top = max(top, R[a])
+    total, eta = 0.0, 1.0 / math.sqrt(1.0 + memory[0])
+    for a in range(len(R)):
+        sigma[a] = math.exp(eta * (R[a] - top))
+        total += sigma[a]
+    for a in range(len(R)):
+        sigma[a] /= total
+
+
+HEDGE = cfr.RegretMinimizer("Hedge", hedge)
+SLOWING = cfr.RegretMinimizer("Hedge, 1/√Σr²", slowing, gamma=1)
+MATCHING = {
+    name: cfr.RegretMinimizer(name, matching(v.alpha, v.beta, v.prediction), v.gamma)
+    for name, v in cfr.VARIANTS.items()
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("game", [KUHN, LEDUC, THREE], ids=["Kuhn", "Leduc", "three"])
+@pytest.mark.parametrize("name", cfr.VARIANTS)
+def test_a_rule_has_the_numbers_of_the_variant(name, game, update):
+    mine, ours = (
+        cfr.CFR(game, method, update=update, delay=3).run(40)
+        for method in (MATCHING[name], name)
+    )
+    for table in ("regrets", "current", "average"):
+        a, b = (getattr(run, table).values_by_sequence for run in (mine, ours))
+        np.testing.assert_array_equal(a, b)
+
+
+class PlainHedge(Family):
+    """Hedge at every infoset, in plain Python."""
+
+    def match(self, I):
+        weights = [math.exp(0.8 * self.R[I, a]) for a in self.actions[I]]
+        return {a: w / sum(weights) for a, w in zip(self.actions[I], weights, strict=True)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("game", [KUHN, LEDUC], ids=["Kuhn", "Leduc"])
+def test_hedge_equals_plain_python(game):
+    run, plain = cfr.CFR(game, HEDGE).run(15), PlainHedge(game)
+    average = plain.run(15)
+    assert run.average.max_difference(average) < 1e-12
+    assert run.current.max_difference(plain.sigma) < 1e-12
+    assert run.current.max_difference(cfr.Strategy.uniform(game)) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [HEDGE, SLOWING], ids=["Hedge", "slowing"])
+def test_a_rule_solves_leduc_poker(method):
+    solution = cfr.solve(LEDUC, method, until=0.1)
+    assert solution.exploitability <= 0.1 < solution.trace.exploitability[0]
+    assert solution.variant is method and solution.iterations < 5_000
+    assert solution.guarantee.endswith(
+        "goes to 0 if the regret of this rule grows slower than t"
+    )
+
+
+# ---- the code that runs is the present code --------------------------------------------------
+
+eta = 0.5
+
+
+def global_step(R, sigma, r, memory, t):
+    R += r
+    sigma[:] = np.exp(eta * R)
+    sigma /= sigma.sum()
+
+
+def test_a_new_run_uses_the_present_numbers(monkeypatch):
+    method = cfr.RegretMinimizer("global", global_step)
+
+    def after_two():
+        return cfr.CFR(RPS, method).run(2)
+
+    first, code = after_two(), method.compiled
+    assert method.compiled is code  # nothing changed
+    monkeypatch.setitem(globals(), "eta", 3.0)
+    second = after_two()
+    assert first.current.max_difference(second.current) > 0.1
+    first.run(1), second.run(1)  # each run keeps its numbers
+    monkeypatch.undo()
+    np.testing.assert_array_equal(
+        after_two().run(1).current.values_by_sequence, first.current.values_by_sequence
+    )
+
+
+def test_changed_arrays_are_compiled_anew():
+    steps = np.array([0.5])
+
+    def rule(R, sigma, r, memory, t):
+        R += r
+        sigma[:] = np.exp(steps[0] * R)
+        sigma /= sigma.sum()
+
+    method = cfr.RegretMinimizer("array", rule)
+    first = cfr.CFR(RPS, method).run(2)
+    steps[0] = 3.0
+    assert first.current.max_difference(cfr.CFR(RPS, method).run(2).current) > 0.1
+
+
+def test_a_minimizer_can_be_pickled_after_it_ran():
+    cfr.solve(RPS, HEDGE, 5)
+    assert pickle.loads(pickle.dumps(HEDGE)) == HEDGE
+
+
+# ---- files -----------------------------------------------------------------------------------
+
+
+def test_a_saved_run_needs_its_rule(tmp_path):
+    run = cfr.CFR(KUHN, SLOWING).run(20)
+    run.save(tmp_path / "run.npz")
+    again = cfr.CFR.load(tmp_path / "run.npz", KUHN, SLOWING).run(20)
+    assert again.average == run.run(20).average and again.current == run.current
+    with pytest.raises(ValueError, match=r"files hold no functions; pass the cfrlib.RegretMin"):
+        cfr.CFR.load(tmp_path / "run.npz", KUHN)
+    with pytest.raises(ValueError, match=r"holds a run of .*Σr²'.*, not of .*'Hedge'"):
+        cfr.CFR.load(tmp_path / "run.npz", KUHN, HEDGE)
+
+
+def test_a_saved_solution_has_name_and_weight(tmp_path):
+    solution = cfr.solve(KUHN, SLOWING, 20)
+    solution.save(tmp_path / "solution.npz")
+    again = cfr.Solution.load(tmp_path / "solution.npz", KUHN)
+    assert again.strategy == solution.strategy
+    assert again.variant == cfr.RegretMinimizer(SLOWING.name, None, SLOWING.gamma)
+    with pytest.raises(ValueError, match="files hold no functions"):
+        cfr.CFR(KUHN, again.variant)
+
+
+# ---- errors ----------------------------------------------------------------------------------
+
+
+def wrong(value):
+    """Return a rule that writes a value from iteration 3 on, where there are two actions."""
+
+    def rule(R, sigma, r, memory, t):
+        sigma[:] = 1.0 / len(R)
+        if t >= 3 and len(R) == 2:
+            sigma[0] = value
+
+    return cfr.RegretMinimizer("wrong", rule)
+
+
+@pytest.mark.parametrize("value", [math.nan, -0.5, 0.5 + 1e-8, INF])
+def test_a_row_that_is_no_distribution_is_an_error(value):
+    last = cfr.compile(KUHN).infoset_label[5]  # player 0's last infoset is updated first
+    message = rf"rule of 'wrong' wrote no .* at infoset .{last}. in iteration 3: \[.*sum to 1"
+    run = cfr.CFR(KUHN, wrong(value)).run(2)
+    with pytest.raises(ValueError, match=message):
+        run.run(10)
+    assert run.iterations == 2
+
+
+def returning(R, sigma, r, memory, t):
+    R += r
+    return np.exp(R) / np.exp(R).sum()
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: cfr.RegretMinimizer("x", lambda R: None), "function of five arguments, rule"),
+        (lambda: cfr.RegretMinimizer("x", "hedge"), "function of five arguments.*'hedge'"),
+        (
+            lambda: cfr.RegretMinimizer("x", hedge, gamma=-1),
+            "gamma must be a number at least 0",
+        ),
+        (
+            lambda: cfr.CFR(KUHN, cfr.RegretMinimizer("x", returning)),
+            "'x' returns something; wr",
+        ),
+        (lambda: cfr.solve(KUHN, HEDGE, sampling="external"), "'Hedge' updates whole trees"),
+    ],
+)
+def test_errors_say_what_to_do(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
