@@ -13,21 +13,24 @@ regularization change what r is computed from.
 Σ_a σ(a) v(a) − (w/η) KL(σ ‖ start) − w τ KL(σ ‖ magnet), where w is the weight of the infoset
 in the dilated entropy.
 
-The passes over the tree are those of :mod:`cfrlib.core.sequence`.
+The passes over the tree are those of :mod:`cfrlib.core.sequence`. `cfrlib.solve` runs both
+families; with them, `until` limits the exploitability of the current strategy.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from cfrlib.core.checks import choice, real_number, whole_number
+from cfrlib.core.files import Array, Fields, PathLike, Saved
 from cfrlib.core.jit import kernel
 from cfrlib.core.sequence import (
     SequenceForm,
@@ -38,15 +41,40 @@ from cfrlib.core.sequence import (
     sequence_form,
 )
 from cfrlib.core.tree import Floats
+from cfrlib.game import Game
+from cfrlib.regret import Method
+from cfrlib.run import Measured, Run
+from cfrlib.strategy import Strategy
 
 __all__ = ["Curve", "Iterates", "MirrorDescent", "RegretMatching", "follow"]
-from cfrlib.evaluate import nash_conv_of_plans
-from cfrlib.game import Game
-from cfrlib.strategy import Strategy
+
+
+class LastIterate(Method):
+    """What both families have in common."""
+
+    alternating: bool
+    look_ahead: str
+    stage: int
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The settings that differ from their defaults."""
+        mine: Any = self
+        changed = [
+            f"{field.name}={x!r}"
+            for field in fields(mine)
+            if (x := getattr(self, field.name)) != field.default and field.name != "alternating"
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    @property
+    def update(self) -> str:
+        """The order of updates, as for `CFR`."""
+        return "alternating" if self.alternating else "simultaneous"
 
 
 @dataclass(frozen=True)
-class RegretMatching:
+class RegretMatching(LastIterate):
     """Regret matching at every infoset, with the repairs that help its last iterate.
 
     Parameters
@@ -110,7 +138,7 @@ class RegretMatching:
 
 
 @dataclass(frozen=True)
-class MirrorDescent:
+class MirrorDescent(LastIterate):
     """Mirror descent on the sequence form with dilated entropy.
 
     Parameters
@@ -159,7 +187,7 @@ class MirrorDescent:
         whole_number("stage", self.stage, 0)
 
 
-Method: TypeAlias = RegretMatching | MirrorDescent
+LastIterateMethod: TypeAlias = RegretMatching | MirrorDescent
 
 
 class MethodRule(NamedTuple):
@@ -309,8 +337,8 @@ class Curve(NamedTuple):
     best: Floats
 
 
-class Iterates:
-    """A run of one of the methods that can be continued and inspected.
+class Iterates(Run):
+    """A run of one of the methods that can be continued, saved and inspected.
 
     Parameters
     ----------
@@ -332,16 +360,32 @@ class Iterates:
     >>> run = Iterates(cfr.games.KuhnPoker(), RegretMatching(prediction=1, alternating=True))
     >>> cfr.exploitability(run.game, run.run(1_000).current) < 1e-12
     True
+    >>> run.copy().run(10).iterations, run.iterations  # the copy is independent
+    (1010, 1000)
+
+    Files:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run.save(f"{folder}/kuhn.npz")
+    ...     again = Iterates.load(f"{folder}/kuhn.npz", run.game)
+    >>> again.run(10).current == run.run(10).current
+    True
     """
 
-    def __init__(self, game: Game, method: Method, *, weight: float = 1.0):
+    METHOD = "last iterate"
+    variant: LastIterateMethod
+    _form: SequenceForm
+
+    def __init__(self, game: Game, method: LastIterateMethod, *, weight: float = 1.0):
         if not isinstance(method, (RegretMatching, MirrorDescent)):
             raise ValueError(
                 "a method is RegretMatching(...) or MirrorDescent(...) of "
                 f"cfrlib.last_iterate, got {method!r}"
             )
-        self.game, self.method, self.weight = game, method, real_number("weight", weight)
-        self.iterations = 0
+        self.game, self.variant, self.weight = game, method, real_number("weight", weight)
+        self.update, self.delay = method.update, 0
+        self._iterations, self.seconds = 0, 0.0
         self._form = form = sequence_form(game)
         self._uniform, size = form.uniform(), form.num_sequences
         self._sigma, self._played = self._uniform.copy(), self._uniform.copy()
@@ -349,65 +393,148 @@ class Iterates:
         self._trial, self._v, self._sum = self._uniform.copy(), np.zeros(size), np.zeros(size)
         self._own = [slice(*b) for b in pairwise(form.treeplexes.player_sequences.tolist())]
         if isinstance(method, RegretMatching):
-            self._reference, self._gamma = self._plan.copy(), method.gamma
+            self._reference, self._least = self._plan.copy(), float(method.gamma)
             self._regret, self._unused = method.least * self._uniform, np.zeros(size)
             numbers = float(method.prediction), float(method.least)
             self._rule = MethodRule(bool(method.floor), *numbers, bool(method.keep_norm))
         else:
             self._magnet, self._weights = self._uniform.copy(), entropy_weights(form)
-            self._before = form.gradients(self._plan)
+            self._before, self._least = form.gradients(self._plan), 0.0
+        self._rows: list[list[float]] = []
+        self._best = Measured(math.inf, 0.0, self._played.copy())
 
-    def run(self, count: int) -> Iterates:
-        """Run `count` more iterations, and return this run."""
+    def _iterate(self, t: int) -> None:
         players = tuple(range(self._form.num_players))
-        groups = [(i,) for i in players] if self.method.alternating else [players]
-        for _ in range(whole_number("count", count, 0)):
-            self.iterations += 1
-            for group in groups:
-                self._update(group)
-            if self.method.stage and self.iterations % self.method.stage == 0:
-                self._next_stage()
-        return self
+        groups = [(i,) for i in players] if self.variant.alternating else [players]
+        for group in groups:
+            self._update(group, float(t) ** self.weight)
+        if self.variant.stage and t % self.variant.stage == 0:
+            self._next_stage()
+        self._iterations = t
+
+    @property
+    def iterations(self) -> int:
+        """Iterations done so far."""
+        return self._iterations
+
+    @property
+    def nodes(self) -> int:
+        """Histories visited so far if each update and trial had been a tree traversal."""
+        traversals = self._form.num_players if self.variant.alternating else 1
+        if self.variant.look_ahead == "extragradient":
+            traversals *= 2
+        return self._iterations * traversals * self._form.tree.num_histories
 
     @property
     def current(self) -> Strategy:
         """The current strategy, which is the last iterate."""
-        return Strategy.from_vector(self._form, self._played.copy())
+        return self._strategy(self._current())
 
     @property
     def average(self) -> Strategy:
         """The weighted average of the strategies at which regrets or gradients were taken."""
-        sigma = np.empty(self._form.num_sequences)
-        behavior(self._form.treeplexes, self._sum, sigma)
-        return Strategy.from_vector(self._form, sigma)
+        return self._strategy(self._average())
 
     @property
     def regrets(self) -> Floats:
         """The stored regrets by sequence; of `RegretMatching` only."""
         return self._regret.copy()
 
-    def nash_conv(self) -> tuple[float, float]:
-        """Return NashConv of the current and of the average strategy."""
-        plans = self._form.plans(self.average.values_by_sequence)
-        return nash_conv_of_plans(self._form, self._plan), nash_conv_of_plans(self._form, plans)
+    def _average(self) -> Floats:
+        sigma = np.empty(self._form.num_sequences)
+        behavior(self._form.treeplexes, self._sum, sigma)
+        return sigma
 
-    def _update(self, group: tuple[int, ...]) -> None:
+    def _current(self) -> Floats:
+        return self._played.copy()
+
+    _aim = _current  # `until` limits the exploitability of the last iterate
+
+    def _strategy(self, sigma: Floats) -> Strategy:
+        return Strategy.from_vector(self._form, sigma)
+
+    @property
+    def _gamma(self) -> float:
+        return self.weight
+
+    @property
+    def _caveat(self) -> str:
+        return " if the method and its settings allow it"
+
+    def copy(self) -> Iterates:
+        """Return an independent copy of the run in its present state."""
+        other = copy.copy(self)
+        for name, x in vars(self).items():
+            if isinstance(x, np.ndarray):
+                setattr(other, name, x.copy())
+        other._rows = [list(row) for row in self._rows]
+        return other
+
+    def __repr__(self) -> str:
+        return (
+            f"Iterates({self.game!r}, {self.variant!r}, weight={self.weight:g}) after "
+            f"{self.iterations:,} iterations"
+        )
+
+    # ---- files -------------------------------------------------------------------------------
+
+    FORMAT = "cfrlib.Iterates 1"
+
+    @classmethod
+    def load(cls, path: PathLike, game: Game) -> Iterates:
+        """Return the run saved in `path`, ready to continue exactly where it stopped.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, was not written by `save`, or belongs to another game.
+        """
+        return cls._load(path, game)
+
+    @property
+    def _labels(self) -> SequenceForm:
+        return self._form
+
+    def _options(self) -> Fields:
+        return {"method": self.variant.described(), "weight": self.weight}
+
+    @classmethod
+    def _read_options(cls, options: Fields, game: Game) -> Fields:
+        return {**options, "method": Method.read(options["method"])}
+
+    def _state(self) -> dict[str, Array]:
+        state = {"sigma": self._sigma, "played": self._played, "sum": self._sum}
+        if isinstance(self.variant, RegretMatching):
+            return {**state, "regret": self._regret, "reference": self._reference}
+        return {**state, "magnet": self._magnet, "before": self._before}
+
+    def _numbers(self) -> Fields:
+        return {"iterations": self._iterations, "least": self._least}
+
+    def _restore(self, file: Saved) -> None:
+        file.fill(**self._state())
+        self._plan = self._form.plans(self._played)
+        self._iterations, self._least = file.header["iterations"], file.header["least"]
+
+    # ---- an iteration ------------------------------------------------------------------------
+
+    def _update(self, group: tuple[int, ...], weight: float) -> None:
         """Update some players, who do not see each other's new strategies."""
         form, x, sigma, played = self._form.treeplexes, self._plan, self._sigma, self._played
-        if self.method.look_ahead == "extragradient":
+        if self.variant.look_ahead == "extragradient":
             self._step(group, x, (sigma, played), self._trial, trial=True)
             x, sigma, played = x.copy(), self._trial, self._trial
             for i in group:
                 realize(form, i, self._trial, x)
         for i in group:
             own = self._own[i]
-            self._sum[own] += float(self.iterations) ** self.weight * x[own]
+            self._sum[own] += weight * x[own]
         self._step(group, x, (sigma, played), self._sigma, trial=False)
         for i in group:
             own = self._own[i]
             self._played[own] = self._sigma[own]
-            if isinstance(self.method, RegretMatching) and self._gamma:  # each action gets γ
-                self._played[own] += self._gamma * (1.0 - self._sigma[own] / self._uniform[own])
+            if self._least:  # each action gets γ
+                self._played[own] += self._least * (1.0 - self._sigma[own] / self._uniform[own])
             realize(form, i, self._played, self._plan)
 
     def _step(
@@ -419,7 +546,7 @@ class Iterates:
         trial: bool,
     ) -> None:
         """Write the players' next strategies into `to`, given gradients at the plans `x`."""
-        form, method, v = self._form.treeplexes, self.method, self._v
+        form, method, v = self._form.treeplexes, self.variant, self._v
         for i in group:
             gradient(form, i, x, v)
         for i in group:
@@ -441,8 +568,8 @@ class Iterates:
 
     def _next_stage(self) -> None:
         """Move the reference or the magnet to the current strategy."""
-        if isinstance(self.method, RegretMatching):
-            self._reference, self._gamma = self._plan.copy(), self._gamma / 2.0
+        if isinstance(self.variant, RegretMatching):
+            self._reference, self._least = self._plan.copy(), self._least / 2.0
         else:
             self._magnet = self._sigma.copy()
 
@@ -469,9 +596,9 @@ def entropy_weights(form: SequenceForm) -> Floats:
 
 
 def follow(
-    game: Game, method: Method, checkpoints: Iterable[int], *, weight: float = 1.0
+    game: Game, method: LastIterateMethod, checkpoints: Iterable[int], *, weight: float = 1.0
 ) -> Curve:
-    """Run a method and evaluate it at some iterations.
+    """Run a method and evaluate it at iterations of your choice.
 
     Parameters
     ----------
@@ -494,6 +621,11 @@ def follow(
     array([0., 0.])
     """
     run, marks = Iterates(game, method, weight=weight), np.array(list(checkpoints), np.int64)
-    rows = [run.run(t - run.iterations).nash_conv() for t in marks.tolist()]
-    last, average = np.array(rows).T / sequence_form(game).num_players
+    rows = []
+    for t in marks.tolist():
+        if t > run.iterations:
+            run.run(t - run.iterations, progress=False)
+        found = map(run._measure, (run._current(), run._average()))
+        rows.append([each.exploitability for each in found])
+    last, average = np.array(rows).T
     return Curve(marks, last, average, np.minimum.accumulate(last))

@@ -139,7 +139,8 @@ class Run(ABC):
             limit, a million with `until` alone, unlimited with `seconds`.
         until : float, optional
             Stop once the average strategy's exploitability is at most this, in units of the
-            game. It is computed whenever the iterations have grown by a twentieth.
+            game. It is computed whenever the iterations have grown by a twentieth. `Iterates`
+            stops once that of the current strategy is.
         seconds : float, optional
             Stop after about this time.
         progress : bool, optional
@@ -195,7 +196,7 @@ class Run(ABC):
                 self._checkpoint()
                 if limits.until is not None and self.iterations in (measure_at, end):
                     measure_at = self.iterations + self.iterations // 20 + 1
-                    reached = self._measure(self._average()).exploitability <= limits.until
+                    reached = self._measure(self._aim()).exploitability <= limits.until
                 bar.show(self.iterations - first, self._rows, self._remark)
         finally:
             bar.close()
@@ -250,6 +251,10 @@ class Run(ABC):
     @abstractmethod
     def _current(self) -> Floats:
         """Return the strategy the next iteration will use, by sequence."""
+
+    def _aim(self) -> Floats:
+        """Return the strategy whose exploitability `until` limits, by sequence."""
+        return self._average()
 
     @abstractmethod
     def _strategy(self, sigma: Floats) -> Strategy | PartialStrategy:

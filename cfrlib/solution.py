@@ -133,7 +133,7 @@ class Solution(NamedTuple):
         Iterations done.
     seconds : float
         Time spent iterating.
-    variant : Variant or RegretMinimizer
+    variant : Variant, RegretMinimizer, RegretMatching or MirrorDescent
     update : str
     delay : int
         As given to :class:`CFR`.

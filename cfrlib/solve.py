@@ -6,6 +6,7 @@ from typing import Any
 
 from cfrlib.cfr import CFR
 from cfrlib.game import Game
+from cfrlib.last_iterate import Iterates, LastIterate, LastIterateMethod
 from cfrlib.montecarlo.mccfr import MCCFR
 from cfrlib.montecarlo.schemes import Sampling
 from cfrlib.regret import RegretMinimizer, Variant, find_variant
@@ -15,30 +16,34 @@ from cfrlib.solution import Solution
 
 def solve(
     game: Game,
-    variant: str | Variant | RegretMinimizer = "cfr",
+    variant: str | Variant | RegretMinimizer | LastIterateMethod = "cfr",
     iterations: int | None = None,
     *,
     until: float | None = None,
     seconds: float | None = None,
-    update: str = "alternating",
+    update: str | None = None,
     delay: int = 0,
     sampling: str | Sampling | None = None,
     progress: bool | None = None,
     **options: Any,
 ) -> Solution:
-    """Run CFR on `game` and return the average strategy with its exploitability.
+    """Solve `game`, by default with CFR, and return the strategies with their exploitability.
 
     Parameters
     ----------
     game, variant, update, delay
-        As in :class:`CFR`.
+        As in :class:`CFR`; updates alternate by default. The variant may also be a
+        `RegretMatching` or a `MirrorDescent` of `cfrlib.last_iterate`, which decides itself
+        whether updates alternate.
     sampling : str or Sampling, optional
         As in :class:`MCCFR`. By default every iteration visits the whole tree.
     **options
-        Further arguments of :class:`MCCFR`, such as ``batch`` and ``seed``.
+        Further arguments of :class:`MCCFR`, such as ``batch`` and ``seed``, or ``weight`` of
+        `cfrlib.last_iterate.Iterates`.
     iterations, until, seconds, progress
         As in :meth:`CFR.run`: the run ends at the first limit, or after 1,000 iterations if
-        there is none.
+        there is none. With methods of `cfrlib.last_iterate`, `until` limits the exploitability
+        of the current strategy.
 
     Returns
     -------
@@ -66,16 +71,27 @@ def solve(
     0.000938
     >>> cfr.solve(cfr.games.KuhnPoker(), "pcfr+", until=1e-6).exploitability <= 1e-6
     True
+    >>> from cfrlib.last_iterate import RegretMatching
+    >>> method = RegretMatching(prediction=1, alternating=True)
+    >>> cfr.solve(cfr.games.KuhnPoker(), method, until=1e-9).current_exploitability <= 1e-9
+    True
     >>> cfr.solve(cfr.games.LeducPoker(), "cfr", 1_000, sampling="external", seed=0).iterations
     1000
     """
     run: Run
-    if sampling is not None:
+    if isinstance(variant, LastIterate):
+        if update is not None or delay or sampling is not None:
+            raise ValueError(
+                f"{variant.name} takes no update, delay or sampling; its setting `alternating` "
+                "decides about updates"
+            )
+        run = Iterates(game, variant, **options)
+    elif sampling is not None:
         run = MCCFR(
             game,
             find_variant(variant),
             sampling=sampling,
-            update=update,
+            update=update or "alternating",
             delay=delay,
             **options,
         )
@@ -85,5 +101,5 @@ def solve(
             'add sampling="external", or remove the options'
         )
     else:
-        run = CFR(game, variant, update=update, delay=delay)
+        run = CFR(game, variant, update=update or "alternating", delay=delay)
     return run.run(iterations, until=until, seconds=seconds, progress=progress).solution()

@@ -120,6 +120,10 @@ KNOWN = "'cfr', 'cfr\\+', 'linear', 'dcfr', 'pcfr\\+'"
         bad_call("a method is RegretMatching.* got 'rm.'", lambda: Iterates(KUHN, "rm+")),
         bad_call("weight must be a number at least 0, got -1", lambda: (
             Iterates(KUHN, RegretMatching(), weight=-1))),
+        bad_call(r"MirrorDescent\(eta=1\) takes no update, delay or sampling", lambda: (
+            cfr.solve(KUHN, MirrorDescent(1), update="alternating"))),
+        bad_call(r"'RegretMatching\(\)' updates whole trees", lambda: (
+            cfr.MCCFR(KUHN, RegretMatching()))),
         bad_call("no player 2; its players are 0 to 1", lambda: (
             cfr.subgames.continual(KUHN, 2))),
         bad_call("no player True; its players", lambda: (

@@ -273,3 +273,31 @@ def test_curve_has_the_best_so_far():
     curve = follow(HARD, RegretMatching(), [1, 5, 25, 125])
     assert curve.iterations.tolist() == [1, 5, 25, 125]
     assert (np.diff(curve.best) <= 0).all() and (curve.best <= curve.last).all()
+
+
+# ---- in one call -----------------------------------------------------------------------------
+
+
+def test_solve_runs_the_methods(tmp_path):
+    method = RegretMatching(prediction=1, alternating=True)
+    solution = cfr.solve(KUHN, method, until=1e-6, weight=2)
+    run = Iterates(KUHN, method, weight=2).run(solution.iterations)
+    assert solution.current == run.current and solution.strategy == run.average
+    assert solution.current_exploitability <= 1e-6 < solution.exploitability
+    assert solution.update == "alternating"
+    assert "RegretMatching(prediction=1), alternating" in repr(solution)
+    solution.save(tmp_path / "solution.npz")
+    assert cfr.Solution.load(tmp_path / "solution.npz", KUHN).variant == method
+
+
+def test_a_trial_step_counts_as_a_traversal():
+    plain, ahead = (
+        cfr.solve(KUHN, RegretMatching(look_ahead=look, alternating=True), 10).nodes
+        for look in ("none", EXTRA)
+    )
+    assert ahead == 2 * plain == 2 * cfr.solve(KUHN, "cfr+", 10).nodes
+
+
+def test_an_overflowing_weight_is_an_error():
+    with pytest.raises(ValueError, match="choose a smaller gamma"):
+        cfr.solve(KUHN, RegretMatching(), 1_000, weight=400)

@@ -26,6 +26,7 @@ from cfrlib import CFR, MCCFR, RobustSampling, Variant
 from cfrlib.core import files
 from cfrlib.deep import DeepCFR, DoubleNeural, Training
 from cfrlib.games import KuhnPoker, LeducPoker, RockPaperScissors
+from cfrlib.last_iterate import Iterates, MirrorDescent, RegretMatching
 from cfrlib.montecarlo import mccfr
 from cfrlib.run import Run, deferred_interrupt
 from koikoi import MiniKoiKoi
@@ -74,6 +75,14 @@ SOLVERS = {
         {"variant": Variant("mine", alpha=2, beta=-1.5, gamma=3), "update": "best response"},
     ),
     "rule": Solver(CFR, THREE, {"variant": cfr.RegretMinimizer("Hedge", hedge, 1), "delay": 2}),
+    "matching": Solver(
+        Iterates, KUHN,
+        {"method": RegretMatching(True, 0.5, 0.1, False, "extragradient", 0.1, 2, 0.01)},
+    ),
+    "mirror": Solver(
+        Iterates, RPS,
+        {"method": MirrorDescent(0.7, 0.2, "optimistic", 3, True), "weight": 2},
+    ),
     "mccfr": Solver(
         MCCFR, KUHN, {"variant": "cfr+", "sampling": "outcome", "baseline": 0.5, "seed": 5}
     ),
@@ -262,7 +271,7 @@ def test_best_strategy_from_an_earlier_iteration_is_saved(solver, tmp_path):
     assert cfr.exploitability(run.game, loaded.best) == loaded.best_exploitability
 
 
-@each(without(SOLVERS, "cfr", "cfr-br", "rule", "mccfr"))  # compiled loops
+@each(without(SOLVERS, "cfr", "cfr-br", "rule", "matching", "mirror", "mccfr"))
 @pytest.mark.parametrize("player", [0, 1])
 def test_failed_traversal_is_repeated(solver, player, tmp_path):
     """The second player's traversal may fail after the update from the first player's."""
@@ -448,14 +457,15 @@ def test_ctrl_c_to_the_process_group_raises_keyboard_interrupt():
 @each(COMPILED)
 def test_until_is_exact(solver):
     """A run stops at an exploitability that it reaches, and not at the next smaller float."""
+    column = "current" if solver.kind is Iterates else "exploitability"
     run, found = solver.run(), []
     for _ in range(N):
-        found.append(float(run.run(1, progress=False).trace.exploitability[-1]))
+        found.append(float(getattr(run.run(1, progress=False).trace, column)[-1]))
     least = min(found)
     after = found.index(least) + 1
     reached = solver.run().run(20, until=least, progress=False)
     assert reached.iterations == after
-    assert reached.solution().exploitability == least
+    assert getattr(reached.trace, column)[-1] == least
     below = math.nextafter(least, 0)
     with pytest.warns(RuntimeWarning, match=f"not reached in {after} iterations"):
         missed = solver.run().run(after, until=below, progress=False)
