@@ -20,6 +20,7 @@ from cfrlib.core.rules import Rules, check_rules
 from cfrlib.core.tree import compile
 from cfrlib.evaluate import (
     best_response,
+    cce_gaps,
     expected_utility,
     exploitability,
     nash_conv,
@@ -95,6 +96,7 @@ __all__ = [
     "Variant",
     "best_response",
     "best_response_bound",
+    "cce_gaps",
     "certify",
     "check_rules",
     "compile",

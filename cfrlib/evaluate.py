@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterable
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cfrlib.core.checks import player_of
+from cfrlib.core.checks import player_of, real_number
 from cfrlib.core.sequence import SequenceForm, behavior, best_backup, gradient, sequence_form
 from cfrlib.core.tree import TERMINAL, Floats
 from cfrlib.game import Action, Game
@@ -294,6 +296,73 @@ def exploitability(game: Game, strategy: StrategyLike) -> float:
     11.0
     """
     return nash_conv(game, strategy) / sequence_form(game).num_players
+
+
+def cce_gaps(
+    game: Game, profiles: Iterable[StrategyLike], weights: Iterable[float] | None = None
+) -> Floats:
+    """Return what each player gains by leaving joint play for the best fixed strategy.
+
+    In joint play one of the profiles is sampled, by its weight, and all players play their part
+    of it. A player who leaves does so before it is sampled; the others go on. If nobody gains,
+    it is a coarse correlated equilibrium. For the iterates of a run, the gains are the players'
+    average regrets, so they go to 0 or below in games of any number of players.
+
+    Parameters
+    ----------
+    game : Game
+    profiles : iterable of Strategy or of mapping from infoset to mapping from action to float
+        Strategies for every player, e.g. the current strategies of a run. They are not kept.
+    weights : iterable of float, optional
+        One for each profile, at least 0 and not all 0. By default all are equal.
+
+    Returns
+    -------
+    float array, shape (players,)
+        In units of the game. The largest is the CCE gap. A gain may be negative: then leaving
+        costs something.
+
+    Raises
+    ------
+    GameError
+        If the rules of the game are unsound.
+    ValueError
+        If there is no profile, one belongs to another game, or weights are not as above.
+
+    Notes
+    -----
+    Source: Cesa-Bianchi & Lugosi (2006), chapter 7.
+
+    Examples
+    --------
+    The iterates of a run. Iterations are weighted as in the run's average:
+
+    >>> import cfrlib as cfr
+    >>> kuhn = cfr.games.KuhnPoker(players=3)
+    >>> run = cfr.CFR(kuhn, "cfr+", update="simultaneous")
+    >>> def played(iterations):
+    ...     for _ in range(iterations):
+    ...         yield run.current
+    ...         run.run(1)
+    >>> gaps = cfr.cce_gaps(kuhn, played(200), weights=range(1, 201))
+    >>> bool(gaps.max() < 0.01)
+    True
+    """
+    form = sequence_form(game)
+    known = repeat(1.0) if weights is None else weights
+    given = zip(profiles, known, strict=weights is not None)
+    total, own, g = 0.0, np.zeros(form.num_players), np.zeros(form.num_sequences)
+    for profile, w in given:
+        w = real_number("each weight", w)
+        x = form.plans(strategy_vector(form, profile))
+        now = form.gradients(x)
+        g, own, total = g + w * now, own + w * _sum_by_player(form, x * now), total + w
+    if not total:
+        raise ValueError("joint play needs at least one profile with a weight above 0")
+    choice = np.ones(form.num_sequences)
+    for i in range(form.num_players):
+        best_backup(form.treeplexes, i, g, choice)
+    return (g[form.treeplexes.player_sequences[:-1]] - own) / total
 
 
 class LPSolution(NamedTuple):
