@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from numba import float64, int64, types
+from numba.core.errors import NumbaError
 
 from cfrlib.core.checks import distributions, is_number, real_number, whole_number
 from cfrlib.core.files import Fields, Mismatch
@@ -132,17 +133,19 @@ class RegretMinimizer(Method):
     name : str
         The name to display.
     rule : function
-        Writes into its arguments and returns nothing. It may use NumPy, and numbers and arrays
-        of the function or module that defines it. Loops over the actions are fastest. It is
-        None in what is read from a file, because files hold no functions.
+        Writes into its arguments and returns nothing. It may use NumPy, functions compiled by
+        `numba.njit`, and numbers and arrays of the function or module that defines it. Loops
+        over the actions are fastest. It is None in what is read from a file, because files hold
+        no functions.
     gamma : float
         γ: iteration t has weight t^γ in the average strategy.
 
     Raises
     ------
     ValueError
-        If `rule` is no function of five arguments or returns something, or γ is below 0. A run
-        raises it if a row of ``sigma`` is no distribution; the message names the infoset.
+        If `rule` is no function of five arguments, or γ is below 0. A run raises it if the rule
+        cannot be compiled or returns something, and if a row of ``sigma`` is no distribution;
+        the message names the infoset.
 
     Notes
     -----
@@ -198,7 +201,13 @@ class RegretMinimizer(Method):
         used = captured(self.rule)
         before, function = getattr(self, "_compiled", (None, None))
         if function is None or before != used:
-            function = UserFunction(self.rule, (ROW, ROW, ROW, ROW, int64))
+            try:
+                function = UserFunction(self.rule, (ROW, ROW, ROW, ROW, int64))
+            except NumbaError as error:
+                raise ValueError(
+                    f"Numba cannot compile the rule of {self.name!r}, which may use numbers, "
+                    f"arrays, NumPy, and functions compiled by numba.njit: {error}"
+                ) from error
             if function.returns:
                 raise ValueError(
                     f"the rule of {self.name!r} returns something; write the next strategy "

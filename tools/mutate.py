@@ -43,7 +43,12 @@ ROOMS = {
     "cfrlib/core/rng": ["tests/cfrlib/montecarlo/test_samplers.py"],
     "cfrlib/core/files": ["tests/cfrlib/test_runs.py"],
     "cfrlib/core/memo": ["tests/cfrlib/test_runs.py"],
-    "cfrlib/regret": ["tests/cfrlib/test_cfr.py", "tests/cfrlib/test_goldens.py"],
+    "cfrlib/core/jit": ["tests/cfrlib/test_minimizers.py"],
+    "cfrlib/evaluate": ["tests/cfrlib/test_cce.py"],
+    "cfrlib/last_iterate": ["tests/cfrlib/test_runs.py"],
+    "cfrlib/regret": [
+        f"tests/cfrlib/test_{name}.py" for name in ("cfr", "goldens", "minimizers")
+    ],
     "cfrlib/subgames/network": ["tests/cfrlib/deep/test_deep_cfr.py"],
     "cfrlib/game": ["tests/cfrlib/core/test_tree.py", "tests/cfrlib/test_errors.py"],
     "cfrlib/strategy": ["tests/cfrlib/core/test_files.py", "tests/cfrlib/test_errors.py"],

@@ -23,6 +23,7 @@ compiled in each process anew.
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import sys
 import warnings
@@ -135,7 +136,7 @@ def captured(function: Any) -> dict[str, Any]:
     """
     plain = getattr(function, "py_func", function)
     cells = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
-    found = {name: plain.__globals__.get(name) for name in _names(plain.__code__)}
+    found = {name: plain.__globals__.get(name) for name in _global_names(plain.__code__)}
     found |= {name: cell.cell_contents for name, cell in cells}
     return {
         name: (x.shape, x.dtype.str, x.tobytes()) if hasattr(x, "tobytes") else x
@@ -143,10 +144,13 @@ def captured(function: Any) -> dict[str, Any]:
     }
 
 
-def _names(code: CodeType) -> set[str]:
-    """Return the names that code looks up, also in comprehensions."""
-    inner = [_names(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return set(code.co_names).union(*inner)
+def _global_names(code: CodeType) -> set[str]:
+    """Return the names that code looks up in its module, also in comprehensions."""
+    inner = [_global_names(part) for part in code.co_consts if isinstance(part, CodeType)]
+    loaded = (
+        step.argval for step in dis.get_instructions(code) if step.opname == "LOAD_GLOBAL"
+    )
+    return set(loaded).union(*inner)
 
 
 def callback(function: Any, signature: Any) -> Any:
