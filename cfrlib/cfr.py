@@ -252,11 +252,9 @@ class CFR(Run):
         update: str = "alternating",
         delay: int = 0,
     ):
-        own = isinstance(variant, RegretMinimizer)
-        self.variant: Variant | RegretMinimizer = (
-            variant if isinstance(variant, RegretMinimizer) else find_variant(variant)
-        )
-        self._compiled = variant.compiled if isinstance(variant, RegretMinimizer) else None
+        own = variant if isinstance(variant, RegretMinimizer) else None
+        self.variant: Variant | RegretMinimizer = own or find_variant(variant)
+        self._compiled = own.compiled if own else None
         self.game, self.update = game, choice("update", update, UPDATES)
         self.delay = whole_number("delay", delay, 0)
         self._form = form = sequence_form(game)
@@ -278,11 +276,10 @@ class CFR(Run):
 
     def _advance(self, count: int, interrupted: Sequence[int] = ()) -> None:
         """Run `count` iterations in compiled code, which nothing interrupts."""
-        variant, first = self.variant, self.iterations + 1
-        if isinstance(variant, Variant):
-            rule = Rule.of(variant, self.update, self.delay)
-        else:
-            rule = Rule.of(Variant(variant.name, gamma=variant.gamma), self.update, self.delay)
+        numbers, first = self.variant, self.iterations + 1
+        if not isinstance(numbers, Variant):
+            numbers = Variant(numbers.name, gamma=numbers.gamma)
+        rule = Rule.of(numbers, self.update, self.delay)
         tables, t = self._tables, self._form.treeplexes
         if self._layout:
             bands.iterate_bands(self._layout.bands, tables, rule, first, count)
@@ -295,7 +292,7 @@ class CFR(Run):
                 label = self._form.tree.infoset_label[bad]
                 sigma = tables.sigma[t.infoset_start[bad] : t.infoset_stop[bad]]
                 raise ValueError(
-                    f"the rule of {variant.name!r} wrote no distribution into sigma at infoset "
+                    f"the rule of {numbers.name!r} wrote no distribution into sigma at infoset "
                     f"{label!r} in iteration {self.iterations + 1:,}: {sigma.tolist()}; "
                     "probabilities are at least 0 and sum to 1"
                 )

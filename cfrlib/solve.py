@@ -79,6 +79,7 @@ def solve(
     1000
     """
     run: Run
+    order = "alternating" if update is None else update
     if isinstance(variant, LastIterate):
         if update is not None or delay or sampling is not None:
             raise ValueError(
@@ -91,7 +92,7 @@ def solve(
             game,
             find_variant(variant),
             sampling=sampling,
-            update=update or "alternating",
+            update=order,
             delay=delay,
             **options,
         )
@@ -101,5 +102,5 @@ def solve(
             'add sampling="external", or remove the options'
         )
     else:
-        run = CFR(game, variant, update=update or "alternating", delay=delay)
+        run = CFR(game, variant, update=order, delay=delay)
     return run.run(iterations, until=until, seconds=seconds, progress=progress).solution()

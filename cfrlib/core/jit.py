@@ -33,6 +33,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 from numba import njit, types
 from numba.core.caching import IndexDataCacheFile
 from numba.core.ccallback import CFunc
@@ -139,7 +140,7 @@ def captured(function: Any) -> dict[str, Any]:
     found = {name: plain.__globals__.get(name) for name in _global_names(plain.__code__)}
     found |= {name: cell.cell_contents for name, cell in cells}
     return {
-        name: (x.shape, x.dtype.str, x.tobytes()) if hasattr(x, "tobytes") else x
+        name: (x.shape, x.dtype.str, x.tobytes()) if isinstance(x, np.ndarray) else x
         for name, x in found.items()
     }
 
