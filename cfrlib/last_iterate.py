@@ -373,7 +373,7 @@ class Iterates(Run):
     True
     """
 
-    METHOD = "last iterate"
+    METHOD, UNIT = "last iterate", "gradients"
     variant: LastIterateMethod
     _form: SequenceForm
 
@@ -418,12 +418,10 @@ class Iterates(Run):
         return self._iterations
 
     @property
-    def nodes(self) -> int:
-        """Histories visited so far if each update and trial had been a tree traversal."""
-        traversals = self._form.num_players if self.variant.alternating else 1
-        if self.variant.look_ahead == "extragradient":
-            traversals *= 2
-        return self._iterations * traversals * self._form.tree.num_histories
+    def gradients(self) -> int:
+        """Player-gradients so far: one for each update, one for each trial step."""
+        each = 2 if self.variant.look_ahead == "extragradient" else 1
+        return self._iterations * self._form.num_players * each
 
     @property
     def current(self) -> Strategy:

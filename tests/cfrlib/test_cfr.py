@@ -91,7 +91,7 @@ def test_a_run_counts_the_gradients_that_it_computes(game, update):
     kernels["gradient"] = lambda *args: (computed.append(args[1]), gradient(*args))
     run = cfr.CFR(game, update=update)
     rule = Rule.of(run.variant, update, 0)
-    kernels["iterate"](run._form.treeplexes, run._tables, rule, 1, 3)
+    kernels["iterate"](run._form.treeplexes, run._tables, rule, 1, 3, None)
     each = 2 if update == "best response" else 1  # a response is a gradient too
     assert Counter(computed) == dict.fromkeys(range(game.num_players), 3 * each)
     assert run.gradients == len(computed)

@@ -292,10 +292,10 @@ def test_solve_runs_the_methods(tmp_path):
 
 def test_a_trial_step_counts_as_a_traversal():
     plain, ahead = (
-        cfr.solve(KUHN, RegretMatching(look_ahead=look, alternating=True), 10).nodes
+        cfr.solve(KUHN, RegretMatching(look_ahead=look, alternating=True), 10).gradients
         for look in ("none", EXTRA)
     )
-    assert ahead == 2 * plain == 2 * cfr.solve(KUHN, "cfr+", 10).nodes
+    assert ahead == 2 * plain == 2 * cfr.solve(KUHN, "cfr+", 10).gradients
 
 
 def test_an_overflowing_weight_is_an_error():
