@@ -99,7 +99,7 @@ def _worth(five):
 # ---- games and rules -------------------------------------------------------------------------
 
 G = cfr.games
-BUDGET = {"small": 200_000, "large": 40_000}  # player-gradients of a run that does not arrive
+BUDGET = {"small": 200_000, "large": 100_000}  # player-gradients of a run that does not arrive
 GAMES = {  # by the size of the leaf table: rules are chosen on every other game
     "liar's dice, 4 faces": (lambda: G.LiarsDice(4), "small"),
     "Leduc poker": (G.LeducPoker, "small"),
