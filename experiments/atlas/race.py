@@ -114,7 +114,6 @@ GAMES = {  # by the size of the leaf table: rules are chosen on every other game
     "liar's dice, 2 dice": (lambda: G.LiarsDice(3, 2), "large"),
     "liar's dice, 6 faces": (G.LiarsDice, "large"),
 }
-CHOOSING, HELD_OUT = list(GAMES)[::2], list(GAMES)[1::2]
 
 
 class Entrant(NamedTuple):
@@ -144,15 +143,6 @@ ENTRANTS = (
     Entrant(2.3, -inf, 1.0, "simultaneous"),
     Entrant(inf, -inf, 1.0, "simultaneous", "norm kept"),
 )
-NAMES = {
-    Entrant(inf, inf, 0.0): "cfr",
-    Entrant(inf, -inf, 0.0): "cfr+",
-    Entrant(1.0, 1.0, 0.0): "linear",
-    Entrant(1.5, 0.0, 0.0): "dcfr",
-    Entrant(inf, -inf, THIRD): "SAPCFR+",
-    Entrant(inf, -inf, 1.0): "pcfr+",
-    Entrant(2.3, -inf, 1.0): "pdcfr+",
-}
 
 
 # ---- runs ------------------------------------------------------------------------------------
