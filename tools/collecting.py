@@ -380,7 +380,7 @@ def find(folder: Path) -> list[Path]:
             links.append(printable(path.name))
         elif path.is_file() and path.name not in (RECORD, "timestamp.txt"):
             files.append(path)
-    found = [path for path in files if ".ipynb" in path.name.lower()]
+    found = [path for path in files if ".ipynb" in path.name.lower() or has_answers(path)]
     found = found or [path for path in files if is_notebook(path)]
     if links:
         raise NotGraded(f"a link, or no ordinary file: {listed(links)}")
@@ -397,8 +397,42 @@ def is_notebook(path: Path) -> bool:
     return False
 
 
+def has_answers(path: Path) -> bool:
+    """Return whether a file is what *Download my answers* saves on a page."""
+    with suppress(NotGraded):
+        return path.suffix.lower() == ".json" and any("typed" in c.metadata for c in load(path))
+    return False
+
+
+def typed(file: dict[str, Any]) -> dict[str, Any]:
+    """Return answers that were typed on a page as a notebook like the page's own.
+
+    Examples
+    --------
+    >>> typed({"answers": {"1.2": {"best": "rock", "earns": None}}})["cells"][0]["source"]
+    "answer = {'best': 'rock', 'earns': ...}\\nexercises.check('1.2', answer)"
+    """
+
+    def code(value: Any) -> str:
+        if isinstance(value, dict):
+            return f"{{{', '.join(f'{key!r}: {code(x)}' for key, x in value.items())}}}"
+        if isinstance(value, list):
+            return f"[{', '.join(map(code, value))}]"
+        return "..." if value is None else repr(value)
+
+    cells = [
+        {
+            "cell_type": "code",
+            "source": f"answer = {code(answer)}\nexercises.check({number!r}, answer)",
+            "metadata": {"typed": True},
+        }
+        for number, answer in file["answers"].items()
+    ]
+    return {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+
+
 def load(path: Path) -> list[Any]:
-    """Return the cells of a submitted notebook.
+    """Return the cells of a submitted notebook, or those that typed answers make.
 
     Raises
     ------
@@ -410,7 +444,8 @@ def load(path: Path) -> list[Any]:
     if path.stat().st_size > LARGEST * 1_000_000:
         raise NotGraded(f"{printable(path.name)} is larger than {LARGEST} MB")
     try:
-        nb = nbformat.from_dict(json.loads(path.read_text("utf-8-sig")))
+        content = json.loads(path.read_text("utf-8-sig"))
+        nb = nbformat.from_dict(typed(content) if "answers" in content else content)
         nb = nb if nb.nbformat == 4 else nbformat.convert(nb, 4)
         cells = [
             nbformat.from_dict(

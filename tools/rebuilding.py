@@ -239,8 +239,10 @@ def rebuild(release: Any, cells: Sequence[Any], page: Any = None) -> tuple[Any, 
     labeled = {number_of(label(cell)) for cell in cells} & numbers
     in_page = page is not None and checked & numbers and not labeled
     if in_page:
+        on_page = any("typed" in cell.metadata for cell in cells)
+        where = "on the page" if on_page else "in the chapter's notebook"
+        remarks.append(f"answered {where}")
         cells = from_page(release, page, cells)
-        remarks.append("answered in the chapter's notebook")
     places = [recognized(release, cell) for cell in cells]
     known = [number_at(release, place) for place in places if place is not None]
     if not in_page and not any(known):

@@ -456,7 +456,90 @@
 
   // ---- exercises that read an answer in their own way: the functions of their modules ---------------
 
-  const SEES = {};
+  const keyed = (...names) => new Map(names.map((name) => [name, null]));
+
+  const SEES = {
+    check_best_response(answer, { wanted, words }) { // 1.2
+      const given = new Map([...pair_values(answer, wanted)].map(([key, value]) => [key, value]));
+      return chosen(given.get("best"), words) === wanted.get("best") ? given : given.set("earns", 0);
+    },
+
+    both_gains(answer) { // 3.2
+      const u = [[0, -1, 1], [1, 0, -1], [-1, 1, 0]], found = new Map(); // rock, paper, scissors
+      const dot = (a, b) => a.reduce((sum, x, n) => sum + x * b[n], 0);
+      for (const [name, profile] of pair_values(answer, keyed("sum", "mean"))) {
+        const [x, y] = as_list(profile, 2).map(as_strategy);
+        const rows = u.map((row) => dot(row, y)), columns = [0, 1, 2].map((n) => dot(x, u.map((row) => row[n])));
+        const value = dot(x, rows);
+        const [low, high] = [Math.max(...rows) - value, value - Math.min(...columns)].sort((a, b) => a - b);
+        const alike = near(low, high) ? "both alike" : "both, not alike";
+        found.set(name, near(high, 0) ? "none" : near(low, 0) ? "one" : alike);
+      }
+      return found;
+    },
+
+    letters_of(answer, { wanted }) { // 4.6
+      const found = new Map();
+      for (const [key, value] of pair_values(answer, wanted)) {
+        const text = Array.isArray(value) ? value.map(str).join(" ") : str(value);
+        const letters = text.toUpperCase().match(/\b[A-G]{1,2}\b/g) ?? [];
+        found.set(key, [...letters.join("")].sort().join(""));
+        if (!found.get(key)) {
+          throw new Unreadable(`${shortened(value)} under ${repr(key)} is not a letter from A to G`);
+        }
+      }
+      return found;
+    },
+
+    log_ratios(answer, { wanted }) { // 6.4
+      const found = new Map();
+      for (const [name, row, inner] of pair_values(answer, wanted)) {
+        const ratios = [...pair_values(row, inner)].map(([, x]) => as_number(x));
+        if (Math.min(...ratios) <= 0) throw new Unreadable("ratios must be positive");
+        found.set(name, new Map([...inner.keys()].map((key, n) => [key, Math.log10(ratios[n])])));
+      }
+      return found;
+    },
+
+    two_numbers(answer, { wanted }) { // 16.3
+      return new Map([...pair_values(answer, wanted)].map(([key, x]) => [key, as_number(x)]));
+    },
+
+    check_biases(answer) { // errata.2
+      const given = new Map([...pair_values(answer, keyed("k = 2", "k = 3", "hides"))].map(([key, x]) => [key, x]));
+      const u = as_list(given.get("hides"), 3).map(as_number);
+      given.delete("hides");
+      for (const [key, x] of given) given.set(key, as_number(x));
+      return given.set("hides", Math.max(bias(u, [[0, 1], [0, 2], [1, 2]]), bias(u, [[0, 1, 2]])));
+    },
+
+    numbers(answer) { // museum.1
+      return [...pair_values(answer, keyed("left", "right", "hides left"))].map(([, x]) => as_number(x));
+    },
+  };
+
+  function as_strategy(answer) {
+    const names = ["rock", "paper", "scissors"], name = normalized(answer);
+    if (names.includes(name)) return names.map((each) => Number(each === name));
+    const p = as_list(answer, 3).map(as_number), total = p.reduce((sum, x) => sum + x, 0);
+    if (Math.min(...p) < 0 || !near(total, 1)) {
+      throw new Unreadable(`${repr(p)} are not three probabilities that add up to 1`);
+    }
+    return p.map((x) => x / total);
+  }
+
+  function bias(u, sets) { // of the update as printed; each set has k of the three actions
+    const total = (x) => x.reduce((sum, y) => sum + y, 0), mean = [0, 0, 0];
+    for (const A of sets) {
+      const each = total(A.map((a) => u[a] / 3 / (A.length / 3)));
+      for (const a of [0, 1, 2]) mean[a] += (A.includes(a) ? 2 * each : -each) / sets.length;
+    }
+    return Math.max(...mean.map((x, a) => Math.abs(x - (u[a] - total(u) / 3))));
+  }
+
+  function str(value) {
+    return typeof value === "string" ? value : repr(value);
+  }
 
   // Return what export.py has written as Python's values.
   function decode(x) {

@@ -6,14 +6,16 @@ it is `cfrbook.exercises.grading` once more, in JavaScript.
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Mapping, Set
 from typing import Any
 
-from cfrbook.exercises.grading import Exercise, identity
+from cfrbook.exercises.grading import Exercise, Unreadable, identity, normalized, plain
 
 # Functions by which exercises read an answer, and that check.js has as well
-SEES = ()
+SEES = {"check_best_response", "both_gains", "letters_of", "log_ratios", "two_numbers"}
+SEES |= {"check_biases", "numbers"}
 
 
 def exportable(exercise: Exercise) -> bool:
@@ -71,3 +73,54 @@ def encoded(value: Any) -> Any:
     if value is None or isinstance(value, bool | float | str):
         return value
     raise TypeError(f"{value!r} is no data")
+
+
+def fields(cell: str, exercise: Exercise) -> Any:
+    """Return the fields for an answer, in the form of an answer cell; None if it is no data.
+
+    A field is ``"number"``, ``"truth"``, ``"word"`` (one of the exercise's words) or ``"text"``.
+
+    Parameters
+    ----------
+    cell : str
+        Code that assigns to `answer`, with ``...`` in each place to fill in.
+    exercise : Exercise
+        Its solution says what is in each place.
+
+    Examples
+    --------
+    >>> from cfrbook import exercises
+    >>> fields("answer = {'value': ..., 'bluff': ...}", exercises.find("4.4"))
+    {'dict': [['value', 'number'], ['bluff', 'word']]}
+    >>> fields("def equilibrium(n): ...", exercises.find("1.3")) is None
+    True
+    """
+    for line in reversed(ast.parse(cell).body):
+        match line:
+            case ast.Assign(targets=[ast.Name("answer")], value=form):
+                try:
+                    return _fields(form, plain(exercise.solution()), bool(exercise.words))
+                except (LookupError, Unreadable):  # a game, a program, a table of any length
+                    return None
+    return None
+
+
+def _fields(form: ast.expr, value: Any, words: bool) -> Any:
+    """Return the fields for a part of an answer; raise LookupError if it is no data."""
+    match form:
+        case ast.Dict(keys, values):
+            of = {normalized(key): x for key, x in value.items()}
+            names = [ast.literal_eval(key) for key in keys if key]
+            inner = [_fields(x, of[normalized(k)], words) for k, x in zip(names, values)]
+            return {"dict": [[encoded(key), x] for key, x in zip(names, inner, strict=True)]}
+        case ast.List([_, _, *_] as items) | ast.Tuple([_, _, *_] as items):
+            return [_fields(x, y, words) for x, y in zip(items, value, strict=True)]
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "word" if words else "text"
+    if isinstance(value, list | Set):
+        return "text"
+    raise LookupError(value)

@@ -671,3 +671,53 @@ def test_a_student_may_use_the_names_of_the_chapter():
     assert {"ROCK", "always_paper"} <= bound
     used = [cell for cell in nb.cells if "always_paper = " in cell.source]
     assert [cell.id.partition("-")[0] for cell in used] == ["page"]
+
+
+# ---- answers typed on a page -----------------------------------------------------------------
+
+TYPED = {"4.1": {"values": {"fold": "-1/3", "call": None}}, "4.4": ["−1/24", "T"]}
+
+
+def test_answers_of_a_page_are_a_hand_in(tmp_path, release, page):
+    """As the page saves them; an answer that lacks a part is the student's, unfinished."""
+    text = json.dumps({"name": "Ada", "page": NAME, "answers": TYPED})
+    path = archive(tmp_path / "a.zip", [(f"Ada Lovelace - {NAME}.json", text)])
+    assert collecting.collect(path, tmp_path / "s", NAME) == ["Ada Lovelace"]
+    nb, remarks = rebuilding.choose(release, page, tmp_path / "s" / "Ada Lovelace" / NAME)
+    given = {cell.source for cell in nb.cells if is_solution(cell)}
+    assert "answer = {'values': {'fold': '-1/3', 'call': ...}}" in given
+    assert "answer = ['−1/24', 'T']" in given
+    assert remarks[0] == "answered on the page" and "4.2" in remarks[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ('{"answers": {"1.1": 3}}', "this is 01_regret_matching"),
+        ('{"answers": {}}', "no notebook, only"),
+        ('{"answers": [1]}', "no notebook, only"),
+        ('{"answers": {"4.1": ' + "[" * 100_000, "no notebook, only"),
+        ('{"answers": {"4.1": "x', "no notebook, only"),
+        ('{"name": "Ada"}', "no notebook, only"),
+    ],
+)
+def test_damaged_answers_of_a_page_have_a_reason(tmp_path, release, page, content, why):
+    (tmp_path / f"Ada - {NAME}.json").write_text(content, "utf-8")
+    with pytest.raises(collecting.NotGraded, match=why):
+        rebuilding.choose(release, page, tmp_path)
+
+
+def test_answers_of_a_page_are_data(tmp_path, release, page):
+    """Whatever is typed, it is no code."""
+    evil = "__import__('os').system('true')"
+    content = {"answers": {"4.5": evil, f"4.4', {evil}, '": evil}}
+    (tmp_path / "a.json").write_text(json.dumps(content), "utf-8")
+    nb, _ = rebuilding.choose(release, page, tmp_path)
+    assert f"answer = {evil!r}" in {cell.source for cell in nb.cells if is_solution(cell)}
+
+
+def test_a_notebook_beside_answers_of_a_page_is_not_passed_over(tmp_path, release, page):
+    (tmp_path / "a.ipynb").write_text(answered(release, "mine"), "utf-8")
+    (tmp_path / "a.json").write_text(json.dumps({"answers": TYPED}), "utf-8")
+    with pytest.raises(collecting.NotGraded, match=r"keep one: a.ipynb, a.json"):
+        rebuilding.choose(release, page, tmp_path)

@@ -1,0 +1,227 @@
+// Fields for the answers to a page's exercises, checked by check.js. The data, an element of the
+// page, is made by book/_ext/answers.py. What is typed stays in the tab and in the file that
+// "Download my answers" saves.
+(() => {
+  "use strict";
+  const element = document.getElementById("cfr-answers");
+  if (!element) return;
+  const data = JSON.parse(element.textContent);
+  const { MISSING, SIGNS, check, decode, load } = window.cfrCheck;
+  const KEPT = `cfr-answers ${data.page}`, NAME = "cfr-name";
+  const ELSEWHERE = data.hidden
+    ? "Your teacher checks this answer: download your answers below."
+    : "This page cannot check this answer. The notebook can, and so can your teacher.";
+  const FIRST = "Try it first: the solution opens after a check, or now, if you tap once more.";
+
+  // Some browsers give a page in a folder no storage; then nothing is remembered.
+  function remember(key, value) {
+    try {
+      sessionStorage.setItem(key, JSON.stringify(value));
+    } catch {}
+  }
+
+  function recall(key) {
+    try {
+      return JSON.parse(sessionStorage.getItem(key));
+    } catch {
+      return null;
+    }
+  }
+
+  function make(tag, attributes, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  const kept = recall(KEPT) ?? {}; // by exercise: what was typed, and whether it was checked
+
+  // ---- fields ------------------------------------------------------------------------------------
+
+  function labelOf(key) {
+    return key instanceof Array ? key.join(", ") : String(key);
+  }
+
+  function entries(form) { // of a part that has parts: their labels and forms
+    if (Array.isArray(form)) return form.map((inner, n) => [String(n + 1), inner]);
+    return form.dict.map(([key, inner]) => [labelOf(decode(key)), inner]);
+  }
+
+  function field(kind, label, words) {
+    const choices = { truth: ["True", "False"], word: words }[kind];
+    const control = choices
+      ? make("select", {}, make("option", { value: "" }, "…"), ...choices.map((word) => make("option", { value: word }, word)))
+      : make("input", { type: "text", class: `cfr-${kind}`, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
+    return make("label", {}, make("span", {}, label), control);
+  }
+
+  function fieldset(form, label, words) {
+    if (typeof form === "string") return field(form, label, words);
+    return make("fieldset", {}, make("legend", {}, label), ...entries(form).map(([name, inner]) => fieldset(inner, name, words)));
+  }
+
+  // Return what is typed into the fields, in the form of the answer: `leaf` of each.
+  function answer(form, controls, leaf, dictionary) {
+    if (typeof form === "string") return leaf(form, controls.shift().value);
+    if (Array.isArray(form)) return form.map((inner) => answer(inner, controls, leaf, dictionary));
+    return dictionary(form.dict.map(([key, inner]) => [decode(key), answer(inner, controls, leaf, dictionary)]));
+  }
+
+  // As a program reads it: digits of Japanese keyboards are digits.
+  function read(kind, typed) {
+    const text = typed.trim().replace(/[０-９．，％／]/g, (c) => String.fromCharCode(c.charCodeAt(0) - 0xfee0));
+    if (!text) return MISSING;
+    return kind === "truth" ? text === "True" : text;
+  }
+
+  // As a file keeps it: JSON knows only text as a key, so other dictionaries become lists.
+  function write(kind, typed) {
+    const value = read(kind, typed);
+    return value === MISSING ? null : value;
+  }
+
+  function plainly(pairs) {
+    if (pairs.some(([key]) => key instanceof Array)) return pairs.map(([, value]) => value);
+    return Object.fromEntries(pairs.map(([key, value]) => [String(key), value]));
+  }
+
+  // ---- an exercise -------------------------------------------------------------------------------
+
+  function cellOf(number) {
+    return [...document.querySelectorAll(".cell.tag_answer")].find((cell) =>
+      cell.textContent.includes(`exercises.check("${number}"`));
+  }
+
+  // Show a reply; text between backticks is code, and between asterisks is stressed.
+  function show(place, { verdict, text }) {
+    const pieces = text.split(/(`[^`]+`|(?<![\w*])\*\w[^*]*\*(?![\w*]))/).map((piece, n) => {
+      if (n % 2 === 0) return piece;
+      return make(piece[0] === "*" ? "em" : "code", {}, piece.slice(1, -1));
+    });
+    place.dataset.verdict = verdict;
+    place.replaceChildren(make("span", { "aria-hidden": "true" }, SIGNS[verdict]), " ", make("span", {}, ...pieces));
+  }
+
+  function build(exercise) {
+    const { number, form, words } = exercise, cell = cellOf(number);
+    if (!cell) return;
+    const state = kept[number] ??= { typed: [], tried: false };
+    const controls = typeof form === "string"
+      ? [field(form, "Answer", words)]
+      : entries(form).map(([name, inner]) => fieldset(inner, name, words));
+    const reply = make("p", { class: "cfr-reply", role: "status" });
+    const again = make("button", { type: "button" }, "Start over");
+    const buttons = make("p", { class: "cfr-buttons" }, ...(exercise.check ? [make("button", {}, "Check")] : []), again);
+    const asks = make("p", { class: "cfr-asks", id: `cfr-asks-${number}` }, `Your answer: ${exercise.asks}.`);
+    const box = make("form", { class: "cfr-answer", "data-exercise": number, "aria-label": `Answer to exercise ${number}` },
+      asks, make("div", { class: "cfr-fields" }, ...controls), buttons, reply);
+    const inputs = [...box.querySelectorAll("input, select")];
+    inputs.forEach((input) => input.setAttribute("aria-describedby", asks.id));
+    cell.before(box);
+    cell.classList.toggle("cfr-replaced", exercise.bare);
+
+    const save = () => {
+      state.typed = inputs.map((input) => input.value);
+      remember(KEPT, kept);
+    };
+    const fill = (typed) => {
+      inputs.forEach((input, n) => { input.value = typed[n] ?? ""; });
+      save();
+    };
+    const clear = () => {
+      delete reply.dataset.verdict;
+      reply.textContent = exercise.check ? "" : ELSEWHERE;
+    };
+    let before = null; // what was typed before "Start over"
+    const settle = (typed) => {
+      before = typed;
+      again.textContent = before ? "Undo" : "Start over";
+    };
+
+    box.addEventListener("input", () => {
+      clear();
+      settle(null);
+      save();
+    });
+    box.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!exercise.check) return;
+      const loaded = exercise.loaded ??= load(exercise.check);
+      const found = check(loaded, answer(form, [...inputs], read, (pairs) => new Map(pairs)));
+      show(reply, found);
+      state.tried ||= found.verdict !== "open";
+      save();
+    });
+    again.addEventListener("click", () => {
+      const typed = inputs.map((input) => input.value);
+      fill(before ?? []);
+      settle(before ? null : typed);
+      clear();
+      if (!before) return;
+      reply.textContent = "The fields are empty.";
+      inputs[0].focus();
+    });
+    clear();
+    fill(state.typed);
+    if (exercise.check) guard(cell, state);
+    return { number, given: () => state.typed.some(Boolean) && answer(form, [...inputs], write, plainly) };
+  }
+
+  // The solution stays closed until an answer was checked, or until the second tap.
+  function guard(cell, state) {
+    const note = make("p", { class: "cfr-reply", role: "status" });
+    for (let next = cell.nextElementSibling; next?.matches(".solution, .tag_solution"); next = next.nextElementSibling) {
+      if (next.matches(".solution")) next.before(note);
+      next.addEventListener("click", (event) => {
+        const opens = event.target.closest("summary, .admonition-title");
+        if (state.tried || !opens || !event.isTrusted) return;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        note.textContent = FIRST;
+        state.tried = true;
+        remember(KEPT, kept);
+      }, { capture: true });
+    }
+  }
+
+  // ---- the file ----------------------------------------------------------------------------------
+
+  function handIn(built) {
+    const name = make("input", { type: "text", autocomplete: "name" });
+    const told = make("p", { class: "cfr-reply", role: "status" });
+    const box = make("form", { class: "cfr-answer cfr-hand-in", "aria-label": "My answers" },
+      make("p", { class: "cfr-asks" },
+        "For a class: save what you typed on this page as a file that your teacher can grade. Nothing is sent."),
+      make("div", { class: "cfr-fields" }, make("label", {}, make("span", {}, "Your name"), name)),
+      make("p", { class: "cfr-buttons" }, make("button", {}, "Download my answers")), told);
+    name.value = recall(NAME) ?? "";
+    name.addEventListener("input", () => remember(NAME, name.value));
+    box.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const given = built.map(({ number, given }) => [number, given()]).filter(([, value]) => value);
+      const who = name.value.trim();
+      if (!who || !given.length) {
+        told.textContent = who ? "There is nothing to save yet." : "Write your name first; the file is called after it.";
+        if (!who) name.focus();
+        return;
+      }
+      const file = { name: who, page: data.page, answers: Object.fromEntries(given) };
+      const url = URL.createObjectURL(new Blob([JSON.stringify(file, null, 1)], { type: "application/json" }));
+      make("a", { href: url, download: `${who.replace(/[\\/:*?"<>|]/g, "_")} - ${data.page}.json` }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      told.textContent = `Saved: ${given.map(([number]) => number).join(", ")}.`;
+    });
+    return box;
+  }
+
+  const built = data.exercises.map(build).filter(Boolean);
+  const last = [...document.querySelectorAll("form.cfr-answer")].at(-1);
+  if (last) {
+    let end = last;
+    while (end.nextElementSibling?.matches(".cfr-reply, .tag_answer, .solution, .tag_solution, .cfr-sealed")) {
+      end = end.nextElementSibling;
+    }
+    end.after(handIn(built));
+  }
+})();
