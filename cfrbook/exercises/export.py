@@ -114,7 +114,8 @@ def _fields(form: ast.expr, value: Any, words: bool) -> Any:
             inner = [_fields(x, of[normalized(k)], words) for k, x in zip(names, values)]
             return {"dict": [[encoded(key), x] for key, x in zip(names, inner, strict=True)]}
         case ast.List([_, _, *_] as items) | ast.Tuple([_, _, *_] as items):
-            return [_fields(x, y, words) for x, y in zip(items, value, strict=True)]
+            kinds = [_fields(x, y, words) for x, y in zip(items, value, strict=True)]
+            return ["text"] * len(kinds) if "text" in kinds else kinds  # of one kind
     if isinstance(value, bool):
         return "truth"
     if isinstance(value, float):
