@@ -121,8 +121,10 @@
     cell.before(box);
     cell.classList.toggle("cfr-replaced", exercise.bare);
 
+    let before = null; // what was typed before "Start over"
     const save = () => {
       state.typed = inputs.map((input) => input.value);
+      again.hidden = !before && !state.typed.some(Boolean);
       remember(KEPT, kept);
     };
     const fill = (typed) => {
@@ -133,7 +135,6 @@
       delete reply.dataset.verdict;
       reply.textContent = exercise.check ? "" : ELSEWHERE;
     };
-    let before = null; // what was typed before "Start over"
     const settle = (typed) => {
       before = typed;
       again.textContent = before ? "Undo" : "Start over";
@@ -155,12 +156,11 @@
     });
     again.addEventListener("click", () => {
       const typed = inputs.map((input) => input.value);
-      fill(before ?? []);
-      settle(before ? null : typed);
+      const undone = before;
+      settle(undone ? null : typed);
+      fill(undone ?? []);
       clear();
-      if (!before) return;
-      reply.textContent = "The fields are empty.";
-      inputs[0].focus();
+      if (!undone) reply.textContent = "The fields are empty.";
     });
     clear();
     fill(state.typed);

@@ -260,6 +260,7 @@
       element: `${element.localName}.${element.className} “${name}”`,
       seen: inside && surroundings(element).some((at) => rings.has(at) && ring(at) !== rings.get(at)),
       folded: Boolean(element.closest(FOLDED)),
+      answer: Boolean(element.closest("form.cfr-answer")),
     };
   }
 

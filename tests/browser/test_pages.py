@@ -11,7 +11,7 @@ from checks import check, violations
 from playwright.sync_api import Browser, expect
 from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
 
-MOST_STOPS = 80  # of the Tab key, on a page as it opens
+MOST_STOPS = 80  # of the Tab key, on a page as it opens; fields for answers do not count
 
 
 # ---- nothing fails, nobody else is asked -----------------------------------------------------
@@ -73,7 +73,7 @@ def test_keyboard_reaches_every_control(light: Visit, name: str) -> None:
     assert met["stops"][0]["name"] == "Skip to main content"
     assert not met["unseen"]
     assert not met["missed"]
-    stops = [stop for stop in met["stops"] if not stop["folded"]]
+    stops = [stop for stop in met["stops"] if not stop["folded"] and not stop["answer"]]
     print(f"{name}: {len(stops)} stops, {len(met['stops'])} with all folds open")
     assert len(stops) < MOST_STOPS, [stop["element"] for stop in stops]
 
