@@ -20,9 +20,7 @@ SEES |= {"check_biases", "numbers"}
 
 def exportable(exercise: Exercise) -> bool:
     """Return whether a page can check an exercise by itself."""
-    return not exercise.accepts and (
-        exercise.see is identity or exercise.see.__name__ in SEES
-    )
+    return not exercise.accepts and (exercise.see is identity or exercise.see.__name__ in SEES)
 
 
 def exported(exercise: Exercise) -> dict[str, Any]:
@@ -31,8 +29,8 @@ def exported(exercise: Exercise) -> dict[str, Any]:
     Examples
     --------
     >>> from cfrbook import exercises
-    >>> exported(exercises.find("4.4"))["wanted"]
-    {'dict': [['value', -0.041666666666666664], ['bluff', 'T']]}
+    >>> exported(exercises.find("1.7"))["wanted"]
+    'step 3'
     """
     return {
         "number": exercise.number,
@@ -78,7 +76,7 @@ def encoded(value: Any) -> Any:
 def fields(cell: str, exercise: Exercise) -> Any:
     """Return the fields for an answer, in the form of an answer cell; None if it is no data.
 
-    A field is ``"number"``, ``"truth"``, ``"word"`` (one of the exercise's words) or ``"text"``.
+    A field is ``"number"``, ``"truth"``, ``"text"``, or ``"word"``: one of the exercise's.
 
     Parameters
     ----------
@@ -111,8 +109,10 @@ def _fields(form: ast.expr, value: Any, words: bool) -> Any:
         case ast.Dict(keys, values):
             of = {normalized(key): x for key, x in value.items()}
             names = [ast.literal_eval(key) for key in keys if key]
-            inner = [_fields(x, of[normalized(k)], words) for k, x in zip(names, values)]
-            return {"dict": [[encoded(key), x] for key, x in zip(names, inner, strict=True)]}
+            named = zip(names, values, strict=True)
+            return {
+                "dict": [[encoded(k), _fields(x, of[normalized(k)], words)] for k, x in named]
+            }
         case ast.List([_, _, *_] as items) | ast.Tuple([_, _, *_] as items):
             kinds = [_fields(x, y, words) for x, y in zip(items, value, strict=True)]
             return ["text"] * len(kinds) if "text" in kinds else kinds  # of one kind

@@ -73,7 +73,13 @@ def test_page_replies_as_the_notebook_does(phone: Visit, number: str) -> None:
 
 def nested(number: str, values: list[str]) -> object:
     """Return what is typed in the form of the exercise."""
-    return [values[:3], values[3:]] if number == "1.1" else values[0] if number == "1.7" else values
+    return (
+        [values[:3], values[3:]]
+        if number == "1.1"
+        else values[0]
+        if number == "1.7"
+        else values
+    )
 
 
 def test_empty_fields_are_an_open_answer(phone: Visit) -> None:
@@ -96,8 +102,9 @@ def test_fields_are_kept_and_start_over_is_undone(phone: Visit) -> None:
 
 
 def test_solution_opens_after_a_try_or_at_the_second_tap(phone: Visit) -> None:
-    solutions = phone.page.locator(".solution:has(a[href='#ex-01-2'])"), phone.page.locator(
-        ".solution:has(a[href='#ex-01-7'])"
+    solutions = (
+        phone.page.locator(".solution:has(a[href='#ex-01-2'])"),
+        phone.page.locator(".solution:has(a[href='#ex-01-7'])"),
     )
     title = solutions[0].locator("button.toggle-button")
     title.click()

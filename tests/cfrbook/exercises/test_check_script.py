@@ -82,7 +82,19 @@ def answers(exercise: Exercise) -> Iterator[object]:
     """Yield right and wrong answers to an exercise, in many forms."""
     solution = plain(exercise.solution())
     mistakes = [plain(mistake.answer()) for mistake in exercise.mistakes]
-    yield from (..., None, True, [], {}, {"a": 1}, [[[[[[[[[1]]]]]]]]], frozenset(), (1,), 7, *TYPED)
+    yield from (
+        ...,
+        None,
+        True,
+        [],
+        {},
+        {"a": 1},
+        [[[[[[[[[1]]]]]]]]],
+        frozenset(),
+        (1,),
+        7,
+        *TYPED,
+    )
     for given in (solution, *mistakes):
         yield given
         finite = all(not is_number(x) or math.isfinite(x) for _, x in leaves(given))
