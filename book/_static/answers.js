@@ -43,22 +43,23 @@
     return key instanceof Array ? key.join(", ") : String(key);
   }
 
-  function entries(form) { // of a part that has parts: their labels and forms
-    if (Array.isArray(form)) return form.map((inner, n) => [String(n + 1), inner]);
-    return form.dict.map(([key, inner]) => [labelOf(decode(key)), inner]);
+  function entries(form) { // of a part that has parts: their labels, forms and classes
+    if (Array.isArray(form)) return form.map((inner, n) => [String(n + 1), inner, "cfr-place"]);
+    return form.dict.map(([key, inner]) => [labelOf(decode(key)), inner, ""]);
   }
 
-  function field(kind, label, words) {
+  function field(kind, label, words, look = "") {
     const choices = { truth: ["True", "False"], word: words }[kind];
     const control = choices
       ? make("select", {}, make("option", { value: "" }, "…"), ...choices.map((word) => make("option", { value: word }, word)))
       : make("input", { type: "text", class: `cfr-${kind}`, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
-    return make("label", {}, make("span", {}, label), control);
+    return make("label", {}, make("span", { class: look }, label), control);
   }
 
-  function fieldset(form, label, words) {
-    if (typeof form === "string") return field(form, label, words);
-    return make("fieldset", {}, make("legend", {}, label), ...entries(form).map(([name, inner]) => fieldset(inner, name, words)));
+  function fields(form, words) {
+    return entries(form).map(([label, inner, look]) => typeof inner === "string"
+      ? field(inner, label, words, look)
+      : make("fieldset", {}, make("legend", {}, label), ...fields(inner, words)));
   }
 
   // Return what is typed into the fields, in the form of the answer: `leaf` of each.
@@ -107,9 +108,7 @@
     const { number, form, words } = exercise, cell = cellOf(number);
     if (!cell) return;
     const state = kept[number] ??= { typed: [], tried: false };
-    const controls = typeof form === "string"
-      ? [field(form, "Answer", words)]
-      : entries(form).map(([name, inner]) => fieldset(inner, name, words));
+    const controls = typeof form === "string" ? [field(form, "Answer", words)] : fields(form, words);
     const reply = make("p", { class: "cfr-reply", role: "status" });
     const again = make("button", { type: "button" }, "Start over");
     const buttons = make("p", { class: "cfr-buttons" }, ...(exercise.check ? [make("button", {}, "Check")] : []), again);
