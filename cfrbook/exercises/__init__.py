@@ -3,7 +3,7 @@
 The exercises of a page are a sheet of text, named like the page, beside a module of helpers:
 the form of an answer, an expression that computes the solution, and typical mistakes with
 their feedback (:mod:`cfrbook.exercises.sheet`). Solutions are computed when an answer is
-checked; none is stored.
+checked, or when a page is built (:mod:`cfrbook.exercises.export`); none is stored.
 """
 
 import importlib

@@ -254,6 +254,18 @@ def test_page_says_why_it_cannot_decrypt(site: Path) -> None:
         expect(box.get_by_label("Key")).to_be_hidden()
 
 
+@pytest.mark.slow
+def test_page_has_fields_but_checks_nothing(site: Path) -> None:
+    """A check needs the solution, which the page does not have."""
+    with chromium.opened() as browser:
+        tab = browser.new_page()
+        tab.goto((site / "book" / "01_regret_matching.html").as_uri())
+        form = tab.locator('form[data-exercise="1.2"]')
+        expect(form.get_by_role("status")).to_contain_text("Your teacher checks this answer")
+        expect(form.get_by_role("button", name="Check")).to_have_count(0)
+        expect(tab.get_by_role("button", name="Download my answers")).to_be_visible()
+
+
 # ---- the cipher ------------------------------------------------------------------------------
 
 
