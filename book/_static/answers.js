@@ -116,7 +116,7 @@
     const box = make("form", { class: "cfr-answer", "data-exercise": number, "aria-label": `Answer to exercise ${number}` },
       asks, make("div", { class: "cfr-fields" }, ...controls), buttons, reply);
     const inputs = [...box.querySelectorAll("input, select")];
-    inputs.forEach((input) => input.setAttribute("aria-describedby", asks.id));
+    inputs[0].setAttribute("aria-describedby", asks.id); // once, and not at each of twenty fields
     cell.before(box);
     cell.classList.toggle("cfr-replaced", exercise.bare);
 
@@ -174,7 +174,7 @@
       if (next.matches(".solution")) next.before(note);
       next.addEventListener("click", (event) => {
         const opens = event.target.closest("summary, .admonition-title");
-        if (state.tried || !opens || !event.isTrusted) return;
+        if (state.tried || !opens || event.target.closest("a") || !event.isTrusted) return;
         event.preventDefault();
         event.stopImmediatePropagation();
         note.textContent = FIRST;
@@ -215,12 +215,9 @@
   }
 
   const built = data.exercises.map(build).filter(Boolean);
-  const last = [...document.querySelectorAll("form.cfr-answer")].at(-1);
-  if (last) {
-    let end = last;
-    while (end.nextElementSibling?.matches(".cfr-reply, .tag_answer, .solution, .tag_solution, .cfr-sealed")) {
-      end = end.nextElementSibling;
-    }
-    end.after(handIn(built));
+  let end = [...document.querySelectorAll(".cell.tag_answer")].at(-1);
+  while (end?.nextElementSibling?.matches(".cfr-reply, .solution, .tag_solution, .cfr-sealed")) {
+    end = end.nextElementSibling;
   }
+  if (built.length) end.after(handIn(built));
 })();
