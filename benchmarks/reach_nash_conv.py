@@ -106,31 +106,35 @@ def check():
     return found
 
 
-def seconds_to(solver, game):
-    """Return the seconds of iterating until each target is first reached."""
+def work_to(solver, game):
+    """Return seconds of iterating and iterations until each target is first reached."""
     elapsed, done, step, found = 0.0, 0, FIRST[game], []
     for target in TARGETS[game]:
         while not done or solver.nash_conv() > target:
             elapsed += solver.iterate(step)
             done += step
             step = max(FIRST[game], round(done * (GROWTH - 1)))
-        found.append(elapsed)
+        found.append((elapsed, done))
     return found
 
 
 def measure():
-    """Yield the seconds of both programs, for each game, weighting and target."""
+    """Yield seconds and iterations of both programs, for each game, weighting and target."""
     for game in GAMES:
         for variant in WEIGHTS:
             pairs = []
             for seed in range(SEEDS):  # alternate, so that other work disturbs both
                 print(f"\r{game}, {variant}, seed {seed} ", end="", flush=True)
-                pairs.append([seconds_to(P(game, variant, seed), game) for P in (Ours, Theirs)])
+                pairs.append([work_to(P(game, variant, seed), game) for P in (Ours, Theirs)])
             for n, target in enumerate(TARGETS[game]):
                 ours, theirs = zip(*[(mine[n], peer[n]) for mine, peer in pairs], strict=True)
+                (ours, our_iterations), (theirs, their_iterations) = (
+                    zip(*side, strict=True) for side in (ours, theirs)
+                )
                 yield {
                     "game": game, "variant": variant, "nash_conv": target,
                     "ours": ours, "theirs": theirs, "ratio": median(theirs) / median(ours),
+                    "our_iterations": our_iterations, "their_iterations": their_iterations,
                 }  # fmt: skip
     print("\r" + " " * 40 + "\r", end="")
 
