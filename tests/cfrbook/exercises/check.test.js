@@ -23,6 +23,6 @@ test("replies equal those of exercises.check", () => {
     }
   }
   console.log(`${right.length} exercises, ${count} answers, ${other.length} differ`);
-  assert.ok(count > 100);
+  assert.ok(count > 50);
   assert.deepEqual(other.slice(0, 20), []);
 });
