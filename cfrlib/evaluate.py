@@ -261,7 +261,12 @@ def nash_conv(game: Game, strategy: StrategyLike) -> float:
     11.0
     """
     form = sequence_form(game)
-    return not_negative(evaluate(form, form.plans(strategy_vector(form, strategy)))[1])
+    return nash_conv_of_plans(form, form.plans(strategy_vector(form, strategy)))
+
+
+def nash_conv_of_plans(form: SequenceForm, x: Floats) -> float:
+    """Return NashConv at the realization plans `x`."""
+    return not_negative(evaluate(form, x)[1])
 
 
 def exploitability(game: Game, strategy: StrategyLike) -> float:
