@@ -108,8 +108,7 @@ def curves():
             run.run(seconds=seconds, progress=False)
             trace = run.trace
             yield {
-                "game": game, "scheme": name, "nodes": trace.nodes.tolist(),
-                "seconds": trace.seconds.tolist(),
+                "game": game, "scheme": name, "seconds": trace.seconds.tolist(),
                 "exploitability": trace.exploitability.tolist(),
             }  # fmt: skip
     print("\r" + " " * 60 + "\r", end="")
