@@ -614,9 +614,10 @@ class Batch:
         self.own = new_known(self.extent, self.lanes * groups)
         self.merged = new_merged(len(self.own.size))
 
-    def first_lane(self, i: int) -> int:
-        """Return the first lane of player i's walks."""
-        return 0 if self.settings.alternating else self.lanes * i
+    def lanes_of(self, i: int, first: int, step: int) -> range:
+        """Return the lanes first, first + step, … of player i's walks."""
+        shift = 0 if self.settings.alternating else self.lanes * i
+        return range(first + shift, self.lanes + shift, step)
 
     def room_for_all(self) -> None:
         """Make room to enter the lanes."""

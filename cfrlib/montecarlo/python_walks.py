@@ -602,9 +602,7 @@ class PythonBatch(Batch):
             self.look_at_root()
         if not self.new:  # a replica has followed the run
             self.before = self.infosets.num_infosets
-        first, step = share
-        shift = self.first_lane(i)
-        for n in range(first + shift, self.lanes + shift, step):
+        for n in self.lanes_of(i, *share):
             self.walks[n].sample(t, i)
 
     def warm_up(self, progress: Records) -> None:
@@ -617,13 +615,12 @@ class PythonBatch(Batch):
 
     def take(self, i: int, first: int, step: int) -> Part:
         """Return and forget the sums of player i's lanes first, first + step, …."""
-        shift = self.first_lane(i)
-        lanes = range(first + shift, self.lanes + shift, step)
         new = [
             (label, player, actions, self.met_at.get(label))
             for label, (_, player, actions) in self.new.items()
         ]
-        part = Part([(n, take_lane(self.own, n)) for n in lanes], new, self.recalled)
+        lanes = [(n, take_lane(self.own, n)) for n in self.lanes_of(i, first, step)]
+        part = Part(lanes, new, self.recalled)
         self.forget()
         return part
 

@@ -434,8 +434,7 @@ class RulesBatch(Batch):
 
     def take(self, i: int, first: int, step: int) -> Part:
         """Return and forget the sums of player i's lanes first, first + step, …."""
-        shift = self.first_lane(i)
-        lanes = range(first + shift, self.lanes + shift, step)
+        lanes = self.lanes_of(i, first, step)
         return Part([(n, take_lane(self.own, n)) for n in lanes], [], {})
 
     def add(self, part: Part) -> None:
