@@ -275,8 +275,8 @@
     for (const [place, a, b] of parts(given, wanted)) {
       if (is_number(b)) numbers.set(repr(place), [place, as_number(a), as_number(b)]);
     }
-    const amiss = new Set(wrong.map(repr)), all = [...numbers.values()], sums = [], shared = [];
-    const bad = all.filter(([place]) => amiss.has(repr(place)));
+    const wrongPlaces = new Set(wrong.map(repr)), all = [...numbers.values()], sums = [], shared = [];
+    const bad = all.filter(([place]) => wrongPlaces.has(repr(place)));
     const above = new Map(bad.map(([place]) => [repr(place.slice(0, -1)), place.slice(0, -1)]));
     for (const [name, group] of above) {
       const pairs = all.filter(([place]) => repr(place.slice(0, -1)) === name);

@@ -53,8 +53,8 @@ class River(cfr.Game):
         self.hands = [[h for h in own if not {*h} & {*self.BOARD}] for own in self.hands]
         deals = [(h, k) for h, k in product(*self.hands) if not {*h} & {*k}]
         self.deals = dict.fromkeys(deals, 1 / len(deals))
-        self.worth = {h: max(map(_worth, combinations((*h, *self.BOARD), 5)))
-                      for own in self.hands for h in own}  # fmt: skip
+        sevens = {h: (*h, *self.BOARD) for own in self.hands for h in own}
+        self.worth = {h: max(map(_worth, combinations(s, 5))) for h, s in sevens.items()}
 
     def node(self, h):
         if not h:
