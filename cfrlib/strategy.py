@@ -268,7 +268,9 @@ class Strategy(InfosetTable):
                 f"no infoset {_first(unknown)} in {self._form.tree.game!r}; "
                 f"it has {_first(self._form.tree.infoset_label)}"
             )
-        return Strategy.from_vector(self._form, _to_vector(self._form, {**self, **changes}))
+        sigma = self._values.copy()
+        _write_rows(self._form, sigma, changes)
+        return Strategy.from_vector(self._form, sigma)
 
     def max_difference(self, other: StrategyLike) -> float:
         """Return the largest difference between probabilities of the same action, 0 to 1."""
@@ -367,10 +369,19 @@ def _to_vector(form: SequenceForm, given: Mapping[str, Mapping[Action, float]]) 
             "start from Strategy.uniform(game).replace({...})"
         )
     sigma = np.ones(form.num_sequences)
-    for I, label in enumerate(tree.infoset_label):
-        start, actions = tree.infoset_start[I], tree.infoset_actions[I]
-        sigma[start : start + len(actions)] = probability_row(label, actions, given[label])
+    _write_rows(form, sigma, given)
     return sigma
+
+
+def _write_rows(
+    form: SequenceForm, sigma: Floats, given: Mapping[str, Mapping[Action, float]]
+) -> None:
+    """Write the probabilities of some infosets into a vector, shape (sequences,)."""
+    tree = form.tree
+    for label, row in given.items():
+        I = form.infoset_number[label]
+        start, actions = tree.infoset_start[I], tree.infoset_actions[I]
+        sigma[start : start + len(actions)] = probability_row(label, actions, row)
 
 
 def probability_row(
