@@ -6,6 +6,7 @@ A solver adds its iteration and its strategies.
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 import threading
@@ -58,7 +59,8 @@ class Bar:
             return
         if self.bar is None:
             total = None if self.limits.until else self.limits.iterations
-            self.bar = tqdm(total=total, unit="it", leave=False)
+            off = bool(os.environ.get("TQDM_DISABLE"))  # which tqdm's notebook bars ignore
+            self.bar = tqdm(total=total, unit="it", leave=False, disable=off)
         until, seconds = self.limits.until, self.limits.seconds
         parts = [f"exploitability {rows[-1][3]:.2e}" + (f" → {until:.0e}" if until else "")]
         if math.isnan(rows[-1][3]):

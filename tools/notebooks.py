@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -247,6 +248,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("notebooks", nargs="*", type=Path)
     options = parser.parse_args(arguments)
+    os.environ["TQDM_DISABLE"] = "1"  # whether a progress bar appears depends on the machine
     work = partial(process, run=options.execute, check=options.check)
     if options.execute and len(options.notebooks) > 1:
         with ProcessPoolExecutor(max_workers=2) as pool:

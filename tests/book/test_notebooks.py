@@ -388,12 +388,17 @@ def printed(text: str) -> Any:
     return v4.new_output("stream", name="stdout", text=text)
 
 
+BAR = """\
+import cfrlib as cfr
+
+cfr.CFR(cfr.games.KuhnPoker()).run(2, progress=True).iterations"""
 ONCE = ran("import random\nprint(random.random())", tags=("nbval-ignore-output", "timing"))
 # further notebooks, and the number of their cells that fail
 MADE: dict[str, tuple[list[Any], int]] = {
     "right": ([ran(FIGURE, result("a figure")), ONCE, ran("7  # right", result("7"))], 0),
     "wrong": ([ran(FIGURE, result("a figure")), ONCE, ran("7  # wrong", result("8"))], 1),
     "reached": ([ran(TRANSPORT, printed(f"{kernels.TRANSPORT}\n"))], 0),
+    "slow": ([ran(BAR, result("2"))], 0),  # a run that takes long enough for a progress bar
     "dead": ([ran("import os\nos._exit(1)")], 1),
 }
 

@@ -35,7 +35,7 @@ def cache(config: pytest.Config) -> JupyterCacheAbstract:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Draw as for a page; create the cache before several processes write to it."""
-    os.environ["CFRLIB_PAGE"] = "1"
+    os.environ |= build.AS_PAGE
     if not hasattr(config, "workerinput"):  # in the first process
         build.forget_outdated()
         cache(config).list_cache_records()
