@@ -71,7 +71,7 @@ class Visit:
         """Leave the tab as if nobody had been there."""
         for event, listener in self._listeners.items():
             self.page.remove_listener(event, listener)
-        self.page.evaluate("localStorage.clear()")
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
         self.page.goto("about:blank")
 
     def _error(self, error: Error) -> None:
