@@ -249,4 +249,38 @@ def broken_step() -> str:
     return next(step for step, claim in holds.items() if not claim)
 
 
+# ---- 1.8 -------------------------------------------------------------------------------------
+
+SEEN = (0, 2, 1, 1, 0, 2, 2, 1, 0, 0)  # actions of the other player
+TABLES = {
+    "rock, paper, scissors": [[0, -1, 3], [1, 0, -1], [-3, 1, 0]],
+    "four against three": [[2.1, -1.3, 0.4], [0, 1.7, -0.9], [-1.1, 0.2, 2.3], [0.7, 0.6, -0.2]],
+}
+
+
+def matching(payoff: Any, theirs: Any) -> Any:
+    """Return the average strategy of regret matching against actions, all of them given."""
+    n = len(payoff)
+    regret, total = [0.0] * n, [0.0] * n
+    for b in theirs:
+        weight = [max(x, 0) for x in regret]
+        if sum(weight) == 0:
+            weight = [1] * n
+        strategy = [x / sum(weight) for x in weight]
+        earned = sum(strategy[a] * payoff[a][b] for a in range(n))
+        for a in range(n):
+            regret[a] += payoff[a][b] - earned
+            total[a] += strategy[a]
+    return [x / len(theirs) for x in total]
+
+
+def matched(program: Any) -> dict[str, Any]:
+    """Return a reader's average strategies for both tables of payoffs."""
+    require_function(program)
+    return {
+        name: as_list(program([[*row] for row in payoff], [*SEEN]), len(payoff))
+        for name, payoff in TABLES.items()
+    }
+
+
 EXERCISES = read(__file__, globals())

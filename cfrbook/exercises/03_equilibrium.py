@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from cfrbook.exercises.grading import (
     require_function,
 )
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import infosets, small_games, uneven
 from cfrbook.museum import mutant
 from cfrlib.cfr import CFR
 from cfrlib.evaluate import best_response, expected_utility, nash_conv, solve_lp
-from cfrlib.game import Chance, Game, History, Node, Terminal
+from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.games import KuhnPoker, MatrixGame, RockPaperScissors
 from cfrlib.strategy import Strategy
 
@@ -237,6 +239,54 @@ def own_kuhn(student: str) -> dict[str, Any]:
     """Return the names of exercise 3.7, whose bet depends on the student."""
     digit = last_digit(student)
     return {"bet": bet_of(digit), "others": [bet_of(d) for d in range(10) if d != digit]}
+
+
+# ---- 3.8 -------------------------------------------------------------------------------------
+
+
+def best_value(game: Game, strategy: Any, player: int) -> float:
+    """Return what a best response to a strategy earns."""
+    found: dict[str, Any] = {}  # by infoset, its histories and the reach of the others
+
+    def collect(h: History, reach: float) -> None:
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            return
+        mine = isinstance(node, Decision) and node.player == player
+        if mine:
+            found.setdefault(node.infoset, []).append((h, reach))
+        row = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
+        for a in node.actions:
+            collect((*h, a), reach if mine else reach * row[a])
+
+    def value(h: History) -> float:
+        node = game.node(h)
+        if isinstance(node, Terminal):
+            return node.utilities[player]
+        if isinstance(node, Decision) and node.player == player:
+            return value((*h, best(node.infoset, node.actions)))
+        row = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
+        return sum(row[a] * value((*h, a)) for a in node.actions)
+
+    def best(infoset: str, actions: Any) -> Any:
+        return max(
+            actions,
+            key=lambda a: sum(reach * value((*h, a)) for h, reach in found[infoset]),
+        )
+
+    collect((), 1.0)
+    return value(())
+
+
+def responses(program: Any) -> dict[str, Any]:
+    """Return what a reader's best responses to two strategies earn, on both small games."""
+    require_function(program)
+    found: dict[str, Any] = {}
+    for name, game in small_games().items():
+        actions = infosets(game)
+        for i, seed in product((0, 1), range(1, 5)):
+            found[f"player {i}, {name}, strategy {seed}"] = program(game, uneven(actions, seed), i)
+    return found
 
 
 EXERCISES = read(__file__, globals())

@@ -21,12 +21,13 @@ from cfrbook.exercises.grading import (
 )
 from cfrbook.exercises.shared import average, in_both_orders, solver
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import averages, learner, planted
 from cfrbook.museum import find, mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.evaluate import exploitability, solve_lp
 from cfrlib.game import Game
-from cfrlib.plain import Vanilla
+from cfrlib.plain import Family, Vanilla
 from cfrlib.regret import Variant
 from cfrlib.strategy import Strategy
 

@@ -23,6 +23,8 @@ from cfrbook.exercises.grading import (
 )
 from cfrbook.exercises.shared import KUHN_INFOSETS, Solver, Sums, average, solver, strategy_sums
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import averages, learner, planted
+from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.game import Decision, Game, History, Node, Terminal
@@ -277,6 +279,18 @@ def without_spare_lines(answer: Any) -> dict[str, list[float]]:
     if spare and not differences(found, average_strategy(assembled(ORDER)), 1e-3):
         raise Mistaken("This is right, but one of your lines does nothing: leave it out.")
     return found
+
+
+# ---- 5.7 -------------------------------------------------------------------------------------
+
+plus = partial(learner, alpha=math.inf, beta=-math.inf, gamma=1)
+REGRET = "self.r[I, a] += others * (u[a] - mean)"
+COLLECTED = "self.S[I, a] += weight * self.own[I] * p"
+
+
+def with_line(old: str, new: str) -> Any:
+    """Return CFR+ with another line."""
+    return plus(mutant(Family, {old: new}))
 
 
 EXERCISES = read(__file__, globals())

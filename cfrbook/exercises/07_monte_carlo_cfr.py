@@ -13,11 +13,13 @@ import numpy as np
 from cfrbook.exercises.grading import require_function
 from cfrbook.exercises.shared import Draw, Table
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import increments, planted, walker
 from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.game import Chance, Game, History, Terminal
 from cfrlib.montecarlo import every_path
+from cfrlib.plain import ExternalSamplingSolver, RobustSamplingSolver
 from cfrlib.strategy import Strategy
 
 Profile = Mapping[str, Mapping[Any, float]]

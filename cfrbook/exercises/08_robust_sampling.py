@@ -14,10 +14,12 @@ import numpy as np
 from cfrbook.exercises.grading import require_function
 from cfrbook.exercises.shared import Draw, Table, Weights, largest_gap
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import planted, some_increments, walker
 from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
 from cfrlib.montecarlo import MCCFR, RobustSampling, every_path, inclusion_probabilities
+from cfrlib.plain import ExternalSamplingSolver, RobustSamplingSolver
 from cfrlib.strategy import Strategy
 
 FIRST = (0.6, 0.3, 0.1)  # probabilities of the first sample, exercise 8.1

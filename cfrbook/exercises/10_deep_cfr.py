@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -22,8 +22,12 @@ from cfrbook.exercises.grading import (
     require_function,
 )
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import ITERATIONS, infosets, small_games, strategy
 from cfrbook.museum import mutant
 from cfrlib import games
+from cfrlib.game import Game
+from cfrlib.plain import ExternalSamplingSolver
+from cfrlib.plain import shares as in_proportion
 from cfrlib.solve import solve
 
 Shares = dict[str, Fraction]
@@ -200,6 +204,100 @@ def numbers_of_seeds(up: bool = True) -> dict[str, int]:
         "apart": seeds_for(1.96, 0.03 * math.sqrt(2), up=up),
         "found": seeds_for(1.96 + 0.842, 0.02, up=up),
     }
+
+
+# ---- 10.7 ------------------------------------------------------------------------------------
+
+
+def deep_loop(walks: Any, iterations: int) -> Any:
+    """Return the average strategy of Deep CFR with tables in place of networks."""
+    advantages: Any = [[], []]
+    strategies: Any = []
+    network: dict[str, Any] = {}
+
+    def sigma(infoset: str, actions: Any) -> Any:
+        row = network.get(infoset) or dict.fromkeys(actions, 0.0)
+        return in_proportion({a: max(x, 0) for a, x in row.items()})
+
+    def means(rows: Any) -> Any:
+        sums: dict[str, Any] = {}
+        for infoset, weight, row in rows:
+            total = sums.setdefault(infoset, dict.fromkeys(row, 0.0))
+            for a, x in row.items():
+                total[a] += weight * x
+        return sums
+
+    for t in range(1, iterations + 1):
+        for i in (0, 1):
+            learned, played = walks(i, t, sigma)
+            advantages[i] += [(infoset, t, row) for infoset, row in learned]
+            strategies += [(infoset, t, row) for infoset, row in played]
+            network.update(means(advantages[i]))
+    return {infoset: in_proportion(row) for infoset, row in means(strategies).items()}
+
+
+MATCH = "return in_proportion({a: max(x, 0) for a, x in row.items()})"
+BEST = {
+    MATCH: "if max(row.values()) <= 0:\n"
+    "    return {a: float(a == max(row, key=row.get)) for a in row}\n" + MATCH
+}
+LEARN = "network.update(means(advantages[i]))"
+TOGETHER = {LEARN: "if i: network.update(means(advantages[0] + advantages[1]))"}
+
+
+def deep_other(lines: Mapping[str, str]) -> Any:
+    """Return the loop with other lines, which are right as well."""
+    return mutant(deep_loop, lines)
+
+
+class Recorded(ExternalSamplingSolver):
+    """External sampling that writes down rows for the memories, and learns nothing itself."""
+
+    def __init__(self, game: Game, seed: int, sigma: Any):
+        super().__init__(game, seed)
+        self.ask, self.played = sigma, []
+
+    def match(self, I: str) -> Any:
+        """Return the row that a reader's program plays."""
+        if not hasattr(self, "ask"):  # while the tables are made
+            return super().match(I)
+        A = self.actions[I]
+        row = self.ask(I, A)
+        row = row if isinstance(row, Mapping) else dict(zip(A, as_list(row, len(A)), strict=True))
+        return {a: as_number(row[a]) for a in A}
+
+    def collect(self, node: Any, row: Any, q: float = 1) -> None:
+        """Write down the opponent's strategy."""
+        self.played.append((node.infoset, dict(row)))
+
+    def rows(self, i: int, walks: int) -> Any:
+        """Return the rows of some walks: of player i's advantages, and of strategies."""
+        learned = []
+        for _ in range(walks):
+            self.R.clear()
+            self.walk((), i)
+            found: dict[str, Any] = {}
+            for (I, a), x in self.R.items():
+                found.setdefault(I, {})[a] = x
+            learned += found.items()
+        return learned, self.played
+
+
+def deep_averages(program: Any) -> dict[str, Any]:
+    """Return the average strategies of a reader's loop on both small games."""
+    require_function(program)
+    found = {}
+    for name, game in small_games().items():
+
+        def walks(i: int, t: int, sigma: Any, game: Game = game) -> Any:
+            return Recorded(game, 10 * t + i, sigma).rows(i, 60)
+
+        learned = program(walks, ITERATIONS)
+        if isinstance(learned, Mapping):  # an infoset that no walk has met is left out
+            actions = infosets(game)
+            learned = {I: dict.fromkeys(A, 1 / len(A)) for I, A in actions.items()} | dict(learned)
+        found[name] = strategy(learned, game)
+    return found
 
 
 EXERCISES = read(__file__, globals())

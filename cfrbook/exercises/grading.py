@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import os
 import re
 import textwrap
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set, ValuesView
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from numbers import Number
+from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -141,6 +146,8 @@ class Exercise:
     words : mapping from str to sequence of str
         The words among which an answer chooses, each with its synonyms. Any other word is
         unreadable.
+    also : sequence of Mistake
+        Other right answers, each with what its feedback says besides.
     variant : callable, optional
         Returns the exercise with the numbers of one student, given their name or number.
 
@@ -172,6 +179,7 @@ class Exercise:
     takeaway: str = ""
     advice: str = ""
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    also: Sequence[Mistake] = ()
     variant: Callable[[str], Exercise] | None = None
 
     def __repr__(self) -> str:
@@ -211,7 +219,9 @@ class Exercise:
         except (Mistaken, Unreadable, Unanswered, KeyboardInterrupt):
             raise
         except BaseException as error:  # SystemExit, for one, by a call of `exit()`
-            raise Unreadable(f"your code raised {described(error)}") from error
+            if place := blank(answer):
+                raise Unanswered(place) from error
+            raise Unreadable(f"your code raised {described(error)}{line_of(error)}") from error
 
     def _values(self, answer: object) -> Any:
         """Return the values to compare, as plain data."""
@@ -232,6 +242,9 @@ class Exercise:
         wrong = self._differences(given, wanted)
         if not wrong:
             return "right", f"Right. {self.takeaway}"
+        for other in self.also:
+            if not self._differences(given, self._values(other.answer())):
+                return "right", f"Right. {other.says} {self.takeaway}"
         known = []
         for value, says in self._mistaken_values():
             if not differences(given, value, self.tolerance or COMPUTED, self.words):
@@ -373,6 +386,8 @@ def as_number(value: Any) -> float:
     >>> as_number("three"), as_number("2**10"), as_number("10 times"), as_number([0, 0, 0])
     (3.0, 1024.0, 10.0, 0.0)
     """
+    if type(value) is float:
+        return value
     if value is ...:
         raise Unanswered
     try:
@@ -453,6 +468,37 @@ def described(error: BaseException) -> str:
         text = ""
     text = text if len(text) <= 4 * LONGEST else f"{text[: 4 * LONGEST]} …"
     return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
+def line_of(error: BaseException) -> str:
+    """Return the last line of a reader's program that an error passed through, or ""."""
+    ours = (Path(__file__).parents[1], Path(inspect.getfile(Game)).parent, Path(os.__file__).parent)
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        packaged = frame.filename.startswith(tuple(map(str, ours)))
+        if frame.line and not packaged and "site-packages" not in frame.filename:
+            return f" in line {frame.lineno}: `{frame.line[:LONGEST]}`"
+    return ""
+
+
+def blank(answer: object) -> str:
+    """Return where a program still has a ``...`` to fill in, or "".
+
+    Examples
+    --------
+    >>> blank(lambda x: x + ...), blank(lambda x: x + 1)
+    (', a `...` is left in its code', '')
+    """
+    left: list[Any] = [answer]
+    if isinstance(answer, type):
+        left += vars(answer).values()
+    while left:
+        code = left.pop()
+        code = getattr(code, "__code__", code)
+        if isinstance(code, CodeType):
+            if ... in code.co_consts:
+                return ", a `...` is left in its code"
+            left += code.co_consts
+    return ""
 
 
 def differences(

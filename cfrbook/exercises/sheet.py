@@ -12,10 +12,13 @@ Beside each module of helpers is a Markdown file of the same name. A section is 
 
     - `at_the_queen(scale=2)`, `at_the_queen(scale=3)`
       Feedback to this wrong answer.
+    + `in_another_order()`
+      What the feedback to this answer, which is right as well, says besides.
 
 `asks`, `right` and `otherwise` are prose. The other fields, and the text between backticks,
 are Python expressions that may use every name of the module. A line that continues another is
-indented. Further fields are attributes of `Exercise`.
+indented. Further fields are attributes of `Exercise`; mistakes that a field `mistakes` computes
+come after those of the list.
 
 If the numbers of an exercise depend on the student, the field `drawn` names a function that
 takes the student and returns a dictionary of further names for the section; prose may contain
@@ -36,7 +39,7 @@ from cfrbook.exercises.grading import Exercise, Mistake
 
 SECTION = re.compile(r"^## (\S+) (.+)\n\n((?:.+\n)+)((?:(?!## ).*\n)*)", re.MULTILINE)
 FIELD = re.compile(r"^(\w+): (.+(?:\n  .+)*)", re.MULTILINE)
-MISTAKE = re.compile(r"^- (`[^`]+`(?:,\s+`[^`]+`)*)\n((?:  .+\n)+)", re.MULTILINE)
+MISTAKE = re.compile(r"^([-+]) (`[^`]+`(?:,\s+`[^`]+`)*)\n((?:  .+\n)+)", re.MULTILINE)
 PROSE = {"asks": "asks", "right": "takeaway", "otherwise": "advice"}  # attribute by field
 
 
@@ -97,15 +100,16 @@ def _exercise(
                 attributes[PROSE[key]] = text.format(**more) if more else text
             elif key != "answer":
                 attributes[key] = _value(place, text, known)()
+        listed: dict[str, list[Mistake]] = {"-": [], "+": []}
+        for sign, several, says in MISTAKE.findall(tail):
+            for other in re.findall(r"`([^`]+)`", several):
+                listed[sign].append(Mistake(_value(place, other, known), _joined(says)))
         return Exercise(
             number,
             title,
             solution=_value(place, fields["answer"], known),
-            mistakes=tuple(
-                Mistake(_value(place, wrong, known), _joined(says))
-                for several, says in MISTAKE.findall(tail)
-                for wrong in re.findall(r"`([^`]+)`", several)
-            ),
+            mistakes=(*listed["-"], *attributes.pop("mistakes", ())),
+            also=tuple(listed["+"]),
             variant=variant,
             **attributes,
         )

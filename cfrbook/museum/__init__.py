@@ -13,7 +13,7 @@ with the bug, what one sees, who published it, and which check finds it::
 
 from cfrbook.museum.catalog import BUGS, Bug, find, program
 from cfrbook.museum.checks import CHECKS, caught
-from cfrbook.museum.ladder import LADDER, DealtBackward, LateCoin
+from cfrbook.museum.ladder import LADDER, DealtBackward, LateCoin, TwoBets
 from cfrbook.museum.mutant import changed, mutant
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Bug",
     "DealtBackward",
     "LateCoin",
+    "TwoBets",
     "caught",
     "changed",
     "find",

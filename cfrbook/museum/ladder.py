@@ -38,6 +38,45 @@ class LateCoin(Game):
         return Terminal((won, -won))
 
 
+class TwoBets(Game):
+    """A small game that hides no bug of the museum's solvers, as far as we know.
+
+    Player 0's card is low or high, and high three times in four. Player 0 stops, or makes a
+    small or a large bet, which player 1 folds or calls without seeing the card. Then a coin is
+    tossed, which comes up heads two times in three. Player 0 may stop again, or raise, and
+    player 1 folds or calls. No two of these are worth the same by accident.
+
+    Examples
+    --------
+    >>> import cfrlib as cfr
+    >>> cfr.compile(TwoBets())
+    TwoBets(): 2 players, zero-sum, 57 histories (30 terminal), 12 infosets
+    """
+
+    def node(self, h: History) -> Node:
+        """Return the node at history `h`."""
+        card, bet, answer, coin, last, end = (*h, *[""] * (6 - len(h)))
+        if not card:
+            return Chance({"low": 1 / 4, "high": 3 / 4})
+        if not bet:
+            return Decision(0, card, ("stop", "small", "large"))
+        if bet != "stop" and not answer:
+            return Decision(1, bet, ("fold", "call"))
+        if answer == "call" and not coin:
+            return Chance({"heads": 2 / 3, "tails": 1 / 3})
+        if coin and not last:
+            return Decision(0, f"{card} {bet} {coin}", ("stop", "raise"))
+        if last == "raise" and not end:
+            return Decision(1, f"{bet} {coin}", ("fold", "call"))
+        won = {"stop": 0.3, "small": 2.0, "large": 4.0}[bet]
+        if answer == "fold":
+            won = 1.1
+        elif end != "fold":
+            won *= (1.7 if end else 1) * (-0.7 if coin == "tails" else 1)
+            won *= 1 if card == "high" else -1
+        return Terminal((won, -won))
+
+
 class DealtBackward(games.KuhnPoker):
     """Kuhn poker with its six deals in reverse order, which leaves the game the same.
 
