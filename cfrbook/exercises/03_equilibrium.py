@@ -253,7 +253,7 @@ def best_value(game: Game, strategy: Any, player: int) -> float:
         if isinstance(node, Terminal):
             return
         mine = isinstance(node, Decision) and node.player == player
-        if mine:
+        if isinstance(node, Decision) and mine:
             found.setdefault(node.infoset, []).append((h, reach))
         row = node.probabilities if isinstance(node, Chance) else strategy[node.infoset]
         for a in node.actions:
@@ -283,9 +283,9 @@ def responses(program: Any) -> dict[str, Any]:
     require_function(program)
     found: dict[str, Any] = {}
     for name, game in small_games().items():
-        actions = infosets(game)
         for i, seed in product((0, 1), range(1, 5)):
-            found[f"player {i}, {name}, strategy {seed}"] = program(game, uneven(actions, seed), i)
+            plan = uneven(infosets(game), seed)
+            found[f"player {i}, {name}, strategy {seed}"] = program(game, plan, i)
     return found
 
 

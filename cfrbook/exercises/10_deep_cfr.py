@@ -22,13 +22,14 @@ from cfrbook.exercises.grading import (
     require_function,
 )
 from cfrbook.exercises.sheet import read
-from cfrbook.exercises.written import ITERATIONS, infosets, small_games, strategy
+from cfrbook.exercises.written import ITERATIONS, small_games, strategy, table
 from cfrbook.museum import mutant
 from cfrlib import games
 from cfrlib.game import Game
 from cfrlib.plain import ExternalSamplingSolver
 from cfrlib.plain import shares as in_proportion
 from cfrlib.solve import solve
+from cfrlib.strategy import Strategy
 
 Shares = dict[str, Fraction]
 Features = Callable[[int], Sequence[float]]
@@ -255,16 +256,15 @@ class Recorded(ExternalSamplingSolver):
 
     def __init__(self, game: Game, seed: int, sigma: Any):
         super().__init__(game, seed)
-        self.ask, self.played = sigma, []
+        self.ask = sigma
+        self.played: list[Any] = []
 
     def match(self, I: str) -> Any:
         """Return the row that a reader's program plays."""
         if not hasattr(self, "ask"):  # while the tables are made
             return super().match(I)
         A = self.actions[I]
-        row = self.ask(I, A)
-        row = row if isinstance(row, Mapping) else dict(zip(A, as_list(row, len(A)), strict=True))
-        return {a: as_number(row[a]) for a in A}
+        return table({I: self.ask(I, A)}, {I: A})[I]
 
     def collect(self, node: Any, row: Any, q: float = 1) -> None:
         """Write down the opponent's strategy."""
@@ -272,7 +272,7 @@ class Recorded(ExternalSamplingSolver):
 
     def rows(self, i: int, walks: int) -> Any:
         """Return the rows of some walks: of player i's advantages, and of strategies."""
-        learned = []
+        learned: list[Any] = []
         for _ in range(walks):
             self.R.clear()
             self.walk((), i)
@@ -294,8 +294,7 @@ def deep_averages(program: Any) -> dict[str, Any]:
 
         learned = program(walks, ITERATIONS)
         if isinstance(learned, Mapping):  # an infoset that no walk has met is left out
-            actions = infosets(game)
-            learned = {I: dict.fromkeys(A, 1 / len(A)) for I, A in actions.items()} | dict(learned)
+            learned = {**Strategy.uniform(game), **learned}
         found[name] = strategy(learned, game)
     return found
 

@@ -472,10 +472,11 @@ def described(error: BaseException) -> str:
 
 def line_of(error: BaseException) -> str:
     """Return the last line of a reader's program that an error passed through, or ""."""
-    ours = (Path(__file__).parents[1], Path(inspect.getfile(Game)).parent, Path(os.__file__).parent)
+    files = (__file__, inspect.getfile(Game), os.__file__)
+    ours = tuple(str(Path(file).parent) for file in files)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        packaged = frame.filename.startswith(tuple(map(str, ours)))
-        if frame.line and not packaged and "site-packages" not in frame.filename:
+        packaged = frame.filename.startswith(ours) or "site-packages" in frame.filename
+        if frame.line and not packaged:
             return f" in line {frame.lineno}: `{frame.line[:LONGEST]}`"
     return ""
 

@@ -7,7 +7,8 @@ form. So an answer whose numbers are those of a bug has that bug, however it is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from random import Random
 from typing import Any
 
@@ -27,6 +28,7 @@ from cfrlib.montecarlo import every_path
 from cfrlib.plain import SOLVERS, Row, SamplingSolver, shares
 
 ITERATIONS = 3  # enough for every bug, and too few for a tie in Kuhn poker
+Actions = tuple[Action, ...]
 Rows = dict[str, Row]  # by infoset
 Choose = Callable[[Mapping[Any, float]], Any]
 
@@ -71,7 +73,7 @@ def planted(
     named = [bug for bug in BUGS if bug.solver == solver or bug.name in others]
     return tuple(
         Mistake(
-            lambda bug=bug: form(mutant(SOLVERS[solver], {bug.line: bug.broken})),
+            partial(lambda bug: form(mutant(SOLVERS[solver], {bug.line: bug.broken})), bug),
             f"Your numbers are those of a program with the bug “{bug.name}” of the museum, "
             f"where one line is `{bug.broken}`. In your program, look at the line that "
             f"{LOOK[bug.place]}.",
@@ -84,20 +86,20 @@ def planted(
 # ---- tables ----------------------------------------------------------------------------------
 
 
-def infosets(game: Game) -> dict[str, tuple[Action, ...]]:
+def infosets(game: Game) -> dict[str, Actions]:
     """Return the actions of each infoset of a small game, by its label."""
-    found: dict[str, tuple[Action, ...]] = {}
+    found: dict[str, Actions] = {}
     left: list[History] = [()]
     for h in left:
         node = game.node(h)
         if isinstance(node, Decision):
-            found[node.infoset] = node.actions
+            found[node.infoset] = tuple(node.actions)
         if not isinstance(node, Terminal):
             left += [(*h, a) for a in node.actions]
     return found
 
 
-def table(found: Any, actions: Mapping[str, tuple[Action, ...]], partly: bool = False) -> Rows:
+def table(found: Any, actions: Mapping[str, Actions], partly: bool = False) -> Rows:
     """Return a reader's table as a row of numbers for each infoset.
 
     Its keys are infosets, or pairs of an infoset and an action; with `partly`, what it lacks
@@ -112,7 +114,7 @@ def table(found: Any, actions: Mapping[str, tuple[Action, ...]], partly: bool = 
             row = dict(zip(A, as_list(row, len(A)), strict=True))
         if not partly and set(A) - set(row):
             raise Unreadable(f"your table has no row for the infoset {I!r}, or not all of it")
-        rows[I] = {a: as_number(row.get(a, 0)) for a in A}
+        rows[I] = {a: as_number(row.get(a, 0.0)) for a in A}
     return rows
 
 
@@ -127,19 +129,19 @@ def strategy(found: Any, game: Game) -> Rows:
     for I, row in rows.items():
         if abs(sum(row.values()) - 1) > 1e-9:
             raise Mistaken(
-                f"At the infoset {I!r} your strategy adds up to {sum(row.values()):.4g}. Divide "
-                "the sums of an infoset by their total, once, at the end."
+                f"At the infoset {I!r} your strategy adds up to {sum(row.values()):.4g}. "
+                "Divide the sums of an infoset by their total, once, at the end."
             )
     return rows
 
 
-def uneven(actions: Mapping[str, tuple[Action, ...]], seed: int = 1) -> Rows:
+def uneven(actions: Mapping[str, Actions], seed: int = 1) -> Rows:
     """Return a strategy with different positive probabilities, some of them small."""
     rng = Random(seed)
     return {I: shares({a: 0.02 + rng.random() ** 2 for a in A}) for I, A in actions.items()}
 
 
-# ---- programs that visit the whole tree -------------------------------------------------------
+# ---- programs that visit the whole tree ------------------------------------------------------
 
 
 def learner(solver: Callable[..., Any], **settings: float) -> Callable[[Game, int], Rows]:
@@ -160,14 +162,34 @@ def averages(learn: Any) -> dict[str, Rows]:
 
 def walker(solver: type[SamplingSolver]) -> Callable[..., Any]:
     """Return a plain sampler as readers write it: a function that runs one walk."""
+    made = cache(solver)  # not once more for each path
 
     def walk(game: Game, i: int, sigma: Rows, choose: Choose, **settings: int) -> Any:
-        run: Any = solver(game, **settings)
+        run: Any = made(game, **settings)
         run.match, run.draw = sigma.__getitem__, choose
+        run.R.clear()
+        run.S.clear()
         run.walk((), i)
         return run.R, run.S
 
     return walk
+
+
+def every_walk(walk: Any, game: Game, i: int, **settings: int) -> Iterator[tuple[float, Any]]:
+    """Yield the probability of each path of a reader's walk, and the two tables returned."""
+    actions, asked = infosets(game), []
+
+    def one(choose: Choose) -> Any:
+        def counted(weights: Any) -> Any:
+            asked.append(True)
+            return choose(weights)
+
+        return walk(game, i, uneven(actions), counted, **settings)
+
+    for p, both in every_path(one):
+        yield p, [table(part, actions, partly=True) for part in as_list(both, 2)]
+    if not asked:
+        raise Mistaken("Your walk never calls `choose`, so it samples nothing.")
 
 
 def increments(walk: Any, **settings: int) -> dict[str, Any]:
@@ -176,30 +198,19 @@ def increments(walk: Any, **settings: int) -> dict[str, Any]:
     The mean square of the regrets depends on which actions are sampled, and which expanded.
     """
     require_function(walk)
-    found = {}
+    found: dict[str, Any] = {}
     for name, game in small_games().items():
-        actions = infosets(game)
-        mean = {t: {I: dict.fromkeys(A, 0.0) for I, A in actions.items()} for t in "rS"}
-        square, asked = 0.0, []
+        parts = ("regrets", "sums")
+        means: Any = {part: table({}, infosets(game), partly=True) for part in parts}
+        square = 0.0
         for i in (0, 1):
-
-            def one(choose: Choose, i: int = i) -> Any:
-                def counted(weights: Any) -> Any:
-                    asked.append(True)
-                    return choose(weights)
-
-                return walk(game, i, uneven(actions), counted, **settings)
-
-            for p, both in every_path(one):
-                both = [table(part, actions, partly=True) for part in as_list(both, 2)]
-                for t, rows in zip("rS", both, strict=True):
+            for p, both in every_walk(walk, game, i, **settings):
+                for part, rows in zip(parts, both, strict=True):
                     for I, row in rows.items():
                         for a, x in row.items():
-                            mean[t][I][a] += p * x
-                            square += p * x * x * (t == "r")
-        if not asked:
-            raise Mistaken("Your walk never calls `choose`, so it samples nothing.")
-        found[name] = {"regrets": mean["r"], "sums": mean["S"], "mean square": square}
+                            means[part][I][a] += p * x
+                square += p * sum(x * x for row in both[0].values() for x in row.values())
+        found[name] = {**means, "mean square": square}
     return found
 
 

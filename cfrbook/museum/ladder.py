@@ -55,7 +55,7 @@ class TwoBets(Game):
 
     def node(self, h: History) -> Node:
         """Return the node at history `h`."""
-        card, bet, answer, coin, last, end = (*h, *[""] * (6 - len(h)))
+        card, bet, answer, coin, last, end = tuple(h) + ("",) * (6 - len(h))
         if not card:
             return Chance({"low": 1 / 4, "high": 3 / 4})
         if not bet:
