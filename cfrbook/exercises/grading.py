@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import math
 import os
@@ -216,11 +217,13 @@ class Exercise:
         try:
             require_complete(answer)
             return self._values(answer)
-        except (Mistaken, Unreadable, Unanswered, KeyboardInterrupt):
+        except (Mistaken, Unanswered, KeyboardInterrupt):
             raise
         except BaseException as error:  # SystemExit, for one, by a call of `exit()`
             if place := blank(answer):
                 raise Unanswered(place) from error
+            if isinstance(error, Unreadable):
+                raise
             raise Unreadable(f"your code raised {described(error)}{line_of(error)}") from error
 
     def _values(self, answer: object) -> Any:
@@ -487,7 +490,7 @@ def blank(answer: object) -> str:
     Examples
     --------
     >>> blank(lambda x: x + ...), blank(lambda x: x + 1)
-    (', a `...` is left in its code', '')
+    (', line 1 still has a `...` to fill in', '')
     """
     left: list[Any] = [answer]
     if isinstance(answer, type):
@@ -496,8 +499,9 @@ def blank(answer: object) -> str:
         code = left.pop()
         code = getattr(code, "__code__", code)
         if isinstance(code, CodeType):
-            if ... in code.co_consts:
-                return ", a `...` is left in its code"
+            for step in dis.get_instructions(code):
+                if step.argval is ... and step.positions:
+                    return f", line {step.positions.lineno} still has a `...` to fill in"
             left += code.co_consts
     return ""
 

@@ -68,7 +68,7 @@ def planted(
     --------
     >>> from cfrbook.exercises.written import learner
     >>> len(planted("Vanilla", learner))
-    14
+    15
     """
     named = [bug for bug in BUGS if bug.solver == solver or bug.name in others]
     return tuple(

@@ -50,7 +50,7 @@ class TwoBets(Game):
     --------
     >>> import cfrlib as cfr
     >>> cfr.compile(TwoBets())
-    TwoBets(): 2 players, zero-sum, 57 histories (30 terminal), 12 infosets
+    TwoBets(): 2 players, zero-sum, 57 histories (30 terminal), 16 infosets
     """
 
     def node(self, h: History) -> Node:
