@@ -74,9 +74,8 @@ def planted(
     return tuple(
         Mistake(
             partial(lambda bug: form(mutant(SOLVERS[solver], {bug.line: bug.broken})), bug),
-            f"Your numbers are those of a program with the bug “{bug.name}” of the museum, "
-            f"where one line is `{bug.broken}`. In your program, look at the line that "
-            f"{LOOK[bug.place]}.",
+            f"Your numbers are those of a program with the bug “{bug.name}”, which is in the "
+            f"museum of bugs. In your program, look at the line that {LOOK[bug.place]}.",
         )
         for bug in named
         if bug.name not in without

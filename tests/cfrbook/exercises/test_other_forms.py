@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from graded import cached
 from reference import Reference
+from styles import STYLES
 
 import cfrlib as cfr
 from cfrbook import exercises
@@ -870,6 +871,11 @@ ROWS = [
     ("players.3", lambda: rule_in_words),
     ("bet.3", lambda: welch),
     ("bet.3", lambda: welch_by_hand),
+    *[
+        (number, lambda program=program: program)
+        for number, programs in STYLES.items()
+        for program in programs
+    ],
 ]
 
 

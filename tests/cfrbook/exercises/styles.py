@@ -1,0 +1,695 @@
+"""Right programs in many styles, for the exercises that ask for an algorithm."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from functools import partial
+
+import numpy as np
+from reference import Reference
+
+import cfrlib as cfr
+from cfrbook.museum import DealtBackward
+
+
+def shares(row):
+    total = sum(row.values())
+    return {a: x / total if total > 0 else 1 / len(row) for a, x in row.items()}
+
+
+def plus_of(row):
+    return shares({a: max(x, 0) for a, x in row.items()})
+
+
+def row_of(node, sigma):
+    return node.probabilities if isinstance(node, cfr.Chance) else sigma[node.infoset]
+
+
+def histories(game):
+    """Every history before those below it."""
+    found = [()]
+    for h in found:
+        node = game.node(h)
+        if not isinstance(node, cfr.Terminal):
+            found += [(*h, a) for a in node.actions]
+    return found
+
+
+# ---- 1.8 -------------------------------------------------------------------------------------
+
+
+def with_arrays(payoff, theirs):
+    payoff, regret, played = np.array(payoff), np.zeros(len(payoff)), []
+    for b in theirs:
+        played.append(cfr.regret_matching(regret))
+        regret += payoff[:, b] - played[-1] @ payoff[:, b]
+    return np.mean(played, axis=0)
+
+
+def with_two_sums(payoff, theirs):
+    """What each action would have earned, and what was earned, kept apart."""
+    would, earned, mean = [0] * len(payoff), 0, [0] * len(payoff)
+    for t, b in enumerate(theirs, 1):
+        sigma = list(plus_of({a: x - earned for a, x in enumerate(would)}).values())
+        would = [x + row[b] for x, row in zip(would, payoff, strict=True)]
+        earned += sum(p * row[b] for p, row in zip(sigma, payoff, strict=True))
+        mean = [m + (p - m) / t for m, p in zip(mean, sigma, strict=True)]
+    return tuple(mean)
+
+
+def played(payoff, theirs):
+    """A generator of strategies."""
+    regret = [0] * len(payoff)
+    for b in theirs:
+        sigma = list(plus_of(dict(enumerate(regret))).values())
+        yield sigma
+        column = [row[b] for row in payoff]
+        now = math.fsum(map(float.__mul__, sigma, map(float, column)))
+        regret = [r + x - now for r, x in zip(regret, column, strict=True)]
+
+
+def with_generator(payoff, theirs):
+    return [sum(x) / len(theirs) for x in zip(*played(payoff, theirs), strict=True)]
+
+
+class Learner:
+    def __init__(self, n):
+        self.regret, self.total, self.rounds = [0.0] * n, [0.0] * n, 0
+
+    def sigma(self):
+        plus = [x if x > 0 else 0 for x in self.regret]
+        return [x / (sum(plus) or 1) or (not any(plus)) / len(plus) for x in plus]
+
+    def see(self, column):
+        sigma, self.rounds = self.sigma(), self.rounds + 1
+        for a, x in enumerate(column):
+            self.total[a] += sigma[a]
+            for b, p in enumerate(sigma):  # p-weighted differences add up to the regret
+                self.regret[a] += p * (x - column[b])
+
+
+def with_class(payoff, theirs):
+    learner = Learner(len(payoff))
+    for b in theirs:
+        learner.see([row[b] for row in payoff])
+    return [x / learner.rounds for x in learner.total]
+
+
+# ---- 3.8 -------------------------------------------------------------------------------------
+
+
+def by_package(game, strategy, player):
+    return cfr.best_response(game, strategy, player).value
+
+
+def utility(game, sigma, player, h=()):
+    node = game.node(h)
+    if isinstance(node, cfr.Terminal):
+        return node.utilities[player]
+    row = row_of(node, sigma)
+    return sum(p * utility(game, sigma, player, (*h, a)) for a, p in row.items() if p)
+
+
+def own_infosets(game, player):
+    """A player's infosets and their actions, from the last to the first."""
+    found = {}
+    for h in histories(game):
+        node = game.node(h)
+        if isinstance(node, cfr.Decision) and node.player == player:
+            found[node.infoset] = node.actions
+    return dict(reversed(found.items()))
+
+
+def by_trying(game, strategy, player):
+    """One infoset at a time, from the last to the first, everything tried."""
+    own = own_infosets(game, player)
+    plan = {**strategy, **{I: dict.fromkeys(A, 1 / len(A)) for I, A in own.items()}}
+    for I, A in own.items():
+        plans = [{**plan, I: {b: float(a == b) for b in A}} for a in A]
+        plan = max(plans, key=lambda plan: utility(game, plan, player))
+    return utility(game, plan, player)
+
+
+def by_groups(game, strategy, player):
+    """A recursion over what the player knows: weighted histories, never a single one."""
+
+    def value(group):
+        total, at = 0.0, defaultdict(list)
+        while group:
+            h, w = group.pop()
+            node = game.node(h)
+            if isinstance(node, cfr.Terminal):
+                total += w * node.utilities[player]
+            elif isinstance(node, cfr.Decision) and node.player == player:
+                at[node.infoset, node.actions].append((h, w))
+            else:
+                group += [((*h, a), w * p) for a, p in row_of(node, strategy).items()]
+        for (_, actions), members in at.items():
+            total += max(value([((*h, a), w) for h, w in members]) for a in actions)
+        return total
+
+    return value([((), 1.0)])
+
+
+def by_levels(game, strategy, player):
+    """Down for the reach, up for the values, without a recursion."""
+    order, reach, value, members = histories(game), {(): 1.0}, {}, defaultdict(list)
+    for h in order:
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            continue
+        mine = isinstance(node, cfr.Decision) and node.player == player
+        for a in node.actions:
+            reach[*h, a] = reach[h] * (1 if mine else row_of(node, strategy)[a])
+        if mine:
+            members[node.infoset].append(h)
+    for h in sorted(order, key=len, reverse=True):
+        node = game.node(h)
+        if h in value:
+            continue
+        if isinstance(node, cfr.Terminal):
+            value[h] = node.utilities[player]
+        elif isinstance(node, cfr.Decision) and node.player == player:
+            group = members[node.infoset]
+            best = max(
+                node.actions,
+                key=lambda a, group=group: sum(reach[h] * value[*h, a] for h in group),
+            )
+            value.update({h: value[*h, best] for h in group})
+        else:
+            value[h] = sum(p * value[*h, a] for a, p in row_of(node, strategy).items())
+    return value[()]
+
+
+def by_sequences(game, strategy, player):
+    """Payoffs added up by the player's own sequence, then folded from the last infoset."""
+    gain, after, own = defaultdict(float), {}, own_infosets(game, player)
+
+    def walk(h, w, last):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            gain[last] += w * node.utilities[player]
+        elif isinstance(node, cfr.Decision) and node.player == player:
+            after[node.infoset] = last
+            for a in node.actions:
+                walk((*h, a), w, (node.infoset, a))
+        else:
+            for a, p in row_of(node, strategy).items():
+                walk((*h, a), w * p, last)
+
+    walk((), 1.0, None)
+    for I, A in own.items():
+        gain[after[I]] += max(gain[I, a] for a in A)
+    return gain[None]
+
+
+# ---- 4.8 and 5.7: solvers with the changes of CFR+ as a switch ----------
+
+
+def as_reference(game, iterations, plus=False, update=None):
+    run = Reference(
+        game, "cfr+" if plus else "cfr", update or "alternating" if plus else update
+    )
+    for _ in range(iterations):
+        run.iterate()
+    tree, found = run.tree, {}
+    for label, A, pairs in zip(
+        tree.infoset_label, tree.infoset_actions, run.pairs, strict=True
+    ):
+        found[label] = shares({a: run.strategy_sum[q] for a, q in zip(A, pairs, strict=True)})
+    return found
+
+
+def as_package(game, iterations, plus=False):
+    if plus:
+        return cfr.solve(game, "cfr+", iterations, progress=False).strategy
+    return cfr.CFR(game, update="simultaneous").run(iterations, progress=False).average
+
+
+def as_arrays(game, iterations, plus=False):
+    """Arrays for each infoset, a pass for each player."""
+    R, S, sigma = {}, {}, {}
+
+    def walk(h, i, own, others, t, new):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i]
+        if isinstance(node, cfr.Chance):
+            p = np.array(list(node.probabilities.values()))
+            return p @ [
+                walk((*h, a), i, own, others * q, t, new)
+                for a, q in zip(node.actions, p, strict=True)
+            ]
+        I, n = node.infoset, len(node.actions)
+        p, mine = sigma.setdefault(I, np.full(n, 1 / n)), node.player == i
+        u = [
+            walk((*h, a), i, *((own * q, others) if mine else (own, others * q)), t, new)
+            for a, q in zip(node.actions, p, strict=True)
+        ]
+        if mine:
+            new[I] = new.get(I, 0) + others * (u - p @ u)
+            S[I] = S.get(I, 0) + (t if plus else 1) * own * p
+        return p @ u
+
+    for t in range(1, iterations + 1):
+        news = []
+        for i in (0, 1):
+            news.append({})
+            walk((), i, 1, 1, t, news[-1])
+            if plus:
+                for I, r in news[-1].items():
+                    R[I] = np.maximum(R.get(I, 0) + r, 0)
+                    sigma[I] = cfr.regret_matching(R[I])
+        for I, r in {} if plus else {**news[0], **news[1]}.items():
+            R[I] = R.get(I, 0) + r
+            sigma[I] = cfr.regret_matching(R[I])
+    return {I: x / x.sum() for I, x in S.items()}
+
+
+class Spot:
+    """An infoset that learns by itself."""
+
+    def __init__(self, actions, plus):
+        self.actions, self.plus = actions, plus
+        self.R, self.r, self.S = ([0.0] * len(actions) for _ in range(3))
+        self.row = [1 / len(actions)] * len(actions)
+
+    def learn(self):
+        self.R = [x + y for x, y in zip(self.R, self.r, strict=True)]
+        if self.plus:
+            self.R = [max(x, 0) for x in self.R]
+        self.r = [0.0] * len(self.r)
+        self.row = list(plus_of(dict(enumerate(self.R))).values())
+
+
+def as_objects(game, iterations, plus=False):
+    """An object for each infoset; the nodes are visited without a recursion."""
+    order = histories(game)
+    nodes = {h: game.node(h) for h in order}
+    spots, owner = {}, {}
+    for node in nodes.values():
+        if isinstance(node, cfr.Decision) and node.infoset not in spots:
+            spots[node.infoset], owner[node.infoset] = Spot(node.actions, plus), node.player
+
+    def row(h):
+        node = nodes[h]
+        if isinstance(node, cfr.Chance):
+            return list(node.probabilities.values())
+        return spots[node.infoset].row
+
+    def traverse(players, weight):
+        reach, value = {(): (1.0, 1.0, 1.0)}, {}
+        for h in order:
+            if isinstance(nodes[h], cfr.Terminal):
+                value[h] = nodes[h].utilities[0]
+                continue
+            who = 2 if isinstance(nodes[h], cfr.Chance) else nodes[h].player
+            for a, p in zip(nodes[h].actions, row(h), strict=True):
+                reach[*h, a] = tuple(x * p if j == who else x for j, x in enumerate(reach[h]))
+        for h in reversed(order):
+            if h not in value:
+                worth = [value[*h, a] for a in nodes[h].actions]
+                value[h] = sum(p * x for p, x in zip(row(h), worth, strict=True))
+                if getattr(nodes[h], "player", None) in players:
+                    i, spot = nodes[h].player, spots[nodes[h].infoset]
+                    others, sign = reach[h][1 - i] * reach[h][2], 1 - 2 * i
+                    for k, x in enumerate(worth):
+                        spot.r[k] += others * sign * (x - value[h])
+                        spot.S[k] += weight * reach[h][i] * spot.row[k]
+        for I, spot in spots.items():
+            if owner[I] in players:
+                spot.learn()
+
+    for t in range(1, iterations + 1):
+        for players in ((0,), (1,)) if plus else ((0, 1),):
+            traverse(players, t if plus else 1)
+    return {I: [x / sum(spot.S) for x in spot.S] for I, spot in spots.items()}
+
+
+def as_values(game, iterations, plus=False):
+    """Counterfactual values first, by infoset and action; regrets from these."""
+    R, S, sigma = defaultdict(float), defaultdict(float), {}
+    for h in histories(game):
+        node = game.node(h)
+        if isinstance(node, cfr.Decision):
+            sigma[node.infoset] = dict.fromkeys(node.actions, 1 / len(node.actions))
+
+    def values(i, old):
+        v, own = defaultdict(float), {}
+
+        def ends(h, mine, others, passed):
+            node = game.node(h)
+            if isinstance(node, cfr.Terminal):
+                for n, (I, a) in enumerate(passed):
+                    rest = math.prod(old[J][b] for J, b in passed[n + 1 :])
+                    v[I, a] += others * rest * node.utilities[i]
+                return
+            for a, p in row_of(node, old).items():
+                if isinstance(node, cfr.Decision) and node.player == i:
+                    own[node.infoset] = mine
+                    ends((*h, a), mine * p, others, [*passed, (node.infoset, a)])
+                else:
+                    ends((*h, a), mine, others * p, passed)
+
+        ends((), 1.0, 1.0, [])
+        return v, own
+
+    for t in range(1, iterations + 1):
+        old = sigma if plus else {I: dict(row) for I, row in sigma.items()}
+        for i in (0, 1):
+            v, own = values(i, old)
+            for I, reach in own.items():
+                row = old[I]
+                mean = sum(p * v[I, a] for a, p in row.items())
+                for a, p in row.items():
+                    S[I, a] += (t if plus else 1) * reach * p
+                    R[I, a] += v[I, a] - mean
+                    if plus:
+                        R[I, a] = max(R[I, a], 0)
+                sigma[I] = plus_of({a: R[I, a] for a in row})
+    total = {I: sum(S[I, a] for a in row) for I, row in sigma.items()}
+    return {(I, a): S[I, a] / total[I] for I, row in sigma.items() for a in row}
+
+
+def as_stream(game, iterations, plus=False):
+    """Updates come from a generator; the tables are filled afterward."""
+
+    def walk(h, i, own, others, sigma):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i]
+        if isinstance(node, cfr.Decision):
+            sigma.setdefault(node.infoset, dict.fromkeys(node.actions, 1 / len(node.actions)))
+        mine, u = getattr(node, "player", None) == i, {}
+        for a, p in reversed(row_of(node, sigma).items()):
+            step = (own * p, others) if mine else (own, others * p)
+            u[a] = yield from walk((*h, a), i, *step, sigma)
+        mean = sum(p * u[a] for a, p in row_of(node, sigma).items())
+        if mine:
+            for a, p in sigma[node.infoset].items():
+                yield node.infoset, a, others * (u[a] - mean), own * p
+        return mean
+
+    R, S, sigma = {}, {}, {}
+    for t in range(1, iterations + 1):
+        for players in ((0,), (1,)) if plus else ((0, 1),):
+            updates = [x for i in players for x in walk((), i, 1, 1, sigma)]
+            for I, a, r, s in updates:
+                R.setdefault(I, dict.fromkeys(sigma[I], 0.0))[a] += r
+                S.setdefault(I, dict.fromkeys(sigma[I], 0.0))[a] += s * (t if plus else 1)
+            for I in {I for I, *_ in updates}:
+                if plus:
+                    R[I] = {a: max(x, 0) for a, x in R[I].items()}
+                sigma[I] = plus_of(R[I])
+    return {I: shares(row) for I, row in S.items()}
+
+
+def another_order(engine):
+    """Kuhn poker from the last deal to the first."""
+
+    def solve(game, iterations, plus=False):
+        game = DealtBackward() if isinstance(game, cfr.games.KuhnPoker) else game
+        return engine(game, iterations, plus=plus)
+
+    return solve
+
+
+def as_strategy(game, iterations, plus=False):
+    return cfr.Strategy(game, as_stream(game, iterations, plus))
+
+
+ENGINES = (
+    as_package,
+    as_arrays,
+    as_objects,
+    as_values,
+    as_stream,
+    as_strategy,
+    another_order(as_arrays),
+    another_order(as_objects),
+)
+
+# ---- 7.7 and 8.8: walks that try k of their actions, or all ----------
+
+
+def some(actions, k, choose):
+    """Try k actions, as one choice among all sets of them."""
+    sets = list(itertools.combinations(actions, min(k, len(actions))))
+    return sets[choose([1.0] * len(sets))] if len(sets) > 1 else sets[0]
+
+
+def leave_out(actions, k, choose):
+    """Choose the actions that are *not* tried."""
+    left = list(actions)
+    while len(left) > k:
+        left.pop(choose([1] * len(left)))
+    return left
+
+
+def pure(game, i, sigma, choose, k=99):
+    """No table is changed: a walk returns its value and what it adds."""
+
+    def walk(h, q):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return node.utilities[i], {}, {}
+        if isinstance(node, cfr.Chance):
+            return walk((*h, choose(node.probabilities)), q)
+        I, row = node.infoset, sigma[node.infoset]
+        if node.player != i:
+            u, r, S = walk((*h, choose(row)), q)
+            return u, r, {**S, I: {a: p / q for a, p in row.items()}}
+        tried = some(tuple(row), k, choose)
+        rho = len(tried) / len(row)
+        found = {a: walk((*h, a), q * rho) for a in tried}
+        u = {a: found[a][0] / rho if a in found else 0 for a in row}
+        mean = sum(p * u[a] for a, p in row.items())
+        r, S = {I: {a: (x - mean) / q for a, x in u.items()}}, {}
+        for _, below, sums in found.values():
+            r.update(below)
+            S.update(sums)
+        return mean, r, S
+
+    return walk((), 1)[1:]
+
+
+def with_stack(game, i, sigma, choose, k=99):
+    """Down with a list, which also says what to try; then up."""
+    nodes, below, values, S = [((), 1.0)], {}, {}, {}
+    for h, q in nodes:
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            continue
+        if isinstance(node, cfr.Decision) and node.player == i:
+            below[h] = list(leave_out(node.actions, k, choose))
+        elif isinstance(node, cfr.Decision):
+            S[node.infoset] = [p / q for p in sigma[node.infoset].values()]
+            below[h] = [choose(sigma[node.infoset])]
+        else:
+            below[h] = [choose(dict(node.probabilities))]
+        mine = getattr(node, "player", None) == i
+        rho = len(below[h]) / len(node.actions) if mine else 1
+        nodes += [((*h, a), q * rho) for a in below[h]]
+    r = {}
+    for h, q in reversed(nodes):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            values[h] = node.utilities[i]
+        elif getattr(node, "player", None) == i:
+            row, rho = sigma[node.infoset], len(below[h]) / len(node.actions)
+            u = {a: values[*h, a] / rho if a in below[h] else 0.0 for a in row}
+            values[h] = sum(p * u[a] for a, p in row.items())
+            for a in row:
+                r[node.infoset, a] = r.get((node.infoset, a), 0) + (u[a] - values[h]) / q
+        else:
+            values[h] = values[*h, *below[h]]
+    return r, S
+
+
+def with_numpy(game, i, sigma, choose, k=99):
+    r, S = {}, {}
+
+    def walk(h, q):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return np.array(node.utilities)[i]
+        if isinstance(node, cfr.Chance):
+            return walk((*h, choose(node.probabilities)), q)
+        I, p = node.infoset, np.array(list(sigma[node.infoset].values()))
+        if node.player != i:
+            S[I] = S.get(I, 0) + p / q
+            return walk((*h, node.actions[int(choose(p))]), q)
+        tried = np.isin(np.arange(len(p)), list(some(range(len(p)), k, choose)))
+        u = np.zeros(len(p))
+        for n in np.flatnonzero(tried):
+            u[n] = walk((*h, node.actions[n]), q * tried.mean()) / tried.mean()
+        r[I] = r.get(I, 0) + (u - p @ u) / q
+        return p @ u
+
+    walk((), 1.0)
+    return r, S
+
+
+def with_partner(game, i, sigma, choose, k=99):
+    """The value carries the head, so nothing is divided by q at the end."""
+    r, S = defaultdict(float), defaultdict(float)
+
+    def walk(h, weight):
+        node = game.node(h)
+        if isinstance(node, cfr.Terminal):
+            return weight * node.utilities[i]
+        if isinstance(node, cfr.Chance):
+            return walk((*h, choose(node.probabilities)), weight)
+        I, row = node.infoset, sigma[node.infoset]
+        if node.player != i:
+            for a in reversed(row):
+                S[I, a] += weight * row[a]
+            return walk((*h, choose(row)), weight)
+        tried = set(leave_out(row, k, choose))
+        u = {
+            a: walk((*h, a), weight * len(row) / len(tried)) if a in tried else 0
+            for a in sorted(row)
+        }
+        for a in row:
+            r[I, a] += u[a] - sum(row[b] * u[b] for b in row)
+        return sum(row[b] * u[b] for b in row)
+
+    walk((), 1.0)
+    return [r, S]
+
+
+def with_zeros(game, i, sigma, choose, k=99):
+    """Tables that have a row for every infoset, and lists in place of dictionaries."""
+    r, S = pure(game, i, sigma, choose, k)
+    return tuple(
+        {I: [table.get(I, {}).get(a, 0) for a in row] for I, row in sigma.items()}
+        for table in (r, S)
+    )
+
+
+def with_odds(game, i, sigma, choose, k=99):
+    """Weights in another unit."""
+    return with_stack(game, i, sigma, lambda w: choose(scaled(w)), k)
+
+
+def scaled(weights):
+    if isinstance(weights, dict):
+        return {a: 60 * w for a, w in weights.items()}
+    return [60 * w for w in weights]
+
+
+WALKS = (pure, with_stack, with_numpy, with_partner, with_zeros, with_odds)
+
+
+def all_of_them(walk):
+    return lambda game, i, sigma, choose: walk(game, i, sigma, choose)
+
+
+# ---- 10.7 ------------------------------------------------------------------------------------
+
+
+def deep(walks, iterations, best=False, together=False, form=dict):
+    """Rows are kept, and a table is fitted to them by least squares."""
+    rows, played, table = {0: [], 1: []}, [], {}
+
+    def sigma(I, actions):
+        row = table.get(I, [0.0] * len(actions))
+        positive = [max(x, 0.0) for x in row]
+        if sum(positive) > 0:
+            return form(zip(actions, [x / sum(positive) for x in positive], strict=True))
+        top = row.index(max(row))
+        even = [float(k == top) if best else 1 / len(row) for k in range(len(row))]
+        return form(zip(actions, even, strict=True))
+
+    def fit(data):
+        at = defaultdict(list)
+        for t, I, row in data:
+            at[I].append((t, list(row.values())))
+        return {
+            I: np.average([x for _, x in seen], axis=0, weights=[t for t, _ in seen]).tolist()
+            for I, seen in at.items()
+        }
+
+    for t in range(1, iterations + 1):
+        for i in (0, 1):
+            new, strategies = walks(i, t, sigma)
+            rows[i] += [(t, I, row) for I, row in new]
+            played += [(t, I, row) for I, row in strategies]
+            if not together:
+                table.update(fit(rows[i]))
+        if together:
+            table.update(fit(rows[0] + rows[1]))
+    return fit(played)
+
+
+class Table:
+    """Sums of weighted rows: all that a table needs of a memory."""
+
+    def __init__(self):
+        self.sums = {}
+
+    def add(self, t, rows):
+        for I, row in rows:
+            old = self.sums.setdefault(I, dict.fromkeys(row, 0.0))
+            for a, x in row.items():
+                old[a] += t * x
+
+    def match(self, I, actions):
+        return plus_of(self.sums.get(I) or dict.fromkeys(actions, 0.0))
+
+
+def deep_with_sums(walks, iterations):
+    """Each player has a table; nobody sees a change before the walks are over."""
+    tables, average = (Table(), Table()), Table()
+
+    def sigma(I, actions):
+        return next(
+            (x.match(I, actions) for x in tables if I in x.sums), average.match("", actions)
+        )
+
+    for t in range(1, iterations + 1):
+        for i, table in enumerate(tables):
+            new, strategies = walks(i, t, sigma)
+            table.add(t, new)
+            average.add(t, strategies)
+    return {I: shares(row) for I, row in average.sums.items()}
+
+
+def row_as_list(pairs):
+    return [p for _, p in pairs]
+
+
+def row_as_array(pairs):
+    return np.array(row_as_list(pairs))
+
+
+def row_backward(pairs):
+    return dict(reversed(list(pairs)))
+
+
+STYLES = {
+    "1.8": (with_arrays, with_two_sums, with_generator, with_class),
+    "3.8": (by_package, by_trying, by_groups, by_levels, by_sequences),
+    "4.8": (*ENGINES, partial(as_reference, update="simultaneous")),
+    "5.7": tuple(partial(engine, plus=True) for engine in (*ENGINES, as_reference)),
+    "7.7": tuple(map(all_of_them, WALKS)),
+    "8.8": WALKS,
+    "10.7": (
+        deep_with_sums,
+        *(partial(deep, form=form) for form in (dict, row_as_list, row_as_array, row_backward)),
+    ),
+}
+# accepted as well, with a sentence that says what is different
+OTHERS = {
+    "4.8": [
+        (partial(as_reference, update="alternating"), "in turn"),
+        (lambda game, n: cfr.CFR(game, update="alternating").run(n).average, "in turn"),
+    ],
+    "10.7": [
+        (partial(deep, best=True), "plays the best action"),
+        (partial(deep, together=True), "both networks after the walks"),
+        (partial(deep, best=True, together=True), "and play the best action"),
+    ],
+}
