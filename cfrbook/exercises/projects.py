@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cfrbook.exercises import find
 from cfrbook.exercises.forgetting import (
     FORGET_WEATHER,
     Merged,
@@ -17,9 +18,17 @@ from cfrbook.exercises.forgetting import (
     best_guarantee,
     forgetful,
 )
-from cfrbook.exercises.grading import Unreadable, as_number, entries, normalized, shortened
+from cfrbook.exercises.grading import (
+    Mistaken,
+    Unreadable,
+    as_number,
+    entries,
+    normalized,
+    shortened,
+)
 from cfrbook.exercises.shared import as_rows, fresh, knows_own_card
 from cfrbook.exercises.sheet import read
+from cfrbook.exercises.written import infosets, table
 from cfrlib import games
 from cfrlib.cfr import CFR
 from cfrlib.core.tree import Floats, Tree, compile
@@ -205,6 +214,7 @@ def blotto_quality(strategy: Any) -> str:
 # ---- 2: Kuhn poker ---------------------------------------------------------------------------
 
 KUHN_BAR = 0.01
+ROUNDS = 2_000  # of a reader's learner
 
 
 class Kuhn(Game):
@@ -292,6 +302,11 @@ def kuhn_values(answer: object) -> dict[str, object]:
     """Return the size and value of a game, and the quality of its strategy."""
     game, strategy = fresh(part(answer, "game")), part(answer, "strategy")
     tree = zero_sum_tree(game)
+    if callable(strategy):  # a learner, which has to be right on other games as well
+        checked = find("4.8").check(strategy)
+        if not checked.right:
+            raise Mistaken(f"The learner under 'strategy': {checked.text}")
+        strategy = table(strategy(game, ROUNDS), infosets(game))
     value = solve_lp(game).value
     level = quality(game, strategy, KUHN_BAR)
     opens = openings(game, strategy)

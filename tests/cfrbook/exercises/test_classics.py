@@ -10,6 +10,8 @@ import cfrlib as cfr
 from cfrbook import exercises
 from cfrbook.exercises import forgetting
 from cfrbook.exercises.grading import Unreadable
+from cfrbook.exercises.written import learner
+from cfrbook.museum import find
 from cfrlib.regret import _sample
 
 classics = importlib.import_module("cfrbook.exercises.projects")
@@ -302,3 +304,9 @@ def test_forgetting_the_weather_is_harmless_in_the_full_game():
         for T in (100, 1_600)
     ]
     assert found[1] < 0.3 * found[0]
+
+
+def test_learner_of_the_kuhn_project_is_checked():
+    broken = learner(find("no reach").compiled())
+    feedback = check_changed("classic.2", strategy=broken)
+    assert feedback.verdict == "wrong" and "“no reach”" in feedback.text

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from graded import cached
 from reference import Reference
-from styles import STYLES
+from styles import STYLES, as_objects
 
 import cfrlib as cfr
 from cfrbook import exercises
@@ -835,6 +835,7 @@ ROWS = [
     ),
     ("classic.2", lambda: kuhn_project(cfr.games.KuhnPoker(), "bet", "J")),
     ("classic.2", lambda: kuhn_project(Kuhn123(), "b", "() J")),
+    ("classic.2", lambda: of("classic.2") | {"strategy": as_objects}),
     *[
         (number, lambda number=number, write=write: strategy_written(number, write))
         for number in ("classic.2", "classic.3", "classic.4")
