@@ -63,7 +63,7 @@ def test_leduc_results_file_matches_the_script():
     seeds = {len(runs) for runs in data["runs"].values()}
     nodes = [curve[-1][1] for runs in data["runs"].values() for curve in runs]
     assert len(seeds) == 1 and max(nodes) < 1.1 * min(nodes), "equal numbers of histories"
-    for name in ("table", "linear table"):
+    for name in ("table", "linear table", "linear table, robust"):
         run = leduc.METHODS[name](cfr.games.LeducPoker(), 3).run(4, progress=False)
         conv, visited, _ = data["runs"][name][3][3]
         assert run.nodes == visited
