@@ -25,7 +25,7 @@ import sheets
 import slides
 from pypdf import PdfReader
 
-from cfrbook.explore.explorable import _asset
+from cfrbook.explore.explorable import asset
 
 ROOT = Path(__file__).resolve().parents[1]
 TEACHING, OUT = ROOT / "teaching", ROOT / "_build" / "kit"
@@ -82,7 +82,7 @@ Text: CC BY 4.0. Say where it is from and what you changed.
 
 def page(title: str, body: str) -> str:
     """Return a printable page."""
-    style = sheets.colored(STYLE) + _asset("page.css")
+    style = sheets.colored(STYLE) + asset("page.css")
     return PAGE.format(title=escape(title), style=style, body=body)
 
 

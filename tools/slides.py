@@ -19,7 +19,7 @@ from html import escape
 
 import sheets
 
-from cfrbook.explore.explorable import _asset
+from cfrbook.explore.explorable import asset
 
 MOST, LEAST = 120, 110  # minutes of a session
 
@@ -172,8 +172,8 @@ def render(outline: str) -> str:
         sections.append(f'<section class="{kind}">{body}</section>')
     return PAGE.format(
         title=escape(sheets.title_of(outline)),
-        style=sheets.colored(STYLE) + _asset("page.css"),
+        style=sheets.colored(STYLE) + asset("page.css"),
         sections="\n".join(sections),
-        explorables=_asset("page.js"),
+        explorables=asset("page.js"),
         script=SCRIPT,
     )

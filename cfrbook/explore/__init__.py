@@ -11,6 +11,8 @@ Pass a function that draws, and a control for each of its parameters::
 With a kernel, this shows ipywidgets and redraws on every change, at any value. On a page of
 the book, the same controls are plain HTML inputs, and the frames at their `positions` were
 drawn when the book was built. Both display what `Explorable.frame_html` returns.
+
+`Program` is a program with holes that readers fill, and that runs on the page.
 """
 
 from cfrlib.core.extras import require
@@ -19,6 +21,18 @@ require("cfrbook.explore", "plot", "matplotlib")
 
 from cfrbook.explore.controls import Choice, Linear, Log, Mix, Seed, Walk
 from cfrbook.explore.explorable import Explorable, Frame
+from cfrbook.explore.program import Program
 from cfrbook.explore.rewind import Rewind
 
-__all__ = ["Choice", "Explorable", "Frame", "Linear", "Log", "Mix", "Rewind", "Seed", "Walk"]
+__all__ = [
+    "Choice",
+    "Explorable",
+    "Frame",
+    "Linear",
+    "Log",
+    "Mix",
+    "Program",
+    "Rewind",
+    "Seed",
+    "Walk",
+]

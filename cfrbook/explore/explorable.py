@@ -235,12 +235,12 @@ class Explorable:
         text = text.replace("</", "<\\/").replace("<!", "\\u003c!")
         script = f'<script type="application/json">{text}</script>'
         return (
-            f"<style>{_asset('page.css')}</style>"
+            f"<style>{asset('page.css')}</style>"
             f'<figure class="cfr-figure cfr-explore">{self._inputs()}'
             f"{_stage(frames[grid.index(self.start)])}"
             '<p class="cfr-announce" aria-live="polite"></p>'
             f"<figcaption>{escape(self.caption)}</figcaption>{script}</figure>"
-            f"<script>{_asset('page.js')}</script>"
+            f"<script>{asset('page.js')}</script>"
         )
 
     def _inputs(self) -> str:
@@ -274,7 +274,7 @@ class Explorable:
         for name, control in self.controls.items():
             parts[name] = control.widget(redraw)
         rows = [self._with_play(name, widget) for name, (widget, _) in parts.items()]
-        style = ipywidgets.HTML(f"<style>{_asset('page.css')}</style>")
+        style = ipywidgets.HTML(f"<style>{asset('page.css')}</style>")
         caption = ipywidgets.HTML(f'<p class="cfr-caption">{escape(self.caption)}</p>')
         box = ipywidgets.VBox([style, *rows, stage, caption])
         box.add_class("cfr-explore")
@@ -338,6 +338,6 @@ def _stage(frame: str) -> str:
     return f'<div class="cfr-stage">{frame}</div>'
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
     """Return the text of a file in this folder."""
     return resources.files("cfrbook.explore").joinpath(name).read_text("utf-8")

@@ -81,7 +81,7 @@ def mutated_names(source: str) -> set[str]:
     return found - {"print", "plot", "np", "cfr"}
 
 
-def required_cells(sources: list[str]) -> list[str]:
+def required_cells(sources: list[str], makes: str = "Explorable(") -> list[str]:
     """Return the cells that create explorables and their dependencies; others may be slow."""
     names = [global_names(compile(source, "", "exec")) for source in sources]
     required: set[int] = set()
@@ -92,7 +92,7 @@ def required_cells(sources: list[str]) -> list[str]:
         for n, source in reversed(list(enumerate(sources))):
             assigned, read = names[n]
             changed = assigned | mutated_names(source)
-            if "Explorable(" in source or changed & needed_names:
+            if makes in source or changed & needed_names:
                 required.add(n)
                 needed_names |= read
     return [sources[n] for n in sorted(required)]
