@@ -281,7 +281,7 @@
 
     slider.max = MOST_STEPS;
     slider.addEventListener("input", () => go(+slider.value));
-    const built = element("div", { class: "cfr-built" }, listing, verdict, numbers, motion, plot, announce);
+    const built = element("div", { class: "cfr-built" }, listing, verdict, motion, numbers, plot, announce);
     figure.querySelector(".cfr-explore").append(built);
     figure.setAttribute("data-ready", "");
     changed();

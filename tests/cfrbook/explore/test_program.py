@@ -161,8 +161,8 @@ def tiny(*lines, run="{'y': y}", **given):
         "y = len([(a, b) for a in (1, 2) for b in range(3)]) % 4",
         "t = dict.fromkeys((1, (2, 'x')), 5)\nt[2, 'x'] += 1\ny = t[(2, 'x')] - t[1]",
         "y = 0\nfor a in reversed({1: 0, 2: 0}):\n    y = 10 * y + a",
-        "def f(x, z=2):\n    'Doc.'\n    if x < 1 and not z == 3:\n        return -x\n    return z\n"
-        "y = f(0.5) + f(2) + f(0, 3)",
+        "def f(x, z=2):\n    'Doc.'\n    if x < 1 and not z == 3:\n        return -x\n"
+        "    return z\ny = f(0.5) + f(2) + f(0, 3)",
         "def f():\n    return 1 / 0\ny = f()",
     ],
 )
