@@ -155,7 +155,7 @@
   function curve(data, mine, name) {
     const W = 340, H = 180, left = 44, right = 20, bottom = 22, all = [...data.right, ...mine].filter((y) => y > 0 && y < 1e6);
     const low = Math.floor(Math.log10(Math.min(...all))), high = Math.ceil(Math.log10(Math.max(...all)));
-    const x = (k) => left + (W - left - right) * Math.log10(data.curve[k]) / Math.log10(data.curve[data.curve.length - 1]);
+    const x = (k) => left + (W - left - right) * Math.log10(data.curve[k]) / Math.log10(data.curve.at(-1));
     const y = (v) => 8 + (H - bottom - 8) * (high - Math.log10(v)) / (high - low);
     const path = (ys, kind) => `<polyline class="${kind}" points="${ys.map((v, k) => (v > 0 && v < 1e6 ? `${x(k)},${y(v)}` : "")).join(" ")}"/>`;
     const text = (px, py, words, anchor) => `<text x="${px}" y="${py}" text-anchor="${anchor}">${words}</text>`;
@@ -163,7 +163,7 @@
     return `<svg viewBox="0 0 ${W} ${H}" aria-hidden="true">` +
       rows.map((p) => `<path d="M${left} ${y(10 ** p)}H${W - right}"/>${text(left - 4, y(10 ** p) + 4, +(10 ** p).toFixed(6), "end")}`).join("") +
       data.curve.map((t, k) => (/^10*$/.test(t) ? text(x(k), H - bottom + 16, t.toLocaleString("en"), "middle") : "")).join("") +
-      `${path(data.right, "")}${path(mine, "cfr-yours")}</svg><p>${name} after so many iterations; dashed: the right program</p>`;
+      `${path(data.right, "")}${path(mine, "cfr-yours")}</svg><p>${name} after 1 to ${data.curve.at(-1).toLocaleString("en")} iterations; dashed: the right program</p>`;
   }
 
   function start(figure) {
@@ -207,7 +207,7 @@
       const made = element("select", { "aria-label": `Hole ${k + 1} of ${data.holes.length}, line ${n + 1}` },
         ...order.map(([text, number]) => element("option", { value: number }, text)));
       made.value = choice[k];
-      made.addEventListener("change", () => { choice[k] = +made.value; changed(); });
+      made.addEventListener("change", () => { choice[k] = +made.value; changed(true); });
       return made;
     }
 
@@ -222,7 +222,7 @@
     }
 
     // Run what was built, a point of the curve at a time; a change starts anew.
-    function changed() {
+    function changed(heard) {
       const mine = [], turn = (running += 1);
       let built;
       film = null;
@@ -245,8 +245,8 @@
         verdict.classList.toggle("cfr-done", Boolean(over) && choice.every((n) => !n));
         numbers.replaceChildren(...pairs(Object.entries(found).map(([k, x]) => [k, number(x)])));
         if (data.curve.length && !error) plot.innerHTML = curve(data, mine, name);
-        if (over) say([verdict.textContent, numbers.innerText].join(" "));
-        else setTimeout(next);
+        if (!over) setTimeout(next);
+        else if (heard) say(`${verdict.textContent} ${numbers.innerText}`);
       }
       next();
     }
@@ -284,7 +284,12 @@
     const built = element("div", { class: "cfr-built" }, listing, verdict, motion, numbers, plot, announce);
     figure.querySelector(".cfr-explore").append(built);
     figure.setAttribute("data-ready", "");
-    changed();
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting) return;
+      seen.disconnect();
+      if (!running) changed(false);
+    });
+    seen.observe(figure);
   }
 
   for (const figure of document.querySelectorAll("figure.cfr-program:not([data-ready])")) start(figure);

@@ -129,7 +129,8 @@ def test_slow_motion_visits_each_function_of_the_right_program(page):
     film = under_node(built, [built.right], 1)["steps"]
     lines = built.text(built.right).split("\n")
     lit = {lines[line - 1] for line, _ in film}
-    assert {line for line in lines if line.strip().startswith("return ")} <= lit
+    missed = {line for line in lines if line.strip().startswith("return ")} - lit
+    assert missed <= {"    return a"}  # of `choose`, if rounding leaves something of u
     assert all(text for line, values in film for pair in values for text in pair)
 
 
@@ -142,7 +143,7 @@ def lehmer():
         state = state * 16807 % 2147483647
         u = state / 2147483647
         for a, p in row.items():
-            u -= p
+            u -= p / sum(row.values())
             if u < 0:
                 return a
         return a
