@@ -116,6 +116,7 @@ OPEN = {
     "cfrbook.explore.Explorable",
     "cfrbook.explore.Frame",
     "cfrbook.explore.Mix",
+    "cfrbook.explore.Program",
 }
 
 

@@ -168,10 +168,9 @@
 
   function start(figure) {
     const data = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
-    const choice = data.holes.map((hole) => { // in alphabetical order, which gives nothing away
-      const order = hole.map(([text]) => text).sort();
-      return hole.findIndex(([text]) => text === order[0]);
-    });
+    // fillings and their numbers, in alphabetical order, which gives nothing away
+    const orders = data.holes.map((hole) => hole.map(([text], number) => [text, number]).sort());
+    const choice = orders.map((order) => order.at(-1)[1]);
     const listing = element("div", { class: "cfr-listing", role: "group", "aria-label": "Program with holes" });
     const verdict = element("p", { class: "cfr-verdict" }), plot = element("div", { class: "cfr-curve" });
     const numbers = element("dl", { class: "cfr-numbers" }), local = element("dl", { class: "cfr-values" });
@@ -189,7 +188,7 @@
 
     const lines = data.lines.map((parts, n) => {
       const indent = /^ */.exec(parts[0])[0].length;
-      const line = element("div", { style: `padding-left: ${indent + 2}ch` });
+      const line = element("div", { style: `--indent: ${indent}` });
       parts.forEach((part, k) => {
         if (typeof part === "number") line.append(select(part, n));
         else line.append(...coloured(k ? part : part.slice(indent)));
@@ -203,11 +202,10 @@
       return comment ? [code, element("span", { class: "cfr-comment" }, comment)] : [code];
     }
     function select(k, n) {
-      const order = data.holes[k].map(([text], number) => [text, number]).sort();
       const made = element("select", { "aria-label": `Hole ${k + 1} of ${data.holes.length}, line ${n + 1}` },
-        ...order.map(([text, number]) => element("option", { value: number }, text)));
-      made.value = choice[k];
-      made.addEventListener("change", () => { choice[k] = +made.value; changed(true); });
+        ...orders[k].map(([text]) => element("option", {}, text)));
+      made.selectedIndex = orders[k].length - 1;
+      made.addEventListener("change", () => { choice[k] = orders[k][made.selectedIndex][1]; changed(true); });
       return made;
     }
 
@@ -216,7 +214,7 @@
       const bug = wrong.length === 1 && data.holes[k][n][1];
       if (error) return [`The program stops: ${error}.`];
       if (!wrong.length) return ["✓ All holes are filled right: this is the program."];
-      if (!bug) return [`Not yet: ${wrong.length} of ${choice.length} holes differ from the right program.`];
+      if (!bug) return [`Not yet: ${wrong.length} of ${choice.length} holes ${wrong.length > 1 ? "differ" : "differs"} from the right program.`];
       const page = /\.html$/.test(location.pathname);
       return ["In the ", page ? element("a", { href: "museum.html" }, "museum") : "museum", ` this bug is called “${bug}”. ${data.symptoms[bug]}`];
     }

@@ -57,6 +57,8 @@ class Program:
     Program(1 line, 1 hole, 2 combinations)
     >>> half.text((1,)), half.result((0,)), half.result((1,))
     ('y = 2 / x', {'y': 4.0}, {'y': 0.25})
+    >>> "<dt>y</dt><dd>4.0000</dd>" in half.page()
+    True
     """
 
     def __init__(
@@ -101,7 +103,7 @@ class Program:
         found: dict[str, float] = eval(self.expression, names | {"iterations": iterations})
         return found
 
-    def data(self) -> dict[str, Any]:
+    def _data(self) -> dict[str, Any]:
         """Return all that the page's script needs, as JSON."""
         hidden = f"{source(earned)}\n{source(measure)}"
         shown = self._marked.count("\n") + 1
@@ -146,7 +148,7 @@ class Program:
 
     def page(self) -> str:
         """Return the program as HTML: the right one and its result, until the script runs."""
-        text = json.dumps(self.data(), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(self._data(), ensure_ascii=False, separators=(",", ":"))
         text = text.replace("</", "<\\/").replace("<!", "\\u003c!")
         numbers = "".join(
             f"<div><dt>{escape(name)}</dt><dd>{number_text(value)}</dd></div>"

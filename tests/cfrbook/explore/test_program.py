@@ -57,7 +57,7 @@ def program(page):
 
 
 def under_node(built, choices, iterations):
-    task = {"data": built.data(), "choices": choices, "iterations": iterations}
+    task = {"data": built._data(), "choices": choices, "iterations": iterations}
     run = subprocess.run(
         [NODE, "-e", RUN, SCRIPT],
         input=json.dumps(task),
@@ -118,8 +118,8 @@ def test_long_runs_give_pythons_numbers_and_only_the_right_one_its_curve(page):
     found = under_node(built, choices, CURVE[-1])["results"]
     mine = [in_python(built, choice, CURVE[-1]) for choice in choices]
     assert all(agree(x, y) for x, y in zip(mine, found, strict=True))
-    if built.data()["curve"]:
-        assert next(iter(mine[0].values())) == built.data()["right"][-1]
+    if built._data()["curve"]:
+        assert next(iter(mine[0].values())) == built._data()["right"][-1]
 
 
 @pytest.mark.slow
@@ -237,11 +237,11 @@ def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="'x' 2 times, not once"):
         explore.Program("y = x * x", holes=[{"x": ""}], run="y", caption="c")
     with pytest.raises(ValueError, match="cannot contain 'with a:"):
-        tiny("with a:\n    y = 1").data()
+        tiny("with a:\n    y = 1")._data()
     with pytest.raises(ValueError, match="no bug 'sing lost'"):
         explore.Program(
             "y = 1", holes=[{"1": "", "2": "sing lost"}], run="y", caption="c"
-        ).data()
+        )._data()
 
 
 def test_page_has_the_right_program_and_its_result_without_a_script():
