@@ -76,11 +76,7 @@
 
   // The program with these fillings: `run(iterations)` returns an object of numbers.
   function build(data, choice, trace = null) {
-    const script = data.script.map((piece) => {
-      if (typeof piece === "string") return piece;
-      const [holes, fillings] = piece;
-      return fillings[holes.reduce((n, k) => n * data.holes[k].length + choice[k], 0)];
-    });
+    const script = data.script.map((piece) => (typeof piece === "string" ? piece : piece[1][choice[piece[0]]]));
     const given = Object.fromEntries(Object.entries(data.given).map(([name, x]) => [`${name}$`, decoded(x)]));
     const names = { ...words, ...given, trace };
     const { run, tables } = new Function(...Object.keys(names), script.join("\n"))(...Object.values(names));

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from html import escape
-from itertools import product
 from math import prod
 from operator import add
 from typing import Any
@@ -46,8 +45,9 @@ class Program:
     Raises
     ------
     ValueError
-        If the program does not have the piece of a hole exactly once, if the museum does not
-        have a bug, or if the program uses more of Python than is translated.
+        If the program does not have the piece of a hole exactly once, if two holes are in one
+        statement, if the museum does not have a bug, or if the program uses more of Python than
+        is translated.
 
     Examples
     --------
@@ -111,24 +111,19 @@ class Program:
         def translated(choice: Sequence[int]) -> list[str]:
             return pieces(f"{self.text(choice)}\n{hidden}", shown, self.expression)
 
-        base, changing = translated(self.right), defaultdict(list)
+        script: list[Any] = translated(self.right)
         for k, hole in enumerate(self.holes):
-            others = [
-                translated([*self.right[:k], n, *self.right[k + 1 :]])
-                for n in range(1, len(hole))
+            versions = [
+                translated([*self.right[:k], n, *self.right[k + 1 :]]) for n in range(len(hole))
             ]
-            for at, piece in enumerate(base):
-                if any(other[at] != piece for other in others):
-                    changing[at].append(k)
-        script: list[Any] = list(base)
-        for at, holes in changing.items():
-            fillings = []
-            for numbers in product(*(range(len(self.holes[k])) for k in holes)):
-                choice = list(self.right)
-                for k, n in zip(holes, numbers, strict=True):
-                    choice[k] = n
-                fillings.append(translated(choice)[at])
-            script[at] = [holes, fillings]
+            pieces_of_hole = list(zip(*versions, strict=True))
+            places = [at for at, fillings in enumerate(pieces_of_hole) if len({*fillings}) > 1]
+            if len(places) != 1 or not isinstance(script[places[0]], str):
+                raise ValueError(
+                    f"the hole {next(iter(hole))!r} must change one statement, which no other "
+                    "hole changes"
+                )
+            script[places[0]] = [k, pieces_of_hole[places[0]]]
         lines = [line.split("\0") for line in self._marked.split("\n")]
         bugs = {bug for hole in self.holes for bug in hole.values() if bug}
         curve = CURVE if "iterations" in self.expression else ()
@@ -174,13 +169,9 @@ def encoded(value: Any) -> Any:
     """Return what a program is given, as JSON that `program.js` decodes."""
     if isinstance(value, cfr.Game):
         return {"game": [[h, encoded(value.node(h))] for h in histories(value, ())]}
-    if isinstance(value, cfr.Terminal):
-        return {"kind": "Terminal", "utilities": list(value.utilities)}
-    if isinstance(value, cfr.Chance):
-        return {"kind": "Chance", "probabilities": encoded(value.probabilities)}
-    if isinstance(value, cfr.Decision):
-        own = {"player": value.player, "infoset": value.infoset, "actions": value.actions}
-        return {"kind": "Decision", **own}
+    if isinstance(value, (cfr.Terminal, cfr.Chance, cfr.Decision)):
+        parts = {name: encoded(getattr(value, name)) for name in value.__slots__}
+        return {"kind": type(value).__name__, **parts}
     if isinstance(value, Mapping):
         return {"dict": [[key, encoded(x)] for key, x in value.items()]}
     return value

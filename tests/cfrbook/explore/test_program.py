@@ -236,6 +236,9 @@ def test_measure_under_node_equals_cfrlib():
 def test_errors_say_what_is_wrong():
     with pytest.raises(ValueError, match="'x' 2 times, not once"):
         explore.Program("y = x * x", holes=[{"x": ""}], run="y", caption="c")
+    with pytest.raises(ValueError, match="'2' must change one statement"):
+        holes = [{"1": "", "3": ""}, {"2": "", "4": ""}]
+        explore.Program("y = 1 + 2", holes=holes, run="{'y': y}", caption="c")._data()
     with pytest.raises(ValueError, match="cannot contain 'with a:"):
         tiny("with a:\n    y = 1")._data()
     with pytest.raises(ValueError, match="no bug 'sing lost'"):
