@@ -44,13 +44,14 @@ def declared(scope: ast.AST, known: tuple[str, ...]) -> str:
 
 
 def stored(scope: ast.AST) -> list[str]:
-    """Return the names that a function or module assigns."""
-    found = (
-        node.id
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    )
-    return list(dict.fromkeys(found))
+    """Return the names that a function or module assigns, but for loops in comprehensions."""
+    found: dict[str, None] = {}
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = None
+        elif not isinstance(node, (ast.FunctionDef, ast.comprehension)):
+            found |= dict.fromkeys(stored(node))
+    return list(found)
 
 
 def block(body: list[ast.stmt], names: list[str], shown: int) -> Iterator[str]:
