@@ -78,6 +78,7 @@ $(VENV)/.package: | $(VENV)/.made
 # Only solutions that are hidden need more than the book.
 book: $(VENV)/$(if $(CFR_BOOK_SOLUTIONS)$(CFR_BOOK_SOLUTIONS_KEY),.classroom,.book) ## run the notebooks, build the HTML book (about 5 minutes, 1.3 GB, 335 MB to download)
 	@$(BIN)/python tools/build.py
+	@$(BIN)/python tools/onpage.py
 
 pdf: book $(VENV)/.test ## print the built pages into one PDF
 	$(BIN)/python tools/pdf.py

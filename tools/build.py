@@ -50,7 +50,7 @@ SEEN_ELSEWHERE = re.compile(r"^(?:#+ .*|\([\w-]+\)=|[`:]{3,}\{.*)$", re.MULTILIN
 SHARED = ("_config.yml", "_toc.yml", "book/glossary.md", "book/references.bib")
 SHARED += ("book/_ext", "book/_static", "book/_vendor")
 SETTINGS = ("CFR_BOOK_REPOSITORY", "CFR_BOOK_BRANCH", "CFR_BOOK_URL")
-SETTINGS += ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY")
+SETTINGS += ("CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY", "CFR_BOOK_PYTHON")
 # A page draws for a reader without a kernel, and no progress bars: whether a run takes so long
 # that it shows one depends on the machine.
 AS_PAGE = {"CFRLIB_PAGE": "1", "TQDM_DISABLE": "1"}

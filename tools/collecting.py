@@ -420,13 +420,14 @@ def typed(file: dict[str, Any]) -> dict[str, Any]:
             return f"[{', '.join(map(code, value))}]"
         return "..." if value is None else repr(value)
 
-    cells = [
-        {
-            "cell_type": "code",
-            "source": f"answer = {code(answer)}\nexercises.check({number!r}, answer)",
-            "metadata": {"typed": True},
-        }
+    sources = [
+        f"answer = {code(answer)}\nexercises.check({number!r}, answer)"
         for number, answer in file["answers"].items()
+    ]
+    sources += map(str, file.get("programs", {}).values())
+    cells = [
+        {"cell_type": "code", "source": source, "metadata": {"typed": True}}
+        for source in sources
     ]
     return {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
 

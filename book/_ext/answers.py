@@ -1,16 +1,20 @@
-"""Fields on the page for exercises whose answers are data.
+"""Fields on the page for exercises whose answers are data, editors for programs.
 
 A page with exercises gets a JSON element with their fields and, unless the
 solutions are hidden, all that `check.js` needs to check an answer without a
 kernel or a network. `answers.js` makes the fields; without scripts a page is
-as it was.
+as it was. Programs are run by Python on the page, `python.js`, which
+`tools/onpage.py` puts into the built book.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,9 @@ from cfrbook import exercises
 from cfrbook.exercises.export import exportable, exported, fields
 
 CHECK = re.compile(r'exercises\.check\(\s*"([\w.]+)"')
+# Programs whose check needs what a page does not have: SciPy, all of NumPy, a
+# trained network
+NOTEBOOK = {"13.5", "14.3", "14.4", "15.3", "16.5", "bet.3", "players.3"}
 
 
 def answer_cells(path: Path) -> dict[str, str]:
@@ -43,8 +50,34 @@ def page_data(path: Path, hidden: bool) -> dict[str, Any]:
             shown["bare"] = len(ast.parse(source).body) == 2
             if exportable(exercise) and not hidden:
                 shown["check"] = exported(exercise)
-            found.append(shown)
-    return {"page": path.stem, "hidden": hidden, "exercises": found}
+        elif number not in NOTEBOOK:
+            shown = program(number, source) | {"asks": exercise.asks}
+        else:
+            continue
+        found.append(shown)
+    data = {"page": path.stem, "hidden": hidden, "exercises": found}
+    if any("program" in each for each in found):
+        data |= {"imports": [*imports(path)], "python": os.environ.get("CFR_BOOK_PYTHON", "")}
+    return data
+
+
+def program(number: str, source: str) -> dict[str, Any]:
+    """Return a program to edit, and the expression that its check is given."""
+    check: Any = ast.parse(source).body[-1]
+    text = "\n".join(source.splitlines()[: check.lineno - 1]).rstrip()
+    answer = ast.unparse(check.value.args[1])
+    return {"number": number, "program": text, "answer": answer}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Yield the imports of a notebook, one name a statement."""
+    for cell in json.loads(path.read_text("utf-8"))["cells"]:
+        with suppress(SyntaxError):  # Markdown, or a magic
+            for line in ast.parse("".join(cell["source"])).body:
+                if isinstance(line, ast.Import | ast.ImportFrom):
+                    for name in line.names:
+                        line.names = [name]
+                        yield ast.unparse(line)
 
 
 def add_fields(
@@ -66,7 +99,8 @@ def add_fields(
             + text.replace("<", "\\u003c")
             + "</script>"
         )
-        for name in ("check.js", "answers.js"):
+        editors = any("program" in each for each in data["exercises"])
+        for name in ("check.js", *["python.js"] * editors, "answers.js"):
             app.add_js_file(name, loading_method="defer")
 
 

@@ -1,4 +1,5 @@
-// Fields for the answers to a page's exercises, checked by check.js. The data, an element of the
+// Fields for the answers to a page's exercises, checked by check.js; editors for programs, run by
+// python.js. The data, an element of the
 // page, is made by book/_ext/answers.py. What is typed stays in the tab and in the file that
 // "Download my answers" saves.
 (() => {
@@ -108,6 +109,7 @@
     const { number, form, words } = exercise, cell = cellOf(number);
     if (!cell) return;
     const state = kept[number] ??= { typed: [], tried: false };
+    if (exercise.program) return program(exercise, cell, state);
     const controls = typeof form === "string" ? [field(form, "Answer", words)] : fields(form, words);
     const reply = make("p", { class: "cfr-reply", role: "status" });
     const again = make("button", { type: "button" }, "Start over");
@@ -167,6 +169,16 @@
     return { number, given: () => state.typed.some(Boolean) && answer(form, [...inputs], write, plainly) };
   }
 
+  // An editor in place of fields; see python.js.
+  function program(exercise, cell, state) {
+    const save = () => remember(KEPT, kept);
+    const { box, given } = window.cfrProgram(exercise, { data, make, show, state, save });
+    cell.before(box);
+    cell.classList.add("cfr-replaced");
+    if (!data.hidden) guard(cell, state);
+    return { number: exercise.number, given, kind: "programs" };
+  }
+
   // The solution stays closed until an answer was checked, or until the second tap.
   function guard(cell, state) {
     const note = make("p", { class: "cfr-reply", role: "status" });
@@ -198,14 +210,15 @@
     name.addEventListener("input", () => remember(NAME, name.value));
     box.addEventListener("submit", (event) => {
       event.preventDefault();
-      const given = built.map(({ number, given }) => [number, given()]).filter(([, value]) => value);
+      const given = built.map(({ number, given, kind }) => [number, given(), kind]).filter(([, value]) => value);
       const who = name.value.trim();
       if (!who || !given.length) {
         told.textContent = who ? "There is nothing to save yet." : "Write your name first; the file is called after it.";
         if (!who) name.focus();
         return;
       }
-      const file = { name: who, page: data.page, answers: Object.fromEntries(given) };
+      const file = { name: who, page: data.page, answers: {}, programs: {} };
+      for (const [number, value, kind = "answers"] of given) file[kind][number] = value;
       const url = URL.createObjectURL(new Blob([JSON.stringify(file, null, 1)], { type: "application/json" }));
       make("a", { href: url, download: `${who.replace(/[\\/:*?"<>|]/g, "_")} - ${data.page}.json` }).click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);

@@ -1,0 +1,129 @@
+// Programs as answers: an editor for each, and Python in a worker, loaded when a reader asks for
+// it. answers.js calls this for every exercise whose answer is a program.
+(() => {
+  "use strict";
+  const FOLDER = location.protocol === "file:";
+  const SAYS = {
+    folder: "A browser runs Python only on pages that come from a server, and this one was opened from a folder. The notebook runs it.",
+    missing: "This copy of the book has no Python. The notebook runs the program.",
+    loading: "Loading Python, some 6 MB, the first time only …",
+    running: "Running …",
+    stopped: "Stopped.",
+    done: "It ran without an error.",
+  };
+  const HELP = "Tab indents. To leave the editor with the keyboard, press Escape, then Tab.";
+  const root = new URL(".", document.currentScript.src); // the folder _static
+  let worker = null, running = null; // the exercise that runs
+
+  function stop(says) {
+    worker?.terminate();
+    worker = null;
+    running?.finish({ says });
+  }
+
+  function run(exercise, program, imports, full, listener) {
+    if (running) stop(SAYS.stopped);
+    running = listener;
+    if (FOLDER) return stop(SAYS.folder);
+    worker ??= new Worker(new URL("python_worker.js", root), { type: "module" });
+    worker.onmessage = ({ data }) => {
+      if (data.print) running.print(data.print);
+      else if (data.started) running.tell(SAYS.running);
+      else if (data.missing) stop(SAYS.missing);
+      else running.finish(data);
+    };
+    worker.onerror = () => stop(SAYS.missing);
+    running.tell(SAYS.loading);
+    worker.postMessage({ home: String(new URL(full || "python/", root)), full: Boolean(full), imports, ...exercise, program });
+  }
+
+  // Tab indents and Enter keeps the indentation; after Escape, Tab leaves.
+  function editing(editor) {
+    let leaving = false;
+    const insert = (text) => document.execCommand("insertText", false, text);
+    editor.addEventListener("keydown", (event) => {
+      const before = editor.value.slice(0, editor.selectionStart), line = before.slice(before.lastIndexOf("\n") + 1);
+      const plain = !event.ctrlKey && !event.altKey && !event.metaKey && !event.shiftKey;
+      if (event.key === "Enter" && (event.ctrlKey || event.shiftKey)) {
+        event.preventDefault();
+        editor.form.requestSubmit();
+      } else if (event.key === "Enter" && plain) {
+        event.preventDefault();
+        insert(`\n${line.match(/^ */)[0]}${/:\s*(#.*)?$/.test(line) ? "    " : ""}`);
+      } else if (event.key === "Tab" && plain && !leaving) {
+        event.preventDefault();
+        insert(" ".repeat(4 - (line.length % 4)));
+      } else if (event.key === "Backspace" && plain && /^ +$/.test(line) && line.length % 4 === 0 && editor.selectionStart === editor.selectionEnd) {
+        event.preventDefault();
+        editor.selectionStart -= 4;
+        document.execCommand("delete");
+      }
+      leaving = event.key === "Escape" || (leaving && event.key === "Shift");
+    });
+    editor.addEventListener("focus", () => { leaving = false; });
+  }
+
+  window.cfrProgram = (exercise, page) => {
+    const { number, program, answer } = exercise, { data, make, state, save, show } = page;
+    const checks = !data.hidden;
+    const help = make("p", { class: "cfr-asks", id: `cfr-help-${number}` }, HELP);
+    const editor = make("textarea", { class: "cfr-code", rows: Math.min(program.split("\n").length + 1, 30), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
+    const begin = make("button", {}, checks ? "Run and check" : "Run");
+    const halt = make("button", { type: "button", hidden: "" }, "Stop");
+    const again = make("button", { type: "button" }, "Start over");
+    const output = make("pre", { class: "cfr-output", "aria-label": "Output", tabindex: "0", hidden: "" });
+    const reply = make("p", { class: "cfr-reply", role: "status" });
+    const box = make("form", { class: "cfr-answer", "data-exercise": number, "aria-label": `Answer to exercise ${number}` },
+      make("p", { class: "cfr-asks" }, `Your answer: ${exercise.asks}.`), editor, help,
+      make("p", { class: "cfr-buttons" }, begin, halt, again), output, reply);
+    let before = null; // the program before "Start over"
+    const settle = () => {
+      again.textContent = before === null ? "Start over" : "Undo";
+      again.hidden = before === null && editor.value === program;
+      state.typed = editor.value === program ? [] : [editor.value];
+      save();
+    };
+    const tell = (text) => {
+      delete reply.dataset.verdict;
+      reply.textContent = text;
+    };
+    const print = (text) => {
+      output.hidden = false;
+      output.append(text);
+    };
+    editor.value = state.typed[0] ?? program;
+    editing(editor);
+    editor.addEventListener("input", () => {
+      before = null;
+      settle();
+      if (!running) tell("");
+    });
+    again.addEventListener("click", () => {
+      [before, editor.value] = before === null ? [editor.value, program] : [null, before];
+      settle();
+      tell("");
+    });
+    halt.addEventListener("click", () => stop(SAYS.stopped));
+    box.addEventListener("submit", (event) => {
+      event.preventDefault();
+      output.textContent = "";
+      output.hidden = true;
+      halt.hidden = false;
+      const finish = ({ says, error, verdict, text }) => {
+        const within = halt === document.activeElement;
+        running = null;
+        halt.hidden = true;
+        if (within) begin.focus();
+        if (error) print(error);
+        if (verdict) show(reply, { verdict, text });
+        else tell(says ?? (error ? "The program ended with an error." : SAYS.done));
+        state.tried ||= Boolean(verdict) && verdict !== "open";
+        save();
+      };
+      run({ number, answer: checks ? answer : "" }, editor.value, data.imports, data.python, { tell, print, finish });
+    });
+    settle();
+    const whole = () => `${editor.value.trimEnd()}\n\nexercises.check("${number}", ${answer})`;
+    return { box, given: () => state.typed.length > 0 && whole() };
+  };
+})();
