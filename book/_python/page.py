@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import json
 import linecache
 import sys
@@ -19,9 +18,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 FILE = "your program"
-SPARED = ("numba", "llvmlite", "tqdm")  # what they are for can be left out
+SPARED = ("numba", "llvmlite", "tqdm", "cfrlib.montecarlo.partial_tree")
 ELSEWHERE = ("scipy", "matplotlib", "jax", "IPython")
-COMPILED = ("cfrlib.montecarlo", "cfrlib.deep")  # these need all of NumPy
+COMPILED = ("cfrlib.montecarlo.mccfr", "cfrlib.montecarlo.oos", "cfrlib.deep")
 
 
 class Spared(type):
@@ -69,11 +68,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = lambda name: getattr(stand_in, name)  # type: ignore[method-assign]
 
 
-def prepare() -> None:
-    """Let the package be imported without Numba, and without NumPy if there is none."""
-    small = importlib.util.find_spec("numpy") is None
+def prepare(small: bool) -> None:
+    """Let the package be imported without Numba, and with the small NumPy if asked to."""
     if small:
-        sys.path.append(str(Path(__file__).parent / "small"))
+        sys.path.insert(0, str(Path(__file__).parent / "small"))
     sys.meta_path.insert(0, Finder(COMPILED if small else ()))
 
 
@@ -93,7 +91,12 @@ def run(number: str, program: str, answer: str, imports: list[str]) -> str:
     for line in imports:
         with suppress(ImportError):
             exec(line, names)
-    linecache.cache[FILE] = len(program), None, program.splitlines(keepends=True), FILE
+    linecache.cache[FILE] = (
+        len(program),
+        None,
+        program.splitlines(keepends=True),
+        FILE,
+    )
     try:
         exec(compile(program, FILE, "exec"), names)
         value = eval(answer, names) if answer else None

@@ -95,14 +95,17 @@
       cell.textContent.includes(`exercises.check("${number}"`));
   }
 
-  // Show a reply; text between backticks is code, and between asterisks is stressed.
-  function show(place, { verdict, text }) {
-    const pieces = text.split(/(`[^`]+`|(?<![\w*])\*\w[^*]*\*(?![\w*]))/).map((piece, n) => {
+  // Text between backticks is code, and between asterisks is stressed.
+  function rich(text) {
+    return text.split(/(`[^`]+`|(?<![\w*])\*\w[^*]*\*(?![\w*]))/).map((piece, n) => {
       if (n % 2 === 0) return piece;
       return make(piece[0] === "*" ? "em" : "code", {}, piece.slice(1, -1));
     });
+  }
+
+  function show(place, { verdict, text }) {
     place.dataset.verdict = verdict;
-    place.replaceChildren(make("span", { "aria-hidden": "true" }, SIGNS[verdict]), " ", make("span", {}, ...pieces));
+    place.replaceChildren(make("span", { "aria-hidden": "true" }, SIGNS[verdict]), " ", make("span", {}, ...rich(text)));
   }
 
   function build(exercise) {
@@ -114,7 +117,7 @@
     const reply = make("p", { class: "cfr-reply", role: "status" });
     const again = make("button", { type: "button" }, "Start over");
     const buttons = make("p", { class: "cfr-buttons" }, ...(exercise.check ? [make("button", {}, "Check")] : []), again);
-    const asks = make("p", { class: "cfr-asks", id: `cfr-asks-${number}` }, `Your answer: ${exercise.asks}.`);
+    const asks = make("p", { class: "cfr-asks", id: `cfr-asks-${number}` }, ...rich(`Your answer: ${exercise.asks}.`));
     const box = make("form", { class: "cfr-answer", "data-exercise": number, "aria-label": `Answer to exercise ${number}` },
       asks, make("div", { class: "cfr-fields" }, ...controls), buttons, reply);
     const inputs = [...box.querySelectorAll("input, select")];
@@ -172,7 +175,7 @@
   // An editor in place of fields; see python.js.
   function program(exercise, cell, state) {
     const save = () => remember(KEPT, kept);
-    const { box, given } = window.cfrProgram(exercise, { data, make, show, state, save });
+    const { box, given } = window.cfrProgram(exercise, { data, make, rich, show, state, save });
     cell.before(box);
     cell.classList.add("cfr-replaced");
     if (!data.hidden) guard(cell, state);

@@ -64,7 +64,7 @@
   }
 
   window.cfrProgram = (exercise, page) => {
-    const { number, program, answer } = exercise, { data, make, state, save, show } = page;
+    const { number, program, answer } = exercise, { data, make, rich, show, state, save } = page;
     const checks = !data.hidden;
     const help = make("p", { class: "cfr-asks", id: `cfr-help-${number}` }, HELP);
     const editor = make("textarea", { class: "cfr-code", rows: Math.min(program.split("\n").length + 1, 30), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
@@ -74,7 +74,7 @@
     const output = make("pre", { class: "cfr-output", "aria-label": "Output", tabindex: "0", hidden: "" });
     const reply = make("p", { class: "cfr-reply", role: "status" });
     const box = make("form", { class: "cfr-answer", "data-exercise": number, "aria-label": `Answer to exercise ${number}` },
-      make("p", { class: "cfr-asks" }, `Your answer: ${exercise.asks}.`), editor, help,
+      make("p", { class: "cfr-asks" }, ...rich(`Your answer: ${exercise.asks}.`)), editor, help,
       make("p", { class: "cfr-buttons" }, begin, halt, again), output, reply);
     let before = null; // the program before "Start over"
     const settle = () => {

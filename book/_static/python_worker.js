@@ -14,7 +14,7 @@ async function start({ home, full }) {
   const book = await fetch(new URL("python/book.zip", self.location));
   if (!book.ok) throw new Error(`no ${book.url}`);
   made.unpackArchive(new Uint8Array(await book.arrayBuffer()), "zip", { extractDir: "/book" });
-  made.runPython('import sys; sys.path.insert(0, "/book"); import page; page.prepare()');
+  made.runPython(`import sys; sys.path.insert(0, "/book"); import page; page.prepare(${full ? "False" : "True"})`);
   return made.runPython("page.run");
 }
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from itertools import product
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,13 @@ def respond(game: Game, strategy: Rows, player: int) -> float:
 def profiles() -> dict[str, Strategy]:
     """Return strategies of Kuhn poker to respond to."""
     game = KuhnPoker()
-    rng = np.random.default_rng(3)
-    found = {"uniform": Strategy.uniform(game)}
+    rng = Random(0)
+    even = Strategy.uniform(game)
+    found = {"uniform": even}
     for name in ("one", "another", "a third"):
-        found[name] = Strategy.random(game, rng)
+        seconds = {I: rng.random() for I in even}
+        rows = {I: zip(even[I], (1 - p, p), strict=True) for I, p in seconds.items()}
+        found[name] = Strategy(game, {I: dict(row) for I, row in rows.items()})
     always: dict[object, float] = {"check": 0, "bet": 1}
     found["bets"] = found["uniform"].replace(
         {f"{card}{past}": always for card in "JQK" for past in ("", " check")}

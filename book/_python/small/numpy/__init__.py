@@ -6,14 +6,25 @@ use. What is missing says so; a row is a view, as in NumPy, but another slice is
 
 import bisect
 import math
+import operator
 from itertools import accumulate, pairwise
-from math import e, inf, nan, pi
+from math import e as e
+from math import inf, nan
+from math import pi as pi
 
-_sum, _all, _any, _abs, _round, _max, _min = sum, all, any, abs, round, max, min
+_sum, _all, _any, _abs, _round, _max, _min = (
+    sum,
+    all,
+    any,
+    abs,
+    round,
+    max,
+    min,
+)
 
 
 class generic:
-    """What NumPy's numbers have in common; here they are Python's."""
+    """What NumPy's numbers have in common; here, numbers are Python's."""
 
 
 class _Operators:
@@ -35,17 +46,13 @@ class ndarray(_Operators):
     ndim = property(lambda x: len(x.shape))
     size = property(lambda x: math.prod(x.shape))
     dtype = property(lambda x: type(x.ravel().v[0]) if x.size else float)
-    T = property(lambda x: ndarray([ndarray(list(c)) for c in zip(*x.v)]) if _nested(x) else x)
-    flat = property(lambda x: iter(x.ravel().v))
+    T = property(lambda x: ndarray([*map(_row, zip(*x.v, strict=True))]) if _nested(x) else x)
 
     def __len__(self):
         return len(self.v)
 
     def __iter__(self):
         return iter(self.v)
-
-    def __contains__(self, item):
-        return _any(bool(all(x == item)) for x in self.v)
 
     def __bool__(self):
         if self.size != 1:
@@ -82,8 +89,10 @@ class ndarray(_Operators):
         if not isinstance(first, (slice, list, ndarray)):
             return _at(self.v[first], rest)
         if _nested(first):
-            return self.ravel()[first.ravel()] if first.dtype is bool else _map(
-                lambda n: self[n], first
+            return (
+                self.ravel()[first.ravel()]
+                if first.dtype is bool
+                else _map(lambda n: self[n], first)
             )
         rows = self._rows(first)
         if rest and not isinstance(first, slice) and isinstance(rest[0], (list, ndarray)):
@@ -127,22 +136,11 @@ class ndarray(_Operators):
     round = lambda x, digits=0: _map(lambda a: float(_round(a, digits)), x)
     clip = lambda x, low, high: minimum(maximum(x, low), high)
     setflags = lambda x, **_: None
-    fill = lambda x, value: x.__setitem__(slice(None), value)
-    nonzero = lambda x: (flatnonzero(x),)
 
     def item(self, *place):
         if not place and self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         return self[place] if place else self.ravel().v[0]
-
-    def reshape(self, *shape):
-        shape = shape[0] if isinstance(shape[0], tuple) else shape
-        rest = math.prod(shape[1:])
-        flat = self.ravel().v
-        if len(shape) == 1:
-            return ndarray(list(flat))
-        parts = [flat[n : n + _abs(rest)] for n in range(0, len(flat), _abs(rest) or 1)]
-        return ndarray([ndarray(part).reshape(*shape[1:]) for part in parts])
 
     def __matmul__(self, other):
         a, b = self, array(other)
@@ -172,6 +170,10 @@ def _nested(x):
     return isinstance(x, ndarray) and bool(x.v) and isinstance(x.v[0], ndarray)
 
 
+def _row(numbers):
+    return ndarray([*numbers])
+
+
 def _at(x, rest):
     if not rest:
         return x
@@ -190,14 +192,16 @@ def _pair(f, a, b):
     if not more and not other:
         return f(a, b)
     if more != other:
-        return ndarray([_pair(f, x, b) for x in a.v] if more > other else [_pair(f, a, y) for y in b.v])
+        return ndarray(
+            [_pair(f, x, b) for x in a.v] if more > other else [_pair(f, a, y) for y in b.v]
+        )
     if len(a.v) != len(b.v) and 1 not in (len(a.v), len(b.v)):
         raise ValueError(
             f"operands could not be broadcast together with shapes {a.shape} {b.shape}"
         )
     length = _max(len(a.v), len(b.v)) if a.v and b.v else 0
-    columns = (x.v if len(x.v) == length else x.v * length for x in (a, b))
-    return ndarray([_pair(f, x, y) for x, y in zip(*columns)])
+    left, right = (x.v if len(x.v) == length else x.v * length for x in (a, b))
+    return ndarray([_pair(f, x, y) for x, y in zip(left, right, strict=True)])
 
 
 def _divide(a, b):
@@ -219,23 +223,22 @@ def _operator(f):
     return method
 
 
-_TWO = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "truediv": _divide,
-    "pow": lambda a, b: a**b,
-    "mod": lambda a, b: a % b,
-    "floordiv": lambda a, b: a // b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
+_TWO = {"truediv": _divide, "and": operator.and_, "or": operator.or_}
+for _name in (
+    "add",
+    "sub",
+    "mul",
+    "pow",
+    "mod",
+    "floordiv",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+):
+    _TWO[_name] = getattr(operator, _name)
 for _name, _f in _TWO.items():
     for _kind in (ndarray, float64):
         setattr(_kind, f"__{_name}__", _operator(_f))
@@ -252,7 +255,8 @@ def _reduction(f):
 
     def method(x, axis=None, keepdims=False, initial=None, **_):
         if axis is None or (not _nested(x) and axis in (0, -1)):
-            numbers = x.ravel().v if isinstance(x, ndarray) else array(x).ravel().v
+            x = array(x)
+            numbers = x.ravel().v if isinstance(x, ndarray) else [x]
             found = f(numbers if initial is None else [initial, *numbers])
             found = float64(found) if type(found) is float else found
             return ndarray([found]) if keepdims else found
@@ -276,31 +280,35 @@ for _name, _f in {
     "argmin": lambda v: v.index(_min(v)),
     "ptp": lambda v: _max(v) - _min(v),
     "median": lambda v: (sorted(v)[len(v) // 2] + sorted(v)[(len(v) - 1) // 2]) / 2,
-    "std": lambda v: math.sqrt(_sum((x - _sum(v) / len(v)) ** 2 for x in v) / len(v)),
     "count_nonzero": lambda v: _sum(map(bool, v)),
 }.items():
     globals()[_name] = _reduction(_f)
     setattr(ndarray, _name, globals()[_name])
 ndarray.cumsum = lambda x, dtype=None: ndarray(list(accumulate(x.ravel().v)))
 
-# ---- functions ---------------------------------------------------------------------------------
+# ---- functions -------------------------------------------------------------------------------
 
 bool_, integer, floating, newaxis, double = bool, int, float, None, float
 int8 = int16 = int32 = int64 = uint8 = uint16 = uint32 = uint64 = intp = int
 float16 = float32 = float
 True_, False_ = True, False
+dtype = lambda *_, **__: object  # of records, which only kernels read
 
 
 def array(x, dtype=None, copy=True, **_):
     if isinstance(x, ndarray):
         return _map(dtype or (lambda a: a), x)
     if isinstance(x, (list, tuple, range)):
-        rows = [array(a, dtype) if isinstance(a, (list, tuple, range, ndarray)) else a for a in x]
+        rows = [
+            array(a, dtype) if isinstance(a, (list, tuple, range, ndarray)) else a for a in x
+        ]
         if rows and isinstance(rows[0], ndarray):
             if len({row.shape if isinstance(row, ndarray) else () for row in rows}) > 1:
                 raise ValueError("the rows of this array have different lengths")
             return ndarray(rows)
-        kind = dtype or (float if float in map(type, rows) or float64 in map(type, rows) else None)
+        kind = dtype or (
+            float if float in map(type, rows) or float64 in map(type, rows) else None
+        )
         return ndarray([*map(kind, rows)] if kind else rows)
     if isinstance(x, (int, float)) and dtype is None:
         return x
@@ -327,8 +335,6 @@ ones = lambda shape, dtype=float: full(shape, 1, dtype)
 empty = zeros
 zeros_like = lambda x, dtype=None: _map(lambda a: (dtype or type(a))(0), x)
 ones_like = lambda x, dtype=None: _map(lambda a: (dtype or type(a))(1), x)
-full_like = lambda x, value: _map(lambda a: value, x)
-eye = lambda n: ndarray([ndarray([float(i == j) for j in range(n)]) for i in range(n)])
 
 
 def arange(*limits, dtype=None):
@@ -338,16 +344,14 @@ def arange(*limits, dtype=None):
     return ndarray([start + n * step for n in range(math.ceil((stop - start) / step))])
 
 
-def linspace(start, stop, num=50):
-    return ndarray([start + (stop - start) * n / (num - 1) for n in range(num)])
-
-
 def _elementwise(f):
     return lambda x, *_, **__: _map(f, x)
 
 
 abs = absolute = _elementwise(_abs)
-sqrt, tanh, isfinite, isnan = map(_elementwise, (math.sqrt, math.tanh, math.isfinite, math.isnan))
+sqrt, tanh, isfinite, isnan = map(
+    _elementwise, (math.sqrt, math.tanh, math.isfinite, math.isnan)
+)
 exp = _elementwise(lambda a: math.exp(a) if a < 709 else inf)
 log = _elementwise(lambda a: math.log(a) if a > 0 else -inf if a == 0 else nan)
 log10 = _elementwise(lambda a: math.log10(a) if a > 0 else -inf if a == 0 else nan)
@@ -356,26 +360,25 @@ _lists = lambda *xs: [array(x) if isinstance(x, (list, tuple)) else x for x in x
 maximum = lambda a, b: _pair(lambda x, y: x if x >= y or x != x else y, *_lists(a, b))
 minimum = lambda a, b: _pair(lambda x, y: x if x <= y or x != x else y, *_lists(a, b))
 isclose = lambda a, b, rtol=1e-5, atol=1e-8: _pair(
-    lambda x, y: x == y or _abs(x - y) <= atol + rtol * _abs(y) < inf, *_lists(a, b)
+    lambda x, y: x == y or _abs(x - y) <= atol + rtol * _abs(y) < inf,
+    *_lists(a, b),
 )
 allclose = lambda a, b, rtol=1e-5, atol=1e-8: bool(all(isclose(a, b, rtol, atol)))
 ldexp = lambda a, b: _pair(math.ldexp, *_lists(a, b))
 clip = lambda x, low, high: array(x).clip(low, high)
 round = lambda x, digits=0: array(x).round(digits)
-shape = lambda x: array(x).shape
 dot = lambda a, b: array(a) @ b
 outer = lambda a, b: ndarray([x * array(b) for x in array(a).v])
 cumsum = lambda x, dtype=None: array(x).cumsum()
 iscomplexobj = lambda x: isinstance(x, complex)
 stack = lambda xs: ndarray([array(x) for x in xs])
 concatenate = lambda xs, axis=0: ndarray([a for x in xs for a in array(x).v])
-flatnonzero = lambda x: ndarray([n for n, a in enumerate(x.ravel().v) if a])
+flatnonzero = lambda x: ndarray([n for n, a in enumerate(array(x).ravel().v) if a])
 argsort = lambda x, **_: ndarray(sorted(range(len(x)), key=list(x).__getitem__))
-sort = lambda x: ndarray(sorted(x))
 
 
 def where(condition, a, b):
-    a, b = _lists(a, b)
+    condition, a, b = _lists(condition, a, b)
     halves = _pair(lambda chosen, x: lambda y: x if chosen else y, condition, a)
     return _pair(lambda half, y: half(y), halves, b)
 
@@ -385,13 +388,14 @@ def diff(x, append=None):
 
 
 def delete(x, n, axis=0):
+    x = array(x)
     if axis:
         return ndarray([delete(row, n, axis - 1) for row in x.v])
     return ndarray([a for k, a in enumerate(x.v) if k != n % len(x)])
 
 
 def unique(x, axis=None, return_index=False, return_inverse=False):
-    keys = [tuple(a.v) if isinstance(a, ndarray) else a for a in x.v]
+    keys = [tuple(a.v) if isinstance(a, ndarray) else a for a in array(x).v]
     found = sorted(set(keys))
     at = {key: n for n, key in enumerate(found)}
     more = [ndarray([keys.index(key) for key in found])] if return_index else []
@@ -414,14 +418,14 @@ def searchsorted(x, values, side="left"):
 
 class add:
     reduceat = lambda x, starts: ndarray(
-        [_sum(x.v[a:b]) for a, b in pairwise([*starts, len(x)])]
+        [_sum(array(x).v[a:b]) for a, b in pairwise([*starts, len(x)])]
     )
 
 
 def _missing(name):
     return AttributeError(
-        f"this page has only a small part of NumPy, without {name}: write it in plain Python, or "
-        "use the notebook"
+        f"this page has only a small part of NumPy, without {name}: write it in plain Python, "
+        "or use the notebook"
     )
 
 
@@ -429,4 +433,4 @@ def __getattr__(name):
     raise _missing(name)
 
 
-from numpy import random  # noqa: E402
+from numpy import random as random  # noqa: E402
