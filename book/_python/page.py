@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import io
 import json
 import linecache
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -68,11 +70,34 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__getattr__ = lambda name: getattr(stand_in, name)  # type: ignore[method-assign]
 
 
-def prepare(small: bool) -> None:
-    """Let the package be imported without Numba, and with the small NumPy if asked to."""
+class Output(io.TextIOBase):
+    """What a program prints, as soon as it does."""
+
+    def __init__(self, show: Callable[[str], object]):
+        self.show = show
+
+    def write(self, text: str) -> int:
+        """Show a text."""
+        if text:
+            self.show(text)
+        return len(text)
+
+
+def prepare(small: bool, show: Callable[[str], object] | None = None) -> None:
+    """Let the package be imported without Numba.
+
+    Parameters
+    ----------
+    small : bool
+        Whether the small NumPy takes the place of NumPy.
+    show : callable, optional
+        Gets what a program prints.
+    """
     if small:
         sys.path.insert(0, str(Path(__file__).parent / "small"))
     sys.meta_path.insert(0, Finder(COMPILED if small else ()))
+    if show:
+        sys.stdout = sys.stderr = Output(show)
 
 
 def run(number: str, program: str, answer: str, imports: list[str]) -> str:

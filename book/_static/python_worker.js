@@ -4,18 +4,20 @@ let python, shown;
 
 async function start({ home, full }) {
   const { loadPyodide } = await import(new URL("pyodide.mjs", home));
-  const print = (line) => {
-    if (shown < MOST) postMessage({ print: `${line}\n` });
+  const print = (text) => {
+    if (shown < MOST) postMessage({ print: text });
     else if (shown !== Infinity) postMessage({ print: "… and more that is not shown.\n" });
-    shown = shown < MOST ? shown + line.length + 1 : Infinity;
+    shown = shown < MOST ? shown + text.length : Infinity;
   };
-  const made = await loadPyodide({ indexURL: home, stdout: print, stderr: print });
+  const made = await loadPyodide({ indexURL: home });
   if (full) await made.loadPackage("numpy");
   const book = await fetch(new URL("python/book.zip", self.location));
   if (!book.ok) throw new Error(`no ${book.url}`);
   made.unpackArchive(new Uint8Array(await book.arrayBuffer()), "zip", { extractDir: "/book" });
-  made.runPython(`import sys; sys.path.insert(0, "/book"); import page; page.prepare(${full ? "False" : "True"})`);
-  return made.runPython("page.run");
+  made.runPython('import sys; sys.path.insert(0, "/book")');
+  const page = made.pyimport("page");
+  page.prepare(!full, print);
+  return page.run;
 }
 
 onmessage = async ({ data }) => {
