@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
 from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import onpage
 import pytest
 
 from cfrbook import exercises
@@ -28,15 +30,19 @@ def data(page: str, hidden: bool = True) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_most_exercises_can_be_answered_on_their_page() -> None:
-    found = [each["number"] for page in PAGES for each in data(page)["exercises"]]
+    shown = [each for page in PAGES for each in data(page)["exercises"]]
+    programs = [each["number"] for each in shown if "program" in each]
+    found = [each["number"] for each in shown if "form" in each]
     checked = [n for n in found if answers.exportable(exercises.find(n))]
     every = [e.number for page in PAGES for e in exercises.on_page(page)]
     assert len(set(found)) == len(found)
-    assert (len(every), len(found), len(checked)) == (130, 87, 80)
+    assert sorted([*found, *programs, *answers.NOTEBOOK]) == sorted(every)
+    assert (len(every), len(found), len(checked), len(programs)) == (130, 87, 80, 28)
 
 
 def test_fields_have_the_form_of_the_answer() -> None:
-    kinds = Counter(str(each["form"]) for each in data("01_regret_matching")["exercises"])
+    shown = data("01_regret_matching")["exercises"]
+    kinds = Counter(str(each["form"]) for each in shown if "form" in each)
     three = "{'dict': [['rock', 'number'], ['paper', 'number'], ['scissors', 'number']]}"
     assert kinds == {
         f"{{'dict': [['regrets', {three}], ['next', {three}]]}}": 1,
@@ -59,3 +65,22 @@ def test_page_with_hidden_solutions_has_fields_and_no_solution() -> None:
     assert [e["number"] for e in hidden["exercises"]] == [
         e["number"] for e in shown["exercises"]
     ]
+
+
+def test_program_is_shown_without_its_check() -> None:
+    first = next(each for each in data("04_vanilla_cfr")["exercises"] if "program" in each)
+    assert (first["number"], first["answer"]) == ("4.3", "friend")
+    assert first["program"].startswith("def friend(") and "check" not in first["program"]
+    assert "import numpy as np" in data("04_vanilla_cfr")["imports"]
+
+
+def test_sources_for_hidden_solutions_have_no_solutions(tmp_path: Path) -> None:
+    def packed(*names: str) -> set[str]:
+        onpage.pack(tmp_path / "book.zip", names)
+        return set(zipfile.ZipFile(tmp_path / "book.zip").namelist())
+
+    hidden, shown = packed(*onpage.SOURCES), packed(*onpage.SOURCES, *onpage.CHECKS)
+    solutions = ("cfrbook/exercises/", "cfrbook/museum/")
+    assert {"page.py", "small/numpy/__init__.py", "cfrlib/plain.py"} <= hidden
+    assert shown - hidden == {name for name in shown if name.startswith(solutions)}
+    assert "cfrbook/exercises/04_vanilla_cfr.md" in shown
