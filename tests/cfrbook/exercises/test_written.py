@@ -11,7 +11,7 @@ from styles import OTHERS, as_arrays, as_objects, as_stream, by_groups, deep, pu
 import cfrlib as cfr
 from cfrbook import exercises
 from cfrbook.exercises.written import learner, walker
-from cfrbook.museum import BUGS, changed
+from cfrbook.museum import BUGS, TwoBets, changed
 
 plus = importlib.import_module("cfrbook.exercises.05_cfr_plus").plus
 
@@ -47,6 +47,14 @@ def test_every_bug_of_the_museum_is_named(number):
             assert feedback.right or f"“{ALIKE.get(bug.name, bug.name)}”" in feedback.text
             named += not feedback.right
     assert named == count
+
+
+def test_two_bets_hide_no_bug_of_vanilla_cfr():
+    game = TwoBets()
+    for bug in BUGS:
+        if bug.solver == "Vanilla":
+            right, wrong = bug.right(game).run(3), bug.wrong(game).run(3)
+            assert any(abs(right[I][a] - wrong[I][a]) > 1e-3 for I in right for a in right[I])
 
 
 BROKEN = [
