@@ -178,7 +178,8 @@ def not_negative(gain: Floats) -> float:
 
 def _sum_by_player(form: SequenceForm, terms: Floats) -> Floats:
     """Sum one number per sequence over the sequences of each player; no sum is -0.0."""
-    return np.add.reduceat(terms, form.treeplexes.player_sequences[:-1]) + 0.0
+    starts = form.treeplexes.player_sequences[:-1].astype(np.intp)
+    return np.add.reduceat(terms, starts) + 0.0
 
 
 def best_response(game: Game, strategy: StrategyLike, player: int) -> BestResponse:

@@ -20,7 +20,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 FILE = "your program"
-SPARED = ("numba", "llvmlite", "tqdm", "cfrlib.montecarlo.partial_tree")
+SPARED = ("fcntl", "numba", "llvmlite", "tqdm", "cfrlib.montecarlo.partial_tree")
 ELSEWHERE = ("scipy", "matplotlib", "jax", "IPython")
 COMPILED = ("cfrlib.montecarlo.mccfr", "cfrlib.montecarlo.oos", "cfrlib.deep")
 

@@ -25,6 +25,7 @@
     if (running) stop(SAYS.stopped);
     running = listener;
     if (FOLDER) return stop(SAYS.folder);
+    running.tell(worker ? SAYS.running : SAYS.loading);
     worker ??= new Worker(new URL("python_worker.js", root), { type: "module" });
     worker.onmessage = ({ data }) => {
       if (data.print) running.print(data.print);
@@ -33,8 +34,8 @@
       else running.finish(data);
     };
     worker.onerror = () => stop(SAYS.missing);
-    running.tell(SAYS.loading);
-    worker.postMessage({ home: String(new URL(full || "python/", root)), full: Boolean(full), imports, ...exercise, program });
+    const home = new URL((full || "python").replace(/\/*$/, "/"), root).href;
+    worker.postMessage({ home, full: Boolean(full), imports, program, ...exercise });
   }
 
   // Tab indents and Enter keeps the indentation; after Escape, Tab leaves.
@@ -67,7 +68,7 @@
     const { number, program, answer } = exercise, { data, make, rich, show, state, save } = page;
     const checks = !data.hidden;
     const help = make("p", { class: "cfr-asks", id: `cfr-help-${number}` }, HELP);
-    const editor = make("textarea", { class: "cfr-code", rows: Math.min(program.split("\n").length + 1, 30), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
+    const editor = make("textarea", { class: "cfr-code", rows: Math.max(program.split("\n").length + 1, 8), spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": `Program for exercise ${number}`, "aria-describedby": help.id });
     const begin = make("button", {}, checks ? "Run and check" : "Run");
     const halt = make("button", { type: "button", hidden: "" }, "Stop");
     const again = make("button", { type: "button" }, "Start over");
