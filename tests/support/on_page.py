@@ -26,11 +26,11 @@ def values(expressions: Iterable[str]) -> list[Any]:
 
 
 def replies(number: str) -> list[str]:
-    """Return the replies to the solution of an exercise and to some of its mistakes."""
+    """Return the replies to the solution of an exercise and to two of its mistakes."""
     from cfrbook import exercises
 
     exercise = exercises.find(number)
-    answers = [exercise.solution, *(mistake.answer for mistake in exercise.mistakes[:4])]
+    answers = [exercise.solution, *(mistake.answer for mistake in exercise.mistakes[:2])]
     return [exercise.check(answer()).text for answer in answers]
 
 

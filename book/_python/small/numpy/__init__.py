@@ -223,6 +223,17 @@ def _operator(f):
     return method
 
 
+def _in_place(f):
+    def method(self, other):
+        found = _pair(f, self, array(other))
+        if self.dtype is int and found.dtype is float:
+            raise TypeError("Cannot cast floats to integers in place: make the array float")
+        self[:] = found
+        return self
+
+    return method
+
+
 _TWO = {"truediv": _divide, "and": operator.and_, "or": operator.or_}
 for _name in (
     "add",
@@ -243,11 +254,7 @@ for _name, _f in _TWO.items():
     for _kind in (ndarray, float64):
         setattr(_kind, f"__{_name}__", _operator(_f))
         setattr(_kind, f"__r{_name}__", _operator(lambda a, b, f=_f: f(b, a)))
-    setattr(
-        ndarray,
-        f"__i{_name}__",
-        lambda x, y, f=_f: x.__setitem__(slice(None), _pair(f, x, array(y))) or x,
-    )
+    setattr(ndarray, f"__i{_name}__", _in_place(_f))
 
 
 def _reduction(f):
