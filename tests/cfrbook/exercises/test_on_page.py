@@ -147,5 +147,5 @@ def test_small_numpy_refuses_what_numpy_refuses() -> None:
     for wrong in ("np.ones(2) + np.ones(3)", "bool(np.ones(2))", "np.arange(2).__iadd__(0.5)"):
         with pytest.raises((ValueError, TypeError)):
             values([wrong])
-        with pytest.raises(AssertionError, match="ValueError|TypeError"):
+        with pytest.raises(AssertionError, match=r"ValueError|TypeError"):
             on_page([wrong])
