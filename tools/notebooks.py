@@ -210,7 +210,8 @@ def faults(nb: Any) -> list[str]:
 
 def execute(nb: Any, folder: Path) -> None:
     """Run a notebook in place."""
-    kernels.client(nb, folder).execute()
+    quiet = {"TQDM_DISABLE": "1"}  # whether a progress bar appears depends on the machine
+    kernels.client(nb, folder).execute(env=os.environ | quiet)
 
 
 def process(path: Path, *, run: bool, check: bool) -> list[str]:
@@ -248,7 +249,6 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("notebooks", nargs="*", type=Path)
     options = parser.parse_args(arguments)
-    os.environ["TQDM_DISABLE"] = "1"  # whether a progress bar appears depends on the machine
     work = partial(process, run=options.execute, check=options.check)
     if options.execute and len(options.notebooks) > 1:
         with ProcessPoolExecutor(max_workers=2) as pool:
