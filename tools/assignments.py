@@ -73,7 +73,9 @@ def check_answer(number, name, exercises=exercises):
     above = getattr(get_ipython(), "last_execution_result", None)
     error = above and (above.error_before_exec or above.error_in_exec)
     if given is ... and error:
-        text = f"{type(error).__name__}: {error}".partition("\\n")[0][:200]
+        # Python 3.13 raises a private subclass of SyntaxError
+        kind = next(k.__name__ for k in type(error).__mro__ if not k.__name__.startswith("_"))
+        text = f"{kind}: {error}".partition("\\n")[0][:200]
         raise NotYet(f"○ {number} · The cell above stopped with {text}")
     with contextlib.redirect_stderr(io.StringIO()):
         result = exercises.check(number, given, student=student)
