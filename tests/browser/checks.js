@@ -182,7 +182,7 @@
   function sideways() {
     const lines = [];
     const scrollers = "figure.cfr-figure:has(> svg), .cfr-panels";
-    const allowed = `pre, mjx-container, .math, :has(> table), :has(> pre), ${scrollers}`;
+    const allowed = `pre, textarea, mjx-container, .math, :has(> table), :has(> pre), ${scrollers}`;
     const inside = `:is(${allowed}), .text_html:has(table)`;
     const width = document.documentElement.clientWidth;
     const page = document.scrollingElement.scrollWidth;
