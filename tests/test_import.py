@@ -33,8 +33,8 @@ LEVELS = [
     {"cfrlib.subgames"},  # only its network needs deep
     {"koikoi"},
     {"cfrbook.plot"},
-    {"cfrbook.explore"},
     {"cfrbook.museum"},
+    {"cfrbook.explore"},
     {"cfrbook.exercises"},
 ]
 LEVEL = {name: n for n, level in enumerate(LEVELS) for name in level}
