@@ -11,11 +11,11 @@ from math import prod
 from operator import add
 from typing import Any
 
-import cfrlib as cfr
 from cfrbook import museum
 from cfrbook.explore.explorable import asset, number_text
 from cfrbook.explore.javascript import pieces
 from cfrbook.museum.mutant import source
+from cfrlib import game as cfr  # as much of it as programs need
 
 CURVE = (1, 2, 3, 6, 10, 18, 32, 56, 100, 178, 316, 562, 1_000)
 
@@ -218,6 +218,7 @@ def measure(game: cfr.Game, strategy: Mapping[str, Any]) -> dict[str, float]:
 
     Examples
     --------
+    >>> import cfrlib as cfr
     >>> kuhn = cfr.games.KuhnPoker()
     >>> even = cfr.Strategy.uniform(kuhn)
     >>> found = measure(kuhn, even)
