@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 import zipfile
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import assignments
@@ -16,7 +13,7 @@ import pytest
 import rebuilding
 from nbgrader.utils import is_solution
 from playwright.sync_api import Browser, Locator, Page, expect
-from reader import HTML, PHONE, reading, tool
+from reader import PHONE, reading, tool
 
 from cfrbook import exercises
 from cfrbook.museum import mutant
@@ -25,28 +22,13 @@ NAME = "04_vanilla_cfr"
 LOOP = "print('on my way')\nwhile True:\n    pass"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if not (HTML / "_static" / "python" / "pyodide.mjs").exists():
-        pytest.fail("this build has no Python: run `make book` with npm and a network")
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=HTML)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/book/{NAME}.html"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def tab(chromium: Browser, server: str) -> Iterator[Page]:
+def tab(chromium: Browser, served: str) -> Iterator[Page]:
     size = {"width": PHONE[0], "height": PHONE[1]}
     context = tool.context(chromium, viewport=size, color_scheme="dark")
     page = context.new_page()
     page.on("pageerror", lambda error: pytest.fail(f"page error: {error}"))
-    page.goto(server)
+    page.goto(f"{served}{NAME}.html")
     yield page
     context.close()
 
@@ -78,12 +60,12 @@ def mended(page: Page) -> str:
     return text.replace(late, "").replace("    return S", update)
 
 
-def test_nothing_is_loaded_before_a_reader_asks(chromium: Browser, server: str) -> None:
+def test_nothing_is_loaded_before_a_reader_asks(chromium: Browser, served: str) -> None:
     context = tool.context(chromium)
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(server, wait_until="networkidle")
+    page.goto(f"{served}{NAME}.html", wait_until="networkidle")
     assert not [url for url in asked if "/python/" in url or "worker" in url]
     context.close()
 
@@ -192,10 +174,10 @@ def test_page_from_a_folder_says_why_it_cannot(chromium: Browser) -> None:
         visit.page.evaluate("sessionStorage.clear()")
 
 
-def test_copy_without_python_says_so(chromium: Browser, server: str) -> None:
+def test_copy_without_python_says_so(chromium: Browser, served: str) -> None:
     context = tool.context(chromium)
     page = context.new_page()
     page.route("**/python/*", lambda route: route.fulfill(status=404, body=""))
-    page.goto(server)
+    page.goto(f"{served}{NAME}.html")
     assert run(page) == "This copy of the book has no Python. The notebook runs the program."
     context.close()
