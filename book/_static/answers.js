@@ -103,6 +103,12 @@
     });
   }
 
+  // On a page the fields are the dictionary.
+  function asked(text) {
+    const rest = text.replace(/^a dictionary(:| with) /, "");
+    return rest.replace(/(which is )?a dictionary (with|of) /g, "with ");
+  }
+
   function show(place, { verdict, text }) {
     place.dataset.verdict = verdict;
     place.replaceChildren(make("span", { "aria-hidden": "true" }, SIGNS[verdict]), " ", make("span", {}, ...rich(text)));
@@ -117,7 +123,7 @@
     const reply = make("p", { class: "cfr-reply", role: "status" });
     const again = make("button", { type: "button" }, "Start over");
     const buttons = make("p", { class: "cfr-buttons" }, ...(exercise.check ? [make("button", {}, "Check")] : []), again);
-    const asks = make("p", { class: "cfr-asks", id: `cfr-asks-${number}` }, ...rich(`Your answer: ${exercise.asks}.`));
+    const asks = make("p", { class: "cfr-asks", id: `cfr-asks-${number}` }, ...rich(`Your answer: ${asked(exercise.asks)}.`));
     const box = make("form", { class: "cfr-answer", "data-exercise": number, "aria-label": `Answer to exercise ${number}` },
       asks, make("div", { class: "cfr-fields" }, ...controls), buttons, reply);
     const inputs = [...box.querySelectorAll("input, select")];

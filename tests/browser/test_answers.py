@@ -71,6 +71,14 @@ def test_page_replies_as_the_notebook_does(phone: Visit, number: str) -> None:
         assert verdict == "✗✓"[answers is RIGHT]
 
 
+def test_a_page_asks_for_no_dictionary(phone: Visit) -> None:
+    asked = phone.page.locator(".cfr-answer:has(input, select) .cfr-asks").all_inner_texts()
+    assert asked[0] == (
+        "Your answer: 'regrets' and 'next', each with 'rock', 'paper' and 'scissors'."
+    )
+    assert not any("dictionary" in text for text in asked)
+
+
 def nested(number: str, values: list[str]) -> object:
     """Return what is typed in the form of the exercise."""
     return (
