@@ -50,9 +50,10 @@
   }
 
   function field(kind, label, words, look = "") {
-    const choices = { truth: ["True", "False"], word: words }[kind];
+    const truth = { True: "yes", False: "no" };
+    const choices = { truth: Object.keys(truth), word: words }[kind];
     const control = choices
-      ? make("select", {}, make("option", { value: "" }, "…"), ...choices.map((word) => make("option", { value: word }, word)))
+      ? make("select", {}, make("option", { value: "" }, "…"), ...choices.map((word) => make("option", { value: word }, kind === "truth" ? truth[word] : word)))
       : make("input", { type: "text", class: `cfr-${kind}`, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
     return make("label", {}, make("span", { class: look }, label), control);
   }
@@ -103,10 +104,10 @@
     });
   }
 
-  // On a page the fields are the dictionary.
+  // On a page the fields are the dictionary, and a choice of two says yes or no.
   function asked(text) {
     const rest = text.replace(/^a dictionary(:| with) /, "");
-    return rest.replace(/(which is )?a dictionary (with|of) /g, "with ");
+    return rest.replace(/(which is )?a dictionary (with|of) /g, "with ").replace("True or False", "yes or no");
   }
 
   function show(place, { verdict, text }) {
