@@ -107,7 +107,7 @@
   // On a page the fields are the dictionary, and a choice of two says yes or no.
   function asked(text) {
     const rest = text.replace(/^a dictionary(:| with) /, "");
-    return rest.replace(/(which is )?a dictionary (with|of) /g, "with ").replace("True or False", "yes or no");
+    return rest.replace(/(which is )?a dictionary (with|of) /g, "with ").replaceAll("True or False", "yes or no");
   }
 
   function show(place, { verdict, text }) {
