@@ -50,7 +50,7 @@
       button.remove();
       remember(number);
     };
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(location.hash.slice(1));
     if (veiled.some((each) => each.contains(target))) return;
     turn(true);
     question.append(button);

@@ -23,7 +23,8 @@
     End: (_, count) => count - 1,
   };
 
-  const shown = (element) => element.checkVisibility({ visibilityProperty: true });
+  const shown = (element) =>
+    element.checkVisibility({ visibilityProperty: true }) && !element.closest("[inert]");
 
   // The outermost list around a link
   function list(link) {

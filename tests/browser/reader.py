@@ -21,7 +21,10 @@ import chromium as tool  # noqa: E402
 
 HTML = ROOT / "_build" / "html"
 DESKTOP, PHONE = (1280, 900), (360, 740)
-OPEN = "document.querySelectorAll('.cfr-further').forEach(box => { box.open = true; })"
+OPEN = """() => {
+    document.querySelectorAll('.cfr-further').forEach((box) => { box.open = true; });
+    document.querySelectorAll('.cfr-reveal').forEach((button) => button.click());
+}"""
 # No host is found but this machine, as if the network were gone.
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
 
@@ -72,6 +75,7 @@ class Visit:
         for event, listener in self._listeners.items():
             self.page.remove_listener(event, listener)
         self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.page.emulate_media(media="null")
         self.page.goto("about:blank")
 
     def _error(self, error: Error) -> None:
@@ -130,7 +134,8 @@ def reading(
     """Open a page from its folder, as somebody who was never there before.
 
     A page with a `clock` stands still in time once it is there, until the test lets some pass.
-    What a first reading can skip is opened, unless it shall stay `folded`.
+    What a first reading can skip is opened, and results are unveiled, unless all shall stay
+    `folded`.
     """
     key = (browser, dark, size, still, scripts)
     page = _tabs[key].pop() if _tabs[key] and not clock else None

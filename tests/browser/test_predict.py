@@ -11,7 +11,7 @@ VEILED = """() => [...document.querySelectorAll('.cfr-veiled')].map((each) =>
 
 
 def test_a_choice_shows_the_result_of_its_question_only(chromium: Browser) -> None:
-    with reading(chromium, PAGE) as visit:
+    with reading(chromium, PAGE, folded=True) as visit:
         page = visit.page
         questions = page.locator(".predict")
         count = questions.count()
@@ -34,7 +34,7 @@ def test_a_choice_shows_the_result_of_its_question_only(chromium: Browser) -> No
 
 
 def test_figures_that_move_are_not_veiled(chromium: Browser) -> None:
-    with reading(chromium, PAGE) as visit:
+    with reading(chromium, PAGE, folded=True) as visit:
         assert visit.page.locator(".cfr-veiled .cfr-explore").count() == 0
 
 
