@@ -1,6 +1,6 @@
 // The result that follows a question stays veiled until the reader has chosen an answer, or asks to
-// be shown it: outputs of the next cells, and the paragraphs behind the last of them. A figure that
-// can be moved is never veiled. Without scripts, and on paper, nothing is.
+// be shown it: outputs up to the next question, section or figure that can be moved, and the
+// paragraphs behind the first of them. Without scripts, and on paper, nothing is.
 (() => {
   "use strict";
   const OUTPUT = ".cell_output", MOVING = ".cfr-explore, .cfr-program", PROSE = "p, ul, ol";
@@ -29,6 +29,8 @@
     for (; cell(); at = at.nextElementSibling) found.push(...at.querySelectorAll(OUTPUT));
     if (found.length) {
       for (; at?.matches(PROSE); at = at.nextElementSibling) found.push(at);
+      const on = () => at && !at.matches("section, .predict") && !at.querySelector(MOVING);
+      for (; on(); at = at.nextElementSibling) found.push(...at.querySelectorAll(OUTPUT));
     }
     return found;
   }
