@@ -25,7 +25,7 @@
     const found = [];
     let at = question.nextElementSibling;
     const cell = () => at?.matches(".cell") && !at.querySelector(MOVING);
-    while (at?.matches("p") && !found.length) at = at.nextElementSibling; // more of the question
+    while (at && !at.matches(".cell, .predict, section")) at = at.nextElementSibling; // more of it
     for (; cell(); at = at.nextElementSibling) found.push(...at.querySelectorAll(OUTPUT));
     if (found.length) {
       for (; at?.matches(PROSE); at = at.nextElementSibling) found.push(at);
