@@ -43,7 +43,7 @@ class Spared(type):
 
 
 class Absent(Spared):
-    """The same for a module that is missed: whoever calls something in it is told."""
+    """The same for a module that is missed: calling anything in it is an error."""
 
     def __call__(cls, *given: Any, **options: Any) -> Any:
         raise ImportError(f"this page has no {cls.__name__}; the notebook has it")
