@@ -1,4 +1,4 @@
-"""Figures of the book: convergence, paths on the simplex, game trees, strategy bars.
+"""Figures and tables of the book: convergence, paths on the simplex, game trees, strategy bars.
 
 Every function returns a Matplotlib figure; :func:`show` turns it into an inline SVG with a
 caption and an alternative text, in the colors of the page's light or dark theme. Colors have
@@ -44,14 +44,15 @@ from cfrlib.strategy import Strategy
 __all__ = [
     "COLORS",
     "Picture",
+    "Table",
     "annotate",
     "convergence",
+    "infoset_numbers",
     "inline_svg",
     "lines",
     "show",
     "simplex",
     "strategy_bars",
-    "table",
     "ten_to",
     "to_simplex",
     "tree",
@@ -74,6 +75,8 @@ FONT, SMALL, TINY = 11, 10, 8  # points, a page shows as 1.4 pixels each at full
 LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
+# Texts in a table that stand at the right of their column: those that begin with a number
+NUMERAL = re.compile(r"\s*(?:[+−-]?\s?[\d.½⅓¼]|[+−-]?(?:inf|∞|nan)\b|[–—-]?\s*$)")
 
 # Fonts with Japanese letters, on Linux, Macs and Windows. A page needs none of them, as it
 # draws all letters in the reader's fonts, but Matplotlib measures texts and draws PNG files.
@@ -124,6 +127,79 @@ class Picture:
             f'<figure class="cfr-figure">{self.svg}'
             f"<figcaption>{escape(self.caption)}</figcaption></figure>"
         )
+
+
+class Table:
+    """Results in rows: a table on a page and in a notebook, aligned columns elsewhere.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Heading of each column; the first column holds the headings of the rows.
+    rows : iterable of sequences
+        A value for each column. Whole numbers get commas, texts stay as they are.
+    floats : str
+        Format of the other numbers.
+
+    Raises
+    ------
+    ValueError
+        If a row has more or fewer values than there are columns.
+
+    Examples
+    --------
+    >>> Table(["rule", "iterations", "exploitability"], [["CFR+", 1000, 0.00123]], floats=".4f")
+    rule  iterations  exploitability
+    CFR+       1,000          0.0012
+    """
+
+    def __init__(
+        self, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, floats: str = ".3f"
+    ):
+        self.columns = list(columns)
+        self.rows = [[_in_cell(value, floats) for value in row] for row in rows]
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"the row {row} has {len(row)} values; there are {len(self.columns)} "
+                    f"columns: {', '.join(self.columns)}"
+                )
+        cells = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.columns)
+        self._right = [all(NUMERAL.match(text) for text in column) for column in cells]
+
+    def __repr__(self) -> str:
+        lines = [self.columns, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                text.rjust(width) if right else text.ljust(width)
+                for text, width, right in zip(line, widths, self._right, strict=True)
+            ).rstrip()
+            for line in lines
+        )
+
+    def _repr_html_(self) -> str:
+        def cells(texts: Sequence[str], tags: Sequence[str]) -> str:
+            return "".join(
+                f"<{tag}{' class=cfr-right' * right}>{escape(text)}</{tag[:2]}>"
+                for text, tag, right in zip(texts, tags, self._right, strict=True)
+            )
+
+        columns = len(self.columns)
+        head = cells(self.columns, ["th scope=col"] * columns)
+        tags = ["th scope=row", *["td"] * (columns - 1)]
+        body = "\n".join(f"<tr>{cells(row, tags)}</tr>" for row in self.rows)
+        return (
+            f'<table class="cfr-table">\n<thead><tr>{head}</tr></thead>\n'
+            f"<tbody>\n{body}\n</tbody>\n</table>"
+        )
+
+
+def _in_cell(value: Any, floats: str) -> str:
+    """Return the text of a value in a table."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return f"{value:,}"
+    return format(value, floats) if isinstance(value, (float, np.floating)) else str(value)
 
 
 def inline_svg(figure: Figure, attributes: str, *, key: str = "", crop: bool = True) -> str:
@@ -661,7 +737,7 @@ def simplex(
     return figure
 
 
-def table(
+def infoset_numbers(
     columns: Mapping[str, str],
     groups: Mapping[str, Mapping[str, Sequence[str]]],
     *,
@@ -690,7 +766,7 @@ def table(
     Examples
     --------
     >>> rows = {"Q": {"check": ("1/2", "−1/8"), "bet": ("1/2", "1/8")}}
-    >>> table({"σ": "strategy", "R": "regret"}, rows, framed=[("Q", "R")])
+    >>> infoset_numbers({"σ": "strategy", "R": "regret"}, rows, framed=[("Q", "R")])
     <Figure size 380x370 with 1 Axes>
     """
     width, height = 72 * size[0], 72 * size[1]

@@ -36,7 +36,9 @@ def figures():
         "bars": plot.strategy_bars({"cfr": solution.strategy}, {"J": "bet"}, xlabel="p"),
         "simplex": plot.simplex({"now": path.current[0]}, names, points={"x": (0.2, 0.6, 0.2)}),
         "tree": plot.tree(GAME, (("J", "Q"),)),
-        "table": plot.table({"R": "regret"}, {"Q": {"check": ["0"], "bet": ["1/8"]}}),
+        "infoset_numbers": plot.infoset_numbers(
+            {"R": "regret"}, {"Q": {"check": ["0"], "bet": ["1/8"]}}
+        ),
     }
 
 
@@ -197,13 +199,15 @@ def test_traced_branches_of_a_tree_begin_at_its_root():
         assert x == [[n, n + 1] for n in range(3 - len(start))]
 
 
-def test_table_has_a_row_for_each_action_and_frames():
+def test_infoset_numbers_have_a_row_for_each_action_and_frames():
     columns = {"σ": "strategy", "R": "regret"}
     groups = {
         "Q": {"check": ("1/2", "−1/8"), "bet": ("1/2", "1/8")},
         "J bet": {"fold": ("1", ""), "call": ("0", "")},
     }
-    figure = plot.table(columns, groups, title=("Line 6", "R += 1/8"), framed=[("Q", "R")])
+    figure = plot.infoset_numbers(
+        columns, groups, title=("Line 6", "R += 1/8"), framed=[("Q", "R")]
+    )
     found = texts(figure)
     places = dict(found)
     assert not overlapping(found)
@@ -213,7 +217,22 @@ def test_table_has_a_row_for_each_action_and_frames():
     assert places["Line 6"].y0 > places["R += 1/8"].y0 > places["Q"].y0 > places["J bet"].y0
     assert places["−1/8"].x1 == pytest.approx(places["R"].x1, abs=1)
     with pytest.raises(ValueError, match="argument"):
-        plot.table(columns, {"Q": {"check": ("1/2",)}})
+        plot.infoset_numbers(columns, {"Q": {"check": ("1/2",)}})
+
+
+def test_table_aligns_numbers_and_names_its_rows():
+    rows = [["a < b", 1000, 0.25, "0.1 ± 0.02"], ["c", np.int64(7), -np.inf, ""]]
+    table = plot.Table(["", "n", "x", "interval"], rows, floats=".1f")
+    assert repr(table).splitlines() == [
+        "           n     x    interval",
+        "a < b  1,000   0.2  0.1 ± 0.02",
+        "c          7  -inf",
+    ]
+    html = table._repr_html_()
+    assert "<th scope=row>a &lt; b</th><td class=cfr-right>1,000</td>" in html
+    assert html.count("scope=col") == 4
+    with pytest.raises(ValueError, match="2 values; there are 1 columns: n"):
+        plot.Table(["n"], [[1, 2]])
 
 
 def test_tree_without_labels_draws_all_histories():
@@ -368,7 +387,9 @@ def test_labels_are_drawn_as_they_are(infoset, actions):
             plot.annotate(lines, {actions[0]: ((1, 1), (0, 40))}),
         ],
     }
-    figures[infoset] += [plot.table({infoset: "regret"}, {"I": {"a": ["0"]}}, title=[infoset])]
+    figures[infoset] += [
+        plot.infoset_numbers({infoset: "regret"}, {"I": {"a": ["0"]}}, title=[infoset])
+    ]
     figures[infoset] += [
         plot.simplex({"now": np.eye(3)}, [infoset, "b", "c"], points={"x": [0, 0, 1]})
     ]
