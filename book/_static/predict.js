@@ -3,7 +3,7 @@
 // paragraphs behind the first of them. Without scripts, and on paper, nothing is.
 (() => {
   "use strict";
-  const OUTPUT = ".cell_output", MOVING = ".cfr-explore, .cfr-program", PROSE = "p, ul, ol";
+  const OUTPUT = ".cell_output", MOVING = ".cfr-explore, .cfr-program, .play-yours", PROSE = "p, ul, ol";
   const key = `cfr-seen ${location.pathname}`;
 
   function seen() {
