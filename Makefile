@@ -80,11 +80,12 @@ book: $(VENV)/$(if $(CFR_BOOK_SOLUTIONS)$(CFR_BOOK_SOLUTIONS_KEY),.classroom,.bo
 	@$(BIN)/python tools/build.py
 	@$(BIN)/python tools/onpage.py
 
-pdf: book $(VENV)/.test ## print the built pages into one PDF
+pdf: book $(VENV)/.test ## print the built pages into one PDF and one EPUB
 	$(BIN)/python tools/pdf.py
+	$(BIN)/python tools/epub.py
 
-# What a release has: the package, and the site as one zip for readers without a network.
-package: book $(VENV)/.package ## make and check the package for PyPI, and a zip of the site
+# What a release has: the package, and the site as zip, PDF and EPUB for readers without a network.
+package: pdf $(VENV)/.package ## make and check the package for PyPI; a zip, PDF and EPUB of the site
 	$(VENV)/package/bin/python tools/package.py
 
 lab: $(VENV)/.book ## open the notebooks in JupyterLab

@@ -48,7 +48,7 @@ def test_version_agrees_across_files():
     citation = yaml.safe_load(read("CITATION.cff"))
     assert citation["version"] == citation["preferred-citation"]["version"] == version
     assert f"version {version}" in read("README.md")
-    assert f"version {version}" in read("book/index.md")
+    assert f"version   = {{{version}}}" in read("book/index.md")
     newest = re.search(r"^## \[(.*?)\]", read("CHANGELOG.md"), re.MULTILINE)[1]
     assert newest in (version, "Unreleased")
 

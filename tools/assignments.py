@@ -198,7 +198,7 @@ def read(path: Path) -> Any:
 def plain(text: str, titles: dict[str, str]) -> str:
     """Convert MyST directives and roles to plain Markdown, which any notebook can show.
 
-    Handles exercises, hints, {doc}, {cite}, {term}, {eq} and colored words; any other directive
+    Handles exercises, hints, {doc}, {term}, {eq} and colored words; any other directive
     becomes its title and text.
     """
     lines: list[str] = []
@@ -234,8 +234,6 @@ def roles(text: str, titles: dict[str, str]) -> str:
         if kind == "doc":
             target = (shown[2] if shown else content).rpartition("/")[2]
             return shown[1] if shown else f"*{titles.get(target, target)}*"
-        if kind.startswith("cite"):
-            return "(" + "; ".join(authors(key) for key in content.split(",")) + ")"
         if kind in ("eq", "numref", "ref", "prf:ref") and not shown:
             return "the one on the page"
         return shown[1] if shown else content
@@ -243,18 +241,6 @@ def roles(text: str, titles: dict[str, str]) -> str:
     text = re.sub(r"\{([a-z:-]+)\}`([^`]+)`", words, text)
     text = re.sub(r"\[([^\]]+)\]\{\.[\w-]+\}", r"\1", text)  # a colored word
     return re.sub(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)", r"\1", text)  # a link in the book
-
-
-def authors(key: str) -> str:
-    """Return a plain-text citation: first author and year."""
-    bib = (BOOK / "references.bib").read_text("utf-8")
-    entry = re.search(rf"^@\w+\{{{re.escape(key.strip())},(.*?)^\}}", bib, re.M | re.S)
-    if not entry:
-        raise ValueError(f"references.bib has no {key!r}")
-    fields = dict(re.findall(r"^\s*(author|year)\s*=\s*\{(.*)\},?\s*$", entry[1], re.M))
-    names = [n.strip() for n in fields.get("author", key).split(" and ")]
-    first = (names[0] if "{" in names[0] else names[0].partition(",")[0]).strip("{}")
-    return f"{first}{' and others' if len(names) > 1 else ''}, {fields.get('year', 'n.d.')}"
 
 
 # ---- writing an assignment -------------------------------------------------------------------

@@ -8,6 +8,8 @@ The normal form keeps sources and the outputs that a diff can show: text, stream
 HTML. It drops pictures, widgets and times, so that running an unchanged notebook again changes
 no byte. Pictures are not lost: the book's build executes the notebooks anyway.
 
+Citations become links to the page of references, which every program shows as text.
+
 The tags that fold a cell on a page mean nothing to Jupyter. The normal form repeats them in the
 metadata that JupyterLab, Notebook 7 and Colab read, so solutions are folded there as well.
 
@@ -25,7 +27,7 @@ import re
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -84,6 +86,7 @@ NEED_NETWORKS = re.compile(
     r"\bimport (?:jax|flax|optax)\b|\b(?:cfr|cfrlib)\.deep\b|\bkoikoi\.learners\b"
     r"|\bsubgames\.network\b"
 )
+CITE = re.compile(r"\{cite(:[tp])?\}`([^`]+)`")
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}", re.IGNORECASE)
 
 
@@ -174,11 +177,45 @@ def folded(cell: Any) -> dict[str, Any]:
     return found
 
 
+@cache
+def labels() -> dict[str, tuple[str, str]]:
+    """Return the authors and the year of each source, by key."""
+    from pybtex.database import parse_file
+    from pybtex.richtext import Text
+
+    found = {}
+    for key, entry in parse_file(str(PAGES / "references.bib")).entries.items():
+        names = [" ".join([*p.prelast_names, *p.last_names]) for p in entry.persons["author"]]
+        first = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        found[key] = Text.from_latex(first).render_as("text"), entry.fields["year"]
+    return found
+
+
+def cited(text: str) -> str:
+    """Return Markdown with links to the references in place of citations."""
+
+    def link(role: re.Match[str]) -> str:
+        keys = [key.strip() for key in role[2].split(",")]
+        unknown = [key for key in keys if key not in labels()]
+        if unknown:
+            raise ValueError(f"references.bib has no {', '.join(unknown)}")
+        if role[1] == ":t":
+            return ", ".join(
+                "[{} ({})](references.md#{})".format(*labels()[key], key) for key in keys
+            )
+        shown = "; ".join(", ".join(labels()[key]) for key in keys)
+        return f"[({shown})](references.md#{','.join(keys)})"
+
+    return CITE.sub(link, text)
+
+
 def normal_form(nb: Any) -> Any:
     """Return a normalized copy of a notebook."""
     cells, count = [], 0
     for cell in nb.cells:
         new: dict[str, Any] = {key: cell[key] for key in ("cell_type", "id", "source")}
+        if cell.cell_type == "markdown":
+            new["source"] = cited(cell.source)
         new["metadata"] = {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
         new["metadata"] |= folded(cell)
         if cell.cell_type == "code":

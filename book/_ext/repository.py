@@ -2,7 +2,8 @@
 
 The address is the environment variable CFR_BOOK_REPOSITORY, else the git
 remote `origin`, so a fork needs no editing. Without an address, or with one
-on a host that Colab cannot read, there are no launch buttons.
+on a host that Colab cannot read, there are no launch buttons, and the site
+has its source beside it as a zip, unless its solutions are hidden.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import re
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +31,7 @@ LOOK_UP = re.compile(
     r"    from urllib\.parse import unquote\n.*?    branch = [^\n]*\n",
     re.DOTALL,
 )
+ZIP = "cfr-book-source.zip"
 PIP = "%pip install -q git+{home}@{branch}"
 LAUNCH = {
     "notebook_interface": "jupyterlab",
@@ -60,6 +63,23 @@ def git(folder: Path, *arguments: str) -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return done.stdout.strip()
+
+
+def files(folder: Path) -> list[str]:
+    """Return the files of the source, without what a build has made."""
+    wanted = ("-z", "--cached", "--others", "--exclude-standard")
+    if listed := git(folder, "ls-files", *wanted):
+        return [name for name in listed.split("\0") if name]
+    made = {"_build", "dist", "__pycache__"}
+    return [
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and not any(
+            part in made or part.startswith((".venv", ".git"))
+            for part in path.relative_to(folder).parts[:-1]
+        )
+    ]
 
 
 class Unknown(LookupError):
@@ -115,9 +135,31 @@ def options(folder: Path) -> dict[str, Any]:
     }
 
 
+def hidden() -> bool:
+    """Return whether solutions are hidden, which the source would show."""
+    names = "CFR_BOOK_SOLUTIONS", "CFR_BOOK_SOLUTIONS_KEY"
+    return any(os.environ.get(name) for name in names)
+
+
+def words(url: str | None) -> dict[str, str]:
+    """Return what pages say about the source, and about faults."""
+    if url:
+        return {
+            "source": f"[the source]({url})",
+            "report": f"report it in the [issue tracker]({url}/issues)",
+        }
+    link = f'<a href="../{ZIP}" download>the source</a>'
+    return {
+        "source": "the source" if hidden() else link,
+        "report": "tell the person who gave you this book",
+    }
+
+
 def point(app: Sphinx, config: Config) -> None:
     """Set the options before the theme reads them."""
     config.html_theme_options.update(options(Path(app.srcdir)))
+    url = config.html_theme_options.get("repository_url")
+    config.myst_substitutions = words(url)
 
 
 def only_notebooks(
@@ -133,6 +175,19 @@ def only_notebooks(
         buttons[:] = [
             b for b in buttons if b.get("label") != "launch-buttons"
         ]
+
+
+def zip_source(app: Sphinx, exception: Exception | None) -> None:
+    """Put the source beside the site if readers cannot get it elsewhere."""
+    url = app.config.html_theme_options.get("repository_url")
+    if exception or url or hidden() or app.builder.format != "html":
+        return
+    home = Path(app.srcdir)
+    packed = zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(Path(app.outdir, ZIP), "w", packed) as archive:
+        for name in sorted(files(home)):
+            if (home / name).is_file():  # git may list a file that is gone
+                archive.write(home / name, f"cfr-book/{name}")
 
 
 def address_downloads(app: Sphinx, exception: Exception | None) -> None:
@@ -156,4 +211,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", point)
     app.connect("html-page-context", only_notebooks, priority=600)
     app.connect("build-finished", address_downloads)
+    app.connect("build-finished", zip_source)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from chapter_map import Chapter, read
+from chapters import Chapter, read
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config

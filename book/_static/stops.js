@@ -15,6 +15,8 @@
     SUMMARY: "Arrow keys reach the other folded cells.",
     CHOICE: "Arrow keys reach the other choices.",
   };
+  const SCROLLERS = `main :is(.pst-scrollable-table-container, .text_html, figure.cfr-figure,
+    .cfr-panels, mjx-container[display="true"], div.highlight pre)`;
   const OPEN = "mjx-math, mjx-math > mjx-mstyle, mjx-math > mjx-mstyle > mjx-mstyle";
   const MOVES = {
     ArrowDown: (at) => at + 1,
@@ -84,31 +86,48 @@
     document.body.classList.toggle("cfr-in-group", inside);
   }
 
-  // A long formula in a sentence may break after an operator, or else after a comma: no phone has
-  // room for it.
-  function breakable() {
-    for (const formula of document.querySelectorAll("span.math mjx-math")) {
-      if (formula.querySelectorAll("mjx-c").length <= 12) continue;
-      formula.closest("span.math").classList.add("cfr-breakable");
-      const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
-        [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
-      for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
-    }
+  // A long formula may break after an operator, or else after a comma: one in a sentence always, since
+  // no phone has room for it, one on a line of its own if it is wider than its place.
+  function breakable(formula, box) {
+    box.classList.add("cfr-breakable");
+    const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
+      [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
+    for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
   }
 
-  // A formula that is wider than its place is a stop, where arrow keys scroll it.
+  // Says at which edges there is more; a table, a figure or a formula that scrolls is a stop, where
+  // arrow keys scroll it.
+  function edges(box) {
+    const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
+    return [box, [left && "left", right && "right"].filter(Boolean).join(" ")];
+  }
+  function show([box, more]) {
+    if (more) box.dataset.more = more;
+    else delete box.dataset.more;
+    if (box.matches("pre")) return;
+    if (more) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
   function wide() {
-    for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
-      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
-      else formula.removeAttribute("tabindex");
-    }
+    const boxes = [...document.querySelectorAll(SCROLLERS)];
+    boxes.map(edges).forEach(show); // all that is read before all that is written
   }
 
-  addEventListener("load", () => window.MathJax?.startup?.promise.then(() => {
-    breakable();
+  addEventListener("load", async () => {
+    await window.MathJax?.startup?.promise;
+    document.querySelectorAll("span.math mjx-math").forEach((formula) => {
+      if (formula.querySelectorAll("mjx-c").length > 12) breakable(formula, formula.closest("span.math"));
+    });
+    const displays = [...document.querySelectorAll('mjx-container[display="true"]')];
+    displays.filter((box) => box.scrollWidth > box.clientWidth).forEach((box) => {
+      breakable(box.querySelector("mjx-math"), box);
+    });
     wide();
-  }));
+  });
   addEventListener("resize", wide);
+  document.addEventListener("scroll", ({ target }) => {
+    if (target.matches?.(SCROLLERS)) show(edges(target));
+  }, { capture: true, passive: true });
   document.addEventListener("toggle", wide, true); // what has opened has a width now
   document.addEventListener("focusin", hint);
   document.addEventListener("focusout", hint);

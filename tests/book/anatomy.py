@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numerals
+from citations import as_roles
 from notebooks import hosted
 from prose import directives, strip_fences, visible_text
 
@@ -318,7 +319,7 @@ def comparison(chapter: Chapter) -> Iterator[str]:
 
 
 def citations(chapter: Chapter) -> Iterator[str]:
-    for keys in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", chapter.text):
+    for keys in re.findall(r"\{cite(?::\w+)?\}`([^`]+)`", as_roles(chapter.text)):
         for key in keys.split(","):
             if key.strip() not in chapter.keys:
                 yield f"{key.strip()!r} is not in references.bib"

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-for folder in ("tools", "tests/support"):
+for folder in ("tools", "tests/support", "book/_ext"):
     sys.path.insert(0, str(Path(__file__).parents[2] / folder))
 
 import pytest  # noqa: E402

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+import citations
+
 FENCE = re.compile(r"^\s*(`{3,}|~{3,}|:{3,})\s*(?:\{([\w:.-]+)\}\s*(.*)|(.*))$")
 OPTION = re.compile(r"^\s*:([\w-]+):\s*(.*)$")
 NOT_PROSE = {
@@ -77,6 +79,7 @@ def visible_text(text: str, *, math: bool = True, without: tuple[str, ...] = ())
     text = re.sub(r"<!--.*?-->", " ", text, flags=re.DOTALL)
     text = strip_fences(text, without=without)
     text = re.sub(r"^\([\w-]+\)=\s*$", " ", text, flags=re.MULTILINE)  # labels
+    text = citations.as_roles(text)
     text = re.sub(r"\{[\w:]+\}`[^`]*`", " ", text)  # roles: cite, ref, numref, doc ...
     text = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", " ", text)  # code spans
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)  # links and pictures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import zipfile
 from collections import Counter
 from functools import cache
@@ -16,7 +15,6 @@ import pytest
 from cfrbook import exercises
 
 BOOK = Path(__file__).parents[2] / "book"
-sys.path.insert(0, str(BOOK / "_ext"))
 
 import answers  # noqa: E402
 

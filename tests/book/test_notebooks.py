@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
+import citations
 import kernels
 import nbformat
 import notebooks
@@ -234,6 +235,20 @@ def test_a_page_begins_with_a_cell_for_colab(
         folds = {"jupyter": SOURCE, "cellView": "form"}
         assert first.metadata == {"tags": ["remove-cell"], **folds}
         assert [first.execution_count, last.execution_count] == [1, 2]
+
+
+def test_citations_become_links_that_are_read_as_citations() -> None:
+    text = "It was shown {cite}`hart2000, moravcik2017`; {cite:t}`brown2018libratus` say so."
+    shown = notebooks.cited(text)
+    assert shown == (
+        "It was shown [(Hart and Mas-Colell, 2000; Moravčík et al., 2017)]"
+        "(references.md#hart2000,moravcik2017); "
+        "[Brown and Sandholm (2018)](references.md#brown2018libratus) say so."
+    )
+    assert notebooks.cited(shown) == shown
+    assert citations.as_roles(shown) == text.replace(", m", ",m")
+    with pytest.raises(ValueError, match="has no nobody1999"):
+        notebooks.cited("{cite}`nobody1999`")
 
 
 def test_pieces_of_a_stream_are_joined() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import built
@@ -14,9 +13,9 @@ ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
 PAGE = built.HTML / "book" / "references.html"
 CITE = re.compile(r"\{cite(?::\w+)?\}`([^`]+)`")
-sys.path.insert(0, str(BOOK / "_ext"))
 
 import checked  # noqa: E402
+import citations  # noqa: E402
 
 ENTRIES = parse_file(str(BOOK / "references.bib")).entries
 
@@ -24,7 +23,9 @@ ENTRIES = parse_file(str(BOOK / "references.bib")).entries
 def cited() -> dict[str, set[str]]:
     """Return the cited keys by page."""
     pages = [*BOOK.glob("*.ipynb"), *BOOK.glob("*.md")]
-    found = {page.stem: CITE.findall(page.read_text("utf-8")) for page in pages}
+    found = {
+        page.stem: CITE.findall(citations.as_roles(page.read_text("utf-8"))) for page in pages
+    }
     return {
         page: {key.strip() for keys in all_ for key in keys.split(",")}
         for page, all_ in found.items()

@@ -25,7 +25,6 @@ from sphinx.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 BOOK = ROOT / "book"
-sys.path.insert(0, str(BOOK / "_ext"))
 
 import sealed  # noqa: E402
 

@@ -21,11 +21,10 @@ from sphinx.config import Config
 
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted((ROOT / "book").glob("[0-9][0-9]_*.ipynb"))
-sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 import repository  # noqa: E402
 import social  # noqa: E402
-from chapter_map import Chapter  # noqa: E402
+from chapters import Chapter  # noqa: E402
 
 # ---- launch buttons --------------------------------------------------------------------------
 
@@ -246,21 +245,12 @@ def test_pages_have_one_main_heading_and_one_viewport() -> None:
 
 
 def test_script_of_data_ends_nowhere_else() -> None:
-    chapter = Chapter("01_one", "A </script> title", "read", frozenset())
+    chapter = Chapter("01_one", "A </script> title", "read", frozenset(), 30)
     config = Config({"project": "Book", "author": "A", "copyright": "2026"})
     config.add("html_title", "Book", "html", str)
     config.add("html_baseurl", "https://example.org", "html", str)
     words = social.citation(chapter, "About", "https://example.org/one", config)
     assert words.count("</script>") == 1
-
-
-def test_index_shows_reading_time_of_each_chapter() -> None:
-    """The times come from the chapters' own tables."""
-    rows = {row.find("a")["href"]: row for row in page("index").select("tr:has(a)")}  # type: ignore[index]
-    for path in CHAPTERS:
-        own = re.search(r"\*\*Time\*\* \| (\d+) minutes to read", path.read_text("utf-8"))
-        assert own, f"{path.name} has no row `Time`"
-        assert f"{own[1]} min" in rows[f"{path.stem}.html"].get_text(" ")
 
 
 def test_benchmarks_page_shows_committed_results() -> None:

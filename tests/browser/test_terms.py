@@ -111,9 +111,3 @@ def test_first_tap_shows_the_box_and_second_follows_the_link(chromium: Browser) 
         terms.first.locator("a").tap()
         terms.first.locator("a").tap()
         page.wait_for_url("**/glossary.html#term-*")
-
-
-def test_tap_on_the_map_of_chapters_leads_there(chromium: Browser) -> None:
-    with touching(chromium, "book/index.html") as page:
-        page.locator(".cfr-map a").first.tap()
-        page.wait_for_url("**/book/0*.html")

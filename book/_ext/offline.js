@@ -1,0 +1,22 @@
+// A service worker: it keeps the site's files, and shows what it kept when the network is gone.
+const KEPT = "FINGERPRINT", FILES = [];
+addEventListener("install", (event) => {
+  event.waitUntil(caches.open(KEPT).then((cache) => cache.addAll(FILES)).then(() => skipWaiting()));
+});
+addEventListener("activate", (event) => {
+  const old = (names) => names.filter((name) => name !== KEPT);
+  event.waitUntil(caches.keys().then((names) => Promise.all(old(names).map((n) => caches.delete(n)))));
+});
+addEventListener("fetch", (event) => {
+  const { request } = event;
+  if (request.method !== "GET" || new URL(request.url).origin !== location.origin) return;
+  event.respondWith((async () => {
+    try {
+      return await fetch(request);
+    } catch (gone) {
+      const kept = await caches.match(request, { ignoreSearch: true });
+      if (kept) return kept;
+      throw gone;
+    }
+  })());
+});
