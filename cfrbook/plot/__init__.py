@@ -72,7 +72,7 @@ HALO = {"gid": "halo"}
 HALO_STYLE = f"paint-order:stroke;stroke:{PAPER};stroke-width:3px;stroke-linejoin:round"
 SERIES = ("strategy", "regret", "value", "reach")
 FONT, SMALL, TINY = 11, 10, 8  # points, a page shows as 1.4 pixels each at full width
-LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
+LEAST = 9  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
 # Texts in a table that stand at the right of their column: those that begin with a number
