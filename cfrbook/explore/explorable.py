@@ -290,18 +290,26 @@ class Explorable:
         return box
 
     def _with_play(self, name: str, widget: ipywidgets.Widget) -> ipywidgets.Widget:
-        """Return a control's widget, with a play button if it is the control to play."""
+        """Return a control's widget, with buttons to step and play if it is the one to play."""
         import ipywidgets
 
         if name != self.play:
             return widget
         control = self.controls[name]
         last = len(control.positions) - 1
+
+        def go(k: int) -> None:
+            control.set(widget, control.positions[min(max(k, 0), last)])
+
+        def step(by: int) -> None:
+            go(int(np.abs(np.subtract(control.positions, widget.value)).argmin()) + by)
+
+        steps = [ipywidgets.Button(description=text, layout={"width": "3rem"}) for text in "◀▶"]
+        for button, by in zip(steps, (-1, 1), strict=True):
+            button.on_click(lambda _, by=by: step(by))
         play = ipywidgets.Play(min=0, max=last, value=control.start, interval=self.interval)
-        play.observe(
-            lambda change: control.set(widget, control.positions[change["new"]]), "value"
-        )
-        return ipywidgets.HBox([widget, play])
+        play.observe(lambda change: go(change["new"]), "value")
+        return ipywidgets.HBox([widget, *steps, play])
 
 
 def shared_pieces(frames: list[list[str]]) -> tuple[list[str], list[list[int]]]:

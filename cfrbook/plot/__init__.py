@@ -779,11 +779,11 @@ def infoset_numbers(
         words = Words(axes, fontsize=SMALL)
         for n, line in enumerate(title):
             words.add(line, (2, 14 + 15 * n), weight="normal" if n else "bold")
-        y = 66.0
+        y = 60.0
         for name, color in columns.items():
             words.add(name, (ends[name], y), ha="right", color=COLORS[color])
         for infoset, rows in groups.items():
-            y += 18
+            y += 16
             words.add(infoset, (2, y), color=COLORS["reach"])
             for action, texts in rows.items():
                 y += 14
