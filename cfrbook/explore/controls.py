@@ -406,28 +406,34 @@ class Mix(Control):
         return {"kind": "mix", "counts": self._counts, "parts": self.parts}
 
     def widget(self, changed: Changed) -> tuple[ipywidgets.Widget, Callable[[], Any]]:
-        """Return a slider for each action; moving one rescales the others."""
+        """Return a slider for each action; moving one rescales the others.
+
+        All values are multiples of the sliders' step: a browser would round any other and send
+        it back, which would count as a move of that slider. The others keep the proportion
+        that they have before rounding.
+        """
         import ipywidgets
 
-        start = self.positions[self.start]
+        start, units = self.positions[self.start], 10 * self.parts
         sliders = [
             ipywidgets.FloatSlider(
-                value=p, min=0, max=1, step=0.01, description=name, style=STYLE, layout=WIDE
+                value=p, max=1, step=1 / units, description=name, style=STYLE, layout=WIDE
             )
             for name, p in zip(self.names, start, strict=True)
         ]
-        state: dict[str, Any] = {"value": start, "busy": False}
+        state: dict[str, Any] = {"exact": start, "value": start, "busy": False}
 
-        def show(value: tuple[float, ...]) -> None:
-            state["value"], state["busy"] = value, True
-            for slider, p in zip(sliders, value, strict=True):
+        def show(exact: tuple[float, ...], n: int = 0) -> None:
+            state["exact"], state["value"] = exact, rounded(exact, n, units)
+            state["busy"] = True
+            for slider, p in zip(sliders, state["value"], strict=True):
                 slider.value = p
             state["busy"] = False
             changed()
 
         def moved(n: int, p: float) -> None:
             if not state["busy"]:
-                show(share(state["value"], n, p))
+                show(share(state["exact"], n, p), n)
 
         for n, slider in enumerate(sliders):
             slider.observe(lambda change, n=n: moved(n, change["new"]), "value")
@@ -453,6 +459,22 @@ def share(mix: Sequence[float], n: int, p: float) -> tuple[float, ...]:
     rest = (1 - p) * rest / rest.sum()
     values = [float(q) for q in rest]
     return (*values[:n], float(p), *values[n:])
+
+
+def rounded(mix: Sequence[float], n: int, units: int) -> tuple[float, ...]:
+    """Return `mix` in multiples of 1/units that sum to 1; its n-th part is rounded first.
+
+    Examples
+    --------
+    >>> rounded((0.41, 0.295, 0.295), 0, 100)
+    (0.41, 0.3, 0.29)
+    """
+    exact = units * np.array(mix, np.float64)
+    counts = np.floor(exact + 1e-9)
+    counts[n] = np.round(exact[n])
+    order = [k for k in np.argsort(counts - exact, kind="stable") if k != n]
+    counts[order[: round(units - counts.sum())]] += 1
+    return tuple((counts / units).tolist())
 
 
 def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:

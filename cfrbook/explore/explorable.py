@@ -112,6 +112,9 @@ class Explorable:
         What to move, what to look at and why.
     play : str, optional
         Name of the control that the play button moves; by default the first slider.
+    interval : int
+        Milliseconds from one position to the next while it plays; more where each position
+        has something to read.
     **controls : Control
         `Linear`, `Log`, `Seed`, `Choice`, `Mix` or `Walk`, one to three of them.
 
@@ -142,6 +145,7 @@ class Explorable:
         *,
         caption: str,
         play: str | None = None,
+        interval: int = 150,
         **controls: Control,
     ):
         wanted = list(inspect.signature(draw).parameters)
@@ -160,7 +164,7 @@ class Explorable:
             )
         if not caption.strip():
             raise ValueError("an explorable needs a caption that says what to move and why")
-        self.draw, self.caption = draw, caption
+        self.draw, self.caption, self.interval = draw, caption, interval
         self.controls = {name: control.labeled(name) for name, control in controls.items()}
         sliders = [name for name, control in controls.items() if control.plays]
         if play is not None and play not in sliders:
@@ -227,6 +231,7 @@ class Explorable:
         data = {
             "controls": [c.page_data() for c in self.controls.values()],
             "play": list(self.controls).index(self.play) if self.play else -1,
+            "interval": self.interval,
             "pieces": pieces,
             "frames": rows,
         }
@@ -239,21 +244,24 @@ class Explorable:
             f'<figure class="cfr-figure cfr-explore">{self._inputs()}'
             f"{_stage(frames[grid.index(self.start)])}"
             '<p class="cfr-announce" aria-live="polite"></p>'
-            f"<figcaption>{escape(self.caption)}</figcaption>{script}</figure>"
+            f"<figcaption>{escape(self.caption)}</figcaption>"
+            f'<button type="button" class="cfr-link" hidden>copy link</button>{script}</figure>'
             f"<script>{asset('page.js')}</script>"
         )
 
     def _inputs(self) -> str:
         """Return the HTML of the controls, hidden until the page's script runs."""
-        button = '<button type="button" class="cfr-play" aria-pressed="false">▶ play</button>'
+        play = '<button type="button" class="cfr-play" aria-pressed="false">▶ play</button>'
+        # no stop for the Tab key: on a keyboard, the arrow keys move the slider
+        step = 'type="button" class="cfr-step" tabindex="-1" aria-label="one step'
+        buttons = f'<button {step} back">◀</button><button {step} on">▶</button>{play}'
         inputs = "".join(
             f'<div class="cfr-control" data-name="{name}">{control.inputs()}'
-            f"{button if name == self.play else ''}</div>"
+            f"{f'<div class=cfr-buttons>{buttons}</div>' if name == self.play else ''}</div>"
             for name, control in self.controls.items()
         )
-        link = '<button type="button" class="cfr-link">copy link</button>'
         group = 'class="cfr-controls" role="group" aria-label="Controls" hidden'
-        return f"<div {group}>{inputs}{link}</div>"
+        return f"<div {group}>{inputs}</div>"
 
     # ---- with a kernel ----------------------------------------------------------------------
 
@@ -282,18 +290,26 @@ class Explorable:
         return box
 
     def _with_play(self, name: str, widget: ipywidgets.Widget) -> ipywidgets.Widget:
-        """Return a control's widget, with a play button if it is the control to play."""
+        """Return a control's widget, with buttons to step and play if it is the one to play."""
         import ipywidgets
 
         if name != self.play:
             return widget
         control = self.controls[name]
         last = len(control.positions) - 1
-        play = ipywidgets.Play(min=0, max=last, value=control.start, interval=200)
-        play.observe(
-            lambda change: control.set(widget, control.positions[change["new"]]), "value"
-        )
-        return ipywidgets.HBox([widget, play])
+
+        def go(k: int) -> None:
+            control.set(widget, control.positions[min(max(k, 0), last)])
+
+        def step(by: int) -> None:
+            go(int(np.abs(np.subtract(control.positions, widget.value)).argmin()) + by)
+
+        steps = [ipywidgets.Button(description=text, layout={"width": "3rem"}) for text in "◀▶"]
+        for button, by in zip(steps, (-1, 1), strict=True):
+            button.on_click(lambda _, by=by: step(by))
+        play = ipywidgets.Play(min=0, max=last, value=control.start, interval=self.interval)
+        play.observe(lambda change: go(change["new"]), "value")
+        return ipywidgets.HBox([widget, *steps, play])
 
 
 def shared_pieces(frames: list[list[str]]) -> tuple[list[str], list[list[int]]]:

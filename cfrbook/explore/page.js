@@ -1,7 +1,7 @@
 // Gives life to explorables on a page: inputs choose one of the frames drawn in advance.
 (function () {
   "use strict";
-  const PLAY_MS = 150, CALM_MS = 1000, REST_MS = 500;
+  const CALM_MS = 1000, REST_MS = 500;
 
   // Where the frame with these positions stands: controls count like digits, the last fastest.
   function frameNumber(sizes, at) {
@@ -32,9 +32,10 @@
 
   // ---- the address: #iterations=1468&update=alternating ----
 
-  // A text without commas in numbers, arrows and spaces: 1468 for 1,468; J-Q,check for J Q → check
+  // A text in the signs of a keyboard, without commas in numbers, arrows and spaces: 1468 for 1,468,
+  // -1 for −1; J-Q,check for J Q → check
   function plain(text) {
-    return text.replace(/(\d),(?=\d{3})/g, "$1").replace(/ → |, /g, ",").replace(/ /g, "-");
+    return text.replace(/(\d),(?=\d{3})/g, "$1").replace(/ → |, /g, ",").replace(/[ −]/g, "-");
   }
 
   // Names of the controls of figure n in an address: a figure's number comes first if an earlier
@@ -65,7 +66,8 @@
   function positions(address, names, said, start) {
     const given = parse(address);
     return said.map((each, k) => {
-      const at = each.findIndex((text) => plain(text) === given.get(names[k]));
+      const wanted = given.get(names[k]);
+      const at = wanted === undefined ? -1 : each.findIndex((text) => plain(text) === plain(wanted));
       return at < 0 ? start[k] : at;
     });
   }
@@ -80,9 +82,11 @@
     return location.hash.includes("=") ? location.hash.slice(1) : history.state && history.state.explore;
   }
 
-  // Let the entry hold what each figure has noted; the entry of a section keeps its address.
-  function hold(section) {
-    const noted = figures().map((figure) => figure.dataset.address).filter(Boolean).join("&");
+  // Let the entry hold what each figure has noted, `moved` first, for it is the one that a copied
+  // address opens at; the entry of a section keeps its address.
+  function hold(section, moved) {
+    const order = figures().sort((one, other) => (other === moved) - (one === moved));
+    const noted = order.map((figure) => figure.dataset.address).filter(Boolean).join("&");
     const bare = section || (!noted && !location.hash.includes("="));
     const url = bare ? location.href : here() + (noted && `#${noted}`);
     history.replaceState({ ...history.state, explore: noted }, "", url);
@@ -113,7 +117,7 @@
       for (let fold = figure.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
       window.addEventListener("load", () => figure.scrollIntoView());
     }
-    return { write: () => { note(); hold(false); }, url: () => `${here()}#${own()}` };
+    return { write: () => { note(); hold(false, figure); }, url: () => `${here()}#${own()}` };
   }
 
   // Copy a link, or show it where copying is not allowed; tell whether it was copied.
@@ -215,7 +219,12 @@
 
     function draw(quietly) {
       stage.style.minHeight = `${stage.offsetHeight}px`; // what follows moves down once, if ever
-      stage.innerHTML = data.frames[frameNumber(sizes, at)].map((n) => data.pieces[n]).join("");
+      const drawn = document.createElement("template");
+      drawn.innerHTML = data.frames[frameNumber(sizes, at)].map((n) => data.pieces[n]).join("");
+      const [panels, fresh] = [stage, drawn.content].map((each) => each.querySelector(".cfr-panels"));
+      panels.setAttribute("aria-label", fresh.getAttribute("aria-label"));
+      panels.replaceChildren(...fresh.childNodes); // the container keeps its place, if it was scrolled
+      stage.querySelector(".cfr-numbers").replaceChildren(...drawn.content.querySelector(".cfr-numbers").childNodes);
       link.classList.remove("cfr-copied");
       clearTimeout(rest);
       if (quietly) return;
@@ -253,19 +262,26 @@
         faces[k].show(at[k]);
         draw(true);
         if (at[k] === sizes[k] - 1) stop();
-      }, calm ? CALM_MS : PLAY_MS);
+      }, calm ? Math.max(CALM_MS, data.interval) : data.interval);
+    }
+    function step(by) {
+      const k = data.play;
+      go(at.map((position, n) => (n === k ? Math.min(Math.max(position + by, 0), sizes[k] - 1) : position)));
     }
 
     faces.forEach((face, k) => face.show(at[k]));
     const address = connect(figure, said, at, go);
     window.addEventListener("resize", () => { stage.style.minHeight = ""; });
-    if (button) button.addEventListener("click", () => (timer ? stop() : play()));
+    if (button) {
+      button.addEventListener("click", () => (timer ? stop() : play()));
+      figure.querySelectorAll(".cfr-step").forEach((each, n) => each.addEventListener("click", () => step(n ? 1 : -1)));
+    }
     link.addEventListener("click", async () => {
       if (!(await copied(address.url()))) return;
       link.classList.add("cfr-copied");
       announce.textContent = "Link copied.";
     });
-    figure.querySelector(".cfr-controls").hidden = false;
+    figure.querySelector(".cfr-controls").hidden = link.hidden = false;
   }
 
   if (typeof document === "undefined") {

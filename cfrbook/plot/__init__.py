@@ -72,7 +72,7 @@ HALO = {"gid": "halo"}
 HALO_STYLE = f"paint-order:stroke;stroke:{PAPER};stroke-width:3px;stroke-linejoin:round"
 SERIES = ("strategy", "regret", "value", "reach")
 FONT, SMALL, TINY = 11, 10, 8  # points, a page shows as 1.4 pixels each at full width
-LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
+LEAST = 9  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
 # Texts in a table that stand at the right of their column: those that begin with a number
@@ -779,11 +779,11 @@ def infoset_numbers(
         words = Words(axes, fontsize=SMALL)
         for n, line in enumerate(title):
             words.add(line, (2, 14 + 15 * n), weight="normal" if n else "bold")
-        y = 66.0
+        y = 60.0
         for name, color in columns.items():
             words.add(name, (ends[name], y), ha="right", color=COLORS[color])
         for infoset, rows in groups.items():
-            y += 18
+            y += 16
             words.add(infoset, (2, y), color=COLORS["reach"])
             for action, texts in rows.items():
                 y += 14

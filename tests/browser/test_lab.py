@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Locator, Page
 from reader import DESKTOP, ROOT, tool
 
 from cfrbook.explore import Explorable, Linear, Log, Mix
-from cfrbook.explore.controls import share
+from cfrbook.explore.controls import rounded, share
 
 CHAPTERS = ["01_regret_matching.ipynb", "04_vanilla_cfr.ipynb"]
 SETTINGS = {  # no news, and every cell in the page, though it be far below
@@ -186,14 +186,36 @@ def test_slider_redraws_the_figure(notebook: Page) -> None:
     assert stage.locator("svg").first.inner_html() != before[1]
 
 
-def drag(slider: Locator, to: float) -> None:
+@pytest.mark.parametrize("notebook", CHAPTERS[:1], indirect=True)
+def test_linked_sliders_agree_while_one_is_dragged(notebook: Page) -> None:
+    """Rounded by the browser, the values of the others would come back as moves of theirs."""
+    explorable = explorables(ROOT / "book" / CHAPTERS[0])[0]
+    (mix,) = explorable.controls.values()
+    assert isinstance(mix, Mix) and len({*mix.positions[mix.start][1:]}) == 1
+    box = notebook.locator(".jp-Notebook .cfr-explore:has(.widget-hslider)").first
+    sliders, stage = box.locator(".widget-hslider"), box.locator(".cfr-stage")
+    for to in (0.9, 0.13, 0.62, 0.27, 0.41):
+        drag(sliders.first, to, steps=40)
+        wanted = None
+        while words(stage) != wanted:
+            own = float(sliders.first.locator(".widget-readout").inner_text())
+            value = rounded(share(mix.positions[mix.start], 0, own), 0, 10 * mix.parts)
+            wanted = read(
+                notebook, explorable.frame_html(**{next(iter(explorable.controls)): value})
+            )
+            notebook.wait_for_timeout(300)
+        found = [float(text) for text in sliders.locator(".widget-readout").all_inner_texts()]
+        assert found == [round(p, 2) for p in value]
+
+
+def drag(slider: Locator, to: float, steps: int = 10) -> None:
     """Pull the handle to a place on its track, 0 at the left and 1 at the right."""
     slider.locator(".noUi-handle").hover()  # waits until it stands still
     mouse = slider.page.mouse
     mouse.down()
     track = slider.locator(".noUi-base").bounding_box()
     assert track
-    mouse.move(track["x"] + track["width"] * to, track["y"], steps=10)
+    mouse.move(track["x"] + track["width"] * to, track["y"], steps=steps)
     mouse.up()
 
 
@@ -202,7 +224,8 @@ def moved(explorable: Explorable, readout: str) -> dict[str, Any]:
     name, control = next(iter(explorable.controls.items()))
     number = float(readout.replace(",", "").replace("−", "-"))
     if isinstance(control, Mix):
-        return {name: share(control.positions[control.start], 0, number)}
+        mix = share(control.positions[control.start], 0, number)
+        return {name: rounded(mix, 0, 10 * control.parts)}
     assert isinstance(control, Linear | Log)
     return {name: control.check(number)}
 

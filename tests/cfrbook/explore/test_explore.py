@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import cfrlib as cfr
 from cfrbook import explore, plot
 from cfrbook.explore import explorable as inside
-from cfrbook.explore.controls import share
+from cfrbook.explore.controls import rounded, share
 
 GAME = cfr.games.KuhnPoker()
 
@@ -123,7 +123,7 @@ def test_widget_accepts_any_value_in_range(drawn):
 
 def test_play_button_moves_its_control(drawn):
     live = drawn.widget()
-    slider, play = live.children[1].children
+    slider, *_, play = live.children[1].children
     play.value = 3
     assert slider.value == 1.5 and "<dd>1.5000</dd>" in live.stage.value
 
@@ -180,6 +180,42 @@ def test_shares_sum_to_one(n, p, weights):
     mix = np.array(weights) + 1e-9
     shares = share(tuple(mix / mix.sum()), n, p)
     assert shares[n] == p and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-9
+
+
+@given(st.integers(0, 3), st.floats(0, 1), st.lists(st.floats(0, 1), min_size=4, max_size=4))
+def test_rounded_shares_are_multiples_of_the_step_and_sum_to_one(n, p, weights):
+    mix = np.array(weights) + 1e-9
+    exact = share(tuple(mix / mix.sum()), n, p)
+    found = 100 * np.array(rounded(exact, n, 100))
+    assert found == pytest.approx(np.round(found), abs=1e-9) and round(found.sum()) == 100
+    assert min(found) >= 0 and (abs(found - 100 * np.array(exact)) <= 1 + 1e-6).all()
+
+
+def test_linked_sliders_keep_multiples_of_their_step_and_the_others_proportion():
+    mix = explore.Mix("a", "b", "c", start=(0.2, 0.4, 0.4))
+    widget, read = mix.widget(lambda: None)
+    _, *sliders = widget.children
+    for p in (0.21, 0.37, 0.98, 1.0, 0.5):  # as a browser would send them, rounded to the step
+        sliders[0].value = p
+        values = [slider.value for slider in sliders]
+        assert tuple(values) == read() == tuple(round(q, 2) for q in values)
+        assert sum(values) == pytest.approx(1) and abs(values[1] - values[2]) < 0.011
+    assert read() == (0.5, 0.25, 0.25)
+
+
+def test_step_buttons_move_a_widget_by_one_position():
+    explorable = explore.Explorable(
+        line, caption="c", interval=700, a=explore.Linear(0, 2, step=0.5)
+    )
+    (row,) = (part for part in explorable.widget().children if hasattr(part, "children"))
+    slider, back, on, play = row.children
+    slider.value = 0.65  # between two positions
+    found = []
+    for button in (on, on, on, on, back):
+        button.click()
+        found.append(slider.value)
+    assert found == [1, 1.5, 2, 2, 1.5]
+    assert play.interval == 700 and '"interval":700' in explorable.page()
 
 
 # ---- errors ----------------------------------------------------------------------------------
