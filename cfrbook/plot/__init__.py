@@ -76,7 +76,7 @@ LEAST = 11  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
 # Texts in a table at the right of their column: they begin with a number and have no long word
-NUMERAL = re.compile(r"(?!.*[^\W\d]{4})\s*(?:[+−±-]?\s?(?:[\d.½⅓¼]|(?:inf|∞|nan)\b)|[–—-]?\s*$)")
+NUMERAL = re.compile(r"(?!.*[^\W\d]{4})\s*(?:[+−±-]?\s?(?:[\d.½⅓¼]|(?:inf|∞|nan)\b)|[–—·-]?\s*$)")
 
 # Fonts with Japanese letters, on Linux, Macs and Windows. A page needs none of them, as it
 # draws all letters in the reader's fonts, but Matplotlib measures texts and draws PNG files.
