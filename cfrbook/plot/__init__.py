@@ -181,7 +181,8 @@ class Table:
     def _repr_html_(self) -> str:
         def cells(texts: Sequence[str], tags: Sequence[str]) -> str:
             return "".join(
-                f"<{tag}{' class=cfr-right' * right}>{escape(text)}</{tag[:2]}>"
+                f"<{tag}{' class=cfr-right' * right}>"
+                f"{escape(text).replace('exploitab', 'exploit&shy;ab')}</{tag[:2]}>"
                 for text, tag, right in zip(texts, tags, self._right, strict=True)
             )
 
