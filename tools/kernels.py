@@ -17,11 +17,14 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
+from nbformat import v4
 from traitlets import default
 
 PATIENCE = 3600  # seconds
@@ -48,17 +51,33 @@ def by_file(manager: KernelManager) -> KernelManager:
     return manager
 
 
+def joined(outputs: list[Any]) -> list[Any]:
+    """Join adjacent outputs of one stream, whose text arrives in pieces."""
+    found: list[Any] = []
+    for name, group in groupby(outputs, lambda output: output.get("name")):
+        pieces = list(group)
+        if name:
+            text = "".join(piece.text for piece in pieces)
+            pieces = [v4.new_output("stream", name=name, text=text)]
+        found += pieces
+    return found
+
+
 class Client(NotebookClient):
     """Nbclient's client on socket files, with long time limits.
 
     By default nbclient waits a minute for a kernel to start, and drops the last outputs of a
     cell if they take more than four seconds. It also keeps the pieces in which a cell's text
-    happened to arrive, and a page would begin a line with each of them.
+    happened to arrive, and a page would begin a line with each of them. Its own cure would
+    move what is printed below a table to the text above it.
     """
 
-    @default("coalesce_streams")
-    def _coalesce_streams(self) -> bool:
-        return True
+    @default("on_cell_executed")
+    def _on_cell_executed(self) -> Callable[..., None]:
+        def join(*, cell: Any, **_: Any) -> None:
+            cell.outputs = joined(cell.outputs)
+
+        return join
 
     @default("startup_timeout")
     def _startup_timeout(self) -> int:

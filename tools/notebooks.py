@@ -28,14 +28,12 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import kernels
 import nbformat
 from nbclient.exceptions import CellExecutionError
-from nbformat import v4
 
 CURE = "run `make notebooks`"
 LONGEST_HTML = 20_000
@@ -98,24 +96,12 @@ def keeps(mime: str, content: str) -> bool:
     return mime in TEXT
 
 
-def joined(outputs: list[Any]) -> list[Any]:
-    """Join adjacent outputs of one stream, whose text arrives in pieces."""
-    found: list[Any] = []
-    for name, group in groupby(outputs, lambda output: output.get("name")):
-        pieces = list(group)
-        if name:
-            text = "".join(piece.text for piece in pieces)
-            pieces = [v4.new_output("stream", name=name, text=text)]
-        found += pieces
-    return found
-
-
 def normal_outputs(cell: Any, count: int | None) -> list[dict[str, Any]]:
     """Return the outputs of a code cell in normal form."""
     if "timing" in cell.metadata.get("tags", []):
         return []  # times differ in every run
     outputs: list[dict[str, Any]] = []
-    for output in joined(cell.outputs):
+    for output in kernels.joined(cell.outputs):
         kind = output.output_type
         if kind == "stream":
             outputs.append({"output_type": kind, "name": output.name, "text": output.text})

@@ -75,8 +75,8 @@ FONT, SMALL, TINY = 11, 10, 8  # points, a page shows as 1.4 pixels each at full
 LEAST = 9  # pixels: no picture shrinks so far that its letters become smaller
 RINGS = ("reach", "strategy", "regret", "value")
 DASHES = ("-", "--", "-.", ":")
-# Texts in a table that stand at the right of their column: those that begin with a number
-NUMERAL = re.compile(r"\s*(?:[+−-]?\s?[\d.½⅓¼]|[+−-]?(?:inf|∞|nan)\b|[–—-]?\s*$)")
+# Texts in a table at the right of their column: they begin with a number and have no long word
+NUMERAL = re.compile(r"(?!.*[^\W\d]{4})\s*(?:[+−±<>-]?\s?(?:[\d.½⅓¼∞]|inf|nan)|[–—·-]?\s*$)")
 
 # Fonts with Japanese letters, on Linux, Macs and Windows. A page needs none of them, as it
 # draws all letters in the reader's fonts, but Matplotlib measures texts and draws PNG files.
@@ -181,7 +181,7 @@ class Table:
     def _repr_html_(self) -> str:
         def cells(texts: Sequence[str], tags: Sequence[str]) -> str:
             return "".join(
-                f"<{tag}{' class=cfr-right' * right}>{escape(text)}</{tag[:2]}>"
+                f"<{tag}{' class=cfr-right' * right}>{_breaking(text)}</{tag[:2]}>"
                 for text, tag, right in zip(texts, tags, self._right, strict=True)
             )
 
@@ -193,6 +193,11 @@ class Table:
             f'<table class="cfr-table">\n<thead><tr>{head}</tr></thead>\n'
             f"<tbody>\n{body}\n</tbody>\n</table>"
         )
+
+
+def _breaking(text: str) -> str:
+    """Return a text of a table as HTML that breaks where a narrow column may."""
+    return escape(text).replace("exploitab", "exploit&shy;ab").replace("± ", "±&nbsp;")
 
 
 def _in_cell(value: Any, floats: str) -> str:

@@ -211,7 +211,7 @@ def number(label: str) -> str:
 def feedback_mark(cell: Any) -> str:
     """Return the mark that begins the feedback in a cell's output, or ""."""
     shown = [output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-    return next((text[0] for text in shown if text), "")
+    return next((text[0] for text in reversed(shown) if text), "")
 
 
 def checks(chapter: Chapter) -> Iterator[str]:

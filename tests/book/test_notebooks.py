@@ -254,7 +254,7 @@ def test_citations_become_links_that_are_read_as_citations() -> None:
 def test_pieces_of_a_stream_are_joined() -> None:
     warning = v4.new_output("stream", name="stderr", text="!")
     pieces = [printed("k = 2"), printed(" 0.1\n"), result("7"), printed("k"), warning]
-    texts = [output.get("text") for output in notebooks.joined(pieces)]
+    texts = [output.get("text") for output in kernels.joined(pieces)]
     assert texts == ["k = 2 0.1\n", None, "k", "!"]
 
 

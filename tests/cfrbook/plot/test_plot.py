@@ -228,9 +228,14 @@ def test_table_aligns_numbers_and_names_its_rows():
         "a < b  1,000   0.2  0.1 ± 0.02",
         "c          7  -inf",
     ]
+    named = plot.Table(["T"], [["3 cards"], ["10 cards"], ["2 ms"]])
+    assert repr(named).splitlines() == ["T", "3 cards", "10 cards", "2 ms"]
     html = table._repr_html_()
     assert "<th scope=row>a &lt; b</th><td class=cfr-right>1,000</td>" in html
     assert html.count("scope=col") == 4
+    assert ">0.1 ±&nbsp;0.02</td>" in html
+    (long,) = plot.Table(["exploitability"], [])._repr_html_().splitlines()[1:2]
+    assert "exploit&shy;ability" in long, "it may break on a phone"
     with pytest.raises(ValueError, match="2 values; there are 1 columns: n"):
         plot.Table(["n"], [[1, 2]])
 
