@@ -1,0 +1,234 @@
+"""A search that needs no network: an index of the sections of the book.
+
+`build-finished` reads the written pages, so nothing is found that readers do
+not see: encrypted solutions, notes for readers without scripts. Code and long
+formulas are left out. A section, an entry of the glossary and a documented
+name are one result each. `_static/search/index.js` holds their titles and
+where each word occurs; the text to quote from is in small files beside it.
+All of them are scripts, which a book opened from a folder can load.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from bs4 import BeautifulSoup, Tag
+from sphinx.application import Sphinx
+
+HEAVY = re.compile(
+    r"<(script|style|svg|pre|noscript|template)\b.*?</\1>", re.DOTALL
+)
+UNREAD = (
+    "nav, button, select, form, summary, .headerlink, .cfr-tip, .solution, "
+    ".tag_solution, .cfr-controls, .cfr-numbers, .cfr-announce, .toctree-wrapper"
+)
+BLOCKS = "p, li, dt, dd, td, th, tr, figcaption, div, h1, h2, h3, h4, h5"
+SIMPLE = re.compile(r"\\\([\w ,.=+<>/-]{1,12}\\\)")  # formulas like text
+MOST = 4000  # letters of text in a file
+WEIGHTS = {"page": 1.3, "section": 1.0, "term": 1.25, "name": 0.6}
+LESS = {"errata": 0.6, "benchmarks": 0.7, "references": 0.7, "projects": 0.8}
+TITLE, ABOVE = 3.0, 0.6  # a word in the title, and in that of the page
+LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of a word's weight in a section
+
+# ---- words, as in search.js --------------------------------------------------
+
+WORD = re.compile(r"[぀-ヿ㐀-鿿]+|[^\W_぀-ヿ㐀-鿿]+\+?")
+ENDINGS = {
+    r"(?:ies)$": "y",
+    r"([^s])s$": r"\1",
+    r"(...)(?:ing|ed)$": r"\1",
+    r"ibria$": "ibrium",
+    r"bility$": "bl",
+    r"(...)e$": r"\1",
+    r"([bdgmnprt])\1$": r"\1",
+}
+COMMON = set(
+    "a about an and any are as at be but by can do does for from has have how "
+    "i if in is it its me my no not of on one or our so than that the their "
+    "them then there these they this to two use used using versus vs was we "
+    "what when where which who why will with without you your".split()
+)
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield the stems of a text; of Japanese and Chinese, pairs of letters."""
+    for word in WORD.findall(unicodedata.normalize("NFKC", text).lower()):
+        if "぀" <= word[0] <= "鿿":
+            yield from (word[n : n + 2] for n in range(max(1, len(word) - 1)))
+        elif word not in COMMON:
+            yield stem(word)
+
+
+def stem(word: str) -> str:
+    """Return a word without the endings of English grammar."""
+    if len(word) > 3 and word.isascii() and word.isalpha():
+        for ending, rest in ENDINGS.items():
+            word = re.sub(ending, rest, word)
+    return word
+
+
+# ---- sections ----------------------------------------------------------------
+
+
+@dataclass
+class Section:
+    """What one result leads to."""
+
+    page: str
+    anchor: str
+    kind: str  # page, section, term or name
+    title: str
+    text: str
+
+
+def plain(tag: Tag) -> str:
+    """Return the text of an element in one line."""
+    return re.sub(r"\s+", " ", tag.get_text()).strip()
+
+
+def sections(page: str, html: str) -> list[Section]:
+    """Return the sections of a written page, the page itself first."""
+    soup = BeautifulSoup(HEAVY.sub(" ", html), "html.parser")
+    body = soup.select_one("article")
+    if body is None:
+        return []
+    for tag in body.select(UNREAD):
+        tag.decompose()
+    for tag in body.select(".math"):
+        tag.string = tag.text[2:-2] if SIMPLE.fullmatch(tag.text) else "…"
+    for tag in body.select(BLOCKS):
+        tag.append(" ")
+    found = []
+
+    def take(kind: str, anchor: object, title: str, *parts: Tag) -> None:
+        text = " ".join(plain(part) for part in parts)
+        found.append(Section(page, str(anchor), kind, title, text))
+        for part in parts:
+            part.extract()
+
+    for definition in body.select("dl.glossary > dd"):
+        names = []
+        while (name := definition.find_previous_sibling()) and name.name == "dt":
+            names.insert(0, name.extract())
+        title = " · ".join(map(plain, names))
+        take("term", names[0]["id"], title, definition)
+    for head in reversed(body.select("dt.sig[id]")):
+        entry = head.find_next_sibling("dd")
+        if entry and (first := entry.find("p")):
+            title = str(head["id"])
+            take("name", title, title, first)
+            head.extract()
+            entry.extract()
+    for part in reversed(body.select("section")):
+        heading = part.find(re.compile("^h[1-6]$"))
+        if isinstance(heading, Tag):
+            title = plain(heading.extract())
+            kind = "section" if part.find_parent("section") else "page"
+            take(kind, part["id"], title, part)
+    return found[::-1]
+
+
+# ---- the index ---------------------------------------------------------------
+
+
+def weights(section: Section, above: str, usual: float) -> dict[str, float]:
+    """Return the weight of each word of a section."""
+    counts = Counter(words(section.text))
+    title, top = set(words(section.title)), set(words(above))
+    long = sum(counts.values()) / usual
+    importance = WEIGHTS[section.kind] * LESS.get(Path(section.page).stem, 1)
+    return {
+        word: importance
+        * (
+            counts[word] * 2.2 / (counts[word] + 0.4 + 0.8 * long)
+            + TITLE * (word in title) / (0.6 + 0.2 * len(title))
+            + ABOVE * (word in top)
+        )
+        for word in {*counts, *title}
+    }
+
+
+def base36(number: int) -> str:
+    """Return a number as JavaScript's `parseInt(text, 36)` reads it."""
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    high, low = divmod(number, 36)
+    return (base36(high) if high else "") + digits[low]
+
+
+def index(found: list[Section]) -> dict[str, object]:
+    """Return the index: pages, sections, and each word's places."""
+    pages = {s.page: s.title for s in found if s.kind == "page"}
+    usual = sum(len(s.text.split()) for s in found) / len(found)
+    places = defaultdict(list)
+    for number, section in enumerate(found):
+        above = pages[section.page]
+        for word, weight in weights(section, above, usual).items():
+            level = min(len(LEVELS) - 1, round(3 * weight))
+            if level:
+                places[word].append((number, LEVELS[level]))
+    encoded = {}
+    for word, where in sorted(places.items()):
+        before, text = 0, ""
+        for number, level in where:
+            text += base36(number - before) + level
+            before = number
+        encoded[word] = text
+    names = list(pages)
+    return {
+        "pages": [[page, pages[page]] for page in names],
+        "sections": [
+            [names.index(s.page), s.anchor, s.kind[0], s.title]
+            if s.title != s.anchor
+            else [names.index(s.page), s.anchor, s.kind[0]]
+            for s in found
+        ],
+        "words": encoded,
+        "common": sorted(COMMON),
+    }
+
+
+def chunks(found: list[Section]) -> list[list[str]]:
+    """Return the texts in groups of at most MOST letters, if they can be."""
+    groups, length = [list[str]()], 0
+    for section in found:
+        if groups[-1] and length + len(section.text) > MOST:
+            groups, length = [*groups, []], 0
+        groups[-1].append(section.text)
+        length += len(section.text)
+    return groups
+
+
+def write(app: Sphinx, exception: Exception | None) -> None:
+    """Write the index of the written pages."""
+    if exception or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    folder = out / "_static" / "search"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    found = [
+        section
+        for name in sorted(app.env.found_docs)
+        for section in sections(name, (out / f"{name}.html").read_text("utf-8"))
+    ]
+    groups = chunks(found)
+    data = index(found) | {"chunks": [len(group) for group in groups]}
+    for name, value in [("index", data), *enumerate(groups)]:
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        call = f"cfrSearch({json.dumps(name)},{text})"
+        (folder / f"{name}.js").write_text(call, "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx, whose own index is not made."""
+    app.add_js_file("search.js", loading_method="defer")
+    app.connect("build-finished", write, priority=950)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
