@@ -25,13 +25,6 @@ FIRST_VISIT = """
     </script>
 """
 
-# The search page fetches every page it finds, to quote it. Browsers forbid
-# this for a book that is opened from a folder.
-NO_QUOTES_FROM_A_FOLDER = (
-    'if (location.protocol === "file:") '
-    "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
-)
-
 # At the head of pages that have formulas
 NO_FORMULAS = """
     <noscript><p class="cfr-noscript">Without JavaScript, formulas appear as
@@ -48,6 +41,9 @@ REWRITTEN = {
     r'\n *<(?:script|link) [^>]*sphinx-thebe\.(?:js|css)[^>]*>(?:</script>)?': "",
     r'(?s:\s*<script type="text/x-thebe-config">.*?</script>)': "",
     r"\s*<script>kernelName = [^<]*</script>": "",
+    # Sphinx's search, in whose place is search.py
+    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*>'
+    r"</script>": "",
     # The theme describes the viewport two times more.
     r'(?<=/>)<meta name="viewport"[^>]*>': "",
     r'\n *<meta name="viewport" content="[^"]*initial-scale=1"/>': "",
@@ -181,7 +177,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
     # makes kernels that Sphinx starts draw explorables for a page
     os.environ["CFRLIB_PAGE"] = "1"
-    app.add_js_file(None, body=NO_QUOTES_FROM_A_FOLDER)
     app.connect("html-page-context", greet_first_visitors)
     app.connect("html-page-context", explain_formulas)
     app.connect("build-finished", rewrite_pages)

@@ -227,8 +227,16 @@ def write(app: Sphinx, exception: Exception | None) -> None:
         (folder / f"{name}.js").write_text(call, "utf-8")
 
 
+def replace_own(app: Sphinx) -> None:
+    """Keep Sphinx from making its own index, which pages would load."""
+    for step in ("load_indexer", "index_page", "dump_search_index"):
+        setattr(app.builder, step, lambda *_: None)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx, whose own index is not made."""
+    """Register with Sphinx."""
     app.add_js_file("search.js", loading_method="defer")
+    app.add_css_file("search.css")
+    app.connect("builder-inited", replace_own)
     app.connect("build-finished", write, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

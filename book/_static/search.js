@@ -143,7 +143,7 @@
   function attach(form, most) {
     const input = form.querySelector("input");
     const told = make("p", { role: "status", class: "cfr-found" }), list = make("ol", { class: "cfr-results" });
-    form.after(told, list);
+    form.after(make("div", { class: "cfr-search" }, told, list));
     let latest = "", waiting;
 
     async function search() {

@@ -98,10 +98,12 @@
 
   // A formula that is wider than its place is a stop, where arrow keys scroll it.
   function wide() {
-    for (const formula of document.querySelectorAll('mjx-container[display="true"]')) {
-      if (formula.scrollWidth > formula.clientWidth) formula.tabIndex = 0;
+    const formulas = [...document.querySelectorAll('mjx-container[display="true"]')];
+    const cut = formulas.map((formula) => formula.scrollWidth > formula.clientWidth); // before any change
+    formulas.forEach((formula, n) => {
+      if (cut[n]) formula.tabIndex = 0;
       else formula.removeAttribute("tabindex");
-    }
+    });
   }
 
   addEventListener("load", () => window.MathJax?.startup?.promise.then(() => {
