@@ -9,6 +9,7 @@ load MathJax, and of the theme's icons the pages load those that they show.
 from __future__ import annotations
 
 import html
+import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +124,7 @@ def slim(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     PygmentsBridge.html_formatter = Sparse
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     for name in ("folds.js", "formulas.js"):
         app.add_js_file(name, loading_method="defer")
     # after book_fixes, which reads the elements of folded code

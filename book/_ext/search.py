@@ -33,7 +33,7 @@ UNREAD = (
 BLOCKS = "p, li, dt, dd, td, th, tr, figcaption, div, h1, h2, h3, h4, h5"
 SIMPLE = re.compile(r"\\\([\w ,.=+<>/-]{1,12}\\\)")  # formulas like text
 MOST = 4000  # letters of text in a file
-WEIGHTS = {"page": 1.3, "section": 1.0, "term": 1.25, "name": 0.6}
+WEIGHTS = {"page": 1.4, "section": 1.0, "term": 1.25, "name": 0.6}
 LESS = {"errata": 0.6, "benchmarks": 0.7, "references": 0.7, "projects": 0.8}
 TITLE, ABOVE = 3.0, 0.6  # a word in the title, and in that of the page
 LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of a word's weight in a section
@@ -87,6 +87,7 @@ class Section:
     kind: str  # page, section, term or name
     title: str
     text: str
+    chapter: str = ""  # that introduces a term
 
 
 def plain(tag: Tag) -> str:
@@ -102,24 +103,27 @@ def sections(page: str, html: str) -> list[Section]:
         return []
     for tag in body.select(UNREAD):
         tag.decompose()
+    if (head := body.find("table")) and "You will" in head.get_text():
+        head.decompose()
     for tag in body.select(".math"):
         tag.string = tag.text[2:-2] if SIMPLE.fullmatch(tag.text) else "…"
     for tag in body.select(BLOCKS):
         tag.append(" ")
     found = []
 
-    def take(kind: str, anchor: object, title: str, *parts: Tag) -> None:
-        text = " ".join(plain(part) for part in parts)
+    def take(kind: str, anchor: object, title: str, part: Tag) -> None:
+        text = plain(part.extract())
         found.append(Section(page, str(anchor), kind, title, text))
-        for part in parts:
-            part.extract()
 
     for definition in body.select("dl.glossary > dd"):
         names = []
         while (name := definition.find_previous_sibling()) and name.name == "dt":
             names.insert(0, name.extract())
         title = " · ".join(map(plain, names))
-        take("term", names[0]["id"], title, definition)
+        take("term", names[0]["id"], title, definition.find("p"))
+        if link := definition.find("a"):
+            chapter = str(link["href"]).partition(".html")[0]
+            found[-1].chapter = str(Path(page).with_name(chapter))
     for head in reversed(body.select("dt.sig[id]")):
         entry = head.find_next_sibling("dd")
         if entry and (first := entry.find("p")):
@@ -181,13 +185,13 @@ def index(found: list[Section]) -> dict[str, object]:
             text += base36(number - before) + level
             before = number
         encoded[word] = text
-    names = list(pages)
+    at = {page: [number] for number, page in enumerate(pages)}
     return {
-        "pages": [[page, pages[page]] for page in names],
+        "pages": [*pages.items()],
         "sections": [
-            [names.index(s.page), s.anchor, s.kind[0], s.title]
-            if s.title != s.anchor
-            else [names.index(s.page), s.anchor, s.kind[0]]
+            [*at[s.page], s.anchor, s.kind[0]]
+            + [s.title] * (s.title != s.anchor)
+            + at.get(s.chapter, [])
             for s in found
         ],
         "words": encoded,

@@ -4,17 +4,19 @@
   "use strict";
   const ROOT = document.documentElement.dataset.content_root, FOLDER = `${ROOT}_static/search/`;
   const SHOWN = { dialog: 6, page: 12 }; // results
-  const KINDS = { t: "Glossary", n: "cfrlib, name by name" };
-  // What readers type, and what the book says
-  const SYNONYMS = {
-    mccfr: "monte carlo cfr", nashconv: "nash_conv exploitability", dcfr: "discounted cfr", lcfr: "linear cfr",
-    fp: "fictitious play", gto: "nash equilibrium", optimal: "nash equilibrium", bestresponse: "best response",
-    install: "setup", setup: "install", download: "install", pytorch: "jax networks", tensorflow: "jax networks",
-    torch: "jax networks", gpu: "jax", neural: "network", exploit: "exploitability", kuhn: "kuhn poker",
-    formula: "definition", equation: "definition", proof: "theorem", cite: "bibtex citation", bug: "errata",
-    information: "infoset", hanafuda: "koi-koi cards", 花札: "koi-koi", こいこい: "koi-koi", rebel: "subgame value network",
-    deepstack: "subgame value network", libratus: "subgame", pluribus: "depth-limited", minimax: "zero-sum",
+  // What readers type, and what the book says: the same thing, or something near
+  const SAME = {
+    mccfr: "monte carlo cfr", nashconv: "nash_conv", dcfr: "discounted cfr", lcfr: "linear cfr", gto: "nash equilibrium",
+    "information set": "infoset", "koikoi": "koi-koi", "cfr.": "cfrlib.",
   };
+  const NEAR = {
+    nashconv: "exploitability", install: "setup", setup: "install", download: "install", pytorch: "jax networks",
+    tensorflow: "jax networks", torch: "jax networks", gpu: "jax", neural: "network", optimal: "nash equilibrium",
+    invented: "history", inventor: "history", bug: "errata", deepstack: "subgame value network", rebel: "subgame value network",
+    libratus: "subgame", pluribus: "depth-limited", cite: "bibtex", minimax: "zero-sum", 花札: "koi-koi",
+  };
+  // Words that say little beside others
+  const WEAK = new Set(["formula", "equation", "definition", "meaning", "explain", "algorithm", "python", "code", "tutorial"]);
 
   // ---- words, as in search.py ---------------------------------------------------------------------
 
@@ -69,24 +71,32 @@
       [at += parseInt(step, 36), level.charCodeAt(0) - 64]);
   }
 
-  function rank(index, typed) {
-    const common = new Set(index.common);
-    const asked = new Map(words(typed, common).map((word) => [word, { [word]: 1 }]));
-    for (const word of (typed.normalize("NFKC").toLowerCase().match(WORD) ?? [])) {
-      for (const other of words(SYNONYMS[word] ?? "", common)) {
-        if (!asked.has(other)) asked.set(other, { [other]: .4 });
-      }
-    }
-    const last = words(typed, common).at(-1); // perhaps still being typed
-    if (last && !/\s$/.test(typed) && last.length > 2) {
+  // The words of a query, each with the stems that count for it, and how much
+  function forms(index, typed, common) {
+    let text = typed.normalize("NFKC").toLowerCase();
+    for (const [before, after] of Object.entries(SAME)) text = text.replaceAll(before, after);
+    const asked = words(text, common), found = new Map();
+    for (const word of asked) found.set(word, new Map([[word, asked.length > 1 && WEAK.has(word) ? .3 : 1]]));
+    const last = asked.at(-1); // perhaps still being typed
+    if (last?.length > 2 && !/\s$/.test(typed)) {
       for (const word of Object.keys(index.words)) {
-        if (word !== last && word.startsWith(last)) asked.get(last)[word] = .5 * last.length / word.length;
+        if (word !== last && word.startsWith(last)) found.get(last).set(word, .5 * last.length / word.length);
       }
     }
+    for (const word of text.match(WORD) ?? []) {
+      for (const other of words(NEAR[word] ?? "", common)) {
+        if (!found.has(other)) found.set(other, new Map([[other, .4]]));
+      }
+    }
+    return found;
+  }
+
+  function rank(index, typed) {
+    const common = new Set(index.common), asked = forms(index, typed, common);
     const scores = new Map(), all = index.sections.length;
-    for (const forms of asked.values()) {
+    for (const stems of asked.values()) {
       const best = new Map();
-      for (const [word, part] of Object.entries(forms)) {
+      for (const [word, part] of stems) {
         const where = places(index, word), rarity = Math.log(1 + all / (where.length + 1));
         for (const [section, weight] of where) {
           best.set(section, Math.max(best.get(section) ?? 0, part * weight * rarity));
@@ -97,8 +107,20 @@
         scores.set(section, [sum + score, count + 1]);
       }
     }
-    const found = [...scores].map(([section, [sum, count]]) => [section, sum * (.3 + count / asked.size)]);
-    return { found: found.sort((a, b) => b[1] - a[1]).map(([section]) => section), words: [...asked.keys()] };
+    const found = new Map(), strong = [...asked.keys()].filter((word) => !WEAK.has(word) && asked.get(word).get(word) === 1);
+    for (const [section, [sum, count]] of scores) {
+      const [, anchor, , title = anchor] = index.sections[section];
+      const name = words(title.split(" · ")[0].replace(/^[\d.]+ /, ""), common);
+      const whole = strong.every((word) => name.includes(word)) ? (name.length > strong.length ? 1.2 : 1.6) : 1;
+      found.set(section, whole * sum * (.3 + count / asked.size));
+    }
+    // The chapter that introduces a term comes before the term.
+    const tops = new Map(index.sections.map(([page, , kind], number) => [kind === "p" && page, number]));
+    for (const [section, score] of [...found]) {
+      const top = tops.get(index.sections[section][4]);
+      if (top !== undefined) found.set(top, Math.max(found.get(top) ?? 0, 1.01 * score));
+    }
+    return { found: [...found].sort((a, b) => b[1] - a[1]).map(([section]) => section), asked: [...asked.keys()] };
   }
 
   // ---- quotes -----------------------------------------------------------------------------------
@@ -136,7 +158,7 @@
     const link = make("a", { href: `${ROOT}${name}.html${kind === "p" ? "" : `#${anchor}`}` }, ...marked(title, asked, common));
     const quote = make("p", {});
     textOf(index, number).then((text) => quote.append(...marked(excerpt(text, asked, common), asked, common)), () => {});
-    const where = kind === "p" ? [] : [make("span", {}, KINDS[kind] ?? above)];
+    const where = kind === "p" ? [] : [make("span", {}, above)];
     return make("li", {}, link, ...where, quote);
   }
 
@@ -156,7 +178,7 @@
       try {
         const index = await load("index");
         if (typed !== latest) return;
-        const { found, words: asked } = rank(index, typed), common = new Set(index.common);
+        const { found, asked } = rank(index, typed), common = new Set(index.common);
         const shown = Math.min(most, found.length);
         told.textContent = found.length
           ? `${shown} of ${found.length} ${found.length === 1 ? "place" : "places"}, best first`
