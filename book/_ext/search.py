@@ -34,7 +34,25 @@ BLOCKS = "p, li, dt, dd, td, th, tr, figcaption, div, h1, h2, h3, h4, h5"
 SIMPLE = re.compile(r"\\\([\w ,.=+<>/-]{1,12}\\\)")  # formulas like text
 MOST = 4000  # letters of text in a file
 WEIGHTS = {"page": 1.4, "section": 1.0, "term": 1.25, "name": 0.6}
+TOPICS = {  # of pages, beyond their titles, as readers call them
+    "01_regret_matching": "regret · no-regret learning",
+    "02_games_with_hidden_cards": "infoset · information set · game tree",
+    "03_equilibrium": "exploitability · NashConv · Nash equilibrium · best response",
+    "04_vanilla_cfr": "average strategy · counterfactual reach · vanilla CFR",
+    "06_discounting_and_prediction": "linear CFR · discounted CFR · predictive CFR",
+    "07_monte_carlo_cfr": "MCCFR · external sampling · outcome sampling",
+    "08_robust_sampling": "variance · baseline · batch",
+    "09_online_search": "search · online outcome sampling",
+    "10_deep_cfr": "neural network",
+    "12_coyote": "three players · multiplayer",
+    "13_koi_koi": "hanafuda · こいこい · koi-koi rules",
+    "16_solving_a_part": "subgame solving · re-solving · depth limit",
+    "history": "who invented CFR · inventor",
+    "museum": "debugging · CFR not converging",
+    "troubleshooting": "install · installation · error",
+}
 LESS = {"errata": 0.6, "benchmarks": 0.7, "references": 0.7, "projects": 0.8}
+LESS |= {"reading_papers": 0.7, "for_teachers": 0.7}
 TITLE, ABOVE = 3.0, 0.6  # a word in the title, and in that of the page
 LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of a word's weight in a section
 
@@ -87,7 +105,6 @@ class Section:
     kind: str  # page, section, term or name
     title: str
     text: str
-    chapter: str = ""  # that introduces a term
 
 
 def plain(tag: Tag) -> str:
@@ -121,9 +138,7 @@ def sections(page: str, html: str) -> list[Section]:
             names.insert(0, name.extract())
         title = " · ".join(map(plain, names))
         take("term", names[0]["id"], title, definition.find("p"))
-        if link := definition.find("a"):
-            chapter = str(link["href"]).partition(".html")[0]
-            found[-1].chapter = str(Path(page).with_name(chapter))
+        definition.decompose()
     for head in reversed(body.select("dt.sig[id]")):
         entry = head.find_next_sibling("dd")
         if entry and (first := entry.find("p")):
@@ -143,17 +158,24 @@ def sections(page: str, html: str) -> list[Section]:
 # ---- the index ---------------------------------------------------------------
 
 
+def topics(section: Section) -> str:
+    """Return what else a page is about; nothing for its sections."""
+    name = Path(section.page).name
+    return TOPICS.get(name, "") if section.kind == "page" else ""
+
+
 def weights(section: Section, above: str, usual: float) -> dict[str, float]:
     """Return the weight of each word of a section."""
     counts = Counter(words(section.text))
-    title, top = set(words(section.title)), set(words(above))
+    names = f"{section.title} · {topics(section)}"
+    title, top = set(words(names)), set(words(above))
     long = sum(counts.values()) / usual
     importance = WEIGHTS[section.kind] * LESS.get(Path(section.page).stem, 1)
     return {
         word: importance
         * (
             counts[word] * 2.2 / (counts[word] + 0.4 + 0.8 * long)
-            + TITLE * (word in title) / (0.6 + 0.2 * len(title))
+            + TITLE * (word in title) / (0.6 + 0.2 * min(5, len(title)))
             + ABOVE * (word in top)
         )
         for word in {*counts, *title}
@@ -185,13 +207,12 @@ def index(found: list[Section]) -> dict[str, object]:
             text += base36(number - before) + level
             before = number
         encoded[word] = text
-    at = {page: [number] for number, page in enumerate(pages)}
+    at = {page: number for number, page in enumerate(pages)}
     return {
         "pages": [*pages.items()],
         "sections": [
-            [*at[s.page], s.anchor, s.kind[0]]
-            + [s.title] * (s.title != s.anchor)
-            + at.get(s.chapter, [])
+            [at[s.page], s.anchor, s.kind[0]]
+            + [text for text in (s.title, topics(s)) if text != s.anchor and text]
             for s in found
         ],
         "words": encoded,

@@ -5,14 +5,15 @@
   const ROOT = document.documentElement.dataset.content_root, FOLDER = `${ROOT}_static/search/`;
   const SHOWN = { dialog: 6, page: 12 }; // results
   // What readers type, and what the book says: the same thing, or something near
-  const SAME = {
-    mccfr: "monte carlo cfr", nashconv: "nash_conv", dcfr: "discounted cfr", lcfr: "linear cfr", gto: "nash equilibrium",
-    "information set": "infoset", "koikoi": "koi-koi", "cfr.": "cfrlib.",
-  };
+  const SAME = [
+    [/\bdcfr\b(?!\+)/g, "discounted cfr"], [/\blcfr\b/g, "linear cfr"],
+    [/\bgto\b/g, "nash equilibrium"], [/\bkoikoi\b/g, "koi-koi"],
+    [/\bcfr\.(?=\w)/g, "cfrlib."],
+  ];
   const NEAR = {
-    nashconv: "exploitability", install: "setup", setup: "install", download: "install", pytorch: "jax networks",
+    mccfr: "monte carlo cfr", nashconv: "nash_conv exploitability", install: "setup", setup: "install", download: "install", pytorch: "jax networks",
     tensorflow: "jax networks", torch: "jax networks", gpu: "jax", neural: "network", optimal: "nash equilibrium",
-    invented: "history", inventor: "history", bug: "errata", deepstack: "subgame value network", rebel: "subgame value network",
+    bug: "errata", deepstack: "subgame value network", rebel: "subgame value network",
     libratus: "subgame", pluribus: "depth-limited", cite: "bibtex", minimax: "zero-sum", 花札: "koi-koi",
   };
   // Words that say little beside others
@@ -74,7 +75,7 @@
   // The words of a query, each with the stems that count for it, and how much
   function forms(index, typed, common) {
     let text = typed.normalize("NFKC").toLowerCase();
-    for (const [before, after] of Object.entries(SAME)) text = text.replaceAll(before, after);
+    for (const [before, after] of SAME) text = text.replace(before, after);
     const asked = words(text, common), found = new Map();
     for (const word of asked) found.set(word, new Map([[word, asked.length > 1 && WEAK.has(word) ? .3 : 1]]));
     const last = asked.at(-1); // perhaps still being typed
@@ -107,20 +108,16 @@
         scores.set(section, [sum + score, count + 1]);
       }
     }
-    const found = new Map(), strong = [...asked.keys()].filter((word) => !WEAK.has(word) && asked.get(word).get(word) === 1);
-    for (const [section, [sum, count]] of scores) {
-      const [, anchor, , title = anchor] = index.sections[section];
-      const name = words(title.split(" · ")[0].replace(/^[\d.]+ /, ""), common);
-      const whole = strong.every((word) => name.includes(word)) ? (name.length > strong.length ? 1.2 : 1.6) : 1;
-      found.set(section, whole * sum * (.3 + count / asked.size));
-    }
-    // The chapter that introduces a term comes before the term.
-    const tops = new Map(index.sections.map(([page, , kind], number) => [kind === "p" && page, number]));
-    for (const [section, score] of [...found]) {
-      const top = tops.get(index.sections[section][4]);
-      if (top !== undefined) found.set(top, Math.max(found.get(top) ?? 0, 1.01 * score));
-    }
-    return { found: [...found].sort((a, b) => b[1] - a[1]).map(([section]) => section), asked: [...asked.keys()] };
+    const strong = [...asked.keys()].filter((word) => !WEAK.has(word) && asked.get(word).get(word) === 1);
+    const found = [...scores].map(([section, [sum, count]]) => {
+      const [, anchor, kind, title = anchor, topics = ""] = index.sections[section];
+      const names = `${title.replace(/^[\d.]+ /, "")} · ${topics}`.split(" · ").map((name) => words(name, common));
+      const meant = names.filter((name) => strong.every((word) => name.includes(word)));
+      const whole = !meant.length ? 1 : meant.some((name) => name.length === strong.length) ? 1.6 : 1.2;
+      const named = kind === "n" && /\w[._]\w/.test(typed) ? 2 : 1;
+      return [section, named * whole * sum * (.3 + count / asked.size)];
+    });
+    return { found: found.sort((a, b) => b[1] - a[1]).map(([section]) => section), asked: [...asked.keys()] };
   }
 
   // ---- quotes -----------------------------------------------------------------------------------
