@@ -127,6 +127,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     for name in ("folds.js", "formulas.js"):
         app.add_js_file(name, loading_method="defer")
+    app.add_css_file("lean.css")
     # after book_fixes, which reads the elements of folded code
     app.connect("build-finished", slim, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
 // Formulas are set a few at a time, those in sight first, when the page has nothing else to do.
 (() => {
   "use strict";
-  const AT_ONCE = 8;
+  const AT_ONCE = 12;
 
   // Safari has no requestIdleCallback.
   const rest = () => new Promise((go) => (window.requestIdleCallback ?? setTimeout)(go));
