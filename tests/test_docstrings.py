@@ -124,7 +124,7 @@ def test_signatures_on_the_page_of_names_show_arguments_and_defaults():
     """Formerly a `__new__` hid those of five classes behind `**options`."""
     entry = re.compile(r"^\.\. autoclass:: ([\w.]+)(?:\((.*)\))?$", re.MULTILINE)
     hidden = set()
-    for path, given in entry.findall(public.PAGE.read_text("utf-8")):
+    for path, given in entry.findall("".join(p.read_text("utf-8") for p in public.PAGES)):
         cls = public.resolve(path)
         if given:  # the page repeats them, because a metaclass hides them
             _, *own = inspect.signature(cls.__init__).parameters.values()

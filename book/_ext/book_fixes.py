@@ -25,13 +25,6 @@ FIRST_VISIT = """
     </script>
 """
 
-# The search page fetches every page it finds, to quote it. Browsers forbid
-# this for a book that is opened from a folder.
-NO_QUOTES_FROM_A_FOLDER = (
-    'if (location.protocol === "file:") '
-    "DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;"
-)
-
 # At the head of pages that have formulas
 NO_FORMULAS = """
     <noscript><p class="cfr-noscript">Without JavaScript, formulas appear as
@@ -43,6 +36,14 @@ NO_FORMULAS = """
 REWRITTEN = {
     # 1.5 MB of icons that the theme's style sheet provides as well
     r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
+    # Thebe, which would run code on a machine elsewhere and which is off
+    r"\n *<script>const THEBE_JS_URL = [^<]*</script>": "",
+    r'\n *<(?:script|link) [^>]*sphinx-thebe\.(?:js|css)[^>]*>(?:</script>)?': "",
+    r'(?s:\s*<script type="text/x-thebe-config">.*?</script>)': "",
+    r"\s*<script>kernelName = [^<]*</script>": "",
+    # Sphinx's search, in whose place is search.py
+    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*>'
+    r"</script>": "",
     # The theme describes the viewport two times more.
     r'(?<=/>)<meta name="viewport"[^>]*>': "",
     r'\n *<meta name="viewport" content="[^"]*initial-scale=1"/>': "",
@@ -81,28 +82,6 @@ MOST_NAMES = 3  # in the label of a fold
 # solution. For :has(:focus-visible), Chromium restyles the whole page at each
 # press of Tab: 40 ms on a chapter, 0.3 ms without these rules.
 SLOW_RULES = re.compile(r"(?<=})[^{}]*:has\(:focus-visible\)[^{}]*{[^{}]*}")
-
-
-def drop_repeated_scripts(
-    app: Sphinx,
-    page: str,
-    template: str,
-    context: dict[str, Any],
-    doctree: object,
-) -> None:
-    """Emit every inline script once.
-
-    sphinx-thebe adds ``const THEBE_JS_URL = ...`` twice, and browsers report
-    the second declaration as an error on every page.
-    """
-    seen: set[str] = set()
-    kept = []
-    for script in context.get("script_files", []):
-        body = getattr(script, "attributes", {}).get("body")
-        if body is None or body not in seen:
-            kept.append(script)
-        seen.add(body or "")
-    context["script_files"] = kept
 
 
 def greet_first_visitors(
@@ -198,8 +177,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the repairs with Sphinx."""
     # makes kernels that Sphinx starts draw explorables for a page
     os.environ["CFRLIB_PAGE"] = "1"
-    app.add_js_file(None, body=NO_QUOTES_FROM_A_FOLDER)
-    app.connect("html-page-context", drop_repeated_scripts, priority=900)
     app.connect("html-page-context", greet_first_visitors)
     app.connect("html-page-context", explain_formulas)
     app.connect("build-finished", rewrite_pages)

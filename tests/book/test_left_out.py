@@ -97,6 +97,7 @@ def test_list_without_several_chapters_in_a_row() -> None:
 
 OUT = {"01_regret_matching", "06_discounting_and_prediction", "10_deep_cfr"}
 OUT |= {"13_koi_koi", "14_learning_koi_koi", "koikoi_for_players", "glossary", "api"}
+OUT |= {"api_solving", "api_strategies", "api_networks", "api_pages"}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
-"""Sections that a first reading can skip: folded at first, and open where they are wanted."""
+"""Sections and code that a first reading can skip: folded, and open where they are wanted."""
 
 from __future__ import annotations
+
+from keyword import kwlist as KEYWORDS
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
@@ -49,3 +51,31 @@ def test_paper_shows_what_is_folded(chromium: Browser, scripts: bool) -> None:
         visit.page.emulate_media(media="print")
         expect(inside).to_be_visible()
         visit.page.emulate_media(media="screen")  # later tests take the same tab
+
+
+CODE = "details.hide:has(pre[data-runs])"
+
+
+def test_code_is_colored_when_its_fold_opens(chromium: Browser) -> None:
+    with reading(chromium, NAME) as visit:
+        fold = visit.page.locator(CODE).first.element_handle()
+        assert fold
+        text = "fold => fold.querySelector('pre').textContent"
+        pieces = "fold => fold.querySelectorAll('pre span[class]').length"
+        before = fold.evaluate(text)
+        assert fold.evaluate(pieces) == 0 and len(before) > 100
+        visit.page.locator(CODE).first.locator(":scope > summary").press("Enter")
+        visit.page.wait_for_function("fold => !fold.querySelector('[data-runs]')", arg=fold)
+        assert fold.evaluate(pieces) > 10
+        assert fold.evaluate(text) == before
+        words = "fold => [...fold.querySelectorAll('.k, .kn, .ow')].map(word => word.textContent)"
+        assert {word.strip() for word in fold.evaluate(words)} <= set(KEYWORDS)
+        assert not visit.problems
+
+
+def test_folded_code_is_there_without_scripts(chromium: Browser) -> None:
+    with reading(chromium, NAME, folded=True, scripts=False) as visit:
+        fold = visit.page.locator("details.hide").first
+        fold.locator(":scope > summary").click()
+        expect(fold.locator("pre").first).to_be_visible()
+        assert len(fold.locator("pre").first.inner_text()) > 100

@@ -136,20 +136,6 @@ def test_page_links_previous_and_next(light: Visit, name: str) -> None:
         assert links == ([(HTML / target).as_uri()] if target else [])
 
 
-def test_search_works_from_a_folder(chromium: Browser) -> None:
-    with reading(chromium, "book/index.html") as visit:
-        page = visit.page
-        page.keyboard.press("Control+k")
-        page.keyboard.type("alternating updates")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/search.html?q=alternating*")
-        page.get_by_role("link", name="Counterfactual regret minimization").first.wait_for()
-        page.locator(".search-summary", has_text="Search finished").wait_for()
-        page.locator("#search-results a").first.click()
-        page.wait_for_url("**/book/*.html*")
-        assert not visit.problems
-
-
 def test_theme_button_persists_across_pages(chromium: Browser) -> None:
     theme = "document.documentElement.dataset.theme"
     with reading(chromium, "book/index.html") as visit:

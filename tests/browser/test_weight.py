@@ -1,4 +1,4 @@
-"""What a reader's connection carries the first time a page is opened."""
+"""What a page costs: what a reader's connection carries, and the elements of the page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from typing import Any, BinaryIO
 from urllib.parse import unquote, urlparse
 
 import pytest
-from playwright.sync_api import Browser, Page
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page, expect
 from reader import HTML, Visit, reading, tool
 
 PAGE, FRAMES = 1_500_000, 400_000  # bytes
+QUERY = 300_000  # bytes, not packed
+ELEMENTS = 9_000  # as a page arrives: formulas and what scripts add come after it
 HEAD = 300  # bytes that come with each file
 TEXT = re.compile(r"\.(html|css|js|svg|json|txt)$")
 DATA = re.compile(r'<script type="application/json">.*?</script>', re.DOTALL)
@@ -119,6 +122,36 @@ def test_transfer_equals_packed_file_sizes(
     assert found.keys() <= sizes.keys()
     for path, size in found.items():
         assert 0 < size - sizes[path] <= HEAD
+
+
+@pytest.mark.parametrize("typed", ["what is regret", "MCCFR"])
+def test_query_size_is_limited(tab: Page, server: str, typed: str) -> None:
+    tab.goto(f"{server}book/accessibility.html", wait_until="networkidle")
+    asked: set[str] = set()
+    tab.on("request", lambda request: asked.add(request.url))
+    tab.keyboard.press("Control+k")
+    tab.keyboard.type(typed)
+    expect(tab.locator("#pst-search-dialog .cfr-results p").last).not_to_be_empty()
+    tab.wait_for_load_state("networkidle")
+    sizes = {url: (HTML / path_of(url).relative_to("/")).stat().st_size for url in asked}
+    print(f"{typed}: {sum(sizes.values()):,} bytes in {len(sizes)} files")
+    assert any(url.endswith("/_static/search/index.js") for url in sizes)
+    assert sum(sizes.values()) <= QUERY
+
+
+def test_number_of_elements_is_limited(name: str) -> None:
+    soup = BeautifulSoup((HTML / name).read_text("utf-8"), "html.parser")
+    folded = soup.select("details.hide pre span[class]")
+    print(f"{name}: {len(soup.find_all(True)):,} elements")
+    assert len(soup.find_all(True)) <= ELEMENTS
+    assert not folded  # folds.js colors the code when its fold opens
+
+
+def test_page_without_formulas_has_no_mathjax(light: Visit, name: str) -> None:
+    scripts = {path.name for path in map(path_of, light.asked) if path.suffix == ".js"}
+    formulas = light.page.locator("article .math").count()
+    assert ("tex-chtml.js" in scripts) == bool(formulas)
+    assert not {"searchindex.js", "searchtools.js", "sphinx-thebe.js"} & scripts
 
 
 def test_frame_data_size_is_limited(name: str) -> None:

@@ -1,4 +1,4 @@
-"""The public names: `__all__` of the public modules, and the page that documents them."""
+"""The public names: `__all__` of the public modules, and the pages that document them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).parents[2] / "book" / "api.md"
+PAGES = sorted((Path(__file__).parents[2] / "book").glob("api*.md"))
 MODULES = (
     "cfrlib",
     "cfrlib.games",
@@ -49,9 +49,9 @@ def resolve(path: str) -> Any:
 
 
 def methods() -> list[tuple[str, str]]:
-    """Return (class, method) for each method that the page documents."""
+    """Return (class, method) for each method that the pages document."""
     found = []
-    for kind, path, options in ENTRY.findall(PAGE.read_text("utf-8")):
+    for kind, path, options in ENTRY.findall("".join(p.read_text("utf-8") for p in PAGES)):
         shown = re.search(r":members:(.*)", options)
         if kind == "class" and shown:
             cls = resolve(path)
