@@ -30,6 +30,13 @@ CURE = (
     "firefox-esr`), or set its path: FIREFOX=/path/to/firefox make ..."
 )
 
+# Errors of a page's scripts, from its first line on
+FAULTS = """() => {
+    window.faults = [];
+    addEventListener("error", ({ message }) => faults.push(message));
+    addEventListener("unhandledrejection", ({ reason }) => faults.push(String(reason)));
+}"""
+
 
 def executable() -> str:
     """Return the path of a Firefox, installing Debian's if necessary."""
@@ -49,6 +56,7 @@ class Firefox:
         self._socket = self._wait(connection(address))
         self._call("session.new", capabilities={})
         self._tab = self._call("browsingContext.create", type="tab")["context"]
+        self._call("script.addPreloadScript", functionDeclaration=FAULTS)
 
     def _wait(self, what: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(what, self._loop).result()
@@ -71,6 +79,12 @@ class Firefox:
         size = {"width": width, "height": height}
         self._call("browsingContext.setViewport", context=self._tab, viewport=size)
         self._call("browsingContext.navigate", context=self._tab, url=address, wait="complete")
+
+    def press(self, key: str) -> None:
+        """Press a key, named by the code point that WebDriver gives it."""
+        strokes = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        keys = {"type": "key", "id": "keyboard", "actions": strokes}
+        self._call("input.performActions", context=self._tab, actions=[keys])
 
     def run(self, function: str, *given: Any) -> Any:
         """Return what a JavaScript function returns, as JSON has it, once it is there."""

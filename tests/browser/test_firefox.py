@@ -1,12 +1,13 @@
-"""What readers do on a page also works in Firefox: answers, veils, programs, Python."""
+"""What readers do on a page works in Firefox as well."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import firefox
 import pytest
-from reader import HTML
+from reader import HTML, pages
 from test_answers import RIGHT, WRONG, nested
 from test_programs import FOUND
 
@@ -62,6 +63,64 @@ PYTHON = """async (number, program) => {
     return [reply.innerText, output.textContent];
 }"""
 
+END, HOME, RIGHT_KEY = "\ue010", "\ue011", "\ue014"
+KEYS = (END, HOME, RIGHT_KEY)
+OPENED = """() => {
+    document.querySelectorAll("details").forEach((fold) => { fold.open = true; });
+    return document.querySelectorAll("figure.cfr-explore .cfr-control").length;
+}"""
+FOCUS = """(n) => {
+    const box = document.querySelectorAll("figure.cfr-explore .cfr-control")[n];
+    const input = box.querySelector("input[type=range]");
+    input?.focus();
+    return input !== null;
+}"""
+# Chooses the last entry, or takes the first action of a game
+CHANGE = """(n) => {
+    const box = document.querySelectorAll("figure.cfr-explore .cfr-control")[n];
+    const list = box.querySelector("select");
+    if (list) {
+        list.selectedIndex = list.options.length - 1;
+        list.dispatchEvent(new Event("change"));
+    } else box.querySelector(".cfr-walk button:not(:disabled)").click();
+}"""
+# Whether each figure shows the frame of the positions that its controls say, and how much of it
+# is beyond the edge of the screen
+SHOWN = """() => [...document.querySelectorAll("figure.cfr-explore")].map((figure) => {
+    const data = JSON.parse(figure.querySelector("script").textContent);
+    const boxes = figure.querySelectorAll(".cfr-control");
+    const number = data.controls.reduce((sum, control, k) => {
+        const inputs = [...boxes[k].querySelectorAll("input")];
+        const list = boxes[k].querySelector("select"), { counts } = control;
+        const at = counts
+            ? counts.findIndex((each) => each.every((count, n) => count === +inputs[n].value))
+            : list ? list.selectedIndex
+            : control.texts.indexOf(boxes[k].querySelector(".cfr-value").textContent);
+        return sum * (control.counts ?? control.texts).length + at;
+    }, 0);
+    const wanted = document.createElement("div");
+    wanted.innerHTML = data.frames[number].map((n) => data.pieces[n]).join("");
+    const stage = figure.querySelector(".cfr-stage");
+    const panels = stage.querySelector(".cfr-panels");
+    return [wanted.innerHTML === stage.innerHTML, panels.scrollWidth - panels.clientWidth];
+})"""
+STATE = "() => [faults, document.documentElement.scrollWidth]"
+# Plays hands by pressing buttons in turn; returns how many were played.
+HANDS = """async (hands) => {
+    const buttons = () => [...document.querySelectorAll(".play-actions button:not(:disabled)")];
+    let ended = 0;
+    for (let n = 0; ended < hands && n < 400; n++) {
+        const now = buttons();
+        if (!now.length) { await new Promise((done) => setTimeout(done, 50)); continue; }
+        const button = now[n % now.length];
+        if (button.dataset.action === "next") ended += 1;
+        await new Promise((done) => setTimeout(done, 310)); // no double click
+        button.click();
+    }
+    return ended;
+}"""
+TABLES = ["play_kuhn", "12_coyote", "13_koi_koi", "14_learning_koi_koi"]
+
 
 @pytest.fixture(scope="module")
 def tab() -> Iterator[firefox.Firefox]:
@@ -108,3 +167,27 @@ def test_python_runs_and_stops(tab: firefox.Firefox, served: str) -> None:
     assert "ended with an error" in says and "Line 2" in printed
     says, _ = tab.run(PYTHON, "1.8", "print('on my way')\nwhile True:\n    pass")
     assert says == "Stopped."
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: Path(page).stem)
+def test_page_fits_a_phone_and_its_figures_follow_their_controls(
+    tab: firefox.Firefox, page: str
+) -> None:
+    tab.open((HTML / page).as_uri())
+    for n in range(tab.run(OPENED)):
+        steps = KEYS if tab.run(FOCUS, n) else (None, None)
+        for key in steps:
+            if key:
+                tab.press(key)
+            else:
+                tab.run(CHANGE, n)
+            assert all(right and hidden <= 0 for right, hidden in tab.run(SHOWN)), (n, key)
+    faults, width = tab.run(STATE)
+    assert faults == [] and width <= 360
+
+
+@pytest.mark.parametrize("page", TABLES)
+def test_hands_are_played(tab: firefox.Firefox, page: str) -> None:
+    tab.open((HTML / "book" / f"{page}.html").as_uri())
+    assert tab.run(HANDS, 2) == 2
+    assert tab.run(STATE)[0] == []
