@@ -784,7 +784,7 @@ def infoset_numbers(
         words = Words(axes, fontsize=SMALL)
         for n, line in enumerate(title):
             words.add(line, (2, 14 + 15 * n), weight="normal" if n else "bold")
-        y = 60.0
+        y = 62.0
         for name, color in columns.items():
             words.add(name, (ends[name], y), ha="right", color=COLORS[color])
         for infoset, rows in groups.items():

@@ -194,18 +194,17 @@ def test_linked_sliders_agree_while_one_is_dragged(notebook: Page) -> None:
     assert isinstance(mix, Mix) and len({*mix.positions[mix.start][1:]}) == 1
     box = notebook.locator(".jp-Notebook .cfr-explore:has(.widget-hslider)").first
     sliders, stage = box.locator(".widget-hslider"), box.locator(".cfr-stage")
+    readouts = sliders.locator(".widget-readout")
+    name = next(iter(explorable.controls))
     for to in (0.9, 0.13, 0.62, 0.27, 0.41):
         drag(sliders.first, to, steps=40)
-        wanted = None
-        while words(stage) != wanted:
-            own = float(sliders.first.locator(".widget-readout").inner_text())
-            value = rounded(share(mix.positions[mix.start], 0, own), 0, 10 * mix.parts)
-            wanted = read(
-                notebook, explorable.frame_html(**{next(iter(explorable.controls)): value})
-            )
-            notebook.wait_for_timeout(300)
-        found = [float(text) for text in sliders.locator(".widget-readout").all_inner_texts()]
+        before = None
+        while before != (before := (readouts.all_inner_texts(), words(stage))):
+            notebook.wait_for_timeout(1_000)  # the kernel still redraws
+        found = [float(text) for text in before[0]]
+        value = rounded(share(mix.positions[mix.start], 0, found[0]), 0, 10 * mix.parts)
         assert found == [round(p, 2) for p in value]
+        assert before[1] == read(notebook, explorable.frame_html(**{name: value}))
 
 
 def drag(slider: Locator, to: float, steps: int = 10) -> None:
