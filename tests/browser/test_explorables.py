@@ -573,6 +573,19 @@ def test_copied_link_leads_to_the_figure(chromium: Browser) -> None:
         assert not visit.problems
 
 
+def test_address_of_several_figures_opens_at_the_one_moved_last(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        for n in (0, 2):
+            figure = visit.page.locator(FIGURE).nth(n)
+            figure.evaluate(MOVE_ALL)
+            visit.page.wait_for_function("f => f.dataset.address", arg=figure.element_handle())
+        address = visit.page.url.partition("#")[2]
+        before = state(visit)
+    with reading(chromium, f"{CHAPTER}#{address}") as visit:
+        assert state(visit) == before
+        expect(visit.page.locator(FIGURE).nth(2).locator(".cfr-controls")).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("address", ["scheme=nothing&seed=%", "scheme=&x=1&2.seed=99", "==&&#"])
 def test_unknown_address_opens_the_page_as_ever(chromium: Browser, address: str) -> None:
     with reading(chromium, f"{CHAPTER}#{address}") as visit:
