@@ -44,7 +44,7 @@ figure svg { max-width: 100%; height: auto; max-height: 54vh; }
 .cfr-explore dl.cfr-numbers { max-width: none; margin: .3em auto; }
 figcaption { font-size: .7em; color: var(--cfr-muted); max-width: 60em; margin: .3em auto 0; }
 .cfr-explore { font-size: .75em; } .cfr-explore .cfr-controls { margin-bottom: .4rem; }
-.cfr-explore .cfr-link { display: none; }
+.cfr-explore button.cfr-link { display: none; }
 .algorithm { border-left: .25em solid var(--cfr-strategy); padding-left: 1em; font-size: .7em; }
 .algorithm :is(p, ol) { margin: .2em 0; } .algorithm li { margin: .1em 0; }
 .admonition-title { font-weight: 700; }

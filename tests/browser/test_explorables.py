@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from decoding import decode
 from explorables import explorables
 from playwright.sync_api import Browser, Locator, Page, expect
-from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading
+from reader import DESKTOP, HTML, OPEN, PHONE, ROOT, Visit, reading, tool
 
 from cfrbook.explore import Choice, Explorable, Mix, Walk
 
@@ -234,7 +236,7 @@ def test_walk_works_by_keyboard_and_mouse(pairs: list[tuple[Locator, Explorable]
 
 # ---- in time ---------------------------------------------------------------------------------
 
-STEP, CALM_STEP, REST = 150, 1_000, 500  # milliseconds, as in cfrbook/explore/page.js
+CALM_STEP, REST = 1_000, 500  # milliseconds, as in cfrbook/explore/page.js
 
 
 def test_play_button_starts_advances_and_pauses(
@@ -245,7 +247,7 @@ def test_play_button_starts_advances_and_pauses(
     with reading(chromium, name, still=False, clock=True) as moving:
         for figure, explorable in match(moving.page, name):
             if explorable.play:
-                play(moving.page, figure, explorable, STEP)
+                play(moving.page, figure, explorable, explorable.interval)
                 assert not agrees(figure, explorable)
         assert not moving.problems
 
@@ -277,6 +279,26 @@ def play(page: Page, figure: Locator, explorable: Explorable, step: int) -> None
     page.clock.run_for(step * last)
     assert index(slider) == last
     assert button.get_attribute("aria-pressed") == "false", "it stops at the end"
+
+
+def test_step_buttons_move_by_one_position(pairs: list[tuple[Locator, Explorable]]) -> None:
+    for figure, explorable in pairs:
+        back, on = figure.locator(".cfr-step").all() or (None, None)
+        assert bool(explorable.play) == bool(on)
+        if not (back and on):
+            continue
+        slider = figure.locator(".cfr-control", has=on).locator("input")
+        last = int(slider.get_attribute("max") or 0)
+        for key, button, expected in (
+            ("Home", on, 1),
+            ("End", on, last),
+            ("End", back, last - 1),
+        ):
+            slider.press(key)
+            button.click()
+            assert index(slider) == expected
+            assert not agrees(figure, explorable)
+        put_back(slider)
 
 
 LIVE = "output, [role=status], [role=alert], [aria-live]"
@@ -351,6 +373,74 @@ def test_layout_below_is_stable(visit: Visit, size: tuple[int, int]) -> None:
     for figure in visit.page.locator(FIGURE).all():
         places = figure.evaluate(SWEEP)
         assert len(places) <= 1, figure.locator("figcaption").inner_text()[:60]
+
+
+# By how many pixels figures, or parts of them, are wider than their places
+HIDDEN = """figures => figures.map((figure) => {
+  const inside = figure.querySelectorAll(".cfr-panels, .cfr-listing, .cfr-controls, dl");
+  return Math.max(...[figure, ...inside].map((part) => part.scrollWidth - part.clientWidth));
+})"""
+
+
+@pytest.mark.parametrize("width", [360, 390, 412])
+def test_phones_show_whole_figures(visit: Visit, width: int) -> None:
+    visit.resize((width, 740))
+    found = visit.page.locator(f"{FIGURE}, figure.cfr-program").evaluate_all(HIDDEN)
+    assert found and not any(found)
+
+
+@contextmanager
+def phone(chromium: Browser, name: str) -> Iterator[Page]:
+    """Open a page on a phone, with all folds open."""
+    size = {"width": PHONE[0], "height": PHONE[1]}
+    context = tool.context(chromium, viewport=size, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto((HTML / name).as_uri())
+    page.evaluate(OPEN)
+    yield page
+    context.close()
+
+
+SLOW = [
+    "book/04_vanilla_cfr.html",
+    "book/07_monte_carlo_cfr.html",
+    "book/10_deep_cfr.html",
+]
+# A screen's height from the upper end of the controls to the lower end of the pictures; where
+# the controls are once the pictures' lower end is at that of the screen; the smallest button
+FIT = """figure => {
+  const box = (part) => figure.querySelector(part).getBoundingClientRect();
+  const height = box(".cfr-panels").bottom - box(".cfr-controls").top;
+  scrollBy({ top: box(".cfr-panels").bottom - innerHeight + 150, behavior: "instant" });
+  const buttons = [...figure.querySelectorAll(".cfr-controls :is(button, select)")];
+  const sizes = buttons.map((each) => Math.min(each.offsetWidth, each.offsetHeight));
+  return [height, box(".cfr-controls").top, Math.min(...sizes)];
+}"""
+
+
+@pytest.mark.parametrize("slow", SLOW)
+def test_slow_motion_fits_the_screen_of_a_phone(chromium: Browser, slow: str) -> None:
+    header = 56
+    with phone(chromium, slow) as page:
+        figures = [figure for figure, each in match(page, slow) if each.interval > CALM_STEP]
+        assert len(figures) == 1
+        height, top, least = figures[0].evaluate(FIT)
+        assert height <= PHONE[1] - header
+        assert top == pytest.approx(header, abs=1), "the controls stay in sight"
+        assert least >= 44
+
+
+def test_a_scrolled_picture_keeps_its_place_while_a_slider_moves(chromium: Browser) -> None:
+    with phone(chromium, FIRST) as page:
+        page.add_style_tag(content=".cfr-panels svg { min-width: 600px !important }")
+        for figure, explorable in match(page, FIRST):
+            panels = figure.locator(".cfr-panels")
+            panels.evaluate("panels => { panels.scrollLeft = 80; }")
+            before = panels.inner_html()
+            slider = ranges(figure)[0]
+            slider.press("End")
+            assert panels.inner_html() != before and not agrees(figure, explorable)
+            assert panels.evaluate("panels => panels.scrollLeft") == 80
 
 
 def test_first_frame_is_visible_without_scripts(
@@ -477,6 +567,19 @@ def test_copied_link_leads_to_the_figure(chromium: Browser) -> None:
         assert not agrees(last, other)
         expect(last.locator(".cfr-controls")).to_be_in_viewport()
         assert not visit.problems
+
+
+def test_address_of_several_figures_opens_at_the_one_moved_last(chromium: Browser) -> None:
+    with reading(chromium, CHAPTER) as visit:
+        for n in (0, 2):
+            figure = visit.page.locator(FIGURE).nth(n)
+            figure.evaluate(MOVE_ALL)
+            visit.page.wait_for_function("f => f.dataset.address", arg=figure.element_handle())
+        address = visit.page.url.partition("#")[2]
+        before = state(visit)
+    with reading(chromium, f"{CHAPTER}#{address}") as visit:
+        assert state(visit) == before
+        expect(visit.page.locator(FIGURE).nth(2).locator(".cfr-controls")).to_be_in_viewport()
 
 
 @pytest.mark.parametrize("address", ["scheme=nothing&seed=%", "scheme=&x=1&2.seed=99", "==&&#"])

@@ -26,7 +26,7 @@ def test_dark_phone_visit_has_no_errors(dark: Visit) -> None:
 
 
 def test_letters_of_charts_can_be_read_on_a_phone(dark: Visit) -> None:
-    assert not check(dark, "smallLetters(11)")
+    assert not check(dark, "smallLetters(9)")
 
 
 def test_targets_on_a_phone_can_be_hit(dark: Visit) -> None:

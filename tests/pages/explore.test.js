@@ -38,6 +38,7 @@ test("the names of controls differ on a page, and are bare where they can be", (
 });
 
 test("an address is easy to read", () => {
+  assert.equal(format(["beta"], ["−1"]), "beta=-1");
   assert.equal(format(["iterations", "update"], ["1,468", "alternating"]), "iterations=1468&update=alternating");
   assert.equal(format(["a", "b", "c"], ["CFR+", "1,234,567", "J Q → check → bet"]), "a=CFR+&b=1234567&c=J-Q,check,bet");
   assert.equal(format(["mix"], [texts({ counts: [[2, 3, 5]], parts: 10 })[0]]), "mix=0.2,0.3,0.5");
@@ -53,6 +54,12 @@ test("an address that was written gives the positions back", () => {
       assert.deepEqual(positions(address, names, said, [0, 0]), [a, b], address);
       assert.deepEqual(positions(`x=1&${address}`, names, said, [0, 0]), [a, b], address);
     }
+  }
+});
+
+test("an address with a typographic minus, as pages once wrote it, is still understood", () => {
+  for (const address of ["beta=-1", "beta=%E2%88%921", "beta=−1"]) {
+    assert.deepEqual(positions(address, ["beta"], [["0", "−1"]], [0]), [1], address);
   }
 });
 
