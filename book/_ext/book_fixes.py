@@ -38,12 +38,13 @@ REWRITTEN = {
     r'<script defer src="[^"]*scripts/fontawesome\.js[^"]*"></script>': "",
     # Thebe, which would run code on a machine elsewhere and which is off
     r"\n *<script>const THEBE_JS_URL = [^<]*</script>": "",
-    r'\n *<(?:script|link) [^>]*sphinx-thebe\.(?:js|css)[^>]*>(?:</script>)?': "",
+    r"\n *<script [^>]*sphinx-thebe\.js[^>]*></script>": "",
+    r"\n *<link [^>]*sphinx-thebe\.css[^>]*>": "",
     r'(?s:\s*<script type="text/x-thebe-config">.*?</script>)': "",
     r"\s*<script>kernelName = [^<]*</script>": "",
     # Sphinx's search, in whose place is search.py
-    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js[^>]*>'
-    r"</script>": "",
+    r'\s*<script src="[^"]*(?:searchtools|language_data|searchindex)\.js'
+    r"[^>]*></script>": "",
     # The theme describes the viewport two times more.
     r'(?<=/>)<meta name="viewport"[^>]*>': "",
     r'\n *<meta name="viewport" content="[^"]*initial-scale=1"/>': "",

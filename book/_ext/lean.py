@@ -1,4 +1,4 @@
-"""Pages that answer soon: fewer elements, and no file that a page does not use.
+"""Pages that answer soon: fewer elements, and no file that nobody uses.
 
 Highlighted code was two thirds of a chapter's elements. Now only tokens that
 stand out have an element, and the code in closed folds has none: it is text,
@@ -32,7 +32,9 @@ MATHJAX = re.compile(
 FOLDED = re.compile(
     r'<details class="admonition hide.*?</details>', re.DOTALL
 )
-CODE = re.compile(r"<pre>((?:<span></span>)?)([^<]*<span.*?)</pre>", re.DOTALL)
+CODE = re.compile(
+    r"<pre>((?:<span></span>)?)([^<]*<span.*?)</pre>", re.DOTALL
+)
 TOKEN = re.compile(r'<span class="(\w+)">([^<]*)</span>|([^<]+)')
 
 ICON = re.compile(r'([^{}]*)\{content:"\\([0-9a-f]+)"')

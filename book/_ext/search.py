@@ -11,7 +11,6 @@ All of them are scripts, which a book opened from a folder can load.
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 import unicodedata
@@ -28,7 +27,8 @@ HEAVY = re.compile(
 )
 UNREAD = (
     "nav, button, select, form, summary, .headerlink, .cfr-tip, .solution, "
-    ".tag_solution, .cfr-controls, .cfr-numbers, .cfr-announce, .toctree-wrapper"
+    ".tag_solution, .cfr-controls, .cfr-numbers, .cfr-announce, "
+    ".toctree-wrapper"
 )
 BLOCKS = "p, li, dt, dd, td, th, tr, figcaption, div, h1, h2, h3, h4, h5"
 SIMPLE = re.compile(r"\\\([\w ,.=+<>/-]{1,12}\\\)")  # formulas like text
@@ -37,9 +37,11 @@ WEIGHTS = {"page": 1.4, "section": 1.0, "term": 1.25, "name": 0.6}
 TOPICS = {  # of pages, beyond their titles, as readers call them
     "01_regret_matching": "regret · no-regret learning",
     "02_games_with_hidden_cards": "infoset · information set · game tree",
-    "03_equilibrium": "exploitability · NashConv · Nash equilibrium · best response",
+    "03_equilibrium": "exploitability · NashConv · Nash equilibrium · "
+    "best response",
     "04_vanilla_cfr": "average strategy · counterfactual reach · vanilla CFR",
-    "06_discounting_and_prediction": "linear CFR · discounted CFR · predictive CFR",
+    "06_discounting_and_prediction": "linear CFR · discounted CFR · "
+    "predictive CFR",
     "07_monte_carlo_cfr": "MCCFR · external sampling · outcome sampling",
     "08_robust_sampling": "variance · baseline · batch",
     "09_online_search": "search · online outcome sampling",
@@ -56,7 +58,7 @@ LESS |= {"reading_papers": 0.7, "for_teachers": 0.7}
 TITLE, ABOVE = 3.0, 0.6  # a word in the title, and in that of the page
 LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of a word's weight in a section
 
-# ---- words, as in search.js --------------------------------------------------
+# ---- words, as in search.js ------------------------------------------------
 
 WORD = re.compile(r"[぀-ヿ㐀-鿿]+|[^\W_぀-ヿ㐀-鿿]+\+?")
 ENDINGS = {
@@ -69,15 +71,17 @@ ENDINGS = {
     r"([bdgmnprt])\1$": r"\1",
 }
 COMMON = set(
-    "a about an and any are as at be but by can do does for from has have how "
-    "i if in is it its me my no not of on one or our so than that the their "
-    "them then there these they this to two use used using versus vs was we "
-    "what when where which who why will with without you your".split()
+    """
+    a about an and any are as at be but by can do does for from has have how i
+    if in is it its me my no not of on one or our so than that the their them
+    then there these they this to two use used using versus vs was we what
+    when where which who why will with without you your
+    """.split()  # noqa: SIM905
 )
 
 
 def words(text: str) -> Iterator[str]:
-    """Yield the stems of a text; of Japanese and Chinese, pairs of letters."""
+    """Yield stems; of Japanese and Chinese, pairs of letters."""
     for word in WORD.findall(unicodedata.normalize("NFKC", text).lower()):
         if "぀" <= word[0] <= "鿿":
             yield from (word[n : n + 2] for n in range(max(1, len(word) - 1)))
@@ -93,7 +97,7 @@ def stem(word: str) -> str:
     return word
 
 
-# ---- sections ----------------------------------------------------------------
+# ---- sections --------------------------------------------------------------
 
 
 @dataclass
@@ -134,8 +138,8 @@ def sections(page: str, html: str) -> list[Section]:
 
     for definition in body.select("dl.glossary > dd"):
         names = []
-        while (name := definition.find_previous_sibling()) and name.name == "dt":
-            names.insert(0, name.extract())
+        while getattr(definition.find_previous_sibling(), "name", "") == "dt":
+            names.insert(0, definition.find_previous_sibling().extract())
         title = " · ".join(map(plain, names))
         take("term", names[0]["id"], title, definition.find("p"))
         definition.decompose()
@@ -155,7 +159,7 @@ def sections(page: str, html: str) -> list[Section]:
     return found[::-1]
 
 
-# ---- the index ---------------------------------------------------------------
+# ---- the index -------------------------------------------------------------
 
 
 def topics(section: Section) -> str:
@@ -212,7 +216,11 @@ def index(found: list[Section]) -> dict[str, object]:
         "pages": [*pages.items()],
         "sections": [
             [at[s.page], s.anchor, s.kind[0]]
-            + [text for text in (s.title, topics(s)) if text != s.anchor and text]
+            + [
+                text
+                for text in (s.title, topics(s))
+                if text not in ("", s.anchor)
+            ]
             for s in found
         ],
         "words": encoded,
@@ -242,7 +250,8 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     found = [
         section
         for name in sorted(app.env.found_docs)
-        for section in sections(name, (out / f"{name}.html").read_text("utf-8"))
+        for html in [(out / f"{name}.html").read_text("utf-8")]
+        for section in sections(name, html)
     ]
     groups = chunks(found)
     data = index(found) | {"chunks": [len(group) for group in groups]}

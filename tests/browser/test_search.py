@@ -53,9 +53,7 @@ def ask(page: Page, typed: str) -> None:
 def test_best_place_comes_first(visit: Visit, typed: str, place: str) -> None:
     ask(visit.page, typed)
     links = visit.page.locator(".bd-search-container .cfr-results a")
-    found = [
-        href.rpartition("/")[2] for href in links.evaluate_all("all => all.map(a => a.href)")
-    ]
+    found = links.evaluate_all("all => all.map((a) => decodeURI(a.href).split('/').at(-1))")
     assert found[0].startswith(place), found[:4]
     assert not visit.problems
 
