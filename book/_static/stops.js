@@ -15,8 +15,9 @@
     SUMMARY: "Arrow keys reach the other folded cells.",
     CHOICE: "Arrow keys reach the other choices.",
   };
+  const DISPLAY = 'mjx-container[display="true"]';
   const SCROLLERS = `main :is(.pst-scrollable-table-container, .text_html, figure.cfr-figure,
-    .cfr-panels, mjx-container[display="true"], div.highlight pre)`;
+    .cfr-panels, ${DISPLAY}, div.highlight pre)`;
   const OPEN = "mjx-math, mjx-math > mjx-mstyle, mjx-math > mjx-mstyle > mjx-mstyle";
   const MOVES = {
     ArrowDown: (at) => at + 1,
@@ -108,9 +109,18 @@
     if (more) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
-  function wide() {
-    const boxes = [...document.querySelectorAll(SCROLLERS)];
+  // Only what comes into sight: to measure all would lay out all.
+  const watch = new IntersectionObserver((entries) => {
+    const boxes = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
+    boxes.filter((box) => box.matches(`${DISPLAY}:not(.cfr-breakable)`) && edges(box)[1])
+      .forEach((box) => breakable(box.querySelector("mjx-math"), box));
     boxes.map(edges).forEach(show); // all that is read before all that is written
+  });
+  function measure() {
+    for (const box of document.querySelectorAll(SCROLLERS)) {
+      watch.unobserve(box);
+      watch.observe(box);
+    }
   }
 
   addEventListener("load", async () => {
@@ -118,17 +128,12 @@
     document.querySelectorAll("span.math mjx-math").forEach((formula) => {
       if (formula.querySelectorAll("mjx-c").length > 12) breakable(formula, formula.closest("span.math"));
     });
-    const displays = [...document.querySelectorAll('mjx-container[display="true"]')];
-    displays.filter((box) => box.scrollWidth > box.clientWidth).forEach((box) => {
-      breakable(box.querySelector("mjx-math"), box);
-    });
-    wide();
+    measure();
   });
-  addEventListener("resize", wide);
+  addEventListener("resize", measure);
   document.addEventListener("scroll", ({ target }) => {
     if (target.matches?.(SCROLLERS)) show(edges(target));
   }, { capture: true, passive: true });
-  document.addEventListener("toggle", wide, true); // what has opened has a width now
   document.addEventListener("focusin", hint);
   document.addEventListener("focusout", hint);
   document.addEventListener("keydown", (event) => {
