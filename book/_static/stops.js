@@ -96,19 +96,28 @@
     }
   }
 
-  // A formula that is wider than its place is a stop, where arrow keys scroll it.
+  // What is wider than its place is a stop, where arrow keys scroll it. Only what is near is measured:
+  // to measure all would lay out the whole page.
+  const SCROLLED = 'mjx-container[display="true"], pre, .cell_output > .output, .pst-scrollable-table-container';
+  const near = new Set();
   function wide() {
-    const formulas = [...document.querySelectorAll('mjx-container[display="true"]')];
-    const cut = formulas.map((formula) => formula.scrollWidth > formula.clientWidth); // before any change
-    formulas.forEach((formula, n) => {
-      if (cut[n]) formula.tabIndex = 0;
-      else formula.removeAttribute("tabindex");
+    const parts = [...near];
+    const cut = parts.map((part) => part.scrollWidth > part.clientWidth || part.scrollHeight > part.clientHeight);
+    parts.forEach((part, n) => {
+      if (cut[n]) part.tabIndex = 0;
+      else part.removeAttribute("tabindex");
     });
   }
 
-  addEventListener("load", () => window.MathJax?.startup?.promise.then(() => {
-    breakable();
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) near[isIntersecting ? "add" : "delete"](target);
     wide();
+  }, { rootMargin: "200%" });
+  const watch = () => document.querySelectorAll(SCROLLED).forEach((part) => watcher.observe(part));
+
+  addEventListener("load", () => (window.MathJax?.startup?.promise ?? Promise.resolve()).then(() => {
+    breakable();
+    watch();
   }));
   addEventListener("resize", wide);
   document.addEventListener("toggle", wide, true); // what has opened has a width now
