@@ -84,6 +84,12 @@ MOST_NAMES = 3  # in the label of a fold
 # press of Tab: 40 ms on a chapter, 0.3 ms without these rules.
 SLOW_RULES = re.compile(r"(?<=})[^{}]*:has\(:focus-visible\)[^{}]*{[^{}]*}")
 
+# The theme measures every piece of code, one by one, after each change of a
+# page: seconds on a phone. stops.js measures what is near.
+SLOW_SCRIPT = re.compile(
+    r"\w+\.tabIndex=\w+\.scrollWidth>\w+\.clientWidth[^})]*\?0:-1"
+)
+
 
 def greet_first_visitors(
     app: Sphinx,
@@ -164,14 +170,16 @@ def rewrite_pages(app: Sphinx, exception: Exception | None) -> None:
                 path.write_text(text, "utf-8")
 
 
-def drop_slow_rules(app: Sphinx, exception: Exception | None) -> None:
-    """Take SLOW_RULES out of the copied style sheets."""
+def drop_slow_parts(app: Sphinx, exception: Exception | None) -> None:
+    """Take the slow rules and script out of the theme's copied files."""
     if exception or app.builder.format != "html":
         return
-    for path in Path(app.outdir, "_static").rglob("*.css"):
-        text = path.read_text("utf-8")
-        if SLOW_RULES.search(text):
-            path.write_text(SLOW_RULES.sub("", text), "utf-8")
+    static = Path(app.outdir, "_static")
+    for ending, slow in (("css", SLOW_RULES), ("js", SLOW_SCRIPT)):
+        for path in static.rglob(f"*.{ending}"):
+            text = path.read_text("utf-8")
+            if slow.search(text):
+                path.write_text(slow.sub("", text), "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -181,5 +189,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", greet_first_visitors)
     app.connect("html-page-context", explain_formulas)
     app.connect("build-finished", rewrite_pages)
-    app.connect("build-finished", drop_slow_rules)
+    app.connect("build-finished", drop_slow_parts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

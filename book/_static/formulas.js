@@ -6,16 +6,18 @@
   // Safari has no requestIdleCallback.
   const rest = () => new Promise((go) => (window.requestIdleCallback ?? setTimeout)(go));
 
-  const distance = (formula) => {
-    const { top, bottom } = formula.getBoundingClientRect();
-    return bottom < 0 ? -bottom : Math.max(0, top - innerHeight);
+  // To ask where a formula is would lay out its section; a section's place is known.
+  const away = (formula) => {
+    const section = formula.closest(".bd-article > section > section") ?? formula;
+    const { top, bottom } = section.getBoundingClientRect();
+    return bottom < 0 || top > innerHeight;
   };
 
   async function typeset() {
-    const near = [...document.querySelectorAll(".math")].map((math) => [distance(math), math]);
-    near.sort(([a], [b]) => a - b);
-    for (let n = 0; n < near.length; n += AT_ONCE) {
-      await MathJax.typesetPromise(near.slice(n, n + AT_ONCE).map(([, math]) => math));
+    const formulas = [...document.querySelectorAll(".math")].map((math) => [away(math), math]);
+    formulas.sort(([a], [b]) => a - b);
+    for (let n = 0; n < formulas.length; n += AT_ONCE) {
+      await MathJax.typesetPromise(formulas.slice(n, n + AT_ONCE).map(([, math]) => math));
       await rest();
     }
   }

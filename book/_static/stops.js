@@ -17,7 +17,7 @@
   };
   const DISPLAY = 'mjx-container[display="true"]';
   const SCROLLERS = `main :is(.pst-scrollable-table-container, .text_html, figure.cfr-figure,
-    .cfr-panels, ${DISPLAY}, div.highlight pre)`;
+    .cfr-panels, ${DISPLAY}, .cell_output > .output, pre)`;
   const OPEN = "mjx-math, mjx-math > mjx-mstyle, mjx-math > mjx-mstyle > mjx-mstyle";
   const MOVES = {
     ArrowDown: (at) => at + 1,
@@ -96,8 +96,7 @@
     for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
   }
 
-  // Says at which edges there is more; a table, a figure or a formula that scrolls is a stop, where
-  // arrow keys scroll it.
+  // Says at which edges there is more; what scrolls is a stop, where arrow keys scroll it.
   function edges(box) {
     const left = box.scrollLeft > 1, right = box.scrollLeft + box.clientWidth < box.scrollWidth - 1;
     return [box, [left && "left", right && "right"].filter(Boolean).join(" ")];
@@ -105,8 +104,7 @@
   function show([box, more]) {
     if (more) box.dataset.more = more;
     else delete box.dataset.more;
-    if (box.matches("pre")) return;
-    if (more) box.tabIndex = 0;
+    if (more || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
   // Only what comes into sight: to measure all would lay out all.
@@ -115,7 +113,7 @@
     boxes.filter((box) => box.matches(`${DISPLAY}:not(.cfr-breakable)`) && edges(box)[1])
       .forEach((box) => breakable(box.querySelector("mjx-math"), box));
     boxes.map(edges).forEach(show); // all that is read before all that is written
-  });
+  }, { rootMargin: "200%" });
   function measure() {
     for (const box of document.querySelectorAll(SCROLLERS)) {
       watch.unobserve(box);

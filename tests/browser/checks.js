@@ -291,7 +291,7 @@
     scrollTo(0, 0);
     for (let frame = 0; frame < 4; frame++) await new Promise(requestAnimationFrame);
     settle();  // the list of sections has marked where one is now
-    const all = [...document.querySelectorAll(`${CONTROLS}, mjx-container`)].flatMap(surroundings);
+    const all = [...document.querySelectorAll(`${CONTROLS}, mjx-container, pre, .output`)].flatMap(surroundings);
     rings = new Map(all.map((at) => [at, ring(at)]));
     addEventListener("keydown", ({ key }) => {
       const at = document.activeElement;

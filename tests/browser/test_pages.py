@@ -136,6 +136,25 @@ def test_page_links_previous_and_next(light: Visit, name: str) -> None:
         assert links == ([(HTML / target).as_uri()] if target else [])
 
 
+def test_address_of_a_late_section_shows_its_heading(chromium: Browser) -> None:
+    """The sections before it have not been laid out."""
+    with reading(chromium, "book/07_monte_carlo_cfr.html#summary", size=PHONE) as visit:
+        heading = visit.page.locator("#summary > h2")
+        expect(heading).to_be_in_viewport()
+        assert heading.bounding_box()["y"] < 200
+
+
+def test_long_code_in_sight_is_a_stop(chromium: Browser) -> None:
+    with reading(chromium, "book/04_vanilla_cfr.html", size=PHONE) as visit:
+        code = visit.page.locator("pre:visible")
+        wide = "all => all.findIndex((pre) => pre.scrollWidth > pre.clientWidth)"
+        first = code.nth(code.evaluate_all(wide))
+        first.scroll_into_view_if_needed()
+        expect(first).to_have_attribute("tabindex", "0")
+        visit.page.set_viewport_size({"width": 2400, "height": 900})
+        expect(first).not_to_have_attribute("tabindex", "0")
+
+
 def test_theme_button_persists_across_pages(chromium: Browser) -> None:
     theme = "document.documentElement.dataset.theme"
     with reading(chromium, "book/index.html") as visit:
