@@ -104,7 +104,8 @@
   function show([box, more]) {
     if (more) box.dataset.more = more;
     else delete box.dataset.more;
-    if (more || box.scrollHeight > box.clientHeight + 1) box.tabIndex = 0;
+    const tall = box.matches("pre, .output:not(.text_html)") && box.scrollHeight > box.clientHeight + 1;
+    if (more || tall) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
   // Only what comes into sight: to measure all would lay out all.
