@@ -37,7 +37,8 @@ CODE = re.compile(
 )
 TOKEN = re.compile(r'<span class="(\w+)">([^<]*)</span>|([^<]+)')
 
-ICON = re.compile(r'([^{}]*)\{content:"\\([0-9a-f]+)"')
+ICON = re.compile(r"""([^{}]*)\{[^{}]*content: *["']\\(f[0-9a-f]+)["']""")
+OWN = re.compile("[\ue000-\uf8ff]")  # icons that styles have as letters
 CLASS = re.compile(r"\bfa-([\w-]+)")
 FONT = "vendor/fontawesome/webfonts/fa-solid-900"
 FONT_SOURCE = re.compile(
@@ -85,26 +86,25 @@ def slimmed(page: str) -> str:
 def keep_used_icons(static: Path, pages: str) -> None:
     """Reduce the font of the theme's icons to those that pages show."""
     used = set(CLASS.findall(pages))
-    styles = [
-        (path, text)
-        for path in static.rglob("*.css")
-        if FONT_SOURCE.search(text := path.read_text("utf-8"))
-    ]
-    codes = [
-        int(code, 16)
-        for _, text in styles
-        for names, code in ICON.findall(text)
-        if used & set(CLASS.findall(names))
-    ]
-    if not codes:  # an earlier build did it
+    sheets = {p: p.read_text("utf-8") for p in static.rglob("*.css")}
+    styles = {
+        p: text for p, text in sheets.items() if FONT_SOURCE.search(text)
+    }
+    if not styles:  # an earlier build did it
         return
+    codes = {ord(c) for text in sheets.values() for c in OWN.findall(text)}
+    for text in sheets.values():
+        for selectors, code in ICON.findall(text):
+            names = set(CLASS.findall(selectors))
+            if not names or used & names:
+                codes.add(int(code, 16))
     options = subset.Options(flavor="woff", notdef_outline=True)
     font = subset.load_font(str(static / f"{FONT}.ttf"), options)
     cut = subset.Subsetter(options)
-    cut.populate(unicodes=codes)
+    cut.populate(unicodes=sorted(codes))
     cut.subset(font)
     subset.save_font(font, str(static / f"{FONT}.woff"), options)
-    for path, text in styles:
+    for path, text in styles.items():
         new = FONT_SOURCE.sub(r'url(\1.woff) format("woff")', text)
         path.write_text(new, "utf-8")
 

@@ -15,6 +15,7 @@ import built
 import pytest
 from bs4 import BeautifulSoup, Tag
 from built import HTML
+from fontTools.ttLib import TTFont
 from IPython.core.inputtransformer2 import TransformerManager
 from notebooks import HOSTED, NETWORKS
 from sphinx.config import Config
@@ -251,6 +252,15 @@ def test_script_of_data_ends_nowhere_else() -> None:
     config.add("html_baseurl", "https://example.org", "html", str)
     words = social.citation(chapter, "About", "https://example.org/one", config)
     assert words.count("</script>") == 1
+
+
+def test_font_of_icons_has_those_of_the_styles() -> None:
+    static = built.HTML / "_static"
+    (path,) = static.rglob("fa-solid-900.woff")
+    theme = (static / "styles" / "pydata-sphinx-theme.css").read_text("utf-8")
+    wanted = {ord(icon) for icon in re.findall("[\ue000-\uf8ff]", theme)}
+    assert len(wanted) > 5
+    assert not wanted - {0xF09B, 0xF296} - TTFont(path).getBestCmap().keys()  # brands aside
 
 
 def test_benchmarks_page_shows_committed_results() -> None:
