@@ -87,7 +87,7 @@ def teardown(file: plugin.IPyNbFile) -> None:
     if not passed:
         return
     for count, cell in enumerate(cells):
-        cell.outputs, cell.execution_count = notebooks.joined(matching[count]), count + 1
+        cell.outputs, cell.execution_count = kernels.joined(matching[count]), count + 1
     cache(file.config).cache_notebook_bundle(
         CacheBundleIn(nb, str(file.path)), check_validity=False, overwrite=True
     )
