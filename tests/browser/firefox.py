@@ -99,6 +99,7 @@ class Firefox:
 def opened() -> Iterator[Firefox]:
     """Run Firefox, with a profile of its own, until the block ends."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        Path(profile, "user.js").write_text('user_pref("ui.useOverlayScrollbars", 1);')  # phone
         command = [executable(), "--headless", "--no-remote", "--profile", profile]
         command += ["--remote-debugging-port=0", "about:blank"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -14,8 +14,10 @@ from test_programs import FOUND
 from cfrbook import exercises
 
 CHAPTER = (HTML / "book" / "01_regret_matching.html").as_uri()
-ANSWER = """(number, values) => {
+ANSWER = """async (number, values) => {
     const box = document.querySelector(`form[data-exercise="${number}"]`);
+    box.scrollIntoView(); // what is out of sight has no text
+    await new Promise((done) => setTimeout(done, 100));
     box.querySelectorAll("input, select").forEach((control, n) => {
         control.value = values[n];
         control.dispatchEvent(new Event("input", { bubbles: true }));
