@@ -120,7 +120,7 @@ def create(page: Path) -> list[Explorable]:
         created.append(self)
 
     transformer = TransformerManager()  # converts `%pip install ...` to Python
-    names: dict[str, Any] = {"__name__": "__main__"}
+    names: dict[str, Any] = {"__name__": "__main__", "display": lambda *_: None}
     sources = [transformer.transform_cell(cell) for cell in cells(page)]
     with mock.patch.object(Explorable, "__init__", record), mock.patch("builtins.print"):
         for n, source in enumerate(required_cells(sources)):
