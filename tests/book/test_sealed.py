@@ -210,6 +210,11 @@ def test_search_finds_no_word_of_a_solution(files: dict[str, str], shown: str) -
 
 
 @pytest.mark.slow
+def test_source_is_not_beside_the_site(site: Path) -> None:
+    assert not list(site.rglob("*.zip"))
+
+
+@pytest.mark.slow
 def test_images_of_solutions_are_in_no_file(site: Path) -> None:
     assert base64.b64decode(PIXEL) not in {path.read_bytes() for path in site.rglob("*.png")}
 
