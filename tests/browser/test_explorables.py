@@ -287,7 +287,7 @@ def test_step_buttons_move_by_one_position(pairs: list[tuple[Locator, Explorable
         assert bool(explorable.play) == bool(on)
         if not (back and on):
             continue
-        slider = figure.locator(".cfr-control", has=on).locator("input")
+        slider = figure.locator(".cfr-control:has(.cfr-step) input")
         last = int(slider.get_attribute("max") or 0)
         for key, button, expected in (
             ("Home", on, 1),
