@@ -39,6 +39,8 @@ TOKEN = re.compile(r'<span class="(\w+)">([^<]*)</span>|([^<]+)')
 
 ICON = re.compile(r'([^{}]*)\{content:"\\([0-9a-f]+)"')
 CLASS = re.compile(r"\bfa-([\w-]+)")
+# what a rule without such a class shows, as the head of an exercise does
+GLYPH = re.compile(r"""["'](?:\\([ef][0-9a-f]{3})|([\ue000-\uf8ff]))["']""")
 FONT = "vendor/fontawesome/webfonts/fa-solid-900"
 FONT_SOURCE = re.compile(
     r"url\(([^()]*fa-solid-900)\.woff2\) *format\(.woff2.\),"
@@ -85,27 +87,28 @@ def slimmed(page: str) -> str:
 def keep_used_icons(static: Path, pages: str) -> None:
     """Reduce the font of the theme's icons to those that pages show."""
     used = set(CLASS.findall(pages))
-    styles = [
-        (path, text)
-        for path in static.rglob("*.css")
-        if FONT_SOURCE.search(text := path.read_text("utf-8"))
-    ]
-    codes = [
-        int(code, 16)
-        for _, text in styles
-        for names, code in ICON.findall(text)
-        if used & set(CLASS.findall(names))
-    ]
-    if not codes:  # an earlier build did it
+    texts = {path: path.read_text("utf-8") for path in static.rglob("*.css")}
+    styles = {p: css for p, css in texts.items() if FONT_SOURCE.search(css)}
+    if not styles:  # an earlier build did it
         return
+    codes = []
+    for css in texts.values():
+        for names, code in ICON.findall(css):
+            if used & set(CLASS.findall(names)):
+                codes.append(int(code, 16))
+        others = ICON.sub(
+            lambda rule: "" if CLASS.search(rule[1]) else rule[0], css
+        )
+        for code, glyph in GLYPH.findall(others):
+            codes.append(int(code, 16) if code else ord(glyph))
     options = subset.Options(flavor="woff", notdef_outline=True)
     font = subset.load_font(str(static / f"{FONT}.ttf"), options)
     cut = subset.Subsetter(options)
     cut.populate(unicodes=codes)
     cut.subset(font)
     subset.save_font(font, str(static / f"{FONT}.woff"), options)
-    for path, text in styles:
-        new = FONT_SOURCE.sub(r'url(\1.woff) format("woff")', text)
+    for path, css in styles.items():
+        new = FONT_SOURCE.sub(r'url(\1.woff) format("woff")', css)
         path.write_text(new, "utf-8")
 
 
