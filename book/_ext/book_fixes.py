@@ -60,6 +60,8 @@ REWRITTEN = {
     r'|[([“]+<span class="math [^>]*>[^<]*</span>)': (
         r'<span class="cfr-joined">\1</span>'
     ),
+    # The space before a link is no part of it.
+    r'(Solution to)(<a class="reference internal" href="[^"]*">) ': r"\1 \2",
     # The bibliography is a list, so its entries are items.
     r'role="doc-biblioentry"': 'role="listitem"',
 }

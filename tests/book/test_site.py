@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import sys
 import types
 from pathlib import Path
@@ -23,6 +24,7 @@ from sphinx.config import Config
 ROOT = Path(__file__).parents[2]
 CHAPTERS = sorted((ROOT / "book").glob("[0-9][0-9]_*.ipynb"))
 
+import lean  # noqa: E402
 import repository  # noqa: E402
 import social  # noqa: E402
 from chapters import Chapter  # noqa: E402
@@ -277,3 +279,18 @@ def test_benchmarks_page_shows_committed_results() -> None:
         assert any(ratio in row for row in rows), pair["what"]
     for limit in result["limits"]:
         assert any(row and row[0] == limit["what"] for row in rows), limit["what"]
+
+
+def test_icons_that_only_a_style_shows_are_in_the_reduced_font(tmp_path: Path) -> None:
+    font = HTML / "_static" / f"{lean.FONT}.ttf"
+    (tmp_path / font.parent.relative_to(HTML / "_static")).mkdir(parents=True)
+    shutil.copy(font, tmp_path / f"{lean.FONT}.ttf")
+    (tmp_path / "theme.css").write_text(
+        '@font-face{src:url(fa-solid-900.woff2) format("woff2"),url(fa.ttf) format("truetype")}'
+        '.fa-bars:before{content:"\\f0c9"}.fa-bell:before{content:"\\f0f3"}'
+        ':root{--icon-bulb: "\uf0eb"}'
+    )
+    (tmp_path / "exercise.css").write_text('p::after {\n  content: "\\f303";\n}')
+    lean.keep_used_icons(tmp_path, '<i class="fa-solid fa-bars"></i>')
+    kept = TTFont(tmp_path / f"{lean.FONT}.woff").getBestCmap()
+    assert set(kept) == {0xF0C9, 0xF0EB, 0xF303}

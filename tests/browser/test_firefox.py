@@ -106,6 +106,21 @@ SHOWN = """() => [...document.querySelectorAll("figure.cfr-explore")].map((figur
     const panels = stage.querySelector(".cfr-panels");
     return [wanted.innerHTML === stage.innerHTML, panels.scrollWidth - panels.clientWidth];
 })"""
+# How far the letters of formulas in sentences, which do not scroll, leave their paragraphs
+CUT = """async () => {
+    for (let y = 0; y < document.documentElement.scrollHeight; y += 700) {
+        scrollTo(0, y);
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    const right = (element) => element.getBoundingClientRect().right;
+    const formulas = [...document.querySelectorAll("span.math")];
+    return formulas.filter((formula) => formula.checkVisibility()).map((formula) => {
+        const letters = [...formula.querySelectorAll("mjx-mi, mjx-mo")].map(right);
+        return Math.max(0, ...letters) - right(formula.closest("p, li, td, dd"));
+    });
+}"""
+BOXES = """() => [...document.querySelectorAll(".cfr-controls")].map(
+    ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)"""
 STATE = "() => [faults, document.documentElement.scrollWidth]"
 # Plays hands by pressing buttons in turn; returns how many were played.
 HANDS = """async (hands) => {
@@ -186,6 +201,17 @@ def test_page_fits_a_phone_and_its_figures_follow_their_controls(
             assert all(right and hidden <= 0 for right, hidden in tab.run(SHOWN)), (n, key)
     faults, width = tab.run(STATE)
     assert faults == [] and width <= 360
+
+
+def test_formulas_in_sentences_break(tab: firefox.Firefox) -> None:
+    tab.open((HTML / "book" / "05_cfr_plus.html").as_uri())
+    found = tab.run(CUT)
+    assert len(found) > 100 and max(found) < 1
+
+
+def test_buttons_stay_in_their_box(tab: firefox.Firefox) -> None:
+    tab.open(CHAPTER, 1280, 900)
+    assert set(tab.run(BOXES)) == {0}
 
 
 @pytest.mark.parametrize("page", TABLES)
