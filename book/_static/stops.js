@@ -93,7 +93,12 @@
     box.classList.add("cfr-breakable");
     const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
       [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
-    for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
+    for (const next of after.length ? after : commas) {
+      const place = document.createElement("span"); // Firefox asks what is around a <wbr> if it may break
+      place.className = "cfr-break";
+      place.append(document.createElement("wbr"));
+      next.before(place);
+    }
   }
 
   // Says at which edges there is more; what scrolls is a stop, where arrow keys scroll it.
