@@ -94,7 +94,7 @@
     const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
       [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
     for (const next of after.length ? after : commas) {
-      const place = document.createElement("span"); // Firefox asks what is around a <wbr> if it may break
+      const place = document.createElement("span"); // for Firefox; see book.css
       place.className = "cfr-break";
       place.append(document.createElement("wbr"));
       next.before(place);

@@ -104,6 +104,18 @@ SHOWN = """() => [...document.querySelectorAll("figure.cfr-explore")].map((figur
     const panels = stage.querySelector(".cfr-panels");
     return [wanted.innerHTML === stage.innerHTML, panels.scrollWidth - panels.clientWidth];
 })"""
+# Of the formulas that may break: whether it has, and how far it is beyond its cell, if any
+BROKEN = """async () => {
+    while (!document.querySelector(".cfr-breakable"))
+        await new Promise((done) => setTimeout(done, 50));
+    return [...document.querySelectorAll("span.cfr-breakable")].map((formula) => {
+        const letters = [...formula.querySelectorAll("mjx-c")];
+        const boxes = letters.map((letter) => letter.getBoundingClientRect());
+        const edge = formula.closest("td")?.getBoundingClientRect().right ?? Infinity;
+        const beyond = Math.max(...boxes.map(({ right }) => right)) - edge;
+        return [boxes.at(-1).top > boxes[0].bottom, Math.max(beyond, 0)];
+    });
+}"""
 STATE = "() => [faults, document.documentElement.scrollWidth]"
 # Plays hands by pressing buttons in turn; returns how many were played.
 HANDS = """async (hands) => {
@@ -184,6 +196,12 @@ def test_page_fits_a_phone_and_its_figures_follow_their_controls(
             assert all(right and hidden <= 0 for right, hidden in tab.run(SHOWN)), (n, key)
     faults, width = tab.run(STATE)
     assert faults == [] and width <= 360
+
+
+def test_formulas_break_in_sentences_and_keep_to_their_cells(tab: firefox.Firefox) -> None:
+    tab.open((HTML / "book" / "reading_papers.html").as_uri())
+    broken, beyond = zip(*tab.run(BROKEN), strict=True)
+    assert any(broken) and max(beyond) < 1
 
 
 @pytest.mark.parametrize("page", TABLES)
