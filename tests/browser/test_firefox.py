@@ -104,6 +104,9 @@ SHOWN = """() => [...document.querySelectorAll("figure.cfr-explore")].map((figur
     const panels = stage.querySelector(".cfr-panels");
     return [wanted.innerHTML === stage.innerHTML, panels.scrollWidth - panels.clientWidth];
 })"""
+# How far the last button of each figure is beyond the box around its buttons
+BUTTONS = """() => [...document.querySelectorAll("figure.cfr-explore .cfr-buttons")].map((box) =>
+    box.lastElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right)"""
 # Of the formulas that may break: whether it has, and how far it is beyond its cell, if any
 BROKEN = """async () => {
     while (!document.querySelector(".cfr-breakable"))
@@ -196,6 +199,12 @@ def test_page_fits_a_phone_and_its_figures_follow_their_controls(
             assert all(right and hidden <= 0 for right, hidden in tab.run(SHOWN)), (n, key)
     faults, width = tab.run(STATE)
     assert faults == [] and width <= 360
+
+
+def test_buttons_keep_to_their_box(tab: firefox.Firefox) -> None:
+    tab.open((HTML / "book" / "10_deep_cfr.html").as_uri(), width=1280)
+    beyond = tab.run(BUTTONS)
+    assert beyond and max(beyond) < 1
 
 
 def test_formulas_break_in_sentences_and_keep_to_their_cells(tab: firefox.Firefox) -> None:
