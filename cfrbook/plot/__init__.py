@@ -197,7 +197,9 @@ class Table:
 
 def _breaking(text: str) -> str:
     """Return a text of a table as HTML that breaks where a narrow column may."""
-    return escape(text).replace("exploitab", "exploit&shy;ab").replace("± ", "±&nbsp;")
+    text = escape(text).replace("exploitab", "exploit&shy;ab").replace("± ", "±&nbsp;")
+    text = re.sub(r"(?<=\d) (?=(?:µs|ms|s|[kMG]B)\b)", "&nbsp;", text)
+    return re.sub(r"[\d.]+e-\d+", r"<span class=cfr-joined>\g<0></span>", text)
 
 
 def _in_cell(value: Any, floats: str) -> str:

@@ -119,8 +119,21 @@ CUT = """async () => {
         return Math.max(0, ...letters) - right(formula.closest("p, li, td, dd"));
     });
 }"""
-BOXES = """() => [...document.querySelectorAll(".cfr-controls")].map(
-    ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)"""
+# How far the last button of each figure is beyond the box around its buttons
+BUTTONS = """() => [...document.querySelectorAll("figure.cfr-explore .cfr-buttons")].map((box) =>
+    box.lastElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right)"""
+# Of the formulas that may break: whether it has, and how far it is beyond its cell, if any
+BROKEN = """async () => {
+    while (!document.querySelector(".cfr-breakable"))
+        await new Promise((done) => setTimeout(done, 50));
+    return [...document.querySelectorAll("span.cfr-breakable")].map((formula) => {
+        const letters = [...formula.querySelectorAll("mjx-c")];
+        const boxes = letters.map((letter) => letter.getBoundingClientRect());
+        const edge = formula.closest("td")?.getBoundingClientRect().right ?? Infinity;
+        const beyond = Math.max(...boxes.map(({ right }) => right)) - edge;
+        return [boxes.at(-1).top > boxes[0].bottom, Math.max(beyond, 0)];
+    });
+}"""
 STATE = "() => [faults, document.documentElement.scrollWidth]"
 # Plays hands by pressing buttons in turn; returns how many were played.
 HANDS = """async (hands) => {
@@ -209,9 +222,16 @@ def test_formulas_in_sentences_break(tab: firefox.Firefox) -> None:
     assert len(found) > 100 and max(found) < 1
 
 
-def test_buttons_stay_in_their_box(tab: firefox.Firefox) -> None:
-    tab.open(CHAPTER, 1280, 900)
-    assert set(tab.run(BOXES)) == {0}
+def test_buttons_keep_to_their_box(tab: firefox.Firefox) -> None:
+    tab.open((HTML / "book" / "10_deep_cfr.html").as_uri(), width=1280)
+    beyond = tab.run(BUTTONS)
+    assert beyond and max(beyond) < 1
+
+
+def test_formulas_break_in_sentences_and_keep_to_their_cells(tab: firefox.Firefox) -> None:
+    tab.open((HTML / "book" / "reading_papers.html").as_uri())
+    broken, beyond = zip(*tab.run(BROKEN), strict=True)
+    assert any(broken) and max(beyond) < 1
 
 
 @pytest.mark.parametrize("page", TABLES)

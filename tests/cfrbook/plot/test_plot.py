@@ -234,6 +234,12 @@ def test_table_aligns_numbers_and_names_its_rows():
     assert "<th scope=row>a &lt; b</th><td class=cfr-right>1,000</td>" in html
     assert html.count("scope=col") == 4
     assert ">0.1 ±&nbsp;0.02</td>" in html
+    (time,) = re.findall(
+        "<td.*?>(.*)</td>", plot.Table(["", "t"], [["", "2 ms"]])._repr_html_()
+    )
+    assert time == "2&nbsp;ms"
+    small = plot.Table(["rule", "gap"], [["RM", "< 1e-12, 2.5e-08"]])._repr_html_()
+    assert re.findall("<span class=cfr-joined>(.*?)</span>", small) == ["1e-12", "2.5e-08"]
     (long,) = plot.Table(["exploitability"], [])._repr_html_().splitlines()[1:2]
     assert "exploit&shy;ability" in long, "it may break on a phone"
     with pytest.raises(ValueError, match="2 values; there are 1 columns: n"):
