@@ -256,15 +256,6 @@ def test_script_of_data_ends_nowhere_else() -> None:
     assert words.count("</script>") == 1
 
 
-def test_font_of_icons_has_those_of_the_styles() -> None:
-    static = built.HTML / "_static"
-    (path,) = static.rglob("fa-solid-900.woff")
-    theme = (static / "styles" / "pydata-sphinx-theme.css").read_text("utf-8")
-    wanted = {ord(icon) for icon in re.findall("[\ue000-\uf8ff]", theme)}
-    assert len(wanted) > 5
-    assert not wanted - {0xF09B, 0xF296} - TTFont(path).getBestCmap().keys()  # brands aside
-
-
 def test_benchmarks_page_shows_committed_results() -> None:
     """The page shows the machine, the date and every row of results.json."""
     result = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))

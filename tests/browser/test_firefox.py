@@ -120,7 +120,7 @@ CUT = """async () => {
     });
 }"""
 # How far the last button of each figure is beyond the box around its buttons
-BUTTONS = """() => [...document.querySelectorAll("figure.cfr-explore .cfr-buttons")].map((box) =>
+BUTTONS = """() => [...document.querySelectorAll(".cfr-explore .cfr-buttons")].map((box) =>
     box.lastElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right)"""
 # Of the formulas that may break: whether it has, and how far it is beyond its cell, if any
 BROKEN = """async () => {
