@@ -105,7 +105,7 @@ SHOWN = """() => [...document.querySelectorAll("figure.cfr-explore")].map((figur
     return [wanted.innerHTML === stage.innerHTML, panels.scrollWidth - panels.clientWidth];
 })"""
 # How far the last button of each figure is beyond the box around its buttons
-BUTTONS = """() => [...document.querySelectorAll("figure.cfr-explore .cfr-buttons")].map((box) =>
+BUTTONS = """() => [...document.querySelectorAll(".cfr-explore .cfr-buttons")].map((box) =>
     box.lastElementChild.getBoundingClientRect().right - box.getBoundingClientRect().right)"""
 # Of the formulas that may break: whether it has, and how far it is beyond its cell, if any
 BROKEN = """async () => {
