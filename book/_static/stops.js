@@ -93,11 +93,20 @@
     box.classList.add("cfr-breakable");
     const [after, commas] = ["[space] + [space]", "[space='2']"].map((places) =>
       [...formula.querySelectorAll(places)].filter((next) => next.parentElement.matches(OPEN)));
-    for (const next of after.length ? after : commas) {
-      const place = document.createElement("span"); // for Firefox; see book.css
-      place.className = "cfr-break";
-      place.append(document.createElement("wbr"));
-      next.before(place);
+    for (const next of after.length ? after : commas) next.before(document.createElement("wbr"));
+    if (!CSS.supports("-moz-appearance", "none")) return;
+    // Firefox would break between any two letters, or nowhere: what stays together is a piece.
+    const rows = [...formula.querySelectorAll(OPEN)].filter((row) => row.querySelector("wbr"));
+    for (const row of [formula, ...rows]) {
+      let piece = null;
+      for (const child of [...row.children]) {
+        if (child.matches("wbr") || child.querySelector("wbr")) piece = null;
+        else {
+          if (!piece) child.before(piece = document.createElement("span"));
+          piece.className = "cfr-piece";
+          piece.append(child);
+        }
+      }
     }
   }
 
