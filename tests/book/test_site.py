@@ -262,7 +262,7 @@ def test_benchmarks_page_shows_committed_results() -> None:
     text = " ".join(page("benchmarks").get_text(" ").split())
     assert result["machine"]["date"][:10] in text and result["machine"]["cpu"] in text
     rows = [
-        [cell.get_text(" ").replace("\xa0", " ") for cell in row(["th", "td"])]
+        [" ".join(cell.get_text().split()) for cell in row(["th", "td"])]
         for row in page("benchmarks").select("tr")
     ]
     for pair in result["pairs"]:
