@@ -105,7 +105,7 @@ def shorter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the book without the pages in OUT, and without running code; return its folder."""
     home = tmp_path_factory.mktemp("shorter")
     shutil.copytree(BOOK, home / "book")
-    for name in ("tools", "cfrlib", "benchmarks", "experiments"):
+    for name in ("tools", "cfrlib", "benchmarks", "experiments", "CITATION.cff"):
         (home / name).symlink_to(ROOT / name)
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     config["execute"] = {"execute_notebooks": "off"}
