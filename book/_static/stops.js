@@ -122,13 +122,13 @@
     if (more || tall) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
-  // Only what comes into sight: to measure all would lay out all.
+  // Not what the browser skips (lean.css): to measure it would lay it out.
   const watch = new IntersectionObserver((entries) => {
     const boxes = entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target);
     boxes.filter((box) => box.matches(`${DISPLAY}:not(.cfr-breakable)`) && edges(box)[1])
       .forEach((box) => breakable(box.querySelector("mjx-math"), box));
     boxes.map(edges).forEach(show); // all that is read before all that is written
-  }, { rootMargin: "200%" });
+  }, { rootMargin: "9999999px" });
   function measure() {
     for (const box of document.querySelectorAll(SCROLLERS)) {
       watch.unobserve(box);

@@ -329,7 +329,8 @@
     stops,
     around: Boolean(around),
     unseen: [...reached.values()].filter((at) => !at.seen).map((at) => at.element),
-    missed: around ? controls().filter(left).map((at) => focus(at).element) : [],
+    // the arrow keys of a slider do what the buttons beside it do
+    missed: around ? controls().filter((at) => left(at) && !at.matches(".cfr-step")).map((at) => focus(at).element) : [],
   });
 
   window.checks = {

@@ -30,6 +30,12 @@ CURE = (
     "firefox-esr`), or set its path: FIREFOX=/path/to/firefox make ..."
 )
 
+# What is out of sight has a size and words, too.
+SHOWN = """() => {
+    const style = document.createElement("style");
+    style.textContent = ".bd-article > section > section {content-visibility: visible !important}";
+    document.head.append(style);
+}"""
 # Errors of a page's scripts, from its first line on
 FAULTS = """() => {
     window.faults = [];
@@ -79,6 +85,7 @@ class Firefox:
         size = {"width": width, "height": height}
         self._call("browsingContext.setViewport", context=self._tab, viewport=size)
         self._call("browsingContext.navigate", context=self._tab, url=address, wait="complete")
+        self.run(SHOWN)
 
     def press(self, key: str) -> None:
         """Press a key, named by the code point that WebDriver gives it."""

@@ -24,6 +24,9 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 OPEN = """() => {
     document.querySelectorAll('.cfr-further').forEach((box) => { box.open = true; });
     document.querySelectorAll('.cfr-reveal').forEach((button) => button.click());
+    const style = document.createElement("style"); // what is out of sight has a size and words, too
+    style.textContent = ".bd-article > section > section { content-visibility: visible !important }";
+    document.head.append(style);
 }"""
 # No host is found but this machine, as if the network were gone.
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"

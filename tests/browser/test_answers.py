@@ -72,7 +72,7 @@ def test_page_replies_as_the_notebook_does(phone: Visit, number: str) -> None:
 
 
 def test_a_page_asks_for_no_dictionary(phone: Visit) -> None:
-    asked = phone.page.locator(".cfr-answer:has(input, select) .cfr-asks").all_inner_texts()
+    asked = phone.page.locator(".cfr-answer:has(input, select) .cfr-asks").all_text_contents()
     assert asked[0] == (
         "Your answer: 'regrets' and 'next', each with 'rock', 'paper' and 'scissors'."
     )
