@@ -33,7 +33,7 @@ CURE = (
 # What is out of sight has a size and words, too.
 SHOWN = """() => {
     const style = document.createElement("style");
-    style.textContent = ".bd-article > section > section {content-visibility: visible !important}";
+    style.textContent = ".bd-article section {content-visibility: visible !important}";
     document.head.append(style);
 }"""
 # Errors of a page's scripts, from its first line on

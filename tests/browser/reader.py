@@ -24,8 +24,8 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 OPEN = """() => {
     document.querySelectorAll('.cfr-further').forEach((box) => { box.open = true; });
     document.querySelectorAll('.cfr-reveal').forEach((button) => button.click());
-    const style = document.createElement("style"); // what is out of sight has a size and words, too
-    style.textContent = ".bd-article > section > section { content-visibility: visible !important }";
+    const style = document.createElement("style"); // what is out of sight has a size, too
+    style.textContent = ".bd-article section {content-visibility: visible !important}";
     document.head.append(style);
 }"""
 # No host is found but this machine, as if the network were gone.
