@@ -17,7 +17,7 @@
   };
   const DISPLAY = 'mjx-container[display="true"]';
   const SCROLLERS = `main :is(.pst-scrollable-table-container, .text_html, figure.cfr-figure,
-    .cfr-panels, ${DISPLAY}, .cell_output > .output, pre)`;
+    ${DISPLAY}, .cell_output > .output, pre)`;
   const OPEN = "mjx-math, mjx-math > mjx-mstyle, mjx-math > mjx-mstyle > mjx-mstyle";
   const MOVES = {
     ArrowDown: (at) => at + 1,
