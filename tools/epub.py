@@ -112,10 +112,11 @@ def main(paths: list[Path], out: Path) -> None:
     """Bind the given pages; print the path of the EPUB."""
     parts, images = [], set()
     files: dict[str, str | bytes] = {"style.css": STYLE}
+    bound = [path.as_uri() for path in paths]
     with chromium.opened() as browser:
         page = chromium.context(browser, color_scheme="light").new_page()
         for path in paths:
-            body, headings, used = article(page, path, [each.as_uri() for each in paths])
+            body, headings, used = article(page, path, bound)
             files[f"{path.stem}.xhtml"] = PAGE.format(title=escape(headings[0][2]), body=body)
             parts.append((path.stem, headings))
             images |= {*used}

@@ -1,7 +1,7 @@
 // Fewer stops for the Tab key. The buttons that copy code are one stop; so are those that copy the
-// address of a slider's position, the folds of code, the choices of a question, and the links of a navigation, a long list or a section with many.
-// Arrow keys, Home and End move within such a group, as in a toolbar. Formulas are no stops, unless
-// they must be scrolled; those in a sentence break.
+// address of a slider's position, the folds of code, the choices of a question, and the links of a
+// navigation, a long list or a section with many. Arrow keys, Home and End move within such a group,
+// as in a toolbar. Formulas are no stops; they break, and what is still too wide scrolls and is one.
 (() => {
   "use strict";
   const MANY = 5; // links

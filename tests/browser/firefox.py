@@ -24,18 +24,13 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 
 import programs
+from reader import LAY_OUT
 
 CURE = (
     "no Firefox was found and none could be installed. Install one (Debian: `apt-get install "
     "firefox-esr`), or set its path: FIREFOX=/path/to/firefox make ..."
 )
 
-# What is out of sight has a size and words, too.
-SHOWN = """() => {
-    const style = document.createElement("style");
-    style.textContent = ".bd-article section {content-visibility: visible !important}";
-    document.head.append(style);
-}"""
 # Errors of a page's scripts, from its first line on
 FAULTS = """() => {
     window.faults = [];
@@ -85,7 +80,7 @@ class Firefox:
         size = {"width": width, "height": height}
         self._call("browsingContext.setViewport", context=self._tab, viewport=size)
         self._call("browsingContext.navigate", context=self._tab, url=address, wait="complete")
-        self.run(SHOWN)
+        self.run(LAY_OUT)
 
     def press(self, key: str) -> None:
         """Press a key, named by the code point that WebDriver gives it."""

@@ -24,7 +24,10 @@ DESKTOP, PHONE = (1280, 900), (360, 740)
 OPEN = """() => {
     document.querySelectorAll('.cfr-further').forEach((box) => { box.open = true; });
     document.querySelectorAll('.cfr-reveal').forEach((button) => button.click());
-    const style = document.createElement("style"); // what is out of sight has a size, too
+}"""
+# A section out of sight is not laid out: its parts have neither a size nor text.
+LAY_OUT = """() => {
+    const style = document.createElement("style");
     style.textContent = ".bd-article section {content-visibility: visible !important}";
     document.head.append(style);
 }"""
@@ -117,6 +120,23 @@ class Visit:
         )
 
 
+def unfold(page: Page) -> None:
+    """Open what a first reading can skip, unveil results, and lay out all sections."""
+    for step in (OPEN, LAY_OUT):
+        page.evaluate(step)
+
+
+@contextmanager
+def touching(browser: Browser, name: str) -> Iterator[Page]:
+    """Open a page on a phone."""
+    size = {"width": PHONE[0], "height": PHONE[1]}
+    context = tool.context(browser, viewport=size, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto((HTML / name).as_uri())
+    yield page
+    context.close()
+
+
 # A tab costs as much as a page, so a later visit takes the tab that an earlier one has left.
 _tabs: defaultdict[tuple[object, ...], list[Page]] = defaultdict(list)
 
@@ -158,7 +178,7 @@ def reading(
     path, mark, fragment = name.partition("#")
     page.goto((home / path).as_uri() + mark + fragment)
     if not folded:
-        page.evaluate(OPEN)
+        unfold(page)
     if scripts:
         visit.settle()
     if clock:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from decoding import decode
 from explorables import explorables
 from playwright.sync_api import Browser, Locator, Page, expect
-from reader import DESKTOP, HTML, OPEN, PHONE, ROOT, Visit, reading, tool
+from reader import DESKTOP, HTML, PHONE, ROOT, Visit, reading, touching, unfold
 
 from cfrbook.explore import Choice, Explorable, Mix, Walk
 
@@ -389,18 +387,6 @@ def test_phones_show_whole_figures(visit: Visit, width: int) -> None:
     assert found and not any(found)
 
 
-@contextmanager
-def phone(chromium: Browser, name: str) -> Iterator[Page]:
-    """Open a page on a phone, with all folds open."""
-    size = {"width": PHONE[0], "height": PHONE[1]}
-    context = tool.context(chromium, viewport=size, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    page.goto((HTML / name).as_uri())
-    page.evaluate(OPEN)
-    yield page
-    context.close()
-
-
 SLOW = [
     "book/04_vanilla_cfr.html",
     "book/07_monte_carlo_cfr.html",
@@ -421,7 +407,8 @@ FIT = """figure => {
 @pytest.mark.parametrize("slow", SLOW)
 def test_slow_motion_fits_the_screen_of_a_phone(chromium: Browser, slow: str) -> None:
     header = 56
-    with phone(chromium, slow) as page:
+    with touching(chromium, slow) as page:
+        unfold(page)
         figures = [figure for figure, each in match(page, slow) if each.interval > CALM_STEP]
         assert len(figures) == 1
         height, top, least = figures[0].evaluate(FIT)
@@ -431,7 +418,8 @@ def test_slow_motion_fits_the_screen_of_a_phone(chromium: Browser, slow: str) ->
 
 
 def test_a_scrolled_picture_keeps_its_place_while_a_slider_moves(chromium: Browser) -> None:
-    with phone(chromium, FIRST) as page:
+    with touching(chromium, FIRST) as page:
+        unfold(page)
         page.add_style_tag(content=".cfr-panels svg { min-width: 600px !important }")
         for figure, explorable in match(page, FIRST):
             panels = figure.locator(".cfr-panels")

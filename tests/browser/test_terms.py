@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
-from reader import HTML, PHONE, Visit, reading, tool
+from playwright.sync_api import Browser, Locator, expect
+from reader import HTML, PHONE, Visit, reading, touching
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
 CHAPTER = "book/02_games_with_hidden_cards.html"
@@ -83,17 +81,6 @@ def test_boxes_fit_a_phone(chromium: Browser) -> None:
             link.focus()
             box = link.locator("+ .cfr-tip").bounding_box()
             assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0]
-
-
-@contextmanager
-def touching(chromium: Browser, name: str) -> Iterator[Page]:
-    """Open a page on a phone."""
-    size = {"width": PHONE[0], "height": PHONE[1]}
-    context = tool.context(chromium, viewport=size, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    page.goto((HTML / name).as_uri())
-    yield page
-    context.close()
 
 
 def test_first_tap_shows_the_box_and_second_follows_the_link(chromium: Browser) -> None:
