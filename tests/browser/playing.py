@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from playwright.sync_api import Browser, Locator, Page, Route
-from reader import tool
+from reader import LAY_OUT, tool
 
 # Math.random with a seed, so that the same cards are dealt in every run (mulberry32)
 SEEDED = """(() => {
@@ -55,8 +55,13 @@ class Table(ABC):
         table.page.on("console", lambda m: m.type == "error" and table.faults.append(m.text))
         table.page.add_init_script(SEEDED % seed)
         table.page.clock.install()
-        table.page.goto(built.as_uri())
+        table.visit(built.as_uri())
         return table
+
+    def visit(self, address: str) -> None:
+        """Open a page, with the text of what is out of sight."""
+        self.page.goto(address)
+        self.page.evaluate(LAY_OUT)
 
     def pause(self) -> None:
         """Let the time pass in which a second click counts as part of the first."""
@@ -67,7 +72,7 @@ class Table(ABC):
         address = self.page.url
         self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
         self.page.goto("about:blank")
-        self.page.goto(address)
+        self.visit(address)
         self.faults.clear()
         self.results.clear()
         return self

@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from IPython.display import display
 from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import is_grade, is_locked, is_solution
 from traitlets.config import PyFileConfigLoader
@@ -150,8 +151,9 @@ def test_assignment_defines_the_names_that_it_uses(path):
     """A page may define a name in a cell that its assignment does not have."""
     sources = [c.source for c in assignments.assignment(path).cells if c.cell_type == "code"]
     known = set(vars(builtins)).union(*map(bound_in, sources))
-    # where a page is hosted, for files that are not here; a function that `exec` defines
-    elsewhere = {"home", "branch", "get_ipython", "swapped"}
+    # where a page is hosted, for files that are not here; names of IPython; a function that
+    # `exec` defines
+    elsewhere = {"home", "branch", "get_ipython", "display", "swapped"}
     used = set().union(*(names_in(source, ast.Load) for source in sources))
     assert not used - known - elsewhere
 
@@ -162,7 +164,7 @@ def test_solutions_earn_all_points_in_the_assignment(course, path, monkeypatch, 
     folder = course / "source" / path.stem
     monkeypatch.chdir(folder)
     cells = [cell for cell in read(folder / path.name).cells if cell.cell_type == "code"]
-    space = {"__name__": "__main__"}
+    space = {"__name__": "__main__", "display": display}
     for n, cell in enumerate(cells):
         name, source = f"{path.name}, cell {n}", cell.source + "\n"
         # as in a notebook, `inspect.getsource` finds the source
@@ -194,7 +196,7 @@ def test_release_contains_the_files_an_assignment_reads(course):
 def test_myst_becomes_markdown():
     text = (
         "````{exercise} Which?\n:label: ex-01-1\n\nSee {doc}`04_vanilla_cfr`, {term}`a <b>`, "
-        "{cite}`takizawa2020`, [regret]{.regret} and [there](x.md).\n\n"
+        "[(Takizawa, 2020)](references.md#takizawa2020), [regret]{.regret} and [there](x.md).\n\n"
         ":::{hint}\n:class: dropdown\n\nLook.\n:::\n````"
     )
     assert plain(text, {"04_vanilla_cfr": "Chapter 4: CFR"}) == (
