@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from playwright.sync_api import Browser, Locator, Page, Route
-from reader import LAY_OUT, tool
+from reader import text_of, tool
 
 # Math.random with a seed, so that the same cards are dealt in every run (mulberry32)
 SEEDED = """(() => {
@@ -55,13 +55,8 @@ class Table(ABC):
         table.page.on("console", lambda m: m.type == "error" and table.faults.append(m.text))
         table.page.add_init_script(SEEDED % seed)
         table.page.clock.install()
-        table.visit(built.as_uri())
+        table.page.goto(built.as_uri())
         return table
-
-    def visit(self, address: str) -> None:
-        """Open a page, with the text of what is out of sight."""
-        self.page.goto(address)
-        self.page.evaluate(LAY_OUT)
 
     def pause(self) -> None:
         """Let the time pass in which a second click counts as part of the first."""
@@ -72,7 +67,7 @@ class Table(ABC):
         address = self.page.url
         self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
         self.page.goto("about:blank")
-        self.visit(address)
+        self.page.goto(address)
         self.faults.clear()
         self.results.clear()
         return self
@@ -81,7 +76,7 @@ class Table(ABC):
         return self.page.locator(f".play-{name}")
 
     def text(self, name: str) -> str:
-        return self.find(name).inner_text()
+        return text_of(self.find(name))
 
     def actions(self) -> list[str]:
         buttons = self.find("actions button")

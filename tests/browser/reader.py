@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, Response
+from playwright.sync_api import Browser, ConsoleMessage, Error, Locator, Page, Request, Response
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -30,6 +30,15 @@ LAY_OUT = """() => {
     const style = document.createElement("style");
     style.textContent = ".bd-article section {content-visibility: visible !important}";
     document.head.append(style);
+}"""
+# What a part says, also where the section around it is out of sight
+SAID = """part => {
+    const boxes = [];
+    for (let box = part; box; box = box.parentElement) boxes.push(box);
+    boxes.forEach((box) => box.style.setProperty("content-visibility", "visible"));
+    const said = part.innerText;
+    boxes.forEach((box) => box.style.removeProperty("content-visibility"));
+    return said;
 }"""
 # No host is found but this machine, as if the network were gone.
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"
@@ -124,6 +133,11 @@ def unfold(page: Page) -> None:
     """Open what a first reading can skip, unveil results, and lay out all sections."""
     for step in (OPEN, LAY_OUT):
         page.evaluate(step)
+
+
+def text_of(part: Locator) -> str:
+    """Return the text of a part of a page, in sight or not."""
+    return str(part.evaluate(SAID))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playing import Table, at_random
 from playwright.sync_api import Browser, expect
-from reader import reading
+from reader import reading, text_of
 
 BOOK = Path(__file__).parents[2] / "_build" / "html" / "book"
 PAGES = {
@@ -65,7 +65,7 @@ class Played(Table):
         return json.loads(text)
 
     def hands(self) -> float:
-        return float(self.find("numbers dd").first.inner_text())
+        return float(text_of(self.find("numbers dd").first))
 
     def finish(self, seed: int = 1) -> None:
         """Play the hand to its end."""

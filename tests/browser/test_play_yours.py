@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from playing import at_random
 from playwright.sync_api import Browser, expect
+from reader import text_of
 from scipy.stats import binomtest
 from test_play_kuhn import KuhnTable, count, folds_kings, random_hand
 
@@ -118,7 +119,7 @@ def test_chapters_draw_the_strategy_of_the_hands(chromium: Browser) -> None:
         turn_to(table, chapter)
         assert "from 60 hands" in table.text("yours")
         rows = table.find("yours tr[data-infoset]").all()
-        shares = {str(row.get_attribute("data-infoset")): row.inner_text() for row in rows}
+        shares = {str(row.get_attribute("data-infoset")): text_of(row) for row in rows}
         assert set(shares) == set(wanted)
         for infoset, text in shares.items():
             row = wanted[infoset]

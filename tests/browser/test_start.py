@@ -9,7 +9,7 @@ from http.server import ThreadingHTTPServer
 
 from conftest import Quiet
 from playwright.sync_api import Browser, expect
-from reader import HTML, PHONE, reading, tool
+from reader import HTML, PHONE, reading, tool, unfold
 
 START, CHAPTER = "book/index.html", "book/02_games_with_hidden_cards.html"
 # Reads to the last line, or to the middle
@@ -46,6 +46,7 @@ def test_what_was_read_is_marked_and_the_reader_goes_on(chromium: Browser) -> No
         assert not page.locator(".cfr-chapters .cfr-read").count()
         go.click()
         page.wait_for_url(f"**/{CHAPTER}#{section}")
+        unfold(page)
         page.evaluate(READ, 1)
         expect(page.locator("nav.bd-links a.cfr-read")).to_have_count(1)
         page.goto((HTML / START).as_uri())

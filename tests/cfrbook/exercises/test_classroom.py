@@ -196,7 +196,8 @@ def test_release_contains_the_files_an_assignment_reads(course):
 def test_myst_becomes_markdown():
     text = (
         "````{exercise} Which?\n:label: ex-01-1\n\nSee {doc}`04_vanilla_cfr`, {term}`a <b>`, "
-        "[(Takizawa, 2020)](references.md#takizawa2020), [regret]{.regret} and [there](x.md).\n\n"
+        "[(Takizawa, 2020)](references.md#takizawa2020), "
+        "[regret]{.regret} and [there](x.md).\n\n"
         ":::{hint}\n:class: dropdown\n\nLook.\n:::\n````"
     )
     assert plain(text, {"04_vanilla_cfr": "Chapter 4: CFR"}) == (
