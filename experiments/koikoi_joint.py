@@ -19,8 +19,8 @@ judged again from experiments/koikoi_players/bet. Writes experiments/koikoi_join
   the difference on the same deals.
 - `correlation`: of two players' results against greedy on the same deals, and the difference.
 - `sets`: percent of matches won against greedy by rule, and drawn, in eight sets of 1,000.
-- `apart`: points that one player wins from another; each pair has deals of its own. Deep CFR is
-  left out. The first three pairs are played in both ways.
+- `apart`: points that one of the best three players wins from another, played in both ways;
+  each pair has deals of its own.
 - `longest`: the players of deep Monte Carlo and MMD against the search that imagines 4,000
   deals, in blocks of deals: points of each, and the difference on the same deals.
 
@@ -197,13 +197,11 @@ def main():
         results.once("correlation", f"{one} - {other}", both, correlation, *pair)
     for who in LEADERS:
         results.once("sets", who, sums[names[who]], sets, players[names[who]])
-    ways = {"": players, ", argmax": surest}
-    meetings = [(pair, way) for pair in combinations(LEADERS, 2) for way in ways]
-    meetings += [(pair, "") for pair in PAIRS if "traversal" not in pair]
-    for (one, other), way in dict.fromkeys(meetings):
-        key, both = f"{one} - {other}{way}", sums[names[one]] + sums[names[other]]
-        duel = ways[way][names[one]], ways[way][names[other]], DEALS, game, own(key)
-        results.once("apart", key, both, compared, *duel)
+    for one, other in combinations(LEADERS, 2):
+        for way, chosen in (("", players), (", argmax", surest)):
+            key, both = f"{one} - {other}{way}", sums[names[one]] + sums[names[other]]
+            duel = chosen[names[one]], chosen[names[other]], DEALS, game, own(key)
+            results.once("apart", key, both, compared, *duel)
     one, other = (names[who] for who in LEADERS[:2])
     for block in range(BLOCKS):
         both = sums[one] + sums[other]
