@@ -6,8 +6,6 @@
     python experiments/koikoi_bet.py --jobs 4            four workers play the rounds
     python experiments/koikoi_bet.py --only nothing      judge what has been trained so far
     python experiments/koikoi_bet.py --judge duels       write only this section
-    python experiments/koikoi_bet.py --only nothing --judge speed [--jobs 8]
-                                                         time the device that JAX finds
 
 The runs are made by koikoi_train.py, which describes budgets, options and accelerators. They go
 seed by seed, and in stages: all learners get to the first budget before one of them goes on to
@@ -16,7 +14,10 @@ under experiments/koikoi_players/runs/bet, and the script resumes them exactly. 
 the script, with `--only full` and `--only K`, can share a machine. The players of the full game
 are written to experiments/koikoi_players/bet/*.npz, and judged from there.
 
-Writes experiments/koikoi_bet.json:
+Writes experiments/koikoi_bet_20.json. The results of an earlier version with ten minutes a run,
+on a faster machine, are in koikoi_bet.json, which no script writes any more. Its players were
+not kept (its `networks` are checksums of files in an earlier format), and all its trainings met
+the same deals. Budgets include the compilation of networks, a few seconds of each run.
 
 - `curves`: as in koikoi_train.json.
 - `duels`, `matches`, `exploited`: as in koikoi_judge.json, for the player of each run of the
@@ -25,18 +26,14 @@ Writes experiments/koikoi_bet.json:
   rows that they are trained on; the same times the number of weights, which for an MLP is the
   number of multiplications (forward; training takes about three times as many a row); and the
   shares of processor time spent in networks, in describing tables to them, and in the rest.
-- `speed`: rounds a second of a learner of the full game, in wall-clock time, by the device of
-  its networks and the number of workers that play the rounds ("alone": none). With
-  JAX_PLATFORMS=cpu the networks are on the processor.
 - `anew`: why Deep CFR declines: points per round that players with a single regret network win
   from a greedy one. "kept": the run's own networks, by iteration. "anew": new networks, trained
   on the run's memory at its end, by the number of Adam steps.
   `targets`: standard deviation and largest size of the sampled regrets there, in points.
 
-Options were chosen with seeds 100 and 101, which are not in the plan. Learning has another
-error than deals: compare the seeds. Nothing here bounds the exploitability of the full game's
-players. The players of koikoi_bet.json itself are not kept: their `networks` are checksums of
-files in an earlier format.
+Options were chosen with seeds 100 and 101, which are not in the plan. Each training has deals
+of its own; koikoi_joint.py joins the errors over trainings and over deals. Nothing here bounds
+the exploitability of the full game's players from above.
 """
 
 import argparse
@@ -59,7 +56,7 @@ from koikoi.players import GreedyPlayer
 from koikoi_learners import RobustDeepCFR
 from koikoi_learners.regret_networks import REGRET
 
-RESULTS = Path(__file__).with_suffix(".json")
+RESULTS = Path(__file__).with_name("koikoi_bet_20.json")
 FOLDER = "bet"
 STAGES = {"full": (2, 5, 10, 20), "K10": (1,), "K12": (1,)}  # minutes
 SEEDS = {"full": 3, "K10": 5, "K12": 5}
@@ -67,7 +64,6 @@ TIMES = {"full": (1, 2, 5, 10, 20), "K10": (0.25, 0.5, 1), "K12": (0.25, 0.5, 1)
 WARM, WORK_SECONDS = 12, 30  # iterations before the work is measured; seconds of it
 KEPT = (40, 80, 170, 340, 550)  # iterations after which a network of Deep CFR is judged
 ANEW = (1_000, 4_000, 16_000)  # Adam steps of a network that starts anew after the last of them
-SETTLE, SPEED_SECONDS = 5, 12  # before the speed is measured, besides two iterations; of it
 PLAN = tuple(
     Run(game, name, seed, minutes, FOLDER)
     for game, stages in STAGES.items()
@@ -131,17 +127,6 @@ def work(learner):
         "iterations": iterations,
         "seconds an iteration": digits(total / iterations),
     }
-
-
-def speed(learner, jobs):
-    """Time some iterations on the device that JAX uses."""
-    run = Run("full", learner, 0, 0).begin(jobs)
-    run.run(2, progress=False).run(seconds=SETTLE, progress=False)  # compile, start the workers
-    began, played = time.perf_counter(), run.iterations
-    run.run(seconds=SPEED_SECONDS, progress=False)
-    iterations = run.iterations - played
-    rounds = iterations * run.rounds / (time.perf_counter() - began)
-    return {"rounds a second": digits(rounds), "iterations": iterations}
 
 
 class Restarting(RobustDeepCFR):
@@ -210,9 +195,6 @@ def main():
     collect(results)
     for name in LEARNERS:
         results.once("work", name, "", work, name)
-    beside = f"{options.jobs} workers" if options.jobs else "alone"
-    for name in LEARNERS:
-        results.once("speed", f"{name}, {device()}, {beside}", "", speed, name, options.jobs)
     results.once("anew", "traversal, seed 0", "", anew, 0)
     players, sums = load(KoiKoi(), folder=FOLDER)
     meet(results, players, sums)

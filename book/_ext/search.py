@@ -49,6 +49,7 @@ TOPICS = {  # of pages, beyond their titles, as readers call them
     "12_coyote": "three players · multiplayer",
     "13_koi_koi": "hanafuda · こいこい · koi-koi rules",
     "16_solving_a_part": "subgame solving · re-solving · depth limit",
+    "17_the_bet": "neural CFR · comparison of learners",
     "history": "who invented CFR · inventor",
     "museum": "debugging · CFR not converging",
     "troubleshooting": "install · installation · error",

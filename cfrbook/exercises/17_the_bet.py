@@ -1,4 +1,4 @@
-"""Exercises on the notes' bet: the error of a training run, a faster device, who is ahead."""
+"""Exercises of chapter 17: the error of a training, a faster device, who is ahead."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def three_runs(quantile: float | None = None, ddof: int = 1) -> dict[str, float]
 
 
 def mean_and(half: float | None = None, mean: float | None = None) -> dict[str, float]:
-    """Return the answer to exercise bet.1 with another number in it."""
+    """Return the answer to exercise 17.1 with another number in it."""
     right = three_runs()
     return {
         "mean": right["mean"] if mean is None else mean,
