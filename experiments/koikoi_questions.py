@@ -60,7 +60,7 @@ LEFT = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-7": 
 LEFT |= {"3-4": (3, 4)}
 SEATS = ("dealer", "other")
 STATES = ("nobody has called", "you have called", "the other has called")
-STEPS, SEARCH, FINAL = 3, 240_000, 720_000  # steps of the search, rounds of each and the last
+STEPS, SEARCH, FINAL = 3, 240_000, 720_000  # steps of a search, rounds of each and the last
 EXPLORE = 0.125  # share of chances that a search decides against its table
 RULED = 40_000  # deals per rule against the network
 DISCARDS, ASKED = 60_000, 0.25  # rounds of `discards`, and share of their turns that is asked
@@ -388,24 +388,25 @@ def means(place, values):
     return number, total / np.maximum(number, 1)
 
 
-def searched(player, value):
+def searched(player, value, share=1):
     """Search for a table of calls that no change of a single situation improves.
 
     It starts from calls with fewer than seven points. Each step plays the present table's rule
     and calls afterwards where a forced call was better on average. The last step has more
     rounds, and its gains and their intervals are returned: with `points` for points alone, with
     `gain` for points and the next deal. `z` is the quantile that corrects for their number.
+    `share` is a share of the usual number of rounds.
     """
     table = rule([[0] * 6] * 2)
     table[:, 2, 1:7] = True
     changed = []
     for step in range(STEPS):
-        _, place, _, gain = gains(player, table, SEARCH, (6, step), value)
+        _, place, _, gain = gains(player, table, int(share * SEARCH), (6, step), value)
         number, mean = means(place, gain)
         better = np.where(number >= FEWEST, mean > 0, table)
         changed.append(int((better != table).sum()))
         table = better
-    which, place, points, gain = gains(player, table, FINAL, (7,), value)
+    which, place, points, gain = gains(player, table, int(share * FINAL), (7,), value)
     number, _ = means(place, gain)
     asked = np.argwhere(number >= FEWEST)
     z, cells = corrected(len(asked)), {}
@@ -417,7 +418,11 @@ def searched(player, value):
         alone, _ = interval(points[some])
         used = int(table[tuple(at)])
         rows[f"{p}, {left}"] = [int(some.sum()), alone, here, digits(half * z / 1.96), used]
-    about = {"rounds": [SEARCH, FINAL], "value": value, "changed": changed}
+    about = {
+        "rounds": [int(share * SEARCH), int(share * FINAL)],
+        "value": value,
+        "changed": changed,
+    }
     return about | {"z": digits(z), "situations": len(asked), "cells": cells}
 
 
@@ -772,7 +777,7 @@ def main():
     results.once("deal", HOUSE_RULE, mark, dealt, house, (10,), 120_000)
     results.once("greedy", HOUSE_RULE, mark, judged, house)
     value = results.known["deal"][HOUSE_RULE]["value"][0]
-    results.once("search", HOUSE_RULE, mark, searched, house, value)
+    results.once("search", HOUSE_RULE, mark, searched, house, value, 0.5)
 
 
 if __name__ == "__main__":
