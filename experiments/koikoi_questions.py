@@ -16,10 +16,11 @@ belong to other networks. A full run takes about half an hour on one core.
   player who was dealt it (a randomized comparison: the deal is random).
 - `yaku`: how often each yaku is paid in self-play, and how much those rounds pay.
 - `discards`: which plain card to discard where no card captures, paired on the same deal.
-- `search`: a table of calls by seat, state of calls, points and cards left, searched for
-  against `monte carlo`, with the cards played by that network and with the next deal counted;
-  also under the house rule without hanami and tsukimi, by a network trained here on that rule.
-- `rules`: that table, shorter rules and the network's own calls against the network.
+- `search`: what a call gains by seat, state of calls, points and cards left, if the player then
+  calls by the rule `FIRST`, with the next deal counted; also under the house rule without
+  hanami and tsukimi, by a network trained here on that rule.
+- `greedy`: points a round of that network against a greedy player.
+- `rules`: rules when to call, for the network's play of the cards, against the network.
 - `withholding`: loss by declining a capture at one decision, paired on the same deal.
 - `positions`: positions of chapter 14, with the unseen cards dealt uniformly.
 - `single`: prediction and playouts of single positions from self-play: chances to call, each
@@ -60,10 +61,12 @@ LEFT = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-7": 
 LEFT |= {"3-4": (3, 4)}
 SEATS = ("dealer", "other")
 STATES = ("nobody has called", "you have called", "the other has called")
-STEPS, SEARCH, FINAL = 3, 240_000, 720_000  # steps of a search, rounds of each and the last
-EXPLORE = 0.125  # share of chances that a search decides against its table
-RULED = 40_000  # deals per rule against the network
-DISCARDS, ASKED = 60_000, 0.25  # rounds of `discards`, and share of their turns that is asked
+SEARCHED, SEARCHED_HOUSE = 120_000, 60_000  # rounds of `search`
+NEVER, ALWAYS = [8] * 6, [0] * 6  # cards left that a call takes, by points from 1 to 6
+THUMB = [8, 8, 8, 8, 4, 2]  # the page's rule of thumb
+FIRST = [4, 2, 2, 2, 4, 2]  # from which `calls` with the next deal counted is above 0
+RULED = 20_000  # deals per rule against the network; rules were chosen on 10,000 others
+DISCARDS, ASKED = 40_000, 0.25  # rounds of `discards`, and share of their turns that is asked
 HOUSE = PLAYERS / "house" / "monte_carlo.npz"  # without hanami and tsukimi
 HOUSE_RULE = "no hanami, no tsukimi"
 HOUSE_ITERATIONS = 400  # of its training, 2,000 rounds each
@@ -311,47 +314,34 @@ def situations(rounds, rows):
     return i, np.where(theirs, 2, np.where(own, 1, 0)), points, left
 
 
-def rule(least, again=7):
-    """Return the table that calls below seven points, with at least so many cards left.
+def rule(first, again):
+    """Return the table that calls below seven points with at least so many cards left.
 
-    `least` has the cards for the dealer and for the other, by points from 1 to 6. After a call
-    of one's own, any number is enough with fewer than `again` points; after one of the other
-    player, none is.
+    Both arguments have the cards by points, from 1 to 6: for a first call, and for one after a
+    call of one's own. After a call of the other player it never calls.
     """
     table, left = empty(bool), np.arange(simulator.game.hand)
-    for seat in range(2):
-        for points in range(1, 7):
-            table[seat, 0, points] = left >= least[seat][points - 1]
-            table[seat, 1, points] = points < again
+    for points in range(1, 7):
+        table[:, 0, points] = left >= first[points - 1]
+        table[:, 1, points] = left >= again[points - 1]
     return table
 
 
 def chances_of(player, table, rounds, source):
-    """Play a table's rule against the network; return its chances, and what a call gains.
+    """Return the chances to call in self-play, and what a call gains by a table's rule.
 
-    The arrays returned are: the round of each chance, its situation, the gain in points of a
-    forced call over stopping, and whether the player deals the next round after that call.
-    After it, both play on as before. One chance in eight is decided against the table, so that
-    situations which the rule avoids are met as well.
+    At each chance of either seat a call is forced. After it, that player calls by the table,
+    and the other one as the network does. The arrays returned are: the round of each chance,
+    its situation, the gain in points over stopping, and whether the player deals next.
     """
     own = player.network.describer.simulator
     dealing, moving = source.spawn(2)
-    played, rng = own.deal(rounds, seed=dealing), np.random.default_rng(moving)
-    caller, key, found = Caller(player, table), new_key(moving), []
-    ruled = np.arange(rounds) % 2
-
-    def actions_of(state, rows, seat):
-        mine = state.player[rows] == seat[rows]
-        actions = np.empty(len(rows), int)
-        actions[mine] = caller(own, state, rows[mine], key)
-        actions[~mine] = player(own, state, rows[~mine], key)
-        return actions, mine & (state.stage[rows] == CALL)
-
+    played, key = own.deal(rounds, seed=dealing), new_key(moving)
+    found, caller = [], Caller(player, table)
     while len(going := np.flatnonzero(played.stage != OVER)):
-        actions, at = actions_of(played, going, ruled)
-        found.append((going[at], played.take(going[at])))
-        actions[at] ^= rng.random(at.sum()) < EXPLORE
-        own.act(played, going, actions)
+        at = going[played.stage[going] == CALL]
+        found.append((at, played.take(at)))
+        own.act(played, going, player(own, played, going, key))
     which, copies = zip(*found, strict=True)
     which, copy = np.concatenate(which), joined(copies)
     rows = np.arange(len(which))
@@ -360,7 +350,11 @@ def chances_of(player, table, rounds, source):
     stop = after.paid[after.start[:-1]]  # the first action is to stop
     own.act(copy, rows, np.full(len(rows), CALLING))
     while len(going := np.flatnonzero(copy.stage != OVER)):
-        own.act(copy, going, actions_of(copy, going, who)[0])
+        mine = copy.player[going] == who[going]
+        actions = np.empty(len(going), int)
+        actions[mine] = caller(own, copy, going[mine], key)
+        actions[~mine] = player(own, copy, going[~mine], key)
+        own.act(copy, going, actions)
     paid = np.where(who == 0, copy.paid, -copy.paid)
     return which, place, paid - stop, deals_next(paid, who)
 
@@ -370,68 +364,46 @@ def deals_next(paid, who):
     return (paid > 0) | ((paid == 0) & (who == 1))
 
 
-def gains(player, table, rounds, stream, value):
-    """Return `chances_of` in batches; the gain counts the next deal with its value."""
-    sources = np.random.SeedSequence([SEED, *stream]).spawn(rounds // BATCH)
-    parts = [chances_of(player, table, BATCH, source) for source in sources]
-    which = np.concatenate([n * BATCH + part[0] for n, part in enumerate(parts)])
-    place = tuple(np.concatenate([part[1][k] for part in parts]) for k in range(4))
-    points, keeps = (np.concatenate([part[k] for part in parts]) for k in (2, 3))
-    return which, place, points, points - value * ~keeps
+def searched(player, value, rounds):
+    """Return what a call gains in each situation, if the rule `FIRST` decides later calls."""
+    sources = np.random.SeedSequence([SEED, 6]).spawn(rounds // BATCH)
+    parts = [chances_of(player, rule(FIRST, ALWAYS), BATCH, source) for source in sources]
+    return cells_of(parts, value)
 
 
-def means(place, values):
-    """Return the number and the mean of the values in each situation."""
-    number, total = empty(int), empty(float)
-    np.add.at(number, place, 1)
-    np.add.at(total, place, values)
-    return number, total / np.maximum(number, 1)
+def cells_of(parts, value):
+    """Return the gains of the chances by situation.
 
-
-def searched(player, value, share=1):
-    """Search for a table of calls that no change of a single situation improves.
-
-    It starts from calls with fewer than seven points. Each step plays the present table's rule
-    and calls afterwards where a forced call was better on average. The last step has more
-    rounds, and its gains and their intervals are returned: with `points` for points alone, with
-    `gain` for points and the next deal. `z` is the quantile that corrects for their number.
-    `share` is a share of the usual number of rounds.
+    A cell has the number of chances, the gain in points, the gain with the next deal counted,
+    and the half-width of its interval, corrected for the number of cells: `z` is its quantile.
+    Situations after a call of one's own are left out: here the network chose where to call
+    first, so they are better than those of a player who calls by a rule.
     """
-    table = rule([[0] * 6] * 2)
-    table[:, 2, 1:7] = True
-    changed = []
-    for step in range(STEPS):
-        _, place, _, gain = gains(player, table, int(share * SEARCH), (6, step), value)
-        number, mean = means(place, gain)
-        better = np.where(number >= FEWEST, mean > 0, table)
-        changed.append(int((better != table).sum()))
-        table = better
-    which, place, points, gain = gains(player, table, int(share * FINAL), (7,), value)
-    number, _ = means(place, gain)
-    asked = np.argwhere(number >= FEWEST)
+    which = np.concatenate([n * BATCH + part[0] for n, part in enumerate(parts)])
+    place = np.stack([np.concatenate([part[1][k] for part in parts]) for k in range(4)], axis=1)
+    points, keeps = (np.concatenate([part[k] for part in parts]) for k in (2, 3))
+    gain = points - value * ~keeps
+    asked, number = np.unique(place, axis=0, return_counts=True)
+    asked = asked[(number >= FEWEST) & (asked[:, 1] != 1)]
     z, cells = corrected(len(asked)), {}
     for at in asked:
-        some = np.all(np.stack(place, axis=1) == at, axis=1)
+        some = (place == at).all(axis=1)
         seat, state, p, left = at.tolist()
-        rows = cells.setdefault(f"{STATES[state]}, {SEATS[seat]}", {})
         here, half = interval(gain[some], which[some])
-        alone, _ = interval(points[some])
-        used = int(table[tuple(at)])
-        rows[f"{p}, {left}"] = [int(some.sum()), alone, here, digits(half * z / 1.96), used]
-    about = {
-        "rounds": [int(share * SEARCH), int(share * FINAL)],
-        "value": value,
-        "changed": changed,
-    }
-    return about | {"z": digits(z), "situations": len(asked), "cells": cells}
+        rows = cells.setdefault(f"{STATES[state]}, {SEATS[seat]}", {})
+        alone = digits(points[some].mean())
+        rows[f"{p}, {left}"] = [int(some.sum()), alone, here, digits(half * z / 1.96)]
+    about = {"rounds": BATCH * len(parts), "value": value, "z": digits(z)}
+    return about | {"situations": len(asked), "cells": cells}
 
 
 def table_of(found):
-    """Return the table that calls where the gain of a call is positive."""
-    table = empty(bool)
+    """Return the table of `search`, which goes on after a call of its own."""
+    table = rule(THUMB, ALWAYS)
+    table[:, 0] = False
     for title, rows in found["cells"].items():
         state, seat = title.split(", ")
-        for key, (_, _, gain, *_) in rows.items():
+        for key, (_, _, gain, _) in rows.items():
             p, left = map(int, key.split(", "))
             table[SEATS.index(seat), STATES.index(state), p, left] = gain > 0
     return table
@@ -446,8 +418,8 @@ def ruled(player, tables, deals, value):
     own, found, first = player.network.describer.simulator, {}, None
     for title, table in tables.items():
         caller = Caller(player, table)
-        ahead = play(own, caller, player, deals, seed=SEED + 8)
-        behind = -play(own, player, caller, deals, seed=SEED + 8)
+        ahead = play(own, caller, player, deals, seed=SEED + 9)
+        behind = -play(own, player, caller, deals, seed=SEED + 9)
         both = np.stack([ahead, behind])
         next_deal = np.stack([deals_next(ahead, 0), deals_next(behind, 1)]) - 0.5
         counted = (both + value * next_deal).mean(axis=0)
@@ -771,13 +743,20 @@ def main():
     results.once("withholding", "monte carlo", critic[1], withholding, critic[0])
     results.once("discards", "monte carlo", critic[1], discards, critic[0])
     value = results.known["deal"]["monte carlo"]["value"][0]
-    results.once("search", "monte carlo", critic[1], searched, critic[0], value)
+    results.once("search", "monte carlo", critic[1], searched, critic[0], value, SEARCHED)
+    tables = {
+        "rule of thumb": rule(THUMB, THUMB),
+        "the table": table_of(results.known["search"]["monte carlo"]),
+        "also with 1 to 4": rule(FIRST, ALWAYS),
+        "never": rule(NEVER, NEVER),
+    }
+    results.once("rules", "monte carlo", critic[1], ruled, critic[0], tables, RULED, value)
     house = house_player()
     mark = house.checksum
-    results.once("deal", HOUSE_RULE, mark, dealt, house, (10,), 120_000)
+    results.once("deal", HOUSE_RULE, mark, dealt, house, (10,), 60_000)
     results.once("greedy", HOUSE_RULE, mark, judged, house)
     value = results.known["deal"][HOUSE_RULE]["value"][0]
-    results.once("search", HOUSE_RULE, mark, searched, house, value, 0.5)
+    results.once("search", HOUSE_RULE, mark, searched, house, value, SEARCHED_HOUSE)
 
 
 if __name__ == "__main__":
