@@ -6,17 +6,21 @@ Reads the players that experiments/koikoi_train.py wrote, and writes experiments
 koikoi_questions.json after each result. A second run computes only results that are missing or
 belong to other networks. A full run takes about half an hour on one core.
 
-- `calls`: value of calling koi-koi, by the state of calls, the seat, own points and own cards
-  left. Every chance to call in rounds of self-play is forced to call, and the round is played
-  on: the hidden cards are those of the round, so they are as likely as play makes them.
+- `calls`: value of calling koi-koi if nobody has called, by own points and own cards left.
+  Every chance to call in rounds of self-play is forced to call, and the round is played on: the
+  hidden cards are those of the round, so they are as likely as play makes them.
 - `calibration`: prediction of `monte carlo` for the first chance of a round to call, and the
   payoff after that call, by deciles of the prediction.
-- `dealer`: payoff to the dealer in self-play, and the shares of rounds won and tied.
-- `cards`: per card, mean payoff to the player who captured it (an association), to the player
-  who was dealt it (a randomized comparison: the deal is random), and to the dealer if it lay on
-  the field at the start; and how often it is played first by a player who holds it.
-- `policies`: rules when to call, for one network's play of the cards, against each other.
-- `matches`: the same against the network's own calls, in matches of twelve rounds.
+- `deal`: payoff to the dealer in self-play, and what the next deal is worth.
+- `cards`: per card, mean payoff to the player who captured it (an association) and to the
+  player who was dealt it (a randomized comparison: the deal is random).
+- `yaku`: how often each yaku is paid in self-play, and how much those rounds pay.
+- `discards`: which plain card to discard where no card captures, paired on the same deal.
+- `search`: what a call gains by seat, state of calls, points and cards left, if the player then
+  calls by the rule `FIRST`, with the next deal counted; also under the house rule without
+  hanami and tsukimi, by a network trained here on that rule.
+- `greedy`: points a round of that network against a greedy player.
+- `rules`: rules when to call, for the network's play of the cards, against the network.
 - `withholding`: loss by declining a capture at one decision, paired on the same deal.
 - `positions`: positions of chapter 14, with the unseen cards dealt uniformly.
 - `single`: prediction and playouts of single positions from self-play: chances to call, each
@@ -29,30 +33,44 @@ the networks compute in float32, so another machine may differ in single rounds.
 import argparse
 from functools import cache
 from pathlib import Path
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from koikoi_judge import Results, digits, load
+from koikoi_judge import PLAYERS, Results, digits, load
+from koikoi_train import FULL, thinned
 
+import cfrlib as cfr
 from cfrlib.core.rng import LINE, begin, new_key
 from koikoi import KoiKoi, Position
+from koikoi.cards import DECK, MONTHS
+from koikoi.learners import DeepMonteCarlo, NetworkPlayer
 from koikoi.learners.network_player import payoff_scale, values_of
-from koikoi.players import GreedyPlayer, play, play_matches, redeal_unseen
-from koikoi.simulator import CALL, CALLING, OVER, PLAY, Rounds, Simulator
+from koikoi.players import GreedyPlayer, play, redeal_unseen
+from koikoi.simulator import CALL, CALLING, OVER, PLAY, STOPPING, Rounds, Simulator
 
 RESULTS = Path(__file__).with_suffix(".json")
 ROUNDS = {"monte carlo": 240_000, "policy gradient": 80_000, "regret": 80_000}
 BATCH = 20_000  # rounds in lockstep
-DEALS, MATCHES = 10_000, 2_000  # per pair of call policies
 HELD_BACK = 60_000  # rounds for `withholding`
 UNSEEN = 10_000  # deals of the unseen cards per position of chapter 14
 SINGLE, EACH = 400, 1_000  # positions of `single`, and deals of the unseen cards for each
 FEWEST = 30  # samples in a cell, or it is left out
 MOST_POINTS = 10  # larger numbers of points share a cell
 LEFT = {"1": (1, 1), "2": (2, 2), "3": (3, 3), "4": (4, 4), "5": (5, 5), "6-7": (6, 7)}
-LEFT |= {"1-2": (1, 2), "3-4": (3, 4), "5-7": (5, 7)}
-SEATS = {"either": (0, 1), "dealer": (0,), "other": (1,)}
+LEFT |= {"3-4": (3, 4)}
+SEATS = ("dealer", "other")
 STATES = ("nobody has called", "you have called", "the other has called")
+SEARCHED, SEARCHED_HOUSE = 120_000, 60_000  # rounds of `search`
+NEVER, ALWAYS = [8] * 6, [0] * 6  # cards left that a call takes, by points from 1 to 6
+THUMB = [8, 8, 8, 8, 4, 2]  # the page's rule of thumb
+FIRST = [4, 2, 2, 2, 4, 2]  # from which `calls` with the next deal counted is above 0
+RULED = 20_000  # deals per rule against the network; rules were chosen on 10,000 others
+DISCARDS, ASKED = 40_000, 0.25  # rounds of `discards`, and share of their turns that is asked
+HOUSE = PLAYERS / "house" / "monte_carlo.npz"  # without hanami and tsukimi
+HOUSE_RULE = "no hanami, no tsukimi"
+HOUSE_ITERATIONS = 400  # of its training, 2,000 rounds each
+PLAIN = np.uint64(sum(1 << c for c, card in enumerate(DECK) if card.kind == "plain"))
 SEED = 0
 game = KoiKoi()
 simulator = Simulator(game)
@@ -76,16 +94,14 @@ def interval(values, cluster=None):
 class Log(NamedTuple):
     """Rounds of self-play, and their chances to call, after each of which koi-koi was forced.
 
-    Arrays of rounds: `hands` and `piles` (dealt, captured), `field`, `first` (card played
-    first), shape (rounds, 2) or (rounds,); `paid` to the dealer. Arrays of chances: `which`
+    Arrays of rounds: `hands` and `piles` (dealt, captured), shape (rounds, 2); `paid` to the
+    dealer. Arrays of chances: `which`
     (its round), `who` (seat), `points`, `left`, `state`, `stop` (payoff), `call` (payoff after
     the forced call), `called` (whether the network called), `predicted` (NaN if unknown).
     """
 
     hands: np.ndarray
     piles: np.ndarray
-    field: np.ndarray
-    first: np.ndarray
     paid: np.ndarray
     which: np.ndarray
     who: np.ndarray
@@ -142,12 +158,9 @@ def self_play(player, rounds, source):
     dealing, moving = source.spawn(2)
     played, rng = simulator.deal(rounds, seed=dealing), np.random.default_rng(moving)
     nets = player.network_of(rng.random((rounds, 2)))
-    hands, field = played.hands.copy(), played.field.copy()
-    first, which, called, chances = np.full((rounds, 2), -1), [], [], []
+    hands, which, called, chances = played.hands.copy(), [], [], []
     while len(going := np.flatnonzero(played.stage != OVER)):
-        actions, who = moves(player, played, going, nets, rng), played.player[going]
-        new = (played.stage[going] == PLAY) & (first[going, who] < 0)
-        first[going[new], who[new]] = actions[new]
+        actions = moves(player, played, going, nets, rng)
         at = played.stage[going] == CALL
         which.append(going[at])
         called.append(actions[at] == CALLING)
@@ -158,7 +171,7 @@ def self_play(player, rounds, source):
     simulator.act(chance, np.arange(len(which)), np.full(len(which), CALLING))
     play_on(player, chance, nets[which], rng)
     call = np.where(told["who"] == 0, chance.paid, -chance.paid)
-    return Log(hands, played.piles, field, first, played.paid, which=which, call=call, **told)
+    return Log(hands, played.piles, played.paid, which=which, call=call, **told)
 
 
 @cache
@@ -177,30 +190,30 @@ def logged(name):
 
 
 def calls(name):
-    """Return the value of calling, by state, seat, cards left and points."""
+    """Return the value of a first call, by cards left and points."""
     log, found = logged(name), {}
     points = np.minimum(log.points, MOST_POINTS)
-    for state, title in enumerate(STATES):
-        for seat, seats in SEATS.items():
-            for left, (low, high) in LEFT.items():
-                here = (log.state == state) & np.isin(log.who, seats)
-                here &= (log.left >= low) & (log.left <= high)
-                cells = {
-                    str(p): cell(log, some)
-                    for p in range(1, MOST_POINTS + 1)
-                    if (some := here & (points == p)).sum() >= FEWEST
-                }
-                found[f"{title}, {seat}, {left}"] = cells
+    for left, (low, high) in LEFT.items():
+        here = (log.state == 0) & (log.left >= low) & (log.left <= high)
+        found[f"{STATES[0]}, either, {left}"] = {
+            str(p): cell(log, some)
+            for p in range(1, MOST_POINTS + 1)
+            if (some := here & (points == p)).sum() >= FEWEST
+        }
     everywhere = {"all": np.isfinite(log.stop), "called": log.called, "stopped": ~log.called}
     overall = {key: cell(log, some) for key, some in everywhere.items()}
     return {"rounds": ROUNDS[name], "overall": overall, "cells": found}
 
 
 def cell(log, some):
-    """Return n, mean payoffs of stopping and of calling with half-width, and share called."""
+    """Return n, payoffs of stopping and calling with half-width, shares called and kept.
+
+    The last number is the share of calls after which the player deals the next round.
+    """
     mean, half = interval(log.call[some], log.which[some])
+    kept = deals_next(log.call[some], log.who[some]).mean()
     stop, called = digits(log.stop[some].mean()), digits(log.called[some].mean())
-    return [int(some.sum()), stop, mean, half, called]
+    return [int(some.sum()), stop, mean, half, called, digits(kept)]
 
 
 def calibration(name):
@@ -228,29 +241,42 @@ def calibration(name):
     }
 
 
-def dealer(name):
-    """Return the dealer's mean payoff, and shares of rounds won and tied."""
-    paid = logged(name).paid
-    found = {"points": paid, "won": paid > 0, "tied": paid == 0, "lost": paid < 0}
-    return {key: interval(values) for key, values in found.items()} | {"rounds": len(paid)}
+def deal(paid):
+    """Return the dealer's mean payoff, shares won and tied, and the value of the next deal.
+
+    The winner deals the next round, and after a tie the other player. So if the dealer earns d
+    points and wins with probability w, dealing in place of the other is worth 2d in the next
+    round, and V = 2d + (w - (1 - w)) V = d / (1 - w) over all later ones.
+    """
+    found = {"points": paid, "won": paid > 0, "tied": paid == 0}
+    keeps = paid > 0
+    value = paid.mean() / (1 - keeps.mean())
+    _, half = interval((paid - value * ~keeps) / (1 - keeps.mean()))
+    means = {key: interval(values) for key, values in found.items()}
+    return means | {"value": [digits(value), half], "rounds": len(paid)}
+
+
+def own_deal(name):
+    """Return `deal` for the self-play of a player."""
+    return deal(logged(name).paid)
+
+
+def dealt(player, stream, rounds):
+    """Return `deal` for self-play of a player with one network."""
+    source = np.random.SeedSequence([SEED, *stream])
+    return deal(play(player.network.describer.simulator, player, player, rounds, seed=source))
 
 
 def cards(name):
-    """Return for each card: payoffs if captured, dealt and open; and how often played first."""
+    """Return for each card the mean payoffs to who captured it and to who was dealt it."""
     log, found = logged(name), {}
-    sign, mean = np.array([1, -1]), log.paid.mean()
+    sign = np.array([1, -1])
     for c, card in enumerate(simulator.names):
         bit = np.uint64(1 << c)
         captured, held = (log.piles & bit) > 0, (log.hands & bit) > 0
         owner = (log.paid[:, None] * sign)[captured]
         holder = (log.paid[:, None] * sign)[held]
-        on_field = (log.field & bit) > 0
-        found[card] = {
-            "captured": interval(owner),
-            "dealt": interval(holder),
-            "open": interval(log.paid[on_field] - mean),
-            "first": interval(log.first[held] == c),
-        }
+        found[card] = {"captured": interval(owner), "dealt": interval(holder)}
     return {"rounds": len(log.paid), "cells": found}
 
 
@@ -258,72 +284,247 @@ def cards(name):
 
 
 class Caller:
-    """Plays the cards as a network does, and calls koi-koi by a rule.
+    """Plays the cards as a network does, and calls koi-koi where a table says so.
 
-    The rule is a function of own points, own cards left, and whether the other has called, and
-    whether the player itself has called before.
+    The table is a bool array [seat, state, points, cards left], as `empty` makes it.
     """
 
-    def __init__(self, player, rule):
-        self.player, self.rule = player, rule
+    def __init__(self, player, table):
+        self.player, self.table = player, table
 
     def __call__(self, simulator, rounds, rows, key):
         """Return an action for each of these rounds."""
-        actions = self.player(simulator, rounds, rows, key)
-        at = rounds.stage[rows] == CALL
-        which = rows[at]
-        i = rounds.player[which]
-        left = np.bitwise_count(rounds.hands[which, i])
-        mine, theirs = rounds.calls[which, i] > 0, rounds.calls[which, 1 - i] > 0
-        actions[at] = self.rule(rounds.points[which, i], left, theirs, mine)
+        actions, at = np.full(len(rows), STOPPING), rounds.stage[rows] == CALL
+        actions[~at] = self.player(simulator, rounds, rows[~at], key)
+        actions[at] = np.where(self.table[situations(rounds, rows[at])], CALLING, STOPPING)
         return actions
 
 
-LEAST = np.array([0, 4, 2, 2, 2, 3, 2])  # cards left with which `calls` is above stopping
+def empty(dtype):
+    """Return a table with a zero for each situation in which a player can call."""
+    return np.zeros((2, len(STATES), MOST_POINTS + 1, simulator.game.hand), dtype)
 
 
-POLICIES = {
-    "never": lambda points, left, theirs, mine: points < 0,
-    "always": lambda points, left, theirs, mine: points > 0,
-    "below 7": lambda points, left, theirs, mine: points < 7,
-    "below 7, 3 cards": lambda points, left, theirs, mine: (points < 7) & (left >= 3),
-    "and not after theirs": lambda points, left, theirs, mine: (
-        (points < 7) & (left >= 3) & ~theirs
-    ),
-    "rule of thumb": lambda points, left, theirs, mine: (
-        (points < 7) & ((left >= 3) | mine) & ~theirs
-    ),
-    "by the table": lambda points, left, theirs, mine: (
-        (points < 7) & ((left >= LEAST[np.minimum(points, 6)]) | mine) & ~theirs
-    ),
-}
+def situations(rounds, rows):
+    """Return the place in a table of the players who can call in these rounds."""
+    i = rounds.player[rows]
+    own, theirs = rounds.calls[rows, i] > 0, rounds.calls[rows, 1 - i] > 0
+    points = np.minimum(rounds.points[rows, i], MOST_POINTS)
+    left = np.bitwise_count(rounds.hands[rows, i]).astype(int)
+    return i, np.where(theirs, 2, np.where(own, 1, 0)), points, left
 
 
-def policies(player):
-    """Return the callers by rule, and the network itself."""
-    callers = {title: Caller(player, rule) for title, rule in POLICIES.items()}
-    return callers | {"network": player}
+def rule(first, again):
+    """Return the table that calls below seven points with at least so many cards left.
+
+    Both arguments have the cards by points, from 1 to 6: for a first call, and for one after a
+    call of one's own. After a call of the other player it never calls.
+    """
+    table, left = empty(bool), np.arange(simulator.game.hand)
+    for points in range(1, 7):
+        table[:, 0, points] = left >= first[points - 1]
+        table[:, 1, points] = left >= again[points - 1]
+    return table
 
 
-def compared(one, other):
-    """Return points per round and shares won and tied, every deal played in both seats."""
-    ahead = play(simulator, one, other, DEALS, seed=SEED)
-    behind = -play(simulator, other, one, DEALS, seed=SEED)
-    both = np.stack([ahead, behind])
-    found = {"points": both, "won": both > 0, "tied": both == 0, "lost": both < 0}
-    means = {key: interval(values.mean(axis=0)) for key, values in found.items()}
-    return means | {"deals": DEALS}
+def chances_of(player, table, rounds, source):
+    """Return the chances to call in self-play, and what a call gains by a table's rule.
+
+    At each chance of either seat a call is forced. After it, that player calls by the table,
+    and the other one as the network does. The arrays returned are: the round of each chance,
+    its situation, the gain in points over stopping, and whether the player deals next.
+    """
+    own = player.network.describer.simulator
+    dealing, moving = source.spawn(2)
+    played, key = own.deal(rounds, seed=dealing), new_key(moving)
+    found, caller = [], Caller(player, table)
+    while len(going := np.flatnonzero(played.stage != OVER)):
+        at = going[played.stage[going] == CALL]
+        found.append((at, played.take(at)))
+        own.act(played, going, player(own, played, going, key))
+    which, copies = zip(*found, strict=True)
+    which, copy = np.concatenate(which), joined(copies)
+    rows = np.arange(len(which))
+    place, who = situations(copy, rows), copy.player.copy()
+    after = player.network.describer.after(copy, rows)
+    stop = after.paid[after.start[:-1]]  # the first action is to stop
+    own.act(copy, rows, np.full(len(rows), CALLING))
+    while len(going := np.flatnonzero(copy.stage != OVER)):
+        mine = copy.player[going] == who[going]
+        actions = np.empty(len(going), int)
+        actions[mine] = caller(own, copy, going[mine], key)
+        actions[~mine] = player(own, copy, going[~mine], key)
+        own.act(copy, going, actions)
+    paid = np.where(who == 0, copy.paid, -copy.paid)
+    return which, place, paid - stop, deals_next(paid, who)
 
 
-def matched(one, other):
-    """Return the shares of matches of twelve rounds won and tied."""
-    found = play_matches(game, one, other, matches=MATCHES, seed=SEED)
-    return {
-        "won": [found.won, digits(1.96 * (found.won * (1 - found.won) / MATCHES) ** 0.5)],
-        "tied": found.drawn,
-        "points": digits(found.points),
-        "matches": MATCHES,
-    }
+def deals_next(paid, who):
+    """Return whether a player in this seat deals next: the winner, or else the other seat."""
+    return (paid > 0) | ((paid == 0) & (who == 1))
+
+
+def searched(player, value, rounds):
+    """Return what a call gains in each situation, if the rule `FIRST` decides later calls."""
+    sources = np.random.SeedSequence([SEED, 6]).spawn(rounds // BATCH)
+    parts = [chances_of(player, rule(FIRST, ALWAYS), BATCH, source) for source in sources]
+    return cells_of(parts, value)
+
+
+def cells_of(parts, value):
+    """Return the gains of the chances by situation.
+
+    A cell has the number of chances, the gain in points, the gain with the next deal counted,
+    and the half-width of its interval, corrected for the number of cells: `z` is its quantile.
+    Situations after a call of one's own are left out: here the network chose where to call
+    first, so they are better than those of a player who calls by a rule.
+    """
+    which = np.concatenate([n * BATCH + part[0] for n, part in enumerate(parts)])
+    place = np.stack([np.concatenate([part[1][k] for part in parts]) for k in range(4)], axis=1)
+    points, keeps = (np.concatenate([part[k] for part in parts]) for k in (2, 3))
+    gain = points - value * ~keeps
+    asked, number = np.unique(place, axis=0, return_counts=True)
+    asked = asked[(number >= FEWEST) & (asked[:, 1] != 1)]
+    z, cells = corrected(len(asked)), {}
+    for at in asked:
+        some = (place == at).all(axis=1)
+        seat, state, p, left = at.tolist()
+        here, half = interval(gain[some], which[some])
+        rows = cells.setdefault(f"{STATES[state]}, {SEATS[seat]}", {})
+        alone = digits(points[some].mean())
+        rows[f"{p}, {left}"] = [int(some.sum()), alone, here, digits(half * z / 1.96)]
+    about = {"rounds": BATCH * len(parts), "value": value, "z": digits(z)}
+    return about | {"situations": len(asked), "cells": cells}
+
+
+def table_of(found):
+    """Return the table of `search`, which goes on after a call of its own."""
+    table = rule(THUMB, ALWAYS)
+    table[:, 0] = False
+    for title, rows in found["cells"].items():
+        state, seat = title.split(", ")
+        for key, (_, _, gain, _) in rows.items():
+            p, left = map(int, key.split(", "))
+            table[SEATS.index(seat), STATES.index(state), p, left] = gain > 0
+    return table
+
+
+def ruled(player, tables, deals, value):
+    """Return what each table's rule wins from the network, and loses to the first of them.
+
+    Every deal is played in both seats. `points` are points a round, `with deals` count the
+    deal of the next round with its value.
+    """
+    own, found, first = player.network.describer.simulator, {}, None
+    for title, table in tables.items():
+        caller = Caller(player, table)
+        ahead = play(own, caller, player, deals, seed=SEED + 9)
+        behind = -play(own, player, caller, deals, seed=SEED + 9)
+        both = np.stack([ahead, behind])
+        next_deal = np.stack([deals_next(ahead, 0), deals_next(behind, 1)]) - 0.5
+        counted = (both + value * next_deal).mean(axis=0)
+        first = counted if first is None else first
+        found[title] = {
+            "points": interval(both.mean(axis=0)),
+            "with deals": interval(counted),
+            "behind": interval(counted - first),
+            "won": interval((both > 0).mean(axis=0)),
+        }
+    return {"deals": deals, "rules": found}
+
+
+# ---- what players ask ------------------------------------------------------------------------
+
+
+def yaku(name):
+    """Return for each yaku: share of rounds won with it, and the mean payment of those."""
+    log = logged(name)
+    winner = np.where(log.paid > 0, 0, 1)
+    pile, table = log.piles[np.arange(len(winner)), winner], simulator.table
+    counts, replaced, found = log.paid != 0, np.zeros(len(pile), int), {}
+    for y, one in enumerate(simulator.game.yaku):
+        cards = np.bitwise_or.reduce(table.group[table.cards[y] : table.cards[y + 1]])
+        made = counts & (np.bitwise_count(pile & cards) >= table.need[y])
+        shown = made & ~((replaced >> y) & 1).astype(bool)
+        replaced[made] |= int(table.replaces[y])
+        paid = np.abs(log.paid[shown])
+        found[one.name] = {"share": interval(shown), "paid": interval(paid), "times": len(paid)}
+    return {"rounds": len(pile), "yaku": found}
+
+
+def bare_turns(rounds, rows):
+    """Return the hands of the players to move in which no card has a match on the field."""
+    hand, open_months = rounds.hands[rows, rounds.player[rows]], np.uint64(0)
+    for month in np.unique(simulator.table.month):
+        open_months |= np.where(rounds.field[rows] & month, month, np.uint64(0))
+    return np.where((rounds.stage[rows] == PLAY) & ((hand & open_months) == 0), hand, 0)
+
+
+def forced(player, source):
+    """Return payoffs of forced discards: the turn, the card, its player's payoff, the hand."""
+    dealing, moving = source.spawn(2)
+    played, rng = simulator.deal(BATCH, seed=dealing), np.random.default_rng(moving)
+    nets, found = np.zeros((BATCH, 2), int), []
+    while len(going := np.flatnonzero(played.stage != OVER)):
+        hand = bare_turns(played, going) & PLAIN
+        asked = (np.bitwise_count(hand) > 1) & (rng.random(len(going)) < ASKED)
+        held = hand[asked][:, None] >> np.arange(len(DECK), dtype=np.uint64) & np.uint64(1)
+        turn, card = np.nonzero(held)
+        found.append(
+            (going[asked][turn], card, hand[asked][turn], played.take(going[asked][turn]))
+        )
+        simulator.act(played, going, moves(player, played, going, nets, rng))
+    rows, card, hand, copies = zip(*found, strict=True)
+    step = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
+    rows, card, hand, copy = *map(np.concatenate, (rows, card, hand)), joined(copies)
+    sign = np.where(copy.player == 0, 1, -1)
+    simulator.act(copy, np.arange(len(rows)), card)
+    play_on(player, copy, nets[rows], rng)
+    return rows, step, card, hand, sign * copy.paid
+
+
+def discards(player):
+    """Return what a plain card of each month gains as a discard over the hand's other ones.
+
+    In turns in which no card of the hand captures, each plain card is forced in turn, and the
+    network plays on. A gain is the payoff less the mean over the plain cards of that hand.
+    `pair` is the mean of cards whose month the hand holds twice less that of the others, in
+    hands with both. The intervals of the months are corrected for their number.
+    """
+    sources = np.random.SeedSequence([SEED, 9]).spawn(DISCARDS // BATCH)
+    parts = [forced(player, source) for source in sources]
+    batch = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    rows, step, card, hand, paid = map(np.concatenate, zip(*parts, strict=True))
+    rows += batch * BATCH
+    _, turn = np.unique(np.column_stack([rows, step]), axis=0, return_inverse=True)
+    gain = paid - mean_of(turn, paid)[turn]
+    months, z = np.array([one.month for one in DECK])[card], corrected(12)
+    found = {}
+    for month, name in enumerate(MONTHS, 1):
+        some = months == month
+        mean, half = interval(gain[some], rows[some])
+        found[name] = [int(some.sum()), mean, digits(half * z / 1.96)]
+    twice = np.bitwise_count(hand & simulator.table.month[card]) > 1
+    both = mean_of(turn, twice)
+    mixed = ((both > 0) & (both < 1))[turn]
+    share = np.where(twice, both[turn], both[turn] - 1)[mixed]
+    ahead = paid[mixed] / share
+    _, which = np.unique(turn[mixed], return_inverse=True)
+    pairs = mean_of(which, ahead)
+    of_round = np.zeros(len(pairs), int)
+    of_round[which] = rows[mixed]
+    about = {"rounds": DISCARDS, "turns": int(turn.max()) + 1, "z": digits(z)}
+    return about | {"months": found, "pair": [len(pairs), *interval(pairs, of_round)]}
+
+
+def mean_of(group, values):
+    """Return the mean of the values in each group."""
+    return np.bincount(group, values) / np.bincount(group)
+
+
+def corrected(comparisons):
+    """Return the quantile of 95 % intervals that hold for so many comparisons together."""
+    return NormalDist().inv_cdf(1 - 0.025 / comparisons)
 
 
 # ---- withholding -----------------------------------------------------------------------------
@@ -504,6 +705,24 @@ def positions(results, players, sums):
             results.once("positions", key, sums[who], position, *arguments)
 
 
+def house_player():
+    """Return the player for rounds without hanami and tsukimi; train it if it has no file."""
+    house = KoiKoi(yaku={"hanami": 0, "tsukimi": 0})
+    if not HOUSE.exists():
+        run = DeepMonteCarlo(house, **FULL, seed=SEED).run(HOUSE_ITERATIONS, progress=False)
+        HOUSE.parent.mkdir(exist_ok=True)
+        thinned(run.player(), 1).save(HOUSE)
+    return NetworkPlayer.load(HOUSE, house)
+
+
+def judged(player):
+    """Return the points a round that a player wins from a greedy one which stops."""
+    found = cfr.match(
+        player.network.describer.simulator, player, GreedyPlayer(), 10_000, seed=SEED
+    )
+    return {"points": [digits(found.mean), digits(found.margin)], "deals": 10_000}
+
+
 def main():
     """Compute all results that are missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -513,25 +732,31 @@ def main():
     critic = players["monte carlo"], sums["monte carlo"]
     positions(results, players, sums)
     for name in ROUNDS:
-        for section in (calls, dealer, cards):
-            results.once(section.__name__, name, sums[name], section, name)
+        results.once("calls", name, sums[name], calls, name)
+        results.once("deal", name, sums[name], own_deal, name)
         if players[name].rule == "value":
             results.once("calibration", name, sums[name], calibration, name)
+            results.once("cards", name, sums[name], cards, name)
+            results.once("yaku", name, sums[name], yaku, name)
         logged.cache_clear()
     results.once("single", "monte carlo", critic[1], single, critic[0])
     results.once("withholding", "monte carlo", critic[1], withholding, critic[0])
-    callers = policies(critic[0])
-    for n, (title, caller) in enumerate(callers.items()):
-        for rival in list(callers)[n + 1 :]:
-            pair = f"{title} - {rival}"
-            results.once("policies", pair, critic[1], compared, caller, callers[rival])
-        if title != "network":
-            results.once("matches", title, critic[1], matched, caller, critic[0])
-    for name in ("policy gradient", "regret"):
-        for title, caller in policies(players[name]).items():
-            if title != "network":
-                pair, mine = f"{title} - network, {name}", sums[name]
-                results.once("policies", pair, mine, compared, caller, players[name])
+    results.once("discards", "monte carlo", critic[1], discards, critic[0])
+    value = results.known["deal"]["monte carlo"]["value"][0]
+    results.once("search", "monte carlo", critic[1], searched, critic[0], value, SEARCHED)
+    tables = {
+        "rule of thumb": rule(THUMB, THUMB),
+        "the table": table_of(results.known["search"]["monte carlo"]),
+        "also with 1 to 4": rule(FIRST, ALWAYS),
+        "never": rule(NEVER, NEVER),
+    }
+    results.once("rules", "monte carlo", critic[1], ruled, critic[0], tables, RULED, value)
+    house = house_player()
+    mark = house.checksum
+    results.once("deal", HOUSE_RULE, mark, dealt, house, (10,), 60_000)
+    results.once("greedy", HOUSE_RULE, mark, judged, house)
+    value = results.known["deal"][HOUSE_RULE]["value"][0]
+    results.once("search", HOUSE_RULE, mark, searched, house, value, SEARCHED_HOUSE)
 
 
 if __name__ == "__main__":

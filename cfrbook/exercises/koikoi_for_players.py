@@ -10,9 +10,9 @@ from cfrbook.exercises.grading import require_function
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 
-Rule = Callable[[int, int, bool, bool], object]
+Rule = Callable[[int, int, bool], object]
 
-FEWEST = {1: 4, 2: 2, 3: 2, 4: 2, 5: 3, 6: 2}  # cards left from which a first call pays
+FEWEST = {5: 4, 6: 2}  # cards left from which a call pays, by points
 
 # ---- break-even ------------------------------------------------------------------------------
 
@@ -52,25 +52,24 @@ def draws(drawn: float) -> dict[str, float]:
 # ---- a rule ----------------------------------------------------------------------------------
 
 
-def rule(points: int, left: int, mine: bool, theirs: bool) -> bool:
+def rule(points: int, left: int, theirs: bool) -> bool:
     """Return whether to call koi-koi by the page's rule of thumb."""
-    if theirs or points >= 7:
+    if theirs or points not in FEWEST:
         return False
-    return mine or left >= FEWEST[points]
+    return left >= FEWEST[points]
 
 
-STOP, CALL = "if theirs or points >= 7:", "return mine or left >= FEWEST[points]"  # lines of it
+STOP, CALL = "if theirs or points not in FEWEST:", "return left >= FEWEST[points]"  # its lines
 
 
 def answers(given: Any) -> list[bool]:
-    """Return a rule's answers for all points, cards left and states of calls."""
+    """Return a rule's answers for all points, cards left and calls of the other player."""
     require_function(given)
     call: Rule = given
     return [
-        bool(call(points, left, mine, theirs))
+        bool(call(points, left, theirs))
         for points in range(1, 12)
         for left in range(1, 8)
-        for mine in (False, True)
         for theirs in (False, True)
     ]
 

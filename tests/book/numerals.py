@@ -54,6 +54,9 @@ PLACE = re.compile(
     r"(?:(?:\s*[–,-]\s*|\s+(?:and|to|or)\s+)\d+(?:\.\d+)*)*",
     re.IGNORECASE,
 )
+# Japanese has no space between a number and a word.
+JAPANESE = "[\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]"
+GLUED = re.compile(rf"(?<={JAPANESE})(?=[-+−.\d])|(?<=[\d%])(?={JAPANESE})")
 # parts of a formula that are not numbers
 INVISIBLE = re.compile(
     r"\\(?:color|label|tag|eqref|ref|hspace|vspace|begin|end)\*?\{[^{}]*\}"
@@ -157,7 +160,7 @@ def constant(node: ast.AST) -> Fraction | None:
 def in_prose(text: str) -> list[Number]:
     """Return the numbers in a Markdown text that need a proof, in order."""
     text = visible_text(text, without=("exercise", "exercise-start"))
-    text = INVISIBLE.sub(" ", PLACE.sub(" ", text))
+    text = GLUED.sub(" ", INVISIBLE.sub(" ", PLACE.sub(" ", text)))
     found: list[tuple[int, Number]] = []
 
     def take(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:

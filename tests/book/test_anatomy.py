@@ -199,6 +199,7 @@ def test_timing_cell_proves_no_number() -> None:
         ("```{exercise}\n0.5\n```\n````{tip}\n```\n0.4\n```\n0.3\n````", ["0.3"]),
         ("<!-- 0.5 --> <span style='opacity: 0.9'>0.4</span>", ["0.4"]),
         (":::{admonition} T\nIn 0.5\n:::\n0.6", ["0.5", "0.6"]),
+        ("親は0.55点、勝率は52%。240,000局", ["0.55", "52%", "240,000"]),
     ],
 )
 def test_in_prose_finds_numbers(text: str, shown: list[str]) -> None:

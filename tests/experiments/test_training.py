@@ -164,9 +164,10 @@ def questions():
 def test_answers_to_players_belong_to_the_shipped_networks(questions):
     answers = json.loads(questions.RESULTS.read_text())
     digests = {shipped(name).checksum for name in SHIPPED} | {""}
+    digests |= {questions.house_player().checksum}
     assert set(answers) == {
-        *("positions", "calls", "dealer", "cards", "calibration", "single"),
-        *("withholding", "policies", "matches"),
+        *("positions", "calls", "deal", "cards", "calibration", "single", "yaku"),
+        *("withholding", "discards", "search", "rules", "greedy"),
     }
     for section in answers.values():
         assert section and all(found["networks"] in digests for found in section.values())
@@ -179,12 +180,30 @@ def test_calls_of_self_play_reproduce_the_recorded_mean(questions):
     log = questions.self_play(player, 3_000, np.random.SeedSequence(99))
     for values, cluster, (mean, half) in (
         (log.call, log.which, answers["calls"]["monte carlo"]["overall"]["all"][2:4]),
-        (log.paid, None, answers["dealer"]["monte carlo"]["points"]),
+        (log.paid, None, answers["deal"]["monte carlo"]["points"]),
     ):
         found, error = questions.interval(values, cluster)
         assert abs(found - mean) < 2 * (error**2 + half**2) ** 0.5
     six = log.points == 6
     assert (log.stop[six] == np.where(log.state[six] == 2, 12, 6)).all()
+
+
+def test_rule_of_thumb_reproduces_what_it_loses_to_the_network(questions):
+    """Other deals: far less than never calling, and as much as recorded."""
+    answers = json.loads(questions.RESULTS.read_text())["rules"]["monte carlo"]["rules"]
+    player = shipped("monte carlo")
+    table = questions.rule(questions.THUMB, questions.THUMB)
+    assert table[0, 0, 5].tolist() == [False] * 4 + [True] * 4
+    assert not table[:, 2].any() and not table[:, :, 7:].any()
+    found = questions.ruled(player, {"rule of thumb": table}, 1_000, 1.0)["rules"]
+    (mean, half), (known, error) = (one["rule of thumb"]["points"] for one in (found, answers))
+    assert abs(mean - known) < 2 * (half**2 + error**2) ** 0.5
+
+
+def test_after_a_tie_the_other_player_deals(questions):
+    paid = np.array([3, 0, -2])
+    assert questions.deals_next(paid, np.zeros(3)).tolist() == [True, False, False]
+    assert questions.deals_next(paid, np.ones(3)).tolist() == [True, True, False]
 
 
 def test_interval_is_clustered_by_round(questions):

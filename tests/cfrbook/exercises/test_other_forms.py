@@ -597,18 +597,16 @@ def ends_by_length(H):
     return alive if H else None
 
 
-def rule(points, left, mine, theirs):
+def rule(points, left, theirs):
     """players.3: as a table."""
     from cfrbook.exercises.koikoi_for_players import FEWEST
 
-    if theirs or points > 6:
-        return 0
-    return 1 if mine else int(left >= FEWEST[points])
+    return 0 if theirs else int(left >= FEWEST.get(points, 8))
 
 
-def rule_in_words(points, left, mine, theirs):
+def rule_in_words(points, left, theirs):
     """players.3: backward."""
-    return of("players.3")(points, left, mine, theirs) is not False
+    return of("players.3")(points, left, theirs) is not False
 
 
 def welch(one, other):
