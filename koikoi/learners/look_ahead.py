@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import uint64
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.jit import kernel
@@ -17,7 +16,7 @@ from koikoi.learners.network_player import (
     values_of,
 )
 from koikoi.learners.segments import greedy
-from koikoi.players import POINTS, Advice, redeal_unseen
+from koikoi.players import redeal_unseen
 from koikoi.simulator import OVER, PLAY, Numbers, Rounds, Simulator, Table
 
 DECISIONS = 64  # evaluated together, which bounds the memory
@@ -145,11 +144,6 @@ class LookAheadPlayer:
         values = scale * values_of(network, self.player.networks[0], after, scale)
         best = _best(values, after)
         return after.action[best], values[best]
-
-    def advise(self, simulator: Simulator, rounds: Rounds, r: int) -> Advice:
-        """Return the value of each action in round r, in points, in deals of their own."""
-        after, values = self.values(simulator, rounds, np.array([r]), uint64(0))
-        return Advice(POINTS, dict(zip(after.action.tolist(), values.tolist(), strict=True)))
 
     def __repr__(self) -> str:
         return f"LookAheadPlayer({self.player!r}, deals={self.deals})"
