@@ -7,7 +7,7 @@
   const play = node ? require("./play.js") : window.cfrPlay;
   const koikoi = node ? require("./koikoi_rules.js") : window.cfrKoikoi;
   const { mean, put, sample, signed, sum } = play;
-  const { KOI, STOP, act, actions, count, different, held, infoset, made, matching, replaced, sorted, stopping, without } = koikoi;
+  const { KOI, STOP, act, actions, count, different, held, infoset, made, matching, replaced, sorted, stopping, without, worth } = koikoi;
   const THOUSAND = 1000; // the equilibrium's probabilities and points come in thousandths
   const KINDS = { light: "光", animal: "タネ", ribbon: "短冊", plain: "カス" }; // as captures lie
 
@@ -169,7 +169,11 @@
       else at = { ...at, ...laid };
       if (taken.length) {
         const pile = sorted([...at.piles[who], card, ...taken], rules);
-        see(event, { field: [card, ...taken].reduce(without, at.field), piles: replaced(at.piles, who, pile) });
+        see(event, {
+          field: [card, ...taken].reduce(without, at.field),
+          piles: replaced(at.piles, who, pile),
+          points: replaced(at.points, who, worth(pile, rules)),
+        });
       }
     }
     return found;

@@ -135,7 +135,7 @@ def test_network_under_node(tmp_path: Path) -> None:
 
 
 def test_search_under_node(tmp_path: Path) -> None:
-    """The page's levels: a search in the same deals has the same values, greedy the same move."""
+    """In the same deals a search has the same values, and greedy has the same move."""
     given = {"rules": rules_of(game), "network": player().page_data()}
     kinds = json.loads(data(PAGE, "match"))["kinds"]
     fixture = {"table": {**given, "kinds": kinds}, "searches": searches(60, seed=3)}
@@ -341,7 +341,7 @@ def wait_and_click(table: KoiKoiTable, action: str) -> None:
 def test_strong_level_thinks_beside_the_page(fresh: KoiKoiTable) -> None:
     """In a worker, which a page opened from a folder makes from text; and only once."""
     workers: list[Any] = []
-    fresh.page.on("worker", workers.append)
+    fresh.page.on("worker", lambda worker: workers.append(worker))
     strong(fresh)
     choose, finished = at_random(9), 0
     while finished < 2:
@@ -382,10 +382,10 @@ def test_each_level_keeps_its_own_score(fresh: KoiKoiTable) -> None:
 def test_moves_are_seen_step_by_step(chromium: Browser) -> None:
     """Each card lies open before it takes another; a click anywhere shows the rest."""
     table = sit_down(chromium, reduced_motion="no-preference")
+    table.page.clock.pause_at(table.page.evaluate("Date.now() / 1000 + 60"))
     choose = at_random(12)
     for turn in range(4):
         table.click(choose(table.actions()))
-        table.find("actions").wait_for(state="attached")
         assert table.actions() == []
         steps = 0
         if turn == 3:
