@@ -40,15 +40,16 @@ from koikoi.simulator import Simulator
 RESULTS = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_name("koikoi_players") / "monte_carlo.npz"
 BATCH = 100  # deals
-# in this order, up to so many deals
+# in this order, up to so many deals: first a little of each, then the proof
 PLAN = (
-    ("network", "learner", 20_000),
-    ("strong", "network", 1_000),
-    ("strong", "learner", 1_000),
+    ("strong", "network", 600),
+    ("network", "learner", 2_000),
+    ("strong", "learner", 600),
     ("strong", "network", 20_000),
+    ("network", "learner", 20_000),
 )
-SMALL = {"K10": (0, 1, 2), "K12": (0, 1, 2)}  # games and seeds of `exact`
-ROUNDS = 300_000  # of training on a small game
+SMALL = {"K10": (0, 1, 2)}  # games and seeds of `exact`
+ROUNDS = 100_000  # of training on a small game
 SEED, Z = 0, 1.96
 
 

@@ -243,7 +243,8 @@
   //   review(sitting, score) what stands below, as HTML
   //   next(sitting)          what the button that ends the hand says, if not "Next" and the unit
   //   keep(), recall(kept)   what else the tab keeps, if anything, and how it is taken up again
-  // (think, steps and showStep may be missing) and gets the page: {root, game: elements, data, find(part), sitting, resume(sitting), show()}.
+  // (think, steps and showStep may be missing) and gets the page: {root, game: elements, data,
+  // find(part), sitting, resume(sitting), show()}.
   function open(name, parts, sit) {
     const places = document.querySelectorAll(`[data-game=${name}]:not(.play-ready)`);
     places.forEach((root) => openAt(root, name, parts, sit));
@@ -396,8 +397,9 @@
       const pressed = event.target.closest("button");
       if (pressed) move(pressed.dataset.action, event.detail);
     });
+    // first of all, so that what skips a move does not make the next one
+    ["pointerdown", "keydown"].forEach((event) => game.addEventListener(event, skip, true));
     listen(game);
-    ["pointerdown", "keydown"].forEach((event) => game.addEventListener(event, skip));
     find("restart").addEventListener("click", restart);
     find("undo").addEventListener("click", undo);
     root.classList.add("play-ready");

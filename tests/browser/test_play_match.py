@@ -385,7 +385,7 @@ def test_moves_are_seen_step_by_step(chromium: Browser) -> None:
     table.page.clock.pause_at(table.page.evaluate("Date.now() / 1000 + 60"))
     choose = at_random(12)
     for turn in range(4):
-        table.click(choose(table.actions()))
+        (table.press if turn == 1 else table.click)(choose(table.actions()))
         assert table.actions() == []
         steps = 0
         if turn == 3:
