@@ -5,9 +5,9 @@
 
 Writes experiments/koikoi_strong.json after every batch of deals. A second run continues.
 
-- `levels`: the players. The *learner* is greedy and calls by its rule; the *network* is deep
-  Monte Carlo's of koikoi_train.py; the *strong* player looks one turn ahead with that network
-  in 32 imagined deals (`LookAheadPlayer`).
+- `levels`: the players, and the checksum of the network. The *learner* is greedy and calls by
+  its rule; the *network* is deep Monte Carlo's of koikoi_train.py; the *strong* player looks
+  one turn ahead with that network in 32 imagined deals (`LookAheadPlayer`).
 - `duels`: points a round that the first of two levels wins from the second, ± 95 %. Every deal
   is played in both seats, and the interval is over deals. Batch b has the seed (0, b) and deals
   of its own, the same in all duels. `sum` and `squares` are those of the means of each deal's
@@ -115,6 +115,31 @@ def exact(name, seed):
     return {"network": round(network, 5), "strong": round(looking, 5), "rounds": ROUNDS}
 
 
+def so_far():
+    """Return the results so far."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def keep(section, name, found):
+    """Write a result beside those that are there, which another run may have written."""
+    results = so_far()
+    results.setdefault(section, {})[name] = found
+    flat_json.write(RESULTS, results, objects=True)
+
+
+def duel(one, other, players, simulator, most, stop):
+    """Play batches of a duel up to a number of deals, or to an end of processor time."""
+    name = f"{one}, {other}"
+    while (found := so_far().get("duels", {}).get(name, {})).get("deals", 0) < most:
+        if time.process_time() > stop:
+            return
+        began, batch = time.process_time(), found.get("deals", 0) // BATCH
+        rounds = payoffs(simulator, players[one], players[other], batch)
+        seconds = found.get("seconds", 0.0) + time.process_time() - began
+        keep("duels", name, {**added(found, rounds), "seconds": round(seconds, 1)})
+    print(name, found, flush=True)
+
+
 def main():
     """Compute what is missing."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -122,34 +147,23 @@ def main():
     parser.add_argument("--only", default="", help="one section")
     arguments = parser.parse_args()
     stop = time.process_time() + 60 * arguments.minutes
-    game = KoiKoi()
-    simulator, players = Simulator(game), levels(game)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results["levels"] = {name: repr(player) for name, player in players.items()}
-    results["networks"] = players["network"].checksum
-    duels = results.setdefault("duels", {})
-    for one, other, most in PLAN if "duels".startswith(arguments.only) else ():
-        name = f"{one}, {other}"
-        while (known := duels.get(name, {})).get("deals", 0) < most:
-            if time.process_time() > stop:
-                return
-            began, batch = time.process_time(), known.get("deals", 0) // BATCH
-            rounds = payoffs(simulator, players[one], players[other], batch)
-            seconds = known.get("seconds", 0.0) + time.process_time() - began
-            duels[name] = {**added(known, rounds), "seconds": round(seconds, 1)}
-            flat_json.write(RESULTS, results, objects=True)
-        print(name, duels[name], flush=True)
-    small = results.setdefault("exact", {})
+    if "duels".startswith(arguments.only):
+        game = KoiKoi()
+        players, simulator = levels(game), Simulator(game)
+        for name, player in players.items():
+            keep("levels", name, repr(player))
+        keep("levels", "checksum", players["network"].checksum)
+        for one, other, most in PLAN:
+            duel(one, other, players, simulator, most, stop)
     for name, seeds in SMALL.items() if "exact".startswith(arguments.only) else ():
         for seed in seeds:
             key = f"{name}, seed {seed}"
-            if key in small or time.process_time() > stop:
+            if key in so_far().get("exact", {}) or time.process_time() > stop:
                 continue
             began = time.process_time()
             found = exact(name, seed)
-            small[key] = {**found, "seconds": round(time.process_time() - began, 1)}
-            print(key, small[key], flush=True)
-            flat_json.write(RESULTS, results, objects=True)
+            seconds = round(time.process_time() - began, 1)
+            keep("exact", key, {**found, "seconds": seconds})
 
 
 if __name__ == "__main__":
