@@ -55,7 +55,7 @@ def test_values_are_those_of_the_definition() -> None:
     while len(rows := np.flatnonzero(rounds.stage != OVER)):
         after = player.network.describer.after(rounds, rows)
         found = search.search(simulator, rounds.take(rows), after)  # the true deal is imagined
-        for n, r in enumerate(rows):
+        for n, r in enumerate(rows.tolist()):
             names = simulator.actions(rounds, r)
             stock = [simulator.names[c] for c in rounds.order[r, rounds.turned[r] :].tolist()]
             at = simulator.position(rounds, r)
