@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from koikoi import art
+from koikoi.cards import JAPANESE, kind_of
 from koikoi.rules import KoiKoi
 
 
@@ -22,6 +23,27 @@ def rules(game: KoiKoi) -> dict[str, Any]:
     names = ("deck", "months", "hand", "open", "special", "koi_limit", "double_at")
     numbers = {name: getattr(game, name) for name in (*names, "koi_factor", "void_points")}
     return {**numbers, "yaku": [y._asdict() for y in game.yaku]}
+
+
+def japanese(game: KoiKoi) -> dict[str, str]:
+    """Return the Japanese names of a game's cards and yaku, without the readings.
+
+    A plain card has its flower's name, and the word for plain.
+
+    Examples
+    --------
+    >>> names = japanese(KoiKoi())
+    >>> names["Crane"], names["Pine-1"], names["sanko"]
+    ('松に鶴', '松のカス', '三光')
+    """
+    words = [*game.months, *(y.name for y in game.yaku)]
+    plain = JAPANESE["plain"][0]
+    return {
+        word: f"{JAPANESE[word.partition('-')[0]][0]}の{plain}"
+        if word in game.months and kind_of(word) == "plain"
+        else JAPANESE.get(word, ("",))[0]
+        for word in words
+    }
 
 
 def embed(name: str, game: KoiKoi, data: dict[str, Any], plain: str) -> str:
@@ -43,7 +65,9 @@ def embed(name: str, game: KoiKoi, data: dict[str, Any], plain: str) -> str:
     True
     """
     cards = {card: art.draw(card) for card in game.months}
-    known = {"rules": rules(game), **data, "pictures": cards, "back": art.back()}
+    kinds = {card: kind_of(card) for card in game.months}
+    names = {"kinds": kinds, "japanese": japanese(game)}
+    known = {"rules": rules(game), **data, **names, "pictures": cards, "back": art.back()}
     text = json.dumps(known, separators=(",", ":"))
     # neither the end of the script nor a comment, in which a script would not end
     text = text.replace("</", "<\\/").replace("<!", "\\u003c!")

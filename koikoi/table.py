@@ -20,7 +20,7 @@ import numpy as np
 
 from cfrlib.core.checks import whole_number
 from cfrlib.core.rng import new_key
-from koikoi import art, page
+from koikoi import art
 from koikoi.cards import kind_of, made
 from koikoi.players import DEALERS, POINTS, PROBABILITY, Advice, Adviser
 from koikoi.rules import KoiKoi, Position
@@ -53,9 +53,6 @@ HOUSE_RULES: dict[str, dict[str, Any]] = {  # for networks that know the same ca
 NO_KERNEL = (
     "To play, run this page with a kernel: on your own machine, or by the launch button at the "
     "top of a book that is online."
-)
-NO_SCRIPT = (
-    "To play, open the book in a browser that runs scripts, or run this page with a kernel."
 )
 
 
@@ -527,17 +524,8 @@ class Sitting:
         return f"<ol>{lines or '<li>The cards are dealt.</li>'}</ol>"
 
     def page(self) -> str:
-        """Return HTML for a page without a kernel.
-
-        Against a network that the book's script can evaluate, the script plays matches there.
-        Without the script, or against another player, the page shows the state.
-        """
-        network = self.opponent.page_data() if hasattr(self.opponent, "page_data") else None
-        if network is None:
-            return self.picture(NO_KERNEL)
-        match = {"rounds": self.rounds, "after_void": self.after_void}
-        data = {"match": match, "network": network}
-        return page.embed("match", self.game, data, self.picture(NO_SCRIPT))
+        """Return HTML for a page without a kernel, which shows the state."""
+        return self.picture(NO_KERNEL)
 
     def picture(self, how: str) -> str:
         """Return the state as HTML, and a sentence on how to play."""

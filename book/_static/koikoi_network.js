@@ -1,8 +1,8 @@
 // A network that has learned Koi-Koi: its input, the table after an action, and its output, the
 // expected points. The page contains its weights. Tests compare both with cfrlib's numbers.
-(function () {
+(function koikoiNetwork() {
   "use strict";
-  const koikoi = typeof module === "undefined" ? window.cfrKoikoi : require("./koikoi_rules.js");
+  const koikoi = typeof module === "undefined" ? globalThis.cfrKoikoi : require("./koikoi_rules.js");
   const { STOP, act, actions, held, payment, stopping, worth } = koikoi;
   const POINTS = 10; // points per unit of a feature
 
@@ -26,10 +26,13 @@
       payment(points, called > 0, rules) / POINTS, payment(other, calls > 0, rules) / POINTS,
       hand.length / rules.hand,
     ];
-    const among = (cards) => rules.deck.map((card) => cards.includes(card));
-    const progress = (cards) => rules.yaku.map((y) => held(y.cards, cards) / y.need);
-    const places = [hand, next.field, pile, theirs, pending];
-    return Float32Array.from([...places.flatMap(among), ...progress(pile), ...progress(theirs), ...facts]);
+    const { deck, yaku } = rules, columns = 5 * deck.length;
+    const x = new Float32Array(columns + 2 * yaku.length + facts.length);
+    [hand, next.field, pile, theirs, pending].forEach((cards, place) =>
+      cards.forEach((card) => { x[place * deck.length + deck.indexOf(card)] = 1; }));
+    x.set([pile, theirs].flatMap((cards) => yaku.map((y) => held(y.cards, cards) / y.need)), columns);
+    x.set(facts, columns + 2 * yaku.length);
+    return x;
   }
 
   // ---- its output ----
@@ -80,6 +83,10 @@
       .map((action) => [action, action === STOP ? stopping(at, rules) : expected(at, action)]));
   }
 
-  if (typeof module === "undefined") window.cfrKoikoi.network = network;
-  else module.exports = { decode, features, network };
+  if (typeof module === "undefined") {
+    koikoi.network = network;
+    koikoi.scripts.push(koikoiNetwork);
+  } else {
+    module.exports = { decode, features, network };
+  }
 })();

@@ -1,11 +1,14 @@
 // The rules of Koi-Koi, for any deck: a round from the deal to the payment. The deck, its months,
 // the yaku and the numbers of the rules come with the page. The turns are those of cfrlib's
-// readable game, step by step.
-(function () {
+// readable game, step by step. The scripts that a search needs have names, because its worker is
+// made from their text (koikoi_search.js).
+(function koikoiRules() {
   "use strict";
-  const play = typeof module === "undefined" ? window.cfrPlay : require("./play.js");
-  const { sum } = play;
   const SEATS = ["dealer", "other"], STOP = "stop", KOI = "koi-koi";
+
+  function sum(numbers) {
+    return numbers.reduce((a, b) => a + b, 0);
+  }
 
   // ---- cards: lists of names in the order of the deck ----
 
@@ -19,7 +22,7 @@
   }
 
   function count(cards, card) {
-    return cards.filter((other) => other === card).length;
+    return cards.reduce((n, other) => n + Number(other === card), 0);
   }
 
   function different(cards) {
@@ -28,7 +31,8 @@
 
   // How many of the cards that count lie in the pile.
   function held(counting, pile) {
-    return sum(different(counting).map((card) => Math.min(count(counting, card), count(pile, card))));
+    return pile.reduce((n, card, k) => (counting.includes(card) && pile.indexOf(card) === k
+      ? n + Math.min(count(counting, card), count(pile, card)) : n), 0);
   }
 
   // The yaku of a pile, {name: points}.
@@ -180,8 +184,8 @@
 
   const koikoi = {
     KOI, STOP, act, actions, begin, count, deal, dealt, different, held, infoset, made,
-    matching, payment, sorted, stopping, worth, without,
+    matching, payment, replaced, shuffled, sorted, stopping, worth, without,
   };
-  if (typeof module === "undefined") window.cfrKoikoi = koikoi;
+  if (typeof module === "undefined") globalThis.cfrKoikoi = { ...koikoi, scripts: [koikoiRules] };
   else module.exports = koikoi;
 })();

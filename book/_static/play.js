@@ -6,6 +6,7 @@
   const NOTHING = 5e-4; // what is less is written 0.000
   const PAUSE = 300; // milliseconds in which a second click is taken for part of the first
   const ENOUGH = 10; // hands before the score tells how sure it is
+  const STEP = 400; // milliseconds for which a step of a move is seen
 
   // ---- chance ----
 
@@ -124,10 +125,11 @@
   }
 
   // The reader's decisions, a line each, with what it cost at the end; cells(row) come before.
-  function costTable(heads, rows, cells) {
+  function costTable(heads, rows, cells, digits = 3) {
     if (!rows.length) return "";
     const lines = rows.map((row) => {
-      const lost = row.cost >= NOTHING ? `<span class="play-loss">${row.cost.toFixed(3)}</span>` : "0";
+      const text = row.cost.toFixed(digits);
+      const lost = Number(text) ? `<span class="play-loss">${text}</span>` : "0";
       return `<tr data-cost="${row.cost}">${cells(row)}<td>${lost}</td></tr>`;
     });
     return `<div class="play-scroll">${table([...heads, "cost"], lines)}</div>`;
@@ -226,7 +228,12 @@
   // told before the reader's last action, before: the sitting that "Start over" has cleared}; it is
   // replaced, never changed, and plain data, as the tab keeps it as JSON. sit(page) returns
   //   start(hands)           the hand that follows these
-  //   act(hand, action)      the hand when the reader has to act again, or when it is over
+  //   act(hand, action)      the hand when the reader has to act again, or when it is over; or
+  //                          before a move of the other player that takes time:
+  //   think(hand)            a promise of the hand after that move, or null if none is due
+  //   steps(before, hand)    what is to be seen between two of these, each for a moment; `before`
+  //                          is null for a new hand
+  //   showStep(step)
   //   over(hand)
   //   result(hand)           what the reader won
   //   choices(hand)          what the reader may do: [action, key, label] of each
@@ -236,7 +243,8 @@
   //   review(sitting, score) what stands below, as HTML
   //   next(sitting)          what the button that ends the hand says, if not "Next" and the unit
   //   keep(), recall(kept)   what else the tab keeps, if anything, and how it is taken up again
-  // and gets the page: {root, game: elements, data, find(part), sitting, resume(sitting), show()}.
+  // (think, steps and showStep may be missing) and gets the page: {root, game: elements, data,
+  // find(part), sitting, resume(sitting), show()}.
   function open(name, parts, sit) {
     const places = document.querySelectorAll(`[data-game=${name}]:not(.play-ready)`);
     places.forEach((root) => openAt(root, name, parts, sit));
@@ -252,7 +260,9 @@
     const find = (part) => game.querySelector(`.play-${part}`);
     const page = { root, game, data, find, sitting: null, resume, show };
     const own = sit(page), { unit } = parts;
+    const still = matchMedia("(prefers-reduced-motion: reduce)");
     let last = -PAUSE; // when the reader last clicked, or the page last showed other choices
+    let steps = [], clock = 0;
 
     function begin(hands) {
       const hand = own.start(hands); // the other player may end it at once
@@ -263,6 +273,7 @@
     function resume(sitting) {
       page.sitting = sitting || begin([]);
       show();
+      think();
     }
 
     function after(action) {
@@ -278,11 +289,54 @@
     function move(action, clicks) {
       const part = clicks > 1 || performance.now() - last < PAUSE;
       if (!part) {
+        const { hand } = page.sitting;
         page.sitting = after(action);
-        show();
-        find("actions").querySelector("button").focus({ preventScroll: true }); // lays the page out
+        keep();
+        present(action === "next" ? null : hand);
+        think();
       }
       last = performance.now();
+    }
+
+    // Wait for the other player's move, if one is due that takes time.
+    function think() {
+      const asked = page.sitting, { hands, hand } = asked, thought = own.think && own.think(hand);
+      if (!thought) return;
+      thought.then((next) => {
+        if (page.sitting !== asked) return; // the reader has left this hand
+        page.sitting = { ...asked, hand: next, hands: own.over(next) ? [...hands, next] : hands };
+        keep();
+        present(hand);
+        think();
+      });
+    }
+
+    // Show what has happened since, step by step, and then what can be done next.
+    function present(before) {
+      if (own.steps && !still.matches) steps.push(...own.steps(before, page.sitting.hand));
+      if (clock) return;
+      if (steps.length) put(find("actions"), "");
+      advance();
+    }
+
+    function advance() {
+      const step = steps.shift();
+      clock = step ? setTimeout(advance, STEP) : 0;
+      if (step) own.showStep(step);
+      else settle();
+    }
+
+    function settle() {
+      show();
+      const first = find("actions").querySelector("button");
+      const lost = last >= 0 && document.activeElement === document.body; // with the last buttons
+      if (first && lost) first.focus({ preventScroll: true }); // lays the page out
+      last = performance.now();
+    }
+
+    // A reader who has seen enough clicks anywhere.
+    function skip() {
+      if (clock) settle();
     }
 
     function showScore(results, now) {
@@ -298,8 +352,14 @@
       put(find("plot"), chart(results, Math.max(240, find("plot").clientWidth), unit));
     }
 
+    function keep() {
+      remember(name, { edition, sitting: page.sitting, own: own.keep ? own.keep() : null });
+    }
+
     function show() {
       const { hands, hand } = page.sitting, over = own.over(hand);
+      clearTimeout(clock);
+      [steps, clock] = [[], 0];
       const results = hands.map(own.result), now = score(results);
       own.show(page.sitting, now);
       const next = over && own.next ? own.next(page.sitting) : `Next ${unit}`;
@@ -311,7 +371,7 @@
       showScore(results, now);
       find("undo").hidden = !page.sitting.before;
       put(find("leak"), own.review(page.sitting, now));
-      remember(name, { edition, sitting: page.sitting, own: own.keep ? own.keep() : null });
+      keep();
     }
 
     // Nothing is asked before a score is cleared, as it can be had back.
@@ -337,6 +397,8 @@
       const pressed = event.target.closest("button");
       if (pressed) move(pressed.dataset.action, event.detail);
     });
+    // first of all, so that what skips a move does not make the next one
+    ["pointerdown", "keydown"].forEach((event) => game.addEventListener(event, skip, true));
     listen(game);
     find("restart").addEventListener("click", restart);
     find("undo").addEventListener("click", undo);

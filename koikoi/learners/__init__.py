@@ -9,6 +9,7 @@ require("koikoi.learners", "deep", "jax", "flax", "optax")
 
 from koikoi.learners.approximate_best_response import ApproximateBestResponse
 from koikoi.learners.deep_monte_carlo import DeepMonteCarlo
+from koikoi.learners.look_ahead import LookAheadPlayer
 from koikoi.learners.network_player import NetworkPlayer
 
-__all__ = ["ApproximateBestResponse", "DeepMonteCarlo", "NetworkPlayer"]
+__all__ = ["ApproximateBestResponse", "DeepMonteCarlo", "LookAheadPlayer", "NetworkPlayer"]

@@ -433,10 +433,10 @@ class Decisions(NamedTuple):
 
 
 @remembered
-def decisions_of(game: KoiKoi, ordered: bool = False, /) -> Decisions:
-    """Return all decisions of a game that compiles; cached on the game object.
+def infosets_of(game: KoiKoi, /) -> tuple[Rounds, Numbers]:
+    """Return all decisions of a game that compiles, one history of each, and their sequences.
 
-    With `ordered`, the tables contain the record of play; each infoset has one.
+    Decision d is round d; the second result is as `Decisions.sequence`. Cached on the game.
 
     Raises
     ------
@@ -454,13 +454,24 @@ def decisions_of(game: KoiKoi, ordered: bool = False, /) -> Decisions:
     which = [I for I, actions in enumerate(tree.infoset_actions) if len(actions) > 1]
     infosets, first = np.unique(tree.infoset, return_index=True)
     first_history = dict(zip(infosets.tolist(), first.tolist(), strict=True))
-    describer = Describer(game, ordered)
-    rounds = describer.simulator.place([position(first_history[I]) for I in which])
+    rounds = Simulator(game).place([position(first_history[I]) for I in which])
     sequences = sequences_of(tree)
-    return Decisions(
-        describer.after(rounds, np.arange(len(which))),
-        np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which]),
-    )
+    return rounds, np.concatenate([sequences[I, : len(tree.infoset_actions[I])] for I in which])
+
+
+@remembered
+def decisions_of(game: KoiKoi, ordered: bool = False, /) -> Decisions:
+    """Return all decisions of a game that compiles; cached on the game object.
+
+    With `ordered`, the tables contain the record of play; each infoset has one.
+
+    Raises
+    ------
+    GameError
+        If the game is too large.
+    """
+    rounds, sequence = infosets_of(game)
+    return Decisions(Describer(game, ordered).after(rounds, np.arange(len(rounds))), sequence)
 
 
 # ---- files -----------------------------------------------------------------------------------

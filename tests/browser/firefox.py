@@ -101,7 +101,9 @@ class Firefox:
 def opened() -> Iterator[Firefox]:
     """Run Firefox, with a profile of its own, until the block ends."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        Path(profile, "user.js").write_text('user_pref("ui.useOverlayScrollbars", 1);')  # phone
+        settings = ("useOverlayScrollbars", "prefersReducedMotion")  # a phone's, and no waiting
+        lines = [f'user_pref("ui.{name}", 1);' for name in settings]
+        Path(profile, "user.js").write_text("\n".join(lines))
         command = [executable(), "--headless", "--no-remote", "--profile", profile]
         command += ["--remote-debugging-port=0", "about:blank"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

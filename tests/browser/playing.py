@@ -38,8 +38,11 @@ class Table(ABC):
 
     @classmethod
     def open(cls, browser: Browser, built: Path, seed: int = 1, **options: Any) -> Self:
-        """Open a page in a fresh context that reaches files and nothing else."""
-        context = tool.context(browser, **options)
+        """Open a page in a fresh context that reaches files and nothing else.
+
+        Moves are shown at once, unless the options ask for motion.
+        """
+        context = tool.context(browser, **{"reduced_motion": "reduce"} | options)
         table = cls(context.new_page())
 
         def files_only(route: Route) -> None:

@@ -149,7 +149,7 @@ HANDS = """async (hands) => {
     }
     return ended;
 }"""
-TABLES = ["play_kuhn", "12_coyote", "13_koi_koi", "14_learning_koi_koi"]
+TABLES = ["play_kuhn", "12_coyote", "13_koi_koi", "play_koikoi"]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ PAGES = {
     "kuhn": "play_kuhn",
     "coyote": "12_coyote",
     "koikoi": "13_koi_koi",
-    "match": "14_learning_koi_koi",
+    "match": "play_koikoi",
 }
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 640}
 HEADER = 56  # pixels of a phone's screen that the theme's header covers

@@ -1,0 +1,170 @@
+"""Measure the levels of the Koi-Koi table: points a round that each wins from the others.
+
+    python experiments/koikoi_strong.py                 everything that is missing
+    python experiments/koikoi_strong.py --minutes 30    use no more processor time than this
+
+Writes experiments/koikoi_strong.json after every batch of deals. A second run continues.
+
+- `levels`: the players, and the checksum of the network. The *learner* is greedy and calls by
+  its rule; the *network* is deep Monte Carlo's of koikoi_train.py; the *strong* player looks
+  one turn ahead with that network in 32 imagined deals (`LookAheadPlayer`).
+- `duels`: points a round that the first of two levels wins from the second, ± 95 %. Every deal
+  is played in both seats, and the interval is over deals. Batch b has the seed (0, b) and deals
+  of its own, the same in all duels. `sum` and `squares` are those of the means of each deal's
+  two rounds, `won` and `tied` shares of rounds.
+- `exact`: exploitability on a small game of deep Monte Carlo's network, and of the player that
+  looks ahead with it, with one set of imagined deals for each infoset.
+
+All numbers are seeded; seconds are processor time.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import flat_json
+import numpy as np
+from koikoi_train import Run
+
+import cfrlib as cfr
+from cfrlib.core.rng import new_key
+from cfrlib.core.sequence import sequence_form
+from cfrlib.strategy import Strategy
+from koikoi import KoiKoi
+from koikoi.learners import LookAheadPlayer, NetworkPlayer
+from koikoi.learners.network_player import infosets_of
+from koikoi.players import GreedyPlayer
+from koikoi.simulator import Simulator
+
+RESULTS = Path(__file__).with_suffix(".json")
+WEIGHTS = Path(__file__).with_name("koikoi_players") / "monte_carlo.npz"
+BATCH = 100  # deals
+# in this order, up to so many deals: first a little of each, then the proof
+PLAN = (
+    ("strong", "network", 600),
+    ("network", "learner", 2_000),
+    ("strong", "learner", 600),
+    ("strong", "network", 20_000),
+    ("network", "learner", 20_000),
+)
+SMALL = {"K10": (0, 1, 2)}  # games and seeds of `exact`
+ROUNDS = 100_000  # of training on a small game
+SEED, Z = 0, 1.96
+
+
+def levels(game):
+    """Return the players."""
+    network = NetworkPlayer.load(WEIGHTS, game)
+    return {
+        "learner": GreedyPlayer("rule"),
+        "network": network,
+        "strong": LookAheadPlayer(network),
+    }
+
+
+def payoffs(simulator, one, other, batch):
+    """Return the payoffs to `one` of a batch of deals, shape (2, deals), in either seat."""
+    found = []
+    for seat in range(2):
+        source = np.random.SeedSequence([SEED, batch])
+        pair = (one, other) if seat == 0 else (other, one)
+        found.append(simulator.play_rounds(pair, BATCH, source)[:, seat])
+    return np.array(found)
+
+
+def added(known, rounds):
+    """Return the result of a duel with one more batch."""
+    deals = known.get("deals", 0) + BATCH
+    means = rounds.mean(axis=0)
+    total = known.get("sum", 0.0) + means.sum()
+    squares = known.get("squares", 0.0) + (means**2).sum()
+    sd = ((squares - total**2 / deals) / (deals - 1)) ** 0.5
+    old = known.get("deals", 0) / deals
+
+    def share(name, now):
+        return round(old * known.get(name, 0.0) + (1 - old) * float(now), 6)
+
+    return {
+        "points": [round(total / deals, 4), round(Z * sd / deals**0.5, 4)],
+        "deals": deals,
+        "won": share("won", (rounds > 0).mean()),
+        "tied": share("tied", (rounds == 0).mean()),
+        "sum": float(total),
+        "squares": float(squares),
+    }
+
+
+def exploitability(game, player):
+    """Return the exploitability of a player that looks ahead, by enumeration."""
+    form, (rounds, sequence) = sequence_form(game), infosets_of(game)
+    actions = player(Simulator(game), rounds, np.arange(len(rounds)), new_key(SEED))
+    after = player.player.network.describer.after(rounds, np.arange(len(rounds)))
+    chosen = after.action == np.repeat(actions, np.diff(after.start))
+    row = form.uniform()
+    row[sequence] = chosen
+    return cfr.exploitability(game, Strategy.from_vector(form, row))
+
+
+def exact(name, seed):
+    """Train deep Monte Carlo on a small game; return both exploitabilities."""
+    run = Run(name, "monte carlo", seed, 0).begin(1)
+    player = run.run(-(-ROUNDS // run.rounds), progress=False).player()
+    looking = exploitability(player.game, LookAheadPlayer(player))
+    network = cfr.exploitability(player.game, player.strategy())
+    return {"network": round(network, 5), "strong": round(looking, 5), "rounds": ROUNDS}
+
+
+def so_far():
+    """Return the results so far."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def keep(section, name, found):
+    """Write a result beside those that are there, which another run may have written."""
+    results = so_far()
+    results.setdefault(section, {})[name] = found
+    flat_json.write(RESULTS, results, objects=True)
+
+
+def duel(one, other, players, simulator, most, stop):
+    """Play batches of a duel up to a number of deals, or to an end of processor time."""
+    name = f"{one}, {other}"
+    while (found := so_far().get("duels", {}).get(name, {})).get("deals", 0) < most:
+        if time.process_time() > stop:
+            return
+        began, batch = time.process_time(), found.get("deals", 0) // BATCH
+        rounds = payoffs(simulator, players[one], players[other], batch)
+        seconds = found.get("seconds", 0.0) + time.process_time() - began
+        keep("duels", name, {**added(found, rounds), "seconds": round(seconds, 1)})
+    print(name, found, flush=True)
+
+
+def main():
+    """Compute what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=np.inf)
+    parser.add_argument("--only", default="", help="one section")
+    arguments = parser.parse_args()
+    stop = time.process_time() + 60 * arguments.minutes
+    if "duels".startswith(arguments.only):
+        game = KoiKoi()
+        players, simulator = levels(game), Simulator(game)
+        for name, player in players.items():
+            keep("levels", name, repr(player))
+        keep("levels", "checksum", players["network"].checksum)
+        for one, other, most in PLAN:
+            duel(one, other, players, simulator, most, stop)
+    for name, seeds in SMALL.items() if "exact".startswith(arguments.only) else ():
+        for seed in seeds:
+            key = f"{name}, seed {seed}"
+            if key in so_far().get("exact", {}) or time.process_time() > stop:
+                continue
+            began = time.process_time()
+            found = exact(name, seed)
+            seconds = round(time.process_time() - began, 1)
+            keep("exact", key, {**found, "seconds": seconds})
+
+
+if __name__ == "__main__":
+    main()

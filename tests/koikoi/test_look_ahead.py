@@ -1,0 +1,87 @@
+"""The player that looks one turn ahead, against the readable rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_games import mini
+
+import cfrlib as cfr
+from koikoi import KoiKoi
+from koikoi.learners import DeepMonteCarlo, LookAheadPlayer, NetworkPlayer
+from koikoi.rules import Position
+from koikoi.simulator import OVER, Simulator
+
+K9 = mini("K9")
+KEY = np.uint64(5)
+
+
+def network(game: KoiKoi) -> NetworkPlayer:
+    return DeepMonteCarlo(game, hidden=(16,), rounds=60, seed=1).run(3, progress=False).player()
+
+
+def worth(player: NetworkPlayer, simulator: Simulator, at: Position) -> dict[Any, float]:
+    """Return the network's value of each action, by the name of the action."""
+    rounds = simulator.place([at._replace(heard="")])  # which the network does not read
+    names = simulator.actions(rounds, 0)
+    numbers = player.advise(simulator, rounds, 0).numbers
+    return {names[a]: x for a, x in numbers.items()}
+
+
+def expected(
+    player: NetworkPlayer, simulator: Simulator, at: Position, stock: list[str], action: str
+) -> float:
+    """Return the value of an action in one deal, by the definition and the readable rules."""
+    game, me = simulator.game, at.player
+    at = game.step(at, action)
+    while not isinstance(node := game.node(at), cfr.Terminal):
+        if isinstance(node, cfr.Chance):
+            at = game.step(at, stock.pop(0))
+            continue
+        values = worth(player, simulator, at)
+        best = max(values, key=lambda a: values[a])
+        if at.stage == "play" and at.player == me:
+            return values[best]
+        at = game.step(at, best)
+    return float(node.utilities[me])
+
+
+def test_values_are_those_of_the_definition() -> None:
+    player, simulator, checked = network(K9), Simulator(K9), 0
+    search = LookAheadPlayer(player, deals=1)
+    rounds = simulator.deal(12, seed=2)
+    while len(rows := np.flatnonzero(rounds.stage != OVER)):
+        after = player.network.describer.after(rounds, rows)
+        found = search.search(simulator, rounds.take(rows), after)  # the true deal is imagined
+        for n, r in enumerate(rows.tolist()):
+            names = simulator.actions(rounds, r)
+            stock = [simulator.names[c] for c in rounds.order[r, rounds.turned[r] :].tolist()]
+            at = simulator.position(rounds, r)
+            for row in range(after.start[n], after.start[n + 1]):
+                name = str(names[after.action[row]])
+                wanted = expected(player, simulator, at, list(stock), name)
+                assert found[row] == pytest.approx(wanted, abs=1e-4)
+                checked += 1
+        simulator.act(rounds, rows, player(simulator, rounds, rows, KEY))
+    assert checked > 50
+
+
+def test_hidden_cards_are_not_used() -> None:
+    simulator, player = Simulator(KoiKoi()), network(KoiKoi())
+    search, rounds = LookAheadPlayer(player, deals=4), simulator.deal(8, seed=3)
+    rows = np.arange(8)
+    _, values = search.values(simulator, rounds, rows, KEY)
+    other = rounds.take(rows)
+    for r in range(8):  # the hand that is not seen changes places with the end of the stock
+        hidden = [c for c in range(48) if int(rounds.hands[r, 1]) >> c & 1]
+        other.hands[r, 1] = sum(1 << int(c) for c in rounds.order[r, -8:])
+        other.order[r, -8:] = hidden
+    assert np.array_equal(search.values(simulator, other, rows, KEY)[1], values)
+
+
+def test_players_without_values_are_refused() -> None:
+    weights = network(K9).networks[0]
+    with pytest.raises(ValueError, match="by value"):
+        LookAheadPlayer(NetworkPlayer(K9, [weights], (16,), "logit"))
