@@ -71,16 +71,21 @@ FOLDER = "factorial"
 NETWORKS = {"table": "mlp", "sequence": "transformer"}
 NAMES = ("monte carlo", "policy gradient", "regret", "discounted")
 CELLS = tuple((learner, network) for learner in NAMES for network in NETWORKS)
-MORE = {"regret, sequence": {"steps": 20}}  # where not those of the learner with tables
+SMALLER = {"rounds": 1_000, "steps": 30}  # iterations, in place of 4,000 and 120
+MORE = {
+    "regret, sequence": {"steps": 20},
+    "discounted, sequence": SMALLER,
+}  # options where they are not those of koikoi_train.py: the better ones in `tuning`
 TUNING = {
-    "regret": ({}, {"steps": 20}),
-    "discounted": ({}, {"rounds": 1_000, "steps": 30}),
-}  # settings tried with sequences on K10: their iterations are slow, and these allow more
+    "regret, sequence": ({}, {"steps": 20}),
+    "discounted, sequence": ({}, SMALLER),
+    "discounted, table": ({}, SMALLER),
+}  # settings tried on K10 for cells whose options were chosen for faster iterations
 TRIED = {
     "monte carlo, table": {"full": 1, "K10": 1},
     "policy gradient, table": {"full": 2, "K10": 1},
     "regret, table": {"full": 3, "K10": 5},
-    "discounted, table": {"full": 1, "K10": 1},
+    "discounted, table": {"full": 1, "K10": 2},
     "monte carlo, sequence": {"full": 1, "K10": 1},
     "policy gradient, sequence": {"full": 0, "K10": 1},
     "regret, sequence": {"full": 0, "K10": 2},
@@ -90,10 +95,8 @@ TUNING_SEED, TUNING_TIMES = 100, 0.5
 MINUTES = {"K10": 1, "K12": 1, "full": 10}
 SEEDS = {"K10": 5, "K12": 5, "full": 3}
 SLOPE = (0.25, 1, 4)  # times the budget
-WARM, WARM_SEED = (
-    3,
-    1_000_000,
-)  # iterations before the clock starts; of a learner that is dropped
+WARM = 3  # iterations of another learner before the clock starts
+WARM_SEED = 1_000_000
 
 
 class Run(NamedTuple):
@@ -269,9 +272,9 @@ def main():
             record(place, found)
 
     record(("tried",), TRIED)
-    for learner, settings in TUNING.items():
+    for cell, settings in TUNING.items():
         for more in settings:
-            run = Run("K10", learner, "sequence", TUNING_SEED, TUNING_TIMES)
+            run = Run("K10", *cell.split(", "), TUNING_SEED, TUNING_TIMES)
             once(("tuning", run.cell, json.dumps(more)), run, more)
     for run in PLAN:
         once(("runs", run.game, run.cell, str(run.seed)), run)
