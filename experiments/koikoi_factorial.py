@@ -20,8 +20,8 @@ Writes experiments/koikoi_factorial.json after each run:
   and the performance of the player as it is executed (policy) and of its argmax. On K10 and K12
   performance is exact exploitability; on the full game ("full") it is the points per round won
   from a greedy player that always stops, with their error, on deals that no other run shares.
-  For ESCHER and discounted CFR, a player is a mixture of at most 16 networks (full game: 4) in
-  float16, one sampled per round; its argmax is that of the sampled network.
+  For ESCHER and discounted CFR, a player is a mixture of at most 16 networks in float16 (K12 and
+  full game: 4), one sampled per round; its argmax is that of the sampled network.
 - `tuning`: the same as `runs` for half a minute of K10 with seed 100, by cell and options.
 - `tried`: the number of settings that each cell has had. For tables these are the different
   options that koikoi_train.py has held since its first version; what was tried between two
@@ -50,10 +50,8 @@ from koikoi_train import (
     FULL,
     GAMES,
     LEARNERS,
-    MEASURED,
     MINI,
     PLAYERS,
-    SHIPPED,
     device,
     thinned,
 )
@@ -92,6 +90,7 @@ TRIED = {
     "discounted, sequence": {"full": 0, "K10": 2},
 }  # settings
 TUNING_SEED, TUNING_TIMES = 100, 0.5
+MOST = {"K10": 16, "K12": 4, "full": 4}  # networks of a mixture
 MINUTES = {"K10": 1, "K12": 1, "full": 10}
 SEEDS = {"K10": 5, "K12": 5, "full": 3}
 SLOPE = (0.25, 1, 4)  # times the budget
@@ -190,9 +189,10 @@ def points(player, deals):
 
 def measure(run, learner):
     """Return the performance of a learner's player and of its argmax."""
+    player = thinned(learner.player(), MOST[run.game])
     if run.game == "full":
-        return points(thinned(learner.player(), SHIPPED), zlib.crc32(run.name.encode()))
-    return exploitabilities(thinned(learner.player(), MEASURED))
+        return points(player, zlib.crc32(run.name.encode()))
+    return exploitabilities(player)
 
 
 @cache
@@ -223,7 +223,7 @@ def train(run, known=None, more=None):
     if run.game == "full":
         folder = PLAYERS / FOLDER
         folder.mkdir(exist_ok=True)
-        thinned(learner.player(), SHIPPED).save(folder / f"{run.name}.npz")
+        thinned(learner.player(), MOST[run.game]).save(folder / f"{run.name}.npz")
     return {
         "iterations": learner.iterations,
         "seconds": round(spent, 1),
