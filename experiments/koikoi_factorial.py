@@ -20,7 +20,7 @@ Writes experiments/koikoi_factorial.json after each run:
   and the performance of the player as it is executed (policy) and of its argmax. On K10 and K12
   performance is exact exploitability; on the full game ("full") it is the points per round won
   from a greedy player that always stops, with their error, on deals that no other run shares.
-  For ESCHER and discounted CFR, a player is a mixture of at most 16 networks in float16 (K12 and
+  For ESCHER and discounted CFR, a player is a mixture of at most 16 networks in float16 (K12,
   full game: 4), one sampled per round; its argmax is that of the sampled network.
 - `tuning`: the same as `runs` for half a minute of K10 with seed 100, by cell and options.
 - `tried`: the number of settings that each cell has had. For tables these are the different
@@ -208,7 +208,7 @@ def train(run, known=None, more=None):
     learner, spent, curve = run.begin(more), 0.0, []
     if known:
         learner = type(learner).load(run.saved, learner.game)
-        spent, curve = known["seconds"], known["curve"]
+        spent, curve = known["seconds"], [*known["curve"]]
     budget = MINUTES[run.game]
     times = [budget * times for times in SLOPE if times < run.times] + [budget * run.times]
     while spent < 60 * budget * run.times:
