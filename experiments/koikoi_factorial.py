@@ -94,6 +94,7 @@ MOST = {"K10": 16, "K12": 4, "full": 4}  # networks of a mixture
 MINUTES = {"K10": 1, "K12": 1, "full": 10}
 SEEDS = {"K10": 5, "K12": 5, "full": 3}
 SLOPE = (0.25, 1, 4)  # times the budget
+SLOPED = tuple(cell for cell in CELLS if cell[0] in ("monte carlo", "regret"))  # the 4
 WARM = 3  # iterations of another learner before the clock starts
 WARM_SEED = 1_000_000
 
@@ -140,6 +141,7 @@ PLAN = (
         for seed in range(SEEDS[game])
         for cell in CELLS
     ),
+    *(Run(game, *cell, 0, SLOPE[-1]) for game in ("K10", "full") for cell in SLOPED),
 )
 
 
@@ -206,7 +208,7 @@ def train(run, known=None, more=None):
     """Continue a run up to its budget; return what the results hold of it."""
     warm(run.game, run.learner, run.network, json.dumps(more))
     learner, spent, curve = run.begin(more), 0.0, []
-    if known:
+    if known and run.saved.exists():
         learner = type(learner).load(run.saved, learner.game)
         spent, curve = known["seconds"], [*known["curve"]]
     budget = MINUTES[run.game]

@@ -70,8 +70,9 @@ def test_results_are_written_one_by_one(tiny):
     assert set(json.loads(script.RESULTS.read_text())) == {"runs", "tried"}
 
 
-def test_the_recorded_runs_have_their_budget():
+def test_the_plan_and_the_recorded_runs_have_their_budgets():
     """Each stored run belongs to the plan and has a row for each of its times."""
+    assert len(script.PLAN) == 8 * (5 + 5 + 3) + 2 * 4
     stored, planned = recorded("koikoi_factorial")["runs"], set(script.PLAN)
     for game, cells in stored.items():
         for cell, seeds in cells.items():
