@@ -62,8 +62,8 @@ LEARNERS = {
     ),
     "regret": (
         ESCHER,
-        {"memory": 600_000, "keep_every": EVERY, "critic": "mlp"},
-        {"steps": 60, "explore": 0.5, "power": 1.0, "critic": "mlp"},
+        {"memory": 600_000, "keep_every": EVERY},
+        {"steps": 60, "explore": 0.5, "power": 1.0},
     ),
     "ppo": (PPO, {"entropy": 0.01, "steps": 30}, {"entropy": 0.01, "steps": 30}),
     "history": (
@@ -73,8 +73,8 @@ LEARNERS = {
     ),
     "discounted": (
         DeepDiscountedCFR,
-        {"rounds": 4_000, "steps": 120},
-        {"rounds": 4_000, "steps": 120},
+        {"rounds": 4_000, "steps": 120, "critic": "history"},
+        {"rounds": 4_000, "steps": 120, "critic": "history"},
     ),
     "traversal": (
         RobustDeepCFR,

@@ -13,7 +13,13 @@ from koikoi.learners.segments import segment_ids
 from koikoi.learners.selfplay import CriticValues, Samples, concatenate, samples_of
 from koikoi.rules import KoiKoi
 from koikoi_learners.escher import play_by_regret
-from koikoi_learners.regret_networks import CRITIC, REGRET, RegretNetworks
+from koikoi_learners.regret_networks import (
+    CRITIC,
+    PAIRS,
+    REGRET,
+    RegretNetworks,
+    critic_kind,
+)
 
 
 class DeepDiscountedCFR(RegretNetworks):
@@ -35,14 +41,14 @@ class DeepDiscountedCFR(RegretNetworks):
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
-    hidden, rounds, steps, batch, rate, seed, jobs
+    hidden, rounds, steps, batch, rate, seed, jobs, network
         As for `DeepMonteCarlo`; both networks are trained alike.
     alpha : float
         Exponent α of the discount.
     clip : 0 or 1
         Whether the last regrets are clipped at 0.
-    explore, power, window, keep_every
-        As for `ESCHER`. Its critic sees the opponent's hand, and so does this one.
+    explore, power, window, keep_every, critic
+        As for `ESCHER`.
 
     Notes
     -----
@@ -60,7 +66,7 @@ class DeepDiscountedCFR(RegretNetworks):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks (pair), (16,), by regret
     """
 
-    FORMAT = "koikoi.DeepDiscountedCFR 2"
+    FORMAT = "koikoi.DeepDiscountedCFR 3"
 
     def __init__(
         self,
@@ -78,8 +84,12 @@ class DeepDiscountedCFR(RegretNetworks):
         power: float = 2.0,
         window: int = 3,
         keep_every: int = 1,
+        critic: str = "player",
         jobs: int | None = None,
+        network: str = "mlp",
     ):
+        if network not in PAIRS:
+            raise ValueError(f"network must be one of {tuple(PAIRS)}, got {network!r}")
         super().__init__(
             game,
             hidden=hidden,
@@ -93,8 +103,9 @@ class DeepDiscountedCFR(RegretNetworks):
             power=power,
             window=window,
             keep_every=keep_every,
-            network=("pair", "history"),
+            network=(PAIRS[network], critic_kind(network, critic)),
         )
+        self.critic, self.reads = critic, network
         if not alpha >= 0:
             raise ValueError(f"alpha must be a number, at least 0, got {alpha!r}")
         if clip not in (0, 1):
@@ -115,7 +126,8 @@ class DeepDiscountedCFR(RegretNetworks):
         self._keep(t)
 
     def _options(self) -> Fields:
-        return {**super()._options(), "alpha": self.alpha, "clip": self.clip}
+        more = {"alpha": self.alpha, "clip": self.clip}
+        return {**super()._options(), **more, "critic": self.critic, "network": self.reads}
 
 
 def bootstrapped(t: int, last: Floats, regret: Floats, alpha: float, clip: int) -> Floats:

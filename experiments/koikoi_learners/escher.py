@@ -23,9 +23,7 @@ from koikoi.learners.selfplay import (
 )
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers
-from koikoi_learners.regret_networks import CRITIC, REGRET, MeanRegrets
-
-CRITICS = ("mlp", "history")  # what a critic may see
+from koikoi_learners.regret_networks import CRITIC, REGRET, MeanRegrets, critic_kind
 
 
 class ESCHER(MeanRegrets):
@@ -54,7 +52,7 @@ class ESCHER(MeanRegrets):
     Parameters
     ----------
     game : KoiKoi or MiniKoiKoi
-    hidden, rounds, steps, batch, rate, seed, jobs
+    hidden, rounds, steps, batch, rate, seed, jobs, network
         As for `DeepMonteCarlo`; both networks are trained alike.
     explore : float
         Probability with which the traverser samples an action uniformly.
@@ -67,9 +65,9 @@ class ESCHER(MeanRegrets):
         fits their luck; if there are many, strategies of the past.
     keep_every : int
         Keep the regret network of every `keep_every`-th iteration for the average strategy.
-    critic : "mlp" or "history"
-        Whether the critic sees what the player sees, or also the opponent's hand, as
-        published. With the hand, the regret network has to average over hands.
+    critic : "player" or "history"
+        Whether the critic sees what the player sees, or the table and both hands, as
+        published. With both hands, the regret network has to average over hands.
 
     Notes
     -----
@@ -85,7 +83,7 @@ class ESCHER(MeanRegrets):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
     """
 
-    FORMAT = "koikoi.ESCHER 3"
+    FORMAT = "koikoi.ESCHER 4"
 
     def __init__(
         self,
@@ -102,11 +100,10 @@ class ESCHER(MeanRegrets):
         power: float = 3.0,
         window: int = 10,
         keep_every: int = 1,
-        critic: str = "mlp",
+        critic: str = "player",
         jobs: int | None = None,
+        network: str = "mlp",
     ):
-        if critic not in CRITICS:
-            raise ValueError(f"critic must be one of {CRITICS}, got {critic!r}")
         super().__init__(
             game,
             hidden=hidden,
@@ -121,8 +118,9 @@ class ESCHER(MeanRegrets):
             power=power,
             window=window,
             keep_every=keep_every,
-            network=("mlp", critic),
+            network=(network, critic_kind(network, critic)),
         )
+        self.critic = critic
 
     def _iterate(self, t: int) -> None:
         rng = self._rng(t)
@@ -134,7 +132,8 @@ class ESCHER(MeanRegrets):
         self._learn_regrets(t, concatenate([values for _, _, values in results]), rng)
 
     def _options(self) -> Fields:
-        return {**super()._options(), "critic": self._networks[CRITIC].kind}
+        network = self._networks[REGRET].kind
+        return {**super()._options(), "critic": self.critic, "network": network}
 
 
 def play_by_regret(

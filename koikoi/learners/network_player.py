@@ -28,7 +28,7 @@ from koikoi.learners.segments import (
     segment_ids,
     softmax,
 )
-from koikoi.learners.value_network import PLAYABLE, ValueNetwork, value_network
+from koikoi.learners.value_network import PLAYABLE, PairNetwork, ValueNetwork, value_network
 from koikoi.players import POINTS, PROBABILITY, Advice
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers, Rounds, Simulator
@@ -75,8 +75,8 @@ def regrets_of(
     either the output for the tables after and before the action, or the difference of the
     values of both.
     """
-    if network.kind == "pair":
-        return network(weights, after.pairs)
+    if isinstance(network, PairNetwork):
+        return network(weights, network.input(after))
     return predicted_values(network, weights, after, scale).regrets(after.start)
 
 
@@ -139,7 +139,7 @@ class NetworkPlayer:
         to positive regret, the action's value minus the decision's; or a softmax of logits.
     weights : sequence of float, optional
         The weight of each network in the mixture; equal if left out. Normalized to sum to 1.
-    network : "mlp", "pair" or "transformer"
+    network : "mlp", "pair", "transformer" or "transformer pair"
         Their kind.
 
     Raises

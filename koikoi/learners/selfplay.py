@@ -36,7 +36,7 @@ from koikoi.learners.value_network import (
     NETWORKS,
     TrainState,
     ValueNetwork,
-    value_network,
+    value_networks,
 )
 from koikoi.rules import KoiKoi
 from koikoi.simulator import OVER, Numbers, Rounds
@@ -234,7 +234,7 @@ class Task(NamedTuple):
 
     def begin(self) -> tuple[ValueNetwork, Rounds, np.random.Generator]:
         """Return network 0's architecture, newly dealt rounds, a generator for the moves."""
-        network = value_network(self.game, self.hidden, self.kinds[0])
+        network, *_ = value_networks(self.game, self.hidden, self.kinds)
         deals, moves = np.random.SeedSequence(self.seed).spawn(2)
         rounds = network.describer.simulator.deal(self.rounds, seed=deals)
         return network, rounds, np.random.default_rng(moves)
@@ -285,7 +285,7 @@ class SelfPlay(ABC):
         self.iterations = self.decisions = 0
         self.losses = [0.0] * self.NETWORKS
         kinds = (network,) * self.NETWORKS if isinstance(network, str) else network
-        self._networks = [value_network(game, hidden, kind) for kind in kinds]
+        self._networks = value_networks(game, hidden, kinds)
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
         self._states = [each.fresh(key) for each, key in zip(self._networks, keys, strict=True)]
         self._buffers: list[Window | Reservoir] = []  # saved along with the networks

@@ -14,7 +14,7 @@ import optax
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, initial_weights, predict, shape
-from koikoi.afterstates import CODE, SEAT, Afterstates, Describer, Rows
+from koikoi.afterstates import CODE, SEAT, Afterstates, Describer, Rows, Tokens
 from koikoi.learners.transformer import WIDTH, TransformerArchitecture
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers
@@ -92,6 +92,7 @@ class ValueNetwork:
     """
 
     kind: ClassVar[str] = "mlp"
+    ordered: ClassVar[bool] = False  # whether it reads the record of play
     _sizes: _Sizes
 
     def __init__(self, describer: Describer, hidden: Sequence[int]):
@@ -228,6 +229,7 @@ class TransformerNetwork(ValueNetwork):
     """
 
     kind = "transformer"
+    ordered = True
 
     def _architecture(self, hidden: tuple[int, ...]) -> TransformerArchitecture:
         return TransformerArchitecture(hidden, self.describer.faces, self.describer.turns)
@@ -236,27 +238,41 @@ class TransformerNetwork(ValueNetwork):
         record = code[:, [SEAT, *range(CODE, self.describer.width)]]
         new = np.ones(len(code), bool)
         new[1:] = (record[1:] != record[:-1]).any(axis=1)
-        tokens = self.describer.tokens(code[new], padded(int(new.sum())))
+        tokens = self._tokens(code[new], padded(int(new.sum())))
         longest = int((tokens[..., 0] > 0).any(axis=0).sum())
         tokens = tokens[:, : max(LENGTHS, -(-longest // LENGTHS) * LENGTHS)]
         summary = np.zeros((rows, WIDTH), np.float32)
         summary[: len(code)] = np.asarray(_read(weights, tokens, self._sizes))[
             np.cumsum(new) - 1
         ]
-        outputs: jax.Array = _judge(
-            weights, self.describer.see(code, rows), summary, self._sizes
-        )
+        outputs: jax.Array = _judge(weights, self._see(code, rows), summary, self._sizes)
         return outputs
 
     def _inputs(self, code: Numbers) -> Any:
         first = code.reshape(*code.shape[:2], -1, code.shape[-1])[:, :, 0]
-        tokens = self.describer.tokens(first.reshape(-1, code.shape[-1]))
+        tokens = self._tokens(first.reshape(-1, code.shape[-1]))
         return super()._inputs(code), tokens.reshape(*code.shape[:2], *tokens.shape[1:])
 
+    def _tokens(self, code: Numbers, rows: int | None = None) -> Tokens:
+        """Return the record of play in the first table of each row, as tokens."""
+        return self.describer.tokens(code[:, : self.describer.width], rows)
 
-NETWORKS = {
+
+class TransformerPairNetwork(TransformerNetwork, PairNetwork):
+    """A Transformer whose MLP reads the tables after and before an action."""
+
+    kind = "transformer pair"
+
+
+NETWORKS: dict[str, type[ValueNetwork]] = {
     network.kind: network
-    for network in (ValueNetwork, PairNetwork, HistoryNetwork, TransformerNetwork)
+    for network in (
+        ValueNetwork,
+        PairNetwork,
+        HistoryNetwork,
+        TransformerNetwork,
+        TransformerPairNetwork,
+    )
 }
 PLAYABLE = tuple(kind for kind in NETWORKS if kind != "history")  # see what a player sees
 
@@ -269,9 +285,9 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
     game : KoiKoi or MiniKoiKoi
     hidden : sequence of int
         Widths of the ReLU layers.
-    kind : "mlp", "pair", "history" or "transformer"
-        The second reads the tables after and before an action; the third reads the opponent's
-        hand and the fourth the order of play besides the table.
+    kind : "mlp", "pair", "history", "transformer" or "transformer pair"
+        A pair is of the tables after and before an action. A history network also reads the
+        opponent's hand, and a Transformer the order of play.
 
     Raises
     ------
@@ -283,9 +299,24 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
     >>> value_network(KoiKoi(), (256, 128), "mlp").size
     104449
     """
-    if kind not in NETWORKS:
-        raise ValueError(f"network must be one of {tuple(NETWORKS)}, got {kind!r}")
-    return NETWORKS[kind](Describer(game, ordered=kind == "transformer"), hidden)
+    return value_networks(game, hidden, (kind,))[0]
+
+
+def value_networks(
+    game: KoiKoi, hidden: Sequence[int], kinds: Sequence[str]
+) -> list[ValueNetwork]:
+    """Return networks that read the same encoded tables, with the record if one needs it.
+
+    Raises
+    ------
+    ValueError
+        If a kind is unknown.
+    """
+    for kind in kinds:
+        if kind not in NETWORKS:
+            raise ValueError(f"network must be one of {tuple(NETWORKS)}, got {kind!r}")
+    describer = Describer(game, any(NETWORKS[kind].ordered for kind in kinds))
+    return [NETWORKS[kind](describer, hidden) for kind in kinds]
 
 
 def padded(rows: int) -> int:

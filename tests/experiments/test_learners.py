@@ -228,7 +228,7 @@ def test_targets_of_values_are_payoffs():
 @pytest.mark.slow
 def test_targets_of_regret_networks_are_critic_values():
     """They agree with the same rounds, replayed here decision by decision."""
-    learner = ESCHER(K9, **TINY, seed=3, critic="mlp").run(3, progress=False)
+    learner = ESCHER(K9, **TINY, seed=3).run(3, progress=False)
     play_task = partial(escher.play_by_regret, explore=0.5, learn=escher.regret_targets)
     (_, critic, values), task = run_task(learner, play_task, 4)
     network, rounds, rng = task.begin()
@@ -293,7 +293,7 @@ def test_critic_targets_without_exploration_end_in_payoffs():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", escher.CRITICS)
+@pytest.mark.parametrize("kind", regret_networks.CRITICS)
 def test_the_critic_converges_to_the_values_of_a_fixed_strategy(kind):
     """While both players follow a fixed strategy, the critic converges to the exact values."""
     options = {"hidden": (64, 64), "rounds": 1_000, "steps": 40, "batch": 256}
@@ -310,7 +310,7 @@ def test_the_critic_converges_to_the_values_of_a_fixed_strategy(kind):
     start, scale = after.start, network_player.payoff_scale(K8)
     sigma = learner_sigma(fixed.weights, after, learner)
     value = segments.segment_sum(sigma * critic(weights, critic.input(after)), start) * scale
-    if kind == "mlp":  # does not see the other hand: the mean over each infoset
+    if kind == "player":  # does not see the other hand: the mean over each infoset
         exact = (np.bincount(group, weight * exact) / np.bincount(group, weight))[group]
     assert np.corrcoef(value, exact)[0, 1] > 0.97
     assert np.abs(value - exact).mean() < 0.15 * exact.std()
@@ -813,8 +813,11 @@ def test_invalid_options_raise():
         ESCHER(K8, **TINY).run()
     with pytest.raises(ValueError, match="run 5 iterations or more"):
         ESCHER(K8, **TINY, keep_every=5).run(4, progress=False).player()
-    with pytest.raises(ValueError, match="critic must be one of"):
-        ESCHER(K8, **TINY, critic="pair")
+    for learner in (ESCHER, DeepDiscountedCFR):
+        with pytest.raises(ValueError, match="critic must be one of"):
+            learner(K8, **TINY, critic="pair")
+    with pytest.raises(ValueError, match="network must be one of"):
+        DeepDiscountedCFR(K8, **TINY, network="pair")
     for options in ({"clip": 2}, {"alpha": -1}):
         with pytest.raises(ValueError, match=next(iter(options))):
             DeepDiscountedCFR(K8, **TINY, **options)

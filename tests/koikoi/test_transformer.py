@@ -14,7 +14,7 @@ from koikoi.learners.transformer import Transformer
 from koikoi.learners.value_network import choice_loss, shape, value_network
 from koikoi.players import play
 from koikoi.simulator import OVER, Simulator, members
-from koikoi_learners import LocalBestResponse, MMDPolicyGradient
+from koikoi_learners import ESCHER, DeepDiscountedCFR, LocalBestResponse, MMDPolicyGradient
 
 FULL, K8, K10 = KoiKoi(), mini("K8"), mini("K10")
 TINY = {"hidden": (16,), "rounds": 60, "steps": 4, "batch": 32, "network": "transformer"}
@@ -32,9 +32,9 @@ def decisions(game, rounds=60, moves=9, seed=0):
     return describer, played.take(np.flatnonzero(played.stage != OVER))
 
 
-def random_network(game, seed=0):
+def random_network(game, seed=0, kind="transformer"):
     """Return a Transformer and weights of which none is 0, unlike those of a new one."""
-    network = value_network(game, (16,), "transformer")
+    network = value_network(game, (16,), kind)
     return network, np.random.default_rng(seed).normal(0, 0.3, network.size).astype(np.float32)
 
 
@@ -83,15 +83,16 @@ def test_tokens_tell_whose_turn_it_was():
 
 
 @pytest.mark.slow
-def test_the_output_depends_on_the_order_of_play():
+@pytest.mark.parametrize("kind", ["transformer", "transformer pair"])
+def test_the_output_depends_on_the_order_of_play(kind):
     describer, rounds = decisions(FULL, moves=12)
-    network, weights = random_network(FULL)
+    network, weights = random_network(FULL, kind=kind)
     every = np.arange(len(rounds))
-    code = describer.after(rounds, every).code
+    code = network.input(describer.after(rounds, every))
     first, third = rounds.record[:, :2].copy(), rounds.record[:, 4:6].copy()
     rounds.record[:, :2], rounds.record[:, 4:6] = third, first  # two turns of the dealer
-    permuted = describer.after(rounds, every).code
-    assert np.array_equal(describer.see(code), describer.see(permuted))
+    permuted = network.input(describer.after(rounds, every))
+    assert np.array_equal(network._see(code), network._see(permuted))
     change = np.abs(network(weights, code) - network(weights, permuted))
     assert (change > 1e-4).mean() > 0.9
 
@@ -194,7 +195,9 @@ def test_payoffs_of_a_player_agree_with_its_exact_strategy():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", [DeepMonteCarlo, MMDPolicyGradient])
+@pytest.mark.parametrize(
+    "learner", [DeepMonteCarlo, MMDPolicyGradient, ESCHER, DeepDiscountedCFR]
+)
 def test_saved_learners_resume_exactly(learner, tmp_path):
     path = tmp_path / "run.npz"
     whole = learner(K8, **TINY, seed=3).run(4, progress=False)
@@ -205,7 +208,7 @@ def test_saved_learners_resume_exactly(learner, tmp_path):
     again = learner.load(path, K8).run(2, progress=False)
     arrays, others = whole._state(), again._state()
     assert all(np.array_equal(arrays[name], others[name]) for name in arrays)
-    assert again.player().network.kind == "transformer"
+    assert all(network.kind.startswith("transformer") for network in again._networks)
 
 
 @pytest.mark.slow
