@@ -126,7 +126,7 @@ def test_what_a_page_lacks_is_left_to_the_notebook() -> None:
         "9.6",
         "11.3",
         "15.3",
-        "bet.3",
+        "17.3",
         "classic.5",
         "own.4",
     ]  # others train, or solve

@@ -610,7 +610,7 @@ def rule_in_words(points, left, theirs):
 
 
 def welch(one, other):
-    """bet.3: by SciPy's test."""
+    """17.3: by SciPy's test."""
     from scipy import stats
 
     test = stats.ttest_ind(one, other, equal_var=False)
@@ -620,7 +620,7 @@ def welch(one, other):
 
 
 def welch_by_hand(one, other):
-    """bet.3: with NumPy."""
+    """17.3: with NumPy."""
     from scipy import stats
 
     a, b = np.array(one), np.array(other)
@@ -868,8 +868,8 @@ ROWS = [
     ("papers.3", lambda: lambda chance, opponent, drawn: chance * opponent / (chance * drawn)),
     ("players.3", lambda: rule),
     ("players.3", lambda: rule_in_words),
-    ("bet.3", lambda: welch),
-    ("bet.3", lambda: welch_by_hand),
+    ("17.3", lambda: welch),
+    ("17.3", lambda: welch_by_hand),
     *[
         (number, lambda program=program: program)
         for number, programs in STYLES.items()
