@@ -39,7 +39,8 @@ def program(page):
     """Return the program with holes of a page."""
     sources = [TransformerManager().transform_cell(cell) for cell in cells(page)]
     last = next(n for n, source in enumerate(sources) if "explore.Program(" in source)
-    names, made, init = {"__name__": "__main__", "display": display}, [], explore.Program.__init__
+    names = {"__name__": "__main__", "display": display}
+    made, init = [], explore.Program.__init__
 
     def record(self, *args, **kwargs):
         init(self, *args, **kwargs)
