@@ -90,7 +90,9 @@ class Firefox:
 
     def run(self, function: str, *given: Any) -> Any:
         """Return what a JavaScript function returns, as JSON has it, once it is there."""
-        call = f"(async () => JSON.stringify(await ({function})(...{json.dumps(given)})))()"
+        there = "while (!document.documentElement) await new Promise((r) => setTimeout(r, 50));"
+        call = f"JSON.stringify(await ({function})(...{json.dumps(given)}))"
+        call = f"(async () => {{ {there} return {call}; }})()"
         target = {"context": self._tab}
         found = self._call("script.evaluate", expression=call, target=target, awaitPromise=True)
         assert found["type"] == "success", found

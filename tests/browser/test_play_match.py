@@ -357,7 +357,7 @@ def test_strong_level_thinks_without_a_worker(chromium: Browser) -> None:
     table = KoiKoiTable.open(chromium, BOOK / "notation.html")
     table.page.add_init_script("delete window.Worker")
     table.page.clock.resume()
-    table.visit((BOOK / PAGE).as_uri())
+    table.page.goto((BOOK / PAGE).as_uri())
     strong(table)
     for _ in range(6):
         wait_and_click(table, table.actions()[0])

@@ -44,7 +44,7 @@ PLACES = """() => {
   const theirs = document.querySelector(".play-their-hand, .play-their-card");
   const actions = box("actions"), top = theirs.getBoundingClientRect().top;
   const buttons = [...document.querySelectorAll(".play-actions button")];
-  return [actions.top + scrollY, actions.bottom - top, buttons.map((b) => b.dataset.action)];
+  return [actions.top - box("table").top, actions.bottom - top, buttons.map((b) => b.dataset.action)];
 }"""
 CLICK = "action => document.querySelector(`.play-actions [data-action='${action}']`).click()"
 

@@ -23,7 +23,7 @@ FIRST = {
     "deep cfr pytorch": "10_deep_cfr.html",
     "koi koi rules": "13_koi_koi.html",
     "nash equilibria": "03_equilibrium.html",
-    "こいこい": "13_koi_koi.html",
+    "こいこい": "koikoi_for_players_ja.html",
     "反実仮想": "glossary.html#term-counterfactual",
     "NashConv": "03_equilibrium.html",
     "best responses": "03_equilibrium.html",
