@@ -44,7 +44,8 @@ PLACES = """() => {
   const theirs = document.querySelector(".play-their-hand, .play-their-card");
   const actions = box("actions"), top = theirs.getBoundingClientRect().top;
   const buttons = [...document.querySelectorAll(".play-actions button")];
-  return [actions.top - box("table").top, actions.bottom - top, buttons.map((b) => b.dataset.action)];
+  const place = actions.top - box("table").top;
+  return [place, actions.bottom - top, buttons.map((b) => b.dataset.action)];
 }"""
 CLICK = "action => document.querySelector(`.play-actions [data-action='${action}']`).click()"
 
@@ -93,12 +94,12 @@ def test_buttons_keep_their_place(chromium: Browser, which: str, size: dict[str,
     choose, tops = at_random(1), set()
     for _ in range(150):
         top, height, actions = table.page.evaluate(PLACES)
-        tops.add(round(top))
+        tops.add(top)
         if size is PHONE:
             assert height <= PHONE["height"] - HEADER, "cards and buttons are seen together"
         table.pause()
         table.page.evaluate(CLICK, choose(actions))
-    assert len(tops) == 1
+    assert max(tops) - min(tops) < 1
     table.page.context.close()
 
 
