@@ -315,7 +315,7 @@ def situations(rounds, rows):
 
 
 def rule(first, again):
-    """Return the table that calls below seven points with at least so many cards left.
+    """Return the table that calls below seven points with at least some number of cards left.
 
     Both arguments have the cards by points, from 1 to 6: for a first call, and for one after a
     call of one's own. After a call of the other player it never calls.
@@ -523,7 +523,7 @@ def mean_of(group, values):
 
 
 def corrected(comparisons):
-    """Return the quantile of 95 % intervals that hold for so many comparisons together."""
+    """Return the quantile of 95 % intervals that hold for a number of comparisons together."""
     return NormalDist().inv_cdf(1 - 0.025 / comparisons)
 
 

@@ -40,7 +40,7 @@ from koikoi.simulator import Simulator
 RESULTS = Path(__file__).with_suffix(".json")
 WEIGHTS = Path(__file__).with_name("koikoi_players") / "monte_carlo.npz"
 BATCH = 100  # deals
-# in this order, up to so many deals: first a little of each, then the proof
+# in this order, each up to a number of deals: first a little of each, then the proof
 PLAN = (
     ("strong", "network", 600),
     ("network", "learner", 2_000),

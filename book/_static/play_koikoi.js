@@ -103,7 +103,7 @@
     };
   }
 
-  // The opponents of a match. The hints are the network's, whoever plays.
+  // The opponents of a match. At every level the hints come from the network.
   function levels(table) {
     const adviser = network(table), { greedy, thinker } = koikoi;
     return {
