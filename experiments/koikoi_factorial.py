@@ -34,7 +34,6 @@ experiments/koikoi_players/runs/factorial, where a run of four times the budget 
 """
 
 import argparse
-import fcntl
 import json
 import re
 import time
@@ -45,6 +44,7 @@ from typing import NamedTuple
 
 import flat_json
 import numpy as np
+from koikoi_judge import digits
 from koikoi_train import (
     DEALS,
     FULL,
@@ -58,11 +58,11 @@ from koikoi_train import (
 
 import cfrlib as cfr
 from cfrlib.core.sequence import behavior, sequence_form
-from koikoi.learners import NetworkPlayer
 from koikoi.learners.network_player import decisions_of
 from koikoi.learners.segments import greedy
 from koikoi.players import GreedyPlayer
 from koikoi.simulator import Simulator
+from koikoi_learners import ArgmaxPlayer
 
 RESULTS = Path(__file__).with_suffix(".json")
 FOLDER = "factorial"
@@ -145,20 +145,6 @@ PLAN = (
 )
 
 
-class Argmax(NetworkPlayer):
-    """A player that takes the most probable action of the network sampled for the round."""
-
-    @classmethod
-    def of(cls, player):
-        """Return the argmax of a player."""
-        weights, kind = player.weights.tolist(), player.network.kind
-        return cls(player.game, player.networks, player.hidden, player.rule, weights, kind)
-
-    def sigma(self, n, after):
-        """Return probability 1 for the most probable action of each decision."""
-        return greedy(super().sigma(n, after), after.start)
-
-
 def exploitabilities(player):
     """Return the exploitability of a player and of its argmax."""
     form = sequence_form(player.game)
@@ -177,14 +163,14 @@ def exploitabilities(player):
         sigma = form.uniform()
         behavior(form.treeplexes, total, sigma)
         found.append(cfr.exploitability(player.game, cfr.Strategy.from_vector(form, sigma)))
-    return [float(f"{number:.4g}") for number in found]
+    return [digits(number) for number in found]
 
 
 def points(player, deals):
     """Return the points won from a greedy player by a player and by its argmax, with errors."""
     duels = (
         cfr.match(Simulator(player.game), one, GreedyPlayer("stop"), DEALS, seed=deals)
-        for one in (player, Argmax.of(player))
+        for one in (player, ArgmaxPlayer.of(player))
     )
     return [round(x, 3) for found in duels for x in (found.mean, found.margin)]
 
@@ -234,26 +220,6 @@ def train(run, known=None, more=None):
     }
 
 
-def result(place):
-    """Return the entry at a place of the results, or None."""
-    out = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in place:
-        out = out.get(name) if out else None
-    return out
-
-
-def record(place, found):
-    """Write a result to the file, which several copies of the script may share."""
-    with RESULTS.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-        out = known
-        for name in place[:-1]:
-            out = out.setdefault(name, {})
-        out[place[-1]] = found
-        flat_json.write(RESULTS, known)
-
-
 def main():
     """Make all runs that are missing, and write the results after each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -266,14 +232,14 @@ def main():
 
     def once(place, run, more=None):
         """Make a run and write it, unless the results hold it or time is over."""
-        before = result(place)
+        before = flat_json.find(RESULTS, place)
         done = before and before["seconds"] >= 60 * MINUTES[run.game] * run.times
         if not done and re.match(options.only, run.name) and time.monotonic() < end:
             found = train(run, before, more)
             print(run.name, *place[2:], *found["curve"], flush=True)
-            record(place, found)
+            flat_json.record(RESULTS, place, found)
 
-    record(("tried",), TRIED)
+    flat_json.record(RESULTS, ("tried",), TRIED)
     for cell, settings in TUNING.items():
         for more in settings:
             run = Run("K10", *cell.split(", "), TUNING_SEED, TUNING_TIMES)

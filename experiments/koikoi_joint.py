@@ -28,7 +28,6 @@ All numbers are seeded; each score is followed by its 95 % error. The blocks wer
 the time was up.
 """
 
-import argparse
 import json
 from functools import cache
 from itertools import combinations
@@ -50,10 +49,9 @@ from koikoi_train import LEARNERS
 
 import cfrlib as cfr
 from cfrlib.simulate import SampleMean
-from koikoi.learners import NetworkPlayer
-from koikoi.learners.segments import greedy
 from koikoi.players import GreedyPlayer
 from koikoi.simulator import Simulator
+from koikoi_learners import ArgmaxPlayer
 
 RESULTS = Path(__file__).with_suffix(".json")
 BET = json.loads(RESULTS.with_name("koikoi_bet.json").read_text())
@@ -64,14 +62,6 @@ BLOCK, BLOCKS = 100, 50  # deals against the longest search
 LEADERS = ("monte carlo", "policy gradient", "regret")
 GREEDY, RULE = "greedy, stops", "greedy, by rule"
 PAIRS = tuple(combinations(LEARNERS, 2))
-
-
-class ArgmaxPlayer(NetworkPlayer):
-    """Plays the most probable action of a network; which network plays is still sampled."""
-
-    def sigma(self, n, after):
-        """Return probability 1 for the most probable action."""
-        return greedy(super().sigma(n, after), after.start)
 
 
 def own(key):
@@ -181,13 +171,9 @@ def longest(one, other, block):
 
 def main():
     """Compute all results that are missing."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="sections whose names start like this")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="start nothing later")
-    options = parser.parse_args()
-    results = Results(options.only, RESULTS, options.minutes)
+    results = Results.asked_for(__doc__, RESULTS)
     players, sums = load(game, "bet")
-    surest, _ = load(game, "bet", ArgmaxPlayer)
+    surest = {name: ArgmaxPlayer.of(player) for name, player in players.items()}
     names = {who: f"{who}, seed 0" for who in LEARNERS}
     for who, name in names.items():
         results.once("executed", who, sums[name], executed, players[name], surest[name])

@@ -111,6 +111,15 @@ class Results:
         self.only, self.path, self.stop = only, path, time.monotonic() + 60 * minutes
         self.known = json.loads(path.read_text()) if path.exists() else {}
 
+    @classmethod
+    def asked_for(cls, script, path):
+        """Read the command line of a script, given its docstring."""
+        parser = argparse.ArgumentParser(description=script.partition("\n")[0])
+        parser.add_argument("--only", default="", help="sections whose names start like this")
+        parser.add_argument("--minutes", type=float, default=np.inf, help="start nothing later")
+        options = parser.parse_args()
+        return cls(options.only, path, options.minutes)
+
     def once(self, section, key, networks, evaluate, *arguments):
         """Compute and write a result, unless it is known for these networks."""
         if not section.startswith(self.only) or time.monotonic() > self.stop:
@@ -318,9 +327,9 @@ def told(critic):
     return result | {"decisions": int(decisions)}
 
 
-def load(game, folder="", kind=NetworkPlayer):
+def load(game, folder=""):
     """Return the players of a folder and the checksums of their networks, by name."""
-    players = {name: kind.load(path, game) for name, path in files(folder).items()}
+    players = {name: NetworkPlayer.load(path, game) for name, path in files(folder).items()}
     return players, {name: player.checksum for name, player in players.items()}
 
 
@@ -352,11 +361,7 @@ def exploit(results, players, sums):
 
 def main():
     """Compute all results that are missing."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="sections whose names start like this")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="start nothing later")
-    options = parser.parse_args()
-    results = Results(options.only, RESULTS, options.minutes)
+    results = Results.asked_for(__doc__, RESULTS)
     players, sums = load(game)
     for k in (1, 2, 3, np.inf):
         results.once("traversals", str(k), "", traversals, k)

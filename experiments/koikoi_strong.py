@@ -19,7 +19,6 @@ All numbers are seeded; seconds are processor time.
 """
 
 import argparse
-import json
 import time
 from pathlib import Path
 
@@ -63,20 +62,10 @@ def levels(game):
     }
 
 
-def payoffs(simulator, one, other, batch):
-    """Return the payoffs to `one` of a batch of deals, shape (2, deals), in either seat."""
-    found = []
-    for seat in range(2):
-        source = np.random.SeedSequence([SEED, batch])
-        pair = (one, other) if seat == 0 else (other, one)
-        found.append(simulator.play_rounds(pair, BATCH, source)[:, seat])
-    return np.array(found)
-
-
 def added(known, rounds):
     """Return the result of a duel with one more batch."""
     deals = known.get("deals", 0) + BATCH
-    means = rounds.mean(axis=0)
+    means = rounds.mean(axis=1)
     total = known.get("sum", 0.0) + means.sum()
     squares = known.get("squares", 0.0) + (means**2).sum()
     sd = ((squares - total**2 / deals) / (deals - 1)) ** 0.5
@@ -115,28 +104,19 @@ def exact(name, seed):
     return {"network": round(network, 5), "strong": round(looking, 5), "rounds": ROUNDS}
 
 
-def so_far():
-    """Return the results so far."""
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-
-
-def keep(section, name, found):
-    """Write a result beside those that are there, which another run may have written."""
-    results = so_far()
-    results.setdefault(section, {})[name] = found
-    flat_json.write(RESULTS, results, objects=True)
-
-
 def duel(one, other, players, simulator, most, stop):
     """Play batches of a duel up to a number of deals, or to an end of processor time."""
     name = f"{one}, {other}"
-    while (found := so_far().get("duels", {}).get(name, {})).get("deals", 0) < most:
+    place = "duels", name
+    while (found := flat_json.find(RESULTS, place) or {}).get("deals", 0) < most:
         if time.process_time() > stop:
             return
         began, batch = time.process_time(), found.get("deals", 0) // BATCH
-        rounds = payoffs(simulator, players[one], players[other], batch)
+        pair, seed = (players[one], players[other]), [SEED, batch]
+        rounds = cfr.match(simulator, *pair, BATCH, seed=seed).payoffs
         seconds = found.get("seconds", 0.0) + time.process_time() - began
-        keep("duels", name, {**added(found, rounds), "seconds": round(seconds, 1)})
+        found = {**added(found, rounds), "seconds": round(seconds, 1)}
+        flat_json.record(RESULTS, place, found, objects=True)
     print(name, found, flush=True)
 
 
@@ -151,19 +131,21 @@ def main():
         game = KoiKoi()
         players, simulator = levels(game), Simulator(game)
         for name, player in players.items():
-            keep("levels", name, repr(player))
-        keep("levels", "checksum", players["network"].checksum)
+            flat_json.record(RESULTS, ("levels", name), repr(player), objects=True)
+        place = "levels", "checksum"
+        flat_json.record(RESULTS, place, players["network"].checksum, objects=True)
         for one, other, most in PLAN:
             duel(one, other, players, simulator, most, stop)
     for name, seeds in SMALL.items() if "exact".startswith(arguments.only) else ():
         for seed in seeds:
-            key = f"{name}, seed {seed}"
-            if key in so_far().get("exact", {}) or time.process_time() > stop:
+            place = "exact", f"{name}, seed {seed}"
+            if flat_json.find(RESULTS, place) or time.process_time() > stop:
                 continue
             began = time.process_time()
             found = exact(name, seed)
             seconds = round(time.process_time() - began, 1)
-            keep("exact", key, {**found, "seconds": seconds})
+            found = {**found, "seconds": seconds}
+            flat_json.record(RESULTS, place, found, objects=True)
 
 
 if __name__ == "__main__":

@@ -523,11 +523,7 @@ class Sitting:
         lines = "".join(f"<li>{escape(line)}</li>" for line in self.log)
         return f"<ol>{lines or '<li>The cards are dealt.</li>'}</ol>"
 
-    def page(self) -> str:
-        """Return HTML for a page without a kernel, which shows the state."""
-        return self.picture(NO_KERNEL)
-
-    def picture(self, how: str) -> str:
+    def picture(self, how: str = NO_KERNEL) -> str:
         """Return the state as HTML, and a sentence on how to play."""
         hand = "".join(
             f"<figure>{choice.picture}<figcaption>{escape(choice.note)}</figcaption></figure>"
@@ -543,7 +539,7 @@ class Sitting:
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return static HTML while the book is built, else the widget."""
         if os.environ.get(PAGE):
-            return {"text/plain": repr(self), "text/html": self.page()}
+            return {"text/plain": repr(self), "text/html": self.picture()}
         live: dict[str, Any] = self.widget()._repr_mimebundle_()
         return {**live, "text/plain": repr(self)}
 

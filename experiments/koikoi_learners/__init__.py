@@ -1,5 +1,6 @@
 """Learners for Koi-Koi that the experiments compare with those of `koikoi.learners`."""
 
+from koikoi_learners.argmax_player import ArgmaxPlayer
 from koikoi_learners.deep_discounted_cfr import DeepDiscountedCFR
 from koikoi_learners.escher import ESCHER
 from koikoi_learners.local_best_response import LocalBestResponse
@@ -10,6 +11,7 @@ from koikoi_learners.robust_deep_cfr import RobustDeepCFR
 __all__ = [
     "ESCHER",
     "PPO",
+    "ArgmaxPlayer",
     "DeepDiscountedCFR",
     "LocalBestResponse",
     "MMDPolicyGradient",

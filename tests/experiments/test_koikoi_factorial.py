@@ -50,7 +50,7 @@ def test_every_cell_runs_and_resumes(learner, network, tiny):
 def test_policy_and_argmax_are_measured_in_one_pass():
     """They agree with the strategies of the two players; greedy values mix nowhere."""
     player = ESCHER(K8, **TINY, seed=1).run(3, progress=False).player()
-    both = [player, script.Argmax.of(player)]
+    both = [player, script.ArgmaxPlayer.of(player)]
     exact = [cfr.exploitability(K8, one.strategy()) for one in both]
     assert script.exploitabilities(player) == pytest.approx(exact, rel=1e-3)
     assert exact[0] != exact[1]
@@ -64,9 +64,9 @@ def test_policy_and_argmax_are_measured_in_one_pass():
 def test_results_are_written_one_by_one(tiny):
     """A place that is written keeps what was there before."""
     for place in (("runs", "K10", "a", "0"), ("runs", "K10", "a", "1"), ("tried",)):
-        script.record(place, {"seconds": 1})
-    assert script.result(("runs", "K10", "a", "1")) == {"seconds": 1}
-    assert script.result(("runs", "K12", "a", "1")) is None
+        script.flat_json.record(script.RESULTS, place, {"seconds": 1})
+    assert script.flat_json.find(script.RESULTS, ("runs", "K10", "a", "1")) == {"seconds": 1}
+    assert script.flat_json.find(script.RESULTS, ("runs", "K12", "a", "1")) is None
     assert set(json.loads(script.RESULTS.read_text())) == {"runs", "tried"}
 
 

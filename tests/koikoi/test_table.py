@@ -284,7 +284,7 @@ def hidden(sitting: Sitting) -> set[str]:
 
 def shown(sitting: Sitting) -> str:
     pictures = "".join(choice.picture + choice.note for choice in sitting.choices())
-    parts = [sitting.board(), sitting.story(), sitting.question(), sitting.page(), pictures]
+    parts = [sitting.board(), sitting.story(), sitting.question(), sitting.picture(), pictures]
     return unescape(
         " ".join([*parts, sitting.hint() if sitting.adviser else "", repr(sitting)])
     )
