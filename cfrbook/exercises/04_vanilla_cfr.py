@@ -208,10 +208,7 @@ def packaged(game: Game, iterations: int) -> Any:
 
 
 def programs() -> list[tuple[str, Program]]:
-    """Return the programs that a test of exercise 4.7 is given, some of them twice, shuffled.
-
-    A test that counts its calls, or always answers the same, has to guess.
-    """
+    """Return the programs that a test of exercise 4.7 gets, some of them twice, shuffled."""
     every = [(word, from_rows(letter)) for letter, (word, _) in ROWS.items()]
     every += [("floor", floored), ("right", packaged)]
     rng = SystemRandom()  # a seed that no answer can set
@@ -220,10 +217,14 @@ def programs() -> list[tuple[str, Program]]:
 
 
 def passed(test: Any) -> dict[str, object]:
-    """Return which programs pass a reader's test: the right ones if they always do."""
+    """Return which programs pass a reader's test: the right ones if they always do.
+
+    Each program is tested in two rounds: a test that counts its calls guesses one order of them
+    about once in 200 times, two hardly ever.
+    """
     require_function(test)
     found: dict[str, list[bool]] = {}
-    for word, program in programs():
+    for word, program in [*programs(), *programs()]:
         verdict = test(program)
         require_complete(verdict)
         found.setdefault(word, []).append(as_truth(verdict))

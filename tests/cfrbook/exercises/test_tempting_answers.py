@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from itertools import count
+from random import Random
 
 import numpy as np
 import pytest
@@ -127,9 +128,20 @@ WRONG = [
 @pytest.mark.parametrize(
     ("number", "answer", "says"), WRONG, ids=[f"{row[0]}-{n}" for n, row in enumerate(WRONG)]
 )
-def test_tempting_answer_is_refused_for_what_it_is(number, answer, says):
+def test_tempting_answer_is_refused_for_what_it_is(number, answer, says, monkeypatch):
+    monkeypatch.setattr(vanilla_cfr, "SystemRandom", lambda: Random(20261128))
     feedback = cached(number).check(answer())
     assert not feedback.right and says in feedback.text, feedback
+
+
+def test_counting_is_no_way_to_pass_4_7(monkeypatch):
+    """Of 2,000 orders, a test that passes every fifth program guesses none."""
+    orders = Random(4_7)
+    monkeypatch.setattr(vanilla_cfr, "SystemRandom", lambda: orders)
+    right = {"right": True}
+    for _ in range(2_000):
+        found = vanilla_cfr.passed(every(5))
+        assert {word: found[word] for word in found if found[word]} != right
 
 
 def test_programs_of_exercise_4_7_come_in_any_order():
