@@ -28,7 +28,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: help book test test-all test-slow portable lab bench notebooks format lock clean lint \
 	types kernels programs test-quick test-notebooks test-changed pdf classroom kit tournament \
-	package
+	leaderboard package
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,10 @@ kit: book $(VENV)/.test ## make slides, handouts, quizzes and an exam for teache
 
 tournament: $(VENV)/.classroom ## play strategies against one another: FOLDER=... GAME=kuhn or leduc
 	$(BIN)/python tools/tournament.py $(if $(FOLDER),"$(FOLDER)") $(if $(GAME),--game $(GAME))
+
+leaderboard: $(VENV)/.classroom ## race solvers of a class: FOLDER=... GAME=leduc or kuhn SECONDS=60
+	$(BIN)/python tools/leaderboard.py $(if $(FOLDER),"$(FOLDER)") $(if $(GAME),--game $(GAME)) \
+		$(if $(SECONDS),--seconds $(SECONDS))
 
 notebooks: $(VENV)/.book ## execute the notebooks again and write them in normal form
 	$(BIN)/python tools/notebooks.py --execute $(PAGES)

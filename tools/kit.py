@@ -75,6 +75,7 @@ exam.pdf, exam_solutions.pdf
 moodle/*.gift.txt    import: Question bank, Import, GIFT format
 canvas/*.zip         import: Settings, Import Course Content, QTI .zip file
 tournament/          example strategies for Kuhn poker; python tools/tournament.py FOLDER
+leaderboard/         example solvers for Leduc poker; python tools/leaderboard.py FOLDER
 
 Text: CC BY 4.0. Say where it is from and what you changed.
 """
@@ -181,8 +182,9 @@ def files() -> Iterator[tuple[str, str | bytes]]:
         yield f"moodle/{name}.gift.txt", questions.gift(bank)
         yield f"canvas/{name}.zip", questions.qti(bank, f"cfr-{name}", f"CFR: {name}")
     yield "quiz/answers.csv", answer_table()
-    for path in sorted((TEACHING / "tournament").iterdir()):
-        yield f"tournament/{path.name}", path.read_bytes()
+    for name in ("tournament", "leaderboard"):
+        for path in sorted((TEACHING / name).glob("*.*")):
+            yield f"{name}/{path.name}", path.read_bytes()
 
 
 def documents() -> Iterator[tuple[str, str]]:

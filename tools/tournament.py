@@ -132,8 +132,18 @@ def read_csv(path: Path) -> dict[str, dict[str, float]]:
     return found
 
 
-def run_program(path: Path) -> Any:
-    """Return `strategy` as defined by a Python program, which is run in the sandbox."""
+def run_program(path: Path, run: str = RUN, seconds: float = 0) -> Any:
+    """Return what a Python program leaves behind when it is run in the sandbox.
+
+    Parameters
+    ----------
+    path : Path
+        The program.
+    run : str
+        Python code that runs the program `{path}` and writes JSON to `{out}`.
+    seconds : float
+        Processor time that it may take beside `PATIENCE`.
+    """
     if not contained.can_sandbox():
         raise Invalid("a program is only run in the sandbox, and there is no bubblewrap here")
     with tempfile.TemporaryDirectory(prefix="player-") as top:
@@ -142,9 +152,9 @@ def run_program(path: Path) -> Any:
             folder / name for name in ("player.py", "strategy.json", "stderr")
         )
         program.write_bytes(path.read_bytes())
-        code = RUN.format(path=str(program), out=str(out))
+        code = run.format(path=str(program), out=str(out))
         # one option at a time is all that dash takes
-        sizes = {"d": MEMORY * 2**20, "f": LARGEST * 2_000, "t": PATIENCE}
+        sizes = {"d": MEMORY * 2**20, "f": LARGEST * 2_000, "t": math.ceil(PATIENCE + seconds)}
         limits = " && ".join(f"ulimit -{name} {size}" for name, size in sizes.items())
         start = ["sh", "-c", f'{limits} && exec "$@"', "sh", *contained.bubblewrap(folder)]
         try:
@@ -156,10 +166,11 @@ def run_program(path: Path) -> Any:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=stderr,
-                    timeout=WAIT,
+                    timeout=WAIT + 5 * seconds,
                 )
-        except subprocess.TimeoutExpired:
-            raise Invalid(f"the program did not end within {WAIT} seconds") from None
+        except subprocess.TimeoutExpired as error:
+            patience = f"{error.timeout:g} seconds"
+            raise Invalid(f"the program did not end within {patience}") from None
         if done.returncode or not out.is_file() or out.is_symlink():
             raise Invalid(f"the program failed: {last_line(said) or 'it was stopped'}")
         if out.stat().st_size > LARGEST * 1_000_000:
@@ -263,15 +274,12 @@ th, td {{ padding: .25rem .75rem; text-align: right; border-bottom: 1px solid #8
 th:first-child, td:first-child, .reasons * {{ text-align: left; }}
 </style>
 <h1>{title}</h1>
-<p>{summary} All numbers are chips per hand, the mean of both seats, and exact: nothing is
-sampled. <em>Exploitability</em> is what a perfect opponent wins. <em>Gain</em> is how much more
-a best response to all the others would have earned.</p>
-<div>{table}</div>
-<h2>Who wins from whom</h2>
-<p>What the player of the row earns from the player of the column.</p>
-<div>{matrix}</div>
-{left_out}</html>
+{body}</html>
 """
+
+ABOUT = """All numbers are chips per hand, the mean of both seats, and exact: nothing is
+sampled. <em>Exploitability</em> is what a perfect opponent wins. <em>Gain</em> is how much more
+a best response to all the others would have earned."""
 
 
 def rows_of(results: Sequence[Result]) -> list[list[str]]:
@@ -317,6 +325,29 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def publish(
+    path: Path,
+    title: str,
+    body: str,
+    rows: Sequence[Sequence[str]],
+    left_out: Mapping[str, str],
+) -> None:
+    """Write rows as CSV and a body as a page, both with the files that are left out.
+
+    The first row holds the names of the columns; a reason stands in the last column.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    blank = [""] * (len(rows[0]) - 2)
+    reasons = [[name, *blank, harmless(reason)] for name, reason in left_out.items()]
+    with path.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([harmless(name), *rest] for name, *rest in [*rows, *reasons])
+    if left_out:
+        invalid = html_table(("file", "reason"), list(left_out.items()))
+        body += f'<h2>Left out</h2><div class="reasons">{invalid}</div>'
+    page = PAGE.format(title=escape(title), body=body)
+    path.with_suffix(".html").write_text(page, "utf-8")
+
+
 def write(
     out: Path,
     game: str,
@@ -325,24 +356,16 @@ def write(
     left_out: dict[str, str],
 ) -> None:
     """Write the table as CSV and as a page."""
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / "table.csv").open("w", newline="", encoding="utf-8") as file:
-        rows = [[harmless(name), *numbers] for name, *numbers in rows_of(results)]
-        rows += [[harmless(name), "", "", "", harmless(left_out[name])] for name in left_out]
-        csv.writer(file).writerows([HEAD, *rows])
-    names = [r.name for r in results]
+    names, rows = [r.name for r in results], rows_of(results)
     pairs = [[a, *map(signed, row)] for a, row in zip(names, payoffs, strict=True)]
-    invalid = html_table(("file", "reason"), list(left_out.items()))
-    page = PAGE.format(
-        title=f"Tournament: {game.title()} poker",
-        summary=escape(summary(results)),
-        table=html_table(HEAD, rows_of(results)),
-        matrix=html_table(("", *names), pairs),
-        left_out=f'<h2>Not playing</h2><div class="reasons">{invalid}</div>'
-        if left_out
-        else "",
+    body = (
+        f"<p>{escape(summary(results))} {ABOUT}</p><div>{html_table(HEAD, rows)}</div>"
+        "<h2>Who wins from whom</h2>"
+        "<p>What the player of the row earns from the player of the column.</p>"
+        f"<div>{html_table(('', *names), pairs)}</div>"
     )
-    (out / "table.html").write_text(page, "utf-8")
+    title = f"Tournament: {game.title()} poker"
+    publish(out / "table", title, body, [HEAD, *rows], left_out)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import contained
+import leaderboard
 import numpy as np
 import pytest
 import tournament
@@ -259,3 +260,96 @@ def test_the_command_plays_the_example(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "never_bluffs wins. Safe: equilibrium." in done.stdout
     assert (tmp_path / "table.html").is_file()
+
+
+# ---- leaderboard -----------------------------------------------------------------------------
+
+LEARNER = """
+from cfrlib.plain import Vanilla
+
+def learn(game):
+    run = Vanilla(game)
+    for _ in range({rounds}):
+        average = run.run(100)
+        yield {what}
+"""
+
+
+def learner(folder, name, what="average", rounds=1_000_000):
+    return save(folder, name, LEARNER.format(what=what, rounds=rounds))
+
+
+@SANDBOX
+@pytest.mark.slow
+def test_board_is_sorted_and_says_why_a_file_is_left_out(tmp_path, capsys):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    learner(folder, "ends.py", rounds=10)
+    learner(folder, "uniform.py", "Vanilla(game).average()")
+    learner(folder, "never.py", rounds=0)
+    learner(folder, "wrong.py", "{'J': {'check': 1}}")
+    save(folder, "breaks.py", "def learn(game):\n    raise ValueError('no idea')\n    yield\n")
+    save(folder, "strategy.json", GOOD)
+    options = ["--game", "kuhn", "--seconds", "4", "--out", str(out)]
+    assert leaderboard.main([str(folder), *options]) == 0
+    said = capsys.readouterr().out
+    with (out / "board.csv").open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["program", "0.0625 s", "0.25 s", "1 s", "4 s"]
+    assert [row[0] for row in rows[:2]] == ["ends", "uniform"]
+    # 1,000 iterations, and a strategy that never changes
+    assert rows[0][-1] == "0.00727" and rows[1][-1] == "0.458"
+    reasons = {row[0]: row[-1] for row in rows[2:]}
+    assert reasons == {
+        "breaks.py": "the program failed: ValueError: no idea",
+        "never.py": "learn yielded no strategy within 4 seconds",
+        "strategy.json": "not a .py file",
+        "wrong.py": reasons["wrong.py"],
+    }
+    assert "no probabilities for" in reasons["wrong.py"]
+    assert all(f"not on the board  {name}: {reasons[name]}" in said for name in reasons)
+    assert "no idea" in (out / "board.html").read_text("utf-8")
+
+
+@SANDBOX
+@pytest.mark.slow
+def test_a_strategy_that_comes_too_late_does_not_count(tmp_path):
+    """After the first strategy, the second takes half of the time, the third all of it."""
+    source = """
+import time
+
+def learn(game):
+    rows = {c + after: {"check": 1, "bet": 0} for c in "JQK" for after in ("", " check")}
+    facing = (" bet", " check-bet")
+    rows |= {c + after: {"fold": 1, "call": 0} for c in "JQK" for after in facing}
+    yield rows
+    for wait, call in ((0.5, 0.5), (1, 1)):
+        end = time.process_time() + wait
+        while time.process_time() < end:
+            pass
+        yield rows | {"K bet": {"fold": 1 - call, "call": call}}
+"""
+    path = save(tmp_path, "late.py", source)
+    quarter, all_of_it = leaderboard.race(path, "kuhn", 1)[2:]
+    first, second = (
+        cfr.exploitability(KUHN, {**played(0), "K bet": {"fold": 1 - p, "call": p}})
+        for p in (0, 0.5)
+    )
+    assert quarter == pytest.approx(first, abs=1e-12) and all_of_it == pytest.approx(second)
+    assert first > second
+
+
+def played(bet):
+    """Return the strategy that checks and folds, or bets and calls with a probability."""
+    return {
+        I: dict(zip(row, (1 - bet, bet), strict=True))
+        for I, row in cfr.Strategy.uniform(KUHN).items()
+    }
+
+
+@SANDBOX
+@pytest.mark.slow
+def test_examples_of_the_board_learn(tmp_path):
+    for path in sorted(leaderboard.EXAMPLES.glob("*.py")):
+        numbers = leaderboard.race(path, "kuhn", 2)
+        assert numbers[-1] < 0.05, path.name

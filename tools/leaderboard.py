@@ -1,0 +1,161 @@
+"""Race a class's solvers: who is least exploitable after a minute of computing?
+
+    python tools/leaderboard.py FOLDER [--game leduc] [--seconds 60] [--out FOLDER]
+
+Everybody hands in one Python program, named after its author, that defines
+
+    def learn(game):
+        ...
+        while True:
+            ...
+            yield strategy
+
+A strategy is a dictionary with a probability for every action at every infoset of both players.
+The board shows the exploitability of the latest strategy after 1/64, 1/16, 1/4 and all of the
+time, best first. Seconds are processor time of the program alone, from the call of `learn` on:
+imports do not count, compilation does, and so does every thread. Programs run one after the
+other, in the sandbox in which submissions are graded (see contained.py). Two programs can be
+compared within one board only, since another machine gives other numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from collecting import printable
+from tournament import GAMES, ROOT, Invalid, checked, html_table, publish, run_program
+
+import cfrlib as cfr
+
+Numbers = list[float | None]
+EXAMPLES = ROOT / "teaching" / "leaderboard"
+SHARES = (1 / 64, 1 / 16, 1 / 4, 1)  # of the time
+FRESH = 1 / 50  # of the time until a row of the board: a strategy is copied no more often
+SECONDS = 60
+RUN = """\
+import json, runpy, time
+learn = runpy.run_path({path!r})["learn"]
+rows, kept, latest, spent, fresh = [], None, None, 0, 0
+
+def plain(found):
+    rows = found.items()
+    return {{str(I): {{str(a): float(p) for a, p in row.items()}} for I, row in rows}}
+
+began = time.process_time()
+for strategy in learn(game):
+    spent += time.process_time() - began
+    while due and spent > due[0]:
+        rows.append(kept)
+        del due[0]
+    if not due:
+        break
+    latest = strategy
+    if spent >= fresh:
+        kept, fresh = plain(strategy), spent + share * due[0]
+    began = time.process_time()
+rows += [latest and plain(latest)] * len(due)
+with open({out!r}, "w") as file:
+    json.dump(rows, file)
+"""
+ABOUT = """\
+Exploitability of what each program had found after so many seconds of processor time, in chips
+per hand: what a perfect opponent wins, the mean of both seats. It is exact. All programs ran on
+the same machine, one after the other."""
+
+
+def race(path: Path, game: str, seconds: float) -> Numbers:
+    """Return the exploitability of a program's latest strategy at each time of the board.
+
+    Parameters
+    ----------
+    path : Path
+        The program.
+    game : str
+        A key of `GAMES`.
+    seconds : float
+        The whole time.
+
+    Returns
+    -------
+    list of float or None
+        In chips per hand; None where the program had not yielded anything yet.
+
+    Raises
+    ------
+    Invalid
+        If the program fails, or yields something that is no strategy of the game; the message
+        is for its author.
+    """
+    if path.suffix != ".py" or path.is_symlink() or not path.is_file():
+        raise Invalid("not a .py file")
+    rules = GAMES[game]()
+    due = [share * seconds for share in SHARES]
+    given = f"import cfrlib as cfr\ngame, due, share = cfr.games.{rules}, {due}, {FRESH}\n"
+    found = run_program(path, given + RUN, seconds)
+    if not isinstance(found, list) or len(found) != len(due):
+        raise Invalid("the program wrote something else than strategies")
+    if found[-1] is None:
+        raise Invalid(f"learn yielded no strategy within {seconds:g} seconds")
+    try:
+        return [
+            None if row is None else cfr.exploitability(rules, checked(row, rules))
+            for row in found
+        ]
+    except ValueError as error:
+        raise Invalid(str(error).partition("\n")[0][:300]) from error
+
+
+def board(
+    folder: Path, game: str, seconds: float
+) -> tuple[list[tuple[str, Numbers]], dict[str, str]]:
+    """Return the rows of the board, best first, and why other files are left out."""
+    rows: list[tuple[str, Numbers]] = []
+    left_out = {}
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        name, stem = (n.encode("utf-8", "replace").decode() for n in (path.name, path.stem))
+        try:
+            rows.append((stem, race(path, game, seconds)))
+        except Invalid as reason:
+            left_out[name] = str(reason)
+    # no strategy yet is worse than any
+    rows.sort(key=lambda row: [(x is None, x or 0.0) for x in row[1][::-1]])
+    return rows, left_out
+
+
+def cells_of(numbers: Sequence[float | None]) -> list[str]:
+    """Return exploitabilities as text with three digits."""
+    return ["–" if x is None else f"{x:.3g}" for x in numbers]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, nargs="?", default=EXAMPLES)
+    parser.add_argument("--game", choices=GAMES, default="leduc")
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "leaderboard")
+    options = parser.parse_args(arguments)
+    rows, left_out = board(options.folder.expanduser(), options.game, options.seconds)
+    head = ["program", *(f"{share * options.seconds:.3g} s" for share in SHARES)]
+    lines = [[name, *cells_of(numbers)] for name, numbers in rows]
+    for line in [head, *lines]:
+        print(f"{printable(line[0]):<24}" + "".join(f"{cell:>12}" for cell in line[1:]))
+    for name, reason in left_out.items():
+        print(printable(f"not on the board  {name}: {reason}"))
+    out = options.out.expanduser() / "board"
+    title = f"Leaderboard: {options.game.title()} poker"
+    body = f"<p>{ABOUT}</p><div>{html_table(head, lines)}</div>"
+    publish(out, title, body, [head, *lines], left_out)
+    print(f"The board: {out.with_suffix('.html').resolve().as_uri()}")
+    return 0 if rows else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
