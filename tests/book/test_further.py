@@ -36,12 +36,16 @@ More.
 
 
 def page(title: str) -> nodes.document:
-    """Return a page whose second section has a tenth of its words."""
-    text = PAGE.format(title=title, long="word " * 90, short="word " * 9)
+    """Return a page of 32 or 33 minutes with a long and a short section."""
+    text = PAGE.format(title=title, long="word\n" * 4_350, short="word\n" * 450)
     return publish_doctree(text, settings_overrides={"report_level": 5})
 
 
-def test_named_section_keeps_its_heading_and_takes_its_share_of_the_time() -> None:
+def section(document: nodes.document, title: str) -> nodes.section:
+    return next(s for s in document.findall(nodes.section) if s[0].astext() == title)
+
+
+def test_named_section_keeps_its_heading_and_takes_its_time() -> None:
     document = page("Later")
     further.fold(None, document, "page")
     (box,) = document.findall(further.Further)
@@ -51,13 +55,50 @@ def test_named_section_keeps_its_heading_and_takes_its_share_of_the_time() -> No
     assert box["minutes"] == 3
 
 
-def test_output_of_a_cell_takes_time() -> None:
+def cell(*classes: str, lines: int = 12) -> nodes.container:
+    """Return a cell with lines of code, empty lines between them, and an output."""
+    code = nodes.literal_block("", "\n\n".join("x = 1" for _ in range(lines)))
+    output = nodes.container("", nodes.paragraph("", "word " * 500), classes=["cell_output"])
+    return nodes.container(
+        "",
+        nodes.container("", code, classes=["cell_input"]),
+        output,
+        classes=["cell", *classes],
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "seconds"),
+    [
+        (nodes.paragraph("", "word " * 75), 30),
+        (nodes.math_block("", "x = 1"), 60),
+        (nodes.table("", nodes.paragraph("", "word " * 75)), 30),
+        (cell(), 12 * 5 + 30),
+        (cell("tag_hide-input"), 30),
+        (cell("tag_hide-cell"), 0),
+        (nodes.admonition("", nodes.paragraph("", "word"), classes=["dropdown"]), 0),
+        (nodes.section("", nodes.title("", "Exercises"), nodes.paragraph("", "word " * 75)), 0),
+    ],
+)
+def test_rule(part: nodes.Node, seconds: float) -> None:
     document = page("Part")
-    part = next(s for s in document.findall(nodes.section) if s[0].astext() == "Part")
-    part += nodes.container(classes=["cell_output"])
+    before = further.seconds(document, further.AFTER)
+    section(document, "Part").append(part)
+    assert further.seconds(document, further.AFTER) - before == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("words", "said"), [(0, []), (100, []), (300, [(35, 30)])])
+def test_a_row_that_is_far_off_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, words: int, said: list[tuple[float, float]]
+) -> None:
+    found: list[tuple[float, float]] = []
+    monkeypatch.setattr(
+        further.logger, "warning", lambda text, *minutes, **_: found.append(minutes)
+    )
+    document = page("Part")
+    section(document, "First").append(nodes.paragraph("", "word " * words))
     further.fold(None, document, "page")
-    (box,) = document.findall(further.Further)
-    assert box["minutes"] == round(30 * 76 / (6 + 90 + 9 + 1 + 75))
+    assert [(round(takes), row) for takes, row in found] == said
 
 
 def test_unknown_title_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
