@@ -46,7 +46,7 @@ def collect(app: Sphinx, env: BuildEnvironment) -> list[str]:
     objects = env.get_domain("std").get_objects()
     pages = {page for _, _, kind, page, *_ in objects if kind == "term"}
     env.cfr_entries = {
-        anchor: (names[1].astext(), names[2].astext(), definition)
+        anchor: (*(each.astext() for each in names), definition)
         for page in pages
         for names, definition in entries(env.get_doctree(page))
         for name in names
@@ -83,14 +83,14 @@ def visit_defined(self: HTML5Translator, node: Defined) -> None:
 def depart_defined(self: HTML5Translator, node: Defined) -> None:
     """Write the box; the description omits names in other languages."""
     self.depart_reference(node)
-    *names, definition = node["entry"]
+    headword, *names, definition = node["entry"]
     shown = " · ".join(
         f'<span lang="{language}">{escape(name)}</span>'
         for language, name in zip(LANGUAGES, names, strict=True)
     )
     self.body.append(
         f'<span class="cfr-tip"><span id="tip-{self.cfr_tips}">'
-        f"{escape(definition)}</span> "
+        f"<b>{escape(headword)}:</b> {escape(definition)}</span> "
         f'<span class="cfr-names">{shown}</span></span></span>'
     )
 

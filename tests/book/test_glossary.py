@@ -243,3 +243,14 @@ def test_symbols_parses_the_table() -> None:
         (r"\sigma(a|I)", "02_games"),
         ("T", "02_games"),
     ]
+
+
+def test_every_box_begins_with_the_english_term() -> None:
+    """Also where the link is another word, and a reader could not search for the term."""
+    english = {entry.english for entry in ENTRIES}
+    boxes = [box for path in built.paths() for box in built.page(path).select(".cfr-tip")]
+    assert len(boxes) > 100
+    for box in boxes:
+        headword, definition = box.select_one("b"), box.get_text()
+        assert isinstance(headword, Tag) and definition.startswith(headword.get_text())
+        assert headword.get_text().rstrip(":") in english, definition

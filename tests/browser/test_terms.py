@@ -11,7 +11,7 @@ from reader import HTML, PHONE, Visit, reading, touching
 
 CHECKS = (Path(__file__).parent / "checks.js").read_text("utf-8")
 CHAPTER = "book/02_games_with_hidden_cards.html"
-DEFINITION = "A set of histories that the player who moves cannot tell apart"
+DEFINITION = "information set: A set of histories that the player who moves cannot tell apart"
 
 
 def term(visit: Visit) -> tuple[Locator, Locator]:
