@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import random
 import re
 import sys
 import zipfile
@@ -440,11 +441,21 @@ def written(value: str | float | bool) -> str:
 
 
 def shown_order(question: Question) -> list[int]:
-    """Return the order in which choices are shown: True first, others sorted by their text."""
+    """Return the order in which choices are shown: True first, others at random.
+
+    The title is the seed, so a question has the same order in Canvas, on slides and on paper.
+    """
     numbers = range(len(question.answers))
     if question.kind == "truth":
         return sorted(numbers, key=lambda n: not question.answers[n].value)
-    return sorted(numbers, key=lambda n: str(question.answers[n].value))
+    return random.Random(question.title).sample(numbers, len(numbers))
+
+
+def shuffled(question: Question) -> list[tuple[str, Answer]]:
+    """Return the choices of a question with their letters, in the order of `shown_order`."""
+    return [
+        (chr(ord("A") + k), question.answers[n]) for k, n in enumerate(shown_order(question))
+    ]
 
 
 def qti_processing(item: ET.Element, question: Question) -> None:

@@ -99,6 +99,20 @@ def test_a_right_answer_is_not_the_longest_throughout():
     assert sum(longest) < 0.75 * len(longest)
 
 
+def test_choices_are_shuffled_and_stay_so():
+    """Each letter is right for 1/8 to 3/8 of the questions, at most twice in a row."""
+    places = ""
+    for question in questions.misconceptions():
+        shown = questions.shuffled(question)
+        assert "".join(letter for letter, _ in shown) == "ABCD"
+        assert {answer for _, answer in shown} == set(question.answers)
+        assert shown == questions.shuffled(question)
+        places += next(letter for letter, answer in shown if answer.right)
+    for letter in "ABCD":
+        assert len(places) / 8 <= places.count(letter) <= len(places) * 3 / 8, places
+        assert 3 * letter not in places
+
+
 # ---- exercises -------------------------------------------------------------------------------
 
 
