@@ -95,8 +95,8 @@ classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRAD
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course "$(COURSE)") \
 		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)")
 
-kit: book $(VENV)/.test ## make slides, handouts, quizzes and an exam for teachers
-	$(BIN)/python tools/kit.py
+kit: book $(VENV)/.test ## make slides, handouts, quizzes, an exam; ADDRESS=... is that of Play Kuhn poker
+	$(if $(ADDRESS),CFR_BOOK_PAGE="$(ADDRESS)") $(BIN)/python tools/kit.py
 
 tournament: $(VENV)/.classroom ## play strategies against one another: FOLDER=... GAME=kuhn or leduc
 	$(BIN)/python tools/tournament.py $(if $(FOLDER),"$(FOLDER)") $(if $(GAME),--game $(GAME))

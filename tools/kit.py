@@ -65,8 +65,9 @@ README = """\
 The teaching kit of the book "Counterfactual Regret Minimization, from Rock-Paper-Scissors to
 Koi-Koi". The page "For teachers" of the book explains how to use it.
 
-guide.pdf            objectives, board plans, one session of 105 minutes, rubrics, deadlines
-slides/              eight sessions; open in a browser, N shows the notes, print for paper
+guide.pdf            objectives, board plans, one session of 90 minutes, rubrics, deadlines
+slides/              open in a browser: → shows the next step, N the notes; print for paper
+                     1 to 8, a course; session, 90 minutes; votes, four choices to vote on
 handouts/            one sheet for each of the chapters 1 to 8
 quiz/                twelve statements before and after, with the key
 quiz/answers.csv     a table to fill in; python tools/questions.py answers.csv scores it
@@ -177,7 +178,9 @@ def files() -> Iterator[tuple[str, str | bytes]]:
     yield "README.txt", README
     for path in sorted((TEACHING / "slides").glob("*.md")):
         text = HOLDS.sub("", path.read_text("utf-8"))
-        yield f"slides/{path.stem}.html", slides.render(text)
+        minutes = slides.ALONE if path.stem == "session" else slides.SESSION
+        yield f"slides/{path.stem}.html", slides.render(text, minutes)
+    yield "slides/votes.html", slides.render(slides.votes(), range(1_000))
     for name, bank in banks().items():
         yield f"moodle/{name}.gift.txt", questions.gift(bank)
         yield f"canvas/{name}.zip", questions.qti(bank, f"cfr-{name}", f"CFR: {name}")

@@ -11,25 +11,43 @@ page has no such part:
 
 The first takes the figure whose caption begins with these words. If it has sliders, they keep
 working, and the lines below set them, by the name and text that the page shows.
+
+A paragraph, a list item or a cell that begins with an arrow is a step: a slide hides it until →
+is pressed. So is a figure with the arrow before the name of its page. The other arrow is for
+what appears together with the step before it:
+
+    | rock | 1 | → **2** |
+    | in all | ↳ −1 | ↳ **3** |
+
+    ```{figure} → 04_vanilla_cfr Stop CFR on Kuhn poker
+    ```
+
+For a class with phones, `{address} play_kuhn` shows where they find that page of the book: a
+code to photograph and the address.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from copy import copy
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import segno
 from bs4 import BeautifulSoup, Tag
 from latex2mathml.converter import convert
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 ROOT = Path(__file__).resolve().parents[1]
+STEPS = {"→ ": "later", "↳ ": "later together"}  # the classes of a step
 PAGES = ROOT / "_build" / "html" / "book"
 
 
@@ -158,6 +176,24 @@ def algorithm(name: str, ident: str) -> str:
     return str(taken)
 
 
+def address(name: str) -> str:
+    """Return a code and the address of a page, or a sentence if nobody knows it.
+
+    It is the environment variable CFR_BOOK_PAGE, for a short address that leads to the page;
+    else the page in the published book, whose address is CFR_BOOK_URL.
+    """
+    page(name)
+    known = os.environ.get("CFR_BOOK_URL", "")
+    whole = os.environ.get("CFR_BOOK_PAGE") or (
+        known and f"{known.rstrip('/')}/book/{name}.html"
+    )
+    if not whole:
+        return "<p>The address is on the board.</p>"
+    code = segno.make_qr(whole, error="m").svg_inline(omitsize=True, border=4)
+    shown = escape(re.sub(r"^https?://|/$", "", whole))
+    return f'<div class="address">{code}<p><b>{shown}</b></p></div>'
+
+
 # ---- Markdown -------------------------------------------------------------------------------
 
 
@@ -165,12 +201,18 @@ def fence(self: Any, tokens: Sequence[Token], n: int, options: Any, env: Any) ->
     """Render a fenced block: a directive, or a listing."""
     token = tokens[n]
     kind, _, rest = token.info.strip().partition(" ")
+    if rest[:2] in STEPS:
+        token.info = f"{kind} {rest[2:]}"
+        shown = fence(self, tokens, n, options, env)
+        return f'<div class="{STEPS[rest[:2]]}">{shown}</div>'
     name, _, words = rest.strip().partition(" ")
     lines = [line for line in token.content.splitlines() if line.strip()]
     if kind == "{figure}":
         return figure(name, words.strip(), lines)
     if kind == "{algorithm}":
         return algorithm(name, words.strip())
+    if kind == "{address}":
+        return address(name)
     if kind == "{notes}":
         inner = parser().render(token.content)
         return f'<aside class="notes"><b>{rest.strip()} min</b>{inner}</aside>'
@@ -182,12 +224,25 @@ def fence(self: Any, tokens: Sequence[Token], n: int, options: Any, env: Any) ->
     return str(escaped.pre)
 
 
+def mark_steps(state: StateCore) -> None:
+    """Give a class to each block that begins with an arrow, and take the arrow away."""
+    tokens = state.tokens
+    for n, inline in enumerate(tokens):
+        if inline.type != "inline" or inline.content[:2] not in STEPS:
+            continue
+        hidden = tokens[n - 1].hidden  # the paragraph in a list item of one line
+        tokens[n - 2 if hidden else n - 1].attrSet("class", STEPS[inline.content[:2]])
+        assert inline.children
+        inline.children[0].content = inline.children[0].content[2:]
+
+
 @cache
 def parser() -> MarkdownIt:
     """Return the Markdown parser of all sheets."""
     made = MarkdownIt("commonmark", {"html": True}).enable("table")
     made.use(dollarmath_plugin, renderer=lambda tex, o: mathml(tex, o["display_mode"]))
     made.add_render_rule("fence", fence)
+    made.core.ruler.after("inline", "steps", mark_steps)
     return made
 
 
