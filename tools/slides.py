@@ -71,10 +71,10 @@ figcaption { font-size: .6em; line-height: 1.3; color: var(--cfr-muted); max-wid
 .cfr-explore figcaption, .cfr-explore .cfr-caption { font-size: .8em; line-height: 1.3;
   max-width: 64em; margin: .2em auto 0; }
 .algorithm { border-left: .2em solid var(--cfr-strategy); padding-left: .8em;
-  line-height: 1.25; }
+  line-height: 1.2; }
 .algorithm :is(p, ol) { margin: .1em 0; } .algorithm li { margin: .05em 0; }
 .admonition-title { font-weight: 700; }
-.vote table { width: 100%; } .vote td:last-child { width: 2em; font-weight: 700; }
+table:not(:has(th:not(:empty))) td:nth-child(2):not(:last-child) { width: 100%; }
 .address { display: flex; gap: 2em; align-items: center; }
 .address svg { flex: none; width: var(--figure, 54vh); height: auto; background: #fff; }
 .address p { font-size: 1.1em; overflow-wrap: anywhere; }
