@@ -173,14 +173,20 @@ def banks() -> dict[str, list[questions.Question]]:
     }
 
 
-def files() -> Iterator[tuple[str, str | bytes]]:
-    """Yield the names and contents of all files that need no browser."""
-    yield "README.txt", README
+def decks() -> Iterator[tuple[str, str]]:
+    """Yield the names and pages of all slides."""
     for path in sorted((TEACHING / "slides").glob("*.md")):
         text = HOLDS.sub("", path.read_text("utf-8"))
         minutes = slides.ALONE if path.stem == "session" else slides.SESSION
-        yield f"slides/{path.stem}.html", slides.render(text, minutes)
-    yield "slides/votes.html", slides.render(slides.votes(), range(1_000))
+        yield path.stem, slides.render(text, minutes)
+    yield "votes", slides.render(slides.votes(), range(1_000))
+
+
+def files() -> Iterator[tuple[str, str | bytes]]:
+    """Yield the names and contents of all files that need no browser."""
+    yield "README.txt", README
+    for name, deck in decks():
+        yield f"slides/{name}.html", deck
     for name, bank in banks().items():
         yield f"moodle/{name}.gift.txt", questions.gift(bank)
         yield f"canvas/{name}.zip", questions.qti(bank, f"cfr-{name}", f"CFR: {name}")

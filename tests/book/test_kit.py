@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import os
 import re
 import unicodedata
@@ -11,16 +10,12 @@ import zipfile
 from pathlib import Path
 
 import built
-import chromium
 import kit
 import pytest
 import questions
 import sheets
-import slides
 from bs4 import BeautifulSoup
 from pypdf import PdfReader
-
-SESSIONS = sorted((kit.TEACHING / "slides").glob("*.md"))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -41,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_kit_is_complete(made: Path) -> None:
     names = {str(path.relative_to(made)) for path in made.rglob("*") if path.is_file()}
     numbers = [str(n) for n in range(1, 9)]
-    assert {f"slides/{n}.html" for n in numbers} <= names
+    assert {f"slides/{n}.html" for n in [*numbers, "session", "votes"]} <= names
     assert {f"handouts/{n}.pdf" for n in numbers} <= names
     with zipfile.ZipFile(made.with_name("cfr-kit.zip")) as bundle:
         assert {name.removeprefix("cfr-kit/") for name in bundle.namelist()} == names
@@ -130,97 +125,11 @@ def test_misconceptions_are_sorted_by_chapter() -> None:
     assert len(texts(page, "h3")) == len(texts(page, "li.right")) == len(bank)
 
 
-# ---- slides ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
-def test_slides_need_nothing_else(path: Path) -> None:
-    page = BeautifulSoup(slides.render(path.read_text("utf-8")), "html.parser")
-    assert len(page.select("section.slide")) == len(page.select("aside.notes")) >= 8
-    assert page.select("figure.cfr-figure svg")
-    assert not page.find_all(src=True) and not page.find_all("link")
-    assert not re.search(r"url\((?!#)|@import", str(page.find_all("style")))
-    outside = [a["href"] for a in page.find_all(href=True) if not a["href"].startswith("#")]
-    assert not outside
-    idents = [tag["id"] for tag in page.find_all(id=True)]
-    assert len({*idents}) == len(idents)
-
-
-@pytest.mark.slow
-def test_slides_work_in_a_browser(made: Path) -> None:
-    with chromium.opened() as browser:
-        page = chromium.context(browser, offline=True).new_page()
-        errors: list[str] = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto((made / "slides" / "4.html").as_uri())
-        shown = page.locator("section.shown")
-        assert shown.count() == 1 and "Session 4" in shown.inner_text()
-        for _ in range(4):
-            page.keyboard.press("ArrowRight")
-        assert "Stop it anywhere" in shown.inner_text() and "0.0257" in shown.inner_text()
-        slider = shown.locator("input[type=range]").first
-        slider.press("ArrowRight")  # moves the slider, not the slides
-        assert "Stop it anywhere" in shown.inner_text()
-        assert "0.0257" not in shown.inner_text()
-        slider.evaluate("slider => slider.blur()")
-        assert not shown.locator(".notes").is_visible()
-        page.keyboard.press("n")
-        assert shown.locator(".notes").is_visible()
-        page.keyboard.press("n")
-        page.keyboard.press("Home")
-        assert "Session 4" in shown.inner_text() and not errors
-        printed = PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
-        assert len(printed.pages) == page.locator("section.slide").count()
-        assert "Vote first" not in " ".join(leaf.extract_text() for leaf in printed.pages)
-
-
 def test_colors_are_those_of_the_book() -> None:
     css = sheets.colored("a { LIGHT; } b { DARK; }")
     light, dark = re.findall(r"\{(.*?)\}", css)
     names = [re.findall(r"--(cfr-\w+): ", theme) for theme in (light, dark)]
     assert names[0] == names[1] and len(names[0]) == 6 and light != dark
-
-
-def test_there_are_eight_sessions() -> None:
-    assert [path.stem for path in SESSIONS] == [str(n) for n in range(1, 9)]
-
-
-OUTLINE = (
-    "# Title\n\n```{{notes}} 60\nAsk.\n```\n\n## One\n\n{body}\n\n```{{notes}} 60\nAsk.\n```\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("```{figure} 04_vanilla_cfr No such caption\n```", "0 figures 'No such caption'"),
-        ("```{figure} 99_nothing Stop\n```", "no built page '99_nothing'"),
-        ("```{figure} 04_vanilla_cfr Stop CFR\niterations: 4\n```", "no position '4'"),
-        ("```{figure} 04_vanilla_cfr Stop CFR\nspeed: 7\n```", "no control 'speed'"),
-        ("```{figure} 04_vanilla_cfr A million iterations\na: 1\n```", "only a figure with"),
-        ("```{algorithm} 04_vanilla_cfr alg-none\n```", "no algorithm 'alg-none'"),
-        ("```{picture} 04_vanilla_cfr\n```", "no directive {picture}"),
-    ],
-)
-def test_a_slide_cannot_name_what_does_not_exist(body: str, message: str) -> None:
-    with pytest.raises(sheets.Missing, match=f"slide 2, One: .*{re.escape(message)}"):
-        slides.render(OUTLINE.format(body=body))
-
-
-def test_sliders_are_set_and_their_frame_is_shown() -> None:
-    source = "```{figure} 04_vanilla_cfr Stop CFR\niterations: 100\n```"
-    figure = BeautifulSoup(sheets.html(source), "html.parser")
-    value = figure.select_one(".cfr-control .cfr-value")
-    assert value is not None and value.get_text() == "100"
-    numbers = figure.select_one(".cfr-stage .cfr-numbers")
-    assert numbers is not None and "0.0257" in numbers.get_text()
-
-
-def test_a_session_must_fill_its_time() -> None:
-    with pytest.raises(ValueError, match="takes 40 minutes"):
-        slides.slides_of(OUTLINE.format(body="").replace("60", "20"))
-    with pytest.raises(ValueError, match="needs one block of notes"):
-        slides.slides_of("# Title\n\nNo notes.\n")
 
 
 @pytest.mark.slow
