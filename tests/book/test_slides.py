@@ -89,6 +89,17 @@ def test_the_session_alone_has_two_votes_and_fits() -> None:
     assert 60 < sum(slide.estimate() for slide in deck) < sum(s.minutes for s in deck) == 90
 
 
+def test_the_guide_has_the_minutes_of_the_session_alone() -> None:
+    deck, guide = DECKS["session"], (kit.TEACHING / "guide.md").read_text("utf-8")
+    parts = re.findall(r"^\| \d \| (\d+) \| (\d+)–(\d+) \|", guide, re.M)
+    shown = [n for _, first, last in parts for n in range(int(first), int(last) + 1)]
+    assert shown == [n for n, slide in enumerate(deck, 1) if slide.minutes]
+    for minutes, first, last in parts:
+        assert int(minutes) == sum(s.minutes for s in deck[int(first) - 1 : int(last)])
+    estimate = sum(slide.estimate() for slide in deck if slide.minutes)
+    assert f"add up to {estimate:.0f} of the 90 minutes" in guide
+
+
 def test_a_session_must_fill_its_time() -> None:
     with pytest.raises(ValueError, match="takes 40 minutes"):
         slides.slides_of(OUTLINE.format(body="").replace("60", "20"))
@@ -242,7 +253,8 @@ MEASURE = """() => {
   while (walk.nextNode()) {
     const tag = walk.currentNode.parentElement, svg = tag.ownerSVGElement;
     if (!walk.currentNode.data.trim() || tag.closest("script, .cfr-announce")) continue;
-    const style = (one) => parseFloat(getComputedStyle(one).fontSize), math = tag.closest("math");
+    const style = (one) => parseFloat(getComputedStyle(one).fontSize);
+    const math = tag.closest("math");
     if (!tag.checkVisibility() || (math && style(tag) < style(math))) continue;
     const matrix = svg && tag.getScreenCTM();
     const scale = svg ? Math.hypot(matrix.c, matrix.d) : 1;
