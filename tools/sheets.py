@@ -213,9 +213,6 @@ def fence(self: Any, tokens: Sequence[Token], n: int, options: Any, env: Any) ->
         return algorithm(name, words.strip())
     if kind == "{address}":
         return address(name)
-    if kind == "{notes}":
-        inner = parser().render(token.content)
-        return f'<aside class="notes"><b>{rest.strip()} min</b>{inner}</aside>'
     if kind.startswith("{"):
         raise Missing(f"no directive {kind}")
     escaped = BeautifulSoup("<pre></pre>", "html.parser")
