@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 OUTLINES = {
-    path.stem: kit.HOLDS.sub("", path.read_text("utf-8"))
+    path.stem: path.read_text("utf-8")
     for path in sorted((kit.TEACHING / "slides").glob("*.md"))
 }
 SESSIONS = [str(n) for n in range(1, 9)]
