@@ -30,7 +30,8 @@ PAYOFF = RockPaperScissors().row_payoffs
 # opponents with a clear best response after ROUNDS rounds
 FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.5, 0.1, 0.4)": (0.5, 0.1, 0.4)}
 ROUNDS = 2_000
-# exercise 1.5: a round with reproducible digits, rounds played, rounds to settle, and threshold
+MIXED, BALANCED = (0.5, 0.5, 0.0), (0.2, 0.6, 0.2)  # of exercise 1.5
+# of exercise 1.7: an early round, rounds played, rounds to settle, and the threshold
 SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
 
 
@@ -154,11 +155,10 @@ def finds_best_responses(strategies: dict[str, list[float]]) -> bool:
 
 
 @cache
-def exploitability_by_round(guess: float) -> tuple[list[float], list[float]]:
+def exploitability_by_round() -> tuple[list[float], list[float]]:
     """Return the exploitability of the average and the current profile after each round.
 
-    Both players of the biased game use expected instead of sampled regrets. Before matching,
-    they add `guess` times the latest regrets.
+    Both players of the biased game use expected instead of sampled regrets.
     """
     u = RockPaperScissors(3).row_payoffs
 
@@ -166,41 +166,28 @@ def exploitability_by_round(guess: float) -> tuple[list[float], list[float]]:
         return float((u @ y).max() - (x @ u).min()) / 2
 
     average, current = [], []
-    regret, last, total = np.zeros((3, 2, 3))
+    regret, total = np.zeros((2, 2, 3))
     for t in range(1, LONG + 1):
-        x, y = map(regret_matching, regret + guess * last)
-        last = np.array([u @ y - x @ u @ y, x @ u @ y - x @ u])
-        regret, total = regret + last, total + np.array([x, y])
+        x, y = map(regret_matching, regret)
+        regret = regret + np.array([u @ y - x @ u @ y, x @ u @ y - x @ u])
+        total = total + np.array([x, y])
         average.append(profile_exploitability(*(total / t)))
         current.append(profile_exploitability(x, y))
     return average, current
 
 
-def prediction_answer(
-    guess: float = 1, at: int = SHORT, late: int = 0
-) -> dict[str, float | bool]:
-    """Return the answer to exercise 1.5.
+def gains() -> list[float]:
+    """Return what each player of exercise 1.5 gains by a best response."""
+    u, x, y = RockPaperScissors(3).row_payoffs, np.array(MIXED), np.array(BALANCED)
+    earned = x @ u @ y
+    return [float((u @ y).max() - earned), float(earned - (x @ u).min())]
 
-    It asks for digits only after a few rounds. With the guess, rounding differences grow
-    exponentially; after many rounds, two correct programs agree on whether play settles, and on
-    little else.
 
-    Parameters
-    ----------
-    guess : float
-        Weight of the latest regrets as a prediction.
-    at : int
-        Round of the returned numbers.
-    late : int
-        Rounds by which the current profile is taken too late.
-    """
-    average, current = exploitability_by_round(guess)
-    return {
-        "plain": exploitability_by_round(0)[0][at - 1],
-        "guess": average[at - 1],
-        "current": current[at - 1 + late],
-        "settles": max(current[-LAST:]) <= SETTLED,
-    }
+def safety(pair: Any = None, **changes: float) -> dict[str, float]:
+    """Return the answer to exercise 1.5, optionally with other gains or changes."""
+    first, second = pair or gains()
+    right = {"player 0": first, "player 1": second, "exploitability": (first + second) / 2}
+    return right | changes
 
 
 def regret_and_play(u: Any, prize: float = 0.0) -> tuple[Any, ...]:
@@ -236,7 +223,7 @@ def broken_step() -> str:
     The regrets of self-play become small, as step 1 says. Regret matching is continuous, as
     step 2 says. If the strategies converged, they would settle.
     """
-    average, current = exploitability_by_round(0)
+    average, current = exploitability_by_round()
     here, near = (regret_matching(np.array([3.0, 1 + gap, -2])) for gap in (0, 1e-6))
     holds = {
         "step 1": average[-1]

@@ -26,7 +26,6 @@ from cfrbook.exercises.sheet import read
 from cfrbook.exercises.written import averages, learner, planted
 from cfrbook.museum import mutant
 from cfrlib import games
-from cfrlib.cfr import CFR
 from cfrlib.game import Decision, Game, History, Node, Terminal
 from cfrlib.plain import Family
 from cfrlib.regret import regret_matching
@@ -37,7 +36,6 @@ ROUNDS = 100  # for solvers in plain Python: well below a second
 BUDGETS = (200, 2_000)  # player-gradients
 LENGTHS = (300, 1_000)
 GOOD = 1.15  # relative to the best: the page asks for ten percent, plus a margin for rounding
-CHECKPOINTS = range(100, 1_001, 100)
 
 
 # ---- 5.1 -------------------------------------------------------------------------------------
@@ -147,7 +145,7 @@ def relative_exploitability(answer: Any) -> dict[int, float]:
     return found
 
 
-# ---- 5.4 and 5.5 -----------------------------------------------------------------------------
+# ---- 5.4 -------------------------------------------------------------------------------------
 
 
 @cache
@@ -163,40 +161,6 @@ def gradients_needed(
 def equal_work(**changes: Any) -> dict[int, int]:
     """Return the player-gradients needed for each budget, of two in each iteration."""
     return {n: gradients_needed(n // 2, **changes) for n in BUDGETS}
-
-
-class ExchangedPlayers(games.KuhnPoker):
-    """Kuhn poker with exchanged players: player 1 begins."""
-
-    def node(self, h: History) -> Node:
-        """Return the node of a history."""
-        node = super().node(h)
-        if isinstance(node, Decision):
-            return Decision(1 - node.player, node.infoset, node.actions)
-        if isinstance(node, Terminal):
-            return Terminal(node.utilities[::-1])
-        return node
-
-
-@cache
-def exploitability_curve(first: int, variant: str = "cfr+") -> tuple[float, ...]:
-    """Return the exploitability at the checkpoints; player `first` is updated first."""
-    run = CFR((games.KuhnPoker(), ExchangedPlayers())[first], variant)
-    step = CHECKPOINTS.step
-    return tuple(run.run(step, progress=False).solution().exploitability for _ in CHECKPOINTS)
-
-
-def means_by_order(
-    mean: Callable[[Any], Any] = lambda e: np.log10(e).mean(), variant: str = "cfr+"
-) -> dict[str, float]:
-    """Return a mean over the checkpoints for both orders of updates."""
-    return {f"{i} first": float(mean(exploitability_curve(i, variant))) for i in (0, 1)}
-
-
-def exchanged_means() -> dict[str, float]:
-    """Return the same values with exchanged keys."""
-    right = means_by_order()
-    return dict(zip(right, reversed(right.values()), strict=True))
 
 
 # ---- 5.6 -------------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ LONG = (50, 100)  # of exercise 6.4; the digits of longer runs depend on roundin
 UNPREDICTED = {
     v: (VARIANTS[v].alpha, VARIANTS[v].beta, VARIANTS[v].gamma) for v in ("dcfr", "cfr")
 }
-BAR, LENGTH = 1.1, 300  # of exercise 6.5
+# of exercise 6.5: iterations to a tenth, exponents of T, and how far the exploitability falls
+FIRST, SPEED, TENTH, FAR = {"A": 30, "B": 50}, {"A": 1.0, "B": 1.5}, 0.1, 100
 
 
 def factor(t: int, exponent: float) -> float:
@@ -157,22 +158,17 @@ def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
 # ---- 6.5 -------------------------------------------------------------------------------------
 
 
-def exploitability_ratio(answer: Any) -> float:
-    """Return the ratio of dcfr's exploitability to that of given exponents, on Leduc poker."""
-    if isinstance(answer, Variant):
-        if answer.prediction:
-            raise Unreadable("your variant predicts; the answer is only three exponents")
-        answer = (answer.alpha, answer.beta, answer.gamma)
-    alpha, beta, gamma = (as_number(x) for x in as_list(answer, 3))
-    rival = leduc(*UNPREDICTED["dcfr"], iterations=LENGTH)
-    return rival / leduc(alpha, beta, gamma, iterations=LENGTH)
+def fall_until_they_meet() -> float:
+    """Return the factor by which exploitability has fallen when both rules are level."""
+    quotient, difference = FIRST["B"] / FIRST["A"], 1 / SPEED["A"] - 1 / SPEED["B"]
+    return float(quotient ** (1 / difference))
 
 
-@cache
-def best_exponents() -> tuple[float, ...]:
-    """Return the best of eight combinations of exponents from the page's grid."""
-    points = [(a, b, g) for a in (1.5, 2) for b in (-1, -2) for g in (2, 3)]
-    return max(points, key=exploitability_ratio)
+def arrivals(A: float | None = None, **changes: float) -> dict[str, float]:
+    """Return the answer to exercise 6.5, optionally with changes."""
+    right = {name: FIRST[name] * FAR ** (1 / SPEED[name]) for name in FIRST}
+    right["meet"] = TENTH / fall_until_they_meet()
+    return right | ({} if A is None else {"A": A}) | changes
 
 
 # ---- 6.6 -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cfrbook.exercises.grading import Unanswered, as_number, require_function
+from cfrbook.exercises.grading import as_number, require_function
 from cfrbook.exercises.shared import Draw, Table, largest_gap
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
@@ -25,7 +25,6 @@ from cfrlib.strategy import Strategy
 
 PRICES = (-0.8, -0.2, 0.0, 0.4, 0.6)
 DELTA, EPSILON = 0.5, 0.4  # of the listings of the page
-TARGETS = ("Q check-bet", "J bet", "K")
 
 # ---- the coin --------------------------------------------------------------------------------
 
@@ -131,32 +130,14 @@ def infosets(player: int | None = None, later: bool = False) -> set[str]:
 # ---- targets ---------------------------------------------------------------------------------
 
 
-def targeted(
-    game: Game, target: str, public: bool = False, before: bool = True, after: bool = True
-) -> set[History]:
-    """Return the histories before, at and after an infoset.
-
-    Parameters
-    ----------
-    game : Game
-    target : str
-        Label of the infoset.
-    public : bool
-        Whether the infoset is extended to its public state.
-    before, after : bool
-        Whether histories before and after it are included.
-    """
+def targeted(game: Game, target: str) -> set[History]:
+    """Return the histories before, at and after an infoset."""
     at = {h for h, node in histories(game) if getattr(node, "infoset", None) == target}
-    moves = {h[1:] for h in at}
-    if public:
-        at = {h for h, _ in histories(game) if h and h[1:] in moves}
-    found = set(at)
-    for h, _ in histories(game):
-        if (before and any(goal[: len(h)] == h for goal in at)) or (
-            after and any(h[: len(goal)] == goal for goal in at)
-        ):
-            found.add(h)
-    return found
+    return {
+        h
+        for h, _ in histories(game)
+        if any(goal[: len(h)] == h or h[: len(goal)] == goal for goal in at)
+    }
 
 
 def histories(game: Game, h: History = ()) -> Iterator[tuple[History, Node]]:
@@ -166,15 +147,6 @@ def histories(game: Game, h: History = ()) -> Iterator[tuple[History, Node]]:
     if not isinstance(node, Terminal):
         for a in node.actions:
             yield from histories(game, (*h, a))
-
-
-def check_targets(answer: Any) -> dict[str, set[History]]:
-    """Return a reader's targeted histories for some infosets."""
-    require_function(answer)
-    found = {target: answer(games.KuhnPoker(), target) for target in TARGETS}
-    if ... in found.values():
-        raise Unanswered
-    return found
 
 
 # ---- the traversal of the page ---------------------------------------------------------------

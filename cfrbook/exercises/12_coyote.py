@@ -1,4 +1,4 @@
-"""Exercises of chapter 12: totals, an early call, the order of rules, two-player games."""
+"""Exercises of chapter 12: an early call, the order of rules, two players and three."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, cast
 from cfrbook.exercises.grading import as_number, require_function
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
-from cfrlib.evaluate import expected_utility, solve_lp
+from cfrlib.evaluate import expected_utility
 from cfrlib.games import Coyote
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
@@ -23,7 +23,7 @@ BEATS = {("R", "S"), ("S", "P"), ("P", "R")}
 ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.4
 
 
-# ---- 12.1 and 12.2: totals ------------------------------------------------------------------
+# ---- 12.2: totals ----------------------------------------------------------------------------
 
 
 def totals(seen: Card) -> dict[int, Fraction]:
@@ -38,18 +38,6 @@ def totals(seen: Card) -> dict[int, Fraction]:
             p = Fraction(copies, left.total()) * Fraction(times, more.total())
             found[Coyote.total([card if c == "?" else c for c in hand])] += p
     return found
-
-
-def lowest_false() -> dict[Card, int]:
-    """Return the lowest declaration that is false for certain, for each visible card."""
-    return {
-        seen: max(t for t, p in totals(seen).items() if p) + 1 for seen in (3, "x2", "max0")
-    }
-
-
-def largest_number() -> int:
-    """Return the largest number on a card."""
-    return max(card for card in Coyote.DECK if isinstance(card, int))
 
 
 @cache
@@ -156,19 +144,23 @@ def regrets_and_gains(
     }
 
 
-# ---- 12.5: any number -----------------------------------------------------------------------
+# ---- 12.5: a third player --------------------------------------------------------------------
+
+SAID, PAID = ((0, 0), (1, 1)), {"alike": 1, "different": 3}  # of exercise 12.5
 
 
-@cache
-def tiny_value(raises: int | None) -> float:
-    """Return the value of the game with a deck of 1, 2 and 3."""
-    return solve_lp(Coyote(deck=Coyote.TINY, raises=raises)).value
-
-
-def both_values(**changes: object) -> dict[str, Any]:
+def third_player(one: float | None = None, **changes: float) -> dict[str, float]:
     """Return the answer to exercise 12.5, optionally with changes."""
-    right = {"by one": tiny_value(1), "any number": tiny_value(None), "gains": "first"}
-    return right | {key.replace("_", " "): x for key, x in changes.items()}
+    alike = sum(a == b for a, b in SAID) / len(SAID)  # share of the rounds as they were played
+    p, q = (sum(said) / len(SAID) for said in zip(*SAID, strict=True))
+    apart = p * q + (1 - p) * (1 - q)  # of averages that meet independently
+
+    def beyond(share: float) -> float:
+        earned = PAID["alike"] * share
+        return max(earned, PAID["different"] * (1 - share)) - earned
+
+    right = {"regret": beyond(alike), "gain": beyond(apart), "one opponent": beyond(alike)}
+    return right | changes | ({} if one is None else {"one opponent": one})
 
 
 EXERCISES = read(__file__, globals())

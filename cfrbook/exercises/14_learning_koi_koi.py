@@ -1,27 +1,29 @@
-"""Exercises of chapter 14: sample sizes, duplicate deals, bugs in training, a match."""
+"""Exercises of chapter 14: sample sizes, duplicate deals, a wrong target, a match."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import cache
-from itertools import pairwise
+from random import Random
 from typing import Any
 
 import numpy as np
 
-from cfrbook.exercises.grading import Unreadable, require_function
+from cfrbook.exercises.grading import Unanswered, Unreadable, as_number, require_function
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib.evaluate import solve_lp
 from cfrlib.game import Chance, Decision, Game, History, Node, Terminal
+from cfrlib.games import KuhnPoker
 from koikoi import KoiKoi, MiniKoiKoi
-from koikoi.afterstates import CODE, Describer
 from koikoi.players import GreedyPlayer, RandomPlayer, play
-from koikoi.simulator import OVER, Simulator
+from koikoi.simulator import Simulator
 
 SPREAD, HALVES, SURE = 6.0, ("0.1", "0.05"), 1.96  # of the mean of a deal, in points
 LEADS = ("0 ahead", "2 ahead")
+REHEARSED: dict[str, Game] = {"Kuhn": KuhnPoker(), "K8": MiniKoiKoi.K8()}  # of exercise 14.3
+ROUNDS = 200
 
 
 def deals_needed(sure: float = SURE, power: int = 2) -> dict[str, int]:
@@ -53,120 +55,70 @@ def changed_ratios(change: Callable[[float], float]) -> dict[str, float]:
     return {other: change(x) for other, x in error_ratios().items()}
 
 
-def lesson(task: Any, explore: float = 0.05) -> tuple[Any, Any]:
-    """Return afterstates and targets, as the page's function `lesson` computes them."""
-    from koikoi.learners.network_player import payoff_scale
-    from koikoi.learners.segments import greedy, sample_rows
-
-    network, rounds, rng = task.begin()
-    scale, table = payoff_scale(task.game), []
-    while len(going := np.flatnonzero(rounds.stage != OVER)):
-        after = network.describer.after(rounds, going)
-        predicted = network(task.networks[0], after.code)
-        paid, n = after.paid / scale, np.diff(after.start)
-        sigma = greedy(np.where(np.isnan(paid), predicted, paid), after.start)
-        policy = (1 - explore) * sigma + explore * np.repeat(1 / n, n)
-        chosen = sample_rows(policy, after.start, rng.random(len(going)))
-        unknown = np.isnan(paid[chosen])
-        mover = rounds.player[going[unknown]]
-        network.describer.simulator.act(rounds, going, after.action[chosen])
-        table.append((after.code[chosen[unknown]], going[unknown], mover))
-    codes, which, player = map(np.concatenate, zip(*table, strict=True))
-    sign = np.where(player == 0, 1, -1)
-    return codes, sign * rounds.paid[which] / scale
+# ---- 14.3 ------------------------------------------------------------------------------------
 
 
-MOVER, SIGN = (
-    "mover = rounds.player[going[unknown]]",
-    "sign = np.where(player == 0, 1, -1)",
-)  # lines
-ACT = "network.describer.simulator.act(rounds, going, after.action[chosen])"
-POLICY = "policy = (1 - explore) * sigma + explore * np.repeat(1 / n, n)"
+def mean_payments(game: Any, choose: Callable[[Any], Any], rounds: int) -> Any:
+    """Return the mean payment after each action, to the player who took it."""
+    paid: dict[Any, list[float]] = {}
+    for _ in range(rounds):
+        at, taken = game.root(), []
+        while not isinstance(node := game.node(at), Terminal):
+            a = choose(node)
+            if isinstance(node, Decision):
+                taken.append((node.player, node.infoset, a))
+            at = game.step(at, a)
+        for player, infoset, a in taken:
+            won = node.utilities[player]
+            paid.setdefault((infoset, a), []).append(won)
+    return {key: sum(won) / len(won) for key, won in paid.items()}
 
 
-@cache
-def small_task() -> Any:
-    """Return a task: some rounds of K8 and an untrained network."""
-    import jax
+WON, EACH, MEAN = (  # lines of it
+    "won = node.utilities[player]",
+    "for player, infoset, a in taken:",
+    "return {key: sum(won) / len(won) for key, won in paid.items()}",
+)
+# the sign turns once for each later decision of the round
+TURNED = (
+    "won = node.utilities[taken[-1][0]] * "
+    "(-1) ** (len(taken) - 1 - taken.index((player, infoset, a)))"
+)
 
-    from koikoi.learners.selfplay import Task
-    from koikoi.learners.value_network import ValueNetwork
 
-    game, hidden = MiniKoiKoi.K8(), (16,)
-    fresh = ValueNetwork(Describer(game), hidden).fresh(jax.random.key(0))
-    return Task(game, hidden, (fresh.weights,), (0, 0), 200)
+def played_at_random(program: Any, game: Game) -> dict[Any, float]:
+    """Return what a program finds in some rounds, the same ones for every program."""
+    rng = Random(0)
 
+    def choose(node: Chance | Decision) -> Any:
+        weights = [*node.probabilities.values()] if isinstance(node, Chance) else None
+        return rng.choices(node.actions, weights)[0]
 
-def sample_statistics(given: Any) -> dict[str, float]:
-    """Return statistics of the samples of a lesson, which do not depend on their order."""
-    require_function(given)
-    task = small_task()
-    task = task._replace(networks=tuple(weights.copy() for weights in task.networks))
-    codes, target = map(np.asarray, given(task))
-    if codes.ndim != 2 or codes.shape[1] != CODE or target.shape != codes.shape[:1]:
-        raise Unreadable("yours does not return rows of `after.code` and a target for each")
-    mixed = (codes % 97).sum(axis=1) % 11
-    return {
-        "rows": len(codes),
-        "losses": int((target < 0).sum()),
-        "sum": float(target.sum()),
-        "sum by row": float(mixed @ target),
-    }
+    found = program(game, choose, ROUNDS)
+    if found is ...:
+        raise Unanswered
+    return {key: as_number(x) for key, x in found.items()}
 
 
 @cache
-def afterstate_features() -> Any:
-    """Return the afterstate features of some random rounds of K10."""
-    describer, rng = Describer(MiniKoiKoi.K10()), np.random.default_rng(0)
-    rounds, seen = describer.simulator.deal(60, seed=0), []
-    while len(going := np.flatnonzero(rounds.stage != OVER)):
-        after = describer.after(rounds, going)
-        seen.append(describer.see(after.code))
-        chosen = [rng.integers(a, z) for a, z in pairwise(after.start)]
-        describer.simulator.act(rounds, going, after.action[chosen])
-    return np.concatenate(seen)
+def exact_payments(name: str) -> dict[Any, float]:
+    """Return what the right program finds."""
+    return played_at_random(mean_payments, REHEARSED[name])
 
 
-def overwriting(parts: str = "cards yaku points", back: bool = False) -> Callable[[Any], Any]:
-    """Return a function that overwrites the opponent's features with own ones, or back."""
-    game = MiniKoiKoi.K10()
-    f, y = len(game.months), len(game.yaku)
-    facts = 5 * f + 2 * y
-    pairs = {
-        "cards": zip(range(2 * f, 3 * f), range(3 * f, 4 * f), strict=True),
-        "yaku": zip(range(5 * f, 5 * f + y), range(5 * f + y, facts), strict=True),
-        "points": ((facts, facts + 1), (facts + 9, facts + 10)),
-        "first": ((facts, facts + 1),),
-        "second": ((facts + 9, facts + 10),),
-    }
-    which = np.array([pair for part in parts.split() for pair in pairs[part]]).reshape(-1, 2)
-    own, theirs = which.T[::-1] if back else which.T
-
-    def hide(seen: Any) -> Any:
-        hidden = seen.copy()
-        hidden[:, theirs] = seen[:, own]
-        return hidden
-
-    return hide
-
-
-def both_ways(one: Callable[[Any], Any], other: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a function that exchanges features: a mistake."""
-
-    def exchange(seen: Any) -> Any:
-        return one(seen) + other(seen) - seen
-
-    return exchange
-
-
-def column_sums(hide: Any) -> list[float]:
-    """Return the sum of each column after applying a function to afterstates."""
-    require_function(hide)
-    seen = afterstate_features()
-    found = np.asarray(hide(seen.copy()))
-    if found.shape != seen.shape:
-        raise Unreadable(f"your function returns the shape {found.shape} for {seen.shape}")
-    return [float(x) for x in found.sum(axis=0)]
+def errors(program: Any) -> dict[str, float]:
+    """Return the largest error of a reader's means for each game, and the sums of means."""
+    require_function(program)
+    found = {}
+    for name, game in REHEARSED.items():
+        right, own = exact_payments(name), played_at_random(program, game)
+        if own.keys() - right.keys():
+            raise Unreadable(
+                "the keys are pairs: an infoset, and an action that was taken there"
+            )
+        found[f"{name}, error"] = max(abs(own.get(key, 0.0) - x) for key, x in right.items())
+        found[f"{name}, sum"] = math.fsum(own.values())
+    return found
 
 
 class LastRound(Game):

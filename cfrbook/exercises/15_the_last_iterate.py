@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cfrbook.exercises.grading import Unreadable, as_number, entries
+from cfrbook.exercises.grading import as_number, entries
 from cfrbook.exercises.sheet import read
 from cfrbook.museum import mutant
 from cfrlib import games
@@ -24,7 +24,6 @@ BEFORE, REGRET, SUM = (2, 3, 4), (0, -4, -8), 6  # of exercise 15.2
 MATRICES = ([[3, 0, -3], [0, 3, -4], [0, 0, 1]], [[-3, 0], [0, -2]])  # of exercise 15.3
 ROUNDS = (1, 3, 8)
 TAUS = (1, 0.1)  # of exercise 15.4
-LARGEST, SIZE, BAR, LENGTH = 4, 4, 0.05, 100  # of exercise 15.5
 
 
 # ---- 15.1 ------------------------------------------------------------------------------------
@@ -124,33 +123,6 @@ def prices(
 ) -> dict[float, float]:
     """Return the price of each strength, for a method that depends on it."""
     return {t: price(method(t), rounds) for t in TAUS}
-
-
-# ---- 15.5 ------------------------------------------------------------------------------------
-
-
-def largest_loss(matrix: Any) -> float:
-    """Return how much player 0's worst update loses in alternating PRM+, 0 or more."""
-    A = np.array([[as_number(x) for x in entries(row)] for row in entries(matrix)], float)
-    if A.ndim != 2 or max(A.shape) > SIZE or np.abs(A).max() > LARGEST:
-        raise Unreadable(
-            f"the matrix may have up to {SIZE} rows and columns, and entries from "
-            f"−{LARGEST} to {LARGEST}"
-        )
-    x, y = (np.full(n, 1 / n) for n in A.shape)
-    R, Q = np.zeros(A.shape[0]), np.zeros(A.shape[1])
-    worst = 0.0
-    for _ in range(LENGTH):
-        v = A @ y
-        r = v - x @ v
-        R = np.maximum(R + r, 0)
-        new = regret_matching(R + r)
-        worst, x = min(worst, float((new - x) @ v)), new
-        v = -A.T @ x
-        r = v - y @ v
-        Q = np.maximum(Q + r, 0)
-        y = regret_matching(Q + r)
-    return -worst
 
 
 # ---- 15.6 ------------------------------------------------------------------------------------

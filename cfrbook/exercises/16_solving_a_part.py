@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -17,10 +17,8 @@ from cfrlib.games import LeducPoker
 from cfrlib.solve import solve
 from cfrlib.strategy import Strategy
 from cfrlib.subgames import (
-    ExactValues,
     MaxMargin,
     PublicState,
-    continual,
     public_tree,
     resolve,
     trunk,
@@ -152,31 +150,43 @@ def at_one_state(answer: Any) -> dict[str, float]:
 
 # ---- a value function ------------------------------------------------------------------------
 
-
-def searched(answer: Any) -> float:
-    """Return the exploitability of continual re-solving with a value function."""
-    require_function(answer)
-    if answer(after_the_card()[:1], [(np.ones(3), np.ones(3))]) is ...:
-        raise Unanswered
-    options: Any = {"iterations": 100, "horizon": after_the_card(), "values": answer}
-    first, second = (continual(LEDUC, i, **options) for i in (0, 1))
-    return joined(first, second)
+OWN, THEIRS = (0.8, 1.0, 0.4), (2 / 3, 1.0, 0.0)  # ranges of J, Q and K, exercise 16.5
 
 
-def worth_nothing(states: Any, ranges: Any) -> Any:
-    """Return 0 for each hand: a mistake."""
-    return [(np.zeros(3), np.zeros(3)) for _ in ranges]
+def at_the_showdown(
+    chance: float = 1 / 6,
+    theirs: tuple[float, ...] = THEIRS,
+    own: bool = False,
+    divide: str = "",
+    sign: int = 1,
+    theirs_factor: float = 1 / 2,
+    own_factor: float = 1,
+) -> dict[str, float]:
+    """Return the answer to exercise 16.5, optionally with other weights or factors.
 
-
-def solved_roughly(iterations: int, swap: bool = False) -> Callable[..., Any]:
-    """Return a value function that solves the rest of the game, or swaps the players."""
-    exact = ExactValues(public_tree(LEDUC), iterations)
-
-    def values(states: Any, ranges: Any) -> Any:
-        found = exact(states, ranges)
-        return [pair[::-1] for pair in found] if swap else found
-
-    return values
+    Parameters
+    ----------
+    chance : float
+        Weight of a deal.
+    theirs : tuple of float
+        The other player's range.
+    own : bool
+        Whether the values are, wrongly, multiplied by the own range.
+    divide : str
+        What the values are, wrongly, divided by: the weight of what a 'hand' meets, or the sum
+        of the other 'range'.
+    sign : int
+        -1 for the other player's winnings.
+    theirs_factor, own_factor : float
+        The factors if a range is halved.
+    """
+    found = {}
+    for n, card in enumerate("JQK"):
+        met = {k: chance * x for k, x in enumerate(theirs) if k != n}
+        value = sum(x * (1 if k < n else -1) for k, x in met.items())
+        by = {"hand": sum(met.values()), "range": sum(theirs)}.get(divide, 1.0)
+        found[card] = sign * value * (OWN[n] if own else 1) / by
+    return found | {"theirs": theirs_factor, "own": own_factor}
 
 
 EXERCISES = read(__file__, globals())

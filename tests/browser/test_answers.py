@@ -77,7 +77,13 @@ def test_a_page_asks_for_no_dictionary(phone: Visit) -> None:
         "Your answer: 'regrets' and 'next', each with 'rock', 'paper' and 'scissors'."
     )
     assert not any("dictionary" in text or "True" in text for text in asked)
-    assert box(phone.page, "1.5").locator("option").all_inner_texts() == ["…", "yes", "no"]
+
+
+def test_a_claim_is_answered_by_yes_or_no(chromium: Browser) -> None:
+    page = "book/02_games_with_hidden_cards.html"
+    with reading(chromium, page, dark=True, size=PHONE) as visit:
+        choices = box(visit.page, "2.4").locator("select").first.locator("option")
+        assert choices.all_inner_texts() == ["…", "yes", "no"]
 
 
 def nested(number: str, values: list[str]) -> object:

@@ -147,7 +147,7 @@ def solution_as_data(number):
     return found if is_data(found) else None
 
 
-SLOW = {"4.6", "5.3", "6.4", "6.5", "8.5", "14.5", "classic.3"}
+SLOW = {"4.6", "5.3", "6.4", "8.5", "14.5", "classic.3"}
 CASES = [
     pytest.param(e.number, marks=[pytest.mark.slow] if e.number in SLOW else [])
     for e in ALL

@@ -119,7 +119,9 @@ WRONG = [
     ("4.7", lambda: by_value, "or the value of the game"),
     ("5.6", lambda: of("5.6") + "H", "one of your lines does nothing"),
     ("9.2", lambda: of("9.2") | {"aimed": 0.185}, "One walk in ten is ordinary"),
-    ("15.5", lambda: [[1, 0], [0, 1]], "Hardly anything is lost"),
+    ("1.5", lambda: [0.5, 0, 0.25], "the wrong way round"),
+    ("12.5", lambda: [0, "1/2", 0], "what was earned in the two rounds"),
+    ("16.5", lambda: [-1, 1, 1, "1/2", 1], "once the hand and its opponent are there"),
     ("papers.1", lambda: open_to_nothing, "every game has the history"),
 ]
 
