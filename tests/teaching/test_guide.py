@@ -75,6 +75,32 @@ def test_most_promises_are_asked_in_their_own_chapter():
     assert len(elsewhere) <= 2, elsewhere
 
 
+def solution_of(number):
+    """Return the lines of the page's program for an exercise, without those of its check."""
+    page = TEACHING.parent / "book" / f"{exercises.pages()[number.partition('.')[0]]}.ipynb"
+    cells = json.loads(page.read_text("utf-8"))["cells"]
+    (code,) = [
+        source
+        for cell in cells
+        if "solution" in cell["metadata"].get("tags", ())
+        and f'exercises.check("{number}"' in (source := "".join(cell["source"]))
+    ]
+    return [line for line in code.splitlines() if line.strip() and "exercises." not in line]
+
+
+def test_ladder_has_every_rung_with_its_lines_and_points():
+    rungs = re.findall(
+        r"^\| \d\. .+? \| ([\d.]+) \| .+ \| (\d+) \| (\d) \|$", section("The ladder"), re.M
+    )
+    written = {
+        exercise.number: (str(len(solution_of(exercise.number))), str(exercise.points))
+        for page in exercises.pages().values()
+        for exercise in exercises.on_page(page)
+        if exercise.title.startswith("Write it yourself")
+    }
+    assert {number: (lines, points) for number, lines, points in rungs} == written
+
+
 def test_questions_are_about_planted_bugs():
     numbers = re.findall(r"^\| (\d+\.\d) \|", section("Questions for each planted bug"), re.M)
     early = {
