@@ -27,8 +27,8 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help book test test-all test-slow portable lab bench notebooks format lock clean lint \
-	types kernels programs test-quick test-notebooks test-changed pdf classroom kit tournament \
-	leaderboard package
+	types kernels programs test-quick test-notebooks test-changed pdf classroom kit exam \
+	tournament leaderboard package
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,8 +95,11 @@ classroom: $(VENV)/.classroom ## make nbgrader assignments; with COURSE=... GRAD
 	$(BIN)/python tools/classroom.py $(if $(COURSE),--course "$(COURSE)") \
 		$(if $(GRADE),--grade "$(GRADE)") $(if $(COLLECT),--collect "$(COLLECT)")
 
-kit: book $(VENV)/.test ## make slides, handouts, quizzes, an exam; ADDRESS=... is that of Play Kuhn poker
+kit: book $(VENV)/.test ## make slides, paper, quizzes; ADDRESS=... is that of Play Kuhn poker
 	$(if $(ADDRESS),CFR_BOOK_PAGE="$(ADDRESS)") $(BIN)/python tools/kit.py
+
+exam: $(VENV)/.test ## make an exam with drawn numbers, in four variants with solutions: SEED=...
+	$(BIN)/python tools/exam.py $(if $(SEED),"$(SEED)")
 
 tournament: $(VENV)/.classroom ## play strategies against one another: FOLDER=... GAME=kuhn or leduc
 	$(BIN)/python tools/tournament.py $(if $(FOLDER),"$(FOLDER)") $(if $(GAME),--game $(GAME))

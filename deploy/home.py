@@ -4,7 +4,7 @@
 
 A hub runs this at each start of a student's server, with the Python of its image. Files that a
 student has stay as they are. With CFR_BOOK_SOLUTIONS=hidden, notebooks come without solutions.
-Only what the pages use is copied: not the exam, the quiz and its key.
+Only what the pages use is copied: not the quiz, its key and the solved worksheets.
 """
 
 from __future__ import annotations

@@ -2,65 +2,32 @@
 
     python tools/kit.py
 
-Slides come from `teaching/slides`, handouts from `teaching/handouts`, the quiz from
-`teaching/quiz.yml`, guide and exam from `teaching/guide.md` and `teaching/exam.md`. Figures and
-algorithms are those of the built pages. Chromium prints the PDFs.
+Slides, handouts and worksheets come from folders of `teaching/`, the quiz from
+`teaching/quiz.yml`, the guide from `teaching/guide.md`, the mock exam from `tools/exam.py`.
+Figures and algorithms are those of the built pages. Chromium prints the PDFs.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 import shutil
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-import chromium
+import exam
 import questions
 import sheets
 import slides
-from pypdf import PdfReader
-
-from cfrbook.explore.explorable import asset
+from paper import field, from_markdown, page, print_all
 
 ROOT = Path(__file__).resolve().parents[1]
 TEACHING, OUT = ROOT / "teaching", ROOT / "_build" / "kit"
-HANDOUT_PAGES = 2
-HOLDS = re.compile(r"<!-- holds: (.*?) -->\n?", re.S)
-SOLUTION = re.compile(r"^```\{solution\}\n(.*?)^```\n", re.M | re.S)
-READY = "document.fonts.ready"
+MOCK = "mock"  # the seed of the exam that everybody may see
 
-STYLE = """
-@page { size: A4; margin: 14mm 16mm; }
-:root { LIGHT; }
-body { font: 10pt/1.35 "DejaVu Sans", system-ui, sans-serif; margin: 0; color: #000; }
-h1 { font-size: 17pt; margin: 0 0 .5em; } h2 { font-size: 12.5pt; margin: 1em 0 .3em; }
-h3 { font-size: 10.5pt; margin: .8em 0 .2em; } p, ul, ol { margin: .35em 0; }
-h1, h2, h3 { break-after: avoid; } tr, li, .question, .algorithm { break-inside: avoid; }
-table { border-collapse: collapse; margin: .4em 0; }
-th, td { padding: .15em .7em .15em 0; border-bottom: .5pt solid #999; text-align: left;
-  vertical-align: top; }
-figure { margin: .4em 0; text-align: center; break-inside: avoid; }
-figure svg { max-width: 100%; height: auto; max-height: 62mm; }
-figcaption { font-size: 8pt; color: #555; }
-math[display="block"] { margin: .3em 0; }
-.algorithm { border-left: 2pt solid var(--cfr-strategy); padding-left: .8em; margin: .5em 0;
-  font-size: 9pt; } .algorithm p { margin: .15em 0; } .algorithm ol { margin: .1em 0; }
-.admonition-title { font-weight: 700; } .solution { border-left: 2pt solid var(--cfr-value);
-  padding-left: .8em; margin: .4em 0 .8em; } .blank { border-bottom: .7pt solid #000;
-  display: inline-block; width: 4.5em; }
-td:has(.blank) { white-space: nowrap; } .right { font-weight: 700; }
-.cfr-explore .cfr-controls { display: none !important; } .cfr-explore .cfr-panels svg {
-  max-height: 55mm; } .cfr-explore dl.cfr-numbers { margin: .2em auto; font-size: 8pt; }
-"""
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{style}</style></head>
-<body>{body}</body></html>
-"""
 README = """\
 The teaching kit of the book "Counterfactual Regret Minimization, from Rock-Paper-Scissors to
 Koi-Koi". The page "For teachers" of the book explains how to use it.
@@ -68,11 +35,13 @@ Koi-Koi". The page "For teachers" of the book explains how to use it.
 guide.pdf            objectives, board plans, one session of 90 minutes, rubrics, deadlines
 slides/              open in a browser: → shows the next step, N the notes; print for paper
                      1 to 8, a course; session, 90 minutes; votes, four choices to vote on
-handouts/            one sheet for each of the chapters 1 to 8
+handouts/            one page for each of the chapters 1 to 8
+worksheets/          for each session, blank and solved; session.pdf is for a single session
 quiz/                twelve statements before and after, with the key
 quiz/answers.csv     a table to fill in; python tools/questions.py answers.csv scores it
-misconceptions.pdf   questions that uncover them, chapter by chapter, with replies
-exam.pdf, exam_solutions.pdf
+misconceptions.pdf   questions that uncover them, for the class, in the order of the slides
+misconceptions_solved.pdf    the same with the misconceptions and a reply to each choice
+mock_exam.pdf, mock_exam_solved.pdf    an exam to practice; make exam SEED=... makes yours
 moodle/*.gift.txt    import: Question bank, Import, GIFT format
 canvas/*.zip         import: Settings, Import Course Content, QTI .zip file
 tournament/          example strategies for Kuhn poker; python tools/tournament.py FOLDER
@@ -80,22 +49,6 @@ leaderboard/         example solvers for Leduc poker; python tools/leaderboard.p
 
 Text: CC BY 4.0. Say where it is from and what you changed.
 """
-
-
-def page(title: str, body: str) -> str:
-    """Return a printable page."""
-    style = sheets.colored(STYLE) + asset("page.css")
-    return PAGE.format(title=escape(title), style=style, body=body)
-
-
-def from_markdown(path: Path, *, solutions: bool = True) -> str:
-    """Return a text of `teaching/` as a printable page, with or without solutions."""
-    text = HOLDS.sub("", path.read_text("utf-8"))
-    shown = r'<div class="solution">\n\n\1\n</div>\n' if solutions else ""
-    try:
-        return page(sheets.title_of(text), sheets.html(SOLUTION.sub(shown, text)))
-    except sheets.Missing as error:
-        raise sheets.Missing(f"{path.name}: {error}") from error
 
 
 # ---- the quiz on paper ----------------------------------------------------------------------
@@ -110,7 +63,7 @@ def sheet(when: str) -> str:
     )
     body = (
         f"<h1>How sure are you? ({when} the course)</h1>"
-        "<p>Name: <span class='blank' style='width:18em'>&nbsp;</span></p>"
+        f"{field('Name')}"
         "<p>How likely is it, in your opinion, that the statement is true? Write a percentage "
         "from 0 (certainly false) to 100 (certainly true). If that is p as a fraction, a true "
         "statement earns 1 − (1 − p)² points and a false one 1 − p². Writing 50 everywhere "
@@ -133,22 +86,29 @@ def key() -> str:
     return page("Key to the quiz", "<h1>Key to the twelve statements</h1>" + "".join(parts))
 
 
-def misconceptions() -> str:
-    """Return the questions that uncover misconceptions, with all replies, for the teacher."""
+def misconceptions(*, solved: bool) -> str:
+    """Return the questions that uncover misconceptions: for the class, or with all replies."""
     parts, category = ["<h1>Questions that uncover misconceptions</h1>"], ""
-    for q in questions.misconceptions():
+    for n, q in enumerate(questions.misconceptions(), 1):
         if q.category != category:
             category = q.category
             parts.append(f"<h2>{escape(category)}</h2>")
-        right, *wrong = q.answers
-        items = f"<li class='right'>{escape(str(right.value))} ✓</li>" + "".join(
-            f"<li>{escape(str(a.value))}<br><em>{escape(a.reply)}</em></li>" for a in wrong
-        )
-        parts.append(
-            f"<div class='question'><h3>Misconception: {escape(q.uncovers)}</h3>{q.html}"
-            f"<ul>{items}</ul><p>{escape(q.because)}</p></div>"
-        )
+        items = "".join(choice(letter, a, solved) for letter, a in questions.shuffled(q))
+        asked = f"{q.html.replace('<p>', f'<p>{n}. ', 1)}<ul class='choices'>{items}</ul>"
+        if solved:
+            asked = (
+                f"<h3>Misconception: {escape(q.uncovers)}</h3>{asked}<p>{escape(q.because)}</p>"
+            )
+        parts.append(f"<div class='question'>{asked}</div>")
     return page("Misconceptions", "".join(parts))
+
+
+def choice(letter: str, answer: questions.Answer, solved: bool) -> str:
+    """Return a choice as an item of a list; the solved version marks it or replies to it."""
+    text = f"<b>{letter}</b> {escape(str(answer.value))}"
+    if solved and answer.right:
+        return f"<li class='right'>{text} ✓</li>"
+    return f"<li>{text}{f'<br><em>{escape(answer.reply)}</em>' if solved else ''}</li>"
 
 
 def answer_table() -> str:
@@ -176,7 +136,7 @@ def banks() -> dict[str, list[questions.Question]]:
 def decks() -> Iterator[tuple[str, str]]:
     """Yield the names and pages of all slides."""
     for path in sorted((TEACHING / "slides").glob("*.md")):
-        text = HOLDS.sub("", path.read_text("utf-8"))
+        text = sheets.HOLDS.sub("", path.read_text("utf-8"))
         minutes = slides.ALONE if path.stem == "session" else slides.SESSION
         yield path.stem, slides.render(text, minutes)
     yield "votes", slides.render(slides.votes(), range(1_000))
@@ -199,35 +159,33 @@ def files() -> Iterator[tuple[str, str | bytes]]:
 def documents() -> Iterator[tuple[str, str]]:
     """Yield the names and pages of all that is printed."""
     for path in sorted((TEACHING / "handouts").glob("*.md")):
-        yield f"handouts/{path.stem}.pdf", from_markdown(path)
-    yield "guide.pdf", from_markdown(TEACHING / "guide.md")
-    yield "exam.pdf", from_markdown(TEACHING / "exam.md", solutions=False)
-    yield "exam_solutions.pdf", from_markdown(TEACHING / "exam.md")
+        yield f"handouts/{path.stem}.pdf", read(path)
+    for path in sorted((TEACHING / "worksheets").glob("*.md")):
+        yield f"worksheets/{path.stem}.pdf", read(path, solved=False)
+        yield f"worksheets/{path.stem}_solved.pdf", read(path)
+    yield "guide.pdf", read(TEACHING / "guide.md")
+    mock = dict(exam.documents(MOCK))
+    yield "mock_exam.pdf", mock["exam_A.pdf"]
+    yield "mock_exam_solved.pdf", mock["solutions_A.pdf"]
     yield "quiz/before.pdf", sheet("before")
     yield "quiz/after.pdf", sheet("after")
     yield "quiz/key.pdf", key()
-    yield "misconceptions.pdf", misconceptions()
+    yield "misconceptions.pdf", misconceptions(solved=False)
+    yield "misconceptions_solved.pdf", misconceptions(solved=True)
 
 
-def print_all(pages: Iterable[tuple[str, str]], out: Path) -> None:
-    """Print pages as PDFs.
+def read(path: Path, *, solved: bool = True) -> str:
+    """Return a text of `teaching/` as a printable page.
 
     Raises
     ------
-    ValueError
-        If a handout is longer than two pages.
+    sheets.Missing
+        If it names something that the book does not have; the message names the file.
     """
-    with chromium.opened() as browser:
-        tab = chromium.context(browser, color_scheme="light").new_page()
-        for name, text in pages:
-            tab.set_content(text)
-            tab.evaluate(READY)
-            path = out / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            tab.pdf(path=path, prefer_css_page_size=True, print_background=True)
-            count = len(PdfReader(path).pages)
-            if name.startswith("handouts/") and count > HANDOUT_PAGES:
-                raise ValueError(f"{name} has {count} pages; it must fit on {HANDOUT_PAGES}")
+    try:
+        return from_markdown(path.read_text("utf-8"), solved=solved)
+    except sheets.Missing as error:
+        raise sheets.Missing(f"{path.name}: {error}") from error
 
 
 def main() -> int:

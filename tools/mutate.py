@@ -37,7 +37,7 @@ CLASSROOM_TOOLS = ("assignments", "collecting", "contained", "rebuilding")
 # Sources, by the beginning of their path, and tests that neither name nor folder finds
 ROOMS = {
     **dict.fromkeys([f"tools/{name}" for name in CLASSROOM_TOOLS], CLASSROOM),
-    **dict.fromkeys(["tools/sheets", "tools/slides"], KIT),
+    **dict.fromkeys(["tools/paper", "tools/sheets", "tools/slides"], KIT),
     "cfrbook/museum": ["tests/cfrbook/test_museum.py"],
     "cfrlib/core/sequence": ["tests/cfrlib/test_evaluate.py", "tests/cfrlib/test_cfr.py"],
     "cfrlib/core/rng": ["tests/cfrlib/montecarlo/test_samplers.py"],

@@ -321,7 +321,8 @@ def gift_answers(question: Question) -> Iterator[str]:
         return
     if question.kind == "number":
         yield "#"
-    for answer in question.answers:
+    chosen = question.kind == "choice"
+    for answer in (a for _, a in shuffled(question)) if chosen else question.answers:
         reply = escaped(answer.reply)
         if question.kind == "number":
             share = "" if answer.right else "%0%"

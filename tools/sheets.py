@@ -1,6 +1,6 @@
 """Turn the Markdown of `teaching/` into HTML, with figures and algorithms from the built pages.
 
-Besides ordinary Markdown and `$formulas$`, a text may hold two directives, which fail if the
+Besides ordinary Markdown and `$formulas$`, a text may hold directives. These two fail if the
 page has no such part:
 
     ```{figure} 04_vanilla_cfr Stop CFR on Kuhn poker
@@ -24,6 +24,20 @@ what appears together with the step before it:
 
 For a class with phones, `{address} play_kuhn` shows where they find that page of the book: a
 code to photograph and the address.
+
+Worksheets and exams are printed twice from one text, blank and solved:
+
+    The regret of rock is [[2]].
+
+    ```{solution} 4
+    It would have won a point instead of losing one.
+    ```
+    ```{tree} all 200mm Q check-bet
+    ```
+
+In the blank version `[[2]]` is a gap and the solution is four lines to write on. The last
+directive draws all of Kuhn poker, or one deal such as KQ, in the given height; the solved
+version names the infosets and rings those that are listed, with commas between them.
 """
 
 from __future__ import annotations
@@ -46,9 +60,16 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
+import cfrlib as cfr
+from cfrbook import plot
+
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = {"→ ": "later", "↳ ": "later together"}  # the classes of a step
 PAGES = ROOT / "_build" / "html" / "book"
+HOLDS = re.compile(r"<!-- holds: (.*?) -->\n?", re.S)
+GAP = re.compile(r"\[\[(.+?)\]\]")
+LINE = '<div class="line"></div>'
+KUHN = cfr.games.KuhnPoker()
 
 
 def colored(style: str) -> str:
@@ -194,6 +215,24 @@ def address(name: str) -> str:
     return f'<div class="address">{code}<p><b>{shown}</b></p></div>'
 
 
+def tree(deal: str, height: str, rings: Sequence[str], solved: bool) -> str:
+    """Return the tree of Kuhn poker, or of one deal. Infosets are marked if it is solved."""
+    root = () if deal == "all" else (tuple(deal),)
+    tall = float(height.removesuffix("mm")) / 25.4
+    drawn = plot.tree(
+        KUHN, root, highlight=rings if solved else (), size=(6.9, tall) if not root else None
+    )
+    label = f'role="img" aria-label="The tree of Kuhn poker: {deal}"'
+    kind = "tree" if solved else "tree blank-tree"
+    made = plot.inline_svg(drawn, label)
+    first = " The first branches name the deals, player 0's card first." if not root else ""
+    return (
+        f'<figure class="{kind}" style="--height:{height}">{made}<figcaption>Black circles: '
+        "player 0 moves. White circles: player 1 moves. The numbers are player 0's payoffs."
+        f"{first}</figcaption></figure>"
+    )
+
+
 # ---- Markdown -------------------------------------------------------------------------------
 
 
@@ -213,6 +252,13 @@ def fence(self: Any, tokens: Sequence[Token], n: int, options: Any, env: Any) ->
         return algorithm(name, words.strip())
     if kind == "{address}":
         return address(name)
+    if kind == "{solution}":
+        if env.get("solved", True):
+            return f'<div class="solution">{parser().render(token.content, env)}</div>'
+        return f'<div class="room">{LINE * int(name)}</div>'
+    if kind == "{tree}":
+        height, _, rings = words.strip().partition(" ")
+        return tree(name, height, rings.split(", ") if rings else [], env.get("solved", True))
     if kind.startswith("{"):
         raise Missing(f"no directive {kind}")
     escaped = BeautifulSoup("<pre></pre>", "html.parser")
@@ -243,9 +289,16 @@ def parser() -> MarkdownIt:
     return made
 
 
-def html(text: str) -> str:
-    """Convert a text to HTML."""
-    made: str = parser().render(text)
+def html(text: str, *, solved: bool = True) -> str:
+    """Convert a text to HTML, with its solutions or with room to write them."""
+
+    def gap(found: re.Match[str]) -> str:
+        if solved:
+            return f'<span class="filled">{found[1]}</span>'
+        width = min(24, max(3, 0.8 * len(found[1])))
+        return f'<span class="gap" style="width:{width:g}em"></span>'
+
+    made: str = parser().render(GAP.sub(gap, text), {"solved": solved})
     return made
 
 
