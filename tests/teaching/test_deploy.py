@@ -21,7 +21,12 @@ def start(tmp_path):
     image, releases, home = (tmp_path / name for name in ("image", "releases", "home"))
     for name in ("book/_ext", "deploy", "experiments", "teaching"):
         (image / name).mkdir(parents=True)
-    for name in ("deploy/home.py", "book/_ext/unsolved.py", f"book/{NAME}", "teaching/quiz.yml"):
+    for name in (
+        "deploy/home.py",
+        "book/_ext/unsolved.py",
+        f"book/{NAME}",
+        "teaching/quiz.yml",
+    ):
         shutil.copyfile(ROOT / name, image / name)
     (image / "experiments" / "a.json").write_text("{}")
     releases.mkdir()
