@@ -26,7 +26,7 @@ from types import CodeType
 from typing import Any
 
 import paper as printed
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 ROOT = Path(__file__).resolve().parents[1]
 OUT, TASKS = ROOT / "_build" / "exam", ROOT / "teaching" / "exam.md"
@@ -126,14 +126,14 @@ def game(cards: int, wins: int, bet: int, bluff: F) -> Numbers:
 @cache
 def all_games() -> list[tuple[int, int, int, F]]:
     """Return games and numbers of bluffs that do not make player 1 indifferent."""
-    found = []
+    found = {}
     shares = F(1, 2), F(1, 3), F(1, 4)
     for choice in product((3, 4, 5), (1, 2), (1, 2), shares):
         made = game(*choice)
         numbers = [made["even"], made["fold"], made["call"], made["earned"], *made["gains"]]
         if made["bluff"] != made["even"] < 1 and max(n.denominator for n in numbers) <= 15:
-            found.append(choice)
-    return found
+            found[made["earned"], made["gains"]] = choice  # no two have the same task 3
+    return [*found.values()]
 
 
 # ---- 4. One line is wrong -------------------------------------------------------------------
@@ -283,14 +283,19 @@ def numbers(seed: str, variant: str) -> Numbers:
     }
 
 
-def text(seed: str, variant: str, *, solved: bool) -> str:
-    """Return a variant as Markdown. Only the solutions show the seed."""
+@cache
+def template() -> Template:
+    """Return the tasks without their numbers."""
     jinja = Environment(
         finalize=show, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    made = jinja.from_string(TASKS.read_text("utf-8")).render(
-        numbers(seed, variant), seed=seed, variant=variant, solved=solved
-    )
+    return jinja.from_string(TASKS.read_text("utf-8"))
+
+
+def text(seed: str, variant: str, *, solved: bool) -> str:
+    """Return a variant as Markdown. Only the solutions show the seed."""
+    given = numbers(seed, variant)
+    made = template().render(given, seed=seed, variant=variant, solved=solved)
     if solved:
         return made
     # room to write needs a page for each task

@@ -62,7 +62,8 @@ figure.tree svg { max-height: var(--height); }
 .blank-tree text[style*="--cfr-reach"] { visibility: hidden; }
 .leaf { break-after: page; }
 .cfr-explore .cfr-controls { display: none !important; } .cfr-explore .cfr-panels svg {
-  max-height: 55mm; } .cfr-explore dl.cfr-numbers { margin: .2em auto; font-size: 9pt; }
+  max-height: 55mm; } .cfr-explore dl.cfr-numbers { margin: .2em auto; }
+body .cfr-explore dl.cfr-numbers :is(dt, dd) { font-size: 9pt; }
 """
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>{style}</style></head>

@@ -255,6 +255,8 @@ def fence(self: Any, tokens: Sequence[Token], n: int, options: Any, env: Any) ->
     if kind == "{solution}":
         if env.get("solved", True):
             return f'<div class="solution">{parser().render(token.content, env)}</div>'
+        if not name.isdecimal():
+            raise Missing("a solution needs the number of lines to write on")
         return f'<div class="room">{LINE * int(name)}</div>'
     if kind == "{tree}":
         height, _, rings = words.strip().partition(" ")

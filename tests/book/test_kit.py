@@ -11,6 +11,7 @@ from pathlib import Path
 
 import built
 import kit
+import paper
 import pytest
 import questions
 import sheets
@@ -38,6 +39,10 @@ def test_kit_is_complete(made: Path) -> None:
     numbers = [str(n) for n in range(1, 9)]
     assert {f"slides/{n}.html" for n in [*numbers, "session", "votes"]} <= names
     assert {f"handouts/{n}.pdf" for n in numbers} <= names
+    kinds = [
+        f"worksheets/{n}{end}.pdf" for n in [*numbers, "session"] for end in ("", "_solved")
+    ]
+    assert {*kinds} == {name for name in names if name.startswith("worksheets/")}
     with zipfile.ZipFile(made.with_name("cfr-kit.zip")) as bundle:
         assert {name.removeprefix("cfr-kit/") for name in bundle.namelist()} == names
 
@@ -63,13 +68,59 @@ def test_readme_names_every_folder_and_document(made: Path) -> None:
         assert path.name in text or path.name == "README.txt", path.name
 
 
-@pytest.mark.slow
-def test_handouts_fit_on_two_pages(made: Path) -> None:
-    for path in (made / "handouts").iterdir():
+def documents(made: Path) -> list[Path]:
+    found = sorted(made.rglob("*.pdf"))
+    assert len(found) > 30
+    return found
+
+
+def test_no_table_is_cut_and_no_last_page_is_nearly_empty(made: Path) -> None:
+    """A table of thirty rows or more may go on; its rows and everybody's pages are whole."""
+    split, longest = [], 0
+    for path in documents(made):
         pdf = PdfReader(path)
-        assert 1 <= len(pdf.pages) <= kit.HANDOUT_PAGES, path.name
+        for rows, pages in paper.tables(pdf):
+            longest = max(longest, rows)
+            if len(pages) > 1 and rows < 30:
+                split.append((path.name, rows))
+        last = paper.filled(pdf.pages[-1])
+        assert len(pdf.pages) == 1 or last >= paper.LEAST_FILL, path.name
+        assert all(paper.filled(leaf) > paper.LEAST_FILL for leaf in pdf.pages), path.name
+        assert last <= 1.01, "the last line is within the margin"
         assert [round(side) for side in pdf.pages[0].mediabox[2:]] == [595, 842], "A4"
-        assert "Check by hand" in "".join(page.extract_text() for page in pdf.pages)
+    assert not split and longest > 60, "the guide has a long table, which is found"
+
+
+def test_sheets_are_one_sheet(made: Path) -> None:
+    for kind, most in (("handouts", 1), ("worksheets", paper.SHEET_PAGES)):
+        for path in (made / kind).iterdir():
+            assert 1 <= len(PdfReader(path).pages) <= most, path.name
+
+
+SMALL = """
+els => els.filter(e => [...e.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
+  .filter(e => e.getClientRects().length && !e.closest("svg, sub, sup, math"))
+  .map(e => parseFloat(getComputedStyle(e).fontSize)).sort((a, b) => a - b)[0]
+"""
+WIDEST = """
+els => Math.max(...els.filter(e => !e.closest("svg, .cfr-controls"))
+  .map(e => e.getBoundingClientRect().right))
+"""
+
+
+@pytest.mark.slow
+def test_pages_keep_their_margins_and_can_be_read() -> None:
+    """Text is set in 9 points or more, and nothing is wider than the page without margins."""
+    width = 178 * 96 / 25.4
+    with chromium.opened() as browser:
+        view = {"width": int(width), "height": 1000}
+        tab = chromium.context(browser, viewport=view).new_page()
+        tab.emulate_media(media="print")
+        for name, text in kit.documents():
+            tab.set_content(text)
+            assert tab.eval_on_selector_all("body *", WIDEST) <= width + 1, name
+            tab.evaluate("document.body.style.setProperty('--size', '9pt')")
+            assert tab.eval_on_selector_all("body *", SMALL) >= 11.99, name
 
 
 def words(path: Path) -> str:
@@ -78,22 +129,82 @@ def words(path: Path) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def test_exam_has_no_solutions(made: Path) -> None:
-    exam, solved = (words(made / name) for name in ("exam.pdf", "exam_solutions.pdf"))
-    hidden = kit.SOLUTION.findall((kit.TEACHING / "exam.md").read_text("utf-8"))
-    assert len(hidden) == 6 and "one bluff for every three value bets" in solved
-    assert "value bets" not in exam and "Exploitability stops" not in exam
+# ---- worksheets and exams --------------------------------------------------------------------
+
+WORKSHEETS = sorted((kit.TEACHING / "worksheets").glob("*.md"))
+ANSWER = re.compile(r"^```\{solution\} \d+\n(.*?)^```$", re.M | re.S)
 
 
-def test_exam_adds_up() -> None:
-    text = (kit.TEACHING / "exam.md").read_text("utf-8")
-    total = re.search(r"(\d+) points\. ", text)
-    assert total
-    worth = [int(n) for n in re.findall(r"^## .*\((\d+) points\)$", text, re.M)]
-    assert sum(worth) == int(total[1])
-    bare = kit.SOLUTION.sub("", text)
-    for part, points in zip(re.split(r"^## ", bare, flags=re.M)[1:], worth, strict=True):
-        assert sum(int(n) for n in re.findall(r"\((\d+)\)", part)) == points
+@pytest.mark.parametrize("path", WORKSHEETS, ids=lambda path: path.stem)
+def test_a_blank_worksheet_has_room_in_place_of_each_answer(path: Path) -> None:
+    text = sheets.HOLDS.sub("", path.read_text("utf-8"))
+    gaps, rooms = sheets.GAP.findall(text), ANSWER.findall(text)
+    assert len(gaps) >= 3
+    blank, solved = (
+        BeautifulSoup(kit.read(path, solved=s), "html.parser") for s in (False, True)
+    )
+    for page, kinds in ((blank, (".gap", ".room")), (solved, (".filled", ".solution"))):
+        assert [len(page.select(kind)) for kind in kinds] == [len(gaps), len(rooms)]
+    assert not blank.select(".filled, .solution") and not solved.select(".gap, .room")
+    assert all(room.select(".line") for room in blank.select(".room"))
+    assert "Name:" in blank.get_text() and "Name:" not in solved.get_text()
+    for answer in rooms:
+        assert answer.strip()[:30] not in blank.get_text()
+
+
+def test_printed_worksheets_are_blank(made: Path) -> None:
+    """Long answers are in the solved PDF and not in the other one."""
+    found = 0
+    for path in WORKSHEETS:
+        blank, solved = (
+            words(made / "worksheets" / f"{path.stem}{e}.pdf") for e in ("", "_solved")
+        )
+        text = sheets.HOLDS.sub("", path.read_text("utf-8"))
+        answers = [*sheets.GAP.findall(text), *ANSWER.findall(text)]
+        for answer in answers:
+            start = " ".join(re.sub(r"[*`]", "", answer).split())[:24]
+            if len(start) > 14:
+                found += 1
+                assert start not in blank, (path.name, start)
+                assert start.replace(" ", "") in solved.replace(" ", ""), (path.name, start)
+    assert found > 30
+
+
+def test_the_tree_is_drawn_with_moves_and_payoffs() -> None:
+    """The blank tree hides the labels; the solved one rings the four infosets of the queen."""
+    path = kit.TEACHING / "worksheets" / "session.md"
+    blank, solved = (
+        BeautifulSoup(kit.read(path, solved=s), "html.parser") for s in (False, True)
+    )
+    for page in (blank, solved):
+        drawn = [text.get_text().strip() for text in page.select("figure.tree svg text")]
+        assert [drawn.count(word) for word in ("check", "bet", "fold", "call")] == [
+            12,
+            12,
+            12,
+            12,
+        ]
+        assert sum(text in ("+1", "−1", "+2", "−2") for text in drawn) == 30
+        assert {"JQ", "JK", "QJ", "QK", "KJ", "KQ"} <= {*drawn}
+    labels = [t for t in blank.select("text") if "--cfr-reach" in t.get("style", "")]
+    assert len(labels) == 24, "each decision has a label"
+    assert blank.select("figure.blank-tree") and not solved.select("figure.blank-tree")
+    hidden = re.search(r"\.blank-tree (.*?) \{ visibility: hidden", paper.STYLE)
+    assert hidden and blank.select(f".blank-tree {hidden[1]}") == labels
+    rings = [str(page).count("stroke-dasharray") for page in (blank, solved)]
+    assert rings[1] - rings[0] == 4
+
+
+def test_a_solution_needs_its_number_of_lines() -> None:
+    with pytest.raises(sheets.Missing, match="number of lines"):
+        sheets.html("```{solution}\nRight.\n```", solved=False)
+
+
+def test_mock_exam_has_no_solutions(made: Path) -> None:
+    exam, solved = (words(made / name) for name in ("mock_exam.pdf", "mock_exam_solved.pdf"))
+    for start in ("In proportion to the positive", "Payoffs: check +1", "It is: "):
+        assert start in solved and start not in exam
+    assert "Name:" in exam and kit.MOCK in solved and "Seed" not in exam
 
 
 def texts(page: str, selector: str) -> list[str]:
@@ -118,11 +229,27 @@ def test_the_quiz_on_paper() -> None:
     ]
 
 
-def test_misconceptions_are_sorted_by_chapter() -> None:
-    page = kit.misconceptions()
+def test_misconceptions_are_sorted_by_chapter_and_shuffled_as_everywhere() -> None:
     bank = questions.misconceptions()
-    assert texts(page, "h2") == list(dict.fromkeys(q.category for q in bank))
-    assert len(texts(page, "h3")) == len(texts(page, "li.right")) == len(bank)
+    for solved in (False, True):
+        page = kit.misconceptions(solved=solved)
+        assert texts(page, "h2") == list(dict.fromkeys(q.category for q in bank))
+        shown = [f"{letter} {a.value}" for q in bank for letter, a in questions.shuffled(q)]
+        begun = texts(page, ".choices li")
+        assert len(begun) == len(shown)
+        assert all(b.startswith(s) for b, s in zip(begun, shown, strict=True))
+
+
+def test_only_the_teacher_sees_what_is_right() -> None:
+    bank = questions.misconceptions()
+    blank, solved = (kit.misconceptions(solved=s) for s in (False, True))
+    assert len(texts(solved, "h3")) == len(texts(solved, "li.right")) == len(bank)
+    for n, (q, right) in enumerate(zip(bank, texts(solved, "li.right"), strict=True)):
+        assert right.endswith("✓") and str(q.answers[0].value) in right, n
+        replies = [q.because, q.uncovers, *(a.reply for a in q.answers)]
+        assert not [reply for reply in replies if reply in "".join(texts(blank, "body"))]
+    assert "✓" not in "".join(texts(blank, "body"))
+    assert not texts(blank, "li.right, h3, em")
 
 
 def test_colors_are_those_of_the_book() -> None:
@@ -134,6 +261,36 @@ def test_colors_are_those_of_the_book() -> None:
 
 @pytest.mark.slow
 def test_a_handout_may_not_grow(tmp_path: Path) -> None:
-    long = kit.page("Long", "<h1>Long</h1>" + "<p>line</p>" * 300)
+    long = paper.page("Long", "<h1>Long</h1>" + "<p>line</p>" * 160)
     with pytest.raises(ValueError, match="must fit on 2"):
-        kit.print_all([("handouts/9.pdf", long)], tmp_path)
+        paper.print_all([("handouts/9.pdf", long)], tmp_path)
+
+
+@pytest.mark.slow
+def test_a_few_lines_too_many_are_set_smaller(tmp_path: Path) -> None:
+    """One page in 10 points, one in smaller type, no way out, and two pages."""
+    given = {"fits": 36, "shrinks": 46, "no": 54, "two": 72}
+    pages = {name: paper.page(name, "<p>line</p>" * n) for name, n in given.items()}
+    for name in ("fits", "shrinks", "two"):
+        paper.print_all([(f"{name}.pdf", pages[name])], tmp_path)
+    found = {path.stem: PdfReader(path) for path in tmp_path.iterdir()}
+    assert {name: len(pdf.pages) for name, pdf in found.items()} == {
+        "fits": 1,
+        "shrinks": 1,
+        "two": 2,
+    }
+    assert paper.filled(found["fits"].pages[0]) < 0.9 < paper.filled(found["shrinks"].pages[0])
+    with pytest.raises(ValueError, match=r"no\.pdf: the last page is nearly empty"):
+        paper.print_all([("no.pdf", pages["no"])], tmp_path)
+
+
+@pytest.mark.slow
+def test_a_cut_table_is_found(tmp_path: Path) -> None:
+    """Without the rule of the style sheet, a table below 36 lines is cut."""
+    rows = "<tr><td>a</td><td>b</td></tr>" * 29
+    body = "<p>line</p>" * 36 + f"<table><tbody>{rows}</tbody></table>"
+    whole = paper.page("whole", body)
+    cut = whole.replace("</style>", "table { break-inside: auto !important; }</style>")
+    paper.print_all([("whole.pdf", whole), ("cut.pdf", cut)], tmp_path)
+    assert paper.tables(PdfReader(tmp_path / "whole.pdf")) == [(29, {2})]
+    assert paper.tables(PdfReader(tmp_path / "cut.pdf")) == [(29, {1, 2})]

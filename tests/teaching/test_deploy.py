@@ -21,12 +21,7 @@ def start(tmp_path):
     image, releases, home = (tmp_path / name for name in ("image", "releases", "home"))
     for name in ("book/_ext", "deploy", "experiments", "teaching"):
         (image / name).mkdir(parents=True)
-    for name in (
-        "deploy/home.py",
-        "book/_ext/unsolved.py",
-        f"book/{NAME}",
-        "teaching/quiz.yml",
-    ):
+    for name in ("deploy/home.py", "book/_ext/unsolved.py", f"book/{NAME}", "teaching/exam.md"):
         shutil.copyfile(ROOT / name, image / name)
     (image / "experiments" / "a.json").write_text("{}")
     releases.mkdir()
@@ -48,7 +43,7 @@ def start(tmp_path):
     return started
 
 
-def test_a_home_has_the_book_and_the_assignments_but_not_the_quiz(start):
+def test_a_home_has_the_book_and_the_assignments_but_not_the_exam(start):
     home = start(VALUES["singleuser"]["extraEnv"]["CFR_BOOK_SOLUTIONS"])
     assert {path.name for path in home.iterdir()} == {"book", "experiments", "assignments"}
     assert (home / "book" / NAME).read_bytes() == (ROOT / "book" / NAME).read_bytes()
