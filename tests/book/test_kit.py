@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import built
+import chromium
 import kit
 import paper
 import pytest
