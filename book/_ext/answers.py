@@ -26,7 +26,7 @@ from cfrbook.exercises.export import exportable, exported, fields
 CHECK = re.compile(r'exercises\.check\(\s*"([\w.]+)"')
 # Programs whose check needs what a page does not have: SciPy, all of NumPy, a
 # trained network
-NOTEBOOK = {"9.1", "9.6", "10.5", "11.3", "14.3", "15.3"}
+NOTEBOOK = {"9.1", "9.4", "10.7", "11.4", "14.4", "15.5"}
 NOTEBOOK |= {"17.3", "own.4", *(f"classic.{n}" for n in range(1, 6))}
 
 

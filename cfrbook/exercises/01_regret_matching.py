@@ -30,8 +30,8 @@ PAYOFF = RockPaperScissors().row_payoffs
 # opponents with a clear best response after ROUNDS rounds
 FRIENDS = {"(0.5, 0.3, 0.2)": (0.5, 0.3, 0.2), "(0.5, 0.1, 0.4)": (0.5, 0.1, 0.4)}
 ROUNDS = 2_000
-MIXED, BALANCED = (0.5, 0.5, 0.0), (0.2, 0.6, 0.2)  # of exercise 1.5
-# of exercise 1.7: an early round, rounds played, rounds to settle, and the threshold
+MIXED, BALANCED = (0.5, 0.5, 0.0), (0.2, 0.6, 0.2)  # of exercise 1.3
+# of exercise 1.5: an early round, rounds played, rounds to settle, and the threshold
 SHORT, LONG, LAST, SETTLED = 50, 1_000, 100, 0.1
 
 
@@ -85,7 +85,7 @@ def values_at_some_n(formula: Any) -> dict[str, dict[str, float]]:
 
 
 def learn(payoff: Any, opponent: Any, rounds: int, seed: int) -> Any:
-    """Return the average strategy of the program of exercise 1.4, without the bug."""
+    """Return the average strategy of the program of exercise 1.7, without the bug."""
     rng = np.random.default_rng(seed)
     regret, total = np.zeros(3), np.zeros(3)
     for _ in range(rounds):
@@ -177,14 +177,14 @@ def exploitability_by_round() -> tuple[list[float], list[float]]:
 
 
 def gains() -> list[float]:
-    """Return what each player of exercise 1.5 gains by a best response."""
+    """Return what each player of exercise 1.3 gains by a best response."""
     u, x, y = RockPaperScissors(3).row_payoffs, np.array(MIXED), np.array(BALANCED)
     earned = x @ u @ y
     return [float((u @ y).max() - earned), float(earned - (x @ u).min())]
 
 
 def safety(pair: Any = None, **changes: float) -> dict[str, float]:
-    """Return the answer to exercise 1.5, optionally with other gains or changes."""
+    """Return the answer to exercise 1.3, optionally with other gains or changes."""
     first, second = pair or gains()
     right = {"player 0": first, "player 1": second, "exploitability": (first + second) / 2}
     return right | changes
@@ -218,7 +218,7 @@ def scale_and_shift() -> dict[str, float]:
 
 
 def broken_step() -> str:
-    """Return the first step of the proof in exercise 1.7 whose claim fails when it is run.
+    """Return the first step of the proof in exercise 1.5 whose claim fails when it is run.
 
     The regrets of self-play become small, as step 1 says. Regret matching is continuous, as
     step 2 says. If the strategies converged, they would settle.

@@ -61,7 +61,7 @@ def deal_of(chance: float) -> dict[str, float]:
 
 
 class Liar(Game):
-    """The game of exercise 2.3: player 0 sees a toss and says a side, player 1 replies."""
+    """The game of exercise 2.5: player 0 sees a toss and says a side, player 1 replies."""
 
     def node(self, h: History) -> Node:
         """Return the node of a history."""
@@ -245,7 +245,7 @@ def cheapest_groups() -> list[str]:
     return sorted(best)
 
 
-# ---- 2.6 -------------------------------------------------------------------------------------
+# ---- 2.3 -------------------------------------------------------------------------------------
 
 
 def how_many_strategies(player: int = 0) -> dict[str, int]:

@@ -35,7 +35,7 @@ Rows = Mapping[str, Mapping[Any, float]]
 
 NAMES = ("rock", "paper", "scissors")
 SEATS = ("player 0", "player 1")
-STAKES = ((0, -2, 3), (2, 0, -1), (-3, 1, 0))  # of exercise 3.4
+STAKES = ((0, -2, 3), (2, 0, -1), (-3, 1, 0))  # of exercise 3.3
 
 
 def expected(game: Game, strategy: Rows, h: History) -> float:
@@ -82,7 +82,7 @@ def both_gains(answer: Any) -> dict[object, str]:
 
 
 def respond(game: Game, strategy: Rows, player: int) -> float:
-    """Return the value of a best response, as exercise 3.3 computes it, without the bug."""
+    """Return the value of a best response, as exercise 3.6 computes it, without the bug."""
     even = Strategy.uniform(game)
     own = [I for I in even if even.player(I) == player]
     best = Strategy(game, {**strategy, **{I: even[I] for I in own}})
@@ -131,7 +131,7 @@ def best_response_value(game: Game, strategy: Rows, player: int) -> float:
 
 
 def value_and_plan(plan: Any = None, claim: float = 1) -> dict[str, object]:
-    """Return the answer to exercise 3.4.
+    """Return the answer to exercise 3.3.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def regrets_and_gains(update: str = "alternating", late: bool = False) -> Any:
 
 
 def regrets(update: str = "alternating", late: bool = False) -> dict[str, Any]:
-    """Return the answer to exercise 3.5, correct or with a mistake."""
+    """Return the answer to exercise 3.4, correct or with a mistake."""
     (first, second), _, conv = regrets_and_gains(update, late)
     holds = abs(first + second - regrets_and_gains(update)[2]) < 1e-9
     first, second = float(first), float(second)
@@ -240,12 +240,12 @@ def worth(bet: float, **rules: bool) -> float:
 
 
 def own_kuhn(student: str) -> dict[str, Any]:
-    """Return the names of exercise 3.7, whose bet depends on the student."""
+    """Return the names of exercise 3.5, whose bet depends on the student."""
     digit = last_digit(student)
     return {"bet": bet_of(digit), "others": [bet_of(d) for d in range(10) if d != digit]}
 
 
-# ---- 3.8 -------------------------------------------------------------------------------------
+# ---- 3.7 -------------------------------------------------------------------------------------
 
 
 def best_value(game: Game, strategy: Any, player: int) -> float:

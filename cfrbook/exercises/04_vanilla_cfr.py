@@ -98,7 +98,7 @@ def exploitability_with_weights(regret: str, plan: str, iterations: int = 1_000)
 
 
 def swapped_reaches(**changes: object) -> dict[str, Any]:
-    """Return the answer to exercise 4.2, optionally with changes."""
+    """Return the answer to exercise 4.3, optionally with changes."""
     right = {
         "line 6": exploitability_with_weights("own", "own"),
         "line 7": exploitability_with_weights("others", "others"),
@@ -133,7 +133,7 @@ def current_alpha() -> float:
     return run.current["J"]["bet"]
 
 
-# ---- 4.6 and 4.7 -----------------------------------------------------------------------------
+# ---- 4.5 and 4.6 -----------------------------------------------------------------------------
 
 # letter of a row of the table -> what is wrong, and the bug of the museum
 ROWS = {
@@ -163,7 +163,7 @@ def curve(letter: str) -> tuple[float, ...]:
 
 
 def diagnosis(**changes: str) -> dict[str, str]:
-    """Return the letters of exercise 4.6, read off the curves, optionally with changes."""
+    """Return the letters of exercise 4.5, read off the curves, optionally with changes."""
     curves = {letter: curve(letter) for letter in ROWS}
     close = [
         a + b
@@ -189,7 +189,7 @@ def letters_of(answer: Any) -> dict[object, str]:
 
 
 def from_rows(letter: str) -> Program:
-    """Return the program of a row of exercise 4.6."""
+    """Return the program of a row of exercise 4.5."""
     return lambda game, iterations: run_row(letter, game, iterations)
 
 
@@ -208,7 +208,7 @@ def packaged(game: Game, iterations: int) -> Any:
 
 
 def programs() -> list[tuple[str, Program]]:
-    """Return the programs that a test of exercise 4.7 gets, some of them twice, shuffled."""
+    """Return the programs that a test of exercise 4.6 gets, some of them twice, shuffled."""
     every = [(word, from_rows(letter)) for letter, (word, _) in ROWS.items()]
     every += [("floor", floored), ("right", packaged)]
     rng = SystemRandom()  # a seed that no answer can set

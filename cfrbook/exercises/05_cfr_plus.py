@@ -70,11 +70,11 @@ def tables_clipped_when_read() -> dict[str, object]:
     }
 
 
-# ---- 5.2 -------------------------------------------------------------------------------------
+# ---- 5.5 -------------------------------------------------------------------------------------
 
 
 class Buffered(Family):
-    """CFR+ with one buffer of regrets, which is emptied after each traversal (exercise 5.2)."""
+    """CFR+ with one buffer of regrets, which is emptied after each traversal (exercise 5.5)."""
 
     def iterate(self) -> None:
         """Traverse the tree for each player in turn, then empty the buffer."""
@@ -163,7 +163,7 @@ def equal_work(**changes: Any) -> dict[int, int]:
     return {n: gradients_needed(n // 2, **changes) for n in BUDGETS}
 
 
-# ---- 5.6 -------------------------------------------------------------------------------------
+# ---- 5.2 -------------------------------------------------------------------------------------
 
 HEAD = """\
 def cfr_plus(game, iterations):
@@ -245,7 +245,7 @@ def without_spare_lines(answer: Any) -> dict[str, list[float]]:
     return found
 
 
-# ---- 5.7 -------------------------------------------------------------------------------------
+# ---- 5.6 -------------------------------------------------------------------------------------
 
 plus = partial(learner, alpha=math.inf, beta=-math.inf, gamma=1)
 REGRET = "self.r[I, a] += others * (u[a] - mean)"

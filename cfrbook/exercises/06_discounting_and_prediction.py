@@ -17,13 +17,13 @@ from cfrlib.plain import Family
 from cfrlib.regret import VARIANTS, Variant, regret_matching
 from cfrlib.solve import solve
 
-STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.1
+STORED, NEW, T = (5, 1, -3), (-1, 2, -1), 3  # of exercise 6.3
 ROUNDS = 50  # for solvers in plain Python: well below a second
 LONG = (50, 100)  # of exercise 6.4; the digits of longer runs depend on rounding
 UNPREDICTED = {
     v: (VARIANTS[v].alpha, VARIANTS[v].beta, VARIANTS[v].gamma) for v in ("dcfr", "cfr")
 }
-# of exercise 6.5: iterations to a tenth, exponents of T, and how far the exploitability falls
+# of exercise 6.1: iterations to a tenth, exponents of T, and how far the exploitability falls
 FIRST, SPEED, TENTH, FAR = {"A": 30, "B": 50}, {"A": 1.0, "B": 1.5}, 0.1, 100
 
 
@@ -39,7 +39,7 @@ def discounted(R: Any, sign: Any, t: int, v: Variant) -> Any:
     return R * np.where(np.asarray(sign) > 0, factor(t, v.alpha), factor(t, v.beta))
 
 
-# ---- 6.1 -------------------------------------------------------------------------------------
+# ---- 6.3 -------------------------------------------------------------------------------------
 
 
 def by_hand() -> dict[str, dict[str, list[float]]]:
@@ -142,7 +142,7 @@ def log_ratios(answer: Any) -> dict[str, dict[int, float]]:
     return found
 
 
-# ---- 6.3 -------------------------------------------------------------------------------------
+# ---- 6.6 -------------------------------------------------------------------------------------
 
 
 STORED_REGRET = "self.R[I, a] = total * self.factor(self.alpha if total > 0 else self.beta)"
@@ -155,7 +155,7 @@ def average_strategies(solve: Any) -> dict[str, dict[str, list[float]]]:
     return {name: {I: average(sums, I) for I in KUHN_INFOSETS} for name, sums in found.items()}
 
 
-# ---- 6.5 -------------------------------------------------------------------------------------
+# ---- 6.1 -------------------------------------------------------------------------------------
 
 
 def fall_until_they_meet() -> float:
@@ -165,15 +165,15 @@ def fall_until_they_meet() -> float:
 
 
 def arrivals(A: float | None = None, **changes: float) -> dict[str, float]:
-    """Return the answer to exercise 6.5, optionally with changes."""
+    """Return the answer to exercise 6.1, optionally with changes."""
     right = {name: FIRST[name] * FAR ** (1 / SPEED[name]) for name in FIRST}
     right["meet"] = TENTH / fall_until_they_meet()
     return right | ({} if A is None else {"A": A}) | changes
 
 
-# ---- 6.6 -------------------------------------------------------------------------------------
+# ---- 6.5 -------------------------------------------------------------------------------------
 
-LOSS, LEAD = 30_000, 2  # of exercise 6.6: what the third action costs, the second brings
+LOSS, LEAD = 30_000, 2  # of exercise 6.5: what the third action costs, the second brings
 
 
 def rounds_to_repay(power: int, loss: float = LOSS, lead: float = LEAD) -> int:

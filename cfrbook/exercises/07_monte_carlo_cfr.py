@@ -26,7 +26,7 @@ Profile = Mapping[str, Mapping[Any, float]]
 Walk = Callable[..., Any]  # of game, h, i, draw, sigma, r and S
 
 MIX = 0.6  # ε, the weight of uniform sampling, on the whole page
-AFTER = (1, 3, 100, 1_000)  # iterations of CFR, exercise 7.5
+AFTER = (1, 3, 100, 1_000)  # iterations of CFR, exercise 7.7
 
 
 def new_table() -> Table:
@@ -248,7 +248,7 @@ def best_epsilons(
     return found
 
 
-# ---- 7.6 -------------------------------------------------------------------------------------
+# ---- 7.4 -------------------------------------------------------------------------------------
 
 CHECKS, BETS, CALLS = (1 / 2, 1), (1, 1 / 3), (1 / 4, 3 / 4)  # in both iterations
 
@@ -260,7 +260,7 @@ def weighted(*weights: Any) -> float:
 
 
 def averages(**changes: float) -> dict[str, float]:
-    """Return the answer to exercise 7.6, optionally with changes.
+    """Return the answer to exercise 7.4, optionally with changes.
 
     At the opponent's nodes, a walk comes by as often as the queen's owner plays there. At the
     traverser's own, it comes by as often as the opponent bets.

@@ -24,14 +24,14 @@ from cfrlib.strategy import Strategy
 
 FIRST = (0.6, 0.3, 0.1)  # probabilities of the first sample, exercise 8.1
 EPSILON = 0.2  # weight of uniform sampling in the code of the page
-NODES, SEEDS = 100_000, 10  # of exercise 8.5
+NODES, SEEDS = 100_000, 10  # of exercise 8.8
 KS = {1: 1, 2: 2, 4: 4, "all": math.inf}
 
 # ---- inclusion probabilities -----------------------------------------------------------------
 
 
 def with_replacement(biased: bool | None = None, tried: float | None = None) -> dict[str, Any]:
-    """Return the answer to exercise 8.2: bias, and expected number of distinct actions."""
+    """Return the answer to exercise 8.4: bias, and expected number of distinct actions."""
     p, distinct, means = (0.5, 0.3, 0.2), 0.0, [0.0, 0.0, 0.0]
     for draws in product(range(3), repeat=2):
         chance = math.prod(p[a] for a in draws)
@@ -179,7 +179,7 @@ def total_variance(once: bool) -> float:
 
 
 def one_for_all(scale: float = 1.0) -> dict[str, object]:
-    """Return the answer to exercise 8.3, the variance times a factor."""
+    """Return the answer to exercise 8.5, the variance times a factor."""
     return {"unbiased": True, "variance": scale * total_variance(once=True)}
 
 
@@ -216,13 +216,13 @@ def which_k(
 
 
 def means_times(scale: float) -> dict[object, Any]:
-    """Return the answer to exercise 8.5 with all means times a factor."""
+    """Return the answer to exercise 8.8 with all means times a factor."""
     return {key: x if key == "decided" else scale * x for key, x in which_k().items()}
 
 
-# ---- 8.6 and 8.7 -----------------------------------------------------------------------------
+# ---- 8.3 and 8.2 -----------------------------------------------------------------------------
 
-WORTH, TRIED, GUESSES = 6, 1 / 4, (0, 5, 10)  # of exercise 8.7
+WORTH, TRIED, GUESSES = 6, 1 / 4, (0, 5, 10)  # of exercise 8.2
 
 
 def floored_noise(walks: int, batch: int = 1, once: bool = False) -> float:
@@ -246,7 +246,7 @@ def floored_noise(walks: int, batch: int = 1, once: bool = False) -> float:
 
 
 def noise(once: bool = False, batch: float | None = None) -> dict[str, float]:
-    """Return the answer to exercise 8.6, optionally floored once or with another batch."""
+    """Return the answer to exercise 8.3, optionally floored once or with another batch."""
     singles = {f"{n} walks": floored_noise(n, once=once) for n in (2, 3)}
     return singles | {"batch of 3": floored_noise(3, 3) if batch is None else batch}
 

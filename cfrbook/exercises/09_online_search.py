@@ -68,7 +68,7 @@ def at_prices(answer: Any) -> dict[str, float]:
 def sampling_weights(
     s1: float = 1.0, s2: float = 1.0, delta: float = 0.9, **changes: float
 ) -> dict[str, float]:
-    """Return the answer to exercise 9.2, optionally with other numbers.
+    """Return the answer to exercise 9.3, optionally with other numbers.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ Shares = dict[str, Fraction]
 Features = Callable[[int], Sequence[float]]
 
 CARDS = range(1, 61)
-SHOWN = range(5, 61, 5)  # training cards of exercise 10.5
+SHOWN = range(5, 61, 5)  # training cards of exercise 10.7
 
 
 # ---- 10.1: a reservoir of two ---------------------------------------------------------------
@@ -94,11 +94,11 @@ def first_action(
     } | changes
 
 
-# ---- 10.3: the borrowed buffer --------------------------------------------------------------
+# ---- 10.5: the borrowed buffer --------------------------------------------------------------
 
 
 class Buffer:
-    """The buffer of exercise 10.3, without the bug: a reservoir."""
+    """The buffer of exercise 10.5, without the bug: a reservoir."""
 
     def __init__(self, size: int, rng: random.Random):
         self.rng, self.seen = rng, 0
@@ -134,7 +134,7 @@ def kept_by_quarter(make: Any) -> list[float]:
     return [count / seeds / 10 for count in counts]
 
 
-# ---- 10.4: rows or means --------------------------------------------------------------------
+# ---- 10.3: rows or means --------------------------------------------------------------------
 
 
 def merged_row(
@@ -146,7 +146,7 @@ def merged_row(
     return {"weight": total, "target": mean, "constant": w @ (r - mean) ** 2}
 
 
-# ---- 10.5: show it more ---------------------------------------------------------------------
+# ---- 10.7: show it more ---------------------------------------------------------------------
 
 
 @cache
@@ -189,7 +189,7 @@ def hinges(card: int) -> list[float]:
     return [max(card - n, 0) / 30 for n in range(0, 60, 10)]
 
 
-# ---- 10.6: how many seeds -------------------------------------------------------------------
+# ---- 10.4: how many seeds -------------------------------------------------------------------
 
 
 def seeds_for(errors: float, spread: float, width: float = 0.004, up: bool = True) -> int:
@@ -207,7 +207,7 @@ def numbers_of_seeds(up: bool = True) -> dict[str, int]:
     }
 
 
-# ---- 10.7 ------------------------------------------------------------------------------------
+# ---- 10.6 ------------------------------------------------------------------------------------
 
 
 def deep_loop(walks: Any, iterations: int) -> Any:

@@ -78,7 +78,7 @@ def errors(**changes: float) -> dict[str, float]:
     return compounding_error(math.exp(0.01 * 30)) | changes
 
 
-# ---- 11.3: padding --------------------------------------------------------------------------
+# ---- 11.4: padding --------------------------------------------------------------------------
 
 
 def attend(H: Any, words: Any, W: Any, v: Any) -> Any:
@@ -117,7 +117,7 @@ def answers_with_padding(attend: Any) -> list[list[float]]:
     return found
 
 
-# ---- 11.4: order ----------------------------------------------------------------------------
+# ---- 11.3: order ----------------------------------------------------------------------------
 
 
 @cache

@@ -20,7 +20,7 @@ from cfrlib.strategy import Strategy
 Card = int | str
 
 BEATS = {("R", "S"), ("S", "P"), ("P", "R")}
-ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.4
+ROUNDS = (("R", "P"), ("R", "S"), ("P", "P"))  # exercise 12.3
 
 
 # ---- 12.2: totals ----------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def values_of_calling(most: int = -1) -> dict[str, float]:
     return {"below 0": below, "call": call, "+1": call + advantage_of_raising()}
 
 
-# ---- 12.3: the planted bug ------------------------------------------------------------------
+# ---- 12.4: the planted bug ------------------------------------------------------------------
 
 
 def add_up(cards: Sequence[Card], drawn: Card | None = None) -> int:
@@ -113,7 +113,7 @@ def wrong_hands(add_up: Any) -> dict[str, float]:
     return found | {"points off": off}
 
 
-# ---- 12.4: two is special -------------------------------------------------------------------
+# ---- 12.3: two is special -------------------------------------------------------------------
 
 
 def payoff(own: str, other: str) -> int:
@@ -144,13 +144,13 @@ def regrets_and_gains(
     }
 
 
-# ---- 12.5: a third player --------------------------------------------------------------------
+# ---- 12.1: a third player --------------------------------------------------------------------
 
-SAID, PAID = ((0, 0), (1, 1)), {"alike": 1, "different": 3}  # of exercise 12.5
+SAID, PAID = ((0, 0), (1, 1)), {"alike": 1, "different": 3}  # of exercise 12.1
 
 
 def third_player(one: float | None = None, **changes: float) -> dict[str, float]:
-    """Return the answer to exercise 12.5, optionally with changes."""
+    """Return the answer to exercise 12.1, optionally with changes."""
     alike = sum(a == b for a, b in SAID) / len(SAID)  # share of the rounds as they were played
     p, q = (sum(said) / len(SAID) for said in zip(*SAID, strict=True))
     apart = p * q + (1 - p) * (1 - q)  # of averages that meet independently

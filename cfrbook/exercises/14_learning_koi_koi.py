@@ -22,7 +22,7 @@ from koikoi.simulator import Simulator
 
 SPREAD, HALVES, SURE = 6.0, ("0.1", "0.05"), 1.96  # of the mean of a deal, in points
 LEADS = ("0 ahead", "2 ahead")
-REHEARSED: dict[str, Game] = {"Kuhn": KuhnPoker(), "K8": MiniKoiKoi.K8()}  # of exercise 14.3
+REHEARSED: dict[str, Game] = {"Kuhn": KuhnPoker(), "K8": MiniKoiKoi.K8()}  # of exercise 14.4
 ROUNDS = 200
 
 
@@ -55,7 +55,7 @@ def changed_ratios(change: Callable[[float], float]) -> dict[str, float]:
     return {other: change(x) for other, x in error_ratios().items()}
 
 
-# ---- 14.3 ------------------------------------------------------------------------------------
+# ---- 14.4 ------------------------------------------------------------------------------------
 
 
 def mean_payments(game: Any, choose: Callable[[Any], Any], rounds: int) -> Any:
@@ -159,7 +159,7 @@ def match_values(score: Callable[[float], float] = np.sign, sign: int = 1) -> di
     return {word: float(solve_lp(game).value) for word, game in zip(LEADS, games, strict=True)}
 
 
-# ---- 14.6 ------------------------------------------------------------------------------------
+# ---- 14.2 ------------------------------------------------------------------------------------
 
 HUNTS = {"first": (0.3, 0.1), "second": (0.02, 0.05)}  # won, and half of the 95 % interval
 # what is claimed -> the least that a hunter must have won for it, and from whom; None: it never
@@ -175,7 +175,7 @@ CLAIMS: dict[str, tuple[float, str] | None] = {
 
 
 def follows(sure: float = 1) -> set[str]:
-    """Return the claims of exercise 14.6 that follow; `sure` scales the intervals."""
+    """Return the claims of exercise 14.2 that follow; `sure` scales the intervals."""
     return {
         letter
         for letter, claim in CLAIMS.items()

@@ -150,7 +150,7 @@ def at_one_state(answer: Any) -> dict[str, float]:
 
 # ---- a value function ------------------------------------------------------------------------
 
-OWN, THEIRS = (0.8, 1.0, 0.4), (2 / 3, 1.0, 0.0)  # ranges of J, Q and K, exercise 16.5
+OWN, THEIRS = (0.8, 1.0, 0.4), (2 / 3, 1.0, 0.0)  # ranges of J, Q and K, exercise 16.3
 
 
 def at_the_showdown(
@@ -162,7 +162,7 @@ def at_the_showdown(
     theirs_factor: float = 1 / 2,
     own_factor: float = 1,
 ) -> dict[str, float]:
-    """Return the answer to exercise 16.5, optionally with other weights or factors.
+    """Return the answer to exercise 16.3, optionally with other weights or factors.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def find(number: str) -> Exercise:
     Parameters
     ----------
     number : str
-        Number as printed beside the title: ``"4.2"``, ``"errata.1"``.
+        Number as printed beside the title: ``"4.3"``, ``"errata.1"``.
 
     Raises
     ------

@@ -29,7 +29,7 @@ def exported(exercise: Exercise) -> dict[str, Any]:
     Examples
     --------
     >>> from cfrbook import exercises
-    >>> exported(exercises.find("1.7"))["wanted"]
+    >>> exported(exercises.find("1.5"))["wanted"]
     'step 3'
     """
     return {
@@ -88,9 +88,9 @@ def fields(cell: str, exercise: Exercise) -> Any:
     Examples
     --------
     >>> from cfrbook import exercises
-    >>> fields("answer = {'value': ..., 'bluff': ...}", exercises.find("4.4"))
+    >>> fields("answer = {'value': ..., 'bluff': ...}", exercises.find("4.2"))
     {'dict': [['value', 'number'], ['bluff', 'word']]}
-    >>> fields("def equilibrium(n): ...", exercises.find("1.3")) is None
+    >>> fields("def equilibrium(n): ...", exercises.find("1.6")) is None
     True
     """
     for line in reversed(ast.parse(cell).body):

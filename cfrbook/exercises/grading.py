@@ -90,8 +90,8 @@ class Feedback:
 
     Examples
     --------
-    >>> Feedback("4.5", "Open", "open", "Not answered yet.")
-    ○ 4.5 · Open · Not answered yet.
+    >>> Feedback("4.8", "Open", "open", "Not answered yet.")
+    ○ 4.8 · Open · Not answered yet.
     """
 
     number: str

@@ -303,7 +303,7 @@ def kuhn_values(answer: object) -> dict[str, object]:
     game, strategy = fresh(part(answer, "game")), part(answer, "strategy")
     tree = zero_sum_tree(game)
     if callable(strategy):  # a learner, which has to be right on other games as well
-        checked = find("4.8").check(strategy)
+        checked = find("4.7").check(strategy)
         if not checked.right:
             raise Mistaken(f"The learner under 'strategy': {checked.text}")
         strategy = table(strategy(game, ROUNDS), infosets(game))

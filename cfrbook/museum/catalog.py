@@ -185,7 +185,7 @@ BUGS = (
         line=VANILLA_REGRET,
         broken="self.R[I, a] += own * (u[a] - mean)",
         symptom="A plateau, at 1/6 on Kuhn poker: all hidden cards count the same.",
-        source="chapter 4, exercise 4.2",
+        source="chapter 4, exercise 4.3",
         smallest="rock-paper-scissors",
         caught_by="value of Kuhn poker",
     ),
@@ -210,7 +210,7 @@ BUGS = (
             "None on small games. On Leduc poker a plateau: players stop learning at infosets "
             "that they no longer reach."
         ),
-        source="chapter 4, exercise 4.2",
+        source="chapter 4, exercise 4.3",
         smallest="Leduc, 2 ranks",
         caught_by="value of Kuhn poker",
     ),
@@ -282,7 +282,7 @@ BUGS = (
         line="self.S[I, a] += own * p",
         broken="self.S[I, a] += others * p",
         symptom="Exploitability falls on Kuhn poker and stops on Leduc poker.",
-        source="published code; chapter 4, exercise 4.2; errata B22",
+        source="published code; chapter 4, exercise 4.3; errata B22",
         smallest="dice, 2 faces",
         caught_by="digits on Kuhn poker",
     ),
@@ -372,7 +372,7 @@ BUGS = (
         line="row = self.sigma[I]",
         broken="row = self.match(I)",
         symptom=("Converges, sometimes faster, but the order of the deals changes the result."),
-        source="chapter 4, exercise 4.3; errata D1",
+        source="chapter 4, exercise 4.4; errata D1",
         caught_by="value of Kuhn poker",
     ),
     Bug(
@@ -495,7 +495,7 @@ BUGS = (
             "Converges, and on the smallest games faster. The order of the deals "
             "changes the result."
         ),
-        source="published code; chapter 6, exercise 6.3",
+        source="published code; chapter 6, exercise 6.6",
         smallest="Leduc, 2 ranks",
         caught_by="deals in reverse",
     ),
@@ -531,7 +531,7 @@ BUGS = (
         line="for (I, a), x in self.r.items():",
         broken="for (I, a), x in (dict.fromkeys(self.R, 0.0) | self.r).items():",
         symptom="Converges, mostly faster: each regret is discounted twice an iteration.",
-        source="chapter 6, exercise 6.3",
+        source="chapter 6, exercise 6.6",
         smallest="Leduc poker",
         caught_by="digits on Kuhn poker",
     ),

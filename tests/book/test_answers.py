@@ -70,7 +70,7 @@ def test_page_with_hidden_solutions_has_fields_and_no_solution() -> None:
 
 def test_program_is_shown_without_its_check() -> None:
     first = next(each for each in data("04_vanilla_cfr")["exercises"] if "program" in each)
-    assert (first["number"], first["answer"]) == ("4.3", "friend")
+    assert (first["number"], first["answer"]) == ("4.4", "friend")
     assert first["program"].startswith("def friend(") and "check" not in first["program"]
     assert "import numpy as np" in data("04_vanilla_cfr")["imports"]
 

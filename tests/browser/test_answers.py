@@ -22,14 +22,14 @@ ADDRESS = f"book/{NAME}.html"
 RIGHT = {
     "1.1": ["0", "1", "2", "0", "1/3", "66.7 %"],
     "1.2": ["rock", ".4"],
-    "1.6": ["10", "x1", "one", "10", "0"],
-    "1.7": ["step 3"],
+    "1.4": ["10", "x1", "one", "10", "0"],
+    "1.5": ["step 3"],
 }
 WRONG = {
     "1.1": ["-1", "0", "1", "0", "0", "1"],
     "1.2": ["rock", "0.6"],
-    "1.6": ["10", "10", "10", "10", "0"],
-    "1.7": ["step 1"],
+    "1.4": ["10", "10", "10", "10", "0"],
+    "1.5": ["step 1"],
 }
 
 
@@ -92,7 +92,7 @@ def nested(number: str, values: list[str]) -> object:
         [values[:3], values[3:]]
         if number == "1.1"
         else values[0]
-        if number == "1.7"
+        if number == "1.5"
         else values
     )
 
@@ -119,7 +119,7 @@ def test_fields_are_kept_and_start_over_is_undone(phone: Visit) -> None:
 def test_solution_opens_after_a_try_or_at_the_second_tap(phone: Visit) -> None:
     solutions = (
         phone.page.locator(".solution:has(a[href='#ex-01-2'])"),
-        phone.page.locator(".solution:has(a[href='#ex-01-7'])"),
+        phone.page.locator(".solution:has(a[href='#ex-01-5'])"),
     )
     title = solutions[0].locator("button.toggle-button")
     title.click()
@@ -127,8 +127,8 @@ def test_solution_opens_after_a_try_or_at_the_second_tap(phone: Visit) -> None:
     expect(phone.page.get_by_text("Try it first")).to_be_visible()
     title.click()
     expect(solutions[0]).to_have_class("solution dropdown admonition toggle")
-    type_in(phone.page, "1.7", WRONG["1.7"])
-    reply(phone.page, "1.7")
+    type_in(phone.page, "1.5", WRONG["1.5"])
+    reply(phone.page, "1.5")
     solutions[1].locator("button.toggle-button").click()
     expect(solutions[1]).to_have_class("solution dropdown admonition toggle")
 
@@ -143,7 +143,7 @@ def test_saved_answers_are_graded(phone: Visit, tmp_path: Path) -> None:
     expect(hand_in.get_by_role("status")).to_have_text("There is nothing to save yet.")
     for number, values in RIGHT.items():
         type_in(phone.page, number, values)
-    box(phone.page, "1.6").locator("input").last.fill("")
+    box(phone.page, "1.4").locator("input").last.fill("")
     with phone.page.expect_download() as saved:
         save.click()
     name = saved.value.suggested_filename
@@ -165,8 +165,8 @@ def test_saved_answers_are_graded(phone: Visit, tmp_path: Path) -> None:
         if number in RIGHT:
             exec(cell.source, scope)
             earned[number] = exercises.check(number, scope["answer"]).verdict
-    assert earned == {"1.1": "right", "1.2": "right", "1.6": "open", "1.7": "right"}
-    assert json.loads((tmp_path / name).read_text("utf-8"))["answers"]["1.7"] == "step 3"
+    assert earned == {"1.1": "right", "1.2": "right", "1.4": "open", "1.5": "right"}
+    assert json.loads((tmp_path / name).read_text("utf-8"))["answers"]["1.5"] == "step 3"
 
 
 def test_fields_with_replies_are_accessible_and_fit_a_phone(phone: Visit, axe: str) -> None:

@@ -33,11 +33,11 @@ def tab(chromium: Browser, served: str) -> Iterator[Page]:
     context.close()
 
 
-def box(page: Page, number: str = "4.3") -> Locator:
+def box(page: Page, number: str = "4.4") -> Locator:
     return page.locator(f'form[data-exercise="{number}"]')
 
 
-def run(page: Page, program: str | None = None, number: str = "4.3") -> str:
+def run(page: Page, program: str | None = None, number: str = "4.4") -> str:
     """Run a program, by default the one that is there, and return the reply."""
     if program is not None:
         box(page, number).locator("textarea").fill(program)
@@ -52,7 +52,7 @@ def printed(page: Page) -> str:
 
 
 def mended(page: Page) -> str:
-    """Return the program of exercise 4.3 without its bug."""
+    """Return the program of exercise 4.4 without its bug."""
     text = box(page).locator("textarea").input_value()
     late = "        sigma[I] = cfr.regret_matching(R[I])\n"
     assert text.count(late) == 1
@@ -71,14 +71,14 @@ def test_nothing_is_loaded_before_a_reader_asks(chromium: Browser, served: str) 
 
 
 def test_page_replies_as_the_notebook_does(tab: Page) -> None:
-    solution = exercises.find("4.3")
-    planted = exercises.check("4.3", solution.mistakes[0].answer())
+    solution = exercises.find("4.4")
+    planted = exercises.check("4.4", solution.mistakes[0].answer())
     assert planted.verdict == "wrong"
     assert run(tab).removeprefix("✗ ") == planted.text
-    right = exercises.check("4.3", solution.solution())
+    right = exercises.check("4.4", solution.solution())
     assert run(tab, mended(tab)).removeprefix("✓ ") == right.text
-    open_ = exercises.check("4.7", mutant)  # any function but a test
-    assert run(tab, "def passes(program):\n    return ...", "4.7").startswith("○ Not answered")
+    open_ = exercises.check("4.6", mutant)  # any function but a test
+    assert run(tab, "def passes(program):\n    return ...", "4.6").startswith("○ Not answered")
     assert open_.verdict != "right"
 
 
@@ -138,7 +138,7 @@ def test_saved_program_is_graded(tab: Page, tmp_path: Path) -> None:
         tab.get_by_role("button", name="Download my answers").click()
     name = saved.value.suggested_filename
     saved.value.save_as(tmp_path / name)
-    assert list(json.loads((tmp_path / name).read_text("utf-8"))["programs"]) == ["4.3"]
+    assert list(json.loads((tmp_path / name).read_text("utf-8"))["programs"]) == ["4.4"]
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.write(tmp_path / name, name)
     assert collecting.collect(tmp_path / "a.zip", tmp_path / "in", NAME) == ["Ada"]
@@ -148,7 +148,7 @@ def test_saved_program_is_graded(tab: Page, tmp_path: Path) -> None:
     [source] = [
         cell.source
         for cell in filter(is_solution, nb.cells)
-        if rebuilding.number_of(cell.metadata.nbgrader.grade_id) == "4.3"
+        if rebuilding.number_of(cell.metadata.nbgrader.grade_id) == "4.4"
     ]
     import numpy as np
 
@@ -156,7 +156,7 @@ def test_saved_program_is_graded(tab: Page, tmp_path: Path) -> None:
 
     scope: dict[str, object] = {"np": np, "cfr": cfr}
     exec(source, scope)
-    assert exercises.check("4.3", scope["friend"]).right
+    assert exercises.check("4.4", scope["friend"]).right
 
 
 def test_editors_are_accessible_and_fit_a_phone(tab: Page, axe: str) -> None:

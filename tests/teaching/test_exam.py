@@ -21,7 +21,6 @@ from cfrlib.game import Chance, Decision, Game, Terminal
 
 TEACHING = Path(__file__).parents[2] / "teaching"
 SOLUTION = re.compile(r"^```\{solution\} (\d+)\n(.*?)^```$", re.M | re.S)
-pytestmark = pytest.mark.slow
 SEEDS = [f"seed {n}" for n in range(200)]
 POINTS = [6, 8, 6, 6, 6, 8]
 
@@ -61,6 +60,7 @@ def match(regrets):
 # ---- results ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_regrets_are_right(drawn):
     """The table of payoffs is written out here."""
     for task in (tasks[0] for tasks in drawn):
@@ -132,6 +132,7 @@ def measured(game, bluff, call):
     return [earned, *gains, cfr.nash_conv(game, strategy), cfr.exploitability(game, strategy)]
 
 
+@pytest.mark.slow
 def test_cards_and_exploitability_are_right(drawn):
     for tasks in drawn:
         game, bluff = game_of(tasks[1].split("c) With")[0])
@@ -170,6 +171,7 @@ def steps(rows, wrong):
     return found
 
 
+@pytest.mark.slow
 def test_only_one_mistake_explains_the_friends_numbers(drawn):
     seen = set()
     for task in (tasks[3] for tasks in drawn):
@@ -187,6 +189,7 @@ def test_only_one_mistake_explains_the_friends_numbers(drawn):
     assert seen == set(exam.WRONG)
 
 
+@pytest.mark.slow
 def test_the_floor_is_right(drawn):
     for task in (tasks[4] for tasks in drawn):
         given = fractions(re.search(r"regrets of the round (.*)", task)[1])
@@ -203,6 +206,7 @@ def test_the_floor_is_right(drawn):
         assert bold(task) == [match(R), match(Q)] and match(R) != match(Q)
 
 
+@pytest.mark.slow
 def test_estimates_are_unbiased_and_their_variance_is_right(drawn):
     for task in (tasks[5] for tasks in drawn):
         values = fractions(re.search(r"worth (.*?), and plays", task)[1])
@@ -221,12 +225,14 @@ def test_estimates_are_unbiased_and_their_variance_is_right(drawn):
 # ---- the exam as a whole ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_numbers_are_for_pencil_and_paper(drawn):
     for tasks in drawn:
         for number in fractions("".join(tasks)):
             assert number.denominator <= 30 and abs(number.numerator) <= 1296, number
 
 
+@pytest.mark.slow
 def test_points_add_up_to_forty(drawn):
     for tasks in drawn:
         assert [int(re.search(r"\((\d) points\)", task)[1]) for task in tasks] == POINTS
@@ -237,6 +243,7 @@ def test_points_add_up_to_forty(drawn):
     assert row == [*POINTS, sum(POINTS)] and "40 points" in head and sum(POINTS) == 40
 
 
+@pytest.mark.slow
 def test_no_two_variants_share_a_task(drawn):
     for n in range(0, len(drawn), 4):
         for task in zip(*drawn[n : n + 4], strict=True):
@@ -257,6 +264,7 @@ def test_room_to_write_is_below_every_question():
         assert "[[" in question or (found and int(found[1]) >= 5), question
 
 
+@pytest.mark.slow
 def test_handouts_answer_no_question(drawn):
     """Its code, its reasons, its sentences and its lists of numbers are on no handout."""
     handouts = [path.read_text("utf-8") for path in (TEACHING / "handouts").glob("*.md")]
@@ -289,6 +297,7 @@ def test_a_blank_exam_holds_no_solution_and_not_its_seed():
         assert page.count('class="room"') == 17, "1 a) is answered in its table"
 
 
+@pytest.mark.slow
 def test_every_task_fits_its_page(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(exam, "OUT", tmp_path / "exam")
     monkeypatch.setattr(sys, "argv", ["exam.py", "word"])
@@ -304,6 +313,7 @@ def test_every_task_fits_its_page(monkeypatch, tmp_path, capsys):
             assert re.findall(r"^(\d)\. ", text, re.M) == [str(n)]
 
 
+@pytest.mark.slow
 def test_every_task_fits_its_page_whatever_is_drawn():
     """Between two page breaks there is less than a page, 269 by 178 mm."""
     with chromium.opened() as browser:
@@ -323,6 +333,7 @@ def test_every_task_fits_its_page_whatever_is_drawn():
                     assert len(heights) == 6 and max(heights) < 269 * 96 / 25.4, name
 
 
+@pytest.mark.slow
 def test_without_a_seed_one_is_drawn(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(exam, "OUT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["exam.py"])

@@ -104,10 +104,10 @@ def test_only_unexpected_errors_are_run_again(name, again):
 
 def test_table_of_points_lists_who_could_not_be_graded(tmp_path, capsys):
     outcomes = [
-        classroom.Outcome("ada", {"4.1": 2.0, "4.3": 1.0}),
+        classroom.Outcome("ada", {"4.1": 2.0, "4.4": 1.0}),
         classroom.Outcome("bob", None, ["is no notebook"]),
     ]
-    classroom.report(tmp_path / "points.csv", {"4.1": 2.0, "4.3": 3.0}, outcomes)
+    classroom.report(tmp_path / "points.csv", {"4.1": 2.0, "4.4": 3.0}, outcomes)
     with (tmp_path / "points.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     assert rows[1:] == [

@@ -97,7 +97,7 @@ def with_class(payoff, theirs):
     return [x / learner.rounds for x in learner.total]
 
 
-# ---- 3.8 -------------------------------------------------------------------------------------
+# ---- 3.7 -------------------------------------------------------------------------------------
 
 
 def by_package(game, strategy, player):
@@ -205,7 +205,7 @@ def by_sequences(game, strategy, player):
     return gain[None]
 
 
-# ---- 4.8 and 5.7: solvers with the changes of CFR+ as a switch ----------
+# ---- 4.7 and 5.6: solvers with the changes of CFR+ as a switch ----------
 
 
 def as_reference(game, iterations, plus=False, update=None):
@@ -431,7 +431,7 @@ ENGINES = (
     another_order(as_objects),
 )
 
-# ---- 7.7 and 8.8: walks that try k of their actions, or all ----------
+# ---- 7.6 and 8.7: walks that try k of their actions, or all ----------
 
 
 def some(actions, k, choose):
@@ -587,7 +587,7 @@ def all_of_them(walk):
     return lambda game, i, sigma, choose: walk(game, i, sigma, choose)
 
 
-# ---- 10.7 ------------------------------------------------------------------------------------
+# ---- 10.6 ------------------------------------------------------------------------------------
 
 
 def deep(walks, iterations, best=False, together=False, form=dict):
@@ -671,23 +671,23 @@ def row_backward(pairs):
 
 STYLES = {
     "1.8": (with_arrays, with_two_sums, with_generator, with_class),
-    "3.8": (by_package, by_trying, by_groups, by_levels, by_sequences),
-    "4.8": (*ENGINES, partial(as_reference, update="simultaneous")),
-    "5.7": tuple(partial(engine, plus=True) for engine in (*ENGINES, as_reference)),
-    "7.7": tuple(map(all_of_them, WALKS)),
-    "8.8": WALKS,
-    "10.7": (
+    "3.7": (by_package, by_trying, by_groups, by_levels, by_sequences),
+    "4.7": (*ENGINES, partial(as_reference, update="simultaneous")),
+    "5.6": tuple(partial(engine, plus=True) for engine in (*ENGINES, as_reference)),
+    "7.6": tuple(map(all_of_them, WALKS)),
+    "8.7": WALKS,
+    "10.6": (
         deep_with_sums,
         *(partial(deep, form=form) for form in (dict, row_as_list, row_as_array, row_backward)),
     ),
 }
 # accepted as well, with a sentence that says what is different
 OTHERS = {
-    "4.8": [
+    "4.7": [
         (partial(as_reference, update="alternating"), "in turn"),
         (lambda game, n: cfr.CFR(game, update="alternating").run(n).average, "in turn"),
     ],
-    "10.7": [
+    "10.6": [
         (partial(deep, best=True), "plays the best action"),
         (partial(deep, together=True), "both networks after the walks"),
         (partial(deep, best=True, together=True), "and play the best action"),

@@ -24,7 +24,7 @@ EXPORTED = [exercise for exercise in ALL if exportable(exercise)]
 NUMPY = {"array", "NumPy number", "single precision", "whole number", "array of one"}
 NUMPY |= {"three alike", "keys as numbers", "NumPy truth", "fraction", "decimal"}
 TYPEABLE = [write for form, write in FORMS.items() if form not in NUMPY]
-QUICK = ("1.7", "3.1", "16.1")  # words, and numbers
+QUICK = ("1.5", "3.1", "16.1")  # words, and numbers
 
 # What people type, and some that nobody should
 TYPED = (

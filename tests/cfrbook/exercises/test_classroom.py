@@ -176,11 +176,11 @@ def test_solutions_earn_all_points_in_the_assignment(course, path, monkeypatch, 
 def test_a_student_has_an_own_answer(capsys):
     space = {"exercises": exercises, "student": "1013"}
     exec(assignments.CHECK, space)
-    space["answer"] = exercises.find("3.7").of("1013").solution()
-    space["check_answer"]("3.7", "answer")
+    space["answer"] = exercises.find("3.5").of("1013").solution()
+    space["check_answer"]("3.5", "answer")
     space["student"] = "1014"
     with pytest.raises(AssertionError, match="somebody else's"):
-        space["check_answer"]("3.7", "answer")
+        space["check_answer"]("3.5", "answer")
 
 
 def test_release_contains_the_files_an_assignment_reads(course):
@@ -323,14 +323,14 @@ def spoiled(release, how):
 @pytest.mark.parametrize(
     ("how", "remark"),
     [
-        ("copied", "two answers to 4.2: the last counts"),
+        ("copied", "two answers to 4.3: the last counts"),
         ("check deleted", None),
         ("given deleted", None),
-        ("unlabeled", "the answer to 4.2 had lost its label"),
-        ("renamed", "the answer to 4.2 had lost its label"),
+        ("unlabeled", "the answer to 4.3 had lost its label"),
+        ("renamed", "the answer to 4.3 had lost its label"),
         ("nonsense", None),
         ("moved", None),
-        ("markdown", "the answer to 4.2 was no code cell"),
+        ("markdown", "the answer to 4.3 was no code cell"),
     ],
 )
 def test_answers_survive_bad_handling(release, how, remark):
@@ -357,7 +357,7 @@ def test_added_cells_keep_their_place(release):
 def test_missing_answer_is_remarked(release):
     cells = [cell for cell in handed_in(release) if "ex-4-2" not in str(cell.metadata)]
     nb, remarks = rebuilding.rebuild(release, cells)
-    assert remarks == ["no cell with an answer to 4.2"]
+    assert remarks == ["no cell with an answer to 4.3"]
     assert len(nb.cells) == len(release.cells)
 
 
@@ -453,9 +453,9 @@ print(done)
 """
 DREADFUL = {
     "4.1": classroom.DELETE,
-    "4.2": STUBBORN,
-    "4.3": "import os\nos._exit(1)",
-    "4.4": "x = [0] * 10**10",
+    "4.3": STUBBORN,
+    "4.4": "import os\nos._exit(1)",
+    "4.2": "x = [0] * 10**10",
 }
 
 
@@ -484,10 +484,10 @@ def dreadful(number, name, worked):
 # Each spoils what later exercises need, or its own right answer's looks.
 HOSTILE = {
     "4.1": 'exercises, print, check_answer = [], None, len\n__import__("sys").stdout = None',
-    "4.2": "exit()",
-    "4.3": 'print("x" * 10_000_000)\n{worked}',
-    "4.4": '{worked}\nimport os\nos.write(2, b"careful")\n__import__("logging").warning("!")',
-    "4.5": "%reset -f",
+    "4.3": "exit()",
+    "4.4": 'print("x" * 10_000_000)\n{worked}',
+    "4.2": '{worked}\nimport os\nos.write(2, b"careful")\n__import__("logging").warning("!")',
+    "4.8": "%reset -f",
 }
 
 
@@ -539,8 +539,8 @@ def outcomes(course):
     misbehaving = [
         classroom.Student("dreadful", dreadful),
         classroom.Student("hostile", hostile),
-        classroom.Student("loops", partial(only, "4.2", LOOP)),
-        classroom.Student("deletes", partial(only, "4.2", classroom.DELETE)),
+        classroom.Student("loops", partial(only, "4.3", LOOP)),
+        classroom.Student("deletes", partial(only, "4.3", classroom.DELETE)),
     ]
     students = [
         classroom.Student("perfect", classroom.right),
@@ -595,7 +595,7 @@ def test_mistake_costs_only_its_own_points(graded, most):
 
 @pytest.mark.parametrize("name", ["loops", "deletes"])
 def test_loop_or_deletion_costs_only_its_own_points(graded, most, name):
-    assert graded[name] == most | {"4.2": 0}
+    assert graded[name] == most | {"4.3": 0}
 
 
 def test_dreadful_submission_keeps_the_points_of_its_right_answers(graded, most):
@@ -605,7 +605,7 @@ def test_dreadful_submission_keeps_the_points_of_its_right_answers(graded, most)
 
 def test_hostile_cells_cost_no_points_elsewhere(graded, most):
     """They rebind names, end the kernel, print ten megabytes, log, and clear the namespace."""
-    assert graded["hostile"] == most | {"4.1": 0, "4.2": 0, "4.5": 0}
+    assert graded["hostile"] == most | {"4.1": 0, "4.3": 0, "4.8": 0}
 
 
 def test_clumsy_submission_earns_all_points(outcomes, graded, most):
@@ -715,7 +715,7 @@ def test_submission_cannot_escape_the_sandbox(course, outside):
     nb = read(course / "autograded" / "escapes" / NAME / f"{NAME}.ipynb")
     cell = next(c for c in nb.cells if c.source == code)
     assert cell.outputs[0].text == "[]\n"
-    assert scores["4.1"] == 0 and scores["4.3"] > 0
+    assert scores["4.1"] == 0 and scores["4.4"] > 0
     assert Path(outside["mine"]).exists() and not (course / "new").exists()
 
 

@@ -82,6 +82,17 @@ def test_exercise_has_mistakes_takeaway_and_points(exercise):
     assert exercise.mistakes and exercise.takeaway and exercise.points >= 1
 
 
+@pytest.mark.parametrize("page", exercises.pages().values())
+def test_exercises_of_a_page_go_from_easy_to_hard(page):
+    """Points never fall, and open problems come last."""
+    found = exercises.on_page(page)
+    order = [(e.title.startswith("Open"), e.points) for e in found]
+    assert order == sorted(order)
+    assert [e.number.partition(".")[2] for e in found] == [
+        str(n) for n in range(1, len(found) + 1)
+    ]
+
+
 @pytest.mark.slow
 def test_feedback_does_not_reveal_the_solution(exercise):
     """No precise number of the solution occurs in the feedback to other answers."""
@@ -324,12 +335,12 @@ def test_keyboard_interrupt_is_not_caught():
 
 @pytest.mark.parametrize("student", [*"0123456789", "k-1729b", "Ada"])
 def test_every_student_has_an_exercise_of_their_own(student):
-    mine = exercises.find("3.7").of(student)
-    assert exercises.check("3.7", mine.solution(), student=student).right
+    mine = exercises.find("3.5").of(student)
+    assert exercises.check("3.5", mine.solution(), student=student).right
     for mistake in mine.mistakes:
-        feedback = exercises.check("3.7", mistake.answer(), student=student)
+        feedback = exercises.check("3.5", mistake.answer(), student=student)
         assert feedback.verdict == "wrong" and mistake.says in feedback.text
-    bet = re.search(r"bets of ([\d.]+) chips", exercises.check("3.7", ..., student).text)
+    bet = re.search(r"bets of ([\d.]+) chips", exercises.check("3.5", ..., student).text)
     assert float(bet[1]) == pytest.approx(1.1 + 0.08 * last_digit(student))
 
 
@@ -356,26 +367,26 @@ def test_lines_of_exercise_5_6_are_those_of_the_page():
 
 @pytest.mark.parametrize("uniform_rounds", [0, 1])
 def test_program_that_learns_nothing_is_refused(uniform_rounds):
-    """Exercise 1.4: a best response to probabilities that no player sees."""
+    """Exercise 1.7: a best response to probabilities that no player sees."""
 
     def program(payoff, opponent, rounds, seed):
         best = np.eye(3)[(payoff @ opponent).argmax()]
         return best + (1 / 3 - best) * uniform_rounds / rounds
 
-    feedback = exercises.check("1.4", program)
+    feedback = exercises.check("1.7", program)
     assert not feedback.right and "learn from the actions" in feedback.text
 
 
 def test_follower_of_the_leader_is_refused():
-    """Exercise 1.4: all on the largest regret is another algorithm."""
+    """Exercise 1.7: all on the largest regret is another algorithm."""
     weight = "weight = (regret == regret.max()).astype(float)"
     learn = mutant(regret_matching.learn, {regret_matching.WEIGHT: weight})
-    feedback = exercises.check("1.4", learn)
+    feedback = exercises.check("1.7", learn)
     assert not feedback.right and "in proportion" in feedback.text
 
 
 def test_last_strategy_is_no_average():
-    """Exercise 1.4: after 5,000 rounds the two are nearly the same."""
+    """Exercise 1.7: after 5,000 rounds the two are nearly the same."""
 
     def program(payoff, opponent, rounds, seed):
         average, total = regret_matching.learn, []
@@ -383,19 +394,19 @@ def test_last_strategy_is_no_average():
             total.append(n * average(payoff, opponent, n, seed) if n else np.zeros(3))
         return np.clip(total[1] - total[0], 0, 1)
 
-    feedback = exercises.check("1.4", program)
+    feedback = exercises.check("1.7", program)
     assert not feedback.right and "last round" in feedback.text
 
 
 def test_game_that_is_not_zero_sum_is_refused():
-    """Exercise 2.3, where only player 0's payoffs are compared."""
+    """Exercise 2.5, where only player 0's payoffs are compared."""
 
     class Greedy(hidden_cards.Liar):
         def node(self, h):
             node = super().node(h)
             return cfr.Terminal(node.utilities[:1] * 2) if len(h) == 3 else node
 
-    feedback = exercises.check("2.3", Greedy())
+    feedback = exercises.check("2.5", Greedy())
     assert not feedback.right and "the other should win" in feedback.text
 
 
@@ -411,7 +422,7 @@ def test_game_that_is_not_zero_sum_is_refused():
     ],
 )
 def test_order_of_lines_is_run(answer, says):
-    feedback = exercises.check("5.6", answer)
+    feedback = exercises.check("5.2", answer)
     assert not feedback.right and says in feedback.text
 
 

@@ -19,27 +19,27 @@ your_own_game = importlib.import_module("cfrbook.exercises.your_own_game")
 
 
 def test_mended_helper_is_used():
-    """Exercise 1.4, where the function calls another one that is mended in its own cell."""
-    learn = [exercises.find("1.4").mistakes[0].answer()]
+    """Exercise 1.7, where the function calls another one that is mended in its own cell."""
+    learn = [exercises.find("1.7").mistakes[0].answer()]
 
     def program(*args):
         return learn[0](*args)
 
-    assert not exercises.check("1.4", program).right
+    assert not exercises.check("1.7", program).right
     learn[0] = regret_matching.learn
-    assert exercises.check("1.4", program).right
+    assert exercises.check("1.7", program).right
 
 
 def test_mended_method_is_used():
-    class Buffer(exercises.find("10.3").mistakes[0].answer()):
+    class Buffer(exercises.find("10.5").mistakes[0].answer()):
         pass
 
-    assert not exercises.check("10.3", Buffer).right
+    assert not exercises.check("10.5", Buffer).right
     Buffer.offer = deep_cfr.Buffer.offer
-    assert exercises.check("10.3", Buffer).right
+    assert exercises.check("10.5", Buffer).right
 
 
-@pytest.mark.parametrize("number", ["2.3", "own.4"])
+@pytest.mark.parametrize("number", ["2.5", "own.4"])
 def test_mended_class_of_a_game_is_used(number):
     """Also where the reader compiled the same object before."""
     exercise = exercises.find(number)
@@ -73,18 +73,18 @@ def test_mended_leduc_is_used():
 
 
 def test_spoiled_strategy_spoils_no_later_check():
-    """Exercise 7.3, where the walk is given the strategy itself."""
+    """Exercise 7.5, where the walk is given the strategy itself."""
 
     def spoils(game, h, i, draw, sigma, r, S):
         for row in sigma.values():
             row.clear()
         return 0.0
 
-    assert not exercises.check("7.3", spoils).right
-    assert exercises.check("7.3", monte_carlo.external).right
+    assert not exercises.check("7.5", spoils).right
+    assert exercises.check("7.5", monte_carlo.external).right
 
 
-@pytest.mark.parametrize("number", ["8.4", "9.4"])
+@pytest.mark.parametrize("number", ["8.6", "9.5"])
 def test_spoiled_tables_spoil_no_later_check(number):
     def spoils(m, h, i, *reaches):
         m.sigma = {}
@@ -150,5 +150,5 @@ def test_labels_of_kuhn_poker():
 
 def test_seeds_do_not_depend_on_earlier_checks():
     random.seed(1)
-    assert exercises.check("10.3", deep_cfr.Buffer).right
+    assert exercises.check("10.5", deep_cfr.Buffer).right
     assert random.random() == random.Random(1).random()

@@ -52,22 +52,22 @@ def values(number, *path):
 
 
 def three(n):
-    """1.3, as a tuple."""
+    """1.6, as a tuple."""
     return 1 / (n + 2), n / (n + 2), 1 / (n + 2)
 
 
 def by_program(n):
-    """1.3, by the linear program."""
+    """1.6, by the linear program."""
     return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy["player 0"]
 
 
 def both_strategies(n):
-    """1.3, by the linear program, for both players."""
+    """1.6, by the linear program, for both players."""
     return cfr.solve_lp(cfr.games.RockPaperScissors(n)).strategy
 
 
 def expected(payoff, opponent, rounds, seed):
-    """1.4, with regrets against the present mixture, and a running mean."""
+    """1.7, with regrets against the present mixture, and a running mean."""
     rng, regret, mean = np.random.default_rng(seed), np.zeros(3), np.zeros(3)
     for t in range(1, rounds + 1):
         strategy = cfr.regret_matching(regret)
@@ -78,7 +78,7 @@ def expected(payoff, opponent, rounds, seed):
 
 
 def clipped(payoff, opponent, rounds, seed):
-    """1.4, with clipped sums and all actions of the opponent drawn beforehand."""
+    """1.7, with clipped sums and all actions of the opponent drawn beforehand."""
     theirs = np.random.default_rng(seed).choice(3, size=rounds, p=opponent)
     regret, total = np.zeros(3), np.zeros(3)
     for other in theirs:
@@ -89,7 +89,7 @@ def clipped(payoff, opponent, rounds, seed):
 
 
 def with_lists(payoff, opponent, rounds, seed):
-    """1.4, in plain Python, with another generator."""
+    """1.7, in plain Python, with another generator."""
     import random
 
     rng, regret, total = random.Random(seed), [0.0] * 3, [0.0] * 3
@@ -111,7 +111,7 @@ def with_lists(payoff, opponent, rounds, seed):
 
 
 class Doubter(cfr.Game):
-    """2.3, with other labels, written from the end of the game."""
+    """2.5, with other labels, written from the end of the game."""
 
     def node(self, h):
         match h:
@@ -126,7 +126,7 @@ class Doubter(cfr.Game):
 
 
 class Doubter2(Doubter):
-    """2.3, with the replies in the other order, and the toss in player 0's label twice."""
+    """2.5, with the replies in the other order, and the toss in player 0's label twice."""
 
     def node(self, h):
         if len(h) == 2:
@@ -135,7 +135,7 @@ class Doubter2(Doubter):
 
 
 def brute_force(game, strategy, player):
-    """3.3: try all 64 pure strategies."""
+    """3.6: try all 64 pure strategies."""
     uniform = cfr.Strategy.uniform(game)
     own = [I for I in uniform if uniform.player(I) == player]
     fixed = cfr.Strategy(game, {**uniform, **strategy})
@@ -148,7 +148,7 @@ def brute_force(game, strategy, player):
 
 
 def with_the_package(game, strategy, player):
-    """3.3, in one line."""
+    """3.6, in one line."""
     return np.array(cfr.best_response(game, strategy, player).value)
 
 
@@ -173,12 +173,12 @@ def package(variant, update="alternating"):
 
 
 def museum(game, iterations):
-    """4.3 and museum.2, by the museum's plain solver."""
+    """4.4 and museum.2, by the museum's plain solver."""
     return Vanilla(game).run(iterations)
 
 
 def both_orders(program):
-    """4.7: compare with a plain solver, for both orders of the deals."""
+    """4.6: compare with a plain solver, for both orders of the deals."""
     from cfrbook.museum import DealtBackward
 
     for game in (cfr.games.KuhnPoker(), DealtBackward()):
@@ -190,7 +190,7 @@ def both_orders(program):
 
 
 def by_one_row(program):
-    """4.7: compare some numbers of the queen and the jack after three iterations."""
+    """4.6: compare some numbers of the queen and the jack after three iterations."""
     game = cfr.games.KuhnPoker()
     wanted = cfr.CFR(game, update="simultaneous").run(3).average
     found = program(game, 3)
@@ -203,7 +203,7 @@ def by_one_row(program):
 
 
 def external(game, h, i, choose, sigma, r, S):
-    """7.3, with a loop down to the traverser's next decision."""
+    """7.5, with a loop down to the traverser's next decision."""
     node = game.node(h)
     while not isinstance(node, cfr.Terminal):
         if isinstance(node, cfr.Decision):
@@ -224,7 +224,7 @@ def external(game, h, i, choose, sigma, r, S):
 
 
 def external_scaled(game, h, i, choose, sigma, r, S):
-    """7.3, whose draws have weights that add up to 7."""
+    """7.5, whose draws have weights that add up to 7."""
     node = game.node(h)
     if isinstance(node, cfr.Terminal):
         return node.utilities[i]
@@ -245,7 +245,7 @@ def external_scaled(game, h, i, choose, sigma, r, S):
 
 
 def robust(m, h, i, w, q):
-    """8.4, with the regrets divided when they come up."""
+    """8.6, with the regrets divided when they come up."""
     node = m.game.node(h)
     if isinstance(node, cfr.Terminal):
         return node.utilities[i]
@@ -265,7 +265,7 @@ def robust(m, h, i, w, q):
 
 
 def robust_stack(m, h, i, w, q):
-    """8.4, which hands down 1/q."""
+    """8.6, which hands down 1/q."""
 
     def walk(h, inverse):
         node = m.game.node(h)
@@ -289,7 +289,7 @@ def robust_stack(m, h, i, w, q):
 
 
 def aimed(m, h, i, s1, s2, others, targeted):
-    """9.4, with the two samplers' probabilities in one array."""
+    """9.5, with the two samplers' probabilities in one array."""
     node = m.game.node(h)
     if isinstance(node, cfr.Terminal):
         return node.utilities[i]
@@ -313,7 +313,7 @@ def aimed(m, h, i, s1, s2, others, targeted):
 
 
 def aimed_inside(m, h, i, *rest):
-    """9.4, as a function in a function."""
+    """9.5, as a function in a function."""
 
     def walk(h, s1, s2, others, targeted):
         return aimed(m, h, i, s1, s2, others, targeted)
@@ -325,7 +325,7 @@ def aimed_inside(m, h, i, *rest):
 
 
 class Heap:
-    """10.3: keep the rows with the largest random keys."""
+    """10.5: keep the rows with the largest random keys."""
 
     def __init__(self, size, rng):
         self.size, self.rng, self.kept = size, rng, []
@@ -343,7 +343,7 @@ class Heap:
 
 
 class Coin:
-    """10.3: accept a late row with probability size / seen, then choose its place."""
+    """10.5: accept a late row with probability size / seen, then choose its place."""
 
     def __init__(self, size, rng):
         self.rows, self.rng, self.size, self.seen = [], rng, size, 0
@@ -357,26 +357,26 @@ class Coin:
 
 
 def bends(card):
-    """10.5: as an array, with the distances to the other side as well."""
+    """10.7: as an array, with the distances to the other side as well."""
     decades = np.arange(0, 60, 10)
     return np.append(np.maximum(decades - card, 0), np.maximum(card - decades, 0)) / 60
 
 
 def steps_and_bends(card):
-    """10.5: with truth values, as a generator."""
+    """10.7: with truth values, as a generator."""
     yield card > 100
     yield from (max(card - n, 0) for n in range(0, 60, 10))
 
 
 def minus_infinity(H, words, W, v):
-    """11.3: with a mask of −∞ before the exponential."""
+    """11.4: with a mask of −∞ before the exponential."""
     scores = np.where(words > 0, np.tanh(H @ W) @ v, -np.inf)
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return (weights[..., None] * H).sum(axis=1) / weights.sum(axis=1, keepdims=True)
 
 
 def label_by_label(H, words, W, v):
-    """11.3: only the places that have a word."""
+    """11.4: only the places that have a word."""
     rows = []
     for states, tokens in zip(H, words, strict=True):
         there = states[tokens > 0]
@@ -386,7 +386,7 @@ def label_by_label(H, words, W, v):
 
 
 def add_up(cards, drawn=None):
-    """12.3: first double, then strike, by cases."""
+    """12.4: first double, then strike, by cases."""
     shown = [drawn if card == "?" else card for card in cards]
     numbers = sorted(card for card in shown if isinstance(card, int))
     if "max0" in shown and numbers:
@@ -395,7 +395,7 @@ def add_up(cards, drawn=None):
 
 
 def add_up_recursively(cards, drawn=None):
-    """12.3: card by card."""
+    """12.4: card by card."""
     if "?" in cards:
         return add_up_recursively([drawn if c == "?" else c for c in cards])
     if "x2" in cards:
@@ -409,7 +409,7 @@ def add_up_recursively(cards, drawn=None):
 
 
 def payments_by_recursion(game, choose, rounds):
-    """14.3: each decision adds what its player is paid when the round comes back."""
+    """14.4: each decision adds what its player is paid when the round comes back."""
     total, count = defaultdict(float), Counter()
 
     def play(at):
@@ -429,7 +429,7 @@ def payments_by_recursion(game, choose, rounds):
 
 
 def running_means(game, choose, rounds):
-    """14.3: the mean moves toward each payment, all payments stored as player 0's."""
+    """14.4: the mean moves toward each payment, all payments stored as player 0's."""
     mean, seen = {}, Counter()
     for _ in range(rounds):
         at, by = game.root(), {}
@@ -446,7 +446,7 @@ def running_means(game, choose, rounds):
 
 
 def lift(z):
-    """15.3: [z + s]⁺ with sum 1, by sorting; no lift if the sum is large enough."""
+    """15.5: [z + s]⁺ with sum 1, by sorting; no lift if the sum is large enough."""
     z = np.asarray(z, float)
     if np.maximum(z, 0).sum() >= 1:
         return np.maximum(z, 0)
@@ -457,7 +457,7 @@ def lift(z):
 
 
 def trial(A, rounds):
-    """15.3, written for one player at a time."""
+    """15.5, written for one player at a time."""
     games = (np.asarray(A, float), -np.asarray(A, float).T)
     stored = [np.full(len(game), 1 / len(game)) for game in games]
     played = list(stored)
@@ -475,7 +475,7 @@ def trial(A, rounds):
 
 
 def trial_as_lists(A, rounds):
-    """15.3, with lists."""
+    """15.5, with lists."""
     x, y = trial(A, rounds)
     return x.tolist(), y.tolist()
 
@@ -659,32 +659,32 @@ ROWS = [
     ("1.1", lambda: {"regrets": "0, 1, 2", "next": "0 % and 33.3 % and 66.7 %"}),
     ("1.2", lambda: [0, 0.4]),
     ("1.2", lambda: {"best": np.argmax([0.4, -0.4, 0]), "earns": ".4 points"}),
-    ("1.3", lambda: three),
-    ("1.3", lambda: both_strategies),
-    ("1.3", lambda: by_program),
-    ("1.3", lambda: lambda n: np.array([1, n, 1]) / (n + 2)),
+    ("1.6", lambda: three),
+    ("1.6", lambda: both_strategies),
+    ("1.6", lambda: by_program),
+    ("1.6", lambda: lambda n: np.array([1, n, 1]) / (n + 2)),
     (
-        "1.3",
+        "1.6",
         lambda: lambda n: {"scissors": F(1, n + 2), "Paper": F(n, n + 2), "rock": f"1/{n + 2}"},
     ),
-    ("1.4", lambda: clipped),
-    ("1.4", lambda: expected),
-    ("1.4", lambda: with_lists),
+    ("1.7", lambda: clipped),
+    ("1.7", lambda: expected),
+    ("1.7", lambda: with_lists),
     *[
         (number, lambda number=number, write=write: returned_as_text(number, write))
-        for number in ("1.4", "10.5", "15.3")
+        for number in ("1.7", "10.7", "15.5")
         for write in WRITTEN
     ],
-    ("1.7", lambda: 3),
-    ("1.7", lambda: np.int64(3)),
-    *[("1.7", lambda text=text: text) for text in ("three", "the third", "Step3", "3rd step")],
-    ("1.6", lambda: ["x10", "one", "×1", "10 times", np.zeros(3)]),
+    ("1.5", lambda: 3),
+    ("1.5", lambda: np.int64(3)),
+    *[("1.5", lambda text=text: text) for text in ("three", "the third", "Step3", "3rd step")],
+    ("1.4", lambda: ["x10", "one", "×1", "10 times", np.zeros(3)]),
     ("2.2", lambda: [0.167, 0.25, 0.5, 0.0208, 0.0417]),
     ("2.2", lambda: ["16.7 %", "25%", "50 percent", "2.08 %", "4.17 %"]),
-    ("2.3", lambda: Doubter),
-    ("2.3", lambda: Doubter2()),
+    ("2.5", lambda: Doubter),
+    ("2.5", lambda: Doubter2()),
     *[
-        ("2.5", lambda groups=groups: groups)
+        ("2.6", lambda groups=groups: groups)
         for groups in (
             "9, TJ, QK",
             ["9", "jt", "kq"],
@@ -692,10 +692,10 @@ ROWS = [
             ["9", "J,10", "K+Q"],
         )
     ],
-    ("2.6", lambda: ["ten", "2**10", "3^5"]),
-    ("2.5", lambda: [set(group) for group in reversed(of("2.5"))]),
-    ("2.5", lambda: {frozenset(group) for group in of("2.5")}),
-    ("2.5", lambda: tuple(list(group)[::-1] for group in of("2.5"))),
+    ("2.3", lambda: ["ten", "2**10", "3^5"]),
+    ("2.6", lambda: [set(group) for group in reversed(of("2.6"))]),
+    ("2.6", lambda: {frozenset(group) for group in of("2.6")}),
+    ("2.6", lambda: tuple(list(group)[::-1] for group in of("2.6"))),
     ("3.1", lambda: [f"{of('3.1', 'check'):.6f}", of("3.1", "bet"), "Betting"]),
     ("3.2", lambda: {"sum": ("rock", [0.333] * 3), "mean": ("rock", "rock")}),
     ("3.2", lambda: {"sum": ("rock", "uniform"), "mean": ["Paper", "paper"]}),
@@ -705,62 +705,62 @@ ROWS = [
         "3.2",
         lambda: [(SCISSORS, np.full(3, 1 / 3)), (ROCK, {"rock": 1, "paper": 0, "scissors": 0})],
     ),
-    ("3.3", lambda: brute_force),
-    ("3.3", lambda: with_the_package),
+    ("3.6", lambda: brute_force),
+    ("3.6", lambda: with_the_package),
     ("4.1", lambda: [[-0.278, -0.111], [-0.042, 0.125]]),
-    ("4.2", lambda: of("4.2") | {"hides": "line7"}),
-    ("4.2", lambda: of("4.2") | {"hides": 7}),
-    ("4.2", lambda: of("4.2") | {"hides": "7"}),
-    ("4.2", lambda: {6: of("4.2", "line 6"), "7": of("4.2", "line 7"), "HIDES": "line  7"}),
-    ("4.2", lambda: [f"{x:.4f}" for x in values("4.2")[:2]] + [7.0]),
-    ("4.3", lambda: reference("cfr", "simultaneous")),
-    ("4.3", lambda: package("cfr", "simultaneous")),
-    ("4.3", lambda: museum),
-    ("4.4", lambda: {"value": "-1/24", "bluff": "10"}),
-    ("4.4", lambda: {"value": F(-1, 24), "bluff": 10}),
-    ("4.4", lambda: [-0.0417, "Ten"]),
-    ("4.6", lambda: of("4.6") | {"alike": {"C", "B"}, "right": "row A"}),
-    ("4.6", lambda: of("4.6") | {"alike": "CB"}),
-    ("4.6", lambda: of("4.6") | {"alike": "c and b", "better": "e."}),
-    ("4.7", lambda: both_orders),
-    ("4.7", lambda: by_one_row),
-    ("5.2", lambda: reference("cfr+")),
-    ("5.2", lambda: package("cfr+")),
-    ("5.6", lambda: list(of("5.6"))),
-    ("5.6", lambda: "M, G, I, D, A, L, B, F, K, J, C"),
-    ("5.6", lambda: "dgi mla b fkjc"),
-    ("6.3", lambda: reference("dcfr")),
-    ("6.3", lambda: package("dcfr")),
-    ("7.3", lambda: external),
-    ("7.3", lambda: external_scaled),
-    ("8.4", lambda: robust),
-    ("8.4", lambda: robust_stack),
+    ("4.3", lambda: of("4.3") | {"hides": "line7"}),
+    ("4.3", lambda: of("4.3") | {"hides": 7}),
+    ("4.3", lambda: of("4.3") | {"hides": "7"}),
+    ("4.3", lambda: {6: of("4.3", "line 6"), "7": of("4.3", "line 7"), "HIDES": "line  7"}),
+    ("4.3", lambda: [f"{x:.4f}" for x in values("4.3")[:2]] + [7.0]),
+    ("4.4", lambda: reference("cfr", "simultaneous")),
+    ("4.4", lambda: package("cfr", "simultaneous")),
+    ("4.4", lambda: museum),
+    ("4.2", lambda: {"value": "-1/24", "bluff": "10"}),
+    ("4.2", lambda: {"value": F(-1, 24), "bluff": 10}),
+    ("4.2", lambda: [-0.0417, "Ten"]),
+    ("4.5", lambda: of("4.5") | {"alike": {"C", "B"}, "right": "row A"}),
+    ("4.5", lambda: of("4.5") | {"alike": "CB"}),
+    ("4.5", lambda: of("4.5") | {"alike": "c and b", "better": "e."}),
+    ("4.6", lambda: both_orders),
+    ("4.6", lambda: by_one_row),
+    ("5.5", lambda: reference("cfr+")),
+    ("5.5", lambda: package("cfr+")),
+    ("5.2", lambda: list(of("5.2"))),
+    ("5.2", lambda: "M, G, I, D, A, L, B, F, K, J, C"),
+    ("5.2", lambda: "dgi mla b fkjc"),
+    ("6.6", lambda: reference("dcfr")),
+    ("6.6", lambda: package("dcfr")),
+    ("7.5", lambda: external),
+    ("7.5", lambda: external_scaled),
+    ("8.6", lambda: robust),
+    ("8.6", lambda: robust_stack),
     ("9.1", lambda: lambda price: F(1, 2) - F(price) / 2),
     ("9.1", lambda: lambda price: f"{50 * (1 - price):.6f} %"),
-    ("9.3", lambda: ["Q check-bet", "j check-bet", "K check-bet"]),
-    ("9.3", lambda: ", ".join(of("9.3"))),
-    ("9.3", lambda: frozenset(of("9.3"))),
-    ("9.3", lambda: dict.fromkeys(of("9.3"), True)),
-    ("9.4", lambda: aimed),
-    ("9.4", lambda: aimed_inside),
-    ("9.6", lambda: lambda risk: min(-1 / 18 + risk / 2, 1 / 9)),
-    ("9.6", lambda: lambda risk: np.minimum(F(1, 9), F(-1, 18) + F(risk) / 2)),
-    ("9.6", lambda: lambda risk: np.array([np.interp(risk, [0, 1 / 3], [-1 / 18, 1 / 9])])),
+    ("9.2", lambda: ["Q check-bet", "j check-bet", "K check-bet"]),
+    ("9.2", lambda: ", ".join(of("9.2"))),
+    ("9.2", lambda: frozenset(of("9.2"))),
+    ("9.2", lambda: dict.fromkeys(of("9.2"), True)),
+    ("9.5", lambda: aimed),
+    ("9.5", lambda: aimed_inside),
+    ("9.4", lambda: lambda risk: min(-1 / 18 + risk / 2, 1 / 9)),
+    ("9.4", lambda: lambda risk: np.minimum(F(1, 9), F(-1, 18) + F(risk) / 2)),
+    ("9.4", lambda: lambda risk: np.array([np.interp(risk, [0, 1 / 3], [-1 / 18, 1 / 9])])),
     ("10.2", lambda: {"means": "3/5", "sums": "3/7", "CFR asks for": "sum"}),
-    ("10.3", lambda: Heap),
-    ("10.3", lambda: Coin),
-    ("10.5", lambda: bends),
-    ("10.5", lambda: steps_and_bends),
-    ("11.3", lambda: minus_infinity),
-    ("11.3", lambda: label_by_label),
+    ("10.5", lambda: Heap),
+    ("10.5", lambda: Coin),
+    ("10.7", lambda: bends),
+    ("10.7", lambda: steps_and_bends),
+    ("11.4", lambda: minus_infinity),
+    ("11.4", lambda: label_by_label),
     (
-        "11.4",
-        lambda: {"pair": of("11.4", "pair")[::-1], "how many": str(of("11.4", "how many"))},
+        "11.3",
+        lambda: {"pair": of("11.3", "pair")[::-1], "how many": str(of("11.3", "how many"))},
     ),
     ("11.5", lambda: {(32, 32): "1410", 4: 46, "2": 24.0}),
     ("11.5", lambda: [1410, 46, 24]),
-    ("12.3", lambda: add_up),
-    ("12.3", lambda: add_up_recursively),
+    ("12.4", lambda: add_up),
+    ("12.4", lambda: add_up_recursively),
     (
         "13.5",
         lambda: {
@@ -771,13 +771,13 @@ ROWS = [
     ("13.5", lambda: cfr.Strategy(MiniKoiKoi.K8(), of("13.5"))),
     *[("13.5", lambda write=write: rows_of(of("13.5"), write)) for write in WRITTEN],
     ("13.5", lambda: {I: list(row.values()) for I, row in of("13.5").items()}),
-    ("14.3", lambda: payments_by_recursion),
-    ("14.3", lambda: running_means),
-    ("14.6", lambda: ["b", "d"]),
-    ("14.6", lambda: "DB"),
-    ("14.6", lambda: ("D", "B")),
-    ("15.3", lambda: trial),
-    ("15.3", lambda: trial_as_lists),
+    ("14.4", lambda: payments_by_recursion),
+    ("14.4", lambda: running_means),
+    ("14.2", lambda: ["b", "d"]),
+    ("14.2", lambda: "DB"),
+    ("14.2", lambda: ("D", "B")),
+    ("15.5", lambda: trial),
+    ("15.5", lambda: trial_as_lists),
     ("16.4", lambda: outs),
     ("16.4", lambda: outs_by_groups),
     (

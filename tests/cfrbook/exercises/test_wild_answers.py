@@ -261,6 +261,6 @@ def test_check_needs_no_output(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     monkeypatch.setattr(sys, "stderr", None)
     verdicts = [
-        exercises.check(n, exercises.find(n).solution()).verdict for n in ("1.1", "4.5")
+        exercises.check(n, exercises.find(n).solution()).verdict for n in ("1.1", "4.8")
     ]
     assert verdicts == ["right", "right"]

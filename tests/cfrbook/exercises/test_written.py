@@ -17,8 +17,8 @@ plus = importlib.import_module("cfrbook.exercises.05_cfr_plus").plus
 
 # exercise -> its solver, form, bugs that change none of its numbers, and how many are named
 RUNGS = {
-    "4.8": ("Vanilla", learner, set(), 15),
-    "5.7": (
+    "4.7": ("Vanilla", learner, set(), 15),
+    "5.6": (
         "Family",
         plus,
         {
@@ -29,8 +29,8 @@ RUNGS = {
         },
         13,
     ),
-    "7.7": ("External", walker, {"the same sample every time"}, 5),
-    "8.8": ("Robust", walker, set(), 3),
+    "7.6": ("External", walker, {"the same sample every time"}, 5),
+    "8.7": ("Robust", walker, set(), 3),
 }
 ALIKE = {"discount per history": "clip per history"}  # in CFR+, line by line the same
 
@@ -59,33 +59,33 @@ def test_two_bets_hide_no_bug_of_vanilla_cfr():
 
 BROKEN = [
     (
-        "4.8",
+        "4.7",
         as_objects,
         "others * sign * (x - value[h])",
         "sign * (x - value[h])",
         "“no reach”",
     ),
-    ("4.8", as_objects, "weight * reach[h][i]", "weight * others", "by the others' reach”"),
+    ("4.7", as_objects, "weight * reach[h][i]", "weight * others", "by the others' reach”"),
     (
-        "4.8",
+        "4.7",
         as_stream,
         "others * (u[a] - mean), own * p",
         "others * (u[a] - mean), p",
         "without",
     ),
-    ("5.7", as_arrays, "np.maximum(R.get(I, 0) + r, 0)", "R.get(I, 0) + r", "“floor left out”"),
-    ("5.7", as_arrays, "(t if plus else 1) * own", "1 * own", "“clock stands still”"),
-    ("7.7", pure, "S = {I: {a: (x - mean) / q", "S = {I: {a: (x - mean) * row[a]", ""),
+    ("5.6", as_arrays, "np.maximum(R.get(I, 0) + r, 0)", "R.get(I, 0) + r", "“floor left out”"),
+    ("5.6", as_arrays, "(t if plus else 1) * own", "1 * own", "“clock stands still”"),
+    ("7.6", pure, "S = {I: {a: (x - mean) / q", "S = {I: {a: (x - mean) * row[a]", ""),
     (
-        "8.8",
+        "8.7",
         pure,
         "{a: (x - mean) / q for",
         "{a: x - mean for",
         "“head not divided, k actions”",
     ),
-    ("8.8", with_stack, "[p / q for p", "[p for p", "“average not divided”"),
-    ("3.8", by_groups, "total += max(", "total += min(", "worst action"),
-    ("10.7", deep, "rows[i] += [(t, I, row)", "rows[i] += [(1, I, row)", "the weight t"),
+    ("8.7", with_stack, "[p / q for p", "[p for p", "“average not divided”"),
+    ("3.7", by_groups, "total += max(", "total += min(", "worst action"),
+    ("10.6", deep, "rows[i] += [(t, I, row)", "rows[i] += [(1, I, row)", "the weight t"),
 ]
 
 
@@ -93,9 +93,9 @@ BROKEN = [
 @pytest.mark.parametrize(("number", "program", "old", "new", "says"), BROKEN)
 def test_bug_is_named_in_another_style(number, program, old, new, says):
     broken = changed(program, {old: new})
-    if number == "5.7":
+    if number == "5.6":
         feedback = cached(number).check(lambda game, n: broken(game, n, plus=True))
-    elif number == "7.7":
+    elif number == "7.6":
         feedback = cached(number).check(lambda *given: broken(*given))
     else:
         feedback = cached(number).check(broken)
@@ -127,22 +127,22 @@ def unfinished(game, iterations):
     ("number", "program", "says"),
     [
         (
-            "4.8",
+            "4.7",
             stumbles,
             f"""in line {stumbles.__code__.co_firstlineno + 2}: `return table["K"]`""",
         ),
-        ("4.8", endless, "RecursionError"),
-        ("4.8", unfinished, f"line {unfinished.__code__.co_firstlineno + 1} still has a `...`"),
-        ("4.8", lambda game, iterations: None, "None where a table belongs"),
-        ("4.8", lambda game, iterations: {"K": [1, 0]}, "no row for the infoset"),
+        ("4.7", endless, "RecursionError"),
+        ("4.7", unfinished, f"line {unfinished.__code__.co_firstlineno + 1} still has a `...`"),
+        ("4.7", lambda game, iterations: None, "None where a table belongs"),
+        ("4.7", lambda game, iterations: {"K": [1, 0]}, "no row for the infoset"),
         (
-            "4.8",
+            "4.7",
             lambda game, n: {
                 I: [2.0] * len(row) for I, row in cfr.Strategy.uniform(game).items()
             },
             "your strategy adds up to 4",
         ),
-        ("7.7", lambda game, i, sigma, choose: ({}, {}), "never calls `choose`"),
+        ("7.6", lambda game, i, sigma, choose: ({}, {}), "never calls `choose`"),
         ("1.8", lambda payoff, theirs: [1.0], "has 1 values and should have 3"),
     ],
 )
