@@ -12,6 +12,7 @@ and another one computes the results, in fractions.
 
 from __future__ import annotations
 
+import argparse
 import re
 import secrets
 import shutil
@@ -312,7 +313,9 @@ def documents(seed: str) -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """Print all variants; say where they are."""
-    seed = sys.argv[1] if len(sys.argv) > 1 else secrets.token_hex(4)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("seed", nargs="?", default=secrets.token_hex(4), help="any word")
+    seed = parser.parse_args().seed
     shutil.rmtree(OUT, ignore_errors=True)
     printed.print_all(documents(seed), OUT)
     print(f"Variants {VARIANTS[0]} to {VARIANTS[-1]} of the exam {seed!r} are ready: {OUT}")
