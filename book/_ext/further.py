@@ -74,23 +74,36 @@ def named(document: nodes.document) -> tuple[list[str], float]:
     return [], 0.0
 
 
-def fold(app: Sphinx, document: nodes.document, page: str) -> None:
-    """Put the rest of each named section into a box."""
+def measure(app: Sphinx, document: nodes.document) -> None:
+    """Note the minutes of each named section; check those of the page.
+
+    This is done early, as later steps add what is not read at once.
+    """
     titles, minutes = named(document)
     takes = seconds(document, {*titles, *AFTER}) / 60
     if minutes and abs(takes - minutes) > OFF:
         logger.warning(
-            "%.0f minutes to read, not %.0f", takes, minutes, location=page
+            "%.0f minutes to read, not %.0f",
+            takes,
+            minutes,
+            location=document,
         )
+    for part in document.findall(nodes.section):
+        if part[0].astext() in titles:
+            part["minutes"] = max(1, round(seconds(part) / 60))
+
+
+def fold(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Put the rest of each named section into a box."""
     every = {
         part[0].astext(): part for part in document.findall(nodes.section)
     }
-    for title in titles:
+    for title in named(document)[0]:
         if title not in every:
             logger.warning("no section %r to skip", title, location=page)
             continue
         part = every[title]
-        box = Further(minutes=max(1, round(seconds(part) / 60)))
+        box = Further(minutes=part["minutes"])
         box += part[1:]
         part[1:] = [box]
 
@@ -113,6 +126,7 @@ def depart_further(self: HTML5Translator, node: Further) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_node(Further, html=(visit_further, depart_further))
+    app.connect("doctree-read", measure, priority=900)
     # the contents in the margin are collected earlier
     app.connect("doctree-resolved", fold, priority=950)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -47,6 +47,7 @@ def section(document: nodes.document, title: str) -> nodes.section:
 
 def test_named_section_keeps_its_heading_and_takes_its_time() -> None:
     document = page("Later")
+    further.measure(None, document)
     further.fold(None, document, "page")
     (box,) = document.findall(further.Further)
     assert box.parent[0].astext() == "Later"
@@ -97,7 +98,7 @@ def test_a_row_that_is_far_off_is_a_warning(
     )
     document = page("Part")
     section(document, "First").append(nodes.paragraph("", "word " * words))
-    further.fold(None, document, "page")
+    further.measure(None, document)
     assert [(round(takes), row) for takes, row in found] == said
 
 
