@@ -323,14 +323,14 @@ def spoiled(release, how):
 @pytest.mark.parametrize(
     ("how", "remark"),
     [
-        ("copied", "two answers to 4.3: the last counts"),
+        ("copied", "two answers to 4.2: the last counts"),
         ("check deleted", None),
         ("given deleted", None),
-        ("unlabeled", "the answer to 4.3 had lost its label"),
-        ("renamed", "the answer to 4.3 had lost its label"),
+        ("unlabeled", "the answer to 4.2 had lost its label"),
+        ("renamed", "the answer to 4.2 had lost its label"),
         ("nonsense", None),
         ("moved", None),
-        ("markdown", "the answer to 4.3 was no code cell"),
+        ("markdown", "the answer to 4.2 was no code cell"),
     ],
 )
 def test_answers_survive_bad_handling(release, how, remark):
@@ -357,7 +357,7 @@ def test_added_cells_keep_their_place(release):
 def test_missing_answer_is_remarked(release):
     cells = [cell for cell in handed_in(release) if "ex-4-2" not in str(cell.metadata)]
     nb, remarks = rebuilding.rebuild(release, cells)
-    assert remarks == ["no cell with an answer to 4.3"]
+    assert remarks == ["no cell with an answer to 4.2"]
     assert len(nb.cells) == len(release.cells)
 
 
