@@ -90,7 +90,8 @@ class Firefox:
 
     def run(self, function: str, *given: Any) -> Any:
         """Return what a JavaScript function returns, as JSON has it, once it is there."""
-        there = "while (!document.documentElement) await new Promise((r) => setTimeout(r, 50));"
+        there = 'while (document.readyState !== "complete" || !document.documentElement) '
+        there += "await new Promise((done) => setTimeout(done, 50));"
         call = f"JSON.stringify(await ({function})(...{json.dumps(given)}))"
         call = f"(async () => {{ {there} return {call}; }})()"
         target = {"context": self._tab}
