@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction as F
 from functools import cache
 from itertools import permutations, product
+from math import inf
 from pathlib import Path
 from random import Random
 from types import CodeType
@@ -217,7 +218,7 @@ Pairs = tuple[tuple[int, int], ...]
 def floor(*rounds: tuple[int, int]) -> Numbers:
     """Return the numbers of task 5."""
     made: Numbers = {"rounds": rounds, "R": [], "Q": []}
-    for name, least in (("R", -99), ("Q", 0)):
+    for name, least in (("R", -inf), ("Q", 0)):
         now = (0, 0)
         for a, b in rounds:
             now = max(now[0] + a, least), max(now[1] + b, least)

@@ -26,7 +26,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collecting import printable
-from tournament import GAMES, ROOT, Invalid, checked, html_table, publish, run_program
+from tournament import (
+    GAMES,
+    ROOT,
+    Invalid,
+    checked,
+    explained,
+    html_table,
+    publish,
+    read_all,
+    run_program,
+)
 
 import cfrlib as cfr
 
@@ -61,9 +71,9 @@ with open({out!r}, "w") as file:
     json.dump(rows, file)
 """
 ABOUT = """\
-Exploitability of what each program had found after so many seconds of processor time, in chips
-per hand: what a perfect opponent wins, the mean of both seats. It is exact. All programs ran on
-the same machine, one after the other."""
+Exploitability of each program's latest strategy after these seconds of processor time: what a
+perfect opponent wins in chips per hand, the mean of both seats. It is exact. All programs ran
+on the same machine, one after the other."""
 
 
 def race(path: Path, game: str, seconds: float) -> Numbers:
@@ -89,41 +99,30 @@ def race(path: Path, game: str, seconds: float) -> Numbers:
         If the program fails, or yields something that is no strategy of the game; the message
         is for its author.
     """
-    if path.suffix != ".py" or path.is_symlink() or not path.is_file():
+    if path.suffix != ".py":
         raise Invalid("not a .py file")
     rules = GAMES[game]()
     due = [share * seconds for share in SHARES]
     given = f"import cfrlib as cfr\ngame, due, share = cfr.games.{rules}, {due}, {FRESH}\n"
-    found = run_program(path, given + RUN, seconds)
-    if not isinstance(found, list) or len(found) != len(due):
-        raise Invalid("the program wrote something else than strategies")
-    if found[-1] is None:
-        raise Invalid(f"learn yielded no strategy within {seconds:g} seconds")
-    try:
+    with explained(path):
+        found = run_program(path, given + RUN, seconds)
+        if not isinstance(found, list) or len(found) != len(due):
+            raise Invalid("the program wrote something else than strategies")
+        if found[-1] is None:
+            raise Invalid(f"learn yielded no strategy within {seconds:g} seconds")
         return [
             None if row is None else cfr.exploitability(rules, checked(row, rules))
             for row in found
         ]
-    except ValueError as error:
-        raise Invalid(str(error).partition("\n")[0][:300]) from error
 
 
 def board(
     folder: Path, game: str, seconds: float
 ) -> tuple[list[tuple[str, Numbers]], dict[str, str]]:
     """Return the rows of the board, best first, and why other files are left out."""
-    rows: list[tuple[str, Numbers]] = []
-    left_out = {}
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        name, stem = (n.encode("utf-8", "replace").decode() for n in (path.name, path.stem))
-        try:
-            rows.append((stem, race(path, game, seconds)))
-        except Invalid as reason:
-            left_out[name] = str(reason)
+    found, left_out = read_all(folder, lambda path: race(path, game, seconds))
     # no strategy yet is worse than any
-    rows.sort(key=lambda row: [(x is None, x or 0.0) for x in row[1][::-1]])
+    rows = sorted(found.items(), key=lambda row: [(x is None, x or 0.0) for x in row[1][::-1]])
     return rows, left_out
 
 

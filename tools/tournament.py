@@ -24,11 +24,12 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import contained
 import numpy as np
@@ -39,6 +40,7 @@ from cfrlib.core.sequence import sequence_form
 from cfrlib.evaluate import evaluate
 from cfrlib.strategy import strategy_vector
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parents[1]
 GAMES = {"kuhn": cfr.games.KuhnPoker, "leduc": cfr.games.LeducPoker}
 EXAMPLES = ROOT / "teaching" / "tournament"
@@ -102,12 +104,19 @@ def load(path: Path, game: cfr.Game) -> cfr.Strategy:
     readers = {".json": read_json, ".csv": read_csv, ".py": run_program}
     if path.suffix not in readers:
         raise Invalid("not a .json, .csv or .py file")
+    with explained(path):
+        return checked(readers[path.suffix](path), game)
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Refuse what is no ordinary file; make the errors of reading it reasons for its author."""
     if path.is_symlink() or not path.is_file():
         raise Invalid("not an ordinary file")
     if path.stat().st_size > LARGEST * 1_000_000:
         raise Invalid(f"larger than {LARGEST} MB")
     try:
-        return checked(readers[path.suffix](path), game)
+        yield
     except (ValueError, RecursionError, csv.Error) as error:
         raise Invalid(str(error).partition("\n")[0][:300]) from error
 
@@ -210,9 +219,9 @@ def checked(given: Any, game: cfr.Game) -> cfr.Strategy:
     return cfr.Strategy(game, rows)
 
 
-def read_all(folder: Path, game: cfr.Game) -> tuple[dict[str, cfr.Strategy], dict[str, str]]:
-    """Return the strategies in a folder, and the reasons why other files do not play."""
-    playing: dict[str, cfr.Strategy] = {}
+def read_all(folder: Path, read: Callable[[Path], T]) -> tuple[dict[str, T], dict[str, str]]:
+    """Return what is read from the files of a folder, and why other files are left out."""
+    playing: dict[str, T] = {}
     left_out: dict[str, str] = {}
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
@@ -222,7 +231,7 @@ def read_all(folder: Path, game: cfr.Game) -> tuple[dict[str, cfr.Strategy], dic
         try:
             if stem in playing:
                 raise Invalid("a second file of the same name")
-            playing[stem] = load(path, game)
+            playing[stem] = read(path)
         except Invalid as reason:
             left_out[name] = str(reason)
     return playing, left_out
@@ -334,7 +343,7 @@ def publish(
 ) -> None:
     """Write rows as CSV and a body as a page, both with the files that are left out.
 
-    The first row holds the names of the columns; a reason stands in the last column.
+    The first row has the names of the columns. Reasons go into the last column.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     blank = [""] * (len(rows[0]) - 2)
@@ -378,7 +387,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "tournament")
     options = parser.parse_args(arguments)
     game = GAMES[options.game]()
-    players, left_out = read_all(options.folder.expanduser(), game)
+    players, left_out = read_all(options.folder.expanduser(), lambda path: load(path, game))
     for name, reason in left_out.items():
         print(printable(f"not playing  {name}: {reason}"))
     if len(players) < 2:

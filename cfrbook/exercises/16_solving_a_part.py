@@ -171,7 +171,7 @@ def at_the_showdown(
     theirs : tuple of float
         The other player's range.
     own : bool
-        Whether the values are, wrongly, multiplied by the own range.
+        Whether the values are, wrongly, multiplied by the player's own range.
     divide : str
         What the values are, wrongly, divided by: the weight of what a 'hand' meets, or the sum
         of the other 'range'.

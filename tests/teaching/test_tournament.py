@@ -24,7 +24,7 @@ GOOD = {I: dict(row) for I, row in cfr.Strategy.uniform(KUHN).items()}
 @pytest.fixture(scope="module")
 def example():
     """Return the results and payoffs of the strategies that come with the kit."""
-    players, left_out = read_all(tournament.EXAMPLES, KUHN)
+    players, left_out = read_all(tournament.EXAMPLES, lambda path: load(path, KUHN))
     assert not left_out
     results, payoffs = tournament.tournament(KUHN, players)
     return {r.name: r for r in results}, payoffs, players
