@@ -16,7 +16,7 @@ def test_a_choice_shows_the_result_of_its_question_only(chromium: Browser) -> No
         questions = page.locator(".predict")
         count = questions.count()
         buttons = page.locator(".cfr-reveal")
-        assert count == buttons.count() == 4
+        assert count == buttons.count() == 3
         before = page.evaluate(VEILED)
         assert len(before) > count and all(all(each) for each in before)
         questions.nth(0).locator("summary").nth(1).click()
@@ -40,5 +40,5 @@ def test_figures_that_move_are_not_veiled(chromium: Browser) -> None:
 
 def test_nothing_is_veiled_without_scripts(chromium: Browser) -> None:
     with reading(chromium, PAGE, scripts=False) as visit:
-        assert visit.page.locator(".predict").count() == 4
+        assert visit.page.locator(".predict").count() == 3
         assert visit.page.locator(".cfr-veiled, .cfr-reveal").count() == 0
