@@ -12,7 +12,8 @@ With a kernel, this shows ipywidgets and redraws on every change, at any value. 
 the book, the same controls are plain HTML inputs, and the frames at their `positions` were
 drawn when the book was built. Both display what `Explorable.frame_html` returns.
 
-`Program` is a program with holes that readers fill, and that runs on the page.
+`Program` is a program with holes that readers fill, and that runs on the page. `Rounds` is a
+matrix game that readers play there.
 """
 
 from cfrlib.core.extras import require
@@ -23,6 +24,7 @@ from cfrbook.explore.controls import Choice, Linear, Log, Mix, Seed, Walk
 from cfrbook.explore.explorable import Explorable, Frame
 from cfrbook.explore.program import Program
 from cfrbook.explore.rewind import Rewind
+from cfrbook.explore.rounds import Rounds
 
 __all__ = [
     "Choice",
@@ -33,6 +35,7 @@ __all__ = [
     "Mix",
     "Program",
     "Rewind",
+    "Rounds",
     "Seed",
     "Walk",
 ]

@@ -44,7 +44,8 @@ UNSEEN = FOLDED | {"remove-cell", "remove-input"}
 NOISE = re.compile(r"strict=\w+|\+ 0\.0\b|# noqa|# fmt|\bexec\(|\bgetsource\(")
 FEWEST_QUESTIONS = 3
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
-FEWEST_WORDS, MOST_WORDS = 1_200, 3_450  # without folded solutions and replies
+FEWEST_WORDS, MOST_WORDS = 1_200, 3_000  # at first reading, with replies, without exercises
+MOST_LINES, MOST_MINUTES = 160, 45  # of code, and of a chapter's first reading
 UNCOMPARED = "nbval-ignore-output"
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|opt)/\w|[A-Z]:\\\w")
 
@@ -272,12 +273,45 @@ def noise(chapter: Chapter) -> Iterator[str]:
             yield f"an assert in the cell {short(cell)}: move it to a cell with `remove-cell`"
 
 
+def first_reading(chapter: Chapter) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of what a first reading reads: neither exercises nor *Further*."""
+    time = re.search(r"\*\*Time\*\* \|(.*)", chapter.text)
+    skipped = {*re.findall(r"\*([^*]+)\*", time[1])} if time else set()
+    skipped |= {"Exercises", "Further reading"}
+    inside = 0  # level of the section that is left out
+    for cell in chapter.nb.cells:
+        if cell.cell_type == "code":
+            if not inside and not UNSEEN & {*tags(cell)}:
+                yield "code", cell.source
+            continue
+        for part in re.split(r"^(?=#{2,4} )", cell.source, flags=re.MULTILINE):
+            if heading := re.match(r"(#{2,4}) (.+)", part):
+                level = len(heading[1])
+                if not inside or level <= inside:
+                    inside = level if heading[2].strip() in skipped else 0
+            if not inside:
+                yield "prose", part
+
+
 def length(chapter: Chapter) -> Iterator[str]:
-    text = chapter.text.replace(ROUNDING, "")
-    text = visible_text(text, math=False, without=("dropdown", "solution"))
+    """Count what is read at first: the exercises, and what the page folds, come on top."""
+    kinds: dict[str, list[str]] = {"prose": [], "code": []}
+    for kind, part in first_reading(chapter):
+        kinds[kind].append(part)
+    text = visible_text("\n".join(kinds["prose"]), math=False)
     words = len(re.findall(r"[^\W\d_][\w'’-]*", text))
-    if not FEWEST_WORDS <= words <= MOST_WORDS:
-        yield f"{words} words of prose: between {FEWEST_WORDS} and {MOST_WORDS}"
+    if words < FEWEST_WORDS:
+        yield f"{words} words of prose: at least {FEWEST_WORDS}"
+    if not is_numbered(chapter):
+        return
+    if words > MOST_WORDS:
+        yield f"{words} words of prose: at most {MOST_WORDS}"
+    lines = sum(bool(line.strip()) for code in kinds["code"] for line in code.splitlines())
+    if lines > MOST_LINES:
+        yield f"{lines} visible lines of code: at most {MOST_LINES}"
+    minutes = re.search(r"\*\*Time\*\* \| *(\d+) minutes to read", chapter.text)
+    if minutes and int(minutes[1]) > MOST_MINUTES:
+        yield f"{minutes[1]} minutes to read: at most {MOST_MINUTES}"
 
 
 def figures(chapter: Chapter) -> Iterator[str]:

@@ -73,6 +73,10 @@ def feedback(cell: int, mark: str) -> Callable[[Any], None]:
     return edit
 
 
+def much_code(nb: Any) -> None:
+    nb.cells[CODE:CODE] = [v4.new_code_cell("pass\n" * 20) for _ in range(8)]
+
+
 def renamed(nb: Any) -> None:
     """Put the solution of one exercise below another."""
     nb.cells[SOLUTION + 4].source = nb.cells[SOLUTION].source
@@ -118,6 +122,8 @@ BAD = [
     ("noise", append(CODE, "\nlist(zip([1], [2], strict=True))")),
     ("length", swap(FILL, "Regret looks back", "Regret")),
     ("length", append(FILL, "word " * 2_400)),
+    ("length", much_code),
+    ("length", swap(0, "25 minutes", "50 minutes")),
     ("figures", swap(FIGURE, 'alt="Three bars of different height.",', "")),
     ("figures", swap(FIGURE, "Look at the first bar.", "")),
     ("figures", swap(FIGURE, "show(", "show(None)\ncfr.plot.show(")),

@@ -653,12 +653,12 @@ def test_an_answer_brings_the_code_of_the_page_that_it_uses():
 
 
 def test_a_student_may_use_the_names_of_the_chapter():
-    """Chapter 1 defines `always_paper`; its assignment, unlike ROCK, does not."""
+    """Chapter 1 defines `second`; its assignment, unlike ROCK, does not."""
     one, page = (
         released("01_regret_matching"),
         assignments.read(assignments.BOOK / "01_regret_matching.ipynb"),
     )
-    cells = on_page(page, {"1.2": 'answer = {"best": ROCK, "earns": always_paper[ROCK]}'})
+    cells = on_page(page, {"1.2": 'answer = {"best": ROCK, "earns": second[ROCK]}'})
     nb, _ = rebuilding.rebuild(one, cells, page)
     place = next(n for n, c in enumerate(nb.cells) if "best" in c.source and is_solution(c))
     facts = [
@@ -666,10 +666,10 @@ def test_a_student_may_use_the_names_of_the_chapter():
     ]
     bound = set()
     for binds, needs in facts:  # in an order that runs
-        assert not needs & {"ROCK", "PAPER", "SCISSORS", "always_paper", "np"} - bound
+        assert not needs & {"ROCK", "PAPER", "SCISSORS", "second", "np"} - bound
         bound |= binds
-    assert {"ROCK", "always_paper"} <= bound
-    used = [cell for cell in nb.cells if "always_paper = " in cell.source]
+    assert {"ROCK", "second"} <= bound
+    used = [cell for cell in nb.cells if "second = " in cell.source]
     assert [cell.id.partition("-")[0] for cell in used] == ["page"]
 
 
