@@ -58,6 +58,7 @@ class Rounds:
         """Return the table as HTML, blank until the script runs and a reader plays."""
         mine, theirs = self.game.actions
         data = {"payoffs": self.game.row_payoffs.tolist(), "mine": mine, "theirs": theirs}
+        text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
         columns = "".join(
             f'<th scope="col"><span class="cfr-unseen">regret of </span>{escape(a)}</th>'
             for a in mine
@@ -78,6 +79,6 @@ class Rounds:
             f"<table><thead>{head}</thead><tbody>{body}</tbody><tfoot>{total}</tfoot></table>"
             '<p class="cfr-outcome" aria-live="polite"></p>'
             f"<figcaption>{escape(self.caption)}</figcaption>"
-            f'<script type="application/json">{json.dumps(data)}</script></figure>'
+            f'<script type="application/json">{text}</script></figure>'
             f"<script>{asset('rounds.js')}</script>"
         )
