@@ -38,8 +38,8 @@ class Rounds:
     >>> ten = Rounds(cfr.games.RockPaperScissors(), 10, caption="Win more often than you lose.")
     >>> ten
     Rounds(RockPaperScissors(), 10 rounds)
-    >>> ten.page().count("<tr>"), ten.page().count("regret of")
-    (12, 3)
+    >>> ten.page().count("<tr>")  # two of names, ten to be filled in, the sum
+    13
     """
 
     def __init__(self, game: MatrixGame, rounds: int, *, caption: str):
@@ -59,14 +59,10 @@ class Rounds:
         mine, theirs = self.game.actions
         data = {"payoffs": self.game.row_payoffs.tolist(), "mine": mine, "theirs": theirs}
         text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
-        columns = "".join(
-            f'<th scope="col"><span class="cfr-unseen">regret of </span>{escape(a)}</th>'
-            for a in mine
-        )
-        head = (
-            '<tr><th scope="col">round</th><th scope="col">you</th><th scope="col">other</th>'
-            f'<th scope="col">earned</th>{columns}</tr>'
-        )
+        names = ["round", "you", "other", "earned", *map(escape, mine)]
+        above = f'<td colspan="4"></td><th colspan="{len(mine)}" scope="colgroup">regret of</th>'
+        columns = "".join(f'<th scope="col">{name}</th>' for name in names)
+        head = f"<tr>{above}</tr><tr>{columns}</tr>"
         blank = "<td></td>" * (3 + len(mine))
         body = "".join(
             f'<tr><th scope="row">{t}</th>{blank}</tr>' for t in range(1, self.rounds + 1)
