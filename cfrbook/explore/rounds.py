@@ -60,9 +60,7 @@ class Rounds:
         data = {"payoffs": self.game.row_payoffs.tolist(), "mine": mine, "theirs": theirs}
         text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
         names = ["round", "you", "other", "earned", *map(escape, mine)]
-        above = (
-            f'<td colspan="4"></td><th colspan="{len(mine)}" scope="colgroup">regret of</th>'
-        )
+        above = f'<th colspan="{len(mine)}" scope="colgroup">regret of</th>'
         columns = "".join(f'<th scope="col">{name}</th>' for name in names)
         head = f'<tr><td colspan="4"></td>{above}</tr><tr>{columns}</tr>'
         blank = "<td></td>" * (3 + len(mine))
