@@ -26,8 +26,8 @@ SIGNS = {"right": "✓", "wrong": "✗", "unreadable": "?", "open": "○"}
 DEEPEST, MOST = 8, 10_000  # levels of an answer, and entries of each
 LONGEST = 60  # characters of a quotation
 ROUNDING = (  # at the head of each page's exercises; `slack` applies it
-    "A number from paper is right with three significant digits, or within 0.002. A count must "
-    "be exact. An exercise that wants more digits says how many, and why."
+    "A number found by hand is right with three significant digits, or within 0.002. A count "
+    "must be exact. An exercise that wants more digits says how many, and why."
 )
 COMPUTED = 1e-3  # largest error of what a reader's program computes
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE)

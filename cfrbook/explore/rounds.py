@@ -70,10 +70,10 @@ class Rounds:
         total = f'<tr><th scope="row">sum</th>{blank}</tr>'
         return (
             f"<style>{asset('page.css')}</style><style>{asset('rounds.css')}</style>"
-            '<figure class="cfr-figure cfr-explore cfr-rounds">'
+            '<figure class="cfr-figure cfr-rounds"><div class="cfr-explore">'
             '<div class="cfr-controls" role="group" aria-label="Your action" hidden></div>'
             f"<table><thead>{head}</thead><tbody>{body}</tbody><tfoot>{total}</tfoot></table>"
-            '<p class="cfr-outcome" aria-live="polite"></p>'
+            '<p class="cfr-outcome" aria-live="polite"></p></div>'
             f"<figcaption>{escape(self.caption)}</figcaption>"
             f'<script type="application/json">{text}</script></figure>'
             f"<script>{asset('rounds.js')}</script>"

@@ -320,7 +320,7 @@ BUGS = (
         line="for a, p in self.sigma[I].items():",
         broken="for a, p in new.items():",
         symptom=(
-            "None: the average starts one strategy later, and is slightly better on every game "
+            "None: the average starts one strategy later, and is better on every game "
             "of the museum."
         ),
         source="errata B14c",

@@ -142,7 +142,7 @@ CELLS: list[tuple[str, str, list[str]]] = [
 
         ## Exercises
 
-        A number from paper is right with three significant digits, or within 0.002. A count must be exact. An exercise that wants more digits says how many, and why.
+        A number found by hand is right with three significant digits, or within 0.002. A count must be exact. An exercise that wants more digits says how many, and why.
         """,  # noqa: E501
         [],
     ),
