@@ -248,7 +248,7 @@ def test_first_screen_holds_it_all(page: Page) -> None:
     box = page.locator(".live-words").bounding_box()
     assert box and box["y"] + box["height"] <= DESKTOP[1]
     top = page.locator("main").inner_text()[:600]
-    assert "Here you write this algorithm" in top and "Start" in top
+    assert "Here you write such an algorithm" in top and "Start" in top
 
 
 def test_page_links_the_program_that_runs(page: Page) -> None:
