@@ -25,7 +25,6 @@
     const { payoffs, mine, theirs } = JSON.parse(figure.querySelector("script").textContent);
     const rows = [...figure.querySelectorAll("tbody tr")], total = figure.querySelector("tfoot tr");
     const controls = figure.querySelector(".cfr-controls"), outcome = figure.querySelector(".cfr-outcome");
-    const transposed = theirs.map((_, b) => payoffs.map((row) => -row[b]));
     let rounds, earned, regrets, other, waiting = 0;
 
     function fill(row, texts) {
@@ -60,7 +59,7 @@
       const values = payoffs.map((row) => row[b]), now = regretsOf(values, a);
       earned += values[a];
       regrets = regrets.map((r, k) => r + now[k]);
-      regretsOf(transposed.map((row) => row[a]), b).forEach((r, k) => { other[k] += r; });
+      other = regretsOf(payoffs[a].map((x) => -x), b).map((r, k) => other[k] + r);
       if (rounds) rows[rounds - 1].classList.remove("cfr-new");
       rows[rounds].classList.add("cfr-new");
       fill(rows[rounds], [mine[a], theirs[b], signed(values[a]), ...now.map(signed)]);
@@ -70,7 +69,7 @@
       offer();
     }
     function seen(a, b, paid, now) {
-      const compared = mine.filter((_, k) => k !== a).map((name) => `${name} ${signed(now[mine.indexOf(name)])}`);
+      const compared = mine.map((name, k) => `${name} ${signed(now[k])}`).filter((_, k) => k !== a);
       return `You ${mine[a]}, the other ${theirs[b]}: you earn ${points(paid)}. Regret of ${compared.join(", of ")}.`;
     }
     function verdict() {

@@ -45,6 +45,7 @@ NOISE = re.compile(r"strict=\w+|\+ 0\.0\b|# noqa|# fmt|\bexec\(|\bgetsource\(")
 FEWEST_QUESTIONS = 3
 CHECK = re.compile(r"""exercises\.check\("([\w.]+)", \w+(?:, student=student)?\)\s*$""")
 FEWEST_WORDS, MOST_WORDS = 1_200, 3_000  # at first reading, with replies, without exercises
+MOST_IN_APPENDIX = 3_450
 MOST_LINES, MOST_MINUTES = 160, 45  # of code, and of a chapter's first reading
 UNCOMPARED = "nbval-ignore-output"
 MACHINE_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|tmp|usr|work|Users|opt)/\w|[A-Z]:\\\w")
@@ -70,6 +71,12 @@ class Chapter:
     @cached_property
     def code(self) -> list[Any]:
         return [cell for cell in self.nb.cells if cell.cell_type == "code"]
+
+    @cached_property
+    def time(self) -> str:
+        """The row *Time* at the head, or nothing."""
+        row = re.search(r"\*\*Time\*\* \| *(.*)", self.text)
+        return row[1] if row else ""
 
     @cached_property
     def headings(self) -> list[tuple[int, str]]:
@@ -275,9 +282,7 @@ def noise(chapter: Chapter) -> Iterator[str]:
 
 def first_reading(chapter: Chapter) -> Iterator[tuple[str, str]]:
     """Yield kind and text of what a first reading reads: neither exercises nor *Further*."""
-    time = re.search(r"\*\*Time\*\* \|(.*)", chapter.text)
-    skipped = {*re.findall(r"\*([^*]+)\*", time[1])} if time else set()
-    skipped |= {"Exercises", "Further reading"}
+    skipped = {*re.findall(r"\*([^*]+)\*", chapter.time), "Exercises", "Further reading"}
     inside = 0  # level of the section that is left out
     for cell in chapter.nb.cells:
         if cell.cell_type == "code":
@@ -300,16 +305,15 @@ def length(chapter: Chapter) -> Iterator[str]:
         kinds[kind].append(part)
     text = visible_text("\n".join(kinds["prose"]), math=False)
     words = len(re.findall(r"[^\W\d_][\w'’-]*", text))
-    if words < FEWEST_WORDS:
-        yield f"{words} words of prose: at least {FEWEST_WORDS}"
+    most = MOST_WORDS if is_numbered(chapter) else MOST_IN_APPENDIX
+    if not FEWEST_WORDS <= words <= most:
+        yield f"{words} words of prose: between {FEWEST_WORDS} and {most}"
     if not is_numbered(chapter):
         return
-    if words > MOST_WORDS:
-        yield f"{words} words of prose: at most {MOST_WORDS}"
     lines = sum(bool(line.strip()) for code in kinds["code"] for line in code.splitlines())
     if lines > MOST_LINES:
         yield f"{lines} visible lines of code: at most {MOST_LINES}"
-    minutes = re.search(r"\*\*Time\*\* \| *(\d+) minutes to read", chapter.text)
+    minutes = re.match(r"(\d+) minutes to read", chapter.time)
     if minutes and int(minutes[1]) > MOST_MINUTES:
         yield f"{minutes[1]} minutes to read: at most {MOST_MINUTES}"
 
