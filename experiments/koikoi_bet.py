@@ -1,204 +1,171 @@
-"""Test the notes' bet on neural CFR: every learner of Koi-Koi with one budget, several times.
+"""Judge the players of koikoi_factorial.py on the full game: eight cells, three trainings each.
 
-    python experiments/koikoi_bet.py                     train and judge all runs
-    python experiments/koikoi_bet.py --only full-ppo     only runs whose name starts like this
-    python experiments/koikoi_bet.py --minutes 5         no run longer than this
-    python experiments/koikoi_bet.py --jobs 4            four workers play the rounds
-    python experiments/koikoi_bet.py --only nothing      judge what has been trained so far
-    python experiments/koikoi_bet.py --judge duels       write only this section
+    python experiments/koikoi_bet.py                   everything that is missing
+    python experiments/koikoi_bet.py --only longest    sections whose names start like this
+    python experiments/koikoi_bet.py --minutes 20      start no result later than this
 
-The runs are made by koikoi_train.py, which describes budgets, options and accelerators. They go
-seed by seed, and in stages: all learners get to the first budget before one of them goes on to
-the second, so that a machine whose speed changes treats all alike. They are saved every minute
-under experiments/koikoi_players/runs/bet, and the script resumes them exactly. Two copies of
-the script, with `--only full` and `--only K`, can share a machine. The players of the full game
-are written to experiments/koikoi_players/bet/*.npz, and judged from there.
+Reads experiments/koikoi_players/factorial, and writes experiments/koikoi_bet.json after each
+result. A second run computes what is missing or belongs to other networks (`networks` are
+their checksums). A player is named by its learner, its network and the seed of its training.
 
-Writes experiments/koikoi_bet_20.json. The results of an earlier version with ten minutes a run,
-on a faster machine, are in koikoi_bet.json, which no script writes any more. Its players were
-not kept (its `networks` are checksums of files in an earlier format), and all its trainings met
-the same deals. Budgets include the compilation of networks, a few seconds of each run.
+- `greedy`: points a round won from a greedy player that always stops. "policy": as trained.
+  "argmax": always the most probable action. "gain": the difference on the same deals.
+- `apart`: points a round that a player wins from one of another cell, trained with the same
+  seed; both as trained, and both by argmax.
+- `matches`: percent of matches of twelve rounds won against a greedy player by rule, where a
+  tie counts half.
+- `longest`: points a round that three cells win from the search that imagines 4,000 deals, in
+  blocks of deals, which the three share.
+- `work`: what a learner does in an iteration: the rows that its networks read and are trained
+  on, times their weights; for an MLP this is the number of multiplications (forward; training
+  takes about three times as many). `share` is the networks' part of the processor time.
 
-- `curves`: as in koikoi_train.json.
-- `duels`, `matches`, `exploited`: as in koikoi_judge.json, for the player of each run of the
-  full game; among each other they meet those with the same seed.
-- `work`: what a learner of the full game does in an iteration: rows that its networks read, and
-  rows that they are trained on; the same times the number of weights, which for an MLP is the
-  number of multiplications (forward; training takes about three times as many a row); and the
-  shares of processor time spent in networks, in describing tables to them, and in the rest.
-- `anew`: why Deep CFR declines: points per round that players with a single regret network win
-  from a greedy one. "kept": the run's own networks, by iteration. "anew": new networks, trained
-  on the run's memory at its end, by the number of Adam steps.
-  `targets`: standard deviation and largest size of the sampled regrets there, in points.
-
-Options were chosen with seeds 100 and 101, which are not in the plan. Each training has deals
-of its own; koikoi_joint.py joins the errors over trainings and over deals. Nothing here bounds
-the exploitability of the full game's players from above.
+Each training has deals of its own, and so has each pair. After a score stands its 95 % error
+over deals. All numbers but those of `work` are seeded.
 """
 
-import argparse
 import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
+from itertools import combinations
 from pathlib import Path
+from zlib import crc32
 
-import flat_json
-import jax
 import numpy as np
-from koikoi_judge import Results, compared, digits, exploit, load, meet
-from koikoi_train import DEALS, LEARNERS, PLAYERS, RUNS, SHIPPED, Run, device, thinned, train
+from koikoi_factorial import CELLS, PLAN, SEEDS, WARM_SEED, Run
+from koikoi_judge import SIMPLE, Results, digits, game
 
-from koikoi import KoiKoi
-from koikoi.afterstates import Describer
-from koikoi.learners.network_player import payoff_scale
+import cfrlib as cfr
+from cfrlib.simulate import SampleMean
+from koikoi.learners import NetworkPlayer
 from koikoi.learners.value_network import ValueNetwork
-from koikoi.players import GreedyPlayer
-from koikoi_learners import RobustDeepCFR
-from koikoi_learners.regret_networks import REGRET
+from koikoi.players import GreedyPlayer, play_matches
+from koikoi.simulator import Simulator
+from koikoi_learners import ArgmaxPlayer
 
-RESULTS = Path(__file__).with_name("koikoi_bet_20.json")
-FOLDER = "bet"
-STAGES = {"full": (2, 5, 10, 20), "K10": (1,), "K12": (1,)}  # minutes
-SEEDS = {"full": 3, "K10": 5, "K12": 5}
-TIMES = {"full": (1, 2, 5, 10, 20), "K10": (0.25, 0.5, 1), "K12": (0.25, 0.5, 1)}
-WARM, WORK_SECONDS = 12, 30  # iterations before the work is measured; seconds of it
-KEPT = (40, 80, 170, 340, 550)  # iterations after which a network of Deep CFR is judged
-ANEW = (1_000, 4_000, 16_000)  # Adam steps of a network that starts anew after the last of them
-PLAN = tuple(
-    Run(game, name, seed, minutes, FOLDER)
-    for game, stages in STAGES.items()
-    for seed in range(SEEDS[game])
-    for minutes in stages
-    for name in LEARNERS
-)
+RESULTS = Path(__file__).with_suffix(".json")
+DEALS, AMONG, MATCHES = 20_000, 10_000, 4_000  # against greedy, among themselves
+BLOCK, BLOCKS = 100, 17  # deals against the longest search, for each training
+LEADERS = ("monte carlo, table", "policy gradient, table", "regret, table")
+FILLED, WORK_SECONDS = 12, 30  # iterations before the work is counted; seconds of it
+
+
+def own(key):
+    """Return a seed for the deals of a meeting."""
+    return crc32(key.encode())
+
+
+def score(found):
+    """Return a mean and its 95 % error."""
+    return [digits(found.mean), digits(found.margin)]
+
+
+def played(one, other, deals, key):
+    """Return the result of a duel on the deals of a meeting."""
+    return cfr.match(Simulator(game), one, other, deals, seed=own(key))
+
+
+def against_greedy(player, key):
+    """Return what a player wins from greedy in two ways, and the difference."""
+    policy, argmax = (
+        played(one, GreedyPlayer("stop"), DEALS, key)
+        for one in (player, ArgmaxPlayer.of(player))
+    )
+    gain = SampleMean(argmax.samples - policy.samples)
+    return {"policy": score(policy), "argmax": score(argmax), "gain": score(gain)}
+
+
+def apart(one, other, key):
+    """Return what a player wins from another, both as trained and both by argmax."""
+    surest = [ArgmaxPlayer.of(player) for player in (one, other)]
+    return {
+        "policy": score(played(one, other, AMONG, key)),
+        "argmax": score(played(*surest, AMONG, key)),
+    }
+
+
+def matches(player, key):
+    """Return the percent of matches won against greedy by rule, and the error."""
+    found = play_matches(game, player, GreedyPlayer("rule"), matches=MATCHES, seed=own(key))
+    return {"won": [digits(100 * (found.won + found.drawn / 2)), digits(100 * found.error)]}
+
+
+def longest(player, key):
+    """Return what a player wins from the longest search in a block of deals."""
+    search, _ = SIMPLE["search, 4,000"]
+    return {"points": score(played(player, search, BLOCK, key))}
+
+
+# ---- work ------------------------------------------------------------------------------------
 
 
 @contextmanager
-def timed(owner, name, spent, rows=None):
-    """Add the processor time in a method to spent[name], less what was added meanwhile."""
-    method = getattr(owner, name)
+def timed(name, spent, products):
+    """Count the products of a method of the networks, and add up its processor time."""
+    method = getattr(ValueNetwork, name)
 
     def counting(self, *arguments, **options):
-        began, before = time.process_time(), sum(spent.values())
+        shape, began = arguments[1].shape, time.process_time()
         found = method(self, *arguments, **options)
-        meanwhile = sum(spent.values()) - before
-        spent[name] += time.process_time() - began - meanwhile
-        if rows is not None:
-            rows(name, self, arguments)
+        spent[name] += time.process_time() - began
+        rows = shape[0] if name == "__call__" else int(np.prod(shape[:-1]))
+        products[name] += rows * self.size
         return found
 
-    setattr(owner, name, counting)
+    setattr(ValueNetwork, name, counting)
     yield
-    setattr(owner, name, method)
+    setattr(ValueNetwork, name, method)
 
 
-def work(learner):
+def work(learner, network):
     """Count and time the work of some iterations."""
-    run = Run("full", learner, 0, 0).begin(None)
-    run.run(WARM, progress=False)  # compile, and fill what is filled at first
-    spent, rows = Counter(), Counter()
-
-    def count(name, network, arguments):
-        found = arguments[1].shape
-        some = found[0] if name == "__call__" else int(np.prod(found[:-1]))
-        rows[name] += some
-        rows[name + " products"] += some * network.size
-
-    began, played = time.process_time(), run.iterations
+    run = Run("full", learner, network, WARM_SEED).begin()
+    run.run(FILLED, progress=False)  # compile, and fill what is filled at first
+    spent, products, first = Counter(), Counter(), run.iterations
+    began = time.process_time()
     with ExitStack() as stack:
         for name in ("__call__", "improve"):
-            stack.enter_context(timed(ValueNetwork, name, spent, count))
-        for name in ("see", "see_hands", "tokens"):
-            stack.enter_context(timed(Describer, name, spent))
+            stack.enter_context(timed(name, spent, products))
         while time.process_time() - began < WORK_SECONDS:
             run.run(1, progress=False)
-    total, iterations = time.process_time() - began, run.iterations - played
-    share = {
-        "networks": (spent["__call__"] + spent["improve"]) / total,
-        "describing": (spent["see"] + spent["see_hands"] + spent["tokens"]) / total,
-    }
+    total, iterations = time.process_time() - began, run.iterations - first
     return {
         "rounds": run.rounds,
-        "read": digits(rows["__call__"] / iterations),
-        "trained": digits(rows["improve"] / iterations),
-        "products read": digits(rows["__call__ products"] / iterations),
-        "products trained": digits(rows["improve products"] / iterations),
-        "shares": {name: digits(part) for name, part in share.items()},
+        "products read": digits(products["__call__"] / iterations),
+        "products trained": digits(products["improve"] / iterations),
+        "share": digits(sum(spent.values()) / total),
         "iterations": iterations,
-        "seconds an iteration": digits(total / iterations),
     }
-
-
-class Restarting(RobustDeepCFR):
-    """Deep CFR whose regret network can start anew; the published one always does."""
-
-    def kept(self, t):
-        """Return the player of the regret network that was kept at iteration t."""
-        return self._by_regret([self._kept[t // self.keep_every - 1]], [1.0])
-
-    @property
-    def targets(self):
-        """The sampled regrets in the memory, in points."""
-        return self._memory.samples.target * payoff_scale(self.game)
-
-    def restart(self, steps, seed):
-        """Replace the regret network by a new one, trained on the memory; return its player."""
-        rng, samples = np.random.default_rng(seed), self._memory.samples
-        self._states[REGRET] = self._networks[REGRET].fresh(jax.random.key(seed))
-        for _ in range(0, steps, self.steps):
-            self._fit(REGRET, samples, rng)
-        return self.current
-
-
-def anew(seed):
-    """Judge networks of a run of Deep CFR, and networks trained anew on its memory."""
-    options = Run("full", "traversal", seed, 0).options
-    learner = Restarting(KoiKoi(), **options, seed=seed).run(KEPT[-1], progress=False)
-
-    def score(player):
-        return compared(player, GreedyPlayer("stop"), DEALS)["points"]
-
-    return {
-        "kept": {str(t): score(learner.kept(t)) for t in KEPT},
-        "anew": {f"{n:,}": score(learner.restart(n, seed)) for n in ANEW},
-        "targets": [digits(learner.targets.std()), digits(np.abs(learner.targets).max())],
-        "deals": DEALS,
-    }
-
-
-def collect(results):
-    """Add the curves of all runs on this machine to those known, and write their players."""
-    curves = results.known.setdefault("curves", {})
-    for run in PLAN:
-        if (log := run.log()) and run.minutes == STAGES[run.game][-1]:
-            curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = log
-            if run.game == "full":
-                thinned(run.resume(None)[0].player(), SHIPPED).save(run.player_file)
-    flat_json.write(RESULTS, results.known, objects=True)
 
 
 def main():
-    """Continue all runs, stage by stage, and judge their players."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="runs whose names start like this")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="no run longer than this")
-    parser.add_argument("--jobs", type=int, help="workers that play the rounds")
-    parser.add_argument("--judge", default="", help="only this section of the results")
-    options = parser.parse_args()
-    for folder in (RUNS, PLAYERS):
-        (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-    print("JAX uses", device())
+    """Compute all results that are missing."""
+    results = Results.asked_for(__doc__, RESULTS)
+    players = {}
     for run in PLAN:
-        if run.name.startswith(options.only):
-            train(run, options.minutes, options.jobs, TIMES[run.game])
-    results = Results(options.judge, RESULTS)
-    collect(results)
-    for name in LEARNERS:
-        results.once("work", name, "", work, name)
-    results.once("anew", "traversal, seed 0", "", anew, 0)
-    players, sums = load(KoiKoi(), folder=FOLDER)
-    meet(results, players, sums)
-    exploit(results, players, sums)
+        if run.game == "full" and run.times == 1 and run.player.exists():
+            players[run.cell, run.seed] = NetworkPlayer.load(run.player, game)
+    sums = {who: player.checksum for who, player in players.items()}
+
+    def once(section, evaluate, *who, block=""):
+        names = " - ".join(f"{cell}, seed {seed}" for cell, seed in who)
+        key, both = names + block, "".join(sums[one] for one in who)
+        meeting = f"{section}, seed {who[0][1]}{block}" if block else f"{section} {key}"
+        results.once(section, key, both, evaluate, *(players[one] for one in who), meeting)
+
+    for who in players:
+        once("greedy", against_greedy, who)
+        once("matches", matches, who)
+    for one, other in combinations(players, 2):
+        if one[1] == other[1]:
+            once("apart", apart, one, other)
+    for cell in CELLS:
+        results.once("work", ", ".join(cell), "", work, *cell)
+    for block in range(BLOCKS):
+        for seed in range(SEEDS["full"]):
+            for who in LEADERS:
+                if (who, seed) in players:
+                    once("longest", longest, (who, seed), block=f", block {block}")
 
 
 if __name__ == "__main__":

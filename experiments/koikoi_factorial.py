@@ -17,17 +17,18 @@ measurements. Machines shared with other programs play fewer rounds a minute: `r
 Writes experiments/koikoi_factorial.json after each run:
 
 - `runs`: by game, cell and seed. `curve` has a row for each time: minutes, rounds, decisions,
-  and the performance of the player as it is executed (policy) and of its argmax. On K10 and K12
+  and the performance of the player as it is executed (policy) and of its argmax. On miniatures
   performance is exact exploitability; on the full game ("full") it is the points per round won
   from a greedy player that always stops, with their error, on deals that no other run shares.
-  For ESCHER and discounted CFR, a player is a mixture of at most 16 networks in float16 (K12,
-  full game: 4), one sampled per round; its argmax is that of the sampled network.
+  "six pairs" has 9.4 million histories; its runs are measured at their end only, with 7 GB.
+  For ESCHER and discounted CFR, a player is a mixture of at most 16 networks in float16 (but
+  for K10: 4), one sampled per round; its argmax is that of the sampled network.
 - `tuning`: the same as `runs` for half a minute of K10 with seed 100, by cell and options.
 - `tried`: the number of settings that each cell has had. For tables these are the different
   options that koikoi_train.py has held since its first version; what was tried between two
   versions, or in the defaults of a learner, nobody wrote down. For discounted CFR they were
-  chosen while its critic saw both hands. K12 has the options of K10. For sequences they are
-  those of `tuning`, or 1 where the options are those of the table.
+  chosen while its critic saw both hands. All miniatures have the options of K10. For sequences
+  they are those of `tuning`, or 1 where the options are those of the table.
 
 Players of the full game go to experiments/koikoi_players/factorial, learners to
 experiments/koikoi_players/runs/factorial, where a run of four times the budget resumes.
@@ -45,16 +46,9 @@ from typing import NamedTuple
 import flat_json
 import numpy as np
 from koikoi_judge import digits
-from koikoi_train import (
-    DEALS,
-    FULL,
-    GAMES,
-    LEARNERS,
-    MINI,
-    PLAYERS,
-    device,
-    thinned,
-)
+from koikoi_size import pairs
+from koikoi_train import DEALS, FULL, LEARNERS, MINI, PLAYERS, device, thinned
+from koikoi_train import GAMES as SMALL
 
 import cfrlib as cfr
 from cfrlib.core.sequence import behavior, sequence_form
@@ -90,13 +84,25 @@ TRIED = {
     "discounted, sequence": {"full": 0, "K10": 2},
 }  # settings
 TUNING_SEED, TUNING_TIMES = 100, 0.5
-MOST = {"K10": 16, "K12": 4, "full": 4}  # networks of a mixture
-MINUTES = {"K10": 1, "K12": 1, "full": 10}
-SEEDS = {"K10": 5, "K12": 5, "full": 3}
+MOST = {"K10": 16, "K12": 4, "full": 4, "six pairs": 4}  # networks of a mixture
+MINUTES = {"K10": 1, "K12": 1, "full": 10, "six pairs": 1}
+SEEDS = {"K10": 5, "K12": 5, "full": 3, "six pairs": 3}
 SLOPE = (0.25, 1, 4)  # times the budget
+LATE = ("six pairs",)  # games whose runs are not measured before their end
 SLOPED = tuple(cell for cell in CELLS if cell[0] in ("monte carlo", "regret"))  # the 4
 WARM = 3  # iterations of another learner before the clock starts
 WARM_SEED = 1_000_000
+
+
+@cache
+def six_pairs():
+    """Return the game of six pairs, which is larger than what compiles by itself."""
+    game = pairs(3, 3)
+    cfr.compile(game, max_histories=10_000_000)
+    return game
+
+
+GAMES = SMALL | {"six pairs": six_pairs}
 
 
 class Run(NamedTuple):
@@ -116,12 +122,18 @@ class Run(NamedTuple):
     @property
     def name(self):
         """The name of the run's files."""
-        return f"{self.game}-{self.learner.replace(' ', '-')}-{self.network}-{self.seed}"
+        return f"{self.game}-{self.learner}-{self.network}-{self.seed}".replace(" ", "-")
 
     @property
     def saved(self):
         """The path of the saved learner."""
         return PLAYERS / "runs" / FOLDER / f"{self.name}.npz"
+
+    @property
+    def player(self):
+        """The path of its player; those of longer runs say how much longer."""
+        longer = "" if self.times == 1 else f"-times-{self.times}"
+        return PLAYERS / FOLDER / f"{self.name}{longer}.npz"
 
     def begin(self, more=None):
         """Return a new learner, with these options in place of the cell's own."""
@@ -198,7 +210,8 @@ def train(run, known=None, more=None):
         learner = type(learner).load(run.saved, learner.game)
         spent, curve = known["seconds"], [*known["curve"]]
     budget = MINUTES[run.game]
-    times = [budget * times for times in SLOPE if times < run.times] + [budget * run.times]
+    early = () if run.game in LATE else SLOPE
+    times = [budget * times for times in early if times < run.times] + [budget * run.times]
     while spent < 60 * budget * run.times:
         began = time.process_time()
         learner.run(1, progress=False)
@@ -209,9 +222,8 @@ def train(run, known=None, more=None):
     run.saved.parent.mkdir(parents=True, exist_ok=True)
     learner.save(run.saved)
     if run.game == "full":
-        folder = PLAYERS / FOLDER
-        folder.mkdir(exist_ok=True)
-        thinned(learner.player(), MOST[run.game]).save(folder / f"{run.name}.npz")
+        run.player.parent.mkdir(exist_ok=True)
+        thinned(learner.player(), MOST[run.game]).save(run.player)
     return {
         "iterations": learner.iterations,
         "seconds": round(spent, 1),

@@ -9,11 +9,8 @@ koikoi_judge.json after each result. A second run computes only results that are
 belong to other networks. The slowest are search with 4,000 imagined deals (three minutes
 a player) and local best responses (ten minutes a player), on one core.
 
-A player is named by its learner, "monte carlo"; those of koikoi_bet.py, which are judged in the
-same way, also by their seed, "monte carlo, seed 1", and they meet only some of the simple ones.
-The deals depend on that seed, so that the trainings of a learner share none; `joint_interval`
-needs this to tell what another training and other deals would change.
-The `networks` of a result are the checksums of its players (`NetworkPlayer.checksum`).
+A player is named by its learner. The `networks` of a result are the checksums of its players
+(`NetworkPlayer.checksum`). Errors are over deals only: each learner was trained once.
 
 - `duels`: points per round that each player wins from the simple ones and from each other, with
   every deal played in both seats, ± 95 %; the number of deals depends on the spread. `won` and
@@ -25,7 +22,7 @@ The `networks` of a result are the checksums of its players (`NetworkPlayer.chec
   player: lower bounds on its exploitability, and no more. The trained one starts from the
   network of `monte carlo`, which predicts values.
 - `calibrated`: the same bounds on K12, beside the exact exploitability, for players trained
-  here: all learners of koikoi_train.py, and deep Monte Carlo after fewer rounds.
+  here: all learners of koikoi_train.py, and deep Monte Carlo after fewer and more rounds.
 - `told`: how well a network learns the regrets of a fixed player: trained on the regrets, for
   the table after the action; or on values, for the tables after and before it.
 - `traversals`: number of decisions in a traversal of robust sampling, by k; external sampling
@@ -38,13 +35,13 @@ import argparse
 import json
 import time
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 
 import flat_json
 import jax
 import numpy as np
 from koikoi_train import LEARNERS, Run
-from scipy import stats
 
 import cfrlib as cfr
 from koikoi import KoiKoi
@@ -79,29 +76,19 @@ SIMPLE = {
     "search, 400, stops": (SearchPlayer(400, "stop"), 3_000),
     "search, 4,000": (SearchPlayer(4_000), 500),
 }  # with the number of deals; in playouts of `SearchPlayer`, koi-koi is by the rule, or never
-BRIEF = ("greedy, stops", "search, 40", "search, 400", "search, 4,000")  # with several seeds
 RULER = (4, 10, 40, 100, 400, 1_000, 4_000)  # imagined deals of a search
 RULER_DEALS = 2_000  # against a greedy player that stops
 AMONG = 10_000  # deals between two trained players
 LOCAL = {"samples": 16, "hands": 128}
 LOCAL_DEALS, TRAINED_DEALS = 2_600, 20_000
-CALIBRATION_ROUNDS, EARLY = 300_000, 20_000  # of a learner of K12, and of a less trained one
+CALIBRATION_ROUNDS = 300_000  # of a learner of K12
+OTHER_ROUNDS = {"early": 20_000, "late": 2_000_000}  # of deep Monte Carlo
 CALIBRATION_DEALS = 10_000  # of a local best response on K12, where a round is quick
 WALKS = 20_000  # random rounds that estimate the size of traversals
 RESPONSE = 100  # iterations of the trained best response
 TRAIN, TEST, STEPS = 20_000, 2_000, 8_000  # rounds to train on and to test on; Adam steps
 SEED = 0
-RESAMPLES = 20_000  # of a joint interval
 game = KoiKoi()
-
-
-def files(folder=""):
-    """Return the files of players, by player."""
-    found = {}
-    for path in sorted((PLAYERS / folder).glob("*.npz")):
-        learner, _, seed = path.stem.replace("_", " ").partition("-")
-        found[f"{learner}, seed {seed}" if seed else learner] = path
-    return found
 
 
 class Results:
@@ -140,58 +127,9 @@ def digits(number):
     return float(f"{number:.4g}")
 
 
-def joint_interval(scores, shared=False, comparisons=1):
-    """Return a mean over trainings and half of its 95 % interval, by two-way resampling.
-
-    Both ways in which the score of a learner varies are resampled: trainings with replacement,
-    and the deals of each. A few trainings scatter less than the population they come from, so
-    their part is scaled by √(n / (n − 1)) and by the ratio of Student's quantile to the normal
-    one. Without this the interval of three trainings covers the truth in 75 % of cases if only
-    trainings vary; with it, in 95 to 99.6 % of cases, for any mixture of the two errors.
-
-    Parameters
-    ----------
-    scores : sequence of (mean, margin)
-        The score of each training, at least two, and its 95 % error over deals. A difference
-        of two learners counts as a score, training by training.
-    shared : bool
-        Whether all trainings were judged on the same deals. Their error over deals is then
-        taken as one and the same, which more trainings do not reduce.
-    comparisons : int
-        How many intervals must hold together, by Bonferroni's correction.
-
-    Returns
-    -------
-    mean, half : float
-
-    Examples
-    --------
-    >>> scores = (1.69, 0.07), (1.70, 0.07), (1.68, 0.07)
-    >>> mean, half = joint_interval(scores, shared=True)
-    >>> round(mean, 2), round(half, 2)
-    (1.69, 0.08)
-    """
-    mean, margin = np.array(scores, float).T
-    n, rng = len(mean), np.random.default_rng(SEED)
-    tail = 0.025 / comparisons
-    widen = stats.t.ppf(1 - tail, n - 1) / stats.norm.ppf(1 - tail) * (n / (n - 1)) ** 0.5
-    training = mean[rng.integers(0, n, (RESAMPLES, n))].mean(axis=1) - mean.mean()
-    deals = rng.normal(0, margin / 1.96, (RESAMPLES, n))
-    if shared:
-        deals = rng.normal(0, (margin**2).mean() ** 0.5 / 1.96, (RESAMPLES, 1))
-    resampled = widen * training + deals.mean(axis=1)
-    low, high = np.quantile(resampled, (tail, 1 - tail))
-    return float(mean.mean()), float(high - low) / 2
-
-
-def training_seed(name):
-    """Return the seed of a player's training, which is also that of its deals."""
-    return int(name.partition(", seed ")[2] or SEED)
-
-
-def compared(one, other, deals, game=game, seed=SEED):
+def compared(one, other, deals, game=game):
     """Return the result of a duel."""
-    found = cfr.match(Simulator(game), one, other, deals, seed=seed)
+    found = cfr.match(Simulator(game), one, other, deals, seed=SEED)
     return {
         "points": [digits(found.mean), digits(found.margin)],
         "deals": deals,
@@ -209,9 +147,9 @@ def spread(one, other):
     return {"round": digits(ahead.std(ddof=1)), "deal": digits(both.std(ddof=1))}
 
 
-def matches(one, other, seed=SEED):
+def matches(one, other):
     """Return the shares of matches of twelve rounds won and drawn."""
-    found = play_matches(game, one, other, matches=1_000, seed=seed)
+    found = play_matches(game, one, other, matches=1_000, seed=SEED)
     return {
         "won": found.won,
         "drawn": found.drawn,
@@ -327,32 +265,30 @@ def told(critic):
     return result | {"decisions": int(decisions)}
 
 
-def load(game, folder=""):
-    """Return the players of a folder and the checksums of their networks, by name."""
-    players = {name: NetworkPlayer.load(path, game) for name, path in files(folder).items()}
+def load(game):
+    """Return the players of koikoi_train.py and the checksums of their networks, by name."""
+    paths = {path.stem.replace("_", " "): path for path in sorted(PLAYERS.glob("*.npz"))}
+    players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
     return players, {name: player.checksum for name, player in players.items()}
 
 
 def meet(results, players, sums):
-    """Compute what players win from the simple ones and from the others of their seed."""
+    """Compute what players win from the simple ones and from each other."""
     rule = GreedyPlayer("rule")
     for name, player in players.items():
-        mine, seed = sums[name], training_seed(name)
-        results.once("matches", f"{name} - greedy, by rule", mine, matches, player, rule, seed)
-        for other in BRIEF if ", seed" in name else SIMPLE:
-            simple, deals = SIMPLE[other]
-            duel = player, simple, deals, game, seed
-            results.once("duels", f"{name} - {other}", mine, compared, *duel)
-        for other in list(players)[list(players).index(name) + 1 :]:
-            if training_seed(other) == seed:
-                both, duel = mine + sums[other], (player, players[other], AMONG, game, seed)
-                results.once("duels", f"{name} - {other}", both, compared, *duel)
+        results.once("matches", f"{name} - greedy, by rule", sums[name], matches, player, rule)
+        for other, (simple, deals) in SIMPLE.items():
+            duel = player, simple, deals
+            results.once("duels", f"{name} - {other}", sums[name], compared, *duel)
+    for one, other in combinations(players, 2):
+        both, duel = sums[one] + sums[other], (players[one], players[other], AMONG)
+        results.once("duels", f"{one} - {other}", both, compared, *duel)
 
 
 def exploit(results, players, sums):
     """Compute lower bounds on the exploitability of the players."""
+    first = "monte carlo"
     for name, player in players.items():
-        first = name.replace(name.partition(", ")[0], "monte carlo")  # of the same seed
         mine, both = sums[name], sums[name] + sums[first]
         results.once("exploited", f"{name}, trained", both, trained, player, players[first])
         local = LocalBestResponse(player, **LOCAL)
@@ -375,7 +311,9 @@ def main():
         results.once("ruler", f"{n:,}", "", compared, SearchPlayer(n), stops, RULER_DEALS)
     for name in LEARNERS:
         results.once("calibrated", name, "", calibrated, name, CALIBRATION_ROUNDS)
-    results.once("calibrated", "monte carlo, early", "", calibrated, "monte carlo", EARLY)
+    for when, rounds in OTHER_ROUNDS.items():
+        key = f"monte carlo, {when}"
+        results.once("calibrated", key, "", calibrated, "monte carlo", rounds)
     exploit(results, players, sums)
 
 

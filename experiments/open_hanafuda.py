@@ -9,7 +9,7 @@ Needs git, a C compiler (`cc`, or the one in the environment variable CC) and, u
 copy, the network: it clones https://github.com/suzukiplan/open-hanafuda-ai (MIT license) at a
 fixed commit into an ignored folder, and compiles its engine and its players together with
 open_hanafuda.c, which lets us take a seat. A checksum makes sure that the sources are the ones
-that we measured. Reads the players that koikoi_train.py and koikoi_bet.py wrote. Writes
+that we measured. Reads the players that koikoi_train.py wrote. Writes
 open_hanafuda.json after each chunk of matches; a second run continues where the first one
 stopped.
 
@@ -80,7 +80,7 @@ OUTSIDE, FAILED, NOTHING, NO_CHOICE = -1, -2, -1, -3  # as in open_hanafuda.c
 DEALT, ASK_PLAY, ASK_MATCH, ASK_CALL, ENDED = range(5)
 STAGE = {ASK_PLAY: PLAY, ASK_MATCH: MATCH, ASK_CALL: CALL, ENDED: OVER}
 ROUNDS = 12
-PAIRS, FEW, CHUNK = 656, 224, 16  # pairs of matches, those of one seed, and between two writes
+PAIRS, CHUNK = 656, 16  # pairs of matches, and those between two writes
 SEED = 0
 game = KoiKoi(koi_limit=1)
 
@@ -319,17 +319,16 @@ def summary(sums):
 
 
 def pairings():
-    """Return the players, the checksum of networks and the pairs of each result, by name."""
-    players = {"greedy, stops": (GreedyPlayer("stop"), "", PAIRS)}
-    players["greedy, by rule"] = (GreedyPlayer("rule"), "", PAIRS)
-    for folder, pairs in (("", PAIRS), ("bet", FEW)):
-        loaded, sums = load(KoiKoi(), folder=folder)
-        for name, player in loaded.items():
-            players[name] = (player.under(game), sums[name], pairs)
-    found = {"Hard - Normal": ("Hard", "Normal", "", PAIRS)}
+    """Return the players and the checksum of networks of each result, by name."""
+    players = {"greedy, stops": (GreedyPlayer("stop"), "")}
+    players["greedy, by rule"] = (GreedyPlayer("rule"), "")
+    loaded, sums = load(KoiKoi())
+    for name, player in loaded.items():
+        players[name] = (player.under(game), sums[name])
+    found = {"Hard - Normal": ("Hard", "Normal", "")}
     for level in LEVELS:
-        for name, (player, mark, pairs) in players.items():
-            found[f"{name} - {level}"] = (player, level, mark, pairs)
+        for name, (player, mark) in players.items():
+            found[f"{name} - {level}"] = (player, level, mark)
     return found
 
 
@@ -359,16 +358,16 @@ def main():
     stop = time.monotonic() + 60 * options.minutes
     referee = Referee(build(options.source or obtain()))
     results = load_results()
-    for name, (one, other, mark, pairs) in pairings().items():
+    for name, (one, other, mark) in pairings().items():
         if not name.startswith(options.only):
             continue
         known = results["matches"].get(name, {})
         if known.get("networks") != mark:
             known = {"sums": [0] * 8, "seconds": 0}
         sums, seconds = np.array(known["sums"]), known["seconds"]
-        while sums[0] < pairs and time.monotonic() < stop:
+        while sums[0] < PAIRS and time.monotonic() < stop:
             began = time.process_time()
-            for pair in range(sums[0], min(sums[0] + CHUNK, pairs)):
+            for pair in range(sums[0], sums[0] + CHUNK):
                 sums += play_pair(referee, one, other, pair)
             seconds = round(seconds + time.process_time() - began, 1)
             found = {"networks": mark, **summary(sums.tolist()), "seconds": seconds}

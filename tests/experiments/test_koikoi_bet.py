@@ -1,0 +1,120 @@
+"""The judges of chapter 17: intervals cover the truth, results belong to the kept players."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import koikoi_bet as script
+import numpy as np
+import pytest
+from recorded import recorded
+from scipy import stats
+
+from koikoi.learners import NetworkPlayer
+
+PAGE = Path(__file__).parents[2] / "book" / "17_the_bet.ipynb"
+
+
+@pytest.fixture(scope="module")
+def both_ways():
+    """Return the page's function for an interval over trainings and deals."""
+    cells = json.loads(PAGE.read_text("utf-8"))["cells"]
+    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    space = {"np": np, "stats": stats}
+    exec(next(s for s in sources if "def both_ways(" in s), space)
+    return space["both_ways"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return recorded("koikoi_bet")
+
+
+@pytest.fixture(scope="module")
+def players():
+    """Return the players of the full game, by name."""
+    return {
+        f"{run.cell}, seed {run.seed}": NetworkPlayer.load(run.player, script.game)
+        for run in script.PLAN
+        if run.game == "full" and run.times == 1
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize(("between", "deals"), [(0.05, 0.0), (0.0, 0.04), (0.05, 0.04)])
+def test_the_interval_covers_the_truth(both_ways, n, between, deals):
+    """In 500 studies of a few trainings each: in 95 %, less what 500 studies may miss."""
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(500):
+        scores = rng.normal(0, between, n) + rng.normal(0, deals, n)
+        mean, half = both_ways(scores, np.full(n, 1.96 * deals))
+        covered += abs(mean) <= half
+    assert covered / 500 > 0.95 - 3 * (0.95 * 0.05 / 500) ** 0.5
+
+
+@pytest.mark.slow
+def test_resampling_without_correction_covers_too_little():
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(500):
+        scores = rng.normal(0, 1, 3)
+        means = scores[rng.integers(0, 3, (600, 3))].mean(axis=1)
+        low, high = np.quantile(means, (0.025, 0.975))
+        covered += low <= 0 <= high
+    assert 0.7 < covered / 500 < 0.8  # "75 %" in chapter 17
+
+
+def test_more_comparisons_widen_an_interval(both_ways):
+    scores, errors = np.array([1.0, 1.1, 1.2]), np.full(3, 0.1)
+    mean, half = both_ways(scores, errors)
+    assert mean == pytest.approx(1.1)
+    assert both_ways(scores, errors, comparisons=28)[1] > 2 * half
+
+
+def test_each_result_belongs_to_the_kept_players(players, results):
+    """All cells met greedy, three times; all pairs of a seed met; leaders met the search."""
+    sums = {name: player.checksum for name, player in players.items()}
+    assert len(set(sums.values())) == 24
+    assert set(results["greedy"]) == set(results["matches"]) == set(sums)
+    cells = [", ".join(cell) for cell in script.CELLS]
+    assert set(results["apart"]) == {
+        f"{one}, seed {seed} - {other}, seed {seed}"
+        for one, other in combinations(cells, 2)
+        for seed in range(3)
+    }
+    for section in ("greedy", "matches", "apart", "longest"):
+        for key, found in results[section].items():
+            names = key.partition(", block")[0].split(" - ")
+            assert found["networks"] == "".join(sums[name] for name in names), key
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["monte carlo, table, seed 0", "regret, sequence, seed 1"])
+def test_players_reproduce_what_they_won(players, results, name):
+    """Other deals: the difference is within both errors."""
+    found = script.cfr.match(
+        script.Simulator(script.game), players[name], script.GreedyPlayer("stop"), 1_000, seed=7
+    )
+    mean, half = results["greedy"][name]["policy"]
+    assert abs(found.mean - mean) < 1.5 * (found.margin**2 + half**2) ** 0.5
+
+
+def test_argmax_player_is_deterministic(players):
+    player = script.ArgmaxPlayer.of(players["regret, table, seed 0"])
+    describer = player.network.describer
+    after = describer.after(describer.simulator.deal(20, seed=0), np.arange(20))
+    sigma = player.sigma(0, after)
+    assert set(sigma.tolist()) == {0.0, 1.0} and sigma.sum() == 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("learner", "network"), script.CELLS)
+def test_counted_work_is_that_of_the_options(learner, network, results):
+    """Each network trains `steps` batches an iteration, once or on each row."""
+    run = script.Run("full", learner, network, 0).begin()
+    found = results["work"][f"{learner}, {network}"]
+    assert found["rounds"] == run.rounds and 0 < found["share"] < 1
+    rows = run.steps * run.batch
+    assert found["products trained"] == script.digits(
+        sum(network.size for network in run._networks) * rows
+    )
