@@ -139,8 +139,6 @@ class Run(NamedTuple):
         """Return a new learner, with these options in place of the cell's own."""
         kind, full, mini = LEARNERS[self.learner]
         options = FULL | full if self.game == "full" else MINI | mini
-        if self.learner == "discounted":
-            options = options | {"critic": "player"}
         options = options | (MORE.get(self.cell, {}) if more is None else more)
         network = NETWORKS[self.network]
         return kind(GAMES[self.game](), **options, seed=self.seed, network=network)

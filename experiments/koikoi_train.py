@@ -38,7 +38,7 @@ from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.learners import DeepMonteCarlo, NetworkPlayer
 from koikoi.players import GreedyPlayer
 from koikoi.simulator import Simulator
-from koikoi_learners import ESCHER, PPO, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
+from koikoi_learners import ESCHER, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi_players")
@@ -54,7 +54,6 @@ FULL = {"hidden": (256, 128)}
 MINI = {"hidden": (128, 128), "batch": 512}
 LEARNERS = {
     "monte carlo": (DeepMonteCarlo, {}, {}),
-    "transformer": (DeepMonteCarlo, {"network": "transformer"}, {"network": "transformer"}),
     "policy gradient": (
         MMDPolicyGradient,
         {"eta": 10.0, "magnet": 0.03},
@@ -65,16 +64,10 @@ LEARNERS = {
         {"memory": 600_000, "keep_every": EVERY},
         {"steps": 60, "explore": 0.5, "power": 1.0},
     ),
-    "ppo": (PPO, {"entropy": 0.01, "steps": 30}, {"entropy": 0.01, "steps": 30}),
-    "history": (
-        ESCHER,
-        {"memory": 600_000, "keep_every": EVERY, "critic": "history"},
-        {"steps": 60, "explore": 0.5, "power": 1.0, "critic": "history"},
-    ),
     "discounted": (
         DeepDiscountedCFR,
-        {"rounds": 4_000, "steps": 120, "critic": "history"},
-        {"rounds": 4_000, "steps": 120, "critic": "history"},
+        {"rounds": 4_000, "steps": 120},
+        {"rounds": 4_000, "steps": 120},
     ),
     "traversal": (
         RobustDeepCFR,

@@ -66,8 +66,6 @@ class Afterstates(NamedTuple):
         Payoff of stopping to the player to move, in points; NaN for all other actions.
     before : int array, shape (decisions, width)
         The table before each decision.
-    hidden : int array, shape (decisions,)
-        The opponent's hand, as a set of cards, which the player to move does not see.
     """
 
     code: Numbers
@@ -75,19 +73,12 @@ class Afterstates(NamedTuple):
     action: Numbers
     paid: npt.NDArray[np.float64]
     before: Numbers
-    hidden: Numbers
 
     @property
     def pairs(self) -> Numbers:
         """The tables after each action and before it, shape (actions, 2 · width)."""
         before = np.repeat(self.before, np.diff(self.start), axis=0)
         return np.concatenate([self.code, before], axis=1)
-
-    @property
-    def histories(self) -> Numbers:
-        """The tables after each action and the opponent's hand, shape (actions, width + 1)."""
-        hidden = np.repeat(self.hidden, np.diff(self.start))
-        return np.column_stack([self.code, hidden])
 
 
 class Cards(NamedTuple):
@@ -260,13 +251,6 @@ def write_all_tokens(code: Numbers, draws: int, shown: Cards, out: Tokens) -> No
 
 
 @kernel
-def write_all_hands(hands: Numbers, shown: Cards, out: Rows) -> None:
-    """Write the features of all hands."""
-    for row in range(len(hands)):
-        write_cards(uint64(hands[row]), shown, 0, out, row)
-
-
-@kernel
 def write_all_features(code: Numbers, table: Table, shown: Cards, out: Rows) -> None:
     """Write the features of all encoded tables."""
     for row in range(len(code)):
@@ -347,8 +331,7 @@ class Describer:
         encode_all(rounds, rows, table, start, code, action, paid, before)
         if self.ordered:
             append_record(rounds, rows, start, code, before)
-        hidden = rounds.hands[rows, 1 - rounds.player[rows]].astype(np.int64)
-        return Afterstates(code, start, action, paid, before, hidden)
+        return Afterstates(code, start, action, paid, before)
 
     def see(self, code: Numbers, rows: int | None = None) -> Rows:
         """Return the features of encoded tables, shape (rows, columns).
@@ -357,12 +340,6 @@ class Describer:
         """
         seen = np.zeros((len(code) if rows is None else rows, self.columns), np.float32)
         write_all_features(code, self.simulator.table, self._cards, seen)
-        return seen
-
-    def see_hands(self, hands: Numbers, rows: int | None = None) -> Rows:
-        """Return the features of hands: the fraction of each card's copies, (rows, faces)."""
-        seen = np.zeros((len(hands) if rows is None else rows, self.faces), np.float32)
-        write_all_hands(hands, self._cards, seen)
         return seen
 
     def tokens(self, code: Numbers, rows: int | None = None) -> Tokens:

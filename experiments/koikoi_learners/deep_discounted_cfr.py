@@ -13,13 +13,9 @@ from koikoi.learners.segments import segment_ids
 from koikoi.learners.selfplay import CriticValues, Samples, concatenate, samples_of
 from koikoi.rules import KoiKoi
 from koikoi_learners.escher import play_by_regret
-from koikoi_learners.regret_networks import (
-    CRITIC,
-    PAIRS,
-    REGRET,
-    RegretNetworks,
-    critic_kind,
-)
+from koikoi_learners.regret_networks import CRITIC, REGRET, RegretNetworks
+
+PAIRS = {"mlp": "pair", "transformer": "transformer pair"}  # with the table before an action
 
 
 class DeepDiscountedCFR(RegretNetworks):
@@ -47,7 +43,7 @@ class DeepDiscountedCFR(RegretNetworks):
         Exponent α of the discount.
     clip : 0 or 1
         Whether the last regrets are clipped at 0.
-    explore, power, window, keep_every, critic
+    explore, power, window, keep_every
         As for `ESCHER`.
 
     Notes
@@ -66,7 +62,7 @@ class DeepDiscountedCFR(RegretNetworks):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks (pair), (16,), by regret
     """
 
-    FORMAT = "koikoi.DeepDiscountedCFR 3"
+    FORMAT = "koikoi.DeepDiscountedCFR 4"
 
     def __init__(
         self,
@@ -84,7 +80,6 @@ class DeepDiscountedCFR(RegretNetworks):
         power: float = 2.0,
         window: int = 3,
         keep_every: int = 1,
-        critic: str = "player",
         jobs: int | None = None,
         network: str = "mlp",
     ):
@@ -103,9 +98,8 @@ class DeepDiscountedCFR(RegretNetworks):
             power=power,
             window=window,
             keep_every=keep_every,
-            network=(PAIRS[network], critic_kind(network, critic)),
+            network=(PAIRS[network], network),
         )
-        self.critic, self.reads = critic, network
         if not alpha >= 0:
             raise ValueError(f"alpha must be a number, at least 0, got {alpha!r}")
         if clip not in (0, 1):
@@ -126,8 +120,8 @@ class DeepDiscountedCFR(RegretNetworks):
         self._keep(t)
 
     def _options(self) -> Fields:
-        more = {"alpha": self.alpha, "clip": self.clip}
-        return {**super()._options(), **more, "critic": self.critic, "network": self.reads}
+        more = {"alpha": self.alpha, "clip": self.clip, "network": self._networks[CRITIC].kind}
+        return {**super()._options(), **more}
 
 
 def bootstrapped(t: int, last: Floats, regret: Floats, alpha: float, clip: int) -> Floats:

@@ -23,7 +23,7 @@ from koikoi.learners.selfplay import (
 )
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers
-from koikoi_learners.regret_networks import CRITIC, REGRET, MeanRegrets, critic_kind
+from koikoi_learners.regret_networks import CRITIC, REGRET, MeanRegrets
 
 
 class ESCHER(MeanRegrets):
@@ -65,15 +65,13 @@ class ESCHER(MeanRegrets):
         fits their luck; if there are many, strategies of the past.
     keep_every : int
         Keep the regret network of every `keep_every`-th iteration for the average strategy.
-    critic : "player" or "history"
-        Whether the critic sees what the player sees, or the table and both hands, as
-        published. With both hands, the regret network has to average over hands.
 
     Notes
     -----
     After McAleer et al., *ESCHER* (2023), and Steinberger, *Single Deep CFR* (2019). In
     contrast to these, networks see the table after an action and are trained further instead
-    of from scratch.
+    of from scratch. Unlike that of the published method, the critic sees only what the player
+    sees.
 
     Examples
     --------
@@ -83,7 +81,7 @@ class ESCHER(MeanRegrets):
     NetworkPlayer of MiniKoiKoi.K8(): one of 3 networks, (16,), by regret
     """
 
-    FORMAT = "koikoi.ESCHER 4"
+    FORMAT = "koikoi.ESCHER 5"
 
     def __init__(
         self,
@@ -100,7 +98,6 @@ class ESCHER(MeanRegrets):
         power: float = 3.0,
         window: int = 10,
         keep_every: int = 1,
-        critic: str = "player",
         jobs: int | None = None,
         network: str = "mlp",
     ):
@@ -118,9 +115,8 @@ class ESCHER(MeanRegrets):
             power=power,
             window=window,
             keep_every=keep_every,
-            network=(network, critic_kind(network, critic)),
+            network=network,
         )
-        self.critic = critic
 
     def _iterate(self, t: int) -> None:
         rng = self._rng(t)
@@ -132,8 +128,7 @@ class ESCHER(MeanRegrets):
         self._learn_regrets(t, concatenate([values for _, _, values in results]), rng)
 
     def _options(self) -> Fields:
-        network = self._networks[REGRET].kind
-        return {**super()._options(), "critic": self.critic, "network": network}
+        return {**super()._options(), "network": self._networks[REGRET].kind}
 
 
 def play_by_regret(
@@ -168,7 +163,7 @@ def play_by_regret(
 
     steps = play_out(network.describer, rounds, decide, rng)
     learns = np.stack([traverser == 0, traverser == 1])
-    critic, weights = task.architecture(CRITIC, network), task.networks[CRITIC]
+    critic, weights = task.architecture(CRITIC), task.networks[CRITIC]
     samples, critic_values = critic_targets(critic, weights, steps, rounds.paid, scale, learns)
     decisions = sum(len(step.rows) for step in steps)
     return decisions, samples, concatenate([learn(v) for v in critic_values])

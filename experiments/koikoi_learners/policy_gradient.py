@@ -11,11 +11,12 @@ from cfrlib.core.checks import whole_number
 from cfrlib.core.files import Fields
 from cfrlib.core.tree import Floats
 from koikoi.afterstates import Afterstates
-from koikoi.learners.network_player import payoff_scale
+from koikoi.learners.network_player import NetworkPlayer, payoff_scale
 from koikoi.learners.segments import segment_ids, softmax
 from koikoi.learners.selfplay import (
     CriticValues,
     Samples,
+    SelfPlay,
     Task,
     Window,
     concatenate,
@@ -26,15 +27,11 @@ from koikoi.learners.selfplay import (
 from koikoi.learners.value_network import choice_loss
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers
-from koikoi_learners.policy_networks import (
-    CRITIC,
-    POLICY,
-    PolicyNetworks,
-    pad_decisions,
-)
+
+POLICY, CRITIC = 0, 1  # numbers of the networks
 
 
-class MMDPolicyGradient(PolicyNetworks):
+class MMDPolicyGradient(SelfPlay):
     """Policy gradient with entropy: magnetic mirror descent with networks.
 
     There are two networks. The *critic* predicts the value q of each action under the current
@@ -78,6 +75,7 @@ class MMDPolicyGradient(PolicyNetworks):
     """
 
     FORMAT = "koikoi.MMDPolicyGradient 2"
+    NETWORKS = 2
 
     def __init__(
         self,
@@ -111,12 +109,29 @@ class MMDPolicyGradient(PolicyNetworks):
         self.decisions += sum(decisions for decisions, _, _ in results)
         critic = concatenate([critic for _, critic, _ in results])
         self._fit(CRITIC, self._recent.add(critic), rng)
-        policy = concatenate([policy for _, _, policy in results])
-        self._fit_policy(policy, rng, choice_loss)
+        self._fit_policy(concatenate([policy for _, _, policy in results]), rng)
+
+    def _fit_policy(self, decisions: Samples, rng: np.random.Generator) -> None:
+        """Train the policy network; a batch has about as many rows as for the critic."""
+        most = decisions.code.shape[1]
+        which = rng.integers(0, len(decisions.code), (self.steps, max(self.batch // most, 1)))
+        self._states[POLICY], self.losses[POLICY] = self._networks[POLICY].improve(
+            self._states[POLICY],
+            decisions.code[which],
+            decisions.target[which],
+            decisions.weight[which],
+            self.rate,
+            choice_loss,
+        )
+
+    def player(self) -> NetworkPlayer:
+        """Return the player by the averaged policy network."""
+        weights, kind = [self._states[POLICY].averaged], self._networks[POLICY].kind
+        return NetworkPlayer(self.game, weights, self.hidden, "logit", network=kind)
 
     def _options(self) -> Fields:
         more = {"eta": self.eta, "magnet": self.magnet, "window": self._recent.length}
-        return {**super()._options(), **more}
+        return {**super()._options(), **more, "network": self._networks[POLICY].kind}
 
 
 def play_by_policy(task: Task, eta: float, alpha: float) -> tuple[int, Samples, Samples]:
@@ -156,3 +171,17 @@ def mirror_descent(eta: float, alpha: float, critic_values: CriticValues) -> Flo
     advantage = critic_values.value - critic_values.mean[segment_ids(start)]
     logits = np.log(np.maximum(critic_values.step.sigma, 1e-30)) + eta * advantage
     return softmax(logits / (1 + eta * alpha), start)
+
+
+def pad_decisions(rows: Samples, counts: Numbers, most: int) -> Samples:
+    """Pad the actions of each decision with weight 0 to shape (decisions, most)."""
+    most = max(most, 2)
+    end = np.cumsum(counts)
+    place = (
+        np.repeat(np.arange(len(counts)), counts),
+        np.arange(end[-1]) - np.repeat(end - counts, counts),
+    )
+    wide = [np.zeros((len(counts), most, *column.shape[1:]), column.dtype) for column in rows]
+    for padded, column in zip(wide, rows, strict=True):
+        padded[place] = column
+    return Samples(*wide)

@@ -20,21 +20,6 @@ from koikoi.learners.selfplay import (
 from koikoi.rules import KoiKoi
 
 REGRET, CRITIC = 0, 1  # numbers of the networks
-PAIRS = {"mlp": "pair", "transformer": "transformer pair"}  # with the table before an action
-CRITICS = ("player", "history")  # what a critic may see
-
-
-def critic_kind(network: str, critic: str) -> str:
-    """Return the kind of a critic, given that of a player's network and what the critic sees.
-
-    Raises
-    ------
-    ValueError
-        If it is to see something else than the player, or the table and both hands.
-    """
-    if critic not in CRITICS:
-        raise ValueError(f"critic must be one of {CRITICS}, got {critic!r}")
-    return network if critic == "player" else critic
 
 
 class RegretNetworks(SelfPlay):

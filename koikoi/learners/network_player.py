@@ -28,7 +28,7 @@ from koikoi.learners.segments import (
     segment_ids,
     softmax,
 )
-from koikoi.learners.value_network import PLAYABLE, PairNetwork, ValueNetwork, value_network
+from koikoi.learners.value_network import PairNetwork, ValueNetwork, value_network
 from koikoi.players import POINTS, PROBABILITY, Advice
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers, Rounds, Simulator
@@ -76,7 +76,7 @@ def regrets_of(
     values of both.
     """
     if isinstance(network, PairNetwork):
-        return network(weights, network.input(after))
+        return network(weights, after.pairs)
     return predicted_values(network, weights, after, scale).regrets(after.start)
 
 
@@ -145,7 +145,8 @@ class NetworkPlayer:
     Raises
     ------
     ValueError
-        If the networks have another size, or there is not one weight for each.
+        If the kind is unknown, the networks have another size, or there is not one weight for
+        each.
 
     Examples
     --------
@@ -182,8 +183,6 @@ class NetworkPlayer:
     ):
         if rule not in RULES:
             raise ValueError(f"rule must be one of {RULES}, got {rule!r}")
-        if network not in PLAYABLE:
-            raise ValueError(f"a player's network must be one of {PLAYABLE}, got {network!r}")
         self.game, self.hidden, self.rule = game, tuple(hidden), rule
         self.network = value_network(game, hidden, network)
         self.networks = [np.asarray(row, np.float32) for row in networks]

@@ -32,12 +32,7 @@ from koikoi.learners.network_player import (
     known_values,
 )
 from koikoi.learners.segments import sample_rows, segment_ids, segment_sum
-from koikoi.learners.value_network import (
-    NETWORKS,
-    TrainState,
-    ValueNetwork,
-    value_networks,
-)
+from koikoi.learners.value_network import TrainState, ValueNetwork, value_network
 from koikoi.rules import KoiKoi
 from koikoi.simulator import OVER, Numbers, Rounds
 
@@ -234,16 +229,14 @@ class Task(NamedTuple):
 
     def begin(self) -> tuple[ValueNetwork, Rounds, np.random.Generator]:
         """Return network 0's architecture, newly dealt rounds, a generator for the moves."""
-        network, *_ = value_networks(self.game, self.hidden, self.kinds)
+        network = self.architecture(0)
         deals, moves = np.random.SeedSequence(self.seed).spawn(2)
         rounds = network.describer.simulator.deal(self.rounds, seed=deals)
         return network, rounds, np.random.default_rng(moves)
 
-    def architecture(self, n: int, first: ValueNetwork) -> ValueNetwork:
-        """Return the architecture of network n, given that of network 0."""
-        if self.kinds[n] == first.kind:
-            return first
-        return NETWORKS[self.kinds[n]](first.describer, self.hidden)
+    def architecture(self, n: int) -> ValueNetwork:
+        """Return the architecture of network n."""
+        return value_network(self.game, self.hidden, self.kinds[n])
 
 
 class SelfPlay(ABC):
@@ -285,7 +278,7 @@ class SelfPlay(ABC):
         self.iterations = self.decisions = 0
         self.losses = [0.0] * self.NETWORKS
         kinds = (network,) * self.NETWORKS if isinstance(network, str) else network
-        self._networks = value_networks(game, hidden, kinds)
+        self._networks = [value_network(game, hidden, kind) for kind in kinds]
         keys = jax.random.split(jax.random.key(seed), self.NETWORKS)
         self._states = [each.fresh(key) for each, key in zip(self._networks, keys, strict=True)]
         self._buffers: list[Window | Reservoir] = []  # saved along with the networks
@@ -491,7 +484,7 @@ def critic_targets(
     """
     mine = [learns[step.player, step.rows] for step in steps]
     masks = [m[segment_ids(step.after.start)] for m, step in zip(mine, steps, strict=True)]
-    codes = [critic.input(step.after)[rows] for rows, step in zip(masks, steps, strict=True)]
+    codes = [step.after.code[rows] for rows, step in zip(masks, steps, strict=True)]
     ends = np.cumsum([len(c) for c in codes])
     predicted = np.split(critic(weights, np.concatenate(codes)), ends[:-1])
     target = np.stack([paid, -paid]) / scale  # of the last action so far, by player and round
@@ -508,7 +501,7 @@ def critic_targets(
         where = (steps[n].player[mine[n]], steps[n].rows[mine[n]])
         chosen = steps[n].chosen[mine[n]]
         unknown = np.isnan(after.paid[chosen])
-        samples[0].append(critic.input(after)[chosen[unknown]])
+        samples[0].append(after.code[chosen[unknown]])
         samples[1].append(target[where][unknown])
         target[where] = mean[mine[n]]
     return samples_of(*samples), critic_values

@@ -14,7 +14,7 @@ import optax
 from cfrlib.core.tree import Floats
 from cfrlib.deep.memory import Singles
 from cfrlib.deep.networks import Architecture, initial_weights, predict, shape
-from koikoi.afterstates import CODE, SEAT, Afterstates, Describer, Rows, Tokens
+from koikoi.afterstates import CODE, SEAT, Describer, Rows, Tokens
 from koikoi.learners.transformer import WIDTH, TransformerArchitecture
 from koikoi.rules import KoiKoi
 from koikoi.simulator import Numbers
@@ -105,10 +105,6 @@ class ValueNetwork:
         """Return the number of integers in a row of the input, and of its features."""
         return describer.width, describer.columns
 
-    def input(self, after: Afterstates) -> Numbers:
-        """Return the rows that the network reads for each action, shape (actions, width)."""
-        return after.code
-
     def _architecture(self, hidden: tuple[int, ...]) -> Any:
         return Architecture(hidden, None, False)
 
@@ -191,33 +187,9 @@ class PairNetwork(ValueNetwork):
     def _shape(self, describer: Describer) -> tuple[int, int]:
         return 2 * describer.width, 2 * describer.columns
 
-    def input(self, after: Afterstates) -> Numbers:
-        """Return `Afterstates.pairs`."""
-        return after.pairs
-
     def _see(self, code: Numbers, rows: int | None = None) -> Rows:
         parts = np.split(code, 2, axis=1)
         return np.concatenate([self.describer.see(part, rows) for part in parts], axis=1)
-
-
-class HistoryNetwork(ValueNetwork):
-    """An MLP that also reads the opponent's hand, rows of `Afterstates.histories`.
-
-    It can be a critic in training; a player does not see that hand.
-    """
-
-    kind = "history"
-
-    def _shape(self, describer: Describer) -> tuple[int, int]:
-        return describer.width + 1, describer.columns + describer.faces
-
-    def input(self, after: Afterstates) -> Numbers:
-        """Return `Afterstates.histories`."""
-        return after.histories
-
-    def _see(self, code: Numbers, rows: int | None = None) -> Rows:
-        table = self.describer.see(code[:, :-1], rows)
-        return np.concatenate([table, self.describer.see_hands(code[:, -1], rows)], axis=1)
 
 
 class TransformerNetwork(ValueNetwork):
@@ -266,15 +238,8 @@ class TransformerPairNetwork(TransformerNetwork, PairNetwork):
 
 NETWORKS: dict[str, type[ValueNetwork]] = {
     network.kind: network
-    for network in (
-        ValueNetwork,
-        PairNetwork,
-        HistoryNetwork,
-        TransformerNetwork,
-        TransformerPairNetwork,
-    )
+    for network in (ValueNetwork, PairNetwork, TransformerNetwork, TransformerPairNetwork)
 }
-PLAYABLE = tuple(kind for kind in NETWORKS if kind != "history")  # see what a player sees
 
 
 def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwork:
@@ -285,9 +250,9 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
     game : KoiKoi or MiniKoiKoi
     hidden : sequence of int
         Widths of the ReLU layers.
-    kind : "mlp", "pair", "history", "transformer" or "transformer pair"
-        A pair is of the tables after and before an action. A history network also reads the
-        opponent's hand, and a Transformer the order of play.
+    kind : "mlp", "pair", "transformer" or "transformer pair"
+        A pair is of the tables after and before an action. A Transformer also reads the order
+        of play.
 
     Raises
     ------
@@ -299,24 +264,9 @@ def value_network(game: KoiKoi, hidden: Sequence[int], kind: str) -> ValueNetwor
     >>> value_network(KoiKoi(), (256, 128), "mlp").size
     104449
     """
-    return value_networks(game, hidden, (kind,))[0]
-
-
-def value_networks(
-    game: KoiKoi, hidden: Sequence[int], kinds: Sequence[str]
-) -> list[ValueNetwork]:
-    """Return networks that read the same encoded tables, with the record if one needs it.
-
-    Raises
-    ------
-    ValueError
-        If a kind is unknown.
-    """
-    for kind in kinds:
-        if kind not in NETWORKS:
-            raise ValueError(f"network must be one of {tuple(NETWORKS)}, got {kind!r}")
-    describer = Describer(game, any(NETWORKS[kind].ordered for kind in kinds))
-    return [NETWORKS[kind](describer, hidden) for kind in kinds]
+    if kind not in NETWORKS:
+        raise ValueError(f"network must be one of {tuple(NETWORKS)}, got {kind!r}")
+    return NETWORKS[kind](Describer(game, NETWORKS[kind].ordered), hidden)
 
 
 def padded(rows: int) -> int:

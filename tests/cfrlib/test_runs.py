@@ -31,7 +31,7 @@ from cfrlib.montecarlo import mccfr
 from cfrlib.run import Run, deferred_interrupt
 from koikoi import MiniKoiKoi
 from koikoi.learners import DeepMonteCarlo
-from koikoi_learners import ESCHER, PPO, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
+from koikoi_learners import ESCHER, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
 
 KUHN, THREE, LEDUC = KuhnPoker(), KuhnPoker(players=3), LeducPoker(merge_suits=True)
 RPS, KOI, UNEVEN = RockPaperScissors(3), MiniKoiKoi.K8(), uneven()
@@ -122,7 +122,6 @@ LEARNERS = {
     "policies": Solver(MMDPolicyGradient, KOI, KOIKOI),
     "regrets": Solver(ESCHER, KOI, {**KOIKOI, "memory": 400}),
     "traversals": Solver(RobustDeepCFR, KOI, {**KOIKOI, "memory": 400}),
-    "advantages": Solver(PPO, KOI, KOIKOI),
     "cumulative": Solver(DeepDiscountedCFR, KOI, KOIKOI),
 }
 ALL_SOLVERS = SOLVERS | LEARNERS

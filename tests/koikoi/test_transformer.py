@@ -83,15 +83,17 @@ def test_tokens_tell_whose_turn_it_was():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["transformer", "transformer pair"])
-def test_the_output_depends_on_the_order_of_play(kind):
+@pytest.mark.parametrize(
+    ("kind", "read"), [("transformer", "code"), ("transformer pair", "pairs")]
+)
+def test_the_output_depends_on_the_order_of_play(kind, read):
     describer, rounds = decisions(FULL, moves=12)
     network, weights = random_network(FULL, kind=kind)
     every = np.arange(len(rounds))
-    code = network.input(describer.after(rounds, every))
+    code = getattr(describer.after(rounds, every), read)
     first, third = rounds.record[:, :2].copy(), rounds.record[:, 4:6].copy()
     rounds.record[:, :2], rounds.record[:, 4:6] = third, first  # two turns of the dealer
-    permuted = network.input(describer.after(rounds, every))
+    permuted = getattr(describer.after(rounds, every), read)
     assert np.array_equal(network._see(code), network._see(permuted))
     change = np.abs(network(weights, code) - network(weights, permuted))
     assert (change > 1e-4).mean() > 0.9
