@@ -19,7 +19,7 @@ class ArgmaxPlayer(NetworkPlayer):
     >>> from koikoi_learners import ESCHER
     >>> run = ESCHER(MiniKoiKoi.K8(), hidden=(16,), rounds=100, steps=5, batch=64)
     >>> ArgmaxPlayer.of(run.run(1, progress=False).player())
-    ArgmaxPlayer of MiniKoiKoi.K8(): 1 network, (16,), by regret
+    NetworkPlayer of MiniKoiKoi.K8(): a network, (16,), by regret
     """
 
     @classmethod
