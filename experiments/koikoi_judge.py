@@ -32,7 +32,6 @@ All numbers are seeded; seconds are processor time.
 """
 
 import argparse
-import json
 import time
 from functools import cache
 from itertools import combinations
@@ -92,11 +91,18 @@ game = KoiKoi()
 
 
 class Results:
-    """The results so far, with the checksums of the networks they belong to."""
+    """The results so far, with the checksums of the networks they belong to.
+
+    Several processes may share a file, each with sections of its own.
+    """
 
     def __init__(self, only, path, minutes=np.inf):
         self.only, self.path, self.stop = only, path, time.monotonic() + 60 * minutes
-        self.known = json.loads(path.read_text()) if path.exists() else {}
+
+    @property
+    def known(self):
+        """All results that the file holds now."""
+        return flat_json.find(self.path, ())
 
     @classmethod
     def asked_for(cls, script, path):
@@ -111,15 +117,15 @@ class Results:
         """Compute and write a result, unless it is known for these networks."""
         if not section.startswith(self.only) or time.monotonic() > self.stop:
             return
-        place = self.known.setdefault(section, {})
-        if place.get(key, {}).get("networks") == networks:
+        place = section, key
+        if (flat_json.find(self.path, place) or {}).get("networks") == networks:
             return
         began = time.process_time()
         found = evaluate(*arguments)
         seconds = round(time.process_time() - began, 1)
-        place[key] = {"networks": networks, **found, "seconds": seconds}
-        print(section, key, place[key], flush=True)
-        flat_json.write(self.path, self.known, objects=True)
+        found = {"networks": networks, **found, "seconds": seconds}
+        print(section, key, found, flush=True)
+        flat_json.record(self.path, place, found, objects=True)
 
 
 def digits(number):
