@@ -50,6 +50,16 @@ LEADERS = ("monte carlo, table", "policy gradient, table", "regret, table")  # o
 FILLED, WORK_SECONDS = 12, 30  # iterations before the work is counted; seconds of it
 
 
+def load():
+    """Return the players of the full game, by cell and seed."""
+    runs = (run for run in PLAN if run.game == "full" and run.times == 1)
+    return {
+        (run.cell, run.seed): NetworkPlayer.load(run.player, game)
+        for run in runs
+        if run.player.exists()
+    }
+
+
 def own(key):
     """Return a seed for the deals of a meeting."""
     return crc32(key.encode())
@@ -140,11 +150,7 @@ def work(learner, network):
 
 def main():
     """Compute all results that are missing."""
-    results = Results.asked_for(__doc__, RESULTS)
-    players = {}
-    for run in PLAN:
-        if run.game == "full" and run.times == 1 and run.player.exists():
-            players[run.cell, run.seed] = NetworkPlayer.load(run.player, game)
+    results, players = Results.asked_for(__doc__, RESULTS), load()
     sums = {who: player.checksum for who, player in players.items()}
 
     def once(section, evaluate, *who, block=""):

@@ -46,9 +46,7 @@ from typing import NamedTuple
 import flat_json
 import numpy as np
 from koikoi_judge import digits
-from koikoi_size import pairs
-from koikoi_train import DEALS, FULL, LEARNERS, MINI, PLAYERS, device, thinned
-from koikoi_train import GAMES as SMALL
+from koikoi_train import DEALS, FULL, GAMES, LEARNERS, MINI, PLAYERS, device, thinned
 
 import cfrlib as cfr
 from cfrlib.core.sequence import behavior, sequence_form
@@ -92,17 +90,6 @@ LATE = ("six pairs",)  # games whose runs are not measured before their end
 SLOPED = tuple(cell for cell in CELLS if cell[0] in ("monte carlo", "regret"))  # the 4
 WARM = 3  # iterations of another learner before the clock starts
 WARM_SEED = 1_000_000
-
-
-@cache
-def six_pairs():
-    """Return the game of six pairs, which is larger than what compiles by itself."""
-    game = pairs(3, 3)
-    cfr.compile(game, max_histories=10_000_000)
-    return game
-
-
-GAMES = SMALL | {"six pairs": six_pairs}
 
 
 class Run(NamedTuple):

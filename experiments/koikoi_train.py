@@ -25,12 +25,14 @@ iterations in a minute is not seeded, but their result is.
 import argparse
 import json
 import time
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import flat_json
 import jax
 import numpy as np
+from koikoi_size import pairs
 from tqdm import tqdm
 
 import cfrlib as cfr
@@ -43,13 +45,27 @@ from koikoi_learners import ESCHER, DeepDiscountedCFR, MMDPolicyGradient, Robust
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi_players")
 RUNS = PLAYERS / "runs"
-GAMES = {"full": KoiKoi, "K10": MiniKoiKoi.K10, "K12": MiniKoiKoi.K12}
 TIMES = (0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 40, 50, 60)
 DEALS = 5_000  # for each measurement in the full game, both ways
 SHIPPED, MEASURED = 4, 16  # maximum networks of a mixture, in a file and when measured
 EVERY = 10  # iterations between networks kept for the average
 YOUNG, GROWN_DEALS = 2, 20_000  # minutes after which a run is compared with itself; deals
 
+
+@cache
+def six_pairs():
+    """Return the game of six pairs, which is larger than what compiles by itself."""
+    game = pairs(3, 3)
+    cfr.compile(game, max_histories=10_000_000)
+    return game
+
+
+GAMES = {
+    "full": KoiKoi,
+    "K10": MiniKoiKoi.K10,
+    "K12": MiniKoiKoi.K12,
+    "six pairs": six_pairs,
+}
 FULL = {"hidden": (256, 128)}
 MINI = {"hidden": (128, 128), "batch": 512}
 LEARNERS = {
@@ -78,13 +94,12 @@ LEARNERS = {
 
 
 class Run(NamedTuple):
-    """One learner, game and seed, with a budget in minutes; saved in a folder under RUNS."""
+    """One learner, game and seed, with a budget in minutes."""
 
     game: str
     learner: str
     seed: int
     minutes: float
-    folder: str = ""
 
     @property
     def name(self):
@@ -94,7 +109,7 @@ class Run(NamedTuple):
     @property
     def saved(self):
         """The path of its saved learner; beside it is its curve, ".json"."""
-        return RUNS / self.folder / f"{self.name}.npz"
+        return RUNS / f"{self.name}.npz"
 
     def log(self):
         """Return the iterations, seconds, devices and curve saved so far, or None."""
@@ -104,8 +119,8 @@ class Run(NamedTuple):
     @property
     def player_file(self):
         """The path of its player: the learner's name, with the seed if needed."""
-        end = f"-{self.seed}" if self.seed or self.folder else ""
-        return PLAYERS / self.folder / f"{self.learner.replace(' ', '_')}{end}.npz"
+        end = f"-{self.seed}" if self.seed else ""
+        return PLAYERS / f"{self.learner.replace(' ', '_')}{end}.npz"
 
     @property
     def options(self):
@@ -157,11 +172,8 @@ def measure(game, learner):
     return [round(found.mean, 3), round(found.margin, 3)]
 
 
-def train(run, limit, jobs, times=None):
-    """Continue a run up to its budget or the limit, in minutes; save it every minute.
-
-    Its performance is measured at `times`, in minutes; by default at TIMES.
-    """
+def train(run, limit, jobs):
+    """Continue a run up to its budget or the limit, in minutes; save it every minute."""
     learner, spent, curve = run.resume(jobs)
     alone = jobs is None and device() == "cpu"
     clock = time.process_time if alone else time.perf_counter
@@ -173,16 +185,16 @@ def train(run, limit, jobs, times=None):
             learner.run(1, progress=False)
             spent += clock() - began
             bar.update(round(spent) - bar.n)
-            if record(learner, min(spent / 60, minutes), curve, times or TIMES):
+            if record(learner, min(spent / 60, minutes), curve):
                 bar.set_postfix_str(f"{curve[-1][3]:+.3f}", refresh=False)
             if spent - saved >= 60 or spent >= 60 * minutes:
                 save(run, learner, spent, curve)
                 saved = spent
 
 
-def record(learner, minutes, curve, times):
+def record(learner, minutes, curve):
     """Append a measurement for each time that has passed; return whether there is one."""
-    due = [at for at in times if at <= minutes][len(curve) :]
+    due = [at for at in TIMES if at <= minutes][len(curve) :]
     if not due or learner.iterations < EVERY:
         return False
     row = [learner.iterations * learner.rounds, learner.decisions]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from functools import partial
 from math import inf
-from pathlib import Path
 from random import Random
 
 import pytest
+from listing import listing
 
 import cfrlib as cfr
 from cfrbook.museum import LADDER, checks
@@ -22,18 +21,8 @@ from cfrlib.plain import (
     Vanilla,
 )
 
-BOOK = Path(__file__).parents[2] / "book"
+chapter = partial(listing, cfr=cfr, defaultdict=defaultdict, kuhn=cfr.games.KuhnPoker())
 GAMES = [LADDER[name] for name in ("Kuhn poker", "a late coin", "dice, 2 faces")]
-
-
-def listing(page, *functions, **names):
-    """Return the names of a page's cells that define functions, run in this order."""
-    cells = json.loads((BOOK / f"{page}.ipynb").read_text("utf-8"))["cells"]
-    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    space = {"cfr": cfr, "defaultdict": defaultdict, "kuhn": cfr.games.KuhnPoker(), **names}
-    for function in functions:
-        exec(next(s for s in sources if f"def {function}(" in s), space)
-    return space
 
 
 def drawing(seed):
@@ -61,7 +50,7 @@ def nonzero(*found):
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_vanilla_cfr_is_the_listing_of_chapter_4(game):
-    page, solver = listing("04_vanilla_cfr", "traverse", game=game), Vanilla(game)
+    page, solver = chapter("04_vanilla_cfr", "traverse", game=game), Vanilla(game)
     for _ in range(5):
         page["sigma"].update(solver.sigma)
         page["traverse"]((), 1, 1, 1)
@@ -71,7 +60,7 @@ def test_vanilla_cfr_is_the_listing_of_chapter_4(game):
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_family_has_the_regrets_of_the_listing_of_chapter_5(game):
-    page = listing("05_cfr_plus", "traverse", kuhn=game)
+    page = chapter("05_cfr_plus", "traverse", kuhn=game)
     solver = Family(game, inf, -inf, 1)
     for _ in range(5):
         solver.t += 1
@@ -93,7 +82,7 @@ def test_family_has_the_regrets_of_the_listing_of_chapter_5(game):
 def test_samplers_are_the_listings_of_chapter_7(walk, solver, game):
     mine = solver(game, seed=3)
     new = {"r": defaultdict(float), "S": defaultdict(float)}
-    page, draw = listing("07_monte_carlo_cfr", walk, game=game, **new), drawing(3)
+    page, draw = chapter("07_monte_carlo_cfr", walk, game=game, **new), drawing(3)
     for t in range(50):
         page["sigma"] = {I: mine.match(I) for I in mine.actions}
         mine.walk((), t % 2)
@@ -105,7 +94,7 @@ def test_samplers_are_the_listings_of_chapter_7(walk, solver, game):
 def test_online_outcome_sampling_is_the_listing_of_chapter_9(target):
     game, draw = cfr.games.KuhnPoker(), drawing(3)
     mine = OnlineOutcomeSampling(game, 3, target, epsilon=0.4, delta=0.5)
-    page = listing("09_online_search", "leads", "rows", "mix", "walk")
+    page = chapter("09_online_search", "leads", "rows", "mix", "walk")
     page |= {"game": game, "epsilon": 0.4, "delta": 0.5, "draw": draw}
     page |= {"R": defaultdict(float), "S": defaultdict(float)}
     page["aim"] = page["leads"]((), target)

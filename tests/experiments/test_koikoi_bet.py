@@ -1,28 +1,19 @@
 """The judges of chapter 17: intervals cover the truth, results belong to the kept players."""
 
-import json
 from itertools import combinations
-from pathlib import Path
 
 import koikoi_bet as script
 import numpy as np
 import pytest
+from listing import listing
 from recorded import recorded
 from scipy import stats
-
-from koikoi.learners import NetworkPlayer
-
-PAGE = Path(__file__).parents[2] / "book" / "17_the_bet.ipynb"
 
 
 @pytest.fixture(scope="module")
 def both_ways():
     """Return the page's function for an interval over trainings and deals."""
-    cells = json.loads(PAGE.read_text("utf-8"))["cells"]
-    sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    space = {"np": np, "stats": stats}
-    exec(next(s for s in sources if "def both_ways(" in s), space)
-    return space["both_ways"]
+    return listing("17_the_bet", "both_ways", np=np, stats=stats)["both_ways"]
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +24,7 @@ def results():
 @pytest.fixture(scope="module")
 def players():
     """Return the players of the full game, by name."""
-    return {
-        f"{run.cell}, seed {run.seed}": NetworkPlayer.load(run.player, script.game)
-        for run in script.PLAN
-        if run.game == "full" and run.times == 1
-    }
+    return {f"{cell}, seed {seed}": player for (cell, seed), player in script.load().items()}
 
 
 @pytest.mark.parametrize("n", [3, 5])
