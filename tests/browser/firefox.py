@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,7 +80,10 @@ class Firefox:
         """Open a page in a window of this size."""
         size = {"width": width, "height": height}
         self._call("browsingContext.setViewport", context=self._tab, viewport=size)
+        self.run("() => { window.left = true; }")
         self._call("browsingContext.navigate", context=self._tab, url=address, wait="complete")
+        while self.run("() => window.left ?? false"):  # a busy Firefox still shows the old page
+            time.sleep(0.05)
         self.run(LAY_OUT)
 
     def press(self, key: str) -> None:

@@ -111,7 +111,7 @@ class Table(ABC):
     def number(self, name: str) -> float:
         """Return a number of the score: hands, score, mean."""
         entry = self.find("numbers > div").filter(has_text=name).locator("dd")
-        return float(entry.inner_text().split()[0].replace("−", "-"))
+        return float(text_of(entry).split()[0].replace("−", "-"))
 
 
 class KoiKoiTable(Table):
@@ -138,7 +138,7 @@ class KoiKoiTable(Table):
     def given_away(self) -> float:
         """Return what the choices of this round cost, as the words below it say."""
         strong = self.find("leak strong")
-        return float(strong.inner_text()) if strong.count() else 0.0
+        return float(text_of(strong)) if strong.count() else 0.0
 
 
 def at_random(seed: int) -> Choose:

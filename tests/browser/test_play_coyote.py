@@ -17,6 +17,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playing import Table, at_random
 from playwright.sync_api import Browser
+from reader import text_of
 
 import cfrlib as cfr
 
@@ -119,7 +120,7 @@ class CoyoteTable(Table):
     def cost(self) -> float:
         """Return what the choices of this hand cost, as the words below it say."""
         strong = self.find("leak strong")
-        return float(strong.inner_text()) if strong.count() else 0.0
+        return float(text_of(strong)) if strong.count() else 0.0
 
 
 def sit_down(browser: Browser, **options: Any) -> CoyoteTable:
