@@ -1,12 +1,13 @@
-"""Judge the players of koikoi_factorial.py on the full game: eight cells, three trainings each.
+"""Judge the players of chapter 17 on the full game: eight cells, three trainings each.
 
     python experiments/koikoi_bet.py                   everything that is missing
     python experiments/koikoi_bet.py --only longest    sections whose names start like this
     python experiments/koikoi_bet.py --minutes 20      start no result later than this
 
-Reads experiments/koikoi_players/factorial, and writes experiments/koikoi_bet.json after each
-result. A second run computes what is missing or belongs to other networks (`networks` are
-their checksums). A player is named by its learner, its network and the seed of its training.
+Reads the players that experiments/koikoi_train.py wrote, and writes experiments/koikoi_bet.json
+after each result. A second run computes what is missing or belongs to other networks
+(`networks` are their checksums). A player is named by its learner, its network and the seed of
+its training.
 
 - `greedy`: points a round won from a greedy player that always stops. "policy": as trained.
   "argmax": always the most probable action. "gain": the difference on the same deals.
@@ -32,8 +33,8 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
-from koikoi_factorial import CELLS, PLAN, WARM_SEED, Run
 from koikoi_judge import SIMPLE, Results, digits, game
+from koikoi_train import CELLS, PLAN, WARM_SEED, Run
 
 import cfrlib as cfr
 from cfrlib.simulate import SampleMean

@@ -4,7 +4,7 @@
     python experiments/koikoi_judge.py --only duels   one section
     python experiments/koikoi_judge.py --minutes 20   start no result later than this
 
-Reads the players that experiments/koikoi_train.py wrote, and writes experiments/
+Reads the players of chapter 14, by experiments/koikoi_train.py, and writes experiments/
 koikoi_judge.json after each result. A second run computes only results that are missing or
 belong to other networks. The slowest are search with 4,000 imagined deals (three minutes
 a player) and local best responses (ten minutes a player), on one core.
@@ -40,7 +40,7 @@ from pathlib import Path
 import flat_json
 import jax
 import numpy as np
-from koikoi_train import LEARNERS, Run
+from koikoi_train import LEARNERS, SHOWN, Run, digits
 
 import cfrlib as cfr
 from koikoi import KoiKoi
@@ -64,7 +64,6 @@ from koikoi.simulator import OVER, Simulator, members
 from koikoi_learners import LocalBestResponse
 
 RESULTS = Path(__file__).with_suffix(".json")
-PLAYERS = Path(__file__).with_name("koikoi_players")
 SIMPLE = {
     "random": (RandomPlayer(), 5_000),
     "greedy, stops": (GreedyPlayer("stop"), 20_000),
@@ -128,11 +127,6 @@ class Results:
         flat_json.record(self.path, place, found, objects=True)
 
 
-def digits(number):
-    """Keep four significant digits."""
-    return float(f"{number:.4g}")
-
-
 def compared(one, other, deals, game=game):
     """Return the result of a duel."""
     found = cfr.match(Simulator(game), one, other, deals, seed=SEED)
@@ -176,7 +170,7 @@ def trained(player, start):
 @cache
 def player_of_k12(learner, rounds):
     """Return the player of a learner of K12 that has played at least these rounds."""
-    run = Run("K12", learner, SEED, 0).begin(None)
+    run = Run("K12", learner, "table", SEED).begin()
     return run.run(-(-rounds // run.rounds), progress=False).player()
 
 
@@ -272,9 +266,8 @@ def told(critic):
 
 
 def load(game):
-    """Return the players of koikoi_train.py and the checksums of their networks, by name."""
-    paths = {path.stem.replace("_", " "): path for path in sorted(PLAYERS.glob("*.npz"))}
-    players = {name: NetworkPlayer.load(path, game) for name, path in paths.items()}
+    """Return the players of chapter 14 and the checksums of their networks, by learner."""
+    players = {run.learner: NetworkPlayer.load(run.player, game) for run in SHOWN}
     return players, {name: player.checksum for name, player in players.items()}
 
 

@@ -37,8 +37,8 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from koikoi_judge import PLAYERS, Results, digits, load
-from koikoi_train import FULL, thinned
+from koikoi_judge import Results, digits, load
+from koikoi_train import FULL, PLAYERS, thinned
 
 import cfrlib as cfr
 from cfrlib.core.rng import LINE, begin, new_key
@@ -67,7 +67,7 @@ THUMB = [8, 8, 8, 8, 4, 2]  # the page's rule of thumb
 FIRST = [4, 2, 2, 2, 4, 2]  # from which `calls` with the next deal counted is above 0
 RULED = 20_000  # deals per rule against the network; rules were chosen on 10,000 others
 DISCARDS, ASKED = 40_000, 0.25  # rounds of `discards`, and share of their turns that is asked
-HOUSE = PLAYERS / "house" / "monte_carlo.npz"  # without hanami and tsukimi
+HOUSE = PLAYERS / "house.npz"  # without hanami and tsukimi
 HOUSE_RULE = "no hanami, no tsukimi"
 HOUSE_ITERATIONS = 400  # of its training, 2,000 rounds each
 PLAIN = np.uint64(sum(1 << c for c, card in enumerate(DECK) if card.kind == "plain"))

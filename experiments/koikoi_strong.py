@@ -3,11 +3,12 @@
     python experiments/koikoi_strong.py                 everything that is missing
     python experiments/koikoi_strong.py --minutes 30    use no more processor time than this
 
-Writes experiments/koikoi_strong.json after every batch of deals. A second run continues.
+Writes experiments/koikoi_strong.json after every batch of deals. A second run continues; with
+other players it starts anew.
 
 - `levels`: the players, and the checksum of the network. The *learner* is greedy and calls by
   its rule; the *network* is deep Monte Carlo's of koikoi_train.py; the *strong* player looks
-  one turn ahead with that network in 32 imagined deals (`LookAheadPlayer`).
+  one turn ahead with that network in imagined deals (`LookAheadPlayer`).
 - `duels`: points a round that the first of two levels wins from the second, ± 95 %. Every deal
   is played in both seats, and the interval is over deals. Batch b has the seed (0, b) and deals
   of its own, the same in all duels. `sum` and `squares` are those of the means of each deal's
@@ -24,7 +25,7 @@ from pathlib import Path
 
 import flat_json
 import numpy as np
-from koikoi_train import Run
+from koikoi_train import SHOWN, Run
 
 import cfrlib as cfr
 from cfrlib.core.rng import new_key
@@ -37,7 +38,7 @@ from koikoi.players import GreedyPlayer
 from koikoi.simulator import Simulator
 
 RESULTS = Path(__file__).with_suffix(".json")
-WEIGHTS = Path(__file__).with_name("koikoi_players") / "monte_carlo.npz"
+NETWORK = SHOWN[0].player  # deep Monte Carlo, twenty minutes
 BATCH = 100  # deals
 # in this order, each up to a number of deals: first a little of each, then the proof
 PLAN = (
@@ -54,7 +55,7 @@ SEED, Z = 0, 1.96
 
 def levels(game):
     """Return the players."""
-    network = NetworkPlayer.load(WEIGHTS, game)
+    network = NetworkPlayer.load(NETWORK, game)
     return {
         "learner": GreedyPlayer("rule"),
         "network": network,
@@ -97,7 +98,7 @@ def exploitability(game, player):
 
 def exact(name, seed):
     """Train deep Monte Carlo on a small game; return both exploitabilities."""
-    run = Run(name, "monte carlo", seed, 0).begin(1)
+    run = Run(name, "monte carlo", "table", seed).begin()
     player = run.run(-(-ROUNDS // run.rounds), progress=False).player()
     looking = exploitability(player.game, LookAheadPlayer(player))
     network = cfr.exploitability(player.game, player.strategy())
@@ -130,10 +131,10 @@ def main():
     if "duels".startswith(arguments.only):
         game = KoiKoi()
         players, simulator = levels(game), Simulator(game)
-        for name, player in players.items():
-            flat_json.record(RESULTS, ("levels", name), repr(player), objects=True)
-        place = "levels", "checksum"
-        flat_json.record(RESULTS, place, players["network"].checksum, objects=True)
+        now = {name: repr(player) for name, player in players.items()}
+        now["checksum"] = players["network"].checksum
+        if flat_json.find(RESULTS, ("levels",)) != now:
+            flat_json.write(RESULTS, {"levels": now}, objects=True)
         for one, other, most in PLAN:
             duel(one, other, players, simulator, most, stop)
     for name, seeds in SMALL.items() if "exact".startswith(arguments.only) else ():

@@ -1,30 +1,48 @@
-"""Train every Koi-Koi learner on the same games with the same budget.
+"""Train the learners of Koi-Koi: four of them with two kinds of network, and traversal.
 
-    python experiments/koikoi_train.py                  all runs of PLAN
-    python experiments/koikoi_train.py --only full      only runs whose name starts like this
-    python experiments/koikoi_train.py --minutes 1      no run longer than this
-    python experiments/koikoi_train.py --jobs 4         four workers play the rounds
+    python experiments/koikoi_train.py              all runs that are missing
+    python experiments/koikoi_train.py --only K10   only runs whose name starts with a match
+    python experiments/koikoi_train.py --wall 60    start no run after 60 minutes
 
-A run is one learner, game and seed. It is saved every minute under
-experiments/koikoi_players/runs; the script resumes it exactly. Networks run on the device that
-JAX finds, an accelerator if there is one; the script prints it, and `devices` lists those a run
-has used. Budgets are minutes of processor time on one core, without the measurements; with
-`--jobs` or an accelerator they are minutes of wall-clock time. Workers are joblib's: inside
-`joblib.parallel_config("dask")` or `("ray")` they are those of a cluster.
+The four are deep Monte Carlo, MMD ("policy gradient"), ESCHER ("regret") and discounted CFR.
+With network "table", all networks of a learner are MLPs that read the table; with "sequence",
+each of them also reads the order of play, with a small Transformer (two layers of width 32). No
+critic sees a hidden hand. A cell is a learner with a network; the runs go seed by seed, so that
+every cell has as many seeds as any other, give or take one. "traversal" is Deep CFR with robust
+sampling and a baseline.
 
-Writes experiments/koikoi_train.json: the rounds played and the performance of every run at
-some times. Results of runs that were made elsewhere are kept. Also writes the players of the
-runs of the full game to experiments/koikoi_players/*.npz, in float16, with mixtures of many
-networks reduced to four. Performance is exact exploitability where the game compiles; in the
-full game it is the points per round won from a greedy player that always stops. `grown` are the
-points per round that the longest run of ESCHER ("regret") wins from itself as it was after two
-minutes, reconstructed from its kept networks. The times are from one machine: the number of
-iterations in a minute is not seeded, but their result is.
+A budget is minutes of processor time of one core, or of the clock on the wall if JAX finds an
+accelerator. It does not count compilation, since another learner with the same options runs a
+few iterations first, and it does not count measurements. Machines shared with other programs
+play fewer rounds a minute: `rounds` tells. The number of iterations in a minute is not seeded,
+but their result is.
+
+Writes experiments/koikoi_train.json after each run:
+
+- `runs`: by game, cell and seed. `curve` has a row for each time: minutes, rounds, decisions,
+  and the performance of the player as it is executed (policy) and of its argmax. On miniatures
+  performance is exact exploitability; on the full game ("full") it is the points per round won
+  from a greedy player that always stops, with their error, on deals that no other run shares.
+  "six pairs" has 9.4 million histories; its runs are measured at their end only, with 7 GB.
+  Players of ESCHER, discounted CFR and traversal are mixtures of at most 4 networks in float16
+  (on K10: 16), one sampled per round; their argmax is that of the sampled network.
+- `tuning`: the same as `runs` for half a minute of K10 with seed 100, by cell and options.
+- `tried`: the number of settings that each cell has had. For tables these are the different
+  options that this script has held since its first version; what was tried between two
+  versions, or in the defaults of a learner, nobody wrote down. For discounted CFR they were
+  chosen while its critic saw both hands. All miniatures have the options of K10. For sequences
+  they are those of `tuning`, or 1 where the options are those of the table.
+
+Players of the full game go to experiments/koikoi_players, learners to its folder "runs", where
+a longer run resumes. Chapter 17 judges the players of ten minutes; chapter 14 and the page to
+play on show the same trainings of seed 0 after twenty.
 """
 
 import argparse
 import json
+import re
 import time
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -33,23 +51,27 @@ import flat_json
 import jax
 import numpy as np
 from koikoi_size import pairs
-from tqdm import tqdm
 
 import cfrlib as cfr
+from cfrlib.core.sequence import behavior, sequence_form
 from koikoi import KoiKoi, MiniKoiKoi
 from koikoi.learners import DeepMonteCarlo, NetworkPlayer
+from koikoi.learners.network_player import decisions_of
+from koikoi.learners.segments import greedy
 from koikoi.players import GreedyPlayer
 from koikoi.simulator import Simulator
-from koikoi_learners import ESCHER, DeepDiscountedCFR, MMDPolicyGradient, RobustDeepCFR
+from koikoi_learners import (
+    ESCHER,
+    ArgmaxPlayer,
+    DeepDiscountedCFR,
+    MMDPolicyGradient,
+    RobustDeepCFR,
+)
 
 RESULTS = Path(__file__).with_suffix(".json")
 PLAYERS = Path(__file__).with_name("koikoi_players")
-RUNS = PLAYERS / "runs"
-TIMES = (0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 10, 15, 20, 30, 40, 50, 60)
 DEALS = 5_000  # for each measurement in the full game, both ways
-SHIPPED, MEASURED = 4, 16  # maximum networks of a mixture, in a file and when measured
 EVERY = 10  # iterations between networks kept for the average
-YOUNG, GROWN_DEALS = 2, 20_000  # minutes after which a run is compared with itself; deals
 
 
 @cache
@@ -91,64 +113,101 @@ LEARNERS = {
         {"rounds": 500, "steps": 30},
     ),
 }  # with options for the full game and for miniatures
+NETWORKS = {"table": "mlp", "sequence": "transformer"}
+BET = ("monte carlo", "policy gradient", "regret", "discounted")
+CELLS = tuple((learner, network) for learner in BET for network in NETWORKS)
+SMALLER = {"rounds": 1_000, "steps": 30}  # iterations, in place of 4,000 and 120
+MORE = {
+    "regret, sequence": {"steps": 20},
+    "discounted, sequence": SMALLER,
+}  # options in place of those of `LEARNERS`: the better ones in `tuning`
+TUNING = {
+    "regret, sequence": ({}, {"steps": 20}),
+    "discounted, sequence": ({}, SMALLER),
+    "discounted, table": ({}, SMALLER),
+}  # settings tried on K10 for cells whose options were chosen for faster iterations
+TRIED = {
+    "monte carlo, table": {"full": 1, "K10": 1},
+    "policy gradient, table": {"full": 2, "K10": 1},
+    "regret, table": {"full": 3, "K10": 5},
+    "discounted, table": {"full": 1, "K10": 2},
+    "monte carlo, sequence": {"full": 1, "K10": 1},
+    "policy gradient, sequence": {"full": 0, "K10": 1},
+    "regret, sequence": {"full": 0, "K10": 2},
+    "discounted, sequence": {"full": 0, "K10": 2},
+}  # settings
+TUNING_SEED, TUNING_TIMES = 100, 0.5
+MOST = {"K10": 16, "K12": 4, "full": 4, "six pairs": 4}  # networks of a mixture
+MINUTES = {"K10": 1, "K12": 1, "full": 10, "six pairs": 1}
+SEEDS = {"K10": 5, "K12": 5, "full": 3, "six pairs": 3}
+SLOPE = (0.25, 1, 4)  # times the budget
+LATE = ("six pairs",)  # games whose runs are not measured before their end
+SLOPED = tuple(cell for cell in CELLS if cell[0] in ("monte carlo", "regret"))  # the 4
+TRAVERSAL = "traversal", "table"  # not part of the bet
+WARM = 3  # iterations of another learner before the clock starts
+WARM_SEED = 1_000_000
 
 
 class Run(NamedTuple):
-    """One learner, game and seed, with a budget in minutes."""
+    """A learner with a network on a game; `times` is a multiple of the game's budget."""
 
     game: str
     learner: str
+    network: str
     seed: int
-    minutes: float
+    times: float = 1
+
+    @property
+    def cell(self):
+        """The name of the learner and the network."""
+        return f"{self.learner}, {self.network}"
 
     @property
     def name(self):
-        """The name of its files."""
-        return f"{self.game}-{self.learner.replace(' ', '-')}-{self.seed}"
+        """The name of the run, however long it is."""
+        return f"{self.game}-{self.learner}-{self.network}-{self.seed}".replace(" ", "-")
+
+    @property
+    def minutes(self):
+        """The budget of the run."""
+        return MINUTES[self.game] * self.times
 
     @property
     def saved(self):
-        """The path of its saved learner; beside it is its curve, ".json"."""
-        return RUNS / f"{self.name}.npz"
-
-    def log(self):
-        """Return the iterations, seconds, devices and curve saved so far, or None."""
-        path = self.saved.with_suffix(".json")
-        return json.loads(path.read_text()) if path.exists() else None
+        """The path of the saved learner."""
+        return PLAYERS / "runs" / f"{self.name}.npz"
 
     @property
-    def player_file(self):
-        """The path of its player: the learner's name, with the seed if needed."""
-        end = f"-{self.seed}" if self.seed else ""
-        return PLAYERS / f"{self.learner.replace(' ', '_')}{end}.npz"
+    def player(self):
+        """The path of the player of a run of the full game."""
+        name = self.name.removeprefix("full-")
+        return PLAYERS / f"{name}-{self.minutes:g}-minutes.npz"
 
-    @property
-    def options(self):
-        """The options of its learner, but for seed and workers."""
-        _, full, mini = LEARNERS[self.learner]
-        return FULL | full if self.game == "full" else MINI | mini
-
-    def begin(self, jobs):
-        """Return a new learner."""
-        kind, *_ = LEARNERS[self.learner]
-        return kind(GAMES[self.game](), **self.options, seed=self.seed, jobs=jobs)
-
-    def resume(self, jobs):
-        """Return the saved learner, the seconds spent so far, and its curve."""
-        if not (known := self.log()):
-            return self.begin(jobs), 0.0, []
-        learner = LEARNERS[self.learner][0].load(self.saved, GAMES[self.game](), jobs=jobs)
-        return learner, known["seconds"], known["curve"]
+    def begin(self, more=None):
+        """Return a new learner, with these options in place of the cell's own."""
+        kind, full, mini = LEARNERS[self.learner]
+        options = FULL | full if self.game == "full" else MINI | mini
+        options = options | (MORE.get(self.cell, {}) if more is None else more)
+        if self.learner != "traversal":
+            options["network"] = NETWORKS[self.network]
+        return kind(GAMES[self.game](), **options, seed=self.seed)
 
 
-AFFORDABLE = ("monte carlo", "policy gradient", "regret")
+SHOWN = (
+    *(Run("full", learner, "table", 0, 2) for learner in BET[:3]),
+    Run("full", *TRAVERSAL, 0, 0.2),
+)  # those of chapter 14
 PLAN = (
-    *(Run("full", name, 0, 20) for name in AFFORDABLE),
-    Run("full", "traversal", 0, 2),
-    *(Run("full", name, seed, 2) for seed in (1, 2) for name in AFFORDABLE),
-    *(Run("K10", name, seed, 1) for seed in (0, 1, 2) for name in (*AFFORDABLE, "traversal")),
-    *(Run("K12", name, 0, 1) for name in AFFORDABLE),
-)  # fmt: skip
+    *(
+        Run(game, *cell, seed)
+        for game in SEEDS
+        for seed in range(SEEDS[game])
+        for cell in CELLS
+    ),
+    *SHOWN,
+    *(Run("K10", *TRAVERSAL, seed) for seed in range(SEEDS["K10"])),
+    *(Run(game, *cell, 0, SLOPE[-1]) for game in ("K10", "full") for cell in SLOPED),
+)
 
 
 def device():
@@ -160,63 +219,7 @@ def device():
     return " ".join(dict.fromkeys((found.platform, found.device_kind)))
 
 
-# ---- one run ---------------------------------------------------------------------------------
-
-
-def measure(game, learner):
-    """Return its exploitability, or the points won from a greedy player with their error."""
-    player = learner.player()
-    if isinstance(game, MiniKoiKoi):
-        return [float(f"{cfr.exploitability(game, player.strategy()):.4g}")]
-    found = cfr.match(Simulator(game), thinned(player, MEASURED), GreedyPlayer(), DEALS, seed=1)
-    return [round(found.mean, 3), round(found.margin, 3)]
-
-
-def train(run, limit, jobs):
-    """Continue a run up to its budget or the limit, in minutes; save it every minute."""
-    learner, spent, curve = run.resume(jobs)
-    alone = jobs is None and device() == "cpu"
-    clock = time.process_time if alone else time.perf_counter
-    minutes = min(run.minutes, limit)
-    saved = spent
-    with tqdm(total=60 * minutes, initial=round(spent), unit="s", desc=run.name) as bar:
-        while spent < 60 * minutes:
-            began = clock()
-            learner.run(1, progress=False)
-            spent += clock() - began
-            bar.update(round(spent) - bar.n)
-            if record(learner, min(spent / 60, minutes), curve):
-                bar.set_postfix_str(f"{curve[-1][3]:+.3f}", refresh=False)
-            if spent - saved >= 60 or spent >= 60 * minutes:
-                save(run, learner, spent, curve)
-                saved = spent
-
-
-def record(learner, minutes, curve):
-    """Append a measurement for each time that has passed; return whether there is one."""
-    due = [at for at in TIMES if at <= minutes][len(curve) :]
-    if not due or learner.iterations < EVERY:
-        return False
-    row = [learner.iterations * learner.rounds, learner.decisions]
-    found = measure(learner.game, learner)
-    curve += [[at, *row, *found] for at in due]
-    return True
-
-
-def save(run, learner, spent, curve):
-    """Write the files from which the run resumes."""
-    earlier = (run.log() or {}).get("devices", [])
-    learner.save(run.saved)
-    about = {
-        "iterations": learner.iterations,
-        "seconds": round(spent, 1),
-        "devices": sorted({*earlier, device()}),
-        "curve": curve,
-    }
-    run.saved.with_suffix(".json").write_text(json.dumps(about))
-
-
-# ---- results ---------------------------------------------------------------------------------
+# ---- the result of a run ---------------------------------------------------------------------
 
 
 def thinned(player, few):
@@ -232,57 +235,115 @@ def thinned(player, few):
     return NetworkPlayer(player.game, networks, player.hidden, player.rule, network=kind)
 
 
-def grown(learner, then):
-    """Return the points that a mixture wins from itself as it was after some rounds."""
-    now, few = learner.player(), then // learner.rounds // EVERY
-    young = NetworkPlayer(now.game, now.networks[:few], now.hidden, now.rule, now.weights[:few])
-    players = (thinned(player, MEASURED) for player in (now, young))
-    found = cfr.match(Simulator(now.game), *players, GROWN_DEALS, seed=2)
-    return [round(found.mean, 3), round(found.margin, 3)]
+def digits(number):
+    """Keep four significant digits."""
+    return float(f"{number:.4g}")
 
 
-def collect():
-    """Add the results and the players of all runs on this machine to those known."""
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    curves, growth = {}, known.get("grown", {})
-    for run in PLAN:
-        entry = (
-            known.get("curves", {}).get(run.game, {}).get(run.learner, {}).get(str(run.seed))
-        )
-        if log := run.log():
-            entry, growth = log, keep(run, log["curve"], growth)
-        if entry:
-            curves.setdefault(run.game, {}).setdefault(run.learner, {})[str(run.seed)] = entry
-    columns = ["minutes", "rounds", "decisions", "exploitability or points", "± 95 %"]
-    flat_json.write(RESULTS, {"columns": columns, "curves": curves, "grown": growth})
+def exploitabilities(player):
+    """Return the exploitability of a player and of its argmax."""
+    form = sequence_form(player.game)
+    decisions = decisions_of(player.game, player.network.describer.ordered)
+    totals = np.zeros((2, form.num_sequences))
+    for n, weight in enumerate(player.weights):
+        sigma = player.sigma(n, decisions.after)
+        for total, played in zip(
+            totals, (sigma, greedy(sigma, decisions.after.start)), strict=True
+        ):
+            row = form.uniform()
+            row[decisions.sequence] = played
+            total += weight * form.plans(row)
+    found = []
+    for total in totals:
+        sigma = form.uniform()
+        behavior(form.treeplexes, total, sigma)
+        found.append(cfr.exploitability(player.game, cfr.Strategy.from_vector(form, sigma)))
+    return [digits(number) for number in found]
 
 
-def keep(run, curve, growth):
-    """Write the player of a run of the full game; return the present `grown`."""
-    if run.game != "full":
-        return growth
-    learner, *_ = run.resume(None)
-    thinned(learner.player(), SHIPPED).save(run.player_file)
-    young = [rounds for at, rounds, *_ in curve if at == YOUNG]
-    shown = (run.game, run.learner, run.seed) == ("full", "regret", 0)
-    if shown and young and growth.get("iterations") != learner.iterations:
-        return {"iterations": learner.iterations, "points": grown(learner, young[0])}
-    return growth
+def points(player, deals):
+    """Return the points won from a greedy player by a player and by its argmax, with errors."""
+    duels = (
+        cfr.match(Simulator(player.game), one, GreedyPlayer("stop"), DEALS, seed=deals)
+        for one in (player, ArgmaxPlayer.of(player))
+    )
+    return [round(x, 3) for found in duels for x in (found.mean, found.margin)]
+
+
+def measure(run, learner):
+    """Return the performance of a learner's player and of its argmax."""
+    player = thinned(learner.player(), MOST[run.game])
+    if run.game == "full":
+        return points(player, zlib.crc32(run.name.encode()))
+    return exploitabilities(player)
+
+
+# ---- runs ------------------------------------------------------------------------------------
+
+
+@cache
+def warm(game, learner, network, more):
+    """Compile what a run needs; the clock has not started."""
+    learner = Run(game, learner, network, WARM_SEED).begin(json.loads(more))
+    learner.run(WARM, progress=False)
+
+
+def train(run, known=None, more=None):
+    """Continue a run up to its budget; return what the results hold of it."""
+    warm(run.game, run.learner, run.network, json.dumps(more))
+    learner, spent, curve = run.begin(more), 0.0, []
+    if known and run.saved.exists():
+        learner = type(learner).load(run.saved, learner.game)
+        spent, curve = known["seconds"], [*known["curve"]]
+    clock = time.process_time if device() == "cpu" else time.perf_counter
+    early = [] if run.game in LATE else [MINUTES[run.game] * times for times in SLOPE]
+    measured = curve[-1][0] if curve else 0
+    times = [at for at in early if measured < at < run.minutes] + [run.minutes]
+    while spent < 60 * run.minutes:
+        began = clock()
+        learner.run(1, progress=False)
+        spent += clock() - began
+        while times and spent >= 60 * times[0]:
+            row = [learner.iterations * learner.rounds, learner.decisions]
+            curve.append([times.pop(0), *row, *measure(run, learner)])
+    run.saved.parent.mkdir(parents=True, exist_ok=True)
+    learner.save(run.saved)
+    if run.game == "full":
+        thinned(learner.player(), MOST[run.game]).save(run.player)
+    return {
+        "iterations": learner.iterations,
+        "seconds": round(spent, 1),
+        "device": device(),
+        "curve": curve,
+    }
 
 
 def main():
-    """Continue all runs up to their budgets, and write the results."""
+    """Make all runs that are missing, and write the results after each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="runs whose names start like this")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="no run longer than this")
-    parser.add_argument("--jobs", type=int, help="workers that play the rounds")
+    parser.add_argument(
+        "--only", default="", help="a pattern for the start of the names of runs"
+    )
+    parser.add_argument("--wall", type=float, default=np.inf, help="start no run after minutes")
     options = parser.parse_args()
-    RUNS.mkdir(parents=True, exist_ok=True)
-    print("JAX uses", device())
+    end = time.monotonic() + 60 * options.wall
+
+    def once(place, run, more=None):
+        """Make a run and write it, unless the results hold it or time is over."""
+        before = flat_json.find(RESULTS, place)
+        done = before and before["seconds"] >= 60 * run.minutes
+        if not done and re.match(options.only, run.name) and time.monotonic() < end:
+            found = train(run, before, more)
+            print(run.name, *place[2:], *found["curve"], flush=True)
+            flat_json.record(RESULTS, place, found)
+
+    flat_json.record(RESULTS, ("tried",), TRIED)
+    for cell, settings in TUNING.items():
+        for more in settings:
+            run = Run("K10", *cell.split(", "), TUNING_SEED, TUNING_TIMES)
+            once(("tuning", run.cell, json.dumps(more)), run, more)
     for run in PLAN:
-        if run.name.startswith(options.only):
-            train(run, options.minutes, options.jobs)
-    collect()
+        once(("runs", run.game, run.cell, str(run.seed)), run)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from koikoi.players import GreedyPlayer
 from koikoi.simulator import OVER, Rounds, Simulator
 
 PAGE = "play_koikoi.html"
-WEIGHTS = ROOT / "experiments" / "koikoi_players" / "monte_carlo.npz"
+WEIGHTS = ROOT / "experiments" / "koikoi_players" / "monte-carlo-table-0-20-minutes.npz"
 EVERY = 12  # features are compared at each twelfth decision
 ROUNDS = 12  # of a match
 DEALS = 8  # imagined at each position at which the search of the page is compared
