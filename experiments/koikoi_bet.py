@@ -13,6 +13,7 @@ its training.
   "argmax": always the most probable action. "gain": the difference on the same deals.
 - `apart`: points a round that a player wins from one of another cell, trained with the same
   seed; both as trained, and both by argmax.
+- `longer`: points a round that a player wins from itself as it was after ten minutes.
 - `matches`: percent of matches of twelve rounds that players with the table win against a
   greedy player by rule, where a tie counts half.
 - `longest`: points a round that three players, one training each, win from the search that
@@ -52,10 +53,20 @@ FILLED, WORK_SECONDS = 12, 30  # iterations before the work is counted; seconds 
 
 
 def load():
-    """Return the players of the full game, by cell and seed."""
+    """Return the players of the full game that have had the budget, by cell and seed."""
     runs = (run for run in PLAN if run.game == "full" and run.times == 1)
     return {
         (run.cell, run.seed): NetworkPlayer.load(run.player, game)
+        for run in runs
+        if run.player.exists()
+    }
+
+
+def load_longer():
+    """Return the players that have had more, by cell, seed and minutes."""
+    runs = (run for run in PLAN if run.game == "full" and run.times > 1)
+    return {
+        (run.cell, run.seed, run.minutes): NetworkPlayer.load(run.player, game)
         for run in runs
         if run.player.exists()
     }
@@ -93,6 +104,11 @@ def apart(one, other, key):
         "policy": score(played(one, other, AMONG, key)),
         "argmax": score(played(*surest, AMONG, key)),
     }
+
+
+def longer(now, then, key):
+    """Return what a player wins from itself as it was earlier."""
+    return {"points": score(played(now, then, DEALS, key))}
 
 
 def matches(player, key):
@@ -167,6 +183,10 @@ def main():
     for one, other in combinations(players, 2):
         if one[1] == other[1]:
             once("apart", apart, one, other)
+    for (cell, seed, minutes), player in load_longer().items():
+        key, both = f"{cell}, seed {seed}, {minutes} minutes", (player, players[cell, seed])
+        marks = "".join(one.checksum for one in both)
+        results.once("longer", key, marks, longer, *both, f"longer {key}")
     for cell in CELLS:
         results.once("work", ", ".join(cell), "", work, *cell)
     for block in range(BLOCKS):

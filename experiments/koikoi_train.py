@@ -140,7 +140,7 @@ TUNING_SEED, TUNING_TIMES = 100, 0.5
 MOST = {"K10": 16, "K12": 4, "full": 4, "six pairs": 4}  # networks of a mixture
 MINUTES = {"K10": 1, "K12": 1, "full": 10, "six pairs": 1}
 SEEDS = {"K10": 5, "K12": 5, "full": 3, "six pairs": 3}
-SLOPE = (0.25, 1, 4)  # times the budget
+EARLY, LONG = 0.25, 4  # of a slope, times the budget
 LATE = ("six pairs",)  # games whose runs are not measured before their end
 SLOPED = tuple(cell for cell in CELLS if cell[0] in ("monte carlo", "regret"))  # the 4
 TRAVERSAL = "traversal", "table"  # not part of the bet
@@ -206,7 +206,7 @@ PLAN = (
     ),
     *SHOWN,
     *(Run("K10", *TRAVERSAL, seed) for seed in range(SEEDS["K10"])),
-    *(Run(game, *cell, 0, SLOPE[-1]) for game in ("K10", "full") for cell in SLOPED),
+    *(Run(game, *cell, 0, LONG) for game in ("K10", "full") for cell in SLOPED),
 )
 
 
@@ -281,6 +281,13 @@ def measure(run, learner):
 # ---- runs ------------------------------------------------------------------------------------
 
 
+def times_of(run):
+    """Return the minutes at which a run is measured: early, and where shorter runs end."""
+    shorter = {each.minutes for each in PLAN if each.name == run.name}
+    early = set() if run.game in LATE else {MINUTES[run.game] * EARLY}
+    return [at for at in sorted(early | shorter | {run.minutes}) if at <= run.minutes]
+
+
 @cache
 def warm(game, learner, network, more):
     """Compile what a run needs; the clock has not started."""
@@ -296,9 +303,8 @@ def train(run, known=None, more=None):
         learner = type(learner).load(run.saved, learner.game)
         spent, curve = known["seconds"], [*known["curve"]]
     clock = time.process_time if device() == "cpu" else time.perf_counter
-    early = [] if run.game in LATE else [MINUTES[run.game] * times for times in SLOPE]
     measured = curve[-1][0] if curve else 0
-    times = [at for at in early if measured < at < run.minutes] + [run.minutes]
+    times = [at for at in times_of(run) if at > measured]
     while spent < 60 * run.minutes:
         began = clock()
         learner.run(1, progress=False)

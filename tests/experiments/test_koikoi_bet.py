@@ -68,6 +68,17 @@ def test_each_result_belongs_to_the_kept_players(players, results):
             assert found["networks"] == "".join(sums[name] for name in names), key
 
 
+def test_longer_trainings_met_themselves(players, results):
+    kept = script.load_longer()
+    assert {minutes for *_, minutes in kept} >= {20}
+    wanted = {
+        f"{cell}, seed {seed}, {minutes} minutes": player.checksum
+        + players[f"{cell}, seed {seed}"].checksum
+        for (cell, seed, minutes), player in kept.items()
+    }
+    assert {key: found["networks"] for key, found in results["longer"].items()} == wanted
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["monte carlo, table, seed 0", "regret, sequence, seed 1"])
 def test_players_reproduce_what_they_won(players, results, name):
