@@ -13,7 +13,8 @@ its training.
   "argmax": always the most probable action. "gain": the difference on the same deals.
 - `apart`: points a round that a player wins from one of another cell, trained with the same
   seed; both as trained, and both by argmax.
-- `longer`: points a round that a player wins from itself as it was after ten minutes.
+- `longer`: points a round that a player wins from itself as it was after ten minutes; and, both
+  after forty, from deep Monte Carlo's with the table.
 - `matches`: percent of matches of twelve rounds that players with the table win against a
   greedy player by rule, where a tie counts half.
 - `longest`: points a round that three players, one training each, win from the search that
@@ -35,7 +36,7 @@ from zlib import crc32
 
 import numpy as np
 from koikoi_judge import SIMPLE, Results, digits, game
-from koikoi_train import CELLS, PLAN, WARM_SEED, Run
+from koikoi_train import CELLS, LONG, MINUTES, PLAN, WARM_SEED, Run
 
 import cfrlib as cfr
 from cfrlib.simulate import SampleMean
@@ -106,9 +107,9 @@ def apart(one, other, key):
     }
 
 
-def longer(now, then, key):
-    """Return what a player wins from itself as it was earlier."""
-    return {"points": score(played(now, then, DEALS, key))}
+def longer(one, other, key):
+    """Return what a player wins from another one."""
+    return {"points": score(played(one, other, DEALS, key))}
 
 
 def matches(player, key):
@@ -183,10 +184,15 @@ def main():
     for one, other in combinations(players, 2):
         if one[1] == other[1]:
             once("apart", apart, one, other)
-    for (cell, seed, minutes), player in load_longer().items():
-        key, both = f"{cell}, seed {seed}, {minutes} minutes", (player, players[cell, seed])
-        marks = "".join(one.checksum for one in both)
-        results.once("longer", key, marks, longer, *both, f"longer {key}")
+    late = load_longer()
+    for (cell, seed, minutes), player in late.items():
+        now, first = f"{cell}, seed {seed}, {minutes} minutes", (LEADERS[0], 0, minutes)
+        meetings = {now: players[cell, seed]}
+        if minutes == LONG * MINUTES["full"] and cell != first[0]:
+            meetings[f"{now} - {first[0]}"] = late[first]
+        for key, other in meetings.items():
+            marks = player.checksum + other.checksum
+            results.once("longer", key, marks, longer, player, other, f"longer {key}")
     for cell in CELLS:
         results.once("work", ", ".join(cell), "", work, *cell)
     for block in range(BLOCKS):

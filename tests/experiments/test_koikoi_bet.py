@@ -71,11 +71,12 @@ def test_each_result_belongs_to_the_kept_players(players, results):
 def test_longer_trainings_met_themselves(players, results):
     kept = script.load_longer()
     assert {minutes for *_, minutes in kept} >= {20}
-    wanted = {
-        f"{cell}, seed {seed}, {minutes} minutes": player.checksum
-        + players[f"{cell}, seed {seed}"].checksum
-        for (cell, seed, minutes), player in kept.items()
-    }
+    wanted, leader = {}, script.LEADERS[0]
+    for (cell, seed, minutes), player in kept.items():
+        key, before = f"{cell}, seed {seed}, {minutes} minutes", players[f"{cell}, seed {seed}"]
+        wanted[key] = player.checksum + before.checksum
+        if minutes == 40 and cell != leader:
+            wanted[f"{key} - {leader}"] = player.checksum + kept[leader, 0, 40].checksum
     assert {key: found["networks"] for key, found in results["longer"].items()} == wanted
 
 
