@@ -22,9 +22,15 @@ def results():
 
 
 @pytest.fixture(scope="module")
-def players():
-    """Return the players of the full game, by name."""
-    return {f"{cell}, seed {seed}": player for (cell, seed), player in script.load().items()}
+def loaded():
+    """Return the players of the full game, by run."""
+    return script.load()
+
+
+@pytest.fixture(scope="module")
+def players(loaded):
+    """Return those of ten minutes, by name."""
+    return {f"{run.cell}, seed {run.seed}": loaded[run] for run in loaded if run.times == 1}
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -68,15 +74,15 @@ def test_each_result_belongs_to_the_kept_players(players, results):
             assert found["networks"] == "".join(sums[name] for name in names), key
 
 
-def test_longer_trainings_met_themselves(players, results):
-    kept = script.load_longer()
-    assert {minutes for *_, minutes in kept} >= {20}
+def test_longer_trainings_met_themselves(loaded, players, results):
+    kept = {(run.cell, run.minutes): loaded[run] for run in loaded if run.times > 1}
+    assert {minutes for _, minutes in kept} == {20, 40}
     wanted, leader = {}, script.LEADERS[0]
-    for (cell, seed, minutes), player in kept.items():
-        key, before = f"{cell}, seed {seed}, {minutes} minutes", players[f"{cell}, seed {seed}"]
-        wanted[key] = player.checksum + before.checksum
+    for (cell, minutes), player in kept.items():
+        key = f"{cell}, seed 0, {minutes} minutes"
+        wanted[key] = player.checksum + players[f"{cell}, seed 0"].checksum
         if minutes == 40 and cell != leader:
-            wanted[f"{key} - {leader}"] = player.checksum + kept[leader, 0, 40].checksum
+            wanted[f"{key} - {leader}"] = player.checksum + kept[leader, 40].checksum
     assert {key: found["networks"] for key, found in results["longer"].items()} == wanted
 
 
