@@ -20,6 +20,9 @@ belong to other networks. A full run takes about half an hour on one core.
   calls by the rule `FIRST`, with the next deal counted; also under the house rule without
   hanami and tsukimi, by a network trained here on that rule.
 - `greedy`: points a round of that network against a greedy player.
+- `chosen`: all rules of thumb of a grid, on deals of their own, by seat: the gain over the rule
+  on the page with the next deal counted. A rule is named by the cards that a call takes with 1
+  to 4 points, with 5 and with 6; with 8 it never calls.
 - `rules`: rules when to call, for the network's play of the cards, against the network.
 - `withholding`: loss by declining a capture at one decision, paired on the same deal.
 - `positions`: positions of chapter 14, with the unseen cards dealt uniformly.
@@ -32,6 +35,7 @@ the networks compute in float32, so another machine may differ in single rounds.
 
 import argparse
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import NormalDist
 from typing import NamedTuple
@@ -63,9 +67,10 @@ SEATS = ("dealer", "other")
 STATES = ("nobody has called", "you have called", "the other has called")
 SEARCHED, SEARCHED_HOUSE = 120_000, 60_000  # rounds of `search`
 NEVER, ALWAYS = [8] * 6, [0] * 6  # cards left that a call takes, by points from 1 to 6
-THUMB = [8, 8, 8, 8, 4, 2]  # the page's rule of thumb
+THUMB = 8, 4, 2  # the page's rule of thumb: with 1 to 4 points, with 5, with 6
 FIRST = [4, 2, 2, 2, 4, 2]  # from which `calls` with the next deal counted is above 0
-RULED = 20_000  # deals per rule against the network; rules were chosen on 10,000 others
+GRID = (8, 5, 4, 3), (6, 5, 4, 3, 2), (4, 3, 2, 1)  # of `chosen`
+CHOSEN, RULED = 10_000, 20_000  # deals per rule against the network, for `chosen` and `rules`
 DISCARDS, ASKED = 40_000, 0.25  # rounds of `discards`, and share of their turns that is asked
 HOUSE = PLAYERS / "house.npz"  # without hanami and tsukimi
 HOUSE_RULE = "no hanami, no tsukimi"
@@ -399,8 +404,7 @@ def cells_of(parts, value):
 
 def table_of(found):
     """Return the table of `search`, which goes on after a call of its own."""
-    table = rule(THUMB, ALWAYS)
-    table[:, 0] = False
+    table = rule(NEVER, ALWAYS)
     for title, rows in found["cells"].items():
         state, seat = title.split(", ")
         for key, (_, _, gain, _) in rows.items():
@@ -409,20 +413,52 @@ def table_of(found):
     return table
 
 
+def against(player, table, deals, value, seed):
+    """Return what a table's rule wins from the network in both seats, shape (2, deals).
+
+    Twice: in points, and with the deal of the next round counted with its value.
+    """
+    own, caller = player.network.describer.simulator, Caller(player, table)
+    ahead = play(own, caller, player, deals, seed=seed)
+    behind = -play(own, player, caller, deals, seed=seed)
+    next_deal = np.stack([deals_next(ahead, 0), deals_next(behind, 1)]) - 0.5
+    points = np.stack([ahead, behind])
+    return points, points + value * next_deal
+
+
+def thumb(few, five, six):
+    """Return the table of a rule of thumb, by the cards that a call takes."""
+    return rule([few] * 4 + [five, six], [few] * 4 + [five, six])
+
+
+def chosen(player, deals, value):
+    """Return what each rule of the grid gains over the page's rule, by seat."""
+    _, page = against(player, thumb(*THUMB), deals, value, SEED + 8)
+    found = {}
+    for cards_left in product(*GRID):
+        _, counted = against(player, thumb(*cards_left), deals, value, SEED + 8)
+        gains = (interval(gain) for gain in counted - page)
+        found[", ".join(map(str, cards_left))] = dict(zip(SEATS, gains, strict=True))
+    best = {seat: max(found, key=lambda key: found[key][seat][0]) for seat in SEATS}
+    return {"deals": deals, "best": best, "rules": found}
+
+
+def best_by_seat(found):
+    """Return the table of the best rules of `chosen`."""
+    tables = (thumb(*map(int, found["best"][seat].split(", "))) for seat in SEATS)
+    return np.stack([table[seat] for seat, table in enumerate(tables)])
+
+
 def ruled(player, tables, deals, value):
     """Return what each table's rule wins from the network, and loses to the first of them.
 
     Every deal is played in both seats. `points` are points a round, `with deals` count the
     deal of the next round with its value.
     """
-    own, found, first = player.network.describer.simulator, {}, None
+    found, first = {}, None
     for title, table in tables.items():
-        caller = Caller(player, table)
-        ahead = play(own, caller, player, deals, seed=SEED + 9)
-        behind = -play(own, player, caller, deals, seed=SEED + 9)
-        both = np.stack([ahead, behind])
-        next_deal = np.stack([deals_next(ahead, 0), deals_next(behind, 1)]) - 0.5
-        counted = (both + value * next_deal).mean(axis=0)
+        both, counted = against(player, table, deals, value, SEED + 9)
+        counted = counted.mean(axis=0)
         first = counted if first is None else first
         found[title] = {
             "points": interval(both.mean(axis=0)),
@@ -744,8 +780,10 @@ def main():
     results.once("discards", "monte carlo", critic[1], discards, critic[0])
     value = results.known["deal"]["monte carlo"]["value"][0]
     results.once("search", "monte carlo", critic[1], searched, critic[0], value, SEARCHED)
+    results.once("chosen", "monte carlo", critic[1], chosen, critic[0], CHOSEN, value)
     tables = {
-        "rule of thumb": rule(THUMB, THUMB),
+        "rule of thumb": thumb(*THUMB),
+        "best of the search": best_by_seat(results.known["chosen"]["monte carlo"]),
         "the table": table_of(results.known["search"]["monte carlo"]),
         "also with 1 to 4": rule(FIRST, ALWAYS),
         "never": rule(NEVER, NEVER),

@@ -640,7 +640,7 @@ _HEADS = {POINTS: "points to expect", PROBABILITY: "would be played"}
 
 def _number(what: str) -> Callable[[float], str]:
     """Return how to write an adviser's numbers."""
-    return partial(signed, digits=2) if what == POINTS else "{:.0%}".format
+    return partial(signed, digits=1) if what == POINTS else "{:.0%}".format
 
 
 def _offers_house_rules(game: KoiKoi) -> bool:

@@ -192,12 +192,44 @@ def test_rule_of_thumb_reproduces_what_it_loses_to_the_network():
     """Other deals: far less than never calling, and as much as recorded."""
     answers = recorded("koikoi_questions")["rules"]["monte carlo"]["rules"]
     player = shipped("monte carlo")
-    table = questions.rule(questions.THUMB, questions.THUMB)
+    table = questions.thumb(*questions.THUMB)
     assert table[0, 0, 5].tolist() == [False] * 4 + [True] * 4
     assert not table[:, 2].any() and not table[:, :, 7:].any()
     found = questions.ruled(player, {"rule of thumb": table}, 1_000, 1.0)["rules"]
     (mean, half), (known, error) = (one["rule of thumb"]["points"] for one in (found, answers))
     assert abs(mean - known) < 2 * (half**2 + error**2) ** 0.5
+
+
+def test_best_of_the_search_differs_by_seat():
+    """A rule is named by the cards that a call takes, with 1 to 4 points, with 5 and with 6."""
+    found = recorded("koikoi_questions")["chosen"]["monte carlo"]
+    assert len(found["rules"]) == 80
+    page = found["rules"][", ".join(map(str, questions.THUMB))]
+    assert page == {"dealer": [0.0, 0.0], "other": [0.0, 0.0]}
+    for seat, key in found["best"].items():
+        assert found["rules"][key][seat][0] == max(
+            one[seat][0] for one in found["rules"].values()
+        )
+    best = questions.best_by_seat({"best": {"dealer": "8, 5, 2", "other": "3, 4, 1"}})
+    for seat, few, five, six in ((0, 8, 5, 2), (1, 3, 4, 1)):
+        for state in (0, 1):
+            called = best[seat, state]
+            assert not called[0].any() and not called[7:].any()
+            cards = [int(called[points].sum()) for points in range(1, 7)]
+            assert cards == [8 - few] * 4 + [8 - five, 8 - six]
+    assert not best[:, 2].any()
+
+
+@pytest.mark.slow
+def test_a_rule_gains_what_was_recorded():
+    """On fewer deals, and on others: small calls early, and few with 6 points, lose."""
+    player = shipped("monte carlo")
+    _, page = questions.against(player, questions.thumb(*questions.THUMB), 2_000, 1.15, 5)
+    _, other = questions.against(player, questions.thumb(3, 2, 4), 2_000, 1.15, 5)
+    known = recorded("koikoi_questions")["chosen"]["monte carlo"]["rules"]["3, 2, 4"]
+    for seat, gain in zip(("dealer", "other"), other - page, strict=True):
+        (mean, half), (recorded_mean, error) = questions.interval(gain), known[seat]
+        assert mean < 0 and abs(mean - recorded_mean) < 2 * (half**2 + error**2) ** 0.5
 
 
 def test_after_a_tie_the_other_player_deals():

@@ -198,7 +198,7 @@ def test_the_review_compares_choices_with_the_advice() -> None:
     for choice in sitting.judged:
         assert choice.advice.numbers[choice.best] == max(choice.advice.numbers.values())
         for name, x in choice.advice.numbers.items():
-            assert f"{name} {table.signed(x, 2)}" in html
+            assert f"{name} {table.signed(x, 1)}" in html
     assert html.count("the same") == sum(c.action == c.best for c in sitting.judged)
     sitting.press(NEXT)
     assert sitting.judged == [] or not sitting.over
