@@ -13,13 +13,13 @@ after a tie the other player does. A full run takes ten minutes on one core.
   by the rounds left after this one and the lead; `usual` is that of the network.
 - `won`: share of matches won against the network, by ways to call; all play the network's
   cards. "last round" calls as the network does, but in the last round it stops if that wins the
-  match and calls if that loses it. "deal" maximizes points with the next deal counted, "match"
-  the probability of winning the match. `gain` is over the network in its place on the same
-  deals; `points` are points a match. After each mean stands half of its 95 % interval over
-  matches.
+  match and calls if stopping loses it. "deal" maximizes points with the next deal counted,
+  "match" the probability of winning the match. `gain` is over the network in its place on the
+  same deals; `points` are points a match. Each mean is followed by half of its 95 % interval
+  over matches.
 
-What a call leads to is estimated by chances for which the network predicts about the same:
-after each of them a call was forced in self-play (`Log` of koikoi_questions.py).
+The outcome of a call is estimated from chances with nearly the same prediction of the network,
+at each of which a call was forced in self-play (`Log` of koikoi_questions.py).
 """
 
 from functools import cache
@@ -118,7 +118,7 @@ def by_points(left, lead, seat, stop, predicted):
 
 
 def in_last_round(left, lead, seat, stop, predicted):
-    """In the last round, stop if that wins the match, and call if it loses it."""
+    """In the last round, stop if that wins the match, and call if stopping loses it."""
     usual, final = predicted > stop, lead + stop
     return np.where((left > 0) | (final == 0), usual, final < 0)
 
@@ -136,7 +136,7 @@ def by_worth(worth, outcomes):
 
 @cache
 def matches(decide, player, number):
-    """Return the final leads of the network that decides like this over the network."""
+    """Return the final leads of the network with these calls over it with its own calls."""
     caller = Caller(player, decide)
     lead, dealer = np.zeros(number, np.int64), np.arange(number) % 2
     for n, source in enumerate(np.random.SeedSequence([SEED, 11]).spawn(ROUNDS)):
